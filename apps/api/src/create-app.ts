@@ -25,10 +25,9 @@ export async function createApp(dependencies: AppDependencies): Promise<NestFast
         report.why === undefined ? log.info('issuer keys fetched again') : log.error(report, 'issuer keys not fetched'),
     }),
     roles: new RoleLookup(implementation.directory),
-    trustedProxies,
     rateLimit: new RateLimit(rateLimit && requestLimit(rateLimit.perSecond)),
   });
-  const adapter = createServer(log);
+  const adapter = createServer(log, trustedProxies);
   const isCrossOrigin = corsOrigins.length > 0;
   const server = adapter.getInstance<FastifyInstance>();
   const { watch, refusals } = implementation;

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { committedDocument } from '../isolation/committed-document.js';
 import { sendRequest } from '../responses.js';
 import { CANARY, secretsIn } from '../log-lines.js';
 import { ADA, serviceOfTheRun } from '../service.js';
@@ -15,6 +16,29 @@ async function linesOf(requestId: string): Promise<Record<string, unknown>[]> {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   while (!lines().some(({ msg }) => msg === 'request')) await sendRequest(service, '/health/live');
   return lines();
+}
+
+/** Requests of each operation with the canary in path, query and body. */
+function* canaryRequests(): Generator<{ method: string; path: string; body?: string }> {
+  const { paths, components } = committedDocument();
+  for (const [template, methods] of Object.entries(paths)) {
+    for (const [name, { requestBody }] of Object.entries(methods)) {
+      const method = name.toUpperCase();
+      const query = `?${CANARY}=${CANARY}&cursor=${CANARY}`;
+      for (const id of [CANARY, '9007199254740990']) {
+        const path = template.replace(/\{\w+\}/g, id) + query;
+        if (requestBody === undefined) {
+          yield { method, path };
+          continue;
+        }
+        const schema = requestBody.content['application/json'].schema.$ref?.split('/').at(-1) ?? '';
+        const fields = Object.keys(components.schemas[schema]?.properties ?? {});
+        const values = Object.fromEntries([...fields, ...(id === CANARY ? [CANARY] : [])].map((key) => [key, CANARY]));
+        yield { method, path: path.replace(query, ''), body: JSON.stringify(values) };
+        yield { method, path, body: `{"${CANARY}": "${CANARY}` };
+      }
+    }
+  }
 }
 
 describe('log of the service', () => {
@@ -40,6 +64,8 @@ describe('log of the service', () => {
         ms: expect.any(Number),
         userId: idOf(service.world, 'users', ADA),
         workspaceId: workspace,
+        resourceIds: { transferId: transfer },
+        sourceAddress: '127.0.0.1',
         msg: 'request',
       },
     ]);
@@ -53,7 +79,7 @@ describe('log of the service', () => {
     });
 
     const lines = await linesOf(requestId);
-    expect(lines.find(({ msg }) => msg === 'request')).toMatchObject({ status: 401, why: expect.any(String) });
+    expect(lines.find(({ msg }) => msg === 'request')).toMatchObject({ status: 401, why: 'malformed' });
     expect(JSON.stringify(lines)).not.toContain(CANARY);
   });
 
@@ -80,6 +106,47 @@ describe('log of the service', () => {
 
     expect(secretsIn(readFileSync(service.logFile, 'utf8'))).toEqual([]);
   });
+
+  it('logs nothing that a caller writes, of any operation, with and without a valid token', async () => {
+    const workspace = idOf(service.world, 'workspaces', 'Northwind Trading');
+    const encoded = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url');
+    const header = { alg: 'ES256', typ: 'at+jwt', kid: CANARY };
+    const forged = [
+      { ...header, crit: [CANARY], [CANARY]: CANARY },
+      { ...header, crit: CANARY },
+      { ...header, alg: CANARY },
+      { ...header, typ: CANARY },
+      header,
+    ].map((part) => `${encoded(part)}.${encoded({ iss: CANARY, sub: CANARY })}.${encoded(CANARY)}`);
+    const tokens = [undefined, await service.tokenOf(ADA), ...forged];
+    const unexpected: string[] = [];
+    for (const { method, path, body } of canaryRequests()) {
+      for (const token of tokens) {
+        const response = await fetch(`${service.url}${path}`, {
+          method,
+          headers: {
+            ...(token !== undefined && { authorization: `Bearer ${token}` }),
+            'workspace-id': String(workspace),
+            'x-request-id': `${CANARY} x`,
+            'idempotency-key': CANARY,
+            'user-agent': CANARY,
+            'if-none-match': CANARY,
+            'x-forwarded-for': CANARY,
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+          },
+          ...(body !== undefined && { body }),
+        });
+        await response.text();
+        if (response.status >= 500) unexpected.push(`${method} ${path}: ${response.status}`);
+      }
+    }
+    const requestId = 'log-after-canaries';
+    await sendRequest(service, '/apps', { headers: { 'x-request-id': requestId } });
+    await linesOf(requestId);
+
+    expect(unexpected).toEqual([]);
+    expect(secretsIn(readFileSync(service.logFile, 'utf8'))).toEqual([]);
+  }, 120_000);
 
   it('detects a secret in a log line', () => {
     const lines = [

@@ -1,8 +1,6 @@
-import { BlockList } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { parseId, Refusal, type DirectoryUser, type RoleName, type Subject, type WorkspaceId } from '@banking/domain';
 import { JSON_ONLY, preferredType } from '../http/accept.js';
-import { sourceAddressOf } from '../http/source-address.js';
 import { headerLines } from '../http/header-lines.js';
 import type { CalledRequest, Caller } from './caller.js';
 import { bearerToken } from './credentials.js';
@@ -27,11 +25,7 @@ interface AccessCheckDependencies {
   readonly verifier: Pick<TokenVerifier, 'subjectOf'> & Partial<Pick<TokenVerifier, 'verifiedSubject' | 'originOf'>>;
   readonly roles: RoleLookup;
   readonly rateLimit: RateLimit;
-  /** The proxies whose `X-Forwarded-For` is read. Default: none. */
-  readonly trustedProxies?: BlockList;
 }
-
-const NO_PROXIES = new BlockList();
 
 type Request = FastifyRequest & CalledRequest;
 
@@ -61,7 +55,7 @@ export class AccessCheck {
     request.operation = operation;
     const { subject, user, origin } = await this.authenticate(request);
     request.userId = user.id;
-    request.origin = { ...origin, sourceAddress: this.sourceOf(request) };
+    request.origin = { ...origin, sourceAddress: request.sourceAddress };
     const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
     this.dependencies.rateLimit.take(reply, rateKeyOf(user, named?.[0]));
     if (mediaTypes) varyByAccept(reply);
@@ -80,11 +74,6 @@ export class AccessCheck {
     // The only place that makes a Caller.
     const { origin: from } = request;
     request.caller = { ...scope, requestId: request.id, origin: from, signal: request.deadline } as Caller;
-  }
-
-  private sourceOf({ ip, headers }: Request): string {
-    const forwardedFor = headers['x-forwarded-for'];
-    return sourceAddressOf(ip, [forwardedFor ?? []].flat().join(','), this.dependencies.trustedProxies ?? NO_PROXIES);
   }
 
   /** @throws Refusal `not_authenticated`, whose reason goes to the log only */

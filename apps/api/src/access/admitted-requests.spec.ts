@@ -46,7 +46,7 @@ function checkWith(rateLimit = new RateLimit()) {
       id: 'request-1',
       deadline: SIGNAL,
       method: 'GET',
-      ip: '192.0.2.7',
+      sourceAddress: '192.0.2.7',
       headers: { accept },
       raw: { rawHeaders: [...(token === '' ? [] : ['Authorization', `Bearer ${token}`]), ...headers] },
       routeOptions: { url: '/path', config: { operation, mediaTypes } },

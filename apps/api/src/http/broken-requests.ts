@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { BlockList, type Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal, type RefusalReason } from '@banking/domain';
 import { responseChannel } from '@banking/telemetry';
 import { BARE_HEADERS, bodyOf } from './error-response.js';
 import { logRequest } from './request-log.js';
+import { sourceAddressOf, sourceOf } from './source-address.js';
+
+/** The headers of a request that cannot be read name no client. */
+const NO_PROXIES = new BlockList();
 
 /** Refuses a path that the router cannot read. No hook has run then. */
-export function refuseBrokenPath(parameterLength: number) {
+export function refuseBrokenPath(parameterLength: number, trustedProxies: BlockList) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     const isTooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH';
     const refusal = isTooLong
@@ -19,6 +23,7 @@ export function refuseBrokenPath(parameterLength: number) {
       method: request.method,
       route: 'none',
       status: refusal.status,
+      sourceAddress: sourceOf(request, trustedProxies),
       why: error.code,
     });
     publish(request.method, refusal);
@@ -48,7 +53,9 @@ export function refuseBrokenRequest(error: Error & { code?: string }, socket: So
   }
   const refusal = new Refusal(BROKEN[error.code ?? ''] ?? 'request_malformed');
   const requestId = randomUUID();
-  logRequest(logger, { requestId, method: 'none', route: 'none', status: refusal.status, why: error.code });
+  const sourceAddress = sourceAddressOf(socket.remoteAddress ?? '', undefined, NO_PROXIES);
+  const { status } = refusal;
+  logRequest(logger, { requestId, method: 'none', route: 'none', status, sourceAddress, why: error.code });
   publish('none', refusal);
   const earlier = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
   if (earlier?.req.complete) {

@@ -19,7 +19,9 @@ export interface RequestContext {
   idempotencyKey?: string;
   /** Set when the credential is verified, also if the call is refused afterwards. */
   userId?: UserId;
-  /** Where the request comes from, set with the user. */
+  /** The address that the request comes from, behind trusted proxies. */
+  sourceAddress?: string;
+  /** The credential and the source address, set with the user. */
   origin?: Origin;
   /** Why a credential was refused, as a code for the log and for metrics. */
   credentialFault?: string;

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { parseId } from '@banking/domain';
 import { responseChannel } from '@banking/telemetry';
 import type { RequestContext } from './request-context.js';
 
@@ -12,6 +13,9 @@ interface RequestLine {
   readonly ms?: number;
   readonly userId?: number | undefined;
   readonly workspaceId?: number | undefined;
+  /** The ids in the path, by parameter, of a request whose access has been checked. */
+  readonly resourceIds?: Readonly<Record<string, number>> | undefined;
+  readonly sourceAddress?: string | undefined;
   readonly why?: string | undefined;
   /** Of its span, in a process that records traces. */
   readonly traceId?: string | undefined;
@@ -35,6 +39,8 @@ export function logRequests(server: FastifyInstance): void {
       ms: Math.round(ms * 10) / 10,
       userId: request.userId,
       workspaceId: request.caller?.workspaceId,
+      resourceIds: resourceIdsOf(request),
+      sourceAddress: request.sourceAddress,
       why: request.credentialFault,
       traceId: request.trace?.traceId,
       spanId: request.trace?.spanId,
@@ -42,6 +48,17 @@ export function logRequests(server: FastifyInstance): void {
     if (responseChannel.hasSubscribers) publishResponse(request, reply, ms);
     done();
   });
+}
+
+/** Other parameters are texts of the caller. */
+function resourceIdsOf({ caller, params }: FastifyRequest & RequestContext): Record<string, number> | undefined {
+  if (caller === undefined) return undefined;
+  const ids: Record<string, number> = {};
+  for (const [name, text] of Object.entries(params as Readonly<Record<string, string>>)) {
+    const id = parseId(text);
+    if (id !== undefined) ids[name] = id;
+  }
+  return Object.keys(ids).length === 0 ? undefined : ids;
 }
 
 function publishResponse(request: FastifyRequest & RequestContext, reply: FastifyReply, ms: number): void {

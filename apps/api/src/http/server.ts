@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
+import { BlockList, type Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import {
   type FastifyBaseLogger,
@@ -26,14 +26,16 @@ import { checkHead, checkRest, routeRefusal } from './request-head.js';
 import { logRequests } from './request-log.js';
 import { indexRoutes } from './route-index.js';
 import { SECURITY_HEADERS } from './security-headers.js';
+import { sourceOf } from './source-address.js';
 import { Continuation, isBodyIgnored } from './unread-body.js';
 
 /** A client's request id is used if it is safe in a log line and a header. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
+/** @param trustedProxies the proxies whose `X-Forwarded-For` is read. Default: none */
+export function createServer(logger: FastifyBaseLogger, trustedProxies = new BlockList()): FastifyAdapter {
   const options = {
-    loggerInstance: logger,
+    loggerInstance: withoutUrls(logger),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     // A logger of its own for each request costs more than its one line: the line names the request itself.
     childLoggerFactory: (parent: FastifyBaseLogger) => parent,
@@ -56,7 +58,7 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
     },
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) =>
       refuseBrokenRequest(error, socket, logger),
-    frameworkErrors: refuseBrokenPath(LIMITS.parameterLength),
+    frameworkErrors: refuseBrokenPath(LIMITS.parameterLength, trustedProxies),
   };
   const adapter = new FastifyAdapter(options as FastifyServerOptions<Server>);
   const server = adapter.getInstance<FastifyInstance>();
@@ -64,7 +66,21 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
   server.server.maxHeadersCount = 0;
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1). Node's own response would have no body.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
+  server.addHook('onRequest', (request: FastifyRequest & RequestContext, _reply, done) => {
+    request.sourceAddress = sourceOf(request, trustedProxies);
+    done();
+  });
   return adapter;
+}
+
+/** Fastify quotes the URL of a request in texts and errors that it logs as warnings. */
+function withoutUrls(logger: FastifyBaseLogger): FastifyBaseLogger {
+  const warn = (what: unknown, ...rest: string[]) => {
+    const err = (what as { readonly err?: { readonly code?: string } } | undefined)?.err;
+    if (typeof what !== 'string' && err === undefined) logger.warn(what, ...rest);
+    else logger.warn({ code: err?.code }, 'warning of the HTTP library');
+  };
+  return Object.assign(Object.create(logger) as FastifyBaseLogger, { warn });
 }
 
 /** The options of `prepareServer`. */

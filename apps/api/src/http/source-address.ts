@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import type { FastifyRequest } from 'fastify';
 import type { EnvironmentReader } from '@banking/process';
 
 /** An IPv4 address in the form of IPv6, as a socket that listens on both has it. */
@@ -14,11 +15,17 @@ export function sourceAddressOf(peer: string, forwardedFor: string | undefined, 
   let address = plain(peer);
   for (const text of (forwardedFor ?? '').split(',').reverse()) {
     const before = plain(text);
-    if (isIP(before) === 0 || !trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) return address;
+    // A zone of IPv6 is any text.
+    if (isIP(before) === 0 || before.includes('%') || !trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'))
+      return address;
     address = before;
   }
   return address;
 }
+
+/** The address that a request comes from, by its connection and its headers. */
+export const sourceOf = ({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>, trusted: BlockList): string =>
+  sourceAddressOf(ip, [headers['x-forwarded-for'] ?? []].flat().join(','), trusted);
 
 /** The proxies whose `X-Forwarded-For` is read: addresses and networks, separated by commas. Default: none. */
 export function readTrustedProxies({ text, mistakes }: EnvironmentReader): BlockList {
