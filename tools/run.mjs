@@ -209,7 +209,11 @@ async function buildAlone(main) {
   if (!existsSync(join(ROOT, 'node_modules/typescript'))) {
     throw new Stop('The compiler is not installed. Run npm ci first.');
   }
-  report('Building, because sources changed or no build exists …');
+  report(
+    existsSync(STAMP)
+      ? 'Compiling the changed sources …'
+      : 'Compiling the sources. This takes a minute the first time …',
+  );
   await compile();
   const written = `${STAMP}.${process.pid}`;
   writeFileSync(written, current);

@@ -53,7 +53,6 @@ export async function openCells(
     log: (line: string) => log.info(line),
     warn,
   };
-  const webhookTerms = await openWebhookTerms(config);
   const leave = await ensureEmbeddedCells(settings);
   let isWorking = false;
   let cells: Cells<CellService>;
@@ -61,6 +60,7 @@ export async function openCells(
     cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database })),
   );
   try {
+    const webhookTerms = await openWebhookTerms(config);
     cells = await Cells.open<CellService>(settings, (deployment, { number, name }, home, others) => {
       const chores = number === 0 ? [verification] : [];
       const service = cellService(deployment, name, { home, others, chores, webhookTerms }, config, log);
@@ -75,7 +75,9 @@ export async function openCells(
   const copies = () => open().filter(({ database }) => database !== home.database);
   const { places } = cells;
   try {
-    if (config.deployment.demo) await makeDemoData({ ...home, cells: demoCells(cells, places, further) });
+    const { demo } = config.deployment;
+    const isMade = demo && (await makeDemoData({ ...home, cells: demoCells(cells, places, further) }));
+    if (isMade) log.info('created the demo data');
   } catch (error) {
     await cells.close();
     throw explainFailure(error, { url: config.deployment.databaseUrl });

@@ -13,7 +13,6 @@ import { startWork } from './start-work.js';
 export async function openLedger(config: ApiConfig, log: Logger): Promise<Implementation> {
   const { quotes, openQuotesMax: openMax, sandbox } = config;
   const warn = (line: string) => log.warn(line);
-  const webhookTerms = await openWebhookTerms(config);
   const deployment = await openDeployment({
     ...config.deployment,
     isService: true,
@@ -21,8 +20,10 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     warn,
   });
   const { database, books } = deployment;
+  let webhookTerms: Awaited<ReturnType<typeof openWebhookTerms>>;
   try {
-    if (config.deployment.demo) await makeDemoData(deployment);
+    webhookTerms = await openWebhookTerms(config);
+    if (config.deployment.demo && (await makeDemoData(deployment))) log.info('created the demo data');
   } catch (error) {
     await deployment.close();
     throw explainFailure(error, { url: config.deployment.databaseUrl });

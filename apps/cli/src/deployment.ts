@@ -76,7 +76,8 @@ export async function withDeployment<T>(
     });
     try {
       // With several databases the service makes the demo data, because it has all of them open.
-      if (prepare && demo && config.deployment.cells === undefined) await makeDemoData(deployment);
+      const makesDemo = prepare && demo && config.deployment.cells === undefined;
+      if (makesDemo && (await makeDemoData(deployment))) reportProgress('created the demo data');
       if (use.readsBooks === true) await deployment.refreshStatistics();
       return await orInterrupted(signal, () => work(deployment, config));
     } catch (error) {

@@ -13,8 +13,9 @@ import {
   type ReplicaOptions,
   SCHEMA,
 } from '@banking/postgres';
-import { attachEmbeddedServer } from '@banking/embedded-postgres';
+import type { EmbeddedServer } from '@banking/embedded-postgres';
 import { type CellConfig, connectionTo, HOME_CELL } from '@banking/process';
+import { attachDatabase } from './attach-database.js';
 import { checkCell } from './cells/cell-identity.js';
 import { settingOf } from './configured-database.js';
 import { DeploymentError } from './deployment-error.js';
@@ -160,16 +161,13 @@ async function openAsProvisioning(
 
 interface Connected {
   readonly connection: ConnectionOptions;
-  readonly embedded?: Awaited<ReturnType<typeof attachEmbeddedServer>>;
+  readonly embedded?: EmbeddedServer;
 }
 
-async function connect({ databaseUrl, dataDir, warn, cells, cell }: DeploymentSettings): Promise<Connected> {
+async function connect(settings: DeploymentSettings): Promise<Connected> {
+  const { databaseUrl, dataDir, cells, cell } = settings;
   if (databaseUrl !== undefined) return { connection: connectionTo(databaseUrl) };
-  const embedded = await attachEmbeddedServer({
-    dataDir,
-    isReplicated: (cells ?? cell) !== undefined,
-    ...(warn && { log: warn }),
-  });
+  const embedded = await attachDatabase(dataDir, (cells ?? cell) !== undefined, settings);
   return { connection: embedded.connection, embedded };
 }
 

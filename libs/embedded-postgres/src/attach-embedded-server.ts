@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findPackage, provideBinaries } from './binaries.js';
-import { openDataFolder, openRunFolder, openSocketFolder, systemFolders, type DataFolder } from './data-folder.js';
+import { openDataFolder, openRunFolder, openSocketFolder, type DataFolder } from './data-folder.js';
 import { EmbeddedServerError, explainFileError } from './embedded-server-error.js';
 import { addAttachedProcess, countAttachedProcesses, removeAttachedProcess } from './attached-processes.js';
 import { underLock } from './run-lock.js';
@@ -22,7 +22,7 @@ import { startServer } from './start-server.js';
 import { watchServer } from './watch-server.js';
 
 export interface EmbeddedServerOptions {
-  /** Made when missing. The files of the server are in it, or it names their folder. */
+  /** Made when missing. All files of the server are in it. */
   readonly dataDir: string;
   /** Receives the messages for an operator. */
   readonly log?: (line: string) => void;
@@ -35,6 +35,8 @@ export interface EmbeddedServer {
   readonly connection: Connection;
   /** False when a server was running already: that of another process, or one left by a process that was killed. */
   readonly started: boolean;
+  /** Whether the database was created here. */
+  readonly isNew: boolean;
   /** Stops using the server, and stops it when no other process uses it. May be called again. */
   detach(): Promise<void>;
 }
@@ -43,6 +45,7 @@ export interface EmbeddedServer {
 interface Running {
   readonly connection: Connection;
   readonly started: boolean;
+  readonly isNew: boolean;
   readonly process: ProcessIdentity | undefined;
 }
 
@@ -70,8 +73,7 @@ export async function attachEmbeddedServer(options: EmbeddedServerOptions): Prom
     const found = findPackage();
     const { dataDir, run } = openRunFolder(wanted);
 
-    const ensure = async (): Promise<Running> =>
-      ensureServer(openDataFolder(dataDir, run, log), found, log, isReplicated);
+    const ensure = async (): Promise<Running> => ensureServer(openDataFolder(dataDir, run), found, log, isReplicated);
     const [attached, running] = await underLock(run, { log }, async () => {
       const mine = addAttachedProcess(run);
       try {
@@ -96,7 +98,8 @@ export async function attachEmbeddedServer(options: EmbeddedServerOptions): Prom
       }).catch(rethrowExplained);
     };
     let detached: Promise<void> | undefined;
-    return { connection: running.connection, started: running.started, detach: () => (detached ??= detach()) };
+    const { connection, started, isNew } = running;
+    return { connection, started, isNew, detach: () => (detached ??= detach()) };
   } catch (error) {
     return rethrowExplained(error);
   }
@@ -114,15 +117,15 @@ async function ensureServer(
   if (await answersInTime(folder, connection)) {
     const process = answeringServer(folder);
     if (process !== undefined) recordServer(folder.run, process);
-    return { connection, started: false, process };
+    return { connection, started: false, isNew: false, process };
   }
   refuseSharedUser(folder.user);
-  const places = [...systemFolders(folder.user), folder.home];
-  const binaries = provideBinaries(found, places, folder.user, log);
-  await ensureCluster(folder, binaries);
+  const binaries = provideBinaries(found, folder.dataDir, folder.user, log);
+  const isNew = await ensureCluster(folder, binaries);
   return {
     connection,
     started: true,
+    isNew,
     process: await startServer(folder, socketFolder, binaries, { log, isReplicated }),
   };
 }

@@ -1,8 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import {
-  accessSync,
   chmodSync,
-  constants,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -55,21 +53,21 @@ export function findPackage(): Package {
 
 /**
  * Provides programs that the server's user can run. They stay in node_modules where that user can read them and their links can be made.
- * Otherwise (a private home, a read-only node_modules) they are copied once per version, into the first of `places` that is writable.
- * No other user can write to the copy.
+ * Otherwise (a private home, a read-only node_modules) they are copied once per version, into `dataDir`. No other user can write to the
+ * copy.
  *
  * @throws EmbeddedServerError when they do not run on this system.
  */
 export function provideBinaries(
   found: Package,
-  places: readonly string[],
+  dataDir: string,
   user: ServerUser | undefined,
   log: (line: string) => void,
 ): Binaries {
   const major = found.version.split('.')[0] ?? '';
   if (makeLinks(found.native) && failureOf(found.native, user) === undefined) return programs(found.native, major);
 
-  const copy = join(places.find(isWritable) ?? places.at(-1) ?? '', `${COPY}${found.version}`);
+  const copy = join(dataDir, `${COPY}${found.version}`);
   if (existsSync(copy)) {
     if (!isOurs(copy, [0, process.geteuid?.() ?? -1, user?.uid ?? -1], 0o022)) {
       throw new EmbeddedServerError(`${copy} belongs to another user or is open to others: remove it and start again.`);
@@ -85,18 +83,8 @@ export function provideBinaries(
   );
 }
 
-/** The prefix names this project, because the copy may be in a system folder. */
 const COPY = 'banking-postgres-';
 const HALF = `${COPY}half-`;
-
-function isWritable(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function programs(native: string, major: string): Binaries {
   return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres'), major };

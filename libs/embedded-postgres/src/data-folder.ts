@@ -1,8 +1,9 @@
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
+import { makeDataDir } from '@banking/process';
 import { EmbeddedServerError } from './embedded-server-error.js';
-import { ensurePrivateFolder, isOurs, makeFolders, readOwnNote, writeNote } from './private-folder.js';
+import { ensurePrivateFolder, isOurs, readOwnNote, writeNote } from './private-folder.js';
 import { canEnter, chooseServerUser, giveTo, type ServerUser } from './server-user.js';
 
 /** Names the socket file only: the server has no TCP port. */
@@ -11,23 +12,16 @@ export const PORT = 5432;
 /** sun_path holds 108 bytes on Linux, 104 on macOS, the last one a zero. */
 const SOCKET_PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103;
 
-/** The prefix of our folders outside DATA_DIR; mkdtemp adds a random suffix. */
+/** The prefix of a socket folder outside DATA_DIR; mkdtemp adds a random suffix. */
 const SHORT = 'banking-';
 
-/** Where root may keep a database that its server's user cannot reach in DATA_DIR; no folder that the system cleans up. */
-const SYSTEM_FOLDERS = ['/var/lib', '/var/db'];
-
-/**
- * The folders of a server. `run` is always in DATA_DIR; the rest is in `home`, which is DATA_DIR too unless the server runs as another
- * user who cannot enter it.
- */
+/** The folders of a server, all in DATA_DIR. */
 export interface DataFolder {
   readonly dataDir: string;
   /** Undefined: the server runs as the user of this process. */
   readonly user: ServerUser | undefined;
   /** The attached processes, the lock and the server's identity: empty files and links only. */
   readonly run: string;
-  readonly home: string;
   /** PostgreSQL's own data directory. */
   readonly database: string;
   readonly log: string;
@@ -36,37 +30,31 @@ export interface DataFolder {
 /**
  * Makes DATA_DIR and its run folder, which the lock needs.
  *
- * Root's server runs as another user, who must be able to pass through DATA_DIR: a new or empty DATA_DIR gets the mode 711. Every
- * folder inside is private.
+ * @throws EmbeddedServerError before it makes anything, where the user of the server could not enter it
  */
 export function openRunFolder(dataDir: string): { dataDir: string; run: string } {
-  const root = process.geteuid?.() === 0;
   const wanted = resolve(dataDir);
-  makeFolders(wanted, root ? 0o711 : 0o700);
-  const real = realpathSync(wanted);
-  const { uid, mode } = lstatSync(real);
-  if (root && uid === 0 && readdirSync(real).length === 0) chmodSync(real, (mode & 0o7777) | 0o711);
+  const above = folderAbove(existsSync(wanted) ? realpathSync(wanted) : wanted);
+  refuseUnreachable(serverUserOf(wanted), above);
+  const real = makeDataDir(wanted);
   const run = join(real, 'run');
   ensurePrivateFolder(run, 0o700, ownerOf(real));
   return { dataDir: real, run };
 }
 
-/** Under the lock: decides the user of the server and the folder of its files, and records that in DATA_DIR. */
-export function openDataFolder(dataDir: string, run: string, log: (line: string) => void): DataFolder {
-  const pointer = join(dataDir, 'database-folder');
-  const pointed = readOwnNote(pointer);
-  const inside = join(dataDir, 'database');
-  const user = chooseServerUser(pointed === undefined ? [inside, dataDir] : [join(pointed, 'database')]);
+/** Under the lock: decides the user of the server. @throws EmbeddedServerError where that user cannot enter DATA_DIR */
+export function openDataFolder(dataDir: string, run: string): DataFolder {
+  const user = serverUserOf(dataDir);
+  refuseUnreachable(user, dataDir);
+  return { dataDir, user, run, database: join(dataDir, 'database'), log: join(dataDir, 'server.log') };
+}
 
-  let home = dataDir;
-  if (pointed !== undefined) home = checkSystemFolder(pointed, pointer, dataDir);
-  else if (!canEnter(user, dataDir)) {
-    if (lstatSync(inside, { throwIfNoEntry: false }) !== undefined) throw unreachable(user, dataDir);
-    home = makeSystemFolder(user, dataDir);
-    writeNote(pointer, home);
-    log(`user ${user?.name} cannot enter ${dataDir}: the database is kept in ${home} instead (${pointer} says so)`);
-  }
-  return { dataDir, user, run, home, database: join(home, 'database'), log: join(home, 'server.log') };
+const serverUserOf = (dataDir: string) => chooseServerUser([join(dataDir, 'database'), dataDir]);
+
+/** The nearest folder above a path that exists. */
+function folderAbove(path: string): string {
+  const above = dirname(path);
+  return existsSync(above) && statSync(above).isDirectory() ? above : folderAbove(above);
 }
 
 /**
@@ -74,7 +62,7 @@ export function openDataFolder(dataDir: string, run: string, log: (line: string)
  * that a restarted server has the same address.
  */
 export function openSocketFolder(folder: DataFolder): string {
-  const inside = join(folder.home, 'socket');
+  const inside = join(folder.dataDir, 'socket');
   if (fits(inside)) {
     ensurePrivateFolder(inside, 0o700, folder.user);
     return inside;
@@ -117,54 +105,15 @@ function isUsable(socketFolder: string, parents: readonly string[], user: Server
   return isOurs(socketFolder, [user?.uid ?? process.geteuid?.() ?? -1], 0o077);
 }
 
-/** The system folders where root may keep the files that the server's user must reach; none for other users. */
-export function systemFolders(user: ServerUser | undefined): readonly string[] {
-  if (user === undefined) return [];
-  return SYSTEM_FOLDERS.filter((folder) => isOurs(folder, [0], 0o002) && canEnter(user, folder));
-}
-
-function makeSystemFolder(user: ServerUser | undefined, dataDir: string): string {
-  for (const parent of systemFolders(user)) {
-    const home = mkdtempSync(join(parent, SHORT));
-    try {
-      chmodSync(home, 0o711);
-      writeNote(join(home, 'data-dir'), dataDir);
-      return home;
-    } catch (error) {
-      rmSync(home, { recursive: true, force: true });
-      throw error;
-    }
-  }
-  throw unreachable(user, dataDir);
-}
-
-function checkSystemFolder(home: string, pointer: string, dataDir: string): string {
-  if (lstatSync(home, { throwIfNoEntry: false }) === undefined) {
-    throw new EmbeddedServerError(
-      `The database of DATA_DIR ${dataDir} was kept in ${home}, which is gone: bring it back, ` +
-        `or remove ${pointer} to begin with an empty database.`,
-    );
-  }
-  if (!isOurs(home, [0, process.geteuid?.() ?? -1], 0o022)) {
-    throw new EmbeddedServerError(
-      `${home}, where the database of DATA_DIR ${dataDir} is kept, belongs to another user or is open to others: ` +
-        'give it back to root (chown root, chmod 711), or run as the user it belongs to.',
-    );
-  }
-  const back = readOwnNote(join(home, 'data-dir'));
-  if (back !== dataDir && back !== undefined && lstatSync(join(back, 'database-folder'), { throwIfNoEntry: false })) {
-    throw new EmbeddedServerError(
-      `${pointer} points to ${home}, which is the database of ${back}: DATA_DIR ${dataDir} seems to be a copy of it. ` +
-        `Remove ${pointer} to begin with an empty database.`,
-    );
-  }
-  return home;
-}
-
-function unreachable(user: ServerUser | undefined, dataDir: string): EmbeddedServerError {
-  return new EmbeddedServerError(
-    `User ${user?.name}, whom the database server runs as, cannot enter DATA_DIR ${dataDir}: ` +
-      'let everyone pass through the folders above it (chmod o+x), or set DATA_DIR to a folder such as /var/lib/banking.',
+/** @throws EmbeddedServerError naming the first folder on the path that the user of root's server cannot enter */
+function refuseUnreachable(user: ServerUser | undefined, folder: string): void {
+  if (canEnter(user, folder)) return;
+  let closed = folder;
+  while (dirname(closed) !== closed && !canEnter(user, dirname(closed))) closed = dirname(closed);
+  throw new EmbeddedServerError(
+    `PostgreSQL refuses to run as root, so the database server runs as the user ${user?.name}, who cannot enter ${closed}: ` +
+      `let other users pass through it (chmod o+x ${closed}), start as an ordinary user, ` +
+      'or set DATA_DIR to a folder that every user can enter, such as /srv/banking.',
   );
 }
 

@@ -120,35 +120,26 @@ describe('root', () => {
     await server.detach();
   });
 
-  itAsRoot('has its database in a system folder where DATA_DIR is below a private home', async () => {
-    const home = world.folder();
-    chmodSync(home, 0o700);
-    const dataDir = join(home, '.data');
-    const lines: string[] = [];
+  itAsRoot('uses the folders of a process that was killed before it gave them away', async () => {
+    const dataDir = join(world.folder(), 'data');
+    mkdirSync(dataDir, { mode: 0o711 });
+    mkdirSync(join(dataDir, 'socket'), { mode: 0o700 });
 
-    const first = await world.attach(dataDir, (line) => lines.push(line));
-    await queryValue(first.connection.host, 'create table kept as select 7 as amount');
-    await first.detach();
-    const second = await world.attach(dataDir);
+    const server = await world.attach(dataDir);
 
-    expect(lines.join()).toMatch(/cannot enter .*: the database is kept in \/var\/(lib|db)\/banking-\w+ instead/);
-    expect(await queryValue(second.connection.host, 'select amount from kept')).toBe(7);
-    await second.detach();
-    expect(isServed(dataDir)).toBe(false);
+    expect(lstatSync(server.connection.host).uid).toBe(chooseServerUser([])?.uid);
+    await server.detach();
   });
 
-  itAsRoot('is refused with a copy of such a DATA_DIR, or without its system folder', async () => {
+  itAsRoot('is refused below a folder that the user of the server cannot enter, and leaves nothing there', async () => {
     const home = world.folder();
+    mkdirSync(join(home, 'checkout'));
     chmodSync(home, 0o700);
-    const dataDir = join(home, '.data');
-    await (await world.attach(dataDir)).detach();
-    cpSync(dataDir, join(home, 'copy'), { recursive: true, verbatimSymlinks: true });
-    chmodSync(join(home, 'copy', 'run'), 0o700);
 
-    await expect(world.attach(join(home, 'copy'))).rejects.toThrow(/seems to be a copy/);
-    rmSync(join(home, 'copy'), { recursive: true });
-    rmSync(readFileSync(join(dataDir, 'database-folder'), 'utf8').trim(), { recursive: true });
-    await expect(world.attach(dataDir)).rejects.toThrow(/which is gone: bring it back/);
+    await expect(world.attach(join(home, 'checkout', '.data'))).rejects.toThrow(
+      new RegExp(`^PostgreSQL refuses to run as root, .* cannot enter ${home}: .* \\(chmod o\\+x ${home}\\)`),
+    );
+    expect(readdirSync(join(home, 'checkout'))).toEqual([]);
   });
 });
 
@@ -169,7 +160,7 @@ describe("PostgreSQL's programs", () => {
     expect(runs(join(found.native, 'bin', 'initdb'))).not.toBe(0);
 
     const user = chooseServerUser([]);
-    const binaries = provideBinaries(found, [home], user, () => undefined);
+    const binaries = provideBinaries(found, home, user, () => undefined);
 
     expect(binaries.initdb).toBe(join(found.native, 'bin', 'initdb'));
     expect(runs(binaries.initdb, user && { uid: user.uid, gid: user.gid })).toBe(0);
@@ -183,7 +174,7 @@ describe("PostgreSQL's programs", () => {
 
     const script = `
       const { provideBinaries } = require(${JSON.stringify(join(world.installation(ordinary), 'dist/binaries.js'))});
-      console.log(provideBinaries(${JSON.stringify(found)}, ${JSON.stringify([home])}, undefined, () => {}).initdb);`;
+      console.log(provideBinaries(${JSON.stringify(found)}, ${JSON.stringify(home)}, undefined, () => {}).initdb);`;
     const { stdout } = spawnSync(process.execPath, ['-e', script], { ...ordinary, cwd: '/', encoding: 'utf8' });
     chmodSync(join(found.native, 'lib'), 0o755);
 
@@ -197,8 +188,8 @@ describe("PostgreSQL's programs", () => {
     const user = chooseServerUser([]);
     const lines: string[] = [];
 
-    const first = provideBinaries(found, [home], user, (line) => lines.push(line));
-    const second = provideBinaries(found, [home], user, (line) => lines.push(line));
+    const first = provideBinaries(found, home, user, (line) => lines.push(line));
+    const second = provideBinaries(found, home, user, (line) => lines.push(line));
 
     expect(second).toEqual(first);
     expect(lines).toHaveLength(1);
@@ -213,7 +204,7 @@ describe("PostgreSQL's programs", () => {
     mkdirSync(join(home, `banking-postgres-${installed.version}`));
     chmodSync(join(home, `banking-postgres-${installed.version}`), 0o777);
 
-    expect(() => provideBinaries(found, [home], chooseServerUser([]), () => undefined)).toThrow(
+    expect(() => provideBinaries(found, home, chooseServerUser([]), () => undefined)).toThrow(
       /open to others: remove it/,
     );
   });
@@ -228,7 +219,7 @@ describe("PostgreSQL's programs", () => {
     }
 
     const provide = () =>
-      provideBinaries({ ...installed, native: join(folder, 'native') }, [home], undefined, () => undefined);
+      provideBinaries({ ...installed, native: join(folder, 'native') }, home, undefined, () => undefined);
 
     expect(provide).toThrow(
       /do not run on this system \(wrong machine\): set DATABASE_URL to a PostgreSQL 15 or later/,

@@ -24,23 +24,25 @@ const LEFT_BEHIND = { recursive: true, force: true, maxRetries: 20, retryDelay: 
  * Under the lock: makes the database at the first start, and checks its version at every other. It is made in another folder and
  * renamed, so that a killed start leaves no partial database.
  *
+ * @returns whether it was made now
  * @throws EmbeddedServerError for a full disk, data of another PostgreSQL version, or a folder without a database.
  */
-export async function ensureCluster(folder: DataFolder, binaries: Binaries): Promise<void> {
+export async function ensureCluster(folder: DataFolder, binaries: Binaries): Promise<boolean> {
   if (lstatSync(folder.database, { throwIfNoEntry: false }) !== undefined) {
     checkVersion(folder.database, binaries.major);
     writeAccessFiles(folder.database, folder.user);
-    return;
+    return false;
   }
-  for (const name of readdirSync(folder.home)) {
-    if (name.startsWith('database-half-')) rmSync(join(folder.home, name), LEFT_BEHIND);
+  for (const name of readdirSync(folder.dataDir)) {
+    if (name.startsWith('database-half-')) rmSync(join(folder.dataDir, name), LEFT_BEHIND);
   }
-  const half = mkdtempSync(join(folder.home, 'database-half-'));
+  const half = mkdtempSync(join(folder.dataDir, 'database-half-'));
   giveTo(folder.user, half);
   await initdb(folder, binaries, half);
   writeAccessFiles(half, folder.user);
   renameSync(half, folder.database);
-  syncFolder(folder.home);
+  syncFolder(folder.dataDir);
+  return true;
 }
 
 function checkVersion(database: string, major: string): void {
@@ -85,9 +87,9 @@ async function initdb(folder: DataFolder, binaries: Binaries, half: string): Pro
   });
   if (ended === 0) return;
   rmSync(half, { recursive: true, force: true });
-  if (/No space left on device|Disk quota exceeded/.test(output)) throw diskFull(folder.home);
+  if (/No space left on device|Disk quota exceeded/.test(output)) throw diskFull(folder.dataDir);
   throw new EmbeddedServerError(
-    `PostgreSQL's initdb could not make a database in ${folder.home} (it ended with ${ended}). ` +
+    `PostgreSQL's initdb could not make a database in ${folder.dataDir} (it ended with ${ended}). ` +
       `Fix the error below, or set DATA_DIR to another folder:\n${output.trim().split('\n').slice(-6).join('\n')}`,
   );
 }

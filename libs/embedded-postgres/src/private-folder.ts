@@ -3,7 +3,6 @@ import {
   chmodSync,
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -12,7 +11,6 @@ import {
   renameSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
 import { EmbeddedServerError } from './embedded-server-error.js';
 import { giveTo, type ServerUser } from './server-user.js';
 
@@ -31,13 +29,15 @@ export function ensurePrivateFolder(path: string, mode: number, owner?: ServerUs
   try {
     mkdirSync(path, { mode: 0o700 });
     chmodSync(path, mode);
-    giveTo(owner, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  if (lstatSync(path).isFile()) {
+  const stat = lstatSync(path);
+  if (stat.isFile()) {
     throw new EmbeddedServerError(`${path} is a file where a folder has to be: move it away and start again.`);
   }
+  // Also a folder of a process that was killed before this step.
+  if (stat.isDirectory() && stat.uid === process.geteuid?.()) giveTo(owner, path);
   const owners = [process.geteuid?.() ?? -1, owner?.uid ?? -1];
   if (!isOurs(path, owners, ~mode & 0o077)) {
     throw new EmbeddedServerError(
@@ -45,25 +45,6 @@ export function ensurePrivateFolder(path: string, mode: number, owner?: ServerUs
         'run as the user it belongs to, give it to this user alone (chown, chmod go-rwx), or set DATA_DIR to another folder.',
     );
   }
-}
-
-/** Makes the folder and the missing folders above it with this mode, independent of the umask. */
-export function makeFolders(path: string, mode: number): void {
-  if (existsSync(path)) {
-    // Fails when it is no folder.
-    mkdirSync(path, { recursive: true });
-    return;
-  }
-  makeFolders(dirname(path), mode);
-  try {
-    // One at a time: below /proc, `mkdirSync` with `recursive` never ends.
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    // Another process has made it.
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
-    throw error;
-  }
-  chmodSync(path, mode);
 }
 
 /** Reads a small file that we, root or the server's user wrote; a link or another user's file is refused. */

@@ -155,8 +155,8 @@ function startFailure(folder: DataFolder, output: string): EmbeddedServerError {
       `The database in ${folder.database} is one of several that belong together. Set CELLS to their number, as when they were made.`,
     );
   }
-  if (/No space left on device|Disk quota exceeded/.test(output) || isDiskFull(folder.home))
-    return diskFull(folder.home);
+  if (/No space left on device|Disk quota exceeded/.test(output) || isDiskFull(folder.dataDir))
+    return diskFull(folder.dataDir);
   return new EmbeddedServerError(
     `PostgreSQL does not start with the database in ${folder.database}. Put a backup in its place, or move it away ` +
       `to begin with an empty database. The end of its log ${folder.log}:\n` +

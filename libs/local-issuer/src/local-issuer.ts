@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { link, mkdir, open, rm, stat, writeFile } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createPrivateFile } from '@banking/process';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, SignJWT, type JWK } from 'jose';
 
 /** The `iss` of tokens signed with the key of DATA_DIR. */
@@ -98,25 +99,17 @@ async function readKey(dataDir: string, file: string): Promise<string | undefine
   }
 }
 
-/** Writes the key to a draft and links it to its place. The first link wins, and all processes use that key. */
+/** Of several processes, the first creates the key, and all use it. */
 async function createKey(dataDir: string, file: string): Promise<string> {
   const { privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
   const key = await exportJWK(privateKey);
   const text = JSON.stringify({ ...key, alg: ALGORITHM, use: 'sig', kid: await calculateJwkThumbprint(key) });
-  const draft = `${file}.${process.pid}.${crypto.randomUUID()}`;
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
-    await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
-    await link(draft, file);
-    return (await readKey(dataDir, file)) ?? text;
+    await createPrivateFile(dataDir, KEY_FILE, text);
   } catch (error) {
-    if (error instanceof LocalIssuerError) throw error;
-    const existing = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKey(dataDir, file) : undefined;
-    if (existing !== undefined) return existing;
     throw new LocalIssuerError(`The signing key ${file} cannot be written: ${(error as Error).message}.`, {
       cause: error,
     });
-  } finally {
-    await rm(draft, { force: true });
   }
+  return (await readKey(dataDir, file)) ?? text;
 }

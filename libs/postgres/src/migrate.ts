@@ -59,14 +59,13 @@ export interface MigrationPlan {
 export async function migrate(options: MigrationOptions): Promise<{ applied: string[] }> {
   const files = await readMigrations(options.folders, options);
   return withClient(options, async (client) => {
-    await client.query('set statement_timeout = 0');
+    // Notices are about names that do not exist yet.
+    await client.query('set statement_timeout = 0; set client_min_messages = warning');
     await lockMigrations(client, options);
     const applied = await prepare(client, options);
     const pending = pendingOf(files, applied, options.release);
-    for (const migration of pending) {
-      options.log?.(`applying ${migration.name}`);
-      await applyMigration(client, options, migration);
-    }
+    if (pending.length > 0) options.log?.(`applying ${describeMigrations(pending)}`);
+    for (const migration of pending) await applyMigration(client, options, migration);
     return { applied: pending.map((migration) => migration.name) };
   });
 }
@@ -126,6 +125,12 @@ async function lockMigrations(client: Client, { schema, log }: MigrationOptions)
     if (!isWaiting) log?.('waiting for another process that migrates this database');
     await pause(MIGRATION_LOCK_POLL_MS);
   }
+}
+
+/** One line, also for the dozens of a new database: `3 migrations: 0001-books.sql to 0003-directory.sql`. */
+function describeMigrations(pending: readonly Migration[]): string {
+  const names = [...new Set([pending.at(0)?.name, pending.at(-1)?.name])].join(' to ');
+  return `${pending.length} ${pending.length === 1 ? 'migration' : 'migrations'}: ${names}`;
 }
 
 /** Ensures that the roles, the schema and `schema_migration` exist. Returns the applied migrations. */

@@ -4,6 +4,7 @@ export { boundedFetch, ResponseTooLargeError } from './bounded-fetch.js';
 export { connectionTo, hostsOf } from './database-url.js';
 export { type CellConfig, HOME_CELL } from './cells-config.js';
 export { ConfigError, type Environment, type EnvironmentReader, readerOf } from './environment-reader.js';
+export { createPrivateFile, makeDataDir } from './data-dir.js';
 export { type DeploymentConfig, readDeployment } from './deployment-config.js';
 export { ExpiringCache } from './expiring-cache.js';
 export { createLogger, type LogConfig, loggerOptions, readLogging } from './logger.js';

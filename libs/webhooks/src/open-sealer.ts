@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, mkdir, open, rm, stat, writeFile } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createPrivateFile } from '@banking/process';
 import { SealError, secretSealer, type SecretSealer } from './secret-sealer.js';
 
 /** Where the keys of a deployment are. */
@@ -49,22 +50,15 @@ async function readKey(dataDir: string, file: string): Promise<Uint8Array | unde
   }
 }
 
-/** Writes the key to a draft and links it to its place. The first link wins, and all processes use that key. */
+/** Of several processes, the first creates the key, and all use it. */
 async function createKey(dataDir: string, file: string): Promise<Uint8Array> {
   const key = randomBytes(KEY_BYTES);
-  const draft = `${file}.${process.pid}.${crypto.randomUUID()}`;
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
-    await writeFile(draft, key.toString('base64'), { mode: 0o600, flag: 'wx' });
-    await link(draft, file);
-    return key;
+    await createPrivateFile(dataDir, FILE, key.toString('base64'));
   } catch (error) {
-    const existing = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKey(dataDir, file) : undefined;
-    if (existing !== undefined) return existing;
     throw asSealError(error, `The key of webhooks ${file} cannot be written`);
-  } finally {
-    await rm(draft, { force: true });
   }
+  return (await readKey(dataDir, file)) ?? key;
 }
 
 const asSealError = (error: unknown, text: string) =>

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { newDataDir, refusedStart, RunningService, type TestDataDir } from '../running-service.js';
 import { serviceOfTheRun } from '../service.js';
 
@@ -86,4 +87,69 @@ describe('service start', () => {
     expect(statuses).toEqual([404, 404, 404, 404, 200]);
     await silent.stop();
   });
+});
+
+/** What the README shows of a first start, after the line of the compiler. */
+function quickStart(): string[] {
+  const readme = readFileSync(join(__dirname, '../../../../README.md'), 'utf8');
+  const [, shown = ''] = /```text\nCompiling [^\n]+\n(.+?)\n```/s.exec(readme) ?? [];
+  return shown.split('\n').map(withoutTime);
+}
+
+const withoutTime = (line: string) => line.replace(/^\[[\d:]+\] INFO: /, '');
+
+/** Without what differs by folder, port and release. */
+const asShown = (line: string) =>
+  line
+    .replaceAll(/http:\/\/[\d.:]+/g, 'URL')
+    .replace(/ in \/.+/, ' in DATA_DIR')
+    .replace(/\d+ migrations: .+/, 'N migrations');
+
+describe('the first start on a terminal', () => {
+  let folder: TestDataDir;
+  let dataDir: string;
+
+  beforeAll(async () => {
+    folder = await newDataDir();
+    // The user of root's database server passes through it.
+    chmodSync(folder.path, 0o755);
+    dataDir = join(folder.path, 'data');
+  });
+
+  afterAll(() => folder.remove());
+
+  /** The lines up to the ready lines, and those after them, without time and level. */
+  const linesOfStart = async () => {
+    const running = await RunningService.start({ dataDir, environment: { LOG_FORMAT: 'pretty' } });
+    await running.stop();
+    const lines = running.log.trimEnd().split('\n');
+    const isReady = lines.findIndex((line) => line.startsWith('A token: ')) + 1;
+    const text = (line: string) => withoutTime(line).replaceAll(running.url, 'URL');
+    return [lines.slice(0, isReady), lines.slice(isReady)].map((part) => part.map(text));
+  };
+
+  const READY = [
+    'Server listening at URL',
+    'Ready on URL - docs page: URL/docs',
+    'A token: npm run -s token -- ada@northwind.example',
+  ];
+  const STOPPED = ['SIGINT: stopping', 'stopped'];
+
+  it('prints a line for each step and the token command last, and keeps the database in DATA_DIR', async () => {
+    const first = await linesOfStart();
+    const second = await linesOfStart();
+
+    const steps = [
+      `created the database in ${dataDir}`,
+      expect.stringMatching(/^applying \d\d migrations: 0001-books\.sql to \d{4}-[\w-]+\.sql$/),
+      'created the demo data',
+    ];
+    expect(first).toEqual([[...steps, ...READY], STOPPED]);
+    expect(second).toEqual([READY, STOPPED]);
+    expect(first[0]?.map(asShown)).toEqual(quickStart().map(asShown));
+    expect(existsSync(join(dataDir, 'database', 'PG_VERSION'))).toBe(true);
+    for (const name of ['signing-key.json', 'webhook-key']) {
+      expect([name, statSync(join(dataDir, name)).mode & 0o777]).toEqual([name, 0o600]);
+    }
+  }, 180_000);
 });

@@ -1,5 +1,6 @@
-import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
+import type { EmbeddedServer } from '@banking/embedded-postgres';
 import { HOME_CELL } from '@banking/process';
+import { attachDatabase } from '../attach-database.js';
 import { addCell } from './add-cell.js';
 import type { CellsSettings } from './cells.js';
 import { addressOf } from './subscription.js';
@@ -11,11 +12,11 @@ import { type CellSchema, migrateCells } from './migrate-cells.js';
  * @returns what detaches from their servers. Call it after the databases are opened, so that the servers need not start twice.
  */
 export async function ensureEmbeddedCells(settings: CellsSettings): Promise<() => Promise<void>> {
-  const { databaseUrl, dataDir, cells, isSandbox, isSandboxStated, log, warn } = settings;
+  const { databaseUrl, dataDir, cells, isSandbox, isSandboxStated, log } = settings;
   if (databaseUrl !== undefined) return () => Promise.resolve();
   const servers: EmbeddedServer[] = [];
   const attach = async (folder: string) => {
-    const server = await attachEmbeddedServer({ dataDir: folder, isReplicated: true, ...(warn && { log: warn }) });
+    const server = await attachDatabase(folder, true, settings);
     servers.push(server);
     return server.connection;
   };

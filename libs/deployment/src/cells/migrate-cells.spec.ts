@@ -147,7 +147,7 @@ describe('the schema of a cell', () => {
     // The migration fails, because its tables exist.
     await withoutLast(['c', 'home'], async (last) => {
       await expect(open(true, (line) => lines.push(line))).rejects.toThrow();
-      expect(lines).toEqual(['migrating the cell c', `applying ${last}`]);
+      expect(lines).toEqual(['migrating the cell c', `applying 1 migration: ${last}`]);
     });
   });
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { findPackage, provideBinaries, SERVER_ENV } from '../binaries.js';
-import { openDataFolder, openRunFolder, openSocketFolder, systemFolders, type DataFolder } from '../data-folder.js';
+import { openDataFolder, openRunFolder, openSocketFolder, type DataFolder } from '../data-folder.js';
 import { ensureCluster } from '../make-cluster.js';
 import { readServerStatus, connectionOf, type Connection } from '../running-server.js';
 import { asUser, giveTo } from '../server-user.js';
@@ -42,13 +42,8 @@ export class TlsServer {
     const root = realpathSync(mkdtempSync(join(tmpdir(), 'banking-tls-')));
     chmodSync(root, 0o755);
     const { dataDir, run } = openRunFolder(join(root, 'data'));
-    const folder = openDataFolder(dataDir, run, () => undefined);
-    const binaries = provideBinaries(
-      findPackage(),
-      [...systemFolders(folder.user), folder.home],
-      folder.user,
-      () => undefined,
-    );
+    const folder = openDataFolder(dataDir, run);
+    const binaries = provideBinaries(findPackage(), dataDir, folder.user, () => undefined);
     await ensureCluster(folder, binaries);
     writeOwned(folder, 'pg_hba.conf', ACCESS);
     writeOwned(folder, 'client-ca.crt', readFileSync(TlsServer.file('second-ca.crt'), 'utf8'));

@@ -126,10 +126,8 @@ export class World {
         process.kill(server.pid, 'SIGQUIT');
         await until(() => !isAlive(server));
       }
-      for (const note of ['database-folder', 'socket-folder']) {
-        const path = join(dataDir, note);
-        if (existsSync(path)) rmSync(readFileSync(path, 'utf8').trim(), { recursive: true, force: true });
-      }
+      const note = join(dataDir, 'socket-folder');
+      if (existsSync(note)) rmSync(readFileSync(note, 'utf8').trim(), { recursive: true, force: true });
     }
     this.dataDirs.clear();
     for (const folder of this.folders.splice(0)) rmSync(folder, { recursive: true, force: true });

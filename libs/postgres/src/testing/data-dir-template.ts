@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,16 +30,10 @@ export async function makeDataDirTemplate(
   return { remove };
 }
 
-/**
- * Copies the template into an empty DATA_DIR, owners included. Copies nothing where the database is outside of DATA_DIR, since
- * its user cannot enter the temporary folder: the next start makes a database then.
- *
- * @throws Error when no setup has run.
- */
+/** Copies the template into an empty DATA_DIR, owners included. @throws Error when no setup has run. */
 export async function copyDataDirTemplate(dataDir: string): Promise<void> {
   const template = process.env[VARIABLE];
   if (!template) throw new Error('no template: set globalSetup in jest.config.cjs to a file that makes one');
-  if (existsSync(join(template, 'database-folder'))) return;
   await promisify(execFile)('cp', ['-a', `${template}/.`, dataDir]);
   for (const name of OF_ONE_PLACE) await rm(join(dataDir, name), { recursive: true, force: true });
   // The user of the database server passes through it when we are root.
