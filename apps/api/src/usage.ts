@@ -41,6 +41,7 @@ Configuration, by environment; docs/configuration.md explains each:
   EVENTS_KEPT_DAYS                                         days after which events are deleted (30)
   WEBHOOK_KEY, WEBHOOK_KEY_FILE                            the keys that encrypt the secrets of webhooks, or a file with them
   WEBHOOK_ALLOWED_NETWORKS                                 private networks that may receive webhooks (none)
+  WEBHOOK_REFUSED_NETWORKS                                 networks that receive no webhooks (none)
   WORKER                                                   on or off: do due work, such as payouts, in this process
   AUDIT_KEPT_DAYS                                          how long such work keeps the audit trail, in days (3650)
   OTEL_EXPORTER_OTLP_ENDPOINT                              the address of a collector of traces (no traces)

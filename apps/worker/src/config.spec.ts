@@ -21,7 +21,7 @@ describe('the configuration of a worker', () => {
         logging: { logLevel: 'info', logPretty: false },
         rates: undefined,
         auditKeptDays: 3_650,
-        webhooks: { keys: [], allowedNetworks: [] },
+        webhooks: { keys: [], allowedNetworks: [], refusedNetworks: [], isLocal: true },
         health: undefined,
       });
     },

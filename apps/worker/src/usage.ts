@@ -25,7 +25,9 @@ Environment variables (default in parentheses; docs/configuration.md explains ea
   EVENTS_KEPT_DAYS                               days after which events are deleted (30)
   AUDIT_KEPT_DAYS                                how long the audit trail is kept, in days (3650)
   WEBHOOK_KEY, WEBHOOK_KEY_FILE                  keys that encrypt secrets of webhooks (a sandbox: a file of DATA_DIR), or their file
+  HOST                                           host of the service; beyond loopback, none receives webhooks on loopback (127.0.0.1)
   WEBHOOK_ALLOWED_NETWORKS                       private networks that may receive webhooks (none)
+  WEBHOOK_REFUSED_NETWORKS                       networks that receive no webhooks (none)
   HEALTH_PORT, HEALTH_HOST                       address of GET /health/live and /health/ready (no server; 127.0.0.1)
   METRICS_PORT, METRICS_HOST, BUILD_COMMIT       address of GET /metrics (no server; 127.0.0.1), and a commit to name there
   OTEL_EXPORTER_OTLP_ENDPOINT                    address of a collector of traces (no traces)

@@ -8,7 +8,18 @@ const read = (environment: Record<string, string>) => {
 };
 
 describe('the configuration of webhooks', () => {
-  it('is empty by default', () => expect(read({})).toEqual({ keys: [], allowedNetworks: [], mistakes: [] }));
+  it('is empty by default', () =>
+    expect(read({})).toEqual({ keys: [], allowedNetworks: [], refusedNetworks: [], isLocal: true, mistakes: [] }));
+
+  it.each([
+    ['127.0.0.1', true],
+    ['::1', true],
+    ['0.0.0.0', false],
+    ['::', false],
+    ['10.0.0.1', false],
+  ])('says whether only this machine reaches %s: %s', (host, isLocal) =>
+    expect(read({ HOST: host })).toMatchObject({ isLocal }),
+  );
 
   it('reads several keys, the first of which encrypts', () => {
     const keys = [randomBytes(32), randomBytes(32)];
@@ -28,8 +39,10 @@ describe('the configuration of webhooks', () => {
 
   it('reads networks', () => {
     const networks = ['10.1.0.0/16', 'fd00::/8', '127.0.0.1/32'];
-    expect(read({ WEBHOOK_ALLOWED_NETWORKS: networks.join(', ') })).toMatchObject({
+    const text = networks.join(', ');
+    expect(read({ WEBHOOK_ALLOWED_NETWORKS: text, WEBHOOK_REFUSED_NETWORKS: text })).toMatchObject({
       allowedNetworks: networks,
+      refusedNetworks: networks,
       mistakes: [],
     });
   });

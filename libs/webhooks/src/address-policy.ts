@@ -3,10 +3,12 @@ import { networkInterfaces } from 'node:os';
 
 /** Which addresses webhooks may be sent to, besides public ones. */
 export interface AddressPolicy {
-  /** Whether loopback addresses are allowed, as in a sandbox. */
-  readonly isSandbox: boolean;
+  /** Whether loopback addresses are allowed: in a sandbox that only this machine reaches. */
+  readonly allowsLoopback: boolean;
   /** Networks of the operator that are allowed, from WEBHOOK_ALLOWED_NETWORKS. */
   readonly allowedNetworks: BlockList;
+  /** Networks that are refused, also if they are public or allowed, from WEBHOOK_REFUSED_NETWORKS. */
+  readonly refusedNetworks: BlockList;
 }
 
 const LOOPBACK = networksOf(['127.0.0.0/8', '::1/128']);
@@ -20,22 +22,47 @@ const SPECIAL = networksOf([
   '168.63.129.16/32',
   ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 ]);
-/** Outside of it are loopback, link-local, unique local and multicast addresses, and those that translate to IPv4. */
+/** Outside of it are loopback, link-local, unique local and multicast addresses, and those of NAT64. */
 const GLOBAL_UNICAST = networksOf(['2000::/3']);
 const IPV4_MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
+/** Addresses that a gateway translates to the IPv4 address in their last 32 bits (RFC 6052, RFC 8215). */
+const NAT64 = networksOf(['64:ff9b::/96', '64:ff9b:1::/48']);
 
 /**
- * Whether nothing is sent to an IP address: a private, loopback, link-local, shared, multicast, reserved or metadata address, or one
- * of this machine, unless the policy allows it.
+ * Whether nothing is sent to an IP address: a special address, one that the operator refuses, or one of this machine, unless the
+ * policy allows it.
  */
-export function isRefusedAddress(address: string, { isSandbox, allowedNetworks }: AddressPolicy): boolean {
+export function isRefusedAddress(address: string, policy: AddressPolicy): boolean {
+  const canonical = canonicalOf(address);
+  if (canonical === undefined || isSpecialAddress(canonical, policy)) return true;
+  const family = familyOf(canonical);
+  if (policy.refusedNetworks.check(canonical, family)) return true;
+  const translated = translatedOf(canonical);
+  if (translated !== undefined) return isRefusedAddress(translated, policy);
+  const isAllowed = policy.allowedNetworks.check(canonical, family) || LOOPBACK.check(canonical, family);
+  return !isAllowed && ownAddresses().has(canonical);
+}
+
+/** Whether an IP address is private, loopback, link-local, shared, multicast, reserved or of a metadata service, and not allowed. */
+export function isSpecialAddress(address: string, policy: AddressPolicy): boolean {
   const canonical = canonicalOf(address);
   if (canonical === undefined) return true;
-  const family = isIP(canonical) === 4 ? 'ipv4' : 'ipv6';
-  if (allowedNetworks.check(canonical, family)) return false;
-  if (LOOPBACK.check(canonical, family)) return !isSandbox;
-  const isReachable = family === 'ipv4' || GLOBAL_UNICAST.check(canonical, family);
-  return !isReachable || SPECIAL.check(canonical, family) || ownAddresses().has(canonical);
+  const family = familyOf(canonical);
+  if (policy.allowedNetworks.check(canonical, family)) {
+    const translated = translatedOf(canonical);
+    return translated !== undefined && isSpecialAddress(translated, policy);
+  }
+  if (LOOPBACK.check(canonical, family)) return !policy.allowsLoopback;
+  return (family === 'ipv6' && !GLOBAL_UNICAST.check(canonical, family)) || SPECIAL.check(canonical, family);
+}
+
+const familyOf = (canonical: string) => (isIP(canonical) === 4 ? 'ipv4' : 'ipv6');
+
+/** The IPv4 address that a gateway translates an address to; undefined for others. */
+function translatedOf(canonical: string): string | undefined {
+  if (!NAT64.check(canonical, familyOf(canonical))) return undefined;
+  const [high = '', low = ''] = canonical.split(':').slice(-2);
+  return canonicalOf(`::ffff:${high || '0'}:${low || '0'}`);
 }
 
 /** The one form of an address; that of IPv4 for an IPv4-mapped address. Undefined for other text, and for an address with a zone. */

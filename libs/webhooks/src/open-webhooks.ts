@@ -8,6 +8,14 @@ export interface OpenWebhooks {
   readonly policy: AddressPolicy;
 }
 
+/** From the configuration. */
+export interface WebhookNetworks {
+  readonly allowedNetworks: readonly string[];
+  readonly refusedNetworks: readonly string[];
+  /** Whether only this machine reaches the service. */
+  readonly isLocal: boolean;
+}
+
 /**
  * Opens the sealer of a deployment. Undefined for a live deployment without a key, which has no webhooks.
  *
@@ -15,8 +23,12 @@ export interface OpenWebhooks {
  */
 export async function openWebhooks({
   allowedNetworks,
+  refusedNetworks,
+  isLocal,
   ...settings
-}: SealerSettings & { readonly allowedNetworks: readonly string[] }): Promise<OpenWebhooks | undefined> {
+}: SealerSettings & WebhookNetworks): Promise<OpenWebhooks | undefined> {
   const sealer = await openSealer(settings);
-  return sealer && { sealer, policy: { isSandbox: settings.isSandbox, allowedNetworks: networksOf(allowedNetworks) } };
+  const allowsLoopback = settings.isSandbox && isLocal;
+  const networks = { allowedNetworks: networksOf(allowedNetworks), refusedNetworks: networksOf(refusedNetworks) };
+  return sealer && { sealer, policy: { allowsLoopback, ...networks } };
 }

@@ -1,16 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { lookup as lookupName } from 'node:dns';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createSocket } from 'node:dgram';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import https from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { networksOf } from './address-policy.js';
 import { Outbound, type OutboundOptions, RequestAbortedError } from './outbound-request.js';
+import { nameResolver, type ResolveName } from './resolve-name.js';
 import { startReceiver, status } from './testing/receiver.js';
 
-const LIVE: OutboundOptions = { isSandbox: false, allowedNetworks: networksOf([]) };
-const SANDBOX: OutboundOptions = { ...LIVE, isSandbox: true };
+const none = networksOf([]);
+const LIVE: OutboundOptions = { allowsLoopback: false, allowedNetworks: none, refusedNetworks: none };
+const SANDBOX: OutboundOptions = { ...LIVE, allowsLoopback: true };
 
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 const opened: { close(): unknown }[] = [];
@@ -49,16 +52,34 @@ async function tcp(onSocket: (socket: Socket) => void): Promise<string> {
 /** Resolves names to these addresses, one list after another. */
 const resolving = (...answers: string[][]) => {
   let calls = 0;
-  const lookup = ((_name: string, _options: object, callback: (error: null, addresses: object[]) => void) => {
+  const resolve: ResolveName = () => {
     const answer = answers[Math.min(calls, answers.length - 1)] ?? [];
     calls += 1;
-    callback(
-      null,
-      answer.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-    );
-  }) as unknown as typeof lookupName;
-  return { lookup, calls: () => calls };
+    return Promise.resolve(answer.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+  };
+  return { resolve, calls: () => calls };
 };
+
+/** A name server whose answer for every name is an IPv4 address, or that stays silent. */
+async function nameServer(address: string | undefined, onQuestion: () => void = () => undefined): Promise<string> {
+  const socket = createSocket('udp4', (question, { port }) => {
+    onQuestion();
+    if (address === undefined) return;
+    const isIpv4 = question.readUInt16BE(question.indexOf(0, 12) + 1) === 1;
+    const end = question.indexOf(0, 12) + 5;
+    const head = Buffer.from(question.subarray(0, 12));
+    head.set([0x81, 0x80, 0, 1, 0, isIpv4 ? 1 : 0, 0, 0, 0, 0], 2);
+    const answer = [0xc0, 0x0c, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)];
+    socket.send(
+      Buffer.concat([head, question.subarray(12, end), Buffer.from(isIpv4 ? answer : [])]),
+      port,
+      '127.0.0.1',
+    );
+  });
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  opened.push({ close: () => new Promise<void>((resolve) => socket.close(resolve)) });
+  return `127.0.0.1:${socket.address().port}`;
+}
 
 describe('a request to an endpoint', () => {
   it('has the body and the headers, over a connection that stays open', async () => {
@@ -176,40 +197,76 @@ describe('the address of a request', () => {
   it.each([['127.0.0.1'], ['::1'], ['::ffff:127.0.0.1'], ['10.0.0.1'], ['169.254.169.254'], ['0.0.0.0']])(
     'is not %s, whatever the name',
     async (address) => {
-      const { lookup } = resolving([address]);
-      expect(await post(outbound({ ...LIVE, lookup }), named())).toMatchObject({ error: 'address_refused' });
+      const { resolve } = resolving([address]);
+      expect(await post(outbound({ ...LIVE, resolve }), named())).toMatchObject({ error: 'connection_failed' });
       expect(receiver.connections()).toBe(0);
     },
   );
 
   it('is not one of the URL', async () => {
     for (const url of [receiver.url, 'http://[::1]/', 'http://[::ffff:7f00:1]/', 'http://2130706433/']) {
-      expect(await post(outbound(LIVE), url)).toMatchObject({ error: 'address_refused' });
+      expect(await post(outbound(LIVE), url)).toMatchObject({ error: 'connection_failed' });
     }
     expect(receiver.connections()).toBe(0);
   });
 
   it('is not a private one among public ones', async () => {
-    const { lookup } = resolving(['1.1.1.1', '127.0.0.1']);
-    expect(await post(outbound({ ...LIVE, lookup }), named())).toMatchObject({ error: 'address_refused' });
+    const { resolve } = resolving(['1.1.1.1', '127.0.0.1']);
+    expect(await post(outbound({ ...LIVE, resolve }), named())).toMatchObject({ error: 'connection_failed' });
     expect(receiver.connections()).toBe(0);
   });
 
   it('is checked for the connection that is made, so that a name that resolves anew gains nothing', async () => {
     // A check before the request would have got the public address.
-    const { lookup, calls } = resolving(['1.1.1.1'], ['127.0.0.1']);
-    const before: unknown[] = [];
-    lookup('receiver.example', { all: true }, (_error, addresses) => before.push(addresses));
-    expect(await post(outbound({ ...LIVE, lookup }), named())).toMatchObject({ error: 'address_refused' });
+    const { resolve, calls } = resolving(['1.1.1.1'], ['127.0.0.1']);
+    await resolve('receiver.example');
+    expect(await post(outbound({ ...LIVE, resolve }), named())).toMatchObject({ error: 'connection_failed' });
     expect(calls()).toBe(2);
     expect(receiver.connections()).toBe(0);
   });
 
-  it('may be loopback in a sandbox, or in a network that is allowed', async () => {
-    const { lookup } = resolving(['127.0.0.1']);
-    expect(await post(outbound({ lookup }), named())).toMatchObject({ responseStatus: 204 });
+  it('is not one that the operator refuses, also if it is allowed', async () => {
+    const { resolve } = resolving(['127.0.0.1']);
     const allowedNetworks = networksOf(['127.0.0.0/8']);
-    expect(await post(outbound({ ...LIVE, allowedNetworks, lookup }), named())).toMatchObject({ responseStatus: 204 });
+    const refusing = { ...LIVE, allowedNetworks, refusedNetworks: networksOf(['127.0.0.1/32']), resolve };
+    expect(await post(outbound(refusing), named())).toMatchObject({ error: 'connection_failed' });
+    expect(receiver.connections()).toBe(0);
+  });
+
+  it('is found while every thread for look-ups of the system waits', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'webhook-threads-'));
+    const pipes = Array.from({ length: Number(process.env.UV_THREADPOOL_SIZE ?? 4) }, (_, index) =>
+      join(folder, `${index}`),
+    );
+    execFileSync('mkfifo', pipes);
+    // Each waits in a thread until the pipe has a writer.
+    const waiting = pipes.map((pipe) => open(pipe, 'r'));
+    const resolve = nameResolver({ servers: [await nameServer('127.0.0.1')] });
+    expect(await post(outbound({ resolve, connectMs: 60_000 }), named())).toMatchObject({ responseStatus: 204 });
+    expect(await post(outbound(), named().replace('receiver.example', 'localhost'))).toMatchObject({
+      responseStatus: 204,
+    });
+    const writers = pipes.map((pipe) => openSync(pipe, constants.O_RDWR));
+    for (const handle of await Promise.all(waiting)) await handle.close();
+    for (const writer of writers) closeSync(writer);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('is not waited for if the name server is silent', async () => {
+    let questions = 0;
+    const server = await nameServer(undefined, () => void (questions += 1));
+    const one = outbound({ resolve: nameResolver({ servers: [server], resolveMs: 1 }), connectMs: 60_000 });
+    const results = await Promise.all(Array.from({ length: 32 }, () => post(one, named())));
+    expect(results.map(({ error }) => error)).toEqual(results.map(() => 'connection_failed'));
+    // The requests share the first questions for both families. Without the limit, each is asked three times.
+    expect(questions).toBeLessThan(6);
+  });
+
+  it('may be loopback in a sandbox, or in a network that is allowed', async () => {
+    const { resolve } = resolving(['127.0.0.1']);
+    expect(await post(outbound({ resolve }), named())).toMatchObject({ responseStatus: 204 });
+    const allowedNetworks = networksOf(['127.0.0.0/8']);
+    expect(await post(outbound({ ...LIVE, allowedNetworks, resolve }), named())).toMatchObject({ responseStatus: 204 });
   });
 });
 
@@ -226,10 +283,10 @@ describe('TLS', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     opened.push({ close: () => server.close() }, { close: () => server.closeAllConnections() });
     const { port } = server.address() as AddressInfo;
-    const { lookup } = resolving(['127.0.0.1']);
-    const trusting = { lookup, ca: tls.cert.toString() };
+    const { resolve } = resolving(['127.0.0.1']);
+    const trusting = { resolve, ca: tls.cert.toString() };
 
-    expect(await post(outbound({ lookup }), `https://receiver.example:${port}/`)).toMatchObject({
+    expect(await post(outbound({ resolve }), `https://receiver.example:${port}/`)).toMatchObject({
       error: 'tls_failed',
     });
     expect(await post(outbound(trusting), `https://other.example:${port}/`)).toMatchObject({ error: 'tls_failed' });

@@ -1,10 +1,11 @@
-import { type LookupAddress, lookup as lookupName, type LookupOptions } from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { WebhookAttemptError } from '@banking/domain';
 import { type AddressPolicy, isRefusedAddress } from './address-policy.js';
+import { nameResolver, type ResolveName } from './resolve-name.js';
 import { textOf } from './response-text.js';
+import { isLocalName, LOOPBACK_ADDRESSES } from './url-policy.js';
 
 /** The result of one request. */
 export interface AttemptResult {
@@ -26,12 +27,12 @@ export interface OutboundRequest {
 }
 
 export interface OutboundOptions extends AddressPolicy {
-  /** For the connection. Default 2,000. */
+  /** For the connection, with the look-up of its name. Default 2,000. */
   readonly connectMs?: number | undefined;
   /** For the whole request. Default 15,000. */
   readonly timeoutMs?: number | undefined;
-  /** Resolves names. Default: that of the system. */
-  readonly lookup?: typeof lookupName | undefined;
+  /** Resolves names. Default: by the name servers of the system. */
+  readonly resolve?: ResolveName | undefined;
   /** Certificates that are trusted besides those of Node, in PEM. */
   readonly ca?: string | undefined;
 }
@@ -45,10 +46,6 @@ const IDLE_MS = 10_000;
 /** The request was ended by its signal. */
 export class RequestAbortedError extends Error {
   override readonly name = 'RequestAbortedError';
-}
-
-class AddressRefusedError extends Error {
-  readonly code = 'ADDRESS_REFUSED';
 }
 
 /**
@@ -93,7 +90,7 @@ export class Outbound {
     const url = new URL(request.url);
     const address = url.hostname.replace(/^\[(.*)\]$/, '$1');
     // The lookup of a connection is not called for an address.
-    if (isIP(address) !== 0 && isRefusedAddress(address, this.options)) return { error: 'address_refused' };
+    if (isIP(address) !== 0 && isRefusedAddress(address, this.options)) return { error: 'connection_failed' };
     for (;;) {
       const { isStale, ...result } = await this.send(url, request, this.timeoutMs - (performance.now() - startedMs));
       // A receiver closes idle connections, at times just as a request is sent. It is sent again on another one.
@@ -137,7 +134,8 @@ export class Outbound {
       signal.addEventListener('abort', abort);
       request.on('socket', (socket) => {
         if (!socket.connecting) return;
-        connecting = setTimeout(() => fail('timeout'), this.connectMs);
+        // As for an address that is refused or refuses, so that the attempts of a workspace do not explore a network.
+        connecting = setTimeout(() => fail('connection_failed'), this.connectMs);
         socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
       });
       request.on('response', (incoming) => {
@@ -165,24 +163,23 @@ const isReset = ({ code }: NodeJS.ErrnoException) => code === 'ECONNRESET' || co
 
 function errorOf(error: NodeJS.ErrnoException): WebhookAttemptError {
   const { code = '' } = error;
-  if (code === 'ADDRESS_REFUSED') return 'address_refused';
-  if (code === 'ETIMEDOUT') return 'timeout';
   return /^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_|UNABLE_|EPROTO|HOSTNAME_)/.test(code)
     ? 'tls_failed'
     : 'connection_failed';
 }
 
 /** Resolves a name, and fails if any of its addresses is refused: an attacker may mix them. */
-function checkedLookup({ lookup = lookupName, ...policy }: OutboundOptions): LookupFunction {
-  return (hostname, options, callback) => {
-    const all: LookupOptions & { all: true } = { ...options, family: options.family ?? 0, all: true };
-    lookup(hostname, all, (error, addresses: LookupAddress[]) => {
-      if (error) return callback(error, '', 0);
-      const [first] = addresses;
-      if (first === undefined || addresses.some(({ address }) => isRefusedAddress(address, policy))) {
-        return callback(new AddressRefusedError('The address of the host is refused.'), '', 0);
-      }
-      return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
-    });
+function checkedLookup({ resolve = nameResolver(), ...policy }: OutboundOptions): LookupFunction {
+  const addressesOf: ResolveName = async (hostname) => {
+    const addresses = isLocalName(hostname) ? LOOPBACK_ADDRESSES : await resolve(hostname);
+    if (addresses.length === 0 || addresses.some(({ address }) => isRefusedAddress(address, policy)))
+      throw new Error('The host has no address, or one that is refused.');
+    return addresses;
   };
+  return (hostname, { all }, callback) =>
+    void addressesOf(hostname).then(
+      (addresses) =>
+        all ? callback(null, [...addresses]) : callback(null, addresses[0]!.address, addresses[0]!.family),
+      (error: Error) => callback(error, '', 0),
+    );
 }

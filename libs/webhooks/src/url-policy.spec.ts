@@ -2,8 +2,8 @@ import { networkInterfaces } from 'node:os';
 import { isRefusedAddress, networksOf } from './address-policy.js';
 import { refusedUrl } from './url-policy.js';
 
-const LIVE = { isSandbox: false, allowedNetworks: networksOf([]) };
-const SANDBOX = { ...LIVE, isSandbox: true };
+const LIVE = { allowsLoopback: false, allowedNetworks: networksOf([]), refusedNetworks: networksOf([]) };
+const SANDBOX = { ...LIVE, allowsLoopback: true };
 const WITH_NETWORKS = { ...LIVE, allowedNetworks: networksOf(['10.1.0.0/16', 'fd12::/16', '127.0.0.0/8']) };
 
 const PRIVATE = [
@@ -56,6 +56,25 @@ describe('addresses of webhooks', () => {
     for (const { address } of own) expect(isRefusedAddress(address, LIVE)).toBe(true);
   });
 
+  it('do not include those that the operator refuses, also if they are public or allowed', () => {
+    const refusedNetworks = networksOf(['1.1.1.0/24', '10.1.1.0/24', '2606:4700::/32']);
+    for (const address of ['1.1.1.1', '::ffff:1.1.1.1', '10.1.1.1', '2606:4700::1111']) {
+      expect(isRefusedAddress(address, WITH_NETWORKS)).toBe(false);
+      expect(isRefusedAddress(address, { ...WITH_NETWORKS, refusedNetworks })).toBe(true);
+    }
+  });
+
+  it('include an allowed address of NAT64 only if the one that it is translated to is public or allowed', () => {
+    const policy = { ...LIVE, allowedNetworks: networksOf(['64:ff9b::/96', '64:ff9b:1::/48', '10.1.0.0/16']) };
+    const allowed = ['64:ff9b::1.1.1.1', '64:ff9b:1::101:101', '64:ff9b::10.1.0.1', '64:ff9b::100:1'];
+    const refused = ['64:ff9b::10.2.0.1', '64:ff9b:1::a9fe:a9fe', '64:ff9b::', '64:ff9b::7f00:1', '64:ff9b::1'];
+    expect(allowed.filter((address) => isRefusedAddress(address, policy))).toEqual([]);
+    expect(refused.filter((address) => !isRefusedAddress(address, policy))).toEqual([]);
+    expect(isRefusedAddress('64:ff9b::1.1.1.1', LIVE)).toBe(true);
+    const refusing = { ...policy, refusedNetworks: networksOf(['1.1.1.0/24']) };
+    expect(isRefusedAddress('64:ff9b::1.1.1.1', refusing)).toBe(true);
+  });
+
   it('include loopback addresses in a sandbox, and no other private ones', () => {
     const allowed = PRIVATE.filter((address) => !isRefusedAddress(address, SANDBOX));
     expect(allowed).toEqual(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '0:0:0:0:0:ffff:7f00:1']);
@@ -105,6 +124,11 @@ describe('URLs of webhooks', () => {
     ['http://10.0.0.1/', 'not_https'],
     ['https://10.0.0.1/', 'address_refused'],
   ])('in a sandbox, %s: %s', (url, refusal) => expect(refusedUrl(url, SANDBOX)).toBe(refusal));
+
+  it('disclose neither the networks that are refused nor the addresses of this machine', () => {
+    const policy = { ...LIVE, refusedNetworks: networksOf(['1.1.1.0/24']) };
+    expect(refusedUrl('https://1.1.1.1/', policy)).toBeUndefined();
+  });
 
   it('may name an allowed network', () => {
     expect(refusedUrl('https://10.1.0.9/', WITH_NETWORKS)).toBeUndefined();

@@ -35,7 +35,7 @@ export class WebhookAttemptDto implements WebhookAttempt {
   @Field('ours', {
     type: 'string',
     description:
-      'Why there is no response: `timeout`, `connection_failed`, `address_refused`, `tls_failed`, `response_too_large`. ' +
+      'Why there is no response: `timeout`, `connection_failed`, `tls_failed`, `response_too_large`. ' +
       'New values may be added.',
     example: 'timeout',
     required: false,

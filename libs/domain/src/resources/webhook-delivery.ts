@@ -11,7 +11,7 @@ export type WebhookDeliveryStatus = 'pending' | 'delivered' | 'failed';
 
 /** Why an attempt has no response, or why the service did not read it. */
 export type WebhookAttemptError =
-  'timeout' | 'connection_failed' | 'address_refused' | 'tls_failed' | 'response_too_large';
+  'timeout' | 'connection_failed' | 'tls_failed' | 'response_too_large';
 
 /** One request to an endpoint, and its result. */
 export interface WebhookAttempt {

@@ -23,7 +23,7 @@ const RULES: Readonly<Record<string, string>> = {
   not_https: 'url must begin with https://.',
   has_credentials: 'url must have no user name and no password.',
   has_fragment: 'url must have no fragment.',
-  address_refused: 'url must not name a private address, or one of the deployment.',
+  address_refused: 'url must not name a private address.',
 };
 
 /** @throws Refusal `webhook_url_refused` */

@@ -13,7 +13,7 @@ export async function deliveryWorld() {
   const { database, owner } = world;
   const key = randomBytes(32);
   const sealer = secretSealer([key]);
-  const policy = { isSandbox: true, allowedNetworks: networksOf([]) };
+  const policy = { allowsLoopback: true, allowedNetworks: networksOf([]), refusedNetworks: networksOf([]) };
   const errors: unknown[] = [];
   const workers: WebhookDelivery[] = [];
   let resources = 0;

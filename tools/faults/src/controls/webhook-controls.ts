@@ -50,8 +50,8 @@ export const WEBHOOK_CONTROLS: readonly Control[] = [
     changes: [
       {
         file: 'libs/webhooks/src/outbound-request.ts',
-        from: 'lookup: checkedLookup(options),',
-        to: 'lookup: (options.lookup ?? checkedLookup(options)) as LookupFunction,',
+        from: 'addresses.some(({ address }) => isRefusedAddress(address, policy))',
+        to: 'policy.refusedNetworks.check(hostname)',
       },
     ],
     caughtBy: [
