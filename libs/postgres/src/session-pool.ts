@@ -57,7 +57,10 @@ export class SessionPool {
       // `pg-pool` awaits the promise, although its types do not declare it.
       onConnect: ((client) => this.openSession(client as SessionClient)) as (client: ClientBase) => void,
     });
-    this.pool.on('error', options.onError);
+    this.pool.on('error', (error) => {
+      // The pool does not wait until its connections are closed: the embedded server may stop before.
+      if (this.ended === undefined) options.onError(error);
+    });
   }
 
   /**
