@@ -23,10 +23,6 @@ const moduleBoundaries = ({ specs }) => [
     banTransitiveDependencies: true,
     // A library an app loads late is no lazy bundle: a server has its files on disk.
     checkDynamicDependenciesExceptions: ['.*'],
-    // Nx does not tell a spec from production code: the other way round is refused by the constraints below.
-    ignoredCircularDependencies: Object.entries(PROJECTS).flatMap(([name, { specsMayImport = [] }]) =>
-      specsMayImport.map((other) => [`@banking/${name}`, `@banking/${other}`]),
-    ),
     depConstraints: [
       ...Object.entries(PROJECTS).map(([name, { type, mayImport, specsMayImport = [] }]) => ({
         sourceTag: `scope:${name}`,
@@ -55,7 +51,7 @@ const RUNS_ANYWHERE = 'This library runs in browsers too: use what every platfor
 
 /** Packages whose times decide about money. */
 const DATABASE_CLOCK_ONLY = [
-  ...['ledger', 'work-queue', 'payouts', 'rates', 'operations', 'provisioning', 'books-proof', 'demo', 'deployment'],
+  ...['ledger', 'work-queue', 'payouts', 'rates', 'operations', 'books-proof', 'deployment'],
 ];
 
 const DATABASE_CLOCK = 'Times that decide come from the clock of the database: the clock of the process may be wrong.';

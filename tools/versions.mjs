@@ -32,7 +32,6 @@ const LIBRARIES = [
   'webhooks',
   'payouts',
   'operations',
-  'provisioning',
   'books-proof',
   'deployment',
 ];

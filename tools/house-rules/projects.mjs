@@ -2,8 +2,8 @@
  * Who may import whom: one row per project, by its tags `scope:<name>` and `type:<type>` in package.json.
  * Each arrow is used by an import of the project (boundaries.spec.ts); an arrow that is not listed is an error.
  *
- * `specsMayImport` is for specs and testing folders only. Specs of a package check its results with packages that build on
- * it: books-proof verifies the books after each operation, provisioning and demo make the data.
+ * `specsMayImport` is for specs and testing folders only. No project depends on one that depends on it, specs included:
+ * Nx runs the tasks of a project after those of its dependencies.
  */
 export const PROJECTS = {
   domain: { type: 'lib', mayImport: [] },
@@ -15,35 +15,27 @@ export const PROJECTS = {
   reference: { type: 'lib', mayImport: ['domain'] },
   'work-queue': { type: 'lib', mayImport: ['domain', 'postgres'] },
   payouts: { type: 'lib', mayImport: ['domain', 'postgres', 'ledger', 'work-queue'] },
-  webhooks: { type: 'lib', mayImport: ['domain', 'process', 'postgres'], specsMayImport: ['operations'] },
+  webhooks: { type: 'lib', mayImport: ['domain', 'process', 'postgres'] },
   rates: {
     type: 'lib',
     mayImport: ['domain', 'process', 'postgres', 'reference'],
-    specsMayImport: ['operations'],
   },
   operations: {
     type: 'lib',
     mayImport: ['domain', 'process', 'postgres', 'ledger', 'work-queue', 'payouts', 'webhooks', 'rates', 'reference'],
-    specsMayImport: ['provisioning', 'books-proof', 'demo'],
-  },
-  provisioning: {
-    type: 'lib',
-    mayImport: ['domain', 'postgres', 'ledger', 'operations'],
-    specsMayImport: ['books-proof'],
   },
   'books-proof': {
     type: 'lib',
     mayImport: ['domain', 'postgres', 'ledger', 'operations', 'reference'],
-    specsMayImport: ['payouts', 'rates', 'provisioning'],
+    specsMayImport: ['payouts', 'rates'],
   },
-  demo: { type: 'lib', mayImport: ['domain', 'postgres', 'ledger', 'payouts', 'rates', 'operations', 'provisioning'] },
   deployment: {
     type: 'lib',
     mayImport: [
       ...['domain', 'process', 'embedded-postgres', 'postgres', 'ledger', 'payouts', 'operations'],
       'books-proof',
     ],
-    specsMayImport: ['rates', 'provisioning', 'demo'],
+    specsMayImport: ['rates'],
   },
   'local-issuer': { type: 'lib', mayImport: ['process'] },
   telemetry: {
@@ -53,7 +45,7 @@ export const PROJECTS = {
   api: {
     type: 'app',
     mayImport: [
-      ...['domain', 'client', 'process', 'postgres', 'operations', 'rates', 'demo', 'deployment', 'local-issuer'],
+      ...['domain', 'client', 'process', 'postgres', 'operations', 'rates', 'deployment', 'local-issuer'],
       ...['telemetry', 'webhooks'],
     ],
   },
@@ -61,7 +53,7 @@ export const PROJECTS = {
     type: 'app',
     mayImport: [
       ...['domain', 'client', 'process', 'embedded-postgres', 'postgres', 'ledger', 'work-queue', 'payouts'],
-      ...['provisioning', 'books-proof', 'demo', 'deployment', 'local-issuer'],
+      ...['operations', 'books-proof', 'deployment', 'local-issuer'],
     ],
   },
   worker: {
@@ -76,8 +68,8 @@ export const PROJECTS = {
   bench: {
     type: 'tool',
     mayImport: [
-      ...['domain', 'client', 'embedded-postgres', 'postgres', 'ledger', 'operations', 'rates', 'provisioning'],
-      ...['books-proof', 'demo', 'deployment', 'local-issuer'],
+      ...['domain', 'client', 'embedded-postgres', 'postgres', 'ledger', 'operations', 'rates'],
+      ...['books-proof', 'deployment', 'local-issuer'],
     ],
   },
   // Judges the service from outside, so it imports nothing that decides about money. Upgrades are tried with the code that migrates.
@@ -87,8 +79,10 @@ export const PROJECTS = {
 /** Published and without dependencies, so that any team can install them anywhere, browsers included. Their specs may use more. */
 export const DEPENDENCY_FREE = ['domain', 'client'];
 
-/** Folders of an app that must not know another folder of it, by their path from the top of the workspace. */
+/** Folders whose other code must not know some folders, by their path from the top of the workspace. */
 export const FORBIDDEN_FOLDERS = {
   // The server, errors and request ids work alike for every caller and for both implementations of the port.
   'apps/api/src/http': ['apps/api/src/access', 'apps/api/src/gateway'],
+  // A deployment with real money contains no demo data.
+  'libs/operations/src': ['libs/operations/src/demo'],
 };

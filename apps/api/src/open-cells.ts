@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
 import { LedgerBankingService, LedgerDirectory, noteRefusals } from '@banking/operations';
-import { type DemoCells, makeDemoData } from '@banking/demo';
+import { type DemoCells, makeDemoData } from '@banking/operations/demo';
 import {
   callCell,
   accountCodes,

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
 import { LedgerBankingService, LedgerDirectory, noteRefusals } from '@banking/operations';
-import { makeDemoData } from '@banking/demo';
+import { makeDemoData } from '@banking/operations/demo';
 import { explainFailure, openDeployment } from '@banking/deployment';
 import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';

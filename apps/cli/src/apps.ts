@@ -1,4 +1,4 @@
-import { addApp, allApps, removeApp, renameApp } from '@banking/provisioning';
+import { addApp, allApps, removeApp, renameApp } from '@banking/operations/provisioning';
 import type { Command } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';

@@ -1,5 +1,5 @@
 import type { AuditEvent, WorkspaceId } from '@banking/domain';
-import { auditPages, noteExport } from '@banking/provisioning';
+import { auditPages, noteExport } from '@banking/operations/provisioning';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';

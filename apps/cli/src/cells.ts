@@ -1,5 +1,5 @@
 import { addCell, addressOf, needsOwnConnection } from '@banking/deployment';
-import { allCells, type MoveRow, openMoves } from '@banking/provisioning';
+import { allCells, type MoveRow, openMoves } from '@banking/operations/provisioning';
 import { ConfigError, HOME_CELL } from '@banking/process';
 import type { Command } from 'commander';
 import { readConfig } from './config.js';

@@ -1,4 +1,4 @@
-import type { DemoIds } from '@banking/demo';
+import type { DemoIds } from '@banking/operations/demo';
 import { World } from './testing/world.js';
 
 const world = new World();

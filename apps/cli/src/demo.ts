@@ -1,4 +1,4 @@
-import { readDemoIds } from '@banking/demo';
+import { readDemoIds } from '@banking/operations/demo';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';

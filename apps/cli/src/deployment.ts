@@ -7,7 +7,7 @@ import {
   openDeployment,
   settingsOf,
 } from '@banking/deployment';
-import { makeDemoData } from '@banking/demo';
+import { makeDemoData } from '@banking/operations/demo';
 import type { Database } from '@banking/postgres';
 import { HOME_CELL } from '@banking/process';
 import { type Config, readConfig } from './config.js';

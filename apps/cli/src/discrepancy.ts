@@ -4,7 +4,7 @@ import { Argument, type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
 import { examples } from './help.js';
-import { notesOf } from '@banking/provisioning';
+import { notesOf } from '@banking/operations/provisioning';
 import {
   actorOf,
   asOption,

@@ -1,7 +1,7 @@
 import type { WorkspaceId } from '@banking/domain';
 import { type Deployment, isOperatorError } from '@banking/deployment';
 import { HOME_CELL } from '@banking/process';
-import { allWorkspaces } from '@banking/provisioning';
+import { allWorkspaces } from '@banking/operations/provisioning';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { Refused } from './refused.js';

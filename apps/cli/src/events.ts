@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { EVENT_TYPES, type Event, type EventId, type EventType, type WorkspaceId } from '@banking/domain';
-import { tailEvents } from '@banking/provisioning';
+import { tailEvents } from '@banking/operations/provisioning';
 import { type Command, Option } from 'commander';
 import { Interrupted, withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';

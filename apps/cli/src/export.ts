@@ -1,6 +1,6 @@
 import type { WorkspaceId } from '@banking/domain';
 import { exportBooks } from '@banking/books-proof';
-import { noteExport } from '@banking/provisioning';
+import { noteExport } from '@banking/operations/provisioning';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';

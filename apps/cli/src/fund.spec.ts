@@ -1,4 +1,4 @@
-import type { FundingRow } from '@banking/provisioning';
+import type { FundingRow } from '@banking/operations/provisioning';
 import { World } from './testing/world.js';
 
 const world = new World();

@@ -1,5 +1,5 @@
 import { type AccountId, fromBalanceAmount, isIdempotencyKey, parseTransferAmount, toDecimal } from '@banking/domain';
-import { addFunding } from '@banking/provisioning';
+import { addFunding } from '@banking/operations/provisioning';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';

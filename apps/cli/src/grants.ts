@@ -1,5 +1,5 @@
 import { foldEmail, type RoleName, type WorkspaceId } from '@banking/domain';
-import { addGrant, allGrants, removeGrant } from '@banking/provisioning';
+import { addGrant, allGrants, removeGrant } from '@banking/operations/provisioning';
 import { type Command, Option } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';

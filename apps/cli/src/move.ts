@@ -7,7 +7,7 @@ import {
   moveWorkspace,
   needsOwnConnection,
 } from '@banking/deployment';
-import { readDemoBookings } from '@banking/demo';
+import { readDemoBookings } from '@banking/operations/demo';
 import type { WorkspaceId } from '@banking/domain';
 import type { ConnectionOptions, Database } from '@banking/postgres';
 import { ConfigError, connectionTo, type DeploymentConfig, HOME_CELL } from '@banking/process';

@@ -1,5 +1,5 @@
 import type { OrderId, WorkspaceId } from '@banking/domain';
-import { resumePausedOrder } from '@banking/provisioning';
+import { resumePausedOrder } from '@banking/operations/provisioning';
 import { Argument, type Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';

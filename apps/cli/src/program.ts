@@ -4,7 +4,7 @@ import { Refusal } from '@banking/domain';
 import { LocalIssuerError } from '@banking/local-issuer';
 import { isOperatorError } from '@banking/deployment';
 import { ExportError } from '@banking/books-proof';
-import { ProvisioningError } from '@banking/provisioning';
+import { ProvisioningError } from '@banking/operations/provisioning';
 import { ConfigError, EXIT } from '@banking/process';
 import { Command, CommanderError } from 'commander';
 import { addAnchorCommand } from './anchor.js';

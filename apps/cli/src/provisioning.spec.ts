@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import type { AppRow, GrantRow, UserRow, WorkspaceRow } from '@banking/provisioning';
+import type { AppRow, GrantRow, UserRow, WorkspaceRow } from '@banking/operations/provisioning';
 import { World } from './testing/world.js';
 
 const APP = 'Harbour Treasury';

@@ -1,6 +1,6 @@
 import { minorUnits } from '@banking/domain';
 import { type PaymentDifferenceKind, type Reconciliation, reconcilePayouts, SandboxRail } from '@banking/payouts';
-import { allWorkspaces, notesOf } from '@banking/provisioning';
+import { allWorkspaces, notesOf } from '@banking/operations/provisioning';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';

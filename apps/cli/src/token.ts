@@ -1,7 +1,7 @@
 import { foldEmail } from '@banking/domain';
 import { LocalIssuer } from '@banking/local-issuer';
-import { allUsers, noteToken, type UserRow } from '@banking/provisioning';
-import { readDemoIds } from '@banking/demo';
+import { allUsers, noteToken, type UserRow } from '@banking/operations/provisioning';
+import { readDemoIds } from '@banking/operations/demo';
 import { type Deployment } from '@banking/deployment';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readConfig } from './config.js';

@@ -10,7 +10,7 @@ import {
   resumeUser,
   suspendUser,
   type UserRow,
-} from '@banking/provisioning';
+} from '@banking/operations/provisioning';
 import { type Command, Option } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';

@@ -1,6 +1,7 @@
 import { CHECKS, INTERWORKSPACE_CHECK, type VerificationReport } from '@banking/ledger';
-import { type Attention, DIRECTORY_CHECK, PAYMENT_CHECKS } from '@banking/books-proof';
-import { type DemoIds } from '@banking/demo';
+import { type Attention } from '@banking/books-proof';
+import { DIRECTORY_CHECK, PAYMENT_CHECKS } from '@banking/operations/verification';
+import { type DemoIds } from '@banking/operations/demo';
 import { World } from './testing/world.js';
 
 const BOOKS = ['transfer', 'transaction', 'account'];

@@ -1,9 +1,9 @@
 import { minorUnits, type WorkspaceId } from '@banking/domain';
 import { type DeploymentReport, verifyDeployment } from '@banking/books-proof';
-import { readDemoBookings } from '@banking/demo';
+import { readDemoBookings } from '@banking/operations/demo';
 import { isOperatorError } from '@banking/deployment';
 import { type CellConfig, HOME_CELL } from '@banking/process';
-import { allWorkspaces } from '@banking/provisioning';
+import { allWorkspaces } from '@banking/operations/provisioning';
 import type { Command } from 'commander';
 import { type BetweenReport, verifyBetween } from './between-cells.js';
 import { readConfig } from './config.js';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
 import { signWebhook } from '@banking/client/webhooks';
 import { EVENT_TYPES, type Event, type EventId, type EventType, type WorkspaceId } from '@banking/domain';
-import { tailEvents } from '@banking/provisioning';
+import { tailEvents } from '@banking/operations/provisioning';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { Interrupted, withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';

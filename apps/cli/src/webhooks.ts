@@ -5,7 +5,7 @@ import type {
   WebhookEndpointId,
   WorkspaceId,
 } from '@banking/domain';
-import { newestDeliveries, retryDelivery } from '@banking/provisioning';
+import { newestDeliveries, retryDelivery } from '@banking/operations/provisioning';
 import { type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';

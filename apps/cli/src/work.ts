@@ -1,7 +1,7 @@
 import type { WorkspaceId } from '@banking/domain';
 import { listDiscrepancies, readPayoutStop, releaseAllParkedWork, releaseParkedWork } from '@banking/payouts';
 import { listWork, type QueuedWork, TRIES_MAX } from '@banking/work-queue';
-import { notesOf, workspacesHere } from '@banking/provisioning';
+import { notesOf, workspacesHere } from '@banking/operations/provisioning';
 import type { Database } from '@banking/postgres';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';

@@ -6,7 +6,7 @@ import {
   removeWorkspace,
   renameWorkspace,
   type WorkspaceRow,
-} from '@banking/provisioning';
+} from '@banking/operations/provisioning';
 import type { Database } from '@banking/postgres';
 import type { Command } from 'commander';
 import { withDirectory } from './deployment.js';

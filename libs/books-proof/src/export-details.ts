@@ -18,7 +18,7 @@ import {
   RECIPIENT_JSON,
   recipientFrom,
   type RecipientJson,
-} from './hashed-rows.js';
+} from '@banking/operations/verification';
 
 /** Rows that are read in one database transaction, and must fit into memory. */
 const RANGE_ROWS = 1_000;

@@ -5,8 +5,5 @@ export { type AnchorComparison, SinceAnchor } from './since-anchor.js';
 export { type AnchorSigner, writeAnchor } from './write-anchor.js';
 export type { Attention } from './find-attention.js';
 export { type DeploymentReport, verifyDeployment } from './verify-deployment.js';
-export { PAYMENT_CHECKS, verifyPayments } from './verify-payments.js';
-export type { VerifyOptions } from './verify-ranges.js';
-export { DIRECTORY_CHECK, verifyDirectory } from './verify-trails.js';
 export { type CellBooks, cellBooksOf } from './cells/cell-books.js';
 export { CELLS_CHECKS, stepsOverCells, verifyCells } from './cells/verify-cells.js';

@@ -1,9 +1,13 @@
 import { CHECKS, INTERWORKSPACE_CHECK, type VerificationReport, verifyBooks } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { type Attention, findAttention } from './find-attention.js';
-import { PAYMENT_CHECKS, verifyPayments } from './verify-payments.js';
-import type { VerifyOptions } from './verify-ranges.js';
-import { DIRECTORY_CHECK, verifyDirectory } from './verify-trails.js';
+import {
+  DIRECTORY_CHECK,
+  PAYMENT_CHECKS,
+  verifyDirectory,
+  verifyPayments,
+  type VerifyOptions,
+} from '@banking/operations/verification';
 
 /** Checks across workspaces, which need all of them. */
 const CHECKS_OF_ALL: readonly string[] = [INTERWORKSPACE_CHECK, DIRECTORY_CHECK];

@@ -5,7 +5,7 @@ import type { QuoteId, Scope, UserId, WorkspaceId } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
 import { APP_ROLE, migrate, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { freshDatabase, sql, type FreshDatabase, reasonOf } from '@banking/postgres/testing';
-import { makeDemoData, readDemoIds, type DemoIds } from '@banking/demo';
+import { makeDemoData, readDemoIds, type DemoIds } from '@banking/operations/demo';
 import { LedgerBankingService } from '@banking/operations';
 import { loadReference } from '@banking/operations';
 import { MIGRATIONS } from './all-migrations.js';

@@ -13,10 +13,10 @@ import {
 } from '@banking/postgres';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { administer, sql, reasonOf } from '@banking/postgres/testing';
-import { makeDemoData, readDemoIds } from '@banking/demo';
+import { makeDemoData, readDemoIds } from '@banking/operations/demo';
 import { MIGRATIONS } from './all-migrations.js';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
-import { addApp, allApps } from '@banking/provisioning';
+import { addApp, allApps } from '@banking/operations/provisioning';
 import { ownServer, type LoginName, type OwnServer } from './testing/own-server.js';
 
 describe('a deployment on an external server, with a migrated database', () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifyBooks } from '@banking/ledger';
 import { administer, sql, reasonOf } from '@banking/postgres/testing';
-import { makeDemoData, readDemoIds } from '@banking/demo';
+import { makeDemoData, readDemoIds } from '@banking/operations/demo';
 import { DeploymentError } from './deployment-error.js';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { ownServer, type OwnServer } from './testing/own-server.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { ReplicaServer } from '@banking/embedded-postgres/testing';
-import { makeDemoData, readDemoIds } from '@banking/demo';
+import { makeDemoData, readDemoIds } from '@banking/operations/demo';
 import type { AccountId, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
 import { LedgerBankingService } from '@banking/operations';
 import { openDeployment, type Deployment } from './open-deployment.js';

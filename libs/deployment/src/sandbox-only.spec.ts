@@ -4,7 +4,7 @@ import { SandboxRail } from '@banking/payouts';
 import { administer, sql, reasonOf } from '@banking/postgres/testing';
 import { LedgerBankingService } from '@banking/operations';
 import { openDeployment, type Deployment } from './open-deployment.js';
-import { addFunding } from '@banking/provisioning';
+import { addFunding } from '@banking/operations/provisioning';
 import { ownServer, type OwnServer } from './testing/own-server.js';
 
 const shipping = { workspaceId: 1 as WorkspaceId, actor: undefined };

@@ -2,13 +2,13 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { CurrencyCode } from '@banking/domain';
-import { emptyDatabase } from '@banking/operations/testing';
+import { freshDatabase } from '@banking/postgres/testing';
 import { DEMO_RATES_SOURCE, demoRate } from '@banking/reference';
 import { chooseRates } from './choose-rates.js';
 
 describe('the configured source of rates', () => {
   it('measures the age of a rate by the time of the database', async () => {
-    const world = await emptyDatabase();
+    const world = await freshDatabase();
     const { rows } = await world.owner.query<{ now: string }>('select rfc3339(now()) as now');
     const server = createServer((_, response) =>
       response.end(JSON.stringify({ base: 'USD', asOf: rows[0]!.now, rates: { INR: '83' } })),

@@ -9,11 +9,11 @@ import type {
   UserId,
   WorkspaceId,
 } from '@banking/domain';
-import { addGrant, addWorkspace } from '@banking/provisioning';
+import { addGrant, addWorkspace } from '@banking/operations/provisioning';
 import { DEMO_RATES } from '@banking/rates';
 import { LedgerBankingService, OrderService, placeOrder } from '@banking/operations';
 import { openDeployment, type Deployment } from '@banking/deployment';
-import { makeDemoData, readDemoIds } from '@banking/demo';
+import { makeDemoData, readDemoIds } from '@banking/operations/demo';
 
 /** A payer: an account with funds, and an international recipient in the same currency. */
 export interface Payer {

@@ -1,7 +1,7 @@
 import { verifyDeployment } from '@banking/books-proof';
-import { readDemoBookings } from '@banking/demo';
+import { readDemoBookings } from '@banking/operations/demo';
 import { openDeployment } from '@banking/deployment';
-import { allWorkspaces } from '@banking/provisioning';
+import { allWorkspaces } from '@banking/operations/provisioning';
 
 /** Of all that was written, in one SQL statement each. */
 const VERIFY_MAX_MS = 10 * 60_000;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { readDemoIds } from '@banking/demo';
+import { readDemoIds } from '@banking/operations/demo';
 import { openDeployment } from '@banking/deployment';
 import type { Transfer } from '@banking/domain';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDeployment } from '@banking/deployment';
-import { makeDemoData, readDemoIds } from '@banking/demo';
+import { makeDemoData, readDemoIds } from '@banking/operations/demo';
 import { SCHEMA } from '@banking/postgres';
 import { analyzeTables } from '@banking/postgres/testing';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';

@@ -1,7 +1,7 @@
 import { BankingClient, ConnectionError, ServiceError } from '@banking/client';
 import type { AccountId, WorkspaceId } from '@banking/domain';
 import { LocalIssuer } from '@banking/local-issuer';
-import { type DemoIds, readDemoIds } from '@banking/demo';
+import { type DemoIds, readDemoIds } from '@banking/operations/demo';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { orInterrupted, untilSignal, withDeployment } from '../deployment.js';
 import { examples } from '../help.js';

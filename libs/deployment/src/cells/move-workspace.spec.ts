@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { verifyPayments } from '@banking/books-proof';
-import { makeDemoData } from '@banking/demo';
+import { verifyPayments } from '@banking/operations/verification';
+import { makeDemoData } from '@banking/operations/demo';
 import type { Order, TransferAmount, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
 import { Database, isUnavailable, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
 import { reasonOf, sql } from '@banking/postgres/testing';
 import { recordAudit } from '@banking/operations';
-import { addApp, addWorkspace, removeWorkspace } from '@banking/provisioning';
+import { addApp, addWorkspace, removeWorkspace } from '@banking/operations/provisioning';
 import { type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 import { eventsOf, sequencesWithGap } from '../testing/events-of-cell.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';

@@ -1,4 +1,5 @@
-import { verifyCells, verifyDeployment, verifyPayments } from '@banking/books-proof';
+import { verifyCells, verifyDeployment } from '@banking/books-proof';
+import { verifyPayments } from '@banking/operations/verification';
 import { Refusal } from '@banking/domain';
 import { INTERWORKSPACE_CHECK } from '@banking/ledger';
 import { readPayoutStop } from '@banking/payouts';

@@ -7,7 +7,7 @@ import {
 } from '@banking/domain';
 import { LedgerBankingService, LedgerDirectory, startBankingWorker } from '@banking/operations';
 import { Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
-import { addApp, addGrant, addUser, addWorkspace } from '@banking/provisioning';
+import { addApp, addGrant, addUser, addWorkspace } from '@banking/operations/provisioning';
 import { CellsBankingService } from '../cells/cells-banking-service.js';
 import { CellsDirectory, HomeOrCopies } from '../cells/cells-directory.js';
 import { Cells, type CellUse } from '../cells/cells.js';

@@ -1,5 +1,5 @@
 import { LedgerDirectory } from './ledger-directory.js';
-import { addApp, addGrant, addUser, addWorkspace, bindUser, removeUser } from '@banking/provisioning';
+import { addApp, addGrant, addUser, addWorkspace, bindUser, removeUser } from '../provisioning/index.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
 const ISSUER = 'https://id.example';

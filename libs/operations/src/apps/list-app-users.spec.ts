@@ -1,6 +1,6 @@
 import type { AppId, User, UserId } from '@banking/domain';
 import { listAppUsers } from './list-app-users.js';
-import { addApp, addGrant, addUser, addWorkspace } from '@banking/provisioning';
+import { addApp, addGrant, addUser, addWorkspace } from '../provisioning/index.js';
 import { reasonOf } from '@banking/postgres/testing';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 

@@ -1,6 +1,6 @@
 import { type AccountId, type Order, type OrderId, type TransferAmount, type UserId } from '@banking/domain';
 import { recordEvent, releaseParkedWork } from '@banking/payouts';
-import { addGrant, addUser, removeGrant, resumePausedOrder } from '@banking/provisioning';
+import { addGrant, addUser, removeGrant, resumePausedOrder } from '../provisioning/index.js';
 import { actorsOf, eventWorld, stepsOf } from '../testing/event-world.js';
 import { recipientAbroad } from '../testing/recipient-abroad.js';
 import type { EventRow } from '../testing/verify-events.js';

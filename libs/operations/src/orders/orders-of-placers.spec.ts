@@ -1,7 +1,7 @@
 import { RULE_VIOLATION } from '@banking/postgres';
 import type { Order } from '@banking/domain';
 import { listWork } from '@banking/work-queue';
-import { addGrant, removeGrant, removeUser, resumeUser, suspendUser } from '@banking/provisioning';
+import { addGrant, removeGrant, removeUser, resumeUser, suspendUser } from '../provisioning/index.js';
 import { reasonOf } from '@banking/postgres/testing';
 import { PAUSED, placerWorld, statesOf } from '../testing/placers.js';
 

@@ -3,7 +3,7 @@ import { RULE_VIOLATION } from '@banking/postgres';
 import { listWork, Worker } from '@banking/work-queue';
 import { recordEvent, releaseParkedWork } from '@banking/payouts';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { resumePausedOrder } from '@banking/provisioning';
+import { resumePausedOrder } from '../provisioning/index.js';
 import { DEMO_RATES } from '@banking/rates';
 import { workOf } from '../worker/start-banking-worker.js';
 import { recipientAbroad } from '../testing/recipient-abroad.js';

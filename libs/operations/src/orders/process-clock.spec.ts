@@ -1,7 +1,7 @@
 import type { AccountId, RecipientId, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
 import { listDiscrepancies, recordEvent, resolveDiscrepancy } from '@banking/payouts';
-import { makeDemoData } from '@banking/demo';
-import { readDemoIds, type DemoIds } from '@banking/demo';
+import { makeDemoData } from '../demo/index.js';
+import { readDemoIds, type DemoIds } from '../demo/index.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { NOT_DATE } from '@banking/postgres/testing';

@@ -1,5 +1,5 @@
 import { RULE_VIOLATION } from '@banking/postgres';
-import { addGrant, removeGrant, removeUser, resumePausedOrder } from '@banking/provisioning';
+import { addGrant, removeGrant, removeUser, resumePausedOrder } from '../provisioning/index.js';
 import { reasonOf } from '@banking/postgres/testing';
 import { ADA, PAUSED, placerWorld, statesOf } from '../testing/placers.js';
 

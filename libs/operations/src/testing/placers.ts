@@ -2,7 +2,7 @@ import type { AccountId, Order, RecipientId, TransferAmount, UserId, WorkspaceId
 import { verifyBooks } from '@banking/ledger';
 import { Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { addGrant, addUser } from '@banking/provisioning';
+import { addGrant, addUser } from '../provisioning/index.js';
 import { DEMO_RATES } from '@banking/rates';
 import { workOf } from '../worker/start-banking-worker.js';
 import { verifyPayments } from './verify-payments.js';

@@ -1,7 +1,7 @@
 import { openBooks, type Books } from '@banking/ledger';
 import { Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase, type Preparation } from '@banking/postgres/testing';
-import { makeDemoData, readDemoIds, type DemoIds } from '@banking/demo';
+import { makeDemoData, readDemoIds, type DemoIds } from '../demo/index.js';
 import { loadReference } from '../reference/load-reference.js';
 
 /** A database with its reference data and its books. `owner` bypasses row-level security. */

@@ -1,5 +1,6 @@
-import { verifyPayments as verify, type VerifyOptions } from '@banking/books-proof';
-import { readDemoBookings } from '@banking/demo';
+import { verifyPayments as verify } from '../verification/verify-payments.js';
+import type { VerifyOptions } from '../verification/verify-ranges.js';
+import { readDemoBookings } from '../demo/index.js';
 import type { Database } from '@banking/postgres';
 
 /** `verifyPayments` for a database with demo data, which has bookings without orders. */

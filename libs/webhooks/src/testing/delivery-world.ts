@@ -1,15 +1,27 @@
 import { randomBytes } from 'node:crypto';
-import { composeEvent } from '@banking/operations';
-import { emptyDatabase } from '@banking/operations/testing';
+import type { Event } from '@banking/domain';
+import { freshDatabase } from '@banking/postgres/testing';
 import { networksOf } from '../address-policy.js';
 import { secretSealer } from '../secret-sealer.js';
 import { WebhookDelivery, type WebhookDeliveryOptions } from '../webhook-delivery.js';
 
 const WORKSPACE = 1;
 
+/** The event of a new resource, as the packages above compose it. */
+const composeEvent: WebhookDeliveryOptions['composeEvent'] = ({ id, type, createdAt, sequence, ...event }) => ({
+  ...{
+    id: Number(id) as Event['id'],
+    type,
+    createdAt: new Date(createdAt).toISOString() as Event['createdAt'],
+    sequence,
+  },
+  resource: { type: event.resourceType, id: Number(event.resourceId) },
+  ...{ changes: { status: { after: event.changes.status?.after ?? '' } }, actor: event.actor },
+});
+
 /** A database with endpoints and events, and the workers that deliver them. */
 export async function deliveryWorld() {
-  const world = await emptyDatabase();
+  const world = await freshDatabase();
   const { database, owner } = world;
   const key = randomBytes(32);
   const sealer = secretSealer([key]);

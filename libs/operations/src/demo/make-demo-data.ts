@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Books } from '@banking/ledger';
+import { recordChanges } from '../events/record-changes.js';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { makeMoney } from './money.js';
+import { type DemoCells, oneDatabase } from './demo-cells.js';
+import { makePeople } from './people.js';
+import { isComplete, markComplete } from './demo-steps.js';
+
+/**
+ * Locks the demo data for one process, with a connection that does nothing else while the work lasts.
+ * The key is that of earlier versions, so that processes of both versions exclude each other.
+ */
+const TRY_LOCK = sqlStatement<{ is_locked: boolean }>(
+  'lock_demo_data',
+  `select pg_try_advisory_xact_lock(hashtextextended('banking demo world', 0)) as is_locked,
+          set_config('idle_in_transaction_session_timeout', '0', true)`,
+);
+
+/** How long a process without the lock waits before it tries again. */
+const RETRY_MS = 100;
+
+/** The open deployment in which the demo data is made. */
+interface DemoTarget {
+  readonly books: Books;
+  /** Opens the database as the role that may change the directory. */
+  openProvisioning(): Promise<Database>;
+  /** Analyzes the tables without current statistics of the planner. */
+  refreshStatistics?(): Promise<void>;
+  /** The other databases, if the deployment has several. */
+  readonly cells?: DemoCells;
+}
+
+/**
+ * Makes the missing steps of the demo data. Needs two connections.
+ *
+ * Each step is recorded in the table `demo_step`, so an interrupted start continues where it stopped.
+ *
+ * @returns whether a step was missing
+ */
+export async function makeDemoData(target: DemoTarget): Promise<boolean> {
+  const { books } = target;
+  if (await isComplete(books.database)) return false;
+  const provisioning = await target.openProvisioning();
+  try {
+    while (!(await isComplete(books.database))) {
+      const isLocked = await books.database.transaction({}, async (tx) => {
+        const [[lock]] = await tx.pipeline([bind(TRY_LOCK)] as const);
+        if (lock?.is_locked) await makeAll(books, provisioning, target.cells ?? oneDatabase(books));
+        return lock?.is_locked;
+      });
+      if (!isLocked) await sleep(RETRY_MS);
+    }
+  } finally {
+    await provisioning.end();
+  }
+  await target.refreshStatistics?.();
+  return true;
+}
+
+async function makeAll(books: Books, provisioning: Database, cells: DemoCells): Promise<void> {
+  if (await isComplete(books.database)) return;
+  await makeMoney(books, await makePeople(books, provisioning, cells), cells);
+  // At once, so that the events of the demo data are there without a worker. The worker records those of other databases.
+  while ((await recordChanges(books.database)) > 0);
+  await markComplete(books.database);
+}

@@ -1,0 +1,64 @@
+import { parseAmount, toTransferAmount, type AccountId, type Transfer, type WorkspaceId } from '@banking/domain';
+import type { Books } from '@banking/ledger';
+import { bind, sqlStatement } from '@banking/postgres';
+import { fundAccount } from '../sandbox/fund-account.js';
+import { openReading } from '../resources/reading.js';
+import { type Operator, ProvisioningError } from './trail.js';
+import { workspacesHere } from './workspaces.js';
+
+/** The list of workspaces makes the index usable: the key begins with the workspace. */
+const FIND_WORKSPACE = sqlStatement<{ workspace_id: bigint; currency: string }>(
+  'find_workspace_of_account',
+  `select a.workspace_id, c.code as currency from account a join currency c on c.id = a.currency_id
+   where a.workspace_id = any($1::bigint[]) and a.id = $2 and a.kind = 'customer'`,
+);
+
+export interface FundingRow {
+  readonly workspaceId: number;
+  readonly workspace: string;
+  readonly currency: string;
+  readonly transfer: Transfer;
+  /** Whether an earlier call with the same key booked it. */
+  readonly isReplay: boolean;
+}
+
+/**
+ * Books money that has arrived, in a sandbox or with real money. Finds the workspace of the account.
+ *
+ * @param funding.amount as people write it, in the currency of the account: `1250.00`
+ * @param funding.reference the sender's reference, stored as the description of the transfer
+ * @param funding.operator for the audit trail
+ * @param funding.key idempotency key: repeated calls with it book once
+ * @throws ProvisioningError if the account does not exist, or the amount is not above zero
+ * @throws Refusal `amount_malformed`, `amount_too_precise`, `amount_out_of_range`, `account_disabled`, `balance_limit_exceeded`, and
+ *   those of the key
+ */
+export async function addFunding(
+  books: Books,
+  funding: {
+    readonly accountId: AccountId;
+    readonly amount: string;
+    readonly reference?: string | undefined;
+    readonly key?: string | undefined;
+    readonly operator?: Operator | undefined;
+  },
+): Promise<FundingRow> {
+  const { accountId, amount: text, reference: description, key: idempotencyKey, operator } = funding;
+  const workspaces = await workspacesHere(books.database);
+  const ids = workspaces.map(({ id }) => id);
+  const account = await books.database.read({ workspaces: ids }, bind(FIND_WORKSPACE, ids, accountId));
+  if (!account) throw new ProvisioningError(`There is no account ${accountId}.`);
+
+  const amount = parseAmount(text, account.currency);
+  if (amount <= 0n) throw new ProvisioningError('The amount must be more than zero. Money that left is no funding.');
+  const workspaceId = Number(account.workspace_id) as WorkspaceId;
+  const { resource, isReplay } = await fundAccount(
+    books,
+    openReading(books.database),
+    { workspaceId, actor: undefined, ...(operator && { origin: { operator } }) },
+    { accountId, amount: toTransferAmount(amount), description },
+    { idempotencyKey },
+  );
+  const workspace = workspaces.find(({ id }) => id === workspaceId)?.name ?? '';
+  return { workspaceId, workspace, currency: account.currency, transfer: resource, isReplay };
+}

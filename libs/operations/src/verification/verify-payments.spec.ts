@@ -1,0 +1,182 @@
+import { demoDatabase } from '../testing/test-databases.js';
+import { verifyPayments } from '../testing/verify-payments.js';
+import { PAYMENT_CHECKS, verifyPayments as verifyAll } from './verify-payments.js';
+import { REFERENCE_CHECK } from './verify-references.js';
+
+let world: Awaited<ReturnType<typeof demoDatabase>>;
+let northwind: number;
+
+beforeEach(async () => {
+  world = await demoDatabase();
+  northwind = world.demo.workspaces['Northwind Trading']!;
+});
+afterEach(() => world.close());
+
+const verify = () => verifyPayments(world.database, Object.values(world.demo.workspaces));
+
+/** Makes a change that triggers and foreign keys forbid, as a superuser who has them off. */
+const plant = (text: string) =>
+  world.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
+
+const RETURN = '(select id from transaction where return_of is not null)';
+const RETURNED = '(select return_of from transaction where return_of is not null)';
+
+describe('the verification of unchanged payments', () => {
+  it('reports nothing', async () => {
+    expect(await verify()).toEqual([]);
+  });
+
+  it('reports bookings without an order, unless they are listed', async () => {
+    const findings = await verifyAll(world.database, Object.values(world.demo.workspaces));
+
+    const checks = findings.map(({ check }) => check);
+    expect(checks.filter((check) => check === 'every payout is of an order')).toHaveLength(3);
+    expect(checks.filter((check) => check.startsWith('every debit of a customer account'))).toHaveLength(4);
+    expect(checks).toHaveLength(7);
+  });
+});
+
+describe('the verification of payments', () => {
+  const [RETURNS, FAILED, REMITTANCES, EVENTS, PAYOUTS, TRACKED, UNQUEUED, UNFAILED] = PAYMENT_CHECKS as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  const WITHOUT_ORDER = 'every payout is of an order';
+
+  it.each([
+    [
+      'gives back more than was taken',
+      `update transfer set amount = amount + 1 where transaction_id = ${RETURN}`,
+      RETURNS,
+    ],
+    [
+      'goes to another account',
+      `update transfer set account_id = account_id + 1 where transaction_id = ${RETURN}`,
+      [RETURNS, REFERENCE_CHECK.check, REFERENCE_CHECK.check],
+    ],
+    [
+      'is in another currency',
+      `update transfer set currency_id = 840 where transaction_id = ${RETURN} and account_version is not null`,
+      [RETURNS, REFERENCE_CHECK.check],
+    ],
+    [
+      'takes the money again',
+      `update transfer set direction = case direction when 'debit' then 'credit' else 'debit' end where transaction_id = ${RETURN}`,
+      RETURNS,
+    ],
+    ['has the type of a funding', `update transfer set type = 'funding' where transaction_id = ${RETURN}`, RETURNS],
+    [
+      'gives back what was not taken',
+      `update transfer set amount = amount - 1 where transaction_id = ${RETURNED} and type = 'payout'`,
+      RETURNS,
+    ],
+    ['gives back the fee', `update transfer set type = 'payout' where transaction_id = ${RETURNED}`, RETURNS],
+    [
+      'is of another transaction',
+      `update transaction set return_of = 999999999 where id = ${RETURN}`,
+      [RETURNS, FAILED],
+    ],
+    [
+      'is missing for a failed transaction',
+      `update transaction set status = 'failed' where status = 'pending'`,
+      [FAILED, PAYOUTS],
+    ],
+    ['does not name its transaction', `update transaction set return_of = null where id = ${RETURN}`, FAILED],
+    [
+      'is of a transaction that was completed',
+      `update transaction set status = 'completed' where id = ${RETURNED};
+       update payout set status = 'settled' where transaction_id = ${RETURNED}`,
+      [UNFAILED, 'every contradictory event has its discrepancy'],
+    ],
+  ])('reports a return that %s', async (_what, fault, checks) => {
+    await plant(fault);
+
+    const findings = await verify();
+
+    expect(findings.map(({ check }) => check).sort()).toEqual([checks].flat().sort());
+    expect(new Set(findings.map(({ workspaceId }) => workspaceId))).toEqual(new Set([northwind]));
+  });
+
+  it('reports two returns of one transaction', async () => {
+    await world.owner.query('drop index transaction_returned_once');
+    await plant(`
+      with again as (
+        insert into transaction (workspace_id, status, hash, value_date, return_of)
+        select workspace_id, status, hash, value_date, return_of from transaction where id = ${RETURN}
+        returning id)
+      insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
+      select t.workspace_id, again.id, account_id, currency_id, direction, amount, type, account_version + 1000, balance_after
+      from again, transfer t where t.transaction_id = ${RETURN}`);
+
+    expect(await verify()).toEqual([
+      { check: RETURNS, workspaceId: northwind, detail: expect.stringMatching(/has 2 returns$/) },
+    ]);
+  });
+
+  it.each([
+    [
+      'a remittance without its transaction',
+      (id: number) => `insert into remittance (workspace_id, transaction_id) values (${id}, 999999999)`,
+      [REMITTANCES, TRACKED],
+    ],
+    [
+      'an event without its remittance',
+      (id: number) =>
+        `insert into remittance_event (workspace_id, remittance_id, provider_event, status) values (${id}, 999999999, 'e', 'ACSP')`,
+      EVENTS,
+    ],
+    [
+      'a payout without its transaction',
+      (id: number) => `insert into payout (workspace_id, transaction_id, status) values (${id}, 999999999, 'settled')`,
+      [PAYOUTS, TRACKED, WITHOUT_ORDER],
+    ],
+  ])('reports %s', async (_what, fault, check) => {
+    await plant(fault(northwind));
+
+    const findings = await verify();
+    expect(findings.map(({ check: found }) => found).sort()).toEqual([check].flat().sort());
+    const detail = expect.stringContaining('999999999');
+    for (const finding of findings) expect(finding).toMatchObject({ workspaceId: northwind, detail });
+  });
+
+  const PENDING = `(select id from transaction where status = 'pending')`;
+
+  it.each([
+    [
+      'pending transaction has no payout',
+      `delete from payout where transaction_id = ${PENDING}`,
+      [TRACKED, /^transaction \d+ has a remittance and no payout$/],
+    ],
+    [
+      'payout is settled and its transaction is not completed',
+      `update payout set status = 'settled' where transaction_id = ${PENDING}`,
+      [PAYOUTS, /is settled, the transaction pending$/],
+    ],
+    [
+      'transaction is completed and its payout has failed',
+      `update payout set status = 'failed' where status = 'settled' and transaction_id = (select max(transaction_id) from payout where status = 'settled')`,
+      [PAYOUTS, /is failed, the transaction completed$/],
+    ],
+    [
+      'due payout is not in the queue',
+      `update payout set status = 'due' where transaction_id = ${PENDING}`,
+      [UNQUEUED, /is due and not in the queue$/],
+    ],
+    [
+      'parked payout is not parked in the queue',
+      `update payout set status = 'parked', parked_at = now() where transaction_id = ${PENDING};
+       insert into work (workspace_id, kind, subject_id) select workspace_id, 'payout', transaction_id from payout where status = 'parked'`,
+      [UNQUEUED, /is parked and not in the queue$/],
+    ],
+  ] as const)('reports that a %s', async (_what, fault, [check, words]) => {
+    await plant(fault);
+
+    expect(await verify()).toEqual([{ check, workspaceId: northwind, detail: expect.stringMatching(words) }]);
+  });
+});
