@@ -1,4 +1,3 @@
-import { OldEvents } from '@banking/operations';
 import { claimEndpoints, recordOutcomes } from './delivery-store.js';
 import { deleteOldDeliveries } from './old-deliveries.js';
 import { deliveryWorld } from './testing/delivery-world.js';
@@ -8,7 +7,10 @@ let given: Awaited<ReturnType<typeof deliveryWorld>>;
 
 beforeAll(async () => void (given = await deliveryWorld()), 60_000);
 afterAll(() => given.close());
-afterEach(() => given.read('delete from webhook_delivery'));
+afterEach(async () => {
+  await given.read('delete from webhook_delivery');
+  await given.read('update webhook_endpoint set sealed_secret = null, deleted_at = now() where deleted_at is null');
+});
 
 /** A delivery of so many days ago. Returns its id. */
 async function delivery(
@@ -54,44 +56,6 @@ describe('old deliveries', () => {
     while (deleted.at(-1) !== 0);
     expect(deleted).toEqual([501, 200, 0]);
     expect(await left()).toEqual([]);
-  });
-});
-
-describe('old events', () => {
-  const keep = async () => {
-    const old = new OldEvents(given.world.database, 30);
-    while ((await old.deleteBatch()) > 0);
-    return (await given.read<{ id: bigint }>('select id from event order by id')).map(({ id }) => Number(id));
-  };
-  beforeEach(async () => {
-    await given.read(`insert into app (id, name) values (1, 'Bank') on conflict do nothing`);
-    await given.read(`insert into workspace (id, app_id, name) values (1, 1, 'One') on conflict do nothing`);
-    await given.read('update webhook_endpoint set sealed_secret = null, deleted_at = now() where deleted_at is null');
-  });
-  const status = (id: number, value: string) =>
-    given.read(
-      `update webhook_endpoint set status = $2, disabled_reason = case when $2 = 'disabled' then 'user' end where id = $1`,
-      ...[id, value],
-    );
-
-  it('stay until each endpoint that is not disabled has passed them', async () => {
-    const { id } = await given.endpoint(NEVER_CALLED);
-    const events = await given.events(2, { type: 'order.completed', daysAgo: 40 });
-    expect(await keep()).toEqual(events);
-    await given.read('update webhook_endpoint set cursor_event_id = $2 where id = $1', id, events[0]);
-    expect(await keep()).toEqual(events.slice(1));
-    await status(id, 'disabled');
-    expect(await keep()).toEqual([]);
-  });
-
-  it('stay while a delivery of them is pending', async () => {
-    const { id } = await given.endpoint(NEVER_CALLED);
-    const [first = 0, second] = await given.events(2, { type: 'order.completed', daysAgo: 40 });
-    await given.read('update webhook_endpoint set cursor_event_id = $2 where id = $1', id, second);
-    await delivery(id, 'pending', 1, first);
-    expect(await keep()).toEqual([first]);
-    await status(id, 'disabled');
-    expect(await keep()).toEqual([]);
   });
 });
 

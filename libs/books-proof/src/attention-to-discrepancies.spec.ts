@@ -1,8 +1,7 @@
 import type { TransactionId, UserId, WorkspaceId } from '@banking/domain';
 import { listDiscrepancies, recordEvent, resolveDiscrepancy, type Resolution } from '@banking/payouts';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { demoDatabase } from '../testing/test-databases.js';
-import { verifyPayments } from '../testing/verify-payments.js';
+import { LedgerBankingService } from '@banking/operations';
+import { demoDatabase, verifyPayments } from '@banking/operations/testing';
 import { findAttention } from './find-attention.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
