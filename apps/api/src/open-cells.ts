@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
-import { LedgerBankingService, LedgerDirectory, noteRefusals } from '@banking/operations';
+import { LedgerBankingService, hasWorkspace, LedgerDirectory, noteRefusals } from '@banking/operations';
 import { type DemoCells, makeDemoData } from '@banking/operations/demo';
 import {
   callCell,
@@ -83,8 +83,10 @@ export async function openCells(
     throw explainFailure(error, { url: config.deployment.databaseUrl });
   }
   const notes = new RefusalNotes(
-    (workspaceId, entries) =>
-      callCell(places, workspaceId, (number) => noteRefusals(cells.get(number).database, workspaceId, entries)),
+    {
+      exists: (id) => callCell(places, id, (number) => hasWorkspace(cells.get(number).database, id)),
+      write: (id, refused) => callCell(places, id, (number) => noteRefusals(cells.get(number).database, id, refused)),
+    },
     (context, message) => log.warn(context, message),
   );
   const atHome = cells.get(0);

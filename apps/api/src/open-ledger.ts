@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
-import { LedgerBankingService, LedgerDirectory, noteRefusals } from '@banking/operations';
+import { LedgerBankingService, hasWorkspace, LedgerDirectory, noteRefusals } from '@banking/operations';
 import { makeDemoData } from '@banking/operations/demo';
 import { explainFailure, openDeployment } from '@banking/deployment';
 import { RefusalNotes } from './audit-events/note-refusals.js';
@@ -35,7 +35,10 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   };
   const banking = new LedgerBankingService(database, books, terms, sandbox, undefined, webhookTerms);
   const notes = new RefusalNotes(
-    (workspaceId, entries) => noteRefusals(database, workspaceId, entries),
+    {
+      exists: (workspaceId) => hasWorkspace(database, workspaceId),
+      write: (workspaceId, refused) => noteRefusals(database, workspaceId, refused),
+    },
     (context, message) => log.warn(context, message),
   );
   let work: ReturnType<typeof startWork> | undefined;

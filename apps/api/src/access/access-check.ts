@@ -57,7 +57,10 @@ export class AccessCheck {
     request.userId = user.id;
     request.origin = { ...origin, sourceAddress: request.sourceAddress };
     const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
-    this.dependencies.rateLimit.take(reply, rateKeyOf(user, named?.[0]));
+    const grant = user.grants.find(({ workspaceId }) => String(workspaceId) === named?.[0]);
+    if (grant) request.memberOf = grant.workspaceId;
+    // A user has one count for each workspace in which they have a role, and one for all other requests.
+    this.dependencies.rateLimit.take(reply, `${user.id}/${grant?.workspaceId ?? ''}`);
     if (mediaTypes) varyByAccept(reply);
     if (preferredType(request.headers.accept, mediaTypes ?? JSON_ONLY) === undefined)
       throw new Refusal('not_acceptable');
@@ -65,6 +68,7 @@ export class AccessCheck {
     if (isRole(access)) {
       const workspaceId = workspaceIdOf(named);
       const granted = grantedRole(user, workspaceId) ?? (await this.dependencies.roles.roleIn(subject, workspaceId));
+      if (granted) request.memberOf = workspaceId;
       scope = sufficient(granted, access);
       if (holdMs !== undefined) {
         request.confirmAccess = async () =>
@@ -107,12 +111,6 @@ function sufficient(granted: GrantedRole | undefined, needed: RoleName): Granted
 function varyByAccept(reply: FastifyReply): void {
   const vary = reply.getHeader('vary');
   reply.header('vary', vary === undefined ? 'Accept' : `${String(vary)}, Accept`);
-}
-
-/** A user has one count for each workspace in which they have a role, and one for all other requests. */
-function rateKeyOf({ id, grants }: DirectoryUser, named: string | undefined): string {
-  const grant = grants.find(({ workspaceId }) => String(workspaceId) === named);
-  return `${id}/${grant?.workspaceId ?? ''}`;
 }
 
 /** @throws Refusal `workspace_id_required`, `workspace_id_invalid` */

@@ -57,8 +57,14 @@ function checkWith(rateLimit = new RateLimit()) {
       getHeader: (name: string) => sent[name],
     };
     const error = await access.admit(request as never, reply as never).catch((thrown: unknown) => thrown);
-    const { operation: checked, userId, caller, credentialFault } = request as Readonly<Record<string, unknown>>;
-    return { error: error as Error | undefined, operation: checked, userId, caller, credentialFault, sent };
+    const {
+      operation: checked,
+      userId,
+      caller,
+      credentialFault,
+      memberOf,
+    } = request as Readonly<Record<string, unknown>>;
+    return { error: error as Error | undefined, operation: checked, userId, caller, credentialFault, memberOf, sent };
   };
 }
 
@@ -82,6 +88,7 @@ describe('an admitted request', () => {
     expect(await check({ operation: 'getTransfer', workspaceIds: ['8'] })).toEqual({
       operation: 'getTransfer',
       userId: 1,
+      memberOf: 8,
       caller: { actor: 1, workspaceId: 8, role: 'member', requestId: 'request-1', origin: ORIGIN, signal: SIGNAL },
       sent: {},
     });
@@ -125,6 +132,11 @@ describe('a request that is not admitted', () => {
       error: new Error('unexpected'),
       credentialFault: undefined,
     });
+  });
+
+  it('names a workspace of the user, or another one', async () => {
+    expect((await check({ operation: 'openAccount', workspaceIds: ['7'] })).memberOf).toBe(7);
+    expect((await check({ operation: 'openAccount', workspaceIds: ['9'] })).memberOf).toBeUndefined();
   });
 
   it.each<[string, Sent]>([

@@ -14,6 +14,7 @@ const COLUMNS = [
   'userId',
   'issuer',
   'subject',
+  'pseudonym',
   'tokenId',
   'clientId',
   'name',

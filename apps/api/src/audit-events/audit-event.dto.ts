@@ -26,6 +26,14 @@ class AuditActorDto implements AuditActor {
   readonly subject?: string;
 
   @Ours()
+  @TextField(
+    'Instead of `userId`, `issuer` and `subject`, if the user has no role in the workspace: a text that always means the same user here.',
+    '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
+    false,
+  )
+  readonly pseudonym?: string;
+
+  @Ours()
   @TextField('The `jti` of the token.', '7d3f0c', false)
   readonly tokenId?: string;
 

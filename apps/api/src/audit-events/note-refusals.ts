@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parseId, type RefusalReason, type WorkspaceId } from '@banking/domain';
-import { RefusedRequests, type WriteRefusals } from '@banking/operations';
+import { RefusedRequests, type RefusalStore } from '@banking/operations';
 import type { RequestContext } from '../http/request-context.js';
 
 /** Refusals that an administrator of the workspace has to know of. */
@@ -17,23 +17,25 @@ const FLUSH_MS = 5_000;
 export class RefusalNotes {
   private readonly requests: RefusedRequests;
   private timer: NodeJS.Timeout | undefined;
-  private reported = 0;
 
-  /** @param warn receives the failure of a write, and how many requests had no place in the count; for the log */
+  /** @param warn receives the failure of the store, and how many requests are in no audit trail; for the log */
   constructor(
-    write: WriteRefusals,
+    store: RefusalStore,
     private readonly warn: (context: object, message: string) => void,
   ) {
-    this.requests = new RefusedRequests(write);
+    this.requests = new RefusedRequests(store);
   }
 
   /** Adds the hook that counts. */
   readonly watch = (server: FastifyInstance): void => {
     server.addHook('onResponse', (request: FastifyRequest & RequestContext, _reply, done) => {
-      const { operation, userId, reason = '', origin } = request;
-      if (userId !== undefined && operation !== undefined && NOTED.includes(reason)) {
-        const workspaceId = parseId<WorkspaceId>(String(request.headers['workspace-id'] ?? ''));
-        if (workspaceId !== undefined) this.requests.add({ workspaceId, userId, operation, reason, origin });
+      const { operation, userId, reason = '', origin, memberOf } = request;
+      const named = parseId<WorkspaceId>(String(request.headers['workspace-id'] ?? ''));
+      if (userId !== undefined && operation !== undefined && named !== undefined && NOTED.includes(reason)) {
+        const isMember = memberOf !== undefined;
+        // A request beyond the rate causes no look-up.
+        const workspaceId = isMember || reason !== 'rate_limited' ? named : undefined;
+        this.requests.add({ workspaceId, isMember, userId, operation, reason, origin });
       }
       done();
     });
@@ -52,8 +54,8 @@ export class RefusalNotes {
 
   private async flush(isLast = false): Promise<void> {
     await this.requests.flush({ isLast }).catch((err: unknown) => this.warn({ err }, 'refused requests not recorded'));
-    const { overflow } = this.requests;
-    if (overflow > this.reported) this.warn({ requests: overflow - this.reported }, 'refused requests not counted');
-    this.reported = overflow;
+    for (const [userId, requests] of this.requests.takeUncounted()) {
+      this.warn({ userId, requests }, 'refused requests in no audit trail');
+    }
   }
 }

@@ -1,4 +1,4 @@
-import type { Origin, Scope, UserId } from '@banking/domain';
+import type { Origin, Scope, UserId, WorkspaceId } from '@banking/domain';
 import type { RequestTrace } from '@banking/telemetry/tracing';
 import type { HeaderLines } from './header-lines.js';
 
@@ -19,6 +19,8 @@ export interface RequestContext {
   idempotencyKey?: string;
   /** Set when the credential is verified, also if the call is refused afterwards. */
   userId?: UserId;
+  /** The workspace of the header, if the user has a role there; also if the call is refused. */
+  memberOf?: WorkspaceId;
   /** The address that the request comes from, behind trusted proxies. */
   sourceAddress?: string;
   /** The credential and the source address, set with the user. */

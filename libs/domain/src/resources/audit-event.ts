@@ -13,6 +13,8 @@ export interface AuditActor {
   /** The issuer of the credential, and the subject that it names. */
   readonly issuer?: string;
   readonly subject?: string;
+  /** Instead of the user, the issuer and the subject, if the user has no role in the workspace. Always the same in one workspace. */
+  readonly pseudonym?: string;
   /** The `jti` of the token. */
   readonly tokenId?: string;
   /** The client of the token: its `client_id`, or else its `azp`. */

@@ -1,34 +1,53 @@
 import { Refusal, type Scope, type UserId, type WorkspaceId } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase } from '../testing/test-databases.js';
+import { hasWorkspace, noteRefusals } from './note-refusals.js';
 import { recordAudit } from './record-audit.js';
-import { noteRefusals, RefusedRequests } from './refused-requests.js';
+import { RefusedRequests, type RefusedRequest } from './refused-requests.js';
 
-const REFUSED = {
+const ADA = 2 as UserId;
+const EVE = 3 as UserId;
+const REFUSED: RefusedRequest = {
   workspaceId: 1 as WorkspaceId,
-  userId: 2 as UserId,
+  isMember: true,
+  userId: ADA,
   operation: 'openAccount',
   reason: 'rate_limited',
 };
+/** A request to a workspace in which the user has no role. */
+const probe = (workspaceId: number, userId = EVE): RefusedRequest => ({
+  ...{ workspaceId: workspaceId as WorkspaceId, isMember: false, userId },
+  ...{ operation: 'listAccounts', reason: 'workspace_forbidden' },
+});
 
 describe('refused requests', () => {
   let nowMs: number;
-  let written: unknown[];
-  const counting = (entriesMax?: number) =>
-    new RefusedRequests(
-      async (workspaceId, entries) => {
-        written.push(...entries.map(({ json }) => [workspaceId, JSON.parse(json) as unknown]));
-      },
-      { nowMs: () => nowMs, ...(entriesMax !== undefined && { entriesMax }) },
-    );
+  /** Workspace, user and count. */
+  let written: (readonly number[])[];
+  let requests: RefusedRequests;
+  let isAvailable: boolean;
   beforeEach(() => {
     nowMs = 120_000;
     written = [];
+    isAvailable = true;
+    const refuseUnlessAvailable = () => {
+      if (!isAvailable) throw new Refusal('unavailable');
+    };
+    requests = new RefusedRequests(
+      {
+        // Of 1,000 workspaces.
+        exists: async (id) => (refuseUnlessAvailable(), id <= 1_000),
+        write: async (id, refused) => {
+          refuseUnlessAvailable();
+          written.push(...refused.map(({ request, count }) => [id, request.userId, count]));
+        },
+      },
+      () => nowMs,
+    );
   });
 
-  it('are written as one entry when their minute is over', async () => {
-    const requests = counting();
-    for (let count = 0; count < 3; count += 1) requests.add({ ...REFUSED, origin: { subject: 'ada', tokenId: 't' } });
+  it('are written as one count when their minute is over', async () => {
+    for (let count = 0; count < 3; count += 1) requests.add(REFUSED);
     await requests.flush();
     expect(written).toEqual([]);
 
@@ -36,61 +55,92 @@ describe('refused requests', () => {
     await requests.flush();
     await requests.flush();
 
-    const entry = { operation: 'openAccount', outcome: 'refused', reason: 'rate_limited', userId: 2, count: 3 };
-    expect(written).toEqual([[1, { ...entry, actor: { type: 'user', subject: 'ada' } }]]);
+    expect(written).toEqual([[1, ADA, 3]]);
   });
 
-  it('are written at the end of the process', async () => {
-    const requests = counting();
-    requests.add(REFUSED);
+  it('to invented workspaces have one count for each user, and hide no others', async () => {
+    for (let id = 0; id < 150; id += 1) requests.add(probe(1_000_000 + id));
+    requests.add(probe(7));
+    requests.add(probe(7));
+    requests.add({ ...probe(8), workspaceId: undefined });
+    requests.add(probe(7, ADA));
     await requests.flush({ isLast: true });
 
-    expect(written).toHaveLength(1);
+    expect(written).toEqual([
+      [7, ADA, 1],
+      [7, EVE, 2],
+    ]);
+    expect(requests.takeUncounted()).toEqual(new Map([[EVE, 151]]));
+    expect(requests.takeUncounted()).toEqual(new Map());
   });
 
-  it('are counted without an entry beyond the bound', async () => {
-    const requests = counting(2);
-    for (let id = 1; id <= 5; id += 1) requests.add({ ...REFUSED, workspaceId: id as WorkspaceId });
-    requests.add(REFUSED);
+  it('beyond the bound of a user hide none of another user', async () => {
+    for (let id = 1; id <= 600; id += 1) requests.add({ ...REFUSED, workspaceId: id as WorkspaceId });
+    requests.add({ ...REFUSED, userId: EVE });
     await requests.flush({ isLast: true });
 
-    expect([written.length, requests.overflow]).toEqual([2, 3]);
+    expect(written.filter(([, userId]) => userId === ADA)).toHaveLength(500);
+    expect(written).toContainEqual([1, EVE, 1]);
+    expect(requests.takeUncounted()).toEqual(new Map([[ADA, 100]]));
+  });
+
+  it('of which many wait for a look-up are looked up one by one, and left out beyond a bound', async () => {
+    for (let id = 1; id <= 250; id += 1) requests.add(probe(id));
+    requests.add(probe(1, ADA));
+    await requests.flush({ isLast: true });
+
+    expect([written.length, requests.takeUncounted()]).toEqual([201, new Map([[EVE, 50]])]);
   });
 
   it('are written by a later call if the database is not available', async () => {
-    let isAvailable = false;
-    const requests = new RefusedRequests(
-      async (_, entries) => {
-        if (!isAvailable) throw new Refusal('unavailable');
-        written.push(...entries);
-      },
-      { nowMs: () => nowMs },
-    );
+    isAvailable = false;
     requests.add(REFUSED);
+    requests.add(probe(7));
     await expect(requests.flush({ isLast: true })).rejects.toMatchObject({ reason: 'unavailable' });
 
     isAvailable = true;
     await requests.flush({ isLast: true });
     await requests.flush({ isLast: true });
 
-    expect(written).toHaveLength(1);
+    expect([written, requests.takeUncounted()]).toEqual([[[1, ADA, 1]], new Map([[EVE, 1]])]);
   });
 
-  it('become entries of a workspace that exists', async () => {
+  it('become entries of a workspace that exists, which name a stranger by a pseudonym', async () => {
     const world = await demoDatabase();
-    const workspaceId = world.demo.workspaces['Northwind Trading'] as WorkspaceId;
-    const requests = new RefusedRequests((id, entries) => noteRefusals(world.database, id, entries));
-    requests.add({ ...REFUSED, workspaceId });
-    requests.add({ ...REFUSED, workspaceId });
-    requests.add({ ...REFUSED, workspaceId: 999_999 as WorkspaceId });
-    await requests.flush({ isLast: true });
-    while ((await recordAudit(world.database)) > 0);
-
-    const scope: Scope = { workspaceId };
-    const { items } = await new LedgerBankingService(world.database, world.books).listAuditEvents(scope, {
-      actor: REFUSED.userId,
+    const { database } = world;
+    const [near, far] = ['Northwind Trading', 'Ada personal'].map((name) => world.demo.workspaces[name] as WorkspaceId);
+    const ofBooks = new RefusedRequests({
+      exists: (id) => hasWorkspace(database, id),
+      write: (id, refused) => noteRefusals(database, id, refused),
     });
-    expect(items).toMatchObject([{ outcome: 'refused', reason: 'rate_limited', count: 2, actor: { userId: 2 } }]);
+    const origin = {
+      issuer: 'https://login.example',
+      subject: 'eve',
+      clientId: 'app',
+      tokenId: 't',
+      sourceAddress: 's',
+    };
+    ofBooks.add({ ...REFUSED, workspaceId: near, origin });
+    for (const id of [near, near, far, 999_999]) ofBooks.add({ ...probe(id!), origin });
+    await ofBooks.flush({ isLast: true });
+    while ((await recordAudit(database)) > 0);
+    const entriesOf = async (workspaceId: WorkspaceId | undefined) => {
+      const scope: Scope = { workspaceId };
+      const { items } = await new LedgerBankingService(database, world.books).listAuditEvents(scope, { limit: 2 });
+      return items.filter(({ outcome }) => outcome === 'refused');
+    };
+    const [nearby, away] = [await entriesOf(near), await entriesOf(far)];
+
+    const { issuer, subject, clientId } = origin;
+    const pseudonym = expect.stringMatching(/^[0-9a-f]{32}$/) as string;
+    expect(nearby.map(({ actor, count }) => [actor, count])).toEqual(
+      expect.arrayContaining([
+        [{ type: 'user', userId: ADA, issuer, subject, clientId }, undefined],
+        [{ type: 'user', pseudonym }, 2],
+      ]),
+    );
+    expect(away.map(({ actor }) => actor)).toEqual([{ type: 'user', pseudonym }]);
+    expect(nearby.map(({ actor }) => actor.pseudonym)).not.toContain(away[0]!.actor.pseudonym);
     expect((await world.owner.query('select from audit_outbox')).rows).toEqual([]);
     await world.close();
   });

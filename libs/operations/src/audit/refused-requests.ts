@@ -1,114 +1,162 @@
-import { type Origin, Refusal, type UserId, type WorkspaceId } from '@banking/domain';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { callerOf } from './audited-call.js';
-import { auditEntry, type AuditEntry } from './note-audit.js';
+import { Refusal, type Origin, type UserId, type WorkspaceId } from '@banking/domain';
 
 /** A request that was refused before it had a database transaction. */
 export interface RefusedRequest {
-  readonly workspaceId: WorkspaceId;
+  /** The workspace that the request names. Undefined if that is not to be looked up. */
+  readonly workspaceId?: WorkspaceId | undefined;
+  /** Whether the user has a role in the workspace. Otherwise the id may be invented. */
+  readonly isMember: boolean;
   readonly userId: UserId;
   readonly operation: string;
   readonly reason: string;
   readonly origin?: Origin | undefined;
 }
 
-/** Writes the entries of one workspace, in its database. */
-export type WriteRefusals = (workspaceId: WorkspaceId, entries: readonly AuditEntry[]) => Promise<void>;
-
-interface Counted {
+/** Requests of one user to one operation of a workspace that exists, refused for one reason within a minute. */
+export interface CountedRefusals {
   readonly request: RefusedRequest;
+  readonly count: number;
+}
+
+/** Where the counts are written. Each throws Refusal `unavailable`. */
+export interface RefusalStore {
+  exists(workspaceId: WorkspaceId): Promise<boolean>;
+  write(workspaceId: WorkspaceId, refused: readonly CountedRefusals[]): Promise<void>;
+}
+
+interface Counted extends CountedRefusals {
+  readonly workspaceId: WorkspaceId;
   readonly minute: number;
   count: number;
 }
 
-interface RefusedRequestsOptions {
-  /** How many entries are held at a time. Default 500. */
-  readonly entriesMax?: number;
-  readonly nowMs?: () => number;
-}
-
+/** How many counts of a user are held at a time: fewer if those of all users are many. */
+const OF_USER_MAX = 500;
+const OF_USER_MIN = 20;
+const OF_ALL_MAX = 20_000;
+/** How many look-ups of one user wait. One runs at a time. */
+const LOOK_UPS_MAX = 200;
+/** How many workspaces are written at a time. */
+const WRITES_MAX = 8;
 const MINUTE_MS = 60_000;
 
-/** Counts refused requests by user, operation, workspace, reason and minute, so that a hostile caller cannot fill the audit trail. */
+/**
+ * Counts refused requests by user, workspace, operation, reason and minute, so that a hostile caller cannot fill the audit trail. Only
+ * workspaces that exist are counted. All other requests of a user have one count, so that no caller can fill the counts of others.
+ */
 export class RefusedRequests {
-  private counted = new Map<string, Counted>();
-  private readonly entriesMax: number;
-  private readonly nowMs: () => number;
-  /** How many requests had no place in the count. */
-  overflow = 0;
+  private readonly counts = new Map<UserId, Map<string, Counted>>();
+  private readonly lookUps = new Map<UserId, { waiting: number; last: Promise<void> }>();
+  private uncounted = new Map<UserId, number>();
+  private held = 0;
+  private failure: unknown;
 
   constructor(
-    private readonly write: WriteRefusals,
-    { entriesMax = 500, nowMs = () => performance.now() }: RefusedRequestsOptions = {},
-  ) {
-    this.entriesMax = entriesMax;
-    this.nowMs = nowMs;
-  }
+    private readonly store: RefusalStore,
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {}
 
   add(request: RefusedRequest): void {
-    const { workspaceId, userId, operation, reason } = request;
-    const minute = Math.floor(this.nowMs() / MINUTE_MS);
-    const key = JSON.stringify([workspaceId, userId, operation, reason, minute]);
-    const known = this.counted.get(key);
+    const { workspaceId, userId, operation, reason, isMember } = request;
+    if (workspaceId === undefined) return this.leaveOut(userId);
+    const minute = this.minute();
+    const key = JSON.stringify([workspaceId, operation, reason, minute]);
+    const known = this.counts.get(userId)?.get(key);
     if (known) known.count += 1;
-    else if (this.counted.size < this.entriesMax) this.counted.set(key, { request, minute, count: 1 });
-    else this.overflow += 1;
+    else if (isMember) this.hold(key, { request, workspaceId, minute, count: 1 });
+    else this.lookUp(key, { request, workspaceId, minute, count: 1 });
+  }
+
+  /** How many requests of each user are in no audit trail, since the last call. */
+  takeUncounted(): ReadonlyMap<UserId, number> {
+    const taken = this.uncounted;
+    this.uncounted = new Map();
+    return taken;
   }
 
   /**
-   * Writes the entries of past minutes, or at the end of the process all. What is written is not counted again. After a refusal, such
-   * as `unavailable`, a later call writes the entries.
+   * Writes the counts of past minutes, or at the end of the process all. What is written is not counted again. After a refusal, such
+   * as `unavailable`, a later call writes them.
    *
-   * @throws the errors of `write`, the first of them
+   * @throws the errors of the store, the first of them
    */
   async flush({ isLast = false }: { readonly isLast?: boolean } = {}): Promise<void> {
-    const now = Math.floor(this.nowMs() / MINUTE_MS);
-    const due = [...this.counted].filter(([, { minute }]) => isLast || minute < now);
-    const byWorkspace = new Map<WorkspaceId, [string, Counted][]>();
-    for (const one of due) {
-      const { workspaceId } = one[1].request;
-      byWorkspace.set(workspaceId, [...(byWorkspace.get(workspaceId) ?? []), one]);
-    }
-    const results = await Promise.allSettled(
-      [...byWorkspace].map(async ([workspaceId, all]) => {
-        // They are removed before they are written, so that two calls do not write them twice.
-        for (const [key] of all) this.counted.delete(key);
+    if (isLast) await Promise.all([...this.lookUps.values()].map(({ last }) => last));
+    const byWorkspace = this.takeDue(isLast);
+    let { failure } = this;
+    this.failure = undefined;
+    const writeNext = async () => {
+      for (let next = byWorkspace.shift(); next !== undefined; next = byWorkspace.shift()) {
+        const [workspaceId, due] = next;
         try {
-          await this.write(
+          await this.store.write(
             workspaceId,
-            all.map(([, counted]) => entryOf(counted)),
+            due.map(([, counted]) => counted),
           );
         } catch (error) {
-          if (error instanceof Refusal) for (const [key, counted] of all) this.counted.set(key, counted);
-          throw error;
+          failure ??= error;
+          if (error instanceof Refusal) for (const [key, counted] of due) this.hold(key, counted);
         }
-      }),
-    );
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed) throw failed.reason;
+      }
+    };
+    await Promise.all(Array.from({ length: WRITES_MAX }, writeNext));
+    if (failure !== undefined) throw failure as Error;
   }
-}
 
-function entryOf({ request, count }: Counted): AuditEntry {
-  const { workspaceId, userId: actor, operation, reason, origin } = request;
-  // Requests of several connections are counted together.
-  const { sourceAddress: _, tokenId: __, ...credential } = origin ?? {};
-  const caller = callerOf({ workspaceId, actor, origin: credential });
-  return auditEntry(workspaceId, { operation, reason }, { ...caller, count });
-}
+  /** They are removed before they are written, so that two calls do not write them twice. */
+  private takeDue(isLast: boolean): [WorkspaceId, [string, Counted][]][] {
+    const now = this.minute();
+    const due = new Map<WorkspaceId, [string, Counted][]>();
+    for (const [userId, counts] of this.counts) {
+      for (const [key, counted] of counts) {
+        if (!isLast && counted.minute >= now) continue;
+        counts.delete(key);
+        this.held -= 1;
+        const of = due.get(counted.workspaceId);
+        if (of) of.push([key, counted]);
+        else due.set(counted.workspaceId, [[key, counted]]);
+      }
+      if (counts.size === 0) this.counts.delete(userId);
+    }
+    return [...due];
+  }
 
-/** Nothing is written for a workspace that does not exist: callers choose its id. */
-const NOTE_REFUSALS = sqlStatement(
-  'note_refusals',
-  `insert into audit_outbox (workspace_id, entries) select w.id, $2::jsonb from workspace w where w.id = $1`,
-);
+  private hold(key: string, counted: Counted): void {
+    const { userId } = counted.request;
+    const counts = this.counts.get(userId) ?? new Map<string, Counted>();
+    const known = counts.get(key);
+    if (known) known.count += counted.count;
+    else if (counts.size >= (this.held < OF_ALL_MAX ? OF_USER_MAX : OF_USER_MIN)) this.leaveOut(userId, counted.count);
+    else {
+      this.counts.set(userId, counts.set(key, counted));
+      this.held += 1;
+    }
+  }
 
-/** Writes refusals to the database that has the workspace. @throws Refusal `unavailable` */
-export async function noteRefusals(
-  database: Database,
-  workspaceId: WorkspaceId,
-  entries: readonly AuditEntry[],
-): Promise<void> {
-  const json = `[${entries.map((entry) => entry.json).join(',')}]`;
-  await database.pipeline({ workspaces: [workspaceId] }, [bind(NOTE_REFUSALS, workspaceId, json)] as const);
+  private leaveOut(userId: UserId, requests = 1): void {
+    this.uncounted.set(userId, (this.uncounted.get(userId) ?? 0) + requests);
+  }
+
+  /** Looks up one workspace of a user after the other, so that invented ids take one connection at most. */
+  private lookUp(key: string, counted: Counted): void {
+    const { userId } = counted.request;
+    const queue = this.lookUps.get(userId) ?? { waiting: 0, last: Promise.resolve() };
+    if (queue.waiting >= LOOK_UPS_MAX) return this.leaveOut(userId);
+    queue.waiting += 1;
+    this.lookUps.set(userId, queue);
+    queue.last = queue.last.then(async () => {
+      const exists = await this.store.exists(counted.workspaceId).catch((error: unknown) => {
+        this.failure ??= error;
+        return false;
+      });
+      if (exists) this.hold(key, counted);
+      else this.leaveOut(userId);
+      queue.waiting -= 1;
+      if (queue.waiting === 0) this.lookUps.delete(userId);
+    });
+  }
+
+  private minute(): number {
+    return Math.floor(this.nowMs() / MINUTE_MS);
+  }
 }
