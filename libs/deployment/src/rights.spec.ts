@@ -85,7 +85,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       'insert (endpoint_id, event_id, event_type, id, kind, next_attempt_at, workspace_id), select, update (next_attempt_at, status)',
     webhook_delivery_id_seq: 'usage',
     webhook_endpoint:
-      'insert (created_by, cursor_event_id, description, id, public_key, sealed_secret, signature, types, url, workspace_id), select (consecutive_failures, created_at, created_by, cursor_event_id, deleted_at, description, disabled_reason, failing_since, id, lease_token, lease_until, previous_valid_until, public_key, signature, status, types, url, workspace_id), update (consecutive_failures, deleted_at, description, disabled_reason, failing_since, previous_sealed_secret, previous_valid_until, sealed_secret, status, types, url)',
+      'insert (created_by, cursor_event_id, description, id, public_key, sealed_secret, signature, types, url, workspace_id), select (answered_url, consecutive_failures, created_at, created_by, cursor_event_id, deleted_at, description, disabled_reason, failing_since, id, lease_token, lease_until, previous_valid_until, public_key, requested_deliveries, requested_on, signature, status, types, url, workspace_id), update (answered_url, consecutive_failures, created_by, deleted_at, description, disabled_reason, failing_since, previous_sealed_secret, previous_valid_until, requested_deliveries, requested_on, sealed_secret, status, types, url)',
     webhook_endpoint_id_seq: 'usage',
     work: 'delete, insert (due_at, kind, subject_id, workspace_id), select, update (delays, due_at, fence, leased_until, parked_at, reason, tries)',
     workspace: 'select',

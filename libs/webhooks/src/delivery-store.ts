@@ -20,6 +20,8 @@ export interface ClaimedEndpoint {
   /** The last event that was taken for it. */
   readonly cursor: bigint;
   readonly consecutiveFailures: number;
+  /** Whether its address has answered with a status 2xx. Otherwise it gets one request. */
+  readonly hasAnswered: boolean;
 }
 
 /** An event as it is stored. */
@@ -78,12 +80,40 @@ const ENDPOINTS_DUE = sqlStatement<{ workspaceId: bigint; id: bigint }>(
   'webhook_endpoints_due',
   'select workspace_id as "workspaceId", id from webhook_endpoints_due($1)',
 );
-const CLAIM = sqlStatement<ClaimedEndpoint>(
+const CLAIM = sqlStatement<Omit<ClaimedEndpoint, 'hasAnswered'>>(
   'claim_webhook_endpoints',
   `select workspace_id as "workspaceId", id, token, url, types, status, signature, sealed_secret as "sealedSecret",
      previous_sealed_secret as "previousSealedSecret", previous_valid_until as "previousValidUntil", cursor_event_id as cursor,
      consecutive_failures as "consecutiveFailures"
    from claim_webhook_endpoints($1, $2, $3)`,
+);
+/** Of these endpoints. */
+const UNANSWERED = sqlStatement<{ id: bigint }>(
+  'unanswered_webhook_endpoints',
+  `select e.id from unnest($1::bigint[], $2::bigint[]) u (workspace_id, id)
+   join webhook_endpoint e on e.workspace_id = u.workspace_id and e.id = u.id where e.answered_url is distinct from e.url`,
+);
+/** Unless another worker has the lease. */
+const NOTE_ANSWER = sqlStatement(
+  'note_webhook_answer',
+  `update webhook_endpoint set answered_url = $4
+   where workspace_id = $1 and id = $2 and lease_token = $3 and answered_url is distinct from $4`,
+);
+/** Disables those of these endpoints whose owner is no administrator any more, as orders are paused. An endpoint of the deployment has no owner. */
+const DISABLE_WITHOUT_OWNER = sqlStatement(
+  'disable_webhooks_without_owner',
+  `with disabled as (
+     update webhook_endpoint e set status = 'disabled', disabled_reason = 'owner_without_role', failing_since = null
+     from unnest($1::bigint[], $2::bigint[]) u (workspace_id, id)
+     where e.workspace_id = u.workspace_id and e.id = u.id and e.deleted_at is null and e.status <> 'disabled' and e.created_by is not null
+       and not exists (
+         select from app_user o join workspace_role r on r.user_id = o.id
+         where o.id = e.created_by and o.status = 'completed' and r.workspace_id = e.workspace_id and r.role = 'admin')
+     returning e.workspace_id, e.id)
+   insert into audit_outbox (workspace_id, entries)
+   select workspace_id, jsonb_agg(jsonb_build_object('operation', 'disableWebhookEndpoint', 'outcome', 'done',
+     'resourceType', 'webhookEndpoint', 'resourceId', id, 'actor', jsonb_build_object('type', 'system')))
+   from disabled group by workspace_id`,
 );
 /**
  * The next events, in one snapshot with the last id that was read. What an earlier worker has delivered behind the cursor has a row.
@@ -132,8 +162,13 @@ export async function claimEndpoints(
   const workspaces = [...new Set(due.map(({ workspaceId }) => Number(workspaceId)))];
   const names = [due.map(({ workspaceId }) => workspaceId), due.map(({ id }) => id)];
   try {
-    const [claimed] = await database.pipeline({ workspaces }, [bind(CLAIM, ...names, leaseMs)] as const);
-    return claimed;
+    const [, claimed, unanswered] = await database.pipeline({ workspaces }, [
+      bind(DISABLE_WITHOUT_OWNER, ...names),
+      bind(CLAIM, ...names, leaseMs),
+      bind(UNANSWERED, ...names),
+    ] as const);
+    const without = new Set(unanswered.map(({ id }) => id));
+    return claimed.map((endpoint) => ({ ...endpoint, hasAnswered: !without.has(endpoint.id) }));
   } catch (error) {
     // A workspace has left this database meanwhile. The next run leaves it out.
     if (isServedElsewhere(error)) return [];
@@ -187,7 +222,9 @@ export async function recordOutcomes(
   const nowMs = performance.now();
   const column = <T>(read: (outcome: Outcome) => T | undefined) => outcomes.map((outcome) => read(outcome) ?? null);
   const { workspaceId, id, token } = endpoint;
-  const [rows] = await database.pipeline(scopeOf(endpoint), [
+  const isAnswer = outcomes.some(({ outcome }) => outcome === 'delivered');
+  const [, rows] = await database.pipeline(scopeOf(endpoint), [
+    bind(DISABLE_WITHOUT_OWNER, [workspaceId], [id]),
     bind(
       RECORD,
       ...[workspaceId, id, token, cursor, leaseMs, failures, failuresMax],
@@ -202,6 +239,7 @@ export async function recordOutcomes(
       column(({ result }) => result?.error),
       column(({ retryAfterMs }) => retryAfterMs),
     ),
+    ...(isAnswer ? [bind(NOTE_ANSWER, workspaceId, id, token, endpoint.url)] : []),
   ] as const);
   return rows[0];
 }

@@ -66,6 +66,7 @@ export class EndpointSession {
   /** Failed requests that began after the last success. */
   private failures: number;
   private successMs = 0;
+  private hasAnswered: boolean;
   /** Due deliveries in memory. */
   private dueOpen = 0;
   private hasMore = true;
@@ -84,6 +85,7 @@ export class EndpointSession {
     this.readTo = endpoint.cursor;
     this.status = endpoint.status;
     this.failures = endpoint.consecutiveFailures;
+    this.hasAnswered = endpoint.hasAnswered;
   }
 
   /** Resolves when there is nothing left to send, and the lease is given back. @throws Refusal `unavailable` */
@@ -122,6 +124,11 @@ export class EndpointSession {
     for (const control of this.running.values()) control.abort();
   }
 
+  /** Whether one request, a probe, decides if there are more. */
+  private get isTried(): boolean {
+    return this.status === 'failing' || !this.hasAnswered;
+  }
+
   private changed(): Promise<void> {
     return new Promise((resolve) => void (this.onChange = resolve));
   }
@@ -129,8 +136,7 @@ export class EndpointSession {
   private async fill(): Promise<void> {
     if (!this.hasMore || this.isEnding || this.queue.waiting >= WAITING_MIN) return;
     const { database } = this.options;
-    const isProbe = this.status === 'failing';
-    // A probe is one request.
+    const isProbe = this.isTried;
     if (isProbe && this.running.size + this.queue.waiting > 0) return;
     this.hasMore = false;
     if (this.dueOpen === 0) {
@@ -161,8 +167,7 @@ export class EndpointSession {
   }
 
   private dispatch(): void {
-    const concurrency = this.status === 'failing' ? 1 : CONCURRENCY;
-    while (!this.isEnding && this.running.size < concurrency) {
+    while (!this.isEnding && this.running.size < (this.isTried ? 1 : CONCURRENCY)) {
       const item = this.queue.take();
       if (!item) return;
       const control = new AbortController();
@@ -199,6 +204,9 @@ export class EndpointSession {
   private finish(item: DeliveryItem, { startedMs, isProbe, result }: Attempt): void {
     const { deliveryId, eventId, eventType, attempts, kind } = item;
     const isDelivered = result.error === undefined && isSuccess(result.responseStatus);
+    // The rest of a backlog follows the first answer. Without it, the next request is that of another session.
+    if (!this.hasAnswered && isDelivered) this.hasMore = true;
+    this.hasAnswered ||= isDelivered;
     if (isDelivered) {
       this.failures = 0;
       this.successMs = performance.now();
@@ -210,7 +218,7 @@ export class EndpointSession {
     const outcome = isDelivered ? 'delivered' : isProbe ? 'probe' : 'failed';
     this.outcomes.push({ deliveryId, eventId, eventType, outcome, startedMs, result, retryAfterMs: retries });
     const isFailing = this.failures >= FAILURES_MAX || (this.status === 'failing' && !isDelivered);
-    if (isFailing || result.responseStatus === 410) this.isEnding = true;
+    if (isFailing || !this.hasAnswered || result.responseStatus === 410) this.isEnding = true;
     if (webhookChannel.hasSubscribers) {
       webhookChannel.publish({ outcome: isDelivered ? 'delivered' : 'failed', seconds: result.durationMs / 1_000 });
     }

@@ -138,6 +138,94 @@ describe('an endpoint that fails', () => {
   });
 });
 
+describe('an endpoint that has never answered', () => {
+  it('gets one request a minute, also from several workers, for retries and after another address', async () => {
+    receiver.respondWith(status(500));
+    const { id } = await given.endpoint(receiver.url, { isNew: true });
+    await given.events(100);
+    const workers = [given.worker(), given.worker(), given.worker()];
+    const minute = async () => {
+      await Promise.all(workers.map((worker) => deliver(worker)));
+      await given.read(`update webhook_delivery set next_attempt_at = now() where status = 'pending'`);
+      await given.read(`update webhook_endpoint set lease_until = null, url = url || 'x' where id = $1`, id);
+      await Promise.all(workers.map((worker) => deliver(worker)));
+      return receiver.received.length;
+    };
+    expect(await minute()).toBe(1);
+    await given.read(`update webhook_endpoint set claimed_at = now() - interval '59 seconds'`);
+    expect(await minute()).toBe(1);
+    await given.passTime();
+    expect(await minute()).toBe(2);
+    expect((await given.deliveries(id)).length).toBeGreaterThan(0);
+  });
+
+  it('gets the rest after its first answer, and then no more after another address until that one answers', async () => {
+    const { id } = await given.endpoint(receiver.url, { isNew: true });
+    await given.events(50);
+    await deliver();
+    await receiver.until(50);
+    const elsewhere = await startReceiver();
+    others.push(elsewhere);
+    elsewhere.respondWith(status(404));
+    await given.read('update webhook_endpoint set url = $2 where id = $1', id, elsewhere.url);
+    await given.events(50);
+    await given.passTime();
+    await deliver();
+    expect(elsewhere.received).toHaveLength(1);
+  });
+});
+
+describe('an endpoint whose owner is no administrator any more', () => {
+  beforeAll(() =>
+    given.read(`with a as (insert into app (name) values ('Northwind') returning id)
+      insert into workspace (id, app_id, name) select ${given.workspaceId}, id, 'Northwind' from a`),
+  );
+  const grant = (role: string | undefined, userStatus = 'completed') =>
+    given.read(
+      `with u as (insert into app_user (email, status) values ($1, $2) returning id),
+       r as (insert into workspace_role (workspace_id, user_id, role) select 1, id, $3::text from u where $3::text is not null)
+       select id from u`,
+      ...[`${crypto.randomUUID()}@a.example`, userStatus, role],
+    );
+
+  it.each([
+    ['admin', 'completed', 'enabled'],
+    ['member', 'completed', 'disabled'],
+    [undefined, 'completed', 'disabled'],
+    ['admin', 'suspended', 'disabled'],
+  ])('role %s, user %s: %s', async (role, userStatus, expected) => {
+    const [user] = (await grant(role, userStatus)) as { id: bigint }[];
+    const { id } = await given.endpoint(receiver.url, { owner: Number(user?.id) });
+    const isEnabled = expected === 'enabled';
+    await given.events(1);
+    await deliver();
+    expect(receiver.received).toHaveLength(isEnabled ? 1 : 0);
+    expect(await given.endpointRow(id)).toMatchObject({
+      status: expected,
+      disabled_reason: isEnabled ? null : 'owner_without_role',
+    });
+    const noted = await given.read(
+      `select from audit_outbox where entries -> 0 ->> 'operation' = 'disableWebhookEndpoint' and (entries -> 0 ->> 'resourceId')::bigint = $1`,
+      id,
+    );
+    expect(noted).toHaveLength(isEnabled ? 0 : 1);
+  });
+
+  it('gets no more requests of a session that runs', async () => {
+    const [user] = (await grant('admin')) as { id: bigint }[];
+    const { id } = await given.endpoint(receiver.url, { owner: Number(user?.id) });
+    await given.events(300);
+    let revoking: Promise<unknown> | undefined;
+    receiver.respondWith((response) => {
+      revoking ??= given.read('delete from workspace_role where user_id = $1', user?.id);
+      void revoking.then(() => response.writeHead(200).end());
+    });
+    await deliver();
+    expect(receiver.received.length).toBeLessThan(300);
+    expect(await given.endpointRow(id)).toMatchObject({ disabled_reason: 'owner_without_role' });
+  });
+});
+
 describe('the lease of an endpoint', () => {
   it('is that of one worker', async () => {
     await given.endpoint(receiver.url);
@@ -209,6 +297,7 @@ describe('the lease of an endpoint', () => {
     receiver.respondWith(status(200));
     held.forEach((respond) => respond());
     await worker.finished();
+    await given.passTime();
     await deliver();
     expect(receiver.received.length).toBeLessThan(300);
     expect(receiver.received.length + other.received.length).toBe(300);

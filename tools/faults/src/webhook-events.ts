@@ -44,9 +44,10 @@ export async function readPlanted({ database }: Cluster): Promise<readonly Plant
   return rows.map(({ id, ...rest }) => ({ id: Number(id), ...rest }));
 }
 
-/** Makes retries due, so that a run does not wait for hours. */
+/** Makes retries due, and ends the pause of endpoints that have not answered yet, so that a run does not wait for hours. */
 export async function makeRetriesDue({ database }: Cluster): Promise<void> {
   await database.query(
     `update banking.webhook_delivery set next_attempt_at = now() where status = 'pending' and next_attempt_at > now()`,
   );
+  await database.query('update banking.webhook_endpoint set claimed_at = null where answered_url is distinct from url');
 }

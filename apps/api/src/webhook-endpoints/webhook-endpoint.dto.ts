@@ -40,7 +40,8 @@ export class WebhookEndpointDto implements WebhookEndpoint {
   @Field('ours', {
     type: 'string',
     description:
-      'Of a disabled endpoint: `user` (an administrator), `gone` (it responded 410), `failing` (it failed for five days). ' +
+      'Of a disabled endpoint: `user` (an administrator), `gone` (it responded 410), `failing` (it failed for five days), ' +
+      '`owner_without_role` (who created or last enabled it is no administrator any more). ' +
       'New values may be added.',
     example: 'user',
     required: false,

@@ -4,8 +4,8 @@ import type { Open } from '../open.js';
 import type { WebhookEndpointStatus } from '../states.js';
 import type { Timestamp } from '../timestamp.js';
 
-/** Who or what disabled an endpoint: an administrator, its response 410, or five days of failures. */
-export type WebhookDisabledReason = 'user' | 'gone' | 'failing';
+/** Who or what disabled an endpoint: an administrator, its response 410, five days of failures, or its owner's loss of the role. */
+export type WebhookDisabledReason = 'user' | 'gone' | 'failing' | 'owner_without_role';
 
 /** The schemes of Standard Webhooks: HMAC-SHA256 with a secret, or Ed25519 with a key pair of the service. */
 export type WebhookSignature = 'v1' | 'v1a';

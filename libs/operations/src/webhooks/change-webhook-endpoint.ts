@@ -8,8 +8,8 @@ import { webhookEndpointQuery } from './get-webhook-endpoint.js';
 import { checkUrl, requireTerms, type WebhookTerms } from './webhook-terms.js';
 
 /**
- * Fields that are not given keep their value. An endpoint that is enabled keeps its cursor, and begins without failures. One that is
- * disabled already keeps the reason.
+ * Fields that are not given keep their value. An endpoint that is enabled keeps its cursor, begins without failures, and belongs to
+ * the caller. One that is disabled already keeps the reason.
  */
 const CHANGE_WEBHOOK_ENDPOINT = sqlStatement(
   'change_webhook_endpoint',
@@ -17,6 +17,7 @@ const CHANGE_WEBHOOK_ENDPOINT = sqlStatement(
      update webhook_endpoint set url = coalesce($3, url), types = coalesce($4::text[], types), description = coalesce($5, description),
        status = coalesce($6, status),
        disabled_reason = case when $6 = 'enabled' then null when $6 = 'disabled' then coalesce(disabled_reason, 'user') else disabled_reason end,
+       created_by = case when $6 = 'enabled' and status = 'disabled' then coalesce($8, created_by) else created_by end,
        consecutive_failures = case when $6 = 'enabled' then 0 else consecutive_failures end,
        failing_since = case when $6 = 'enabled' or $6 = 'disabled' and status <> 'disabled' then null else failing_since end
      where workspace_id = $1 and id = $2 and deleted_at is null
@@ -37,7 +38,7 @@ export async function changeWebhookEndpoint(
   const { workspaceId, actor } = caller;
   const audited = { operation: 'changeWebhookEndpoint', resource: { type: 'webhookEndpoint', id: webhookEndpointId } };
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
-  const fields = [url, types && [...types], description, status, entriesOf(caller, audited)];
+  const fields = [url, types && [...types], description, status, entriesOf(caller, audited), actor];
   const [, [row]] = await database.write(scope, [
     bind(CHANGE_WEBHOOK_ENDPOINT, workspaceId, webhookEndpointId, ...fields),
     webhookEndpointQuery(workspaceId, webhookEndpointId).bound,

@@ -49,18 +49,25 @@ export async function deliveryWorld() {
       workers.push(worker);
       return worker;
     },
-    /** An endpoint behind the last event, with its secret. */
+    /** An endpoint behind the last event, with its secret. It has answered before, unless it is new. */
     async endpoint(
       url: string,
-      { types = [] as string[], signature = 'v1', secret = randomBytes(32) as Uint8Array } = {},
+      {
+        types = [] as string[],
+        signature = 'v1',
+        secret = randomBytes(32) as Uint8Array,
+        isNew = false,
+        owner = null as number | null,
+      } = {},
     ) {
       const [next] = await read<{ id: bigint }>(`select nextval('webhook_endpoint_id_seq') as id`);
       const id = Number(next?.id);
       const sealed = sealer.seal(secret, { workspaceId: WORKSPACE, endpointId: id });
       await read(
-        `insert into webhook_endpoint (workspace_id, id, url, types, signature, public_key, sealed_secret, cursor_event_id)
-         values ($1, $2, $3, $4, $5, case when $5 = 'v1a' then 'whpk_' end, $6, coalesce((select max(id) from event), 0))`,
-        ...[WORKSPACE, id, url, types, signature, Buffer.from(sealed)],
+        `insert into webhook_endpoint (workspace_id, id, url, types, signature, public_key, sealed_secret, created_by, answered_url, cursor_event_id)
+         values ($1, $2, $3, $4, $5, case when $5 = 'v1a' then 'whpk_' end, $6, $7, case when not $8 then $3 end,
+           coalesce((select max(id) from event), 0))`,
+        ...[WORKSPACE, id, url, types, signature, Buffer.from(sealed), owner, isNew],
       );
       return { id, secret };
     },
@@ -82,10 +89,10 @@ export async function deliveryWorld() {
       (await read<Record<string, unknown>>('select * from webhook_endpoint where id = $1', id))[0] ?? {},
     deliveries: (endpointId: number) =>
       read<Record<string, unknown>>('select * from webhook_delivery where endpoint_id = $1 order by id', endpointId),
-    /** Makes retries due, and pauses of failing endpoints end. */
+    /** Makes retries due, and pauses of endpoints end. */
     async passTime(): Promise<void> {
       await read(`update webhook_delivery set next_attempt_at = statement_timestamp() where status = 'pending'`);
-      await read('update webhook_endpoint set lease_until = null');
+      await read('update webhook_endpoint set lease_until = null, claimed_at = null');
     },
     async close(): Promise<void> {
       for (const worker of workers) await worker.stop();
