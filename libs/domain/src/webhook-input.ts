@@ -8,6 +8,10 @@ import type { WebhookSignature } from './resources/webhook-endpoint.js';
 export const WEBHOOK_ENDPOINTS_MAX = 20;
 /** The maximum number of events of a period that is delivered again, of all types. */
 export const WEBHOOK_REPLAY_MAX = 10_000;
+/** The maximum number of pending deliveries of a workspace with which another one may be requested. */
+export const WEBHOOK_PENDING_MAX = 20_000;
+/** The maximum number of deliveries that a workspace requests on a day of UTC: tests, retries and replayed events. */
+export const WEBHOOK_REQUESTED_MAX = 50_000;
 /** The maximum length of the address of an endpoint, in characters. */
 export const WEBHOOK_URL_MAX = 2_048;
 

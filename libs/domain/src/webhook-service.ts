@@ -59,7 +59,7 @@ export abstract class WebhookService extends RecordService {
   /**
    * POST /webhook-endpoints/{webhookEndpointId}/test: sends a test of the type `webhook.test`, shortly after.
    *
-   * @throws Refusal `webhook_endpoint_not_found`, `webhook_endpoint_disabled`.
+   * @throws Refusal `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `webhook_delivery_limit`.
    */
   abstract testWebhookEndpoint(scope: Scope, query: WebhookEndpointName): Promise<WebhookDelivery>;
 
@@ -68,6 +68,7 @@ export abstract class WebhookService extends RecordService {
    *
    * @throws Refusal `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `timestamp_invalid`.
    * @throws Refusal `webhook_replay_limit` for a period with more than 10,000 events of all types.
+   * @throws Refusal `webhook_delivery_limit` during another replay, or for too many pending or requested deliveries of the workspace.
    */
   abstract replayWebhookEvents(scope: Scope, input: WebhookReplayInput): Promise<WebhookReplay>;
 
@@ -82,7 +83,7 @@ export abstract class WebhookService extends RecordService {
    * POST /webhook-endpoints/{webhookEndpointId}/deliveries/{webhookDeliveryId}/retry: attempts a pending or failed delivery now.
    *
    * @throws Refusal `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `webhook_delivery_not_found`, `webhook_delivered`.
-   * @throws Refusal `event_not_found` if the event is not kept any more.
+   * @throws Refusal `event_not_found` if the event is not kept any more, `webhook_delivery_limit`.
    */
   abstract retryWebhookDelivery(scope: Scope, query: WebhookDeliveryName): Promise<WebhookDelivery>;
 }

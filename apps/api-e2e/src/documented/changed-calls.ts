@@ -1,6 +1,14 @@
 import { BOB } from '../service.js';
 import type { Call, Route } from './document.js';
-import { DELIVERED, EXPIRED_QUOTE, FULL_OF_ENDPOINTS, NO_WAY_BACK, PAID_IN_GEL, WITHOUT_EVENT } from './more-world.js';
+import {
+  DELIVERED,
+  EXPIRED_QUOTE,
+  FULL_ENDPOINT,
+  FULL_OF_ENDPOINTS,
+  NO_WAY_BACK,
+  PAID_IN_GEL,
+  WITHOUT_EVENT,
+} from './more-world.js';
 
 /** A call with a body that may be no JSON. */
 export interface Attempt extends Call {
@@ -165,6 +173,8 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   // The disabled endpoint.
   webhook_endpoint_disabled: pathWith('2'),
   webhook_endpoint_limit: withHeader('Workspace-ID', String(FULL_OF_ENDPOINTS)),
+  webhook_delivery_limit: (call, route) =>
+    pathWith(String(FULL_ENDPOINT))(withHeader('Workspace-ID', String(FULL_OF_ENDPOINTS))(call, route), route),
   webhook_replay_limit: withFields({ createdFrom: '2001-01-01T00:00:00Z', createdTo: '2001-01-02T00:00:00Z' }),
   webhook_url_refused: withField('url', 'http://hooks.northwind.example/banking'),
   clock_invalid: withField('now', '2020-01-01T00:00:00Z'),

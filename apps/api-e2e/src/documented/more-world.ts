@@ -14,6 +14,8 @@ export const FULL_OF_ENDPOINTS = 2;
 /** Deliveries of the first webhook endpoint: one that arrived, and one whose event was deleted. */
 export const DELIVERED = 2;
 export const WITHOUT_EVENT = 3;
+/** The first endpoint of the workspace with all endpoints. Nothing is due for it, and it has all pending deliveries of a workspace. */
+export const FULL_ENDPOINT = 3;
 
 /** No product and no demo rate is in lari. */
 const SELL_LARI = sqlStatement<{ id: bigint }>(
@@ -34,7 +36,14 @@ const QUOTE_AGAIN = sqlStatement<{ id: bigint }>(
 const ADD_ENDPOINTS = sqlStatement(
   'add_endpoints',
   `insert into banking.webhook_endpoint (workspace_id, url, sealed_secret, cursor_event_id, status, disabled_reason)
-   select $1, 'https://hooks.northwind.example', 'sealed', 0, 'disabled', 'user' from generate_series(1, 20)`,
+   select $1, 'https://hooks.northwind.example', 'sealed', 9007199254740991,
+     case n when 1 then 'enabled' else 'disabled' end, case when n > 1 then 'user' end
+   from generate_series(1, 20) n`,
+);
+const ADD_PENDING = sqlStatement(
+  'add_pending',
+  `insert into banking.webhook_delivery (workspace_id, endpoint_id, event_id, event_type, kind, next_attempt_at)
+   select $1, ${FULL_ENDPOINT}, n, 'payout.parked', 'replay', '2100-01-01T00:00:00Z' from generate_series(1, 20000) n`,
 );
 const ADD_DELIVERIES = sqlStatement(
   'add_deliveries',
@@ -57,6 +66,7 @@ export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url
   await owner.pipeline({ workspaces }, [
     bind(ADD_ENDPOINTS, FULL_OF_ENDPOINTS),
     bind(ADD_DELIVERIES),
+    bind(ADD_PENDING, FULL_OF_ENDPOINTS),
     bind(ADD_EVENTS),
   ] as const);
   const post = async (path: string, body: unknown) => {

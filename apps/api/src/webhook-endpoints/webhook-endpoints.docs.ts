@@ -78,7 +78,7 @@ export const testWebhookEndpoint: OperationText = {
     'The list of deliveries shows the result.',
   ),
   provenance: 'ours',
-  refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhook_endpoint_disabled'],
+  refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'webhook_delivery_limit'],
 };
 
 export const replayWebhookEvents: OperationText = {
@@ -86,7 +86,8 @@ export const replayWebhookEvents: OperationText = {
   description: paragraphs(
     'Delivers the events of a period again that the endpoint has a type of, whether they were delivered before or not.',
     'A receiver recognises a repeated event by its `webhook-id`.',
-    'A period may have 10,000 events of the workspace at most.',
+    'A period may have 10,000 events of the workspace at most. A workspace has one replay at a time: the next one may follow when each ' +
+      'delivery was attempted.',
   ),
   provenance: 'ours',
   refusals: [
@@ -95,6 +96,7 @@ export const replayWebhookEvents: OperationText = {
     'webhook_endpoint_not_found',
     'webhook_endpoint_disabled',
     'webhook_replay_limit',
+    'webhook_delivery_limit',
   ],
   body: 'changes',
 };
@@ -120,6 +122,7 @@ export const retryWebhookDelivery: OperationText = {
     'webhook_delivery_not_found',
     'webhook_endpoint_disabled',
     'webhook_delivered',
+    'webhook_delivery_limit',
     'event_not_found',
   ],
 };

@@ -122,6 +122,12 @@ export const BUSINESS = {
     message: 'The period has more than 10000 events.',
     action: 'Divide the period, and send one request for each part.',
   },
+  webhook_delivery_limit: {
+    status: 422,
+    message:
+      'A replay of the workspace goes on, or it would exceed 20000 pending deliveries, or 50000 requested ones a day.',
+    action: 'Wait until each delivery was attempted, or until the next day in UTC, then send the request again.',
+  },
   webhook_delivered: {
     status: 409,
     message: 'The delivery has arrived.',

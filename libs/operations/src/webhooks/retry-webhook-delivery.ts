@@ -7,9 +7,11 @@ import {
   WEBHOOK_DELIVERY_COLUMNS,
   type WebhookDeliveryRow,
 } from '../resources/compose-webhook-delivery.js';
+import { counting, verdictOn } from './delivery-limits.js';
 
 interface RetryFacts {
   readonly endpointStatus: string;
+  readonly exceeds: boolean;
   /** Null if the endpoint has no such delivery. */
   readonly deliveryStatus: string | null;
 }
@@ -22,19 +24,22 @@ const RETRY_WEBHOOK_DELIVERY = sqlStatement<RetryFacts & (WebhookDeliveryRow | {
    delivery as (
      select d.workspace_id, d.id, d.status, d.event_id from endpoint p
      join webhook_delivery d on d.workspace_id = p.workspace_id and d.endpoint_id = p.id and d.id = $3),
+   ${verdictOn('1')},
    retried as (
      update webhook_delivery r set status = 'pending', next_attempt_at = statement_timestamp()
-     from endpoint p, delivery d
-     where r.workspace_id = d.workspace_id and r.id = d.id and r.status <> 'delivered' and p.status <> 'disabled'
+     from endpoint p, delivery d, verdict v
+     where not v.exceeds and r.workspace_id = d.workspace_id and r.id = d.id and r.status <> 'delivered' and p.status <> 'disabled'
        and (d.event_id is null or exists (select from event e where e.workspace_id = d.workspace_id and e.id = d.event_id))
      returning r.*),
+   ${counting('(select count(*) from retried)')},
    noted as (insert into audit_outbox (workspace_id, entries) select $1, $4::jsonb from retried)
-   select p.status as "endpointStatus", d.status as "deliveryStatus", ${WEBHOOK_DELIVERY_COLUMNS}
-   from endpoint p left join delivery d on true left join retried t on true`,
+   select p.status as "endpointStatus", d.status as "deliveryStatus", v.exceeds, ${WEBHOOK_DELIVERY_COLUMNS}
+   from endpoint p cross join verdict v left join delivery d on true left join retried t on true`,
 );
 
 /**
- * @throws Refusal `webhook_endpoint_not_found`, `webhook_delivery_not_found`, `webhook_endpoint_disabled`, `webhook_delivered`, and
+ * @throws Refusal `webhook_endpoint_not_found`, `webhook_delivery_not_found`, `webhook_endpoint_disabled`, `webhook_delivered`,
+ *   `webhook_delivery_limit`, and
  *   `event_not_found` if the event was deleted because of its age
  */
 export async function retryWebhookDelivery(
@@ -50,6 +55,7 @@ export async function retryWebhookDelivery(
   ] as const);
   if (!row) throw new Refusal('webhook_endpoint_not_found');
   if (row.id !== null) return composeWebhookDelivery(row);
+  if (row.exceeds) throw new Refusal('webhook_delivery_limit');
   if (row.endpointStatus === 'disabled') throw new Refusal('webhook_endpoint_disabled');
   if (row.deliveryStatus === null) throw new Refusal('webhook_delivery_not_found');
   throw new Refusal(row.deliveryStatus === 'delivered' ? 'webhook_delivered' : 'event_not_found');

@@ -98,6 +98,71 @@ describe('a replay', () => {
   });
 });
 
+describe('requested deliveries', () => {
+  const replay = (webhookEndpointId = endpoint.id) =>
+    outcomeOf(service.replayWebhookEvents(ada, { webhookEndpointId, ...ALL, createdFrom: '2026-01-01T00:00:00Z' }));
+  const test = () => outcomeOf(service.testWebhookEndpoint(ada, named()));
+  const settle = (change: string) =>
+    world.owner.query(`update webhook_delivery set ${change} where status = 'pending'`);
+
+  it('are those of one replay at a time, whatever its endpoint, until each was attempted', async () => {
+    await given.account(1, '0');
+    const other = await given.endpoint({ types: ['account.opened'] });
+    const outcomes = await Promise.all([replay(), replay(other.id), replay(), replay(other.id)]);
+    expect(outcomes.toSorted()).toEqual(['done', ...Array.from({ length: 3 }, () => 'webhook_delivery_limit')]);
+    expect(await replay()).toBe('webhook_delivery_limit');
+    await settle('attempts = 1, last_attempt_at = now(), last_duration_ms = 1');
+    expect([await replay(), await replay(other.id)]).toEqual(['done', 'webhook_delivery_limit']);
+    for (const webhookEndpointId of [endpoint.id, other.id])
+      await service.changeWebhookEndpoint(ada, { webhookEndpointId, status: 'disabled' });
+    const third = await given.endpoint({ types: ['account.opened'] });
+    expect(await replay(third.id)).toBe('done');
+  });
+
+  it('are refused beyond 20,000 pending ones of the workspace', async () => {
+    const [failed, other] = [await service.testWebhookEndpoint(ada, named()), await given.endpoint()];
+    await settle(`status = 'failed', next_attempt_at = null`);
+    const fill = (count: number) =>
+      world.owner.query(
+        `insert into webhook_delivery (workspace_id, endpoint_id, event_type, kind, next_attempt_at)
+         select $1, $2, 'webhook.test', 'test', now() from generate_series(1, $3)`,
+        [ada.workspaceId, other.id, count],
+      );
+    const retry = () => outcomeOf(service.retryWebhookDelivery(ada, { ...named(), webhookDeliveryId: failed.id }));
+    await fill(19_998);
+    expect([await test(), await retry(), await retry()]).toEqual(['done', 'done', 'webhook_delivery_limit']);
+    expect([await test(), await replay()]).toEqual(['webhook_delivery_limit', 'webhook_delivery_limit']);
+    await settle(`status = 'failed', next_attempt_at = null`);
+    expect(await test()).toBe('done');
+  });
+
+  it('are refused beyond 50,000 of a day, also of deleted endpoints', async () => {
+    await settle(`status = 'failed', next_attempt_at = null`);
+    const other = await given.endpoint();
+    const requested = (day: string, deliveries: number) =>
+      world.owner.query(
+        `update webhook_endpoint set requested_on = (now() at time zone 'UTC')::date + $2::int, requested_deliveries = $3 where id = $1`,
+        [other.id, day === 'today' ? 0 : -1, deliveries],
+      );
+    const counted = () => given.stored<number>(endpoint.id, 'requested_deliveries');
+    const before = await world.owner.query<{ sum: number }>(
+      `select coalesce(sum(requested_deliveries), 0)::int as sum from webhook_endpoint
+       where workspace_id = $1 and requested_on = (now() at time zone 'UTC')::date`,
+      [ada.workspaceId],
+    );
+    await service.deleteWebhookEndpoint(ada, { webhookEndpointId: other.id });
+    await requested('today', 49_999 - before.rows[0]!.sum);
+    expect([await test(), await test(), await replay()]).toEqual([
+      'done',
+      ...Array.from({ length: 2 }, () => 'webhook_delivery_limit'),
+    ]);
+    expect(await counted()).toBe(1);
+    await requested('yesterday', 50_000);
+    expect(await test()).toBe('done');
+    expect(await counted()).toBe(2);
+  });
+});
+
 describe('the deliveries of a webhook endpoint', () => {
   it('are listed newest first, by page and by status, with the last attempt', async () => {
     const made: WebhookDelivery[] = [];

@@ -152,6 +152,18 @@ describe('a webhook endpoint', () => {
     expect(await given.stored<number>(endpoint.id, 'consecutive_failures')).toBe(0);
   });
 
+  it('belongs to the administrator who enables it', async () => {
+    const { id } = await given.endpoint();
+    await world.owner.query(
+      `update webhook_endpoint set created_by = 0, status = 'disabled', disabled_reason = 'owner_without_role' where id = $1`,
+      [id],
+    );
+    await service.changeWebhookEndpoint(ada, { webhookEndpointId: id, description: 'Changed' });
+    expect(await given.stored<bigint>(id, 'created_by')).toBe(0n);
+    await service.changeWebhookEndpoint(ada, { webhookEndpointId: id, status: 'enabled' });
+    expect(await given.stored<bigint>(id, 'created_by')).toBe(BigInt(ada.actor ?? 0));
+  });
+
   it('has a new secret after a rotation, and the former one for 24 hours', async () => {
     const endpoint = await given.endpoint();
     const former = await given.stored<Buffer>(endpoint.id, 'sealed_secret');
