@@ -11,6 +11,7 @@ import { serveDocs } from './docs/docs-page.js';
 import { CachedResponses } from './http/cached-responses.js';
 import { allowOrigins } from './http/cross-origin.js';
 import { createServer, prepareServer } from './http/server.js';
+import { refuseUnreadQueries } from './input/unread-query.js';
 import { traceRequests } from './http/trace-requests.js';
 
 /** Creates the application, ready to listen. */
@@ -45,6 +46,7 @@ export async function createApp(dependencies: AppDependencies): Promise<NestFast
   const options = { bufferLogs: true, abortOnError: false, bodyParser: false };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(dependencies), adapter, options);
   app.useLogger(app.get(Logger));
+  refuseUnreadQueries(server);
   app.get(CachedResponses).serve(server);
   if (isCrossOrigin) allowOrigins(app, corsOrigins);
   if (config.docs) await serveDocs(app, { publicUrl, sandbox: config.sandbox, refusalsOfAll: refusals });

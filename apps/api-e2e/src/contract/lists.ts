@@ -60,7 +60,7 @@ export function listsContract(provide: () => Service): void {
       ['limit=501', 'limit_invalid', 'limit must be a whole number from 1 to 500.', ['limit']],
       ['limit=', 'limit_invalid', 'limit must be a whole number from 1 to 500.', ['limit']],
       ['limit=1e2', 'limit_invalid', 'limit must be a whole number from 1 to 500.', ['limit']],
-      ['limit=10&limit=20', 'limit_invalid', 'limit must be a whole number from 1 to 500.', ['limit']],
+      ['limit=10&limit=10', 'parameter_repeated', 'Send the parameter limit once.', ['limit']],
       ['limit[]=10', 'parameter_unknown', 'limit[] is unknown: remove it, or correct its name.', ['limit[]']],
       [
         'accountId=01',

@@ -72,7 +72,7 @@ export function recipientSchemasContract(provide: () => Service): void {
       ['currencyCode=INR&payoutMethod=LOCAL', 'parameter_invalid', ['countryCode']],
       ['countryCode=&currencyCode=INR&payoutMethod=LOCAL', 'parameter_invalid', ['countryCode']],
       ['countryCode=India&currencyCode=INR&payoutMethod=LOCAL', 'parameter_invalid', ['countryCode']],
-      ['countryCode=IN&countryCode=DE&currencyCode=INR&payoutMethod=LOCAL', 'parameter_invalid', ['countryCode']],
+      ['countryCode=IN&countryCode=DE&currencyCode=INR&payoutMethod=LOCAL', 'parameter_repeated', ['countryCode']],
       ['countryCode=IN&currencyCode=356&payoutMethod=LOCAL', 'parameter_invalid', ['currencyCode']],
       ['countryCode=IN&currencyCode=INR&payoutMethod=local', 'parameter_invalid', ['payoutMethod']],
       [`${INDIA}&beneficiaryAccountType=Savings`, 'parameter_invalid', ['beneficiaryAccountType']],

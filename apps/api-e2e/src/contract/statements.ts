@@ -207,7 +207,7 @@ export function statementsContract(provide: () => Service): void {
       [`from=${DAY}`, 'timestamp_invalid', ['to']],
       [`to=${DAY}`, 'timestamp_invalid', ['from']],
       [`from=${DAY}&to=`, 'timestamp_invalid', ['to']],
-      [`from=${DAY}&from=${DAY}&to=${DAY}`, 'timestamp_invalid', ['from']],
+      [`from=${DAY}&from=${DAY}&to=${DAY}`, 'parameter_repeated', ['from']],
       [`from=2026-02-29&to=${DAY}`, 'timestamp_invalid', ['from']],
       [`from=0000-01-01&to=${DAY}`, 'timestamp_invalid', ['from']],
       [`from=0000-01-01T00:00:00Z&to=${INSTANT}`, 'timestamp_invalid', ['from']],
@@ -218,7 +218,7 @@ export function statementsContract(provide: () => Service): void {
       ['from=2026-11-01T00:00:00Z&to=2026-11-01T00:30:00%2B01:00', 'timestamp_invalid', ['from']],
       [`from=${DAY}&to=${DAY}&limit=0`, 'limit_invalid', ['limit']],
       [`from=${DAY}&to=${DAY}&limit=10001`, 'limit_invalid', ['limit']],
-      [`from=${DAY}&to=${DAY}&limit=10&limit=20`, 'limit_invalid', ['limit']],
+      [`from=${DAY}&to=${DAY}&limit=10&limit=20`, 'parameter_repeated', ['limit']],
       [`from=${DAY}&to=${DAY}&cursor=`, 'cursor_invalid', ['cursor']],
       [`from=${DAY}&to=${DAY}&colour=blue`, 'parameter_unknown', ['colour']],
     ])('refuses the query "%s" and names the parameter', async (query, reason, paths) => {

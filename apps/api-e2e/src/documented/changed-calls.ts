@@ -104,6 +104,11 @@ export const CHANGES: Readonly<Record<string, Change>> = {
       ? withParameter('actor', '1.5')(call, route)
       : inPathOrQuery(route.path === '/events' ? 'resourceId' : 'accountId', '1.5')(call, route),
   parameter_unknown: withParameter('colour', 'blue'),
+  parameter_repeated: (call, route) => {
+    const name = choiceOf(route) === 'payoutMethod' ? 'payoutMethod' : 'limit';
+    const once = withParameter(name, '1')(call, route);
+    return { ...once, path: `${once.path}&${name}=1` };
+  },
   parameter_invalid: (call, route) =>
     isOfAudit(route)
       ? withParameter('operation', ' ')(call, route)

@@ -1,6 +1,7 @@
 import { CANARY } from '../log-lines.js';
 import { type HostileCase, TRANSFER, UNAUTHENTICATED } from './hostile-case.js';
 
+const TWICE = { status: 400, reason: 'header_repeated' };
 const NO_WORKSPACE_ID = { status: 400, reason: 'workspace_id_invalid' };
 
 /** Credentials that are no bearer token. Forged tokens are in `forge.ts`. */
@@ -112,12 +113,12 @@ export const WORKSPACE_IDS: readonly HostileCase[] = [
     with: { 'Workspace-ID': value },
     ...NO_WORKSPACE_ID,
   })),
-  { what: 'two of them', path: TRANSFER, with: { 'Workspace-ID': ['{workspace}', '2'] }, ...NO_WORKSPACE_ID },
+  { what: 'two of them', path: TRANSFER, with: { 'Workspace-ID': ['{workspace}', '2'] }, ...TWICE },
   {
     what: 'the same twice',
     path: TRANSFER,
     with: { 'Workspace-ID': ['{workspace}', '{workspace}'] },
-    ...NO_WORKSPACE_ID,
+    ...TWICE,
   },
   {
     what: 'one in the query',

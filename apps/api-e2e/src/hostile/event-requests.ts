@@ -1,6 +1,7 @@
 import type { HostileCase } from './hostile-case.js';
 
 const INVALID = { status: 400, reason: 'parameter_invalid' };
+const TWICE = { status: 400, reason: 'parameter_repeated' };
 const NO_ID = { status: 400, reason: 'id_malformed' };
 const NO_CURSOR = { status: 400, reason: 'cursor_invalid' };
 
@@ -42,15 +43,12 @@ export const EVENTS: readonly HostileCase[] = [
     ['0', '-1', '01', '1.5', '1e3', 'null', '%00', '1%20', '9007199254740992', '9'.repeat(30), '9'.repeat(3_000)],
     NO_ID,
   ),
-  ask('resourceType=order&resourceType=account', INVALID),
-  ask('resourceType=order&resourceId=1&resourceId=2', NO_ID),
-  ask('wait=1&wait=2', INVALID),
-  ask('limit=1&limit=2', { status: 400, reason: 'limit_invalid' }),
-  ask('createdFrom=2026-01-01T00:00:00Z&createdFrom=2026-01-02T00:00:00Z', {
-    status: 400,
-    reason: 'timestamp_invalid',
-  }),
-  ask('cursor={cursor}&cursor={cursor}', NO_CURSOR),
+  ask('resourceType=order&resourceType=account', TWICE),
+  ask('resourceType=order&resourceId=1&resourceId=2', TWICE),
+  ask('wait=1&wait=2', TWICE),
+  ask('limit=1&limit=2', TWICE),
+  ask('createdFrom=2026-01-01T00:00:00Z&createdFrom=2026-01-02T00:00:00Z', TWICE),
+  ask('cursor={cursor}&cursor={cursor}', TWICE),
   ask('cursor={foreign}', NO_CURSOR),
   ask('cursor={foreign}&wait=20', NO_CURSOR),
   ask('cursor={transfers}', NO_CURSOR),

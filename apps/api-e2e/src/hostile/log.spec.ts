@@ -47,7 +47,7 @@ describe('log of the service', () => {
     const transfer = idOf(service.world, 'transfers', 'international');
     const requestId = 'log-of-a-transfer';
 
-    await sendRequest(service, `/transfers/${transfer}?q=${CANARY}`, {
+    await sendRequest(service, `/transfers/${transfer}`, {
       as: ADA,
       workspace,
       headers: { 'x-request-id': requestId },

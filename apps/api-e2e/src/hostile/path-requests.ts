@@ -1,3 +1,4 @@
+import { CANARY } from '../log-lines.js';
 import type { HostileCase } from './hostile-case.js';
 
 const NO_ID = { status: 400, reason: 'id_malformed' };
@@ -156,8 +157,14 @@ export const PATHS: readonly HostileCase[] = [
     status: 400,
     reason: 'request_malformed',
   },
+  {
+    what: 'unknown parameters where none are read',
+    path: `/apps?q=${CANARY}&q[]=1&__proto__[x]=1&%00=%E0%A4%A4`,
+    status: 400,
+    reason: 'parameter_unknown',
+  },
   { what: 'a parameter as a list', path: '/transfers?limit[]=1', status: 400, reason: 'parameter_unknown' },
-  { what: 'a parameter twice', path: '/transfers?limit=1&limit=2', status: 400 },
+  { what: 'a parameter twice', path: '/transfers?limit=1&limit=2', status: 400, reason: 'parameter_repeated' },
   { what: 'a parameter whose name is NUL', path: '/orders?%00=1', status: 400, reason: 'parameter_unknown' },
   { what: 'a query of 9 KiB', path: `/apps?x=${'y'.repeat(9_000)}`, status: 414, reason: 'uri_too_long' },
 ];

@@ -113,10 +113,11 @@ function varyByAccept(reply: FastifyReply): void {
   reply.header('vary', vary === undefined ? 'Accept' : `${String(vary)}, Accept`);
 }
 
-/** @throws Refusal `workspace_id_required`, `workspace_id_invalid` */
+/** @throws Refusal `workspace_id_required`, `header_repeated`, `workspace_id_invalid` */
 function workspaceIdOf(values: readonly string[] | undefined): WorkspaceId {
   if (!values || values.length === 0) throw new Refusal('workspace_id_required');
-  const id = values.length === 1 ? parseId<WorkspaceId>(values[0] ?? '') : undefined;
+  if (values.length > 1) throw new Refusal('header_repeated', 'Send the header workspace-id once.');
+  const id = parseId<WorkspaceId>(values[0] ?? '');
   if (id === undefined) throw new Refusal('workspace_id_invalid');
   return id;
 }

@@ -142,7 +142,7 @@ describe('a request that is not admitted', () => {
   it.each<[string, Sent]>([
     ['not_acceptable', { operation: 'listApps', accept: 'text/csv' }],
     ['workspace_id_required', { operation: 'getTransfer' }],
-    ['workspace_id_invalid', { operation: 'getTransfer', workspaceIds: ['7', '7'] }],
+    ['header_repeated', { operation: 'getTransfer', workspaceIds: ['7', '7'] }],
     ['workspace_forbidden', { operation: 'getTransfer', workspaceIds: ['9'] }],
     ['role_insufficient', { operation: 'openAccount', workspaceIds: ['7'] }],
   ])('is refused as %s', async (reason, sent) => {

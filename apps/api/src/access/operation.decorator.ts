@@ -20,6 +20,8 @@ export interface OperationText {
   readonly hasETag?: boolean;
   /** Whether the response is one page of a list, with a `Link` to the next. */
   readonly isPaged?: boolean;
+  /** Whether it has parameters in the query. A page has. Otherwise every parameter is refused. */
+  readonly hasQuery?: boolean;
   /** Whether a request may be held until there is something to send. */
   readonly isHeld?: boolean;
   /** The media types of the response, the default first, if JSON is not the only one. */
@@ -47,6 +49,7 @@ const ALWAYS: readonly RefusalReason[] = ['header_repeated', 'request_malformed'
 const SIGNED_IN: readonly RefusalReason[] = [
   'not_authenticated',
   'not_acceptable',
+  'parameter_unknown',
   'rate_limited',
   'internal_error',
   'unavailable',
@@ -57,7 +60,7 @@ const IN_A_WORKSPACE: readonly RefusalReason[] = [
   'workspace_forbidden',
 ];
 
-const PAGED: readonly RefusalReason[] = ['parameter_unknown', 'limit_invalid', 'cursor_invalid'];
+const PAGED: readonly RefusalReason[] = ['limit_invalid', 'cursor_invalid'];
 const BODY: readonly RefusalReason[] = [
   'body_malformed',
   'field_unknown',
@@ -88,6 +91,7 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
   const decorators: MethodDecorator[] = [
     RouteConfig({
       operation: id,
+      hasQuery: text.hasQuery ?? text.isPaged ?? false,
       ...(text.isHeld && { holdMs: EVENT_WAIT_MAX_S * 1_000 }),
       ...(text.mediaTypes && { mediaTypes: text.mediaTypes }),
       // The other path of an operation has a header of its own.
@@ -133,7 +137,7 @@ const IdempotencyHeader = (): MethodDecorator =>
     schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
   });
 
-function refusalsOf(id: OperationId, { refusals, body, isPaged }: OperationText): RefusalReason[] {
+function refusalsOf(id: OperationId, { refusals, body, isPaged, hasQuery = isPaged }: OperationText): RefusalReason[] {
   const access = ACCESS[id];
   const isAnyRoleEnough = isRole(access) && suffices('member', access);
   return [
@@ -141,6 +145,7 @@ function refusalsOf(id: OperationId, { refusals, body, isPaged }: OperationText)
     ...(access === 'public' ? [] : SIGNED_IN),
     ...(isRole(access) ? IN_A_WORKSPACE : []),
     ...(isRole(access) && !isAnyRoleEnough ? ['role_insufficient' as const] : []),
+    ...(hasQuery ? ['parameter_repeated' as const] : []),
     ...(isPaged ? PAGED : []),
     ...(body ? BODY : []),
     ...(body === 'creates' ? CREATION : []),

@@ -3,7 +3,7 @@ import { bodyOf } from '../http/error-response.js';
 import { malformedId } from '../http/id.pipe.js';
 import { refusalOf, unknownMessage } from '../input/input.pipe.js';
 import { AMOUNT_RULES, CURRENCY_RULE, INSTANT_RULE } from '../input/body-field.decorator.js';
-import { freeTextRule, mustBe, PARAMETER_RULES } from '../input/parameter.decorator.js';
+import { freeTextRule, mustBe, onceMessage, PARAMETER_RULES } from '../input/parameter.decorator.js';
 
 const AUDIT = '/audit-events';
 /** The filters by an id in operations without an id in their path. */
@@ -46,6 +46,8 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
       return malformedId(/\{(\w+Id)\}/.exec(path)?.[1] ?? ID_FILTERS[path] ?? 'accountId');
     case 'parameter_unknown':
       return refusalOf([{ path: 'colour', reason, message: unknownMessage('colour') }], reason);
+    case 'parameter_repeated':
+      return ofRepeated(path);
     case 'parameter_invalid':
       return parameterRefused(path);
     case 'limit_invalid':
@@ -124,6 +126,12 @@ function parameterRefused(path: string): Refusal {
   if (path === '/transfers') return ofParameter(reason, 'direction', 'one of debit, credit');
   if (path === '/events') return ofParameter(reason, 'resourceType', `one of ${EVENT_RESOURCE_TYPES.join(', ')}`);
   return ofParameter(reason, 'payoutMethod', 'one of LOCAL, SWIFT');
+}
+
+function ofRepeated(path: string): Refusal {
+  const reason = 'parameter_repeated';
+  const name = /schema|international/.test(path) ? 'payoutMethod' : 'limit';
+  return refusalOf([{ path: name, reason, message: onceMessage(name) }], reason);
 }
 
 function ofParameter(reason: RefusalReason, name: string, must: string): Refusal {

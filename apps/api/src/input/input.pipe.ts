@@ -85,12 +85,20 @@ export const bodyPipe = new InputPipe({
   invalid: 'body_malformed',
 });
 
-/** Validates the query. A path is the name of a parameter. */
-export const queryPipe = new InputPipe({
+const QUERY: Place = {
   pathOf: (names) => names.join('.'),
   unknown: 'parameter_unknown',
   invalid: 'parameter_invalid',
-});
+};
+
+/** Validates the query. A path is the name of a parameter. */
+export const queryPipe = new InputPipe(QUERY);
+
+/** @throws Refusal `parameter_unknown` if there is one */
+export function refuseUnknownParameters(names: readonly string[]): void {
+  const details = names.map((name) => unknownField([name], QUERY));
+  if (details.length > 0) throw refusalOf(details, QUERY.invalid);
+}
 
 function unknownField(names: readonly string[], { unknown, pathOf }: Place): RefusalDetail {
   return { path: shown(pathOf(names)), reason: unknown, message: unknownMessage(shown(names.join('.'))) };

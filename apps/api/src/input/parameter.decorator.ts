@@ -31,6 +31,8 @@ export const PARAMETER_RULES = {
 export const freeTextRule = (maxLength: number) =>
   `1 to ${maxLength} characters, not only spaces, without ${FORBIDDEN_CHARACTERS}`;
 
+export const onceMessage = (name: string) => `Send the parameter ${name} once.`;
+
 export const mustBe = (name: string, rule: string) => `${name} must be ${rule}.`;
 
 interface ParameterRule {
@@ -46,6 +48,8 @@ interface ParameterRule {
   readonly isList?: boolean;
 }
 
+const REPEATED = Symbol('repeated');
+
 /** A parameter of the query. An empty parameter is invalid, and so is a repeated one that is no list. */
 function Parameter(rule: ParameterRule): PropertyDecorator {
   const { provenance, schema, reason, must, read, isRequired = false, isList = false } = rule;
@@ -55,6 +59,7 @@ function Parameter(rule: ParameterRule): PropertyDecorator {
     ApiProperty({ ...schema, ...mark, required: isRequired } as ApiPropertyOptions),
     Transform(({ value }: { value: unknown }) => {
       if (value === undefined) return undefined;
+      if (!isList && Array.isArray(value)) return REPEATED;
       if (!isList) return typeof value === 'string' ? (read(value) ?? unread) : unread;
       const values = [value].flat().map((text) => (typeof text === 'string' ? read(text) : undefined));
       return values.includes(undefined) ? unread : values;
@@ -70,8 +75,17 @@ function Parameter(rule: ParameterRule): PropertyDecorator {
       },
       { context: { reason } },
     ),
+    ...(isList ? [] : [Once]),
   );
 }
+
+const Once = ValidateBy(
+  {
+    name: 'parameter_repeated',
+    validator: { validate: (value) => value !== REPEATED, defaultMessage: () => onceMessage('$property') },
+  },
+  { context: { reason: 'parameter_repeated' satisfies RefusalReason } },
+);
 
 export const IdParameter = (provenance: Provenance, description: string): PropertyDecorator =>
   Parameter({

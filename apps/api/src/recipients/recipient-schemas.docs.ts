@@ -15,7 +15,8 @@ export const listRecipientSchemas: OperationText = {
     'A corridor that is disabled has schemas too.',
   ),
   provenance: 'stated',
-  refusals: ['parameter_unknown', 'parameter_invalid', 'corridor_not_found'],
+  hasQuery: true,
+  refusals: ['parameter_invalid', 'corridor_not_found'],
   hasETag: true,
 };
 

@@ -22,7 +22,8 @@ export const addInternationalRecipient: OperationText = {
     'It shows the bank if the service knows its routing code.',
   ),
   provenance: 'ours',
-  refusals: ['parameter_unknown', 'parameter_invalid', 'corridor_not_found', 'recipient_invalid'],
+  hasQuery: true,
+  refusals: ['parameter_invalid', 'corridor_not_found', 'recipient_invalid'],
   body: 'creates',
 };
 

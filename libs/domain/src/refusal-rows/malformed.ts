@@ -38,6 +38,11 @@ export const MALFORMED = {
     message: 'The query has a parameter that the operation does not have.',
     action: 'Remove the parameter, or correct its name; details names it.',
   },
+  parameter_repeated: {
+    status: 400,
+    message: 'A query parameter that may appear once was sent more than once.',
+    action: 'Send the parameter once; details names it.',
+  },
   parameter_invalid: {
     status: 400,
     message: 'A query parameter has a value that the operation does not accept.',
