@@ -26,8 +26,8 @@ export const PROJECTS = {
   },
   'books-proof': {
     type: 'lib',
-    mayImport: ['domain', 'postgres', 'ledger', 'operations', 'reference'],
-    specsMayImport: ['payouts', 'rates'],
+    mayImport: ['domain', 'postgres', 'ledger', 'operations'],
+    specsMayImport: ['payouts'],
   },
   deployment: {
     type: 'lib',

@@ -12,7 +12,8 @@ describe('the tasks of Nx', () => {
   it('build and type-check every project', () => {
     const builds = nx('run-many', '--targets', 'build,typecheck', '--output-style=static');
 
-    for (const name of names.filter((one) => one !== '@banking/tools')) expect(builds).toContain(`nx run ${name}:build`);
+    for (const name of names.filter((one) => one !== '@banking/tools'))
+      expect(builds).toContain(`nx run ${name}:build`);
     expect(builds).toContain('Successfully ran targets build, typecheck');
   });
 

@@ -10,8 +10,7 @@ export type WebhookDeliveryKind = 'event' | 'test' | 'replay';
 export type WebhookDeliveryStatus = 'pending' | 'delivered' | 'failed';
 
 /** Why an attempt has no response, or why the service did not read it. */
-export type WebhookAttemptError =
-  'timeout' | 'connection_failed' | 'tls_failed' | 'response_too_large';
+export type WebhookAttemptError = 'timeout' | 'connection_failed' | 'tls_failed' | 'response_too_large';
 
 /** One request to an endpoint, and its result. */
 export interface WebhookAttempt {
