@@ -145,6 +145,16 @@ const run = async (command: string, args: readonly string[]) => {
 const BY_ROSA = { type: 'operator', name: 'Rosa', operatingSystemUser: expect.stringMatching(/./) as string };
 
 describe('the commands of banking', () => {
+  it('take no secret as an argument, which every user of the machine can read', async () => {
+    for (const command of await commandsOf()) {
+      const { stdout } = await world.run([...command.split(' ').filter(Boolean), '--help']);
+      expect([command, stdout.match(/--\S*(?:secret|password|token|credential)(?!\S*-file\b)\S*/g)]).toEqual([
+        command,
+        null,
+      ]);
+    }
+  });
+
   it('are all listed here, with an entry or with the reason of none', async () => {
     const listed = [
       ...AUDITED.map(([command]) => command),

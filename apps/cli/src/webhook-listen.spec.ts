@@ -60,6 +60,12 @@ async function listen(lines: number, ...args: readonly string[]) {
   return ended(child);
 }
 
+function secretFile(secret = SECRET): string {
+  const file = join(world.dataDir, 'hook.secret');
+  writeFileSync(file, `${secret}\n`);
+  return file;
+}
+
 describe('banking webhooks listen', () => {
   it('forwards events with a new secret that it prints once, and tells how to continue', async () => {
     const { url, received } = await receiver(200, 500, 302);
@@ -86,13 +92,11 @@ describe('banking webhooks listen', () => {
   });
 
   it('forwards the events of a type as JSON lines, with the secret of a file', async () => {
-    const file = join(world.dataDir, 'hook.secret');
-    writeFileSync(file, `${SECRET}\n`);
     const { url, received } = await receiver(410);
     const rows = await world.query(
       `select id::int from event where workspace_id = 1 and type = 'account.opened' order by id`,
     );
-    const options = ['--secret-file', file, '--type', 'account.opened', '--after', '0', '--json'];
+    const options = ['--secret-file', secretFile(), '--type', 'account.opened', '--after', '0', '--json'];
     const { exitCode, stdout } = await listen(rows.length, '--forward', url, ...options);
 
     expect(exitCode).toBe(0);
@@ -131,7 +135,7 @@ describe('banking webhooks listen', () => {
 
   it('shows a receiver that is away, and goes on', async () => {
     const url = await serve((request) => request.socket.destroy());
-    const { exitCode, stdout } = await listen(3, '--forward', url, '--after', '0', '--secret', SECRET);
+    const { exitCode, stdout } = await listen(3, '--forward', url, '--after', '0', '--secret-file', secretFile());
 
     expect(exitCode).toBe(0);
     expect(stdout).not.toContain('whsec_');
@@ -141,23 +145,23 @@ describe('banking webhooks listen', () => {
   it('ends by Ctrl-C during a request, which then counts as not sent', async () => {
     const children: ReturnType<World['start']>[] = [];
     const url = await serve(() => children[0]?.kill('SIGINT'));
-    const args = ['--workspace', '1', '--forward', url, '--after', '0', '--secret', SECRET];
+    const args = ['--workspace', '1', '--forward', url, '--after', '0', '--secret-file', secretFile()];
     const child = world.start(['webhooks', 'listen', ...args]);
     children.push(child);
 
     expect(await ended(child)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
   });
 
-  it.each<[string, readonly string[], string]>([
-    ['an unknown workspace', ['--workspace', '999'], 'There is no workspace 999. See banking workspace list.\n'],
+  it.each<[string, () => readonly string[], string]>([
+    ['an unknown workspace', () => ['--workspace', '999'], 'There is no workspace 999. See banking workspace list.\n'],
     [
       'a short secret',
-      ['--workspace', '1', '--secret', 'whsec_AAAA'],
+      () => ['--workspace', '1', '--secret-file', secretFile('whsec_AAAA')],
       'A secret has another form. A secret is "whsec_"',
     ],
-    ['a missing file', ['--workspace', '1', '--secret-file', 'none'], 'The file none cannot be read: '],
+    ['a missing file', () => ['--workspace', '1', '--secret-file', 'none'], 'The file none cannot be read: '],
   ])('refuses %s', async (_, args, message) => {
-    const run = await world.run(['webhooks', 'listen', '--forward', 'http://127.0.0.1:1/hook', ...args]);
+    const run = await world.run(['webhooks', 'listen', '--forward', 'http://127.0.0.1:1/hook', ...args()]);
 
     expect(run).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(message) as string });
     expect(run.stderr).not.toContain('whsec_AAAA');

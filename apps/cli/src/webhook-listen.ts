@@ -16,7 +16,6 @@ import { Refused } from './refused.js';
 interface ListenOptions {
   readonly workspace: WorkspaceId;
   readonly forward: URL;
-  readonly secret?: string;
   readonly secretFile?: string;
   readonly type?: readonly EventType[];
   readonly after?: EventId;
@@ -34,12 +33,7 @@ export function addListenCommand(webhooks: Command): void {
     )
     .addOption(workspaceOption('id of the workspace').makeOptionMandatory())
     .addOption(new Option('--forward <url>', 'URL of the receiver').argParser(parseUrl).makeOptionMandatory())
-    .addOption(
-      lookupOption('--secret <secret>', 'secret of the signatures, whsec_… (a new one, printed once)').conflicts(
-        'secretFile',
-      ),
-    )
-    .addOption(lookupOption('--secret-file <file>', 'file with the secret'))
+    .addOption(lookupOption('--secret-file <file>', 'file with the secret, whsec_… (a new one, printed once)'))
     .addOption(
       new Option('--type <type...>', 'only events of these types').choices(EVENT_TYPES.map(({ type }) => type)),
     )
@@ -71,7 +65,7 @@ async function listen({ workspace: workspaceId, forward: url, type: types, json,
     await withDeployment(
       async ({ database }) => {
         const tail = tailEvents(database, { workspaceId, after: options.after, types, signal: ended.signal });
-        if (options.secret === undefined && options.secretFile === undefined) {
+        if (options.secretFile === undefined) {
           print(isJson ? JSON.stringify({ secret }) : `New secret of the signatures: ${secret}`);
         }
         for await (const event of tail) {
@@ -92,9 +86,8 @@ async function listen({ workspace: workspaceId, forward: url, type: types, json,
 }
 
 /** @throws Refused for a file that cannot be read, and for a secret of another form, without quoting it */
-async function secretOf({ secret, secretFile }: Pick<ListenOptions, 'secret' | 'secretFile'>): Promise<string> {
-  const text =
-    secretFile === undefined ? (secret ?? `whsec_${randomBytes(32).toString('base64')}`) : await textOf(secretFile);
+async function secretOf({ secretFile }: Pick<ListenOptions, 'secretFile'>): Promise<string> {
+  const text = secretFile === undefined ? `whsec_${randomBytes(32).toString('base64')}` : await textOf(secretFile);
   const test = { type: 'webhook.test', timestamp: '', data: {} };
   await signWebhook(test, text, { id: 'evt_0', timestamp: new Date() }).catch((error: Error) => {
     throw new Refused(error.message);

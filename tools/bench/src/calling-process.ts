@@ -24,4 +24,4 @@ function main({ url, token, workspaceId, ids, together }: CallerOptions): void {
   process.channel?.ref();
 }
 
-main(JSON.parse(process.argv[2] ?? '') as CallerOptions);
+main(JSON.parse(process.env['CALLER'] ?? '') as CallerOptions);

@@ -84,7 +84,10 @@ async function questionAbout(call: CallerOptions, headers: Readonly<Record<strin
 }
 
 async function growthOver(calls: number, call: CallerOptions): Promise<Growth> {
-  const child = fork(join(__dirname, 'calling-process.js'), [JSON.stringify(call)], { execArgv: WATCHED });
+  const child = fork(join(__dirname, 'calling-process.js'), {
+    execArgv: WATCHED,
+    env: { ...process.env, CALLER: JSON.stringify(call) },
+  });
   const ended = once(child, 'exit');
   try {
     const marks = await growing(

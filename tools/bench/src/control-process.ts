@@ -31,4 +31,4 @@ async function main({ dataDir, answers, transferHeaders, pageHeaders = {} }: Con
   process.send?.(await server.listen({ host: '127.0.0.1', port: 0 }));
 }
 
-void main(JSON.parse(process.argv[2] ?? '') as ControlOptions);
+process.once('message', (options) => void main(options as ControlOptions));

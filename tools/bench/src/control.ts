@@ -38,7 +38,9 @@ export const startRecorded = (answers: Readonly<Record<string, RecordedResponse>
 
 /** Starts a script of this folder, which prints its address when it is ready. */
 async function start(script: string, options: object): Promise<BenchTarget> {
-  const child = fork(join(__dirname, script), [JSON.stringify(options)]);
+  const child = fork(join(__dirname, script));
+  // Not as an argument, because some have a token.
+  child.send(options);
   const ended = once(child, 'exit');
   const ready = once(child, 'message').then(([url]) => url as string);
   const url = await Promise.race([ready, ended.then(() => undefined)]);

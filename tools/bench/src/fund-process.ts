@@ -12,7 +12,7 @@ const ACCOUNTS = sqlStatement<{ id: bigint; currency_id: number }>(
   `select id, currency_id from account where workspace_id = $1 and kind = 'customer' and status = 'enabled' order by id limit 8`,
 );
 
-/** Posts money that arrives on accounts of the demo data: a number of transfers in the database of a URL. For `npm run recovery`. */
+/** Posts money that arrives on accounts of the demo data: a number of transfers in the database of DATABASE_URL. For `npm run recovery`. */
 async function main(databaseUrl: string, transfers: number): Promise<void> {
   const deployment = await openDeployment({ databaseUrl, dataDir: '', isSandbox: true, prepare: false });
   try {
@@ -35,7 +35,7 @@ async function main(databaseUrl: string, transfers: number): Promise<void> {
   }
 }
 
-void main(process.argv[2] as string, Number(process.argv[3])).catch((error: unknown) => {
+void main(process.env['DATABASE_URL'] as string, Number(process.argv[2])).catch((error: unknown) => {
   console.error(error);
   process.exitCode = 1;
 });

@@ -25,4 +25,4 @@ async function main({ upstream, headers, answerHeaders }: ProxyOptions): Promise
   process.send?.(await server.listen({ host: '127.0.0.1', port: 0 }));
 }
 
-void main(JSON.parse(process.argv[2] ?? '') as ProxyOptions);
+process.once('message', (options) => void main(options as ProxyOptions));

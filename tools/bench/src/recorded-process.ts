@@ -21,4 +21,4 @@ function main(answers: Readonly<Record<string, RecordedResponse>>): void {
   });
 }
 
-main(JSON.parse(process.argv[2] ?? '') as Readonly<Record<string, RecordedResponse>>);
+process.once('message', (answers) => main(answers as Readonly<Record<string, RecordedResponse>>));

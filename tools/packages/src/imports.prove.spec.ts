@@ -60,7 +60,7 @@ const BOTH = `
   const require = createRequire(import.meta.url);
   const entries = ['domain', 'client', 'client/session', 'client/signing', 'client/webhooks'];
   const required = Object.assign({}, ...entries.map((name) => require('@banking/' + name)));
-  const { url, token } = JSON.parse(process.argv[2]);
+  const { url, token } = JSON.parse(process.env.SERVICE);
   const copies = [{ ...imported, ...importedDomain, ...importedSession, ...importedSigning, ...importedWebhooks }, required];
 
   const pair = await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']);
@@ -102,8 +102,8 @@ for (const [name, text] of Object.entries({ ...PROGRAMS, 'both.mjs': BOTH })) {
 describe.each(NODE_MAJORS)('Node %i', (major) => {
   const node = nodes[major];
   const whereItCanBeHad = node === undefined ? it.skip : it;
-  const outputOf = async (program: string, ...args: string[]) =>
-    JSON.parse(await command(node ?? '', [join(consumer, program), ...args], { cwd: consumer })) as unknown;
+  const outputOf = async (program: string, environment = {}) =>
+    JSON.parse(await command(node ?? '', [join(consumer, program)], { cwd: consumer, environment })) as unknown;
 
   whereItCanBeHad('is the expected major version', async () => {
     expect(await command(node ?? '', ['--version'], { cwd: consumer })).toMatch(new RegExp(`^v${major}\\.`));
@@ -121,7 +121,7 @@ describe.each(NODE_MAJORS)('Node %i', (major) => {
   whereItCanBeHad('recognises errors across the imported and the required copy', async () => {
     const twice = (kinds: string) => [kinds, kinds];
 
-    expect(await outputOf('both.mjs', JSON.stringify(service))).toEqual({
+    expect(await outputOf('both.mjs', { SERVICE: JSON.stringify(service) })).toEqual({
       separate: [true, true, true, true, true, true, true, true],
       answers: {
         unsent: twice('Refusal'),

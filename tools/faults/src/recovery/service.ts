@@ -100,7 +100,7 @@ export class Service {
 
   /** Posts so many transfers at once, which takes a second for about a thousand. @throws Error if it fails */
   async fund(transfers: number): Promise<void> {
-    const { exitCode, stderr } = await this.run([FUNDING, this.address.url, String(transfers)]);
+    const { exitCode, stderr } = await this.run([FUNDING, String(transfers)]);
     if (exitCode !== 0) throw new Error(`the funding ended with ${exitCode}: ${stderr}`);
   }
 
