@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OperatorServer } from '@banking/process';
+import { Refusal } from '@banking/domain';
+import type { OperatorResponse, OperatorServer } from '@banking/process';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
 import { type Draining, SharedReadiness } from './health/readiness.js';
@@ -18,11 +19,7 @@ export async function openMetrics(
   if (!address) return undefined;
   const { serveMetrics } = await import('@banking/telemetry/metrics');
   const shared = new SharedReadiness(readiness);
-  const isReady = () =>
-    shared.read().then(
-      () => !draining.begun,
-      () => false,
-    );
+  const readReadiness = () => readinessFor(shared, draining);
   const { version } = JSON.parse(readFileSync(join(__dirname, '..', 'package.json'), 'utf8')) as { version: string };
   return serveMetrics(address, {
     app: upstream ? 'gateway' : 'api',
@@ -33,6 +30,19 @@ export async function openMetrics(
     isWorker: worker,
     database,
     cells,
-    isReady,
+    isReady: async () => (await readReadiness()).status === 200,
+    readReadiness,
   });
+}
+
+/** The details of `/health/ready`, which only operators get. */
+async function readinessFor(shared: SharedReadiness, draining: Draining): Promise<OperatorResponse> {
+  if (draining.begun) return { status: 503, body: { status: 'stopping' } };
+  return shared.read().then(
+    (work) => ({ status: 200, body: { status: 'ok', ...(work && { work }) } }),
+    (error: unknown) => ({
+      status: 503,
+      body: { status: 'unavailable', ...(error instanceof Refusal && { reason: error.message }) },
+    }),
+  );
 }

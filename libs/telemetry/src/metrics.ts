@@ -1,6 +1,12 @@
 /** Metrics of a process for Prometheus. Load it only in a process that serves metrics. */
 
-import { ConfigError, serveOperators, type OperatorServer, type ServerAddress } from '@banking/process';
+import {
+  ConfigError,
+  serveOperators,
+  type OperatorResponse,
+  type OperatorServer,
+  type ServerAddress,
+} from '@banking/process';
 import { collectDatabase } from './metrics/database-metrics.js';
 import type { MeasuredCell, MeasuredDatabase } from './metrics/measured-cell.js';
 import { DatabaseValues } from './metrics/database-values.js';
@@ -28,10 +34,12 @@ export interface MeasuredProcess extends Build {
   readonly cells?: (() => readonly MeasuredCell[]) | undefined;
   /** Whether `/health/ready` would respond with 200. */
   isReady(): Promise<boolean>;
+  /** The readiness with its details, for a process without a health server of its own. */
+  readReadiness?(): Promise<OperatorResponse>;
 }
 
 /**
- * Serves `GET /metrics` and collects metrics until the server is closed.
+ * Serves `GET /metrics`, and `GET /health/ready` with details, and collects metrics until the server is closed.
  *
  * @throws ConfigError if the port cannot be listened on
  */
@@ -46,6 +54,7 @@ export async function serveMetrics(address: ServerAddress, measured: MeasuredPro
   try {
     const server = await serveOperators(address, {
       '/metrics': async () => ({ status: 200, type: registry.contentType, body: await registry.metrics() }),
+      ...(measured.readReadiness && { '/health/ready': () => measured.readReadiness!() }),
     });
     return { port: server.port, close: () => server.close().finally(endCollection) };
   } catch (error) {

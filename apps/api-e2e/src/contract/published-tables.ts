@@ -234,8 +234,7 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     lastUpdatedAt: 'time?',
   },
   ErrorBody: { errorCode: 'string', message: 'string', reason: 'string', requestId: 'string', details: 'object[]?' },
-  Health: { status: 'string', work: 'WorkStatus?' }, // work: ours
-  WorkStatus: { parked: 'object', oldestDueSeconds: 'integer' },
+  Health: { status: 'string' },
 };
 
 export const TABLES = {

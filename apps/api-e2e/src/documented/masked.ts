@@ -25,7 +25,6 @@ export function masked(value: unknown, key = ''): unknown {
       shown.map(([name, inner]) => [name, masked(inner, isTrackingEvent && name === 'id' ? 'trackingEventId' : name)]),
     );
   }
-  if (key === 'oldestDueSeconds' && typeof value === 'number') return 'seconds';
   if (key === 'trackingEventId' && Number.isInteger(value)) return 'an id';
   if (typeof value !== 'string') return value;
   if (

@@ -83,7 +83,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: '`/health/ready`',
-    behind: 'It says whether the upstream accepts the credential. There is no database to query.',
+    behind: 'It is ready while the upstream accepts the credential. There is no database to query.',
     why: 'Without the upstream, the gateway serves no caller.',
     seen: ['starting.spec.ts', 'waits for an unreachable upstream'],
   },

@@ -84,7 +84,7 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
     case 'unavailable':
       return new Refusal(
         reason,
-        path === '/health/ready' ? 'The service is stopping.' : 'The database is temporarily unavailable.',
+        path === '/health/ready' ? 'The service is not ready.' : 'The database is temporarily unavailable.',
       );
     default:
       return new Refusal(reason);

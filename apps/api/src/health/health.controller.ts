@@ -11,35 +11,6 @@ class HealthDto {
   readonly status!: string;
 }
 
-class WorkStatusDto {
-  @Field('ours', {
-    type: 'object',
-    additionalProperties: { type: 'integer', minimum: 1, maximum: 1_000 },
-    description: 'Pieces of work that are parked until an operator releases them, by kind; 1000 means that or more.',
-    example: { payout: 2 },
-    required: [],
-    selfRequired: true,
-  } as never)
-  readonly parked!: Readonly<Record<string, number>>;
-
-  @Field('ours', {
-    type: 'integer',
-    minimum: 0,
-    description: 'For how long the work that is due longest has not been claimed; 0 when nothing is due.',
-    example: 0,
-  })
-  readonly oldestDueSeconds!: number;
-}
-
-class ReadinessDto extends HealthDto {
-  @Field('ours', {
-    type: () => WorkStatusDto,
-    description: 'What is done later, where this process runs a worker. At most 5 seconds old.',
-    required: false,
-  })
-  readonly work?: WorkStatusDto;
-}
-
 @ApiTags('Health')
 @Controller('health')
 export class HealthController {
@@ -59,10 +30,17 @@ export class HealthController {
   @Get('ready')
   @Header('Cache-Control', 'no-store')
   @Operation('getReadiness', docs.getReadiness)
-  @ApiOkResponse({ description: 'The service can serve requests.', type: ReadinessDto })
-  async ready(): Promise<ReadinessDto> {
-    if (this.draining.begun) throw new Refusal('unavailable', 'The service is stopping.');
-    const work = await this.readiness.read();
-    return { status: 'ok', ...(work && { work }) };
+  @ApiOkResponse({ description: 'The service can serve requests.', type: HealthDto })
+  async ready(): Promise<HealthDto> {
+    if (this.draining.begun) throw notReady();
+    await this.readiness.read().catch((error: unknown) => {
+      throw error instanceof Refusal ? notReady(error) : error;
+    });
+    return { status: 'ok' };
   }
+}
+
+/** Everyone may call this path, so the reason goes to the log and to the listener of operators only. */
+function notReady({ retryAfterSeconds, cause }: Partial<Refusal> = {}): Refusal {
+  return new Refusal('unavailable', 'The service is not ready.', { retryAfterSeconds, cause });
 }
