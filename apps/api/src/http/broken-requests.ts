@@ -53,7 +53,7 @@ export function refuseBrokenRequest(error: Error & { code?: string }, socket: So
   }
   const refusal = new Refusal(BROKEN[error.code ?? ''] ?? 'request_malformed');
   const requestId = randomUUID();
-  const sourceAddress = sourceAddressOf(socket.remoteAddress ?? '', undefined, NO_PROXIES);
+  const sourceAddress = sourceAddressOf(socket.remoteAddress, undefined, NO_PROXIES);
   const { status } = refusal;
   logRequest(logger, { requestId, method: 'none', route: 'none', status, sourceAddress, why: error.code });
   publish('none', refusal);

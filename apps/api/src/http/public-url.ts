@@ -37,3 +37,9 @@ export function setPublicPath(server: FastifyInstance, publicUrl: string | undef
 
 /** A path of the service as callers can follow it: a relative reference with an absolute path (RFC 3986, section 4.2). */
 export const publicReference = (reply: FastifyReply, path: string): string => `${reply.server.publicPath}${path}`;
+
+/** A request target without the scheme and host of the absolute form (RFC 9112, section 3.2.2), which the caller chooses freely. */
+export function originFormOf(target: string): string {
+  const [, rest] = /^https?:\/\/[^/?]*(.*)$/is.exec(target) ?? [];
+  return rest === undefined ? target : rest.startsWith('/') ? rest : `/${rest}`;
+}

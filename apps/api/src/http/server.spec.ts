@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request, type RequestOptions } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { AS_ADA, type EntryServer, entryServer } from './testing/entry-server.js';
@@ -73,6 +73,36 @@ describe('a request that is refused by its head', () => {
 
     expect(statuses.slice(0, 2).every((status) => [200, 201, 400, 413, 415].includes(status))).toBe(true);
     expect(statuses[2]).toBe(429);
+  });
+});
+
+describe('a request of a connection that was reset before it was accepted', () => {
+  it('is no unhandled error, although its peer is unknown', async () => {
+    server = await entryServer();
+    server.app.getHttpServer().prependOnceListener('connection', (socket: Socket) => {
+      Object.defineProperty(socket, 'remoteAddress', { value: undefined });
+    });
+
+    expect(await post({ ...JSON_BODY, ...AS_ADA }, '{}')).toEqual({ status: 201 });
+  });
+});
+
+describe('a request target in the absolute form', () => {
+  it.each([
+    ['http://evil.example/accounts?limit=1', '/accounts?limit=1'],
+    ['HTTPS://user@evil.example:99/accounts', '/accounts'],
+    ['http://evil.example', '/'],
+    ['http://evil.example?limit=1', '/?limit=1'],
+    ['//evil.example/accounts', '//evil.example/accounts'],
+  ])('%s is read as %s', async (target, expected) => {
+    let url: string | undefined;
+    server = await entryServer({
+      watch: (made) => void made.addHook('onRequest', async (seen) => void (url = seen.url)),
+    });
+    const socket = connect(server.port, '127.0.0.1');
+    socket.end(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    await text(socket);
+    expect(url).toBe(expected);
   });
 });
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { BlockList, type Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import {
@@ -20,7 +20,7 @@ import { readJsonBodies } from './json-body.js';
 import { keepHeldConnections } from './held-routes.js';
 import { jsonBytes } from './json-bytes.js';
 import { HANDLER_TIMEOUT_MS, LIMITS, WITHDRAW_AFTER_MS } from './limits.js';
-import { setPublicPath } from './public-url.js';
+import { originFormOf, setPublicPath } from './public-url.js';
 import type { RequestContext } from './request-context.js';
 import { checkHead, checkRest, routeRefusal } from './request-head.js';
 import { logRequests } from './request-log.js';
@@ -43,6 +43,7 @@ export function createServer(logger: FastifyBaseLogger, trustedProxies = new Blo
       const given = headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
     },
+    rewriteUrl: ({ url = '' }: IncomingMessage) => originFormOf(url),
     bodyLimit: LIMITS.bodyBytes,
     connectionTimeout: LIMITS.idleTimeoutMs,
     requestTimeout: LIMITS.requestTimeoutMs,

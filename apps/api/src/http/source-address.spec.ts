@@ -21,6 +21,7 @@ describe('the source address of a request', () => {
     ['the proxy if the header is no address', '10.1.2.3', '198.51.100.1, unknown', '10.1.2.3'],
     ['the first proxy if all are trusted', '10.1.2.3', '10.0.0.2,10.0.0.1', '10.0.0.2'],
     ['the proxy if the header has a zone', '10.1.2.3', 'fe80::1%any-text', '10.1.2.3'],
+    ['empty without a peer, after a reset', undefined, '198.51.100.1', ''],
     ['the proxy if the header is empty', '10.1.2.3', '', '10.1.2.3'],
   ])('is %s', (_, peer, header, expected) => {
     expect(sourceAddressOf(peer, header, proxies)).toBe(expected);

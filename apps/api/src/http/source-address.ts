@@ -9,10 +9,14 @@ const plain = (address: string): string => address.trim().replace(MAPPED, '');
 
 /**
  * The address that a request comes from: the peer of the connection. If that is a trusted proxy, the last address of `X-Forwarded-For`
- * before the trusted ones: a client can write any address before it.
+ * before the trusted ones: a client can write any address before it. Empty without a peer: a socket that was reset has none.
  */
-export function sourceAddressOf(peer: string, forwardedFor: string | undefined, trusted: BlockList): string {
-  let address = plain(peer);
+export function sourceAddressOf(
+  peer: string | undefined,
+  forwardedFor: string | undefined,
+  trusted: BlockList,
+): string {
+  let address = plain(peer ?? '');
   for (const text of (forwardedFor ?? '').split(',').reverse()) {
     const before = plain(text);
     // A zone of IPv6 is any text.
