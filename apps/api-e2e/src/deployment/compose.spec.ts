@@ -83,6 +83,15 @@ describe('the services of deploy/compose.yaml', () => {
     expect(outside.map(([name]) => name)).toEqual(['worker', 'proxy']);
   });
 
+  it('trusts the address of the proxy, in every service', () => {
+    const { networks: joined = {} } = services['proxy'] as ComposeService;
+    const { ipv4_address: address } =
+      (joined as Readonly<Record<string, { readonly ipv4_address?: string }>>)['front'] ?? {};
+
+    expect(address).toBeDefined();
+    for (const name of ['api-1', 'api-2']) expect(services[name]?.environment?.['TRUSTED_PROXIES']).toBe(address);
+  });
+
   it('checks the health of a process at the port on which it listens', () => {
     const ports = ours.map(([name, { environment = {}, healthcheck }]) => [
       name,

@@ -34,7 +34,7 @@ describe('the types of Kubernetes', () => {
   const manifests = manifestFiles.flatMap(readManifests);
 
   it('accept each object of deploy/kubernetes', () => {
-    expect(manifests).toHaveLength(12);
+    expect(manifests).toHaveLength(13);
     expect(errorsIn(manifests)).toEqual([]);
   });
 

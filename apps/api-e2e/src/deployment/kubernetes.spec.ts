@@ -1,5 +1,18 @@
+import { BlockList } from 'node:net';
+import { parse } from 'yaml';
 import { programOf, read, reads } from './deploy-files.js';
 import { FOLDER, manifestFiles, manifests, workloads } from './kubernetes-files.js';
+
+interface Egress {
+  readonly to: readonly { readonly ipBlock?: { readonly cidr: string; readonly except?: readonly string[] } }[];
+  readonly ports: readonly { readonly port: number }[];
+}
+
+function networksIn(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) list.addSubnet(network.split('/', 1)[0]!, Number(network.split('/')[1]));
+  return list;
+}
 
 const JOBS = ['banking-migrate', 'banking-command'];
 
@@ -13,6 +26,7 @@ describe('the objects of deploy/kubernetes', () => {
       'Namespace banking',
       'NetworkPolicy banking-api',
       'NetworkPolicy banking-default',
+      'NetworkPolicy banking-deny',
       'NetworkPolicy banking-worker',
       'PodDisruptionBudget banking-api',
       'PodDisruptionBudget banking-worker',
@@ -107,13 +121,59 @@ describe('the objects of deploy/kubernetes', () => {
       return chosen === undefined ? [] : [[metadata.name, chosen.matchLabels ?? chosen] as const];
     });
 
-    expect(selectors).toHaveLength(8);
+    expect(selectors).toHaveLength(9);
     for (const [name, labels] of selectors) {
       const carriers = workloads.filter(([, workload]) => isPart(labels, workload.labels)).map(([one]) => one);
       expect([name, carriers]).toEqual([
         name,
-        name === 'banking-default' ? expect.arrayContaining(['banking-api', 'banking-worker', ...JOBS]) : [name],
+        ['banking-default', 'banking-deny'].includes(name)
+          ? expect.arrayContaining(['banking-api', 'banking-worker', ...JOBS])
+          : [name],
       ]);
+    }
+  });
+
+  it('trust the proxies in front of the service', () => {
+    const { environment } = Object.fromEntries(workloads)['banking-api']!;
+    expect(environment['TRUSTED_PROXIES']).toMatch(/^\d+(\.\d+){3}\/\d+$/);
+  });
+
+  it('run images by their digest', () => {
+    for (const folder of ['', '/migrate', '/command']) {
+      const { images } = parse(read(`${FOLDER}${folder}/kustomization.yaml`)) as { readonly images: object[] };
+
+      expect(images).toEqual([
+        {
+          name: 'banking',
+          newName: expect.any(String) as string,
+          digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) as string,
+        },
+      ]);
+    }
+  });
+
+  it('deny what no policy allows, and allow no private network besides the database', () => {
+    const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+    const denying = policies.filter(
+      ({ spec }) => JSON.stringify(spec) === '{"podSelector":{},"policyTypes":["Ingress","Egress"]}',
+    );
+    expect(denying).toHaveLength(1);
+    const blocks = policies.flatMap(({ spec }) => {
+      const { egress = [] } = spec as { readonly egress?: readonly Egress[] };
+      return egress.flatMap(({ to, ports }) => to.flatMap(({ ipBlock }) => (ipBlock ? [{ ...ipBlock, ports }] : [])));
+    });
+    expect(blocks).toHaveLength(3);
+    for (const { cidr, except = [], ports } of blocks) {
+      const reached = [cidr, ...except].map((block) => networksIn([block]));
+      const isReached = (address: string) =>
+        reached[0]!.check(address) && !reached.slice(1).some((one) => one.check(address));
+      const isDatabase = ports.every(({ port }) => port !== 443);
+      if (isDatabase) expect(cidr).toMatch(/\/32$/);
+      else
+        expect(
+          ['10.9.9.9', '172.20.0.1', '192.168.1.1', '169.254.169.254', '100.64.1.1', '127.0.0.1'].filter(isReached),
+        ).toEqual([]);
+      if (!isDatabase) expect(isReached('1.1.1.1')).toBe(true);
     }
   });
 

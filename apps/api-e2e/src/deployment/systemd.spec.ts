@@ -31,6 +31,13 @@ describe('the units of deploy/systemd', () => {
     expect(named.filter((name) => !reads(program!, name))).toEqual([]);
   });
 
+  it('trust a proxy of the machine', () => {
+    expect(readSettings('deploy/systemd/service.env')).toMatchObject({
+      HOST: '127.0.0.1',
+      TRUSTED_PROXIES: '127.0.0.1,::1',
+    });
+  });
+
   it.each(units)('hand over each secret by a credential (%s)', (unit) => {
     const credentials = valuesOf(unit, 'LoadCredential').map((value) => value.split(':', 1)[0]);
     const files = valuesOf(unit, 'Environment').map((value) => /^[A-Z_]+_FILE=%d\/(.+)$/.exec(value)?.[1]);
