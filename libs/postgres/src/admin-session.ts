@@ -1,4 +1,4 @@
-import { escapeIdentifier as quoted } from 'pg';
+import { type Client, escapeIdentifier as quoted } from 'pg';
 import { actAs } from './act-as-role.js';
 import { columnTypes } from './column-types.js';
 import { connectClient } from './connect-client.js';
@@ -10,6 +10,8 @@ export interface AdminSession {
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   /** Runs work in one database transaction as another role, with the schema first in the search path. */
   actAs<T>(role: string, schema: string, work: () => Promise<T>): Promise<T>;
+  /** Runs work in one database transaction as the login itself. */
+  inTransaction<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /**
@@ -26,9 +28,23 @@ export async function withAdminSession<T>(
       query: async <Row extends object>(text: string, values?: readonly unknown[]) =>
         (await client.query<Row>(text, values && [...values])).rows,
       actAs: (role, schema, inside) => actAs(client, role, schema, inside),
+      inTransaction: (inside) => inTransaction(client, inside),
     });
   } finally {
     await client.end();
+  }
+}
+
+async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  await client.query('begin');
+  try {
+    const result = await work();
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    // The connection may be lost, which is the error to report.
+    await client.query('rollback').catch(() => undefined);
+    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { WorkspaceId } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
-import { sql, testOrProve } from '@banking/postgres/testing';
+import { administer, sql, testOrProve } from '@banking/postgres/testing';
 import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
 import { archiveWorkspace } from './archive-workspace.js';
@@ -153,17 +153,34 @@ describe('a move whose workspace cannot be closed in time', () => {
 describe('a database that falls silent while the workspace is closed', () => {
   it('delays it until the window is over, and the move is tried again', async () => {
     const lines: string[] = [];
-    let isSilent = true;
+    let release = () => undefined as void;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let holding: Promise<void> | undefined;
+    /** The proof then waits inside of a database transaction, on the connection that opens the workspace again. */
+    const holdMarks = () =>
+      new Promise<void>((held, failed) => {
+        holding = administer(world.connectionOf(here), async (client) => {
+          await client.query('begin; lock table banking.move_mark in exclusive mode');
+          held();
+          await released;
+        });
+        holding.catch(failed);
+      });
     const onClosed = async (part: Part) => {
-      if (part !== 'closed' || !isSilent) return;
-      isSilent = false;
-      await new Promise(() => undefined);
+      if (part === 'closed' && holding === undefined) await holdMarks();
     };
-    const command = { ...world.command(workspaceId), to: there, log: (line: string) => void lines.push(line) };
+    const log = (line: string) => {
+      lines.push(line);
+      if (line.includes('is open at its cell again')) release();
+    };
+    const command = { ...world.command(workspaceId), to: there, log };
+    const end = setTimeout(release, 5_000);
 
     await expect(moveWorkspace({ ...command, windowMs: 1, onClosed })).rejects.toThrow(
       /could not be switched within 1 ms/,
     );
+    clearTimeout(end);
+    await holding;
     expect((await states())[here]).toBe('open');
     await moveWorkspace(command);
 

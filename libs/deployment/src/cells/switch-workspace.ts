@@ -7,6 +7,7 @@ import { readMove, switchPlace } from './move-record.js';
 import { untilRecorded } from './move-events.js';
 import { untilFollowed } from './move-replication.js';
 import type { MoveCells, MoveSessions } from './move-settings.js';
+import { proofSession, type ProofSession } from './proof-session.js';
 import { takeOver } from './take-over.js';
 
 /** Rows of source and target differ, so the move must not go on. */
@@ -38,30 +39,57 @@ export async function closeAndSwitch(
   cells: MoveCells,
   options: SwitchOptions,
 ): Promise<string | undefined> {
-  const { home, source } = sessions;
+  const { home, source, target } = sessions;
   const { workspaceId } = cells;
+  const timeoutMs = options.windowMs + RESPONSE_MAX_MS;
+  const over = new AbortController();
+  const [atSource, atTarget] = [source, target].map((session) => proofSession(session, over.signal)) as [
+    ProofSession,
+    ProofSession,
+  ];
+  /** A statement that waits ends by its time limit. */
+  const endProof = async (proof: ProofSession, session: AdminSession) => {
+    over.abort();
+    await proof.ended();
+    await session.query('reset statement_timeout');
+  };
   try {
-    const reason = await inTime(proveClosed(sessions, cells, options), options.windowMs + RESPONSE_MAX_MS);
-    if (reason !== undefined) {
-      await reopenWorkspace(source, workspaceId);
-      return reason;
+    for (const session of [source, target]) {
+      await session.query(`select set_config('statement_timeout', $1, false)`, [String(timeoutMs)]);
     }
-    await switchPlace(home, workspaceId);
+    const proving = { home, source: atSource.session, target: atTarget.session };
+    const reason = await inTime(proveClosed(proving, cells, options), timeoutMs);
+    await endProof(atSource, source);
+    if (reason === undefined) await switchPlace(home, workspaceId);
+    else await reopenWorkspace(source, workspaceId);
+    // The source does not wait for the target.
+    await endProof(atTarget, target);
+    if (reason !== undefined) return reason;
   } catch (error) {
-    await reopenUnlessSwitched(home, source, workspaceId);
+    await reopenUnlessSwitched(home, source, workspaceId, () => endProof(atSource, source));
+    await endProof(atTarget, target).catch(
+      () => undefined,
+    ); /* The connection is lost: the error that led here is reported. */
     throw error;
   }
   await options.onClosed?.('switched');
   return undefined;
 }
 
-/** A database that does not respond must not keep the workspace closed. What it does later only fills the copy. */
+const UNRESPONSIVE = 'a database does not respond';
+
+/** A database that does not respond must not keep the workspace closed. */
 async function inTime(proof: Promise<string | undefined>, timeoutMs: number): Promise<string | undefined> {
   const over = new AbortController();
-  const late = pause(timeoutMs, 'a database does not respond', { signal: over.signal });
+  const late = pause(timeoutMs, UNRESPONSIVE, { signal: over.signal });
   late.catch(() => undefined); /* Aborted below. */
   proof.catch(() => undefined); /* Reported by the race, unless the time was over. */
-  return Promise.race([proof, late]).finally(() => over.abort());
+  return Promise.race([proof, late])
+    .catch((error: unknown) => {
+      if (sqlstateOf(error) === SQLSTATE.queryCanceled) return UNRESPONSIVE;
+      throw error;
+    })
+    .finally(() => over.abort());
 }
 
 async function proveClosed(
@@ -101,8 +129,14 @@ async function proveClosed(
 }
 
 /** If home does not answer, the switch may have happened: then the source stays closed until the command is repeated. */
-async function reopenUnlessSwitched(home: AdminSession, source: AdminSession, workspaceId: number): Promise<void> {
+async function reopenUnlessSwitched(
+  home: AdminSession,
+  source: AdminSession,
+  workspaceId: number,
+  endProof: () => Promise<void>,
+): Promise<void> {
   try {
+    await endProof();
     const move = await readMove(home, workspaceId);
     if (move?.step === 'close') await reopenWorkspace(source, workspaceId);
   } catch {
