@@ -4,7 +4,7 @@ import type { BoundStatement } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
 import { getStatement } from './accounts/get-statement.js';
 import { getTransfer } from './transfers/get-transfer.js';
-import { listAppUsers } from './apps/list-app-users.js';
+import { AppUsers } from './apps/list-app-users.js';
 import { demoDatabase } from './testing/test-databases.js';
 import { openReading } from './resources/reading.js';
 
@@ -22,11 +22,11 @@ beforeAll(async () => {
 afterAll(() => world.close());
 afterEach(() => jest.restoreAllMocks());
 
-/** The statements that an operation sends. */
-async function sentBy(operation: () => Promise<unknown>): Promise<readonly BoundStatement<unknown>[]> {
+/** The statements that an operation sends in one of its pipelines. */
+async function sentBy(operation: () => Promise<unknown>, pipelineAt = 0): Promise<readonly BoundStatement<unknown>[]> {
   const pipeline = jest.spyOn(world.database, 'pipeline');
   await operation();
-  const [, statements] = pipeline.mock.calls[0]!;
+  const [, statements] = pipeline.mock.calls[pipelineAt]!;
   pipeline.mockRestore();
   return statements;
 }
@@ -106,7 +106,8 @@ describe.each([
 });
 
 describe('the query of an app’s users', () => {
-  const send = () => sentBy(() => listAppUsers(world.database, bob, world.demo.apps['Northwind Treasury'] as AppId));
+  const send = () =>
+    sentBy(() => new AppUsers(world.database).list(bob, world.demo.apps['Northwind Treasury'] as AppId), 1);
 
   it('hides unshared roles by policy if its filter is removed', async () => {
     const [scope, list] = await send();
@@ -116,8 +117,8 @@ describe('the query of an app’s users', () => {
       '',
     );
 
-    const [, asWritten] = await world.database.pipeline({ user: bob }, [scope!, list!]);
-    const [, filterless] = await world.database.pipeline({ user: bob }, [scope!, open]);
+    const [, asWritten] = await world.database.pipeline({}, [scope!, list!]);
+    const [, filterless] = await world.database.pipeline({}, [scope!, open]);
 
     expect(filterless).toEqual(asWritten);
     expect(JSON.stringify(filterless)).not.toContain('Ada personal');
@@ -127,7 +128,7 @@ describe('the query of an app’s users', () => {
   it('hides unshared roles by filter without a policy', async () => {
     const [scope, list] = await send();
 
-    const asWritten = (await world.database.pipeline({ user: bob }, [scope!, list!]))[1];
+    const asWritten = (await world.database.pipeline({}, [scope!, list!]))[1];
 
     expect(await unbound([scope!, list!])).toEqual(asWritten);
   });

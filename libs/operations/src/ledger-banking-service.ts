@@ -25,7 +25,7 @@ import { moveClock } from './sandbox/sandbox-clock.js';
 import { newAccountCode } from './accounts/account-code.js';
 import type { AccountCodes } from './accounts/account-codes.js';
 import { openAccount } from './accounts/open-account.js';
-import { listAppUsers } from './apps/list-app-users.js';
+import { AppUsers } from './apps/list-app-users.js';
 import { listAuditEvents } from './audit/list-audit-events.js';
 import { listApps } from './apps/list-apps.js';
 import { listCorridors } from './corridors/list-corridors.js';
@@ -58,6 +58,7 @@ export interface QuoteTerms {
 export class LedgerBankingService extends LedgerWebhookService {
   protected readonly reading: Reading;
   private readonly eventWaits: EventWaits;
+  private readonly appUsers: AppUsers;
   /** Batches the orders of this process. A worker in the same process uses it too. */
   readonly orders: OrderService;
 
@@ -79,6 +80,7 @@ export class LedgerBankingService extends LedgerWebhookService {
     this.orders = new OrderService(books, quoteTerms.rates ?? NO_RATES, { isSandbox });
     this.reading = this.orders.reading;
     this.eventWaits = new EventWaits(database);
+    this.appUsers = new AppUsers(database);
   }
 
   listApps(scope: Scope): Promise<readonly port.App[]> {
@@ -86,7 +88,7 @@ export class LedgerBankingService extends LedgerWebhookService {
   }
 
   listAppUsers(scope: Scope, { appId }: { appId: port.AppId }): Promise<readonly port.User[]> {
-    return listAppUsers(this.database, required(scope.actor), appId);
+    return this.appUsers.list(required(scope.actor), appId);
   }
 
   listProducts(): Promise<readonly port.Product[]> {

@@ -1,11 +1,13 @@
 import type { AppId, User, UserId } from '@banking/domain';
-import { listAppUsers } from './list-app-users.js';
+import { AppUsers } from './list-app-users.js';
 import { addApp, addGrant, addUser, addWorkspace } from '../provisioning/index.js';
 import { reasonOf } from '@banking/postgres/testing';
+import { Explaining, sentBy } from '../testing/plans.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
 let world: TestDatabase;
 let bank: AppId;
+let two: number;
 const ids: Record<string, UserId> = {};
 /** Statuses, each also the name of a user with that status. */
 const WITHOUT_ROLES = ['pending', 'suspended', 'blocked'];
@@ -22,10 +24,8 @@ beforeAll(async () => {
   for (const status of WITHOUT_ROLES) await user(status, 'Bank', status);
   await user('outsider', 'Elsewhere');
   await user('mate', 'Elsewhere');
-  const [one, two] = [
-    await addWorkspace(provisioning, 'spec', { app: 'Bank', name: 'One' }),
-    await addWorkspace(provisioning, 'spec', { app: 'Bank', name: 'Two' }),
-  ];
+  const one = await addWorkspace(provisioning, 'spec', { app: 'Bank', name: 'One' });
+  two = await addWorkspace(provisioning, 'spec', { app: 'Bank', name: 'Two' });
   const far = await addWorkspace(provisioning, 'spec', { app: 'Elsewhere', name: 'Far' });
   const grant = (name: string, workspaceId: number, role: 'member' | 'admin' = 'member') =>
     addGrant(provisioning, 'spec', { workspaceId, email: `${name}@bank.example`, role });
@@ -41,7 +41,7 @@ afterAll(() => world.close());
 
 /** The visible users, with their workspaces and roles. */
 const seenBy = async (name: string) =>
-  Object.fromEntries((await listAppUsers(world.database, ids[name]!, bank)).map(inShort));
+  Object.fromEntries((await new AppUsers(world.database).list(ids[name]!, bank)).map(inShort));
 const inShort = ({ email, edges }: User) => [
   email.split('@')[0],
   edges.roles?.map(({ role, edges: { workspace } }) => `${role} of ${workspace.name}`),
@@ -81,10 +81,72 @@ describe('the list of an app’s users', () => {
   });
 
   it('is not found by a user of another app', async () => {
-    const ask = (actor: UserId, appId: AppId) => reasonOf(listAppUsers(world.database, actor, appId));
+    const ask = (actor: UserId, appId: AppId) => reasonOf(new AppUsers(world.database).list(actor, appId));
 
     expect(await ask(ids['outsider']!, bank)).toBe('app_not_found');
     expect(await ask(ids['admin']!, 999_999 as AppId)).toBe('app_not_found');
     expect(await ask(999_999 as UserId, bank)).toBe('app_not_found');
+  });
+});
+
+describe('concurrent lists of an app’s users', () => {
+  afterEach(() => jest.restoreAllMocks());
+
+  it('share a read among callers who see the same, and no other', async () => {
+    const callers = ['member', 'member', 'mate', 'mate', 'admin', 'loner'];
+    const apart = [];
+    for (const name of callers) apart.push(await new AppUsers(world.database).list(ids[name]!, bank));
+    const users = new AppUsers(world.database);
+    const pipeline = world.database.pipeline.bind(world.database);
+    let rightsToRead = callers.length;
+    let open: () => void = () => undefined;
+    const allRightsRead = new Promise<void>((resolve) => (open = resolve));
+    const lists: (string | null)[] = [];
+    jest.spyOn(world.database, 'pipeline').mockImplementation(async (scope, bound) => {
+      const [first] = bound;
+      if (first?.statement.name === 'scope_app') {
+        lists.push(first.values[1] === null ? null : String(first.values[1]));
+        await allRightsRead;
+      }
+      const rows = await pipeline(scope, bound);
+      if (first?.statement.name === 'rights_in_app' && (rightsToRead -= 1) === 0) open();
+      return rows;
+    });
+
+    expect(await Promise.all(callers.map((name) => users.list(ids[name]!, bank)))).toEqual(apart);
+
+    expect(lists).toHaveLength(3);
+    expect(new Set(lists).size).toBe(3);
+    await users.list(ids['member']!, bank);
+    expect(lists).toHaveLength(4);
+  });
+});
+
+// Last, because it adds users.
+describe('in an app of 2,000 more users', () => {
+  let explaining: Explaining;
+  beforeAll(async () => {
+    await world.owner.query(
+      `with added as (insert into app_user (email) select 'more' || n || '@bank.example' from generate_series(1, 2000) n returning id),
+            joined as (insert into app_membership (app_id, user_id) select ${bank}, id from added)
+       insert into workspace_role (workspace_id, user_id, role) select ${two}, id, 'member' from added`,
+    );
+    await world.owner.query('analyze app_user, app_membership, workspace, workspace_role');
+    explaining = await Explaining.open(world);
+  });
+  afterAll(() => explaining?.close());
+
+  /** The rows that all reads of a caller's list touch. */
+  const rowsReadBy = async (name: string) => {
+    const sent = await sentBy(world.database, () => new AppUsers(world.database).list(ids[name]!, bank));
+    const scope = sent.find(({ statement }) => statement.name === 'scope_app')!;
+    let rows = 0;
+    for (const read of sent.filter((one) => one !== scope)) rows += (await explaining.explain(two, scope, read)).rows;
+    return rows;
+  };
+
+  it('reads only the rows of the caller’s workspaces', async () => {
+    expect(await rowsReadBy('member')).toBeLessThan(100);
+    expect(await rowsReadBy('mate')).toBeGreaterThan(2_000);
   });
 });

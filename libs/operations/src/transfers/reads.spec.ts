@@ -25,9 +25,10 @@ const transfer = (name: string): Promise<Transfer> =>
 const appId = () => world.demo.apps['Northwind Treasury'] as AppId;
 
 describe('the reads', () => {
-  it.each<[string, () => Promise<unknown>]>([
+  it.each<[string, () => Promise<unknown>, roundTrips?: number]>([
     ['apps', () => service.listApps(ada)],
-    ['users of an app', () => service.listAppUsers(ada, { appId: appId() })],
+    // The roles of the caller, then the users that they may see.
+    ['users of an app', () => service.listAppUsers(ada, { appId: appId() }), 2],
     ['products', () => service.listProducts(ada)],
     ['corridors', () => service.listCorridors(ada, { country: 'IN' })],
     [
@@ -35,14 +36,14 @@ describe('the reads', () => {
       () => service.listRecipientSchemas(ada, { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' }),
     ],
     ['one transfer', () => transfer('international')],
-  ])('return well-formed %s in one round trip', async (_what, read) => {
+  ])('return well-formed %s in as few round trips as possible', async (_what, read, roundTrips = 1) => {
     const pipeline = jest.spyOn(world.database, 'pipeline');
 
     const answer = await read();
 
     expect(answer).toBeTruthy();
     expectWellFormed(answer);
-    expect(pipeline).toHaveBeenCalledTimes(1);
+    expect(pipeline).toHaveBeenCalledTimes(roundTrips);
   });
 });
 
