@@ -92,7 +92,6 @@ describe('the help of banking', () => {
 describe('a mistake in the command line', () => {
   const GRANT = ['grant', 'add', 'mia@harbour.example'];
   const DELIVERIES = ['webhooks', 'deliveries', '--workspace', '1', '--endpoint', '3'];
-  const LISTEN = ['webhooks', 'listen', '--workspace', '1', '--forward', 'http://127.0.0.1:9000/hook'];
   const USER = ['user', 'add', 'mia@harbour.example', '--app', 'Southwind'];
 
   it.each<[string, readonly string[]]>([
@@ -141,10 +140,6 @@ describe('a mistake in the command line', () => {
         ['webhooks', 'listen', '--workspace', '1', '--forward', url],
       ],
     ),
-    [
-      "option '--secret <secret>' cannot be used with option '--secret-file <file>'",
-      [...LISTEN, '--secret', 'a', '--secret-file', 'b'],
-    ],
     ["required option '--endpoint <id>' not specified", ['webhooks', 'deliveries', '--workspace', '1']],
     ["required option '--delivery <id>' not specified", ['webhooks', 'retry', '--workspace', '1', '--endpoint', '3']],
     ['Allowed choices are pending, delivered, failed', [...DELIVERIES, '--status', 'lost']],

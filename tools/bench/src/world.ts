@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDeployment } from '@banking/deployment';
@@ -37,6 +37,8 @@ export interface Workshop {
 /** Gives a bench a place to work in, of which nothing is left afterwards, however it ends. */
 export async function inWorkshop<T>(work: (workshop: Workshop) => Promise<T>): Promise<T> {
   const home = await mkdtemp(join(tmpdir(), 'banking-bench-'));
+  // As root, the database server runs as another user, who must enter the folder.
+  await chmod(home, 0o711);
   try {
     return await withProcesses((runs) => work({ folder: (name) => join(home, name), runs }));
   } finally {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Tarballs, install, pack } from './consumer.js';
@@ -26,6 +26,8 @@ export interface Run {
 /** Packs, installs and starts, and answers how to stop. */
 export async function startForTheRun(): Promise<{ stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'banking-packages-'));
+  // As root, the database server runs as another user, who must enter the folder.
+  await chmod(folder, 0o711);
   const undo: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   const stop = async () => {
     for (const step of undo.toReversed()) await step();

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bankingWith } from '../banking.js';
@@ -6,6 +6,8 @@ import { bankingWith } from '../banking.js';
 describe('story --cells on a terminal', () => {
   it('pays between two databases of its own, shows how both payments end, verifies, and leaves nothing', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'banking-e2e-'));
+    // As root, the database server runs as another user, who must enter the folder.
+    await chmod(folder, 0o711);
     try {
       const played = await bankingWith({ TMPDIR: folder }, 'story', '--cells');
 

@@ -31,7 +31,7 @@ describe('TransfersController', () => {
   it.each([
     ['direction=up', 'parameter_invalid'],
     ['recipientId=x', 'id_malformed'],
-    ['direction=debit&direction=credit', 'parameter_invalid'],
+    ['direction=debit&direction=credit', 'parameter_repeated'],
   ])('refuses a list with %s', async (query, reason) => {
     expect(await app.send(`GET /transfers?${query}`)).toMatchObject({ status: 400, body: { reason } });
     expect(banking.listTransfers).not.toHaveBeenCalled();

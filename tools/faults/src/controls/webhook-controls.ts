@@ -68,7 +68,7 @@ export const WEBHOOK_CONTROLS: readonly Control[] = [
     changes: [{ file: MIGRATION, from: 'where o.id <= delivered_to\n          and (select', to: 'where (select' }],
     caughtBy: [
       {
-        spec: 'libs/webhooks/src/old-deliveries.spec.ts',
+        spec: 'libs/operations/src/webhooks/events-of-endpoints.spec.ts',
         test: 'stay until each endpoint that is not disabled has passed them',
       },
     ],
