@@ -63,6 +63,8 @@ const NEIGHBOURS = {
   'comparing minor units with operators': 'minor > 0n && minor < 100n && minor === minorUnits(1n)',
   'adding minor units with an operator': 'const a: MinorUnits = minorUnits(minor + 1n)',
   'formatting what was read': "formatAmount(fromBalanceAmount(balanceAmount), 'EUR', 'ja-JP')",
+  'formatting with the currency of a response, which may be missing':
+    'const { account } = transfer.edges; if (account) formatAmount(minor, account.edges.currency)',
   'a transfer amount as text': 'const a: string = transferAmount; const b: string = `${transferAmount} cents`',
   'a balance as JSON, or after asking what it is':
     'JSON.stringify({ balanceAmount }); const n: number = typeof balanceAmount === "number" ? balanceAmount : 0',

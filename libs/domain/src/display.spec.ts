@@ -130,6 +130,43 @@ describe('an amount shown to people', () => {
   });
 });
 
+describe('an amount with the currency of a response', () => {
+  const amount = minorUnits(123_450n);
+
+  it.each([
+    { of: 'the same decimals as ISO 4217', currency: { code: 'KWD', decimals: 3 }, text: 'KWD 123.450' },
+    { of: 'no decimals', currency: { code: 'KWD' }, text: 'KWD 123.450' },
+    { of: 'other decimals than ISO 4217', currency: { code: 'KWD', decimals: 2 }, text: 'KWD 123.450' },
+    { of: 'decimals that are no number', currency: { code: 'EUR', decimals: '2' as never }, text: '€1,234.50' },
+    { of: 'a code that is not current', currency: { code: 'BGN', decimals: 2 }, text: 'BGN 1,234.50' },
+    { of: 'a code that is not current, in whole units', currency: { code: 'ITL', decimals: 0 }, text: 'ITL 123,450' },
+  ])('is $text with $of', ({ currency, text }) => {
+    expect(plainSpaces(formatAmount(amount, currency, 'en'))).toBe(text);
+    expect(parseAmount(toDecimal(amount, currency), currency)).toBe(amount);
+  });
+
+  it.each([
+    { of: 'a code that is not current without decimals', currency: { code: 'BGN' } },
+    { of: 'a code without a smallest unit', currency: { code: 'XAU', decimals: 2 } },
+    { of: 'a fraction of a decimal', currency: { code: 'BGN', decimals: 1.5 } },
+    { of: 'fewer than no decimals', currency: { code: 'BGN', decimals: -1 } },
+    { of: 'more decimals than a currency can have', currency: { code: 'BGN', decimals: 10 } },
+    { of: 'a code of another form', currency: { code: 'Lev', decimals: 2 } },
+    { of: 'a code that is missing', currency: { decimals: 2 } as never },
+  ])('is refused with $of', ({ currency }) => {
+    const refused = expect.objectContaining({ reason: 'currency_unknown' });
+    expect(() => formatAmount(amount, currency, 'en')).toThrow(refused);
+    expect(() => toDecimal(amount, currency)).toThrow(refused);
+    expect(() => parseAmount('1', currency)).toThrow(refused);
+  });
+
+  it('has the decimals of the currency in the message of a refusal', () => {
+    expect(() => parseAmount('1.005', { code: 'BGN', decimals: 2 })).toThrow(
+      'An amount in BGN must have at most 2 decimals',
+    );
+  });
+});
+
 /** Replaces the no-break spaces of locale data by plain ones, so that the table is readable. */
 function plainSpaces(text: string): string {
   return text.replaceAll(/\p{Space_Separator}/gu, ' ');

@@ -39,8 +39,8 @@ const READERS: Readonly<Record<string, Reader>> = {
       import { BankingClient } from '@banking/client';
       const banking = new BankingClient(${JSON.stringify({ baseUrl: service.url, token: service.token })});
       const transfer = await banking.workspace(1).transfers.get(26);
-      const balance = transfer.edges.balance;
-      if (balance === undefined) throw new Error('the demo transfer has no balance');
+      const { account, balance } = transfer.edges;
+      if (account === undefined || balance === undefined) throw new Error('the demo transfer has no balance');
     `,
   },
 };

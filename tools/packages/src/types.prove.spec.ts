@@ -21,7 +21,7 @@ export async function show(banking: BankingClient, transfer: Transfer, balance: 
   const order: -1 | 0 | 1 = compare(sum, sum);
   const [app] = await banking.listApps();
   if (app) await banking.listAppUsers({}, { appId: app.id });
-  return formatAmount(sum, transfer.edges.account?.edges.currency.code ?? 'EUR', 'en') + order;
+  return formatAmount(sum, transfer.edges.account?.edges.currency ?? 'EUR', 'en') + order;
 }
 
 export function reasonOf(error: unknown): RefusalReason | number | undefined {
