@@ -1,4 +1,5 @@
 import type { AccountId, ProductId } from './ids.js';
+import type { PageQuery } from './lists.js';
 import type { AccountStatus } from './states.js';
 
 /** Input of `openAccount`. */
@@ -16,18 +17,11 @@ export interface AccountChange {
   readonly status?: AccountStatus | undefined;
 }
 
-/** The maximum and the default number of movements in a page of an account statement. */
-export const STATEMENT_LIMIT_MAX = 10_000;
-
 /** A period of an account: two instants (RFC 3339 with an offset) for booking time, or two days (`YYYY-MM-DD`) for value date. */
-export interface StatementQuery {
+export interface StatementQuery extends PageQuery {
   readonly accountId: AccountId;
   /** Inclusive. */
   readonly from: string;
   /** Exclusive, of the same kind, not before `from`. */
   readonly to: string;
-  /** The maximum number of movements in the page: 1 to {@link STATEMENT_LIMIT_MAX}, which is also the default. */
-  readonly limit?: number | undefined;
-  /** The `next` of the previous page, for the same account, period and workspace. */
-  readonly cursor?: string | undefined;
 }

@@ -217,7 +217,7 @@ export function statementsContract(provide: () => Service): void {
       ['from=2026-11-02&to=2026-11-01', 'timestamp_invalid', ['from']],
       ['from=2026-11-01T00:00:00Z&to=2026-11-01T00:30:00%2B01:00', 'timestamp_invalid', ['from']],
       [`from=${DAY}&to=${DAY}&limit=0`, 'limit_invalid', ['limit']],
-      [`from=${DAY}&to=${DAY}&limit=10001`, 'limit_invalid', ['limit']],
+      [`from=${DAY}&to=${DAY}&limit=501`, 'limit_invalid', ['limit']],
       [`from=${DAY}&to=${DAY}&limit=10&limit=20`, 'parameter_repeated', ['limit']],
       [`from=${DAY}&to=${DAY}&cursor=`, 'cursor_invalid', ['cursor']],
       [`from=${DAY}&to=${DAY}&colour=blue`, 'parameter_unknown', ['colour']],

@@ -113,8 +113,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     isOfAudit(route)
       ? withParameter('operation', ' ')(call, route)
       : withParameter(choiceOf(route), 'sideways')(call, route),
-  limit_invalid: (call, route) =>
-    withParameter('limit', route.path.endsWith('/statement') ? '10001' : '501')(call, route),
+  limit_invalid: withParameter('limit', '501'),
   cursor_invalid: withParameter('cursor', 'AAAA'),
   timestamp_invalid: (call, route) => {
     if (route.path.endsWith('/clock')) return withField('now', '2026-11-31')(call, route);

@@ -1,8 +1,9 @@
 import type { StatementQuery } from '@banking/domain';
-import { CursorParameter, InstantOrDayParameter, StatementLimitParameter } from '../input/parameter.decorator.js';
+import { PageQueryDto } from '../input/page.js';
+import { InstantOrDayParameter } from '../input/parameter.decorator.js';
 
 /** The period of a statement. */
-export class StatementQueryDto implements Omit<StatementQuery, 'accountId'> {
+export class StatementQueryDto extends PageQueryDto implements Omit<StatementQuery, 'accountId'> {
   @InstantOrDayParameter(
     'ours',
     'Begin of the period, inclusive: an instant (RFC 3339 with an offset) for a statement by booking, a day (`2026-11-01`) by value date.',
@@ -11,10 +12,4 @@ export class StatementQueryDto implements Omit<StatementQuery, 'accountId'> {
 
   @InstantOrDayParameter('ours', 'End of the period, exclusive: an instant or a day like `from`, and not earlier.')
   readonly to!: string;
-
-  @StatementLimitParameter()
-  readonly limit?: number;
-
-  @CursorParameter()
-  readonly cursor?: string;
 }

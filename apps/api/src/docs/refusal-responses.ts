@@ -51,7 +51,7 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
     case 'parameter_invalid':
       return parameterRefused(path);
     case 'limit_invalid':
-      return ofParameter(reason, 'limit', PARAMETER_RULES[path.endsWith('/statement') ? 'statementLimit' : 'limit']);
+      return ofParameter(reason, 'limit', PARAMETER_RULES.limit);
     case 'timestamp_invalid':
       return timeRefused(path);
     case 'amount_malformed':

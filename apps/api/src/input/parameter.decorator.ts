@@ -11,7 +11,6 @@ import {
   LIMIT_DEFAULT,
   LIMIT_MAX,
   parseId,
-  STATEMENT_LIMIT_MAX,
   type RefusalReason,
 } from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
@@ -24,7 +23,6 @@ export const PARAMETER_RULES = {
   instantOrDay:
     'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z, or a day, such as 2026-11-21; in a query, + is written %2B',
   limit: `a whole number from 1 to ${LIMIT_MAX}`,
-  statementLimit: `a whole number from 1 to ${STATEMENT_LIMIT_MAX}`,
 } as const;
 
 /** The rule of free text, to follow `<name> must be`. */
@@ -195,28 +193,23 @@ export const TextParameter = (provenance: Provenance, maxLength: number, descrip
     read: (text) => (isFreeText(text, maxLength) ? text : undefined),
   });
 
-const AnyLimitParameter = (most: number, otherwise: number, must: string, description: string): PropertyDecorator =>
+export const LimitParameter = (): PropertyDecorator =>
   Parameter({
     provenance: 'ours',
-    schema: { type: 'integer', minimum: 1, maximum: most, default: otherwise, description },
+    schema: {
+      type: 'integer',
+      minimum: 1,
+      maximum: LIMIT_MAX,
+      default: LIMIT_DEFAULT,
+      description: 'Largest number of items in the page.',
+    },
     reason: 'limit_invalid',
-    must,
+    must: PARAMETER_RULES.limit,
     read: (text) => {
       const limit = parseId(text);
-      return limit !== undefined && limit <= most ? limit : undefined;
+      return limit !== undefined && limit <= LIMIT_MAX ? limit : undefined;
     },
   });
-
-export const LimitParameter = (): PropertyDecorator =>
-  AnyLimitParameter(LIMIT_MAX, LIMIT_DEFAULT, PARAMETER_RULES.limit, 'Largest number of items in the page.');
-
-export const StatementLimitParameter = (): PropertyDecorator =>
-  AnyLimitParameter(
-    STATEMENT_LIMIT_MAX,
-    STATEMENT_LIMIT_MAX,
-    PARAMETER_RULES.statementLimit,
-    'Largest number of movements in the page.',
-  );
 
 export const CursorParameter = (): PropertyDecorator =>
   Parameter({

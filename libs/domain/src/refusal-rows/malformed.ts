@@ -50,7 +50,7 @@ export const MALFORMED = {
   },
   limit_invalid: {
     status: 400,
-    message: 'The limit must be a whole number from 1 to 500 for a list, and from 1 to 10000 for an account statement.',
+    message: 'The limit must be a whole number from 1 to 500.',
     action: 'Send a limit in that range, or none.',
   },
   cursor_invalid: {

@@ -112,24 +112,27 @@ describe('an account statement', () => {
 
   it('has a next page if one movement more exists than a page holds', async () => {
     const accountId = await given.openEuro();
-    await bookMany(given.world, { accountId, count: 10_000, valueDate: `date '2026-01-01' + (n % 50)::int` });
+    await bookMany(given.world, { accountId, count: 500, valueDate: `date '2026-01-01' + (n % 50)::int` });
 
     for (const period of Object.values(EVER)) {
-      const pages = await given.readPages(accountId, period);
+      const pages = await given.readPages(accountId, { ...period, limit: 500 });
       expectToAddUp(joined(pages));
-      expect(pages.map(({ movements }) => movements.length)).toEqual([10_000]);
+      expect(pages.map(({ movements }) => movements.length)).toEqual([500]);
       expect(pages[0]).not.toHaveProperty('next');
+      expect((await given.readPages(accountId, period)).map(({ movements }) => movements.length)).toEqual(
+        Array<number>(5).fill(100),
+      );
     }
     await bookMany(given.world, { accountId, count: 1 });
     for (const period of Object.values(EVER)) {
-      const pages = await given.readPages(accountId, period);
+      const pages = await given.readPages(accountId, { ...period, limit: 500 });
       expectToAddUp(joined(pages));
-      expect(pages.map(({ movements }) => movements.length)).toEqual([10_000, 1]);
+      expect(pages.map(({ movements }) => movements.length)).toEqual([500, 1]);
     }
-    expect((await given.read(accountId, { from: '2026-01-10', to: '2026-01-11' })).movements).toHaveLength(200);
+    expect((await given.read(accountId, { from: '2026-01-10', to: '2026-01-11' })).movements).toHaveLength(10);
   });
 
-  it.each([0, 10_001, 1.5, -1, Number.NaN])('is refused with a limit of %s', async (limit) => {
+  it.each([0, 501, 1.5, -1, Number.NaN])('is refused with a limit of %s', async (limit) => {
     expect(await reasonOf(given.read(euro(), { ...EVER.booking, limit }))).toBe('limit_invalid');
   });
 

@@ -6,7 +6,6 @@ import {
   parseInstant,
   parseTransferAmount,
   Refusal,
-  STATEMENT_LIMIT_MAX,
   toBalanceAmount,
   type MinorUnits,
   type Movement,
@@ -17,6 +16,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { bind } from '@banking/postgres';
+import { checkedLimit } from '../lists/list-page.js';
 import type { CursorScope, CursorSigner } from '../lists/sign-cursor.js';
 import type { Reference } from '../reference/reference.js';
 import type { Reading } from '../resources/reading.js';
@@ -39,10 +39,10 @@ interface Position {
 export async function getStatement(
   { database, reference, cursors }: Reading,
   workspaceId: WorkspaceId,
-  { accountId, from, to, limit = STATEMENT_LIMIT_MAX, cursor }: StatementQuery,
+  { accountId, from, to, limit: requestedLimit, cursor }: StatementQuery,
 ): Promise<StatementPage> {
   const basis = basisOf(from, to);
-  if (!Number.isInteger(limit) || limit < 1 || limit > STATEMENT_LIMIT_MAX) throw new Refusal('limit_invalid');
+  const limit = checkedLimit({ limit: requestedLimit });
   const scope = { list: 'get_statement', workspaceId, filters: { accountId, from, to, basis } };
   const start = cursor === undefined ? undefined : await verifyCursor(cursors, scope, cursor);
 
