@@ -19,6 +19,7 @@ import { ProductsModule } from './products/products.module.js';
 import { QuotesModule } from './quotes/quotes.module.js';
 import { RecipientsModule } from './recipients/recipients.module.js';
 import { SandboxModule } from './sandbox/sandbox.module.js';
+import { TransactionsModule } from './transactions/transactions.module.js';
 import { TransfersModule } from './transfers/transfers.module.js';
 import { WebhookEndpointsModule } from './webhook-endpoints/webhook-endpoints.module.js';
 
@@ -46,6 +47,7 @@ export const resourceModules = (
   QuotesModule,
   OrdersModule,
   TransfersModule,
+  TransactionsModule,
   events,
   WebhookEndpointsModule,
   AuditEventsModule,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { AccountId, OrderId, TransferId, WorkspaceId } from '@banking/domain';
+import type { AccountId, OrderId, TransactionId, TransferId, WorkspaceId } from '@banking/domain';
 import * as ts from 'typescript';
 import { BankingClient } from './index.js';
 import { responds, type ScriptedService, scriptedService } from './testing/scripted-service.js';
@@ -53,8 +53,10 @@ const transferOf = (sent: unknown) => {
 describe('response without `edges`', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['a transfer', () => client.getTransfer(SCOPE, { transferId: 1 as TransferId })],
+    ['a transaction', () => client.getTransaction(SCOPE, { transactionId: 1 as TransactionId })],
     ['an account', () => client.getAccount(SCOPE, ACCOUNT_ID)],
     ['an order', () => client.getOrder(SCOPE, { ...ACCOUNT_ID, orderId: 1 as OrderId })],
+    ['an order without its account', () => client.getOrder(SCOPE, { orderId: 1 as OrderId })],
     ['an order that is cancelled', () => client.cancelOrder(SCOPE, { ...ACCOUNT_ID, orderId: 1 as OrderId })],
     ['a page of executions', () => client.getOrderPage(SCOPE, { ...ACCOUNT_ID, orderId: 1 as OrderId })],
     ['a statement', () => client.getStatement(SCOPE, { ...ACCOUNT_ID, from: '2026-01-01', to: '2026-02-01' })],

@@ -18,6 +18,7 @@ import {
   type OrderPage,
   type OrderPageQuery,
   type OrderQuery,
+  type OrderReference,
   type PlaceOrderInput,
   type Page,
   type PageQuery,
@@ -35,6 +36,7 @@ import {
   type StatementPage,
   type StatementQuery,
   type Transaction,
+  type TransactionId,
   type AddTransactionEventInput,
   type Transfer,
   type TransferId,
@@ -151,6 +153,15 @@ export class RemoteBankingService extends RemoteWebhookService {
     return this.#calls.get('getTransfer', inWorkspace(scope), `transfers/${digits(transferId)}`, options, transferId);
   }
 
+  async getTransaction(
+    scope: Scope,
+    { transactionId }: { readonly transactionId: TransactionId },
+    options?: CallOptions,
+  ): Promise<Transaction> {
+    const path = `transactions/${digits(transactionId)}`;
+    return this.#calls.get('getTransaction', inWorkspace(scope), path, options, transactionId);
+  }
+
   async placeOrder(
     scope: Scope,
     { accountId, ...body }: PlaceOrderInput,
@@ -168,12 +179,21 @@ export class RemoteBankingService extends RemoteWebhookService {
   }
 
   async getOrderPage(scope: Scope, query: OrderPageQuery, options?: CallOptions): Promise<OrderPage> {
-    const { limit, cursor, orderId } = query;
-    const path = `${orderPath(query)}${search({ limit, cursor })}`;
-    return this.#calls.pagedRecord('getOrder', inWorkspace(scope), path, options, orderId);
+    const { limit, cursor, accountId, orderId } = query;
+    const [operation, path] =
+      accountId === undefined
+        ? ['getOrderById', `orders/${digits(orderId)}`]
+        : ['getOrder', orderPath({ accountId, orderId })];
+    return this.#calls.pagedRecord(
+      operation,
+      inWorkspace(scope),
+      `${path}${search({ limit, cursor })}`,
+      options,
+      orderId,
+    );
   }
 
-  override async getOrder(scope: Scope, { accountId, orderId }: OrderName, options?: CallOptions): Promise<Order> {
+  override async getOrder(scope: Scope, { accountId, orderId }: OrderReference, options?: CallOptions): Promise<Order> {
     const { next: _, ...order } = await this.getOrderPage(scope, { accountId, orderId }, options);
     return order;
   }

@@ -33,6 +33,7 @@ import type {
   StatementPage,
   StatementQuery,
   Transaction,
+  TransactionId,
   AddTransactionEventInput,
   Transfer,
   TransferId,
@@ -103,6 +104,8 @@ export interface WorkspaceView {
     place(input: PlaceOrderInput, options?: CreationOptions): Promise<CreationResult<Order>>;
     /** The order with its latest 100 executions. */
     get(accountId: AccountId | PlainNumber, orderId: number, options?: CallOptions): Promise<Order>;
+    /** The same for an order of any account of the workspace, such as the order of an event. */
+    getById(orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
     /** The order with one page of its executions. `next` is the `cursor` of the earlier ones. */
     getPage(
       accountId: AccountId | PlainNumber,
@@ -124,6 +127,10 @@ export interface WorkspaceView {
     resume(accountId: AccountId | PlainNumber, orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
   };
   readonly events: EventMethods;
+  readonly transactions: {
+    /** The transaction with its transfers and its tracking. */
+    get(transactionId: TransactionId | PlainNumber, options?: CallOptions): Promise<Transaction>;
+  };
   readonly transfers: ListMethods<Transfer, TransferQuery> & {
     get(transferId: TransferId | PlainNumber, options?: CallOptions): Promise<Transfer>;
   };
@@ -196,6 +203,7 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
         ...listMethods<Order, OrderQuery>((query, options) => client.listOrders(scope, query, options)),
         place: (input, options) => client.placeOrder(scope, input, options),
         get: (accountId, orderId, options) => client.getOrder(scope, { accountId, orderId } as OrderName, options),
+        getById: (orderId, options) => client.getOrder(scope, { orderId: orderId as OrderId }, options),
         getPage,
         executions: (accountId, orderId, query, options) =>
           iteratePages(async (cursor) => {
@@ -219,6 +227,11 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
     },
     get events(): WorkspaceView['events'] {
       return eventMethods(client, scope);
+    },
+    get transactions(): WorkspaceView['transactions'] {
+      return {
+        get: (id, options) => client.getTransaction(scope, { transactionId: id as TransactionId }, options),
+      };
     },
     get transfers(): WorkspaceView['transfers'] {
       return {

@@ -1,4 +1,4 @@
-import type { AccountId, AppId, QuoteId, RecipientId, TransferId } from './ids.js';
+import type { AccountId, AppId, QuoteId, RecipientId, TransactionId, TransferId } from './ids.js';
 import type { AccountChange, OpenAccountInput, StatementQuery } from './account-input.js';
 import type { Page, PageQuery } from './lists.js';
 import type { CreateQuoteInput } from './quote-input.js';
@@ -10,7 +10,14 @@ import type {
   RecipientQuery,
 } from './recipient-input.js';
 import type { Created, RequestOptions } from './idempotency.js';
-import type { OrderName, OrderPage, OrderPageQuery, OrderQuery, PlaceOrderInput } from './order-input.js';
+import type {
+  OrderName,
+  OrderPage,
+  OrderPageQuery,
+  OrderQuery,
+  OrderReference,
+  PlaceOrderInput,
+} from './order-input.js';
 import type { ClockChange, FundAccountInput, AddTransactionEventInput } from './sandbox-input.js';
 import type { Scope } from './scope.js';
 import type { Account } from './resources/account.js';
@@ -118,6 +125,13 @@ export abstract class BankingService extends WebhookService {
    */
   abstract getTransfer(scope: Scope, query: { readonly transferId: TransferId }): Promise<Transfer>;
 
+  /**
+   * GET /transactions/{transactionId}: one transaction of the workspace with its transfers and its tracking.
+   *
+   * @throws Refusal `transaction_not_found`, also for a transaction of another workspace.
+   */
+  abstract getTransaction(scope: Scope, query: { readonly transactionId: TransactionId }): Promise<Transaction>;
+
   /** GET /accounts: the accounts of the workspace, newest first. @throws Refusal `limit_invalid`, `cursor_invalid` */
   abstract listAccounts(scope: Scope, query?: PageQuery): Promise<Page<Account>>;
 
@@ -222,14 +236,16 @@ export abstract class BankingService extends WebhookService {
   abstract listOrders(scope: Scope, query?: OrderQuery): Promise<Page<Order>>;
 
   /**
-   * GET /accounts/{accountId}/orders/{orderId}: one order with a page of its executions, by sequence; the latest page first.
+   * GET /orders/{orderId}, and GET /accounts/{accountId}/orders/{orderId} if an account is given: one order with a page of its
+   * executions, by sequence; the latest page first.
    *
-   * @throws Refusal `order_not_found`, `limit_invalid`, `cursor_invalid`.
+   * @throws Refusal `order_not_found`, also for an order of another workspace, and of another account than the given one.
+   * @throws Refusal `limit_invalid`, `cursor_invalid`.
    */
   abstract getOrderPage(scope: Scope, query: OrderPageQuery): Promise<OrderPage>;
 
   /** The first page of {@link getOrderPage}. @throws Refusal `order_not_found` */
-  async getOrder(scope: Scope, { accountId, orderId }: OrderName): Promise<Order> {
+  async getOrder(scope: Scope, { accountId, orderId }: OrderReference): Promise<Order> {
     const { next: _, ...order } = await this.getOrderPage(scope, { accountId, orderId });
     return order;
   }

@@ -53,8 +53,14 @@ export interface OrderName {
   readonly orderId: OrderId;
 }
 
+/** Identifies an order by its id, and optionally by the account that pays it. */
+export interface OrderReference {
+  readonly accountId?: AccountId | undefined;
+  readonly orderId: OrderId;
+}
+
 /** Selects a page of an order's executions: the latest, or earlier ones with a cursor. */
-export interface OrderPageQuery extends OrderName, PageQuery {}
+export interface OrderPageQuery extends OrderReference, PageQuery {}
 
 /** An order with a page of its executions. The next page holds the executions before these. */
 export type OrderPage = PagedRecord<Order>;

@@ -19,6 +19,7 @@ import { getQuote } from './quotes/get-quote.js';
 import { getOrderPage } from './orders/get-order.js';
 import { getRecipient } from './recipients/get-recipient.js';
 import { getStatement } from './accounts/get-statement.js';
+import { getTransaction } from './transactions/get-transaction.js';
 import { getTransfer } from './transfers/get-transfer.js';
 import { listAccounts } from './accounts/list-accounts.js';
 import { moveClock } from './sandbox/sandbox-clock.js';
@@ -141,6 +142,10 @@ export class LedgerBankingService extends LedgerWebhookService {
 
   getTransfer(scope: Scope, { transferId }: { transferId: port.TransferId }): Promise<port.Transfer> {
     return getTransfer(this.reading, required(scope.workspaceId), transferId);
+  }
+
+  getTransaction(scope: Scope, { transactionId }: { transactionId: port.TransactionId }): Promise<port.Transaction> {
+    return getTransaction(this.reading, required(scope.workspaceId), transactionId);
   }
 
   placeOrder(

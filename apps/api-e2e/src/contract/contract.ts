@@ -14,6 +14,7 @@ import { scheduledOrdersContract } from './scheduled-orders.js';
 import { ordersContract } from './orders.js';
 import { readsContract } from './reads.js';
 import { keptRecipientsContract } from './stored-recipients.js';
+import { resourcesOfEventsContract } from './resources-of-events.js';
 import { refusedOrdersContract } from './refused-orders.js';
 import { recipientSchemasContract } from './recipient-schemas.js';
 import { recipientsContract } from './recipients.js';
@@ -59,6 +60,7 @@ export function contract(name: string, provide: () => Service): void {
       sandboxClockContract,
       transactionLinksContract,
       eventsContract,
+      resourcesOfEventsContract,
       auditEventsContract,
       webhookEndpointsContract,
       errorsContract,

@@ -6,14 +6,22 @@ const orders = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'Nor
 /** The completed order of the demo data, which cannot be cancelled. */
 const paid = (service: Service) => `${orders(service)}/${service.firstId ?? 1}`;
 
+/** The first order or transaction of the demo data, which is one of Northwind Trading. */
+const first =
+  (resources: string) =>
+  ({ firstId = 1 }: Service) =>
+    `/${resources}/${firstId}`;
+
 const cases = (workspace: string, rows: readonly Omit<Case, 'workspace'>[]): Case[] =>
   rows.map((row) => ({ ...row, workspace }));
 
-/** Access to orders. */
+/** Access to orders and transactions. */
 export const ORDER_ACCESS: readonly Case[] = [
   ...cases('Northwind Trading', [
     { operation: 'listOrders', path: () => '/orders', expected: [200, 200, 403, 403, 401, 401] },
     { operation: 'getOrder', path: paid, expected: [200, 200, 403, 403, 401, 401] },
+    { operation: 'getOrderById', path: first('orders'), expected: [200, 200, 403, 403, 401, 401] },
+    { operation: 'getTransaction', path: first('transactions'), expected: [200, 200, 403, 403, 401, 401] },
     { operation: 'placeOrder', path: orders, body: {}, expected: [400, 400, 403, 403, 401, 401] },
     {
       operation: 'cancelOrder',
@@ -31,6 +39,8 @@ export const ORDER_ACCESS: readonly Case[] = [
   ...cases('Southwind Imports', [
     { operation: 'listOrders', path: () => '/orders', expected: [403, 403, 403, 200, 401, 401] },
     { operation: 'getOrder', path: paid, expected: [403, 403, 403, 404, 401, 401] },
+    { operation: 'getOrderById', path: first('orders'), expected: [403, 403, 403, 404, 401, 401] },
+    { operation: 'getTransaction', path: first('transactions'), expected: [403, 403, 403, 404, 401, 401] },
     {
       operation: 'placeOrder',
       path: orders,

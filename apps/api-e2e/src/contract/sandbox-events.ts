@@ -60,9 +60,8 @@ export function sandboxEventsContract(provide: () => Service): void {
       expect(transaction).toMatchObject({ id: transactionId, status: 'failed' });
       expect(wordsOf(transaction)).toEqual([AC04]);
       const [debit] = transaction.edges.transfers ?? [];
-      expect(headers.get('location')).toBe(`/transfers/${debit?.id}`);
-      const shown = await ada.view.transfers.get(Number(debit?.id));
-      expect(shown.edges.transaction).toMatchObject({ id: transactionId, status: 'failed' });
+      expect(headers.get('location')).toBe(`/transactions/${transactionId}`);
+      expect(await ada.view.transactions.get(transactionId)).toEqual(transaction);
       expect(BigInt(await ada.balanceOf(account.id))).toBe(before - BigInt(debit?.feeAmount ?? '0'));
     });
 

@@ -99,8 +99,8 @@ const wellFormed = (text: string) => text.replace(/\p{Surrogate}/gu, '?');
 
 /** Operations whose requests use what the ones before them created. */
 const FLOWS: readonly (readonly string[])[] = [
-  ['placeOrder', 'getOrder', 'cancelOrder', 'getOrder', 'resumeOrder', 'placeOrder'],
-  ['createQuote', 'getQuote', 'placeOrder', 'listTransfers', 'getTransfer', 'addTransactionEvent', 'getTransfer'],
+  ['placeOrder', 'getOrder', 'cancelOrder', 'getOrderById', 'resumeOrder', 'placeOrder'],
+  ['createQuote', 'getQuote', 'placeOrder', 'listTransfers', 'getTransfer', 'addTransactionEvent', 'getTransaction'],
   ['openAccount', 'fundAccount', 'changeAccount', 'getAccount', 'placeOrder', 'getStatement', 'getStatement'],
   [
     'addInternationalRecipient',

@@ -95,7 +95,7 @@ const PAYMENTS = paragraphs(
   '1. `POST /quotes` returns the price of a payment and the amount that arrives. The price is binding for some minutes, for one order.',
   '2. `POST /accounts/{accountId}/orders` pays at once, later, or repeatedly.',
   'Send an `Idempotency-Key`: without it, a repeated request is a second payment.',
-  '3. `GET /accounts/{accountId}/orders/{orderId}` shows each run with its transaction and its tracking events.',
+  '3. `GET /orders/{orderId}` shows each run with its transaction and its tracking events.',
   '',
   '| | Is final when | Result |',
   '|---|---|---|',

@@ -44,6 +44,7 @@ export function createDocument(
     .addTag('Quotes', 'Prices of payments, and the amounts that arrive.')
     .addTag('Orders', 'Payment instructions: instant, scheduled and recurring.')
     .addTag('Transfers', 'Movements of money, with balances and tracking.')
+    .addTag('Transactions', 'What executes transfers, with all of its transfers and the tracking.')
     .addTag('Events', 'What happened in the workspace, in order, for programs that follow it.')
     .addTag('Audit trail', 'Who changed what, for administrators.')
     .addTag('Sandbox', 'Only in a sandbox (`SANDBOX=on`): create money and events of the network.')

@@ -5,8 +5,12 @@ import {
   type EventId,
   type EventPage,
   type EventQuery,
+  type OrderPage,
+  type OrderPageQuery,
   Refusal,
   type Scope,
+  type Transaction,
+  type TransactionId,
   type User,
 } from '@banking/domain';
 import { BankingClient, type BankingClientOptions, ServiceError } from '@banking/client';
@@ -49,6 +53,17 @@ export class UpstreamBankingService extends BankingClient {
   /** @throws Refusal `route_not_found` if the upstream has no events */
   override getEvent(scope: Scope, query: { readonly eventId: EventId }): Promise<Event> {
     return ofOurInterface(super.getEvent(scope, query));
+  }
+
+  /** @throws Refusal `route_not_found` if no account is given, and the upstream finds no order without one */
+  override getOrderPage(scope: Scope, query: OrderPageQuery): Promise<OrderPage> {
+    const page = super.getOrderPage(scope, query);
+    return query.accountId === undefined ? ofOurInterface(page) : page;
+  }
+
+  /** @throws Refusal `route_not_found` if the upstream has no transactions of their own */
+  override getTransaction(scope: Scope, query: { readonly transactionId: TransactionId }): Promise<Transaction> {
+    return ofOurInterface(super.getTransaction(scope, query));
   }
 }
 

@@ -17,16 +17,14 @@ export const RequestOptionsOf = createParamDecorator((_: unknown, context: Execu
  * Sends a created resource, its `Location`, and whether an earlier request created it.
  *
  * @param at the path that the id is appended to
- * @param id the id in `Location`, if it is not the id of the resource
  */
 export function sendCreated<T extends { readonly id: number }>(
   reply: FastifyReply,
   at: string,
   { resource, isReplay }: Created<T>,
-  id: number = resource.id,
 ): T {
   // The upstream of a gateway may return an id beyond the safe integers.
-  if (Number.isSafeInteger(id)) reply.header('location', publicReference(reply, `${at}/${id}`));
+  if (Number.isSafeInteger(resource.id)) reply.header('location', publicReference(reply, `${at}/${resource.id}`));
   if (isReplay) reply.header('idempotent-replayed', 'true');
   return resource;
 }

@@ -11,7 +11,7 @@ import {
   TimeField,
 } from '../http/field.decorator.js';
 import { RecipientDto } from '../recipients/recipient.dto.js';
-import { TransactionDto } from '../transfers/transaction.dto.js';
+import { TransactionDto } from '../transactions/transaction.dto.js';
 
 class ExecutionEdgesDto {
   @Ours()

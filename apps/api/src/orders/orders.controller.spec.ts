@@ -80,6 +80,16 @@ describe('OrdersController', () => {
     expect(banking.getOrderPage).toHaveBeenCalledWith(ADA, { accountId: 1, orderId: 5, limit: 2 });
   });
 
+  it('returns an order without its account in the path', async () => {
+    banking.getOrderPage.mockResolvedValue({ ...ORDER, next: 'n2' });
+
+    const { status, headers, body } = await app.send('GET /orders/5?limit=2');
+
+    expect({ status, body }).toEqual({ status: 200, body: ORDER });
+    expect(headers.link).toBe('</payments/orders/5?limit=2&cursor=n2>; rel="next"');
+    expect(banking.getOrderPage).toHaveBeenCalledWith(ADA, { orderId: 5, limit: 2 });
+  });
+
   it('cancels an order', async () => {
     banking.cancelOrder.mockResolvedValue(ORDER);
 

@@ -68,6 +68,21 @@ export class OrdersController {
     return order;
   }
 
+  @Get('orders/:orderId')
+  @Operation('getOrderById', docs.getOrderById)
+  @ApiIdParam(...docs.ORDER_OF_WORKSPACE)
+  @ApiOkResponse({ description: 'The order; `Link` leads to its earlier executions.', type: OrderDto })
+  async getById(
+    @CalledBy() caller: Caller,
+    @Param('orderId', IdPipe) orderId: OrderId,
+    @Query(queryPipe) query: PageQueryDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Order> {
+    const { next, ...order } = await this.banking.getOrderPage(caller, { ...query, orderId });
+    linkNext(reply, next);
+    return order;
+  }
+
   @Post('accounts/:accountId/orders/:orderId/cancellation')
   @HttpCode(200)
   @Operation('cancelOrder', docs.cancelOrder)

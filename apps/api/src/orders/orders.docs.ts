@@ -3,6 +3,10 @@ import { paragraphs } from '../http/paragraphs.js';
 
 export const ACCOUNT_ID = ['accountId', 'The account of the workspace that pays.'] as const;
 export const ORDER_ID = ['orderId', 'An order of that account.'] as const;
+export const ORDER_OF_WORKSPACE = [
+  'orderId',
+  'An order of the workspace. The response is the same for an order of another workspace and one that does not exist.',
+] as const;
 
 export const listOrders: OperationText = {
   summary: 'List orders',
@@ -67,6 +71,18 @@ export const getOrder: OperationText = {
     '`Link` leads to the same order with earlier executions.',
   ),
   provenance: 'stated',
+  refusals: ['id_malformed', 'order_not_found'],
+  isPaged: true,
+};
+
+export const getOrderById: OperationText = {
+  summary: 'Retrieve an order by its id',
+  description: paragraphs(
+    'Returns one order of the workspace with its account and its executions, like `GET /accounts/{accountId}/orders/{orderId}`.',
+    'Events and transactions name the order by this id.',
+    'A gateway whose upstream does not have this operation responds with 404 `route_not_found`.',
+  ),
+  provenance: 'ours',
   refusals: ['id_malformed', 'order_not_found'],
   isPaged: true,
 };

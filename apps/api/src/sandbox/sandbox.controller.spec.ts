@@ -22,14 +22,15 @@ describe('SandboxController', () => {
     expect(banking.fundAccount).toHaveBeenCalledWith(ADA, { accountId: 4, amount: '1000000' }, {});
   });
 
-  it('adds an event to a transaction and says which transfer shows it', async () => {
+  it('adds an event to a transaction and says where the transaction is', async () => {
     banking.addTransactionEvent.mockResolvedValue({ resource: TRANSACTION, isReplay: false });
     const input = { status: 'RJCT', reasonCode: 'AC04' };
 
     const path = '/sandbox/transactions/10/events';
     const response = await app.send(`POST ${path}`, input, { 'idempotency-key': 'one' });
 
-    expect(response).toMatchObject({ status: 201, body: TRANSACTION, headers: { location: '/payments/transfers/30' } });
+    const location = '/payments/transactions/10';
+    expect(response).toMatchObject({ status: 201, body: TRANSACTION, headers: { location } });
     const expected = [ADA, { ...input, transactionId: 10 }, { idempotencyKey: 'one' }];
     expect(banking.addTransactionEvent).toHaveBeenCalledWith(...expected);
   });

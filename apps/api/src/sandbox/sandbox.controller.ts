@@ -13,7 +13,7 @@ import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
 import { Operation } from '../access/operation.decorator.js';
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { bodyPipe } from '../input/input.pipe.js';
-import { TransactionDto } from '../transfers/transaction.dto.js';
+import { TransactionDto } from '../transactions/transaction.dto.js';
 import { TransferDto } from '../transfers/transfer.dto.js';
 import * as docs from './sandbox.docs.js';
 import { ClockChangeDto, SandboxClockDto } from './clock.dto.js';
@@ -52,7 +52,7 @@ export class SandboxController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
     const changed = await this.banking.addTransactionEvent(caller, { ...input, transactionId }, options);
-    return sendCreated(reply, '/transfers', changed, changed.resource.edges.transfers?.[0]?.id);
+    return sendCreated(reply, '/transactions', changed);
   }
 
   @Post('clock')

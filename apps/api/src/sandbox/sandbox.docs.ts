@@ -34,7 +34,7 @@ export const addTransactionEvent: OperationText = {
   description: paragraphs(
     'Records a tracking event of a payment abroad, as if the network had sent it now, and applies it.',
     '`ACCC` completes the transaction. `RJCT` fails it, and the full amount returns in a new transaction.',
-    'The response is the updated transaction, and `Location` is the transfer that shows it.',
+    'The response is the updated transaction, and `Location` is its path.',
     'An event of a completed or failed transaction is recorded without effect.',
     '',
     SANDBOX_ONLY,

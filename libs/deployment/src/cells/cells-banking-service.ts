@@ -60,6 +60,9 @@ export class CellsBankingService extends CellsWebhookService {
   deleteRecipient(scope: Scope, query: { readonly recipientId: port.RecipientId }): Promise<void> {
     return this.inCell(scope, (banking) => banking.deleteRecipient(scope, query));
   }
+  getTransaction(scope: Scope, query: { readonly transactionId: port.TransactionId }): Promise<port.Transaction> {
+    return this.inCell(scope, (banking) => banking.getTransaction(scope, query));
+  }
   getTransfer(scope: Scope, query: { readonly transferId: port.TransferId }): Promise<port.Transfer> {
     return this.inCell(scope, (banking) => banking.getTransfer(scope, query));
   }

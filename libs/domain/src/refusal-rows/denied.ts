@@ -19,8 +19,8 @@ export const DENIED = {
   },
   order_not_found: {
     status: 404,
-    message: 'The account has no order with this id.',
-    action: 'Use an id from the list of orders, and the account that the order belongs to.',
+    message: 'The account or workspace has no order with this id.',
+    action: 'Check the order id and the Workspace-ID. In a path with an account, use the account that pays the order.',
   },
   transfer_not_found: {
     status: 404,
@@ -49,8 +49,9 @@ export const DENIED = {
   },
   transaction_not_found: {
     status: 404,
-    message: 'The workspace has no international payment with this transaction id.',
-    action: 'Use the transaction id of an international payment, and check the Workspace-ID.',
+    message: 'The workspace has no transaction with this id.',
+    action:
+      'Check the transaction id and the Workspace-ID. A tracking event needs the transaction of an international payment.',
   },
   event_not_found: {
     status: 404,

@@ -76,13 +76,17 @@ const addLater = (sequence: number) =>
     [scope.workspaceId, daily, sequence],
   );
 
-/** The pages and rows that the statements of the first and the second page touch. */
+/** The pages and rows that the statements of the first and the second page touch, and of the first one without an account. */
 async function explained(explaining: Explaining) {
   const first = await page({ limit: 2 });
-  const queries = [{ limit: 2 }, { limit: 2, cursor: first.next! }];
+  const reads = [
+    () => page({ limit: 2 }),
+    () => page({ limit: 2, cursor: first.next! }),
+    () => service.getOrderPage(scope, { orderId: daily, limit: 2 }),
+  ];
   const touched = [];
-  for (const query of queries) {
-    const [settings, bound] = await sentBy(world.database, () => page(query));
+  for (const read of reads) {
+    const [settings, bound] = await sentBy(world.database, read);
     touched.push(await explaining.explain(scope.workspaceId!, settings!, bound!));
   }
   return touched;
@@ -158,6 +162,25 @@ describe('an order with many executions', () => {
     );
     expect(await reasonOf(service.listOrders(scope, { cursor }))).toBe('cursor_invalid');
     expect(runsOf(await page({ limit: 5, cursor }))).toHaveLength(5);
+  });
+
+  it('is read without its account, in its workspace only', async () => {
+    const ofAccount = await page({ limit: 5 });
+    const read = (query: { limit?: number; cursor?: string } = {}, of = scope) =>
+      service.getOrderPage(of, { orderId: daily, ...query });
+
+    const { next: cursor = '', ...order } = await read({ limit: 5 });
+
+    expect(order).toEqual(orderOf(ofAccount));
+    expect(order.edges.account?.id).toBe(accountId);
+    expect(await service.getOrder(scope, { orderId: daily })).toEqual(orderOf(await page()));
+    expect(runsOf(await read({ limit: 5, cursor }))).toEqual(runsOf(await page({ limit: 5, cursor: ofAccount.next! })));
+    // A cursor belongs to one path.
+    expect(await reasonOf(page({ cursor }))).toBe('cursor_invalid');
+    expect(await reasonOf(read({ cursor: ofAccount.next! }))).toBe('cursor_invalid');
+    const elsewhere: Scope = { workspaceId: world.demo.workspaces['Southwind Imports'] as WorkspaceId };
+    expect(await reasonOf(read({}, elsewhere))).toBe('order_not_found');
+    expect(await reasonOf(service.getOrder(scope, { orderId: 999_999_999 as OrderId }))).toBe('order_not_found');
   });
 
   it('is returned with the latest page when it is cancelled', async () => {

@@ -20,7 +20,7 @@ const getOrder = (name: string, { columns, joins }: typeof LATEST) =>
   sqlStatement<OrderFacts>(
     name,
     `select ${columns} from customer_order t ${joins}
-     where t.workspace_id = $1 and t.account_id = $2 and t.id = $3`,
+     where t.workspace_id = $1 and t.id = $3 and ($2::bigint is null or t.account_id = $2)`,
   );
 const GET_ORDER = getOrder('get_order', LATEST);
 const GET_ORDER_BEFORE = getOrder('get_order.before', BEFORE);
@@ -35,7 +35,7 @@ export const orderQuery = (
 });
 
 /**
- * @throws Refusal `order_not_found` also for an order of another account
+ * @throws Refusal `order_not_found` also for an order of another account than the given one
  * @throws Refusal `limit_invalid`, `cursor_invalid`
  */
 export async function getOrderPage(
@@ -43,7 +43,7 @@ export async function getOrderPage(
   workspaceId: WorkspaceId,
   query: OrderPageQuery,
 ): Promise<OrderPage> {
-  const { accountId, orderId, cursor } = query;
+  const { accountId = null, orderId, cursor } = query;
   const limit = checkedLimit(query);
   const scope = { list: 'get_order', workspaceId, filters: { accountId, orderId } };
   const before = cursor === undefined ? undefined : await cursors.verify(scope, cursor);

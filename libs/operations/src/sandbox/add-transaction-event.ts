@@ -9,21 +9,15 @@ import {
 import type { Books } from '@banking/ledger';
 import { decideRailEvents, prepareRailEvents, sandboxMessage } from '@banking/payouts';
 import { bind, sqlStatement } from '@banking/postgres';
-import { TRANSACTION, type TransactionFacts } from '../resources/compose-transaction.js';
 import type { AuditedCall } from '../audit/audited-call.js';
 import type { Reading } from '../resources/reading.js';
 import { createOnce } from '../idempotency/create-once.js';
+import { transactionQuery } from '../transactions/get-transaction.js';
 
 /** Needs no lock: a payout is never deleted. */
 const FIND_PAYOUT = sqlStatement<{ transaction_id: bigint }>(
   'find_payout',
   'select transaction_id from payout where workspace_id = $1 and transaction_id = $2',
-);
-const GET_TRANSACTION = sqlStatement<TransactionFacts>(
-  'get_transaction',
-  `select ${TRANSACTION.columns}
-   from transaction t ${TRANSACTION.joins}
-   where t.workspace_id = $1 and t.id = $2`,
 );
 
 /**
@@ -51,7 +45,7 @@ export async function addTransactionEvent(
   return createOnce(reading, request, options, caller, async (tx) => {
     const { effects, posted, statements } = await decideRailEvents(tx, prepared);
     if (effects[0] instanceof Error) throw effects[0];
-    const resource = { bound: bind(GET_TRANSACTION, workspaceId, transactionId), compose: TRANSACTION.compose };
+    const resource = transactionQuery(workspaceId, transactionId);
     return { posted, writes: statements, audited: { type: 'transaction', id: transactionId }, resource };
   });
 }
