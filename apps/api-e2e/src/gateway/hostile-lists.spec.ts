@@ -125,20 +125,24 @@ describe('gateway with invalid lists and statements', () => {
     }
   });
 
-  it('links to the next page of a statement with the unchanged cursor, also in CSV', async () => {
-    const link = `<https://evil.example/steal?cursor=a%3E%3B%20rel%3Dx%0d%0aX:y>; rel="next"`;
-    for (const accept of ['application/json', 'text/csv']) {
-      attacked.upstream.behaviour = json(statement({ next: 'theirs' }), 200, { link });
+  const NEXT = `<https://evil.example/steal?cursor=a%3E%3B%20rel%3Dx%0d%0aX:y>; rel="next"`;
 
-      const response = await attacked.sendRequest(`${STATEMENT}&limit=1`, { headers: { accept } });
+  it('links to the next page of a statement with the unchanged cursor', async () => {
+    attacked.upstream.behaviour = json(statement({ next: 'theirs' }), 200, { link: NEXT });
 
-      expect([response.status, response.headers.has('x')]).toEqual([200, false]);
-      expect(response.text).not.toContain('theirs');
-      const [, target = ''] = /^<([^<>]*)>; rel="next"$/.exec(nextOf(response) ?? '') ?? [];
-      expect(target).toMatch(/^\/accounts\/1\/statement\?/);
-      expect(new URL(target, 'http://us').searchParams.get('cursor')).toBe('a>; rel=x\r\nX:y');
-      expect(response.text.includes('closing')).toBe(accept === 'application/json');
-    }
+    const response = await attacked.sendRequest(`${STATEMENT}&limit=1`);
+
+    expect([response.status, response.headers.has('x')]).toEqual([200, false]);
+    expect(response.text).not.toContain('theirs');
+    const [, target = ''] = /^<([^<>]*)>; rel="next"$/.exec(nextOf(response) ?? '') ?? [];
+    expect(target).toMatch(/^\/accounts\/1\/statement\?/);
+    expect(new URL(target, 'http://us').searchParams.get('cursor')).toBe('a>; rel=x\r\nX:y');
+  });
+
+  it('ends a table whose next page is the same page again', async () => {
+    attacked.upstream.behaviour = json(statement(), 200, { link: NEXT });
+
+    await expect(attacked.sendRequest(STATEMENT, { headers: { accept: 'text/csv' } })).rejects.toThrow();
   });
 
   it('rejects a statement with a next link without a cursor', async () => {

@@ -7,8 +7,9 @@ import {
   type MinorUnits,
   type Movement,
   type Statement,
+  type StatementPage,
 } from '@banking/domain';
-import { csvTable, Numeral } from '../http/csv.js';
+import { csvHead, csvRows, Numeral } from '../http/csv.js';
 
 const COLUMNS = [
   'line',
@@ -50,11 +51,11 @@ export class StatementError extends Error {
 }
 
 /**
- * Writes a statement as a table: an opening row, a row for each movement, and a closing row.
+ * Writes a page of a statement as a part of a table: an opening row, a row for each movement, and a closing row.
  *
  * `amount` is signed and in whole units with the decimals of the currency. It is the opening balance in the opening row, and empty in
- * the closing row, so the column adds up to the closing balance in `balance`. Every page has the column names, only the first page the
- * opening row, and only the last page the closing row.
+ * the closing row, so the column adds up to the closing balance in `balance`. Only the first page has the column names and the opening row,
+ * and only the last page the closing row, so the pages one after another are the table of the whole statement.
  *
  * @throws StatementError for a currency without known decimals, or an amount outside the range of the ledger
  */
@@ -64,6 +65,30 @@ export function statementCsv(statement: Statement, page: PagePlace = { isFirst: 
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause;
     throw new StatementError(`the statement cannot be written as a table: ${cause.reason}`, { cause });
+  }
+}
+
+/**
+ * The table of a whole statement, one part for each page. A page is read when its part is wanted.
+ *
+ * @throws StatementError as `statementCsv` does, and if the cursors of the pages form a cycle
+ */
+export async function* statementTable(
+  first: StatementPage,
+  pageAfter: (cursor: string) => Promise<StatementPage>,
+): AsyncGenerator<string, void> {
+  let page = first;
+  // The cursor of page 1, 2, 4, 8 …: every cycle of an upstream reaches one of them again (R. P. Brent, 1980).
+  let checkpoint = first.next;
+  for (let number = 1; ; number += 1) {
+    const { next } = page;
+    yield statementCsv(page, { isFirst: number === 1, isLast: next === undefined });
+    if (next === undefined) return;
+    page = await pageAfter(next);
+    if (page.next !== undefined && page.next === checkpoint) {
+      throw new StatementError('the cursors of the statement form a cycle');
+    }
+    if ((number & (number - 1)) === 0) checkpoint = page.next;
   }
 }
 
@@ -99,10 +124,11 @@ function tableOf(statement: Statement, { isFirst, isLast }: PagePlace): string {
     ...(isLast ? [last] : []),
   ];
   const common = { accountCode: account.code ?? '', accountAlias: account.alias ?? '', currency };
-  return csvTable(
+  const written = csvRows(
     COLUMNS,
     rows.map((row) => ({ ...common, ...row })),
   );
+  return isFirst ? csvHead(COLUMNS) + written : written;
 }
 
 /** The values of a movement besides its amounts. Other fields of an upstream have no column. */

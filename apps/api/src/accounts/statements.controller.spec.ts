@@ -1,3 +1,4 @@
+import { Refusal } from '@banking/domain';
 import { ADA, openTestApp, type TestApp } from '../testing/test-app.js';
 import { AccountsModule } from './accounts.module.js';
 
@@ -10,6 +11,7 @@ const STATEMENT = {
   movements: [],
   edges: { account: { id: 2, name: 'Northwind Trading', code: 'NW0000000002', edges: { currency: { code: 'EUR' } } } },
 };
+const PATH = '/accounts/2/statement?from=2026-11-01&to=2026-12-01';
 const QUERY = { from: '2026-11-01', to: '2026-12-01' };
 
 describe('StatementsController', () => {
@@ -47,17 +49,59 @@ describe('StatementsController', () => {
     });
   });
 
-  it('writes no opening row on a later page, and no closing row before the last one', async () => {
-    banking.getStatement.mockResolvedValue({ ...STATEMENT, next: 'n3' });
-    const headers = { accept: 'text/csv' };
+  const CSV = { accept: 'text/csv' };
 
-    const { body } = await app.send(
-      'GET /accounts/2/statement?from=2026-11-01&to=2026-12-01&cursor=n2',
-      undefined,
-      headers,
+  it('reads a table in pages, and writes one table', async () => {
+    for (const next of ['n2', 'n3', undefined]) banking.getStatement.mockResolvedValueOnce({ ...STATEMENT, next });
+
+    const { status, headers, body } = await app.send(`GET ${PATH}`, undefined, CSV);
+
+    expect(status).toBe(200);
+    expect(headers).not.toHaveProperty('link');
+    expect(body).toMatch(/^\ufeffline,.*\r\nopening,.*\r\nclosing,.*\r\n$/);
+    expect(banking.getStatement.mock.calls).toEqual(
+      [undefined, 'n2', 'n3'].map((cursor) => [ADA, { accountId: 2, ...QUERY, limit: 500, cursor }]),
     );
+  });
 
-    expect(body).not.toMatch(/^(opening|closing),/m);
+  it('reads one page for the head of a table', async () => {
+    banking.getStatement.mockResolvedValue({ ...STATEMENT, next: 'n2' });
+
+    const { status, headers, body } = await app.send(`HEAD ${PATH}`, undefined, CSV);
+
+    expect({ status, body }).toEqual({ status: 200, body: '' });
+    expect(headers['content-disposition']).toMatch(/\.csv"$/);
+    expect(banking.getStatement).toHaveBeenCalledTimes(1);
+  });
+
+  it('responds with an error if the first page of a table cannot be read or written', async () => {
+    banking.getStatement.mockRejectedValueOnce(new Refusal('account_not_found'));
+    expect(await app.send(`GET ${PATH}`, undefined, CSV)).toMatchObject({
+      status: 404,
+      body: { reason: 'account_not_found' },
+    });
+
+    const account = { ...STATEMENT.edges.account, edges: { currency: { code: 'XQX' } } };
+    banking.getStatement.mockResolvedValueOnce({ ...STATEMENT, edges: { account } });
+    expect(await app.send(`GET ${PATH}`, undefined, CSV)).toMatchObject({ status: 500 });
+  });
+
+  it.each(['n2', 'n3'])('ends the connection if the pages lead back to %s', async (back) => {
+    for (const next of ['n2', 'n3']) banking.getStatement.mockResolvedValueOnce({ ...STATEMENT, next });
+    banking.getStatement.mockResolvedValue({ ...STATEMENT, next: back });
+
+    await expect(app.send(`GET ${PATH}`, undefined, CSV)).rejects.toThrow();
+  });
+
+  it.each([
+    ['limit=5', 'limit_invalid', ['limit']],
+    ['cursor=n2', 'cursor_invalid', ['cursor']],
+    ['limit=5&cursor=n2', 'cursor_invalid', ['limit', 'cursor']],
+  ])('refuses %s for a table', async (query, reason, paths) => {
+    const response = await app.send(`GET ${PATH}&${query}`, undefined, CSV);
+
+    expect(response).toMatchObject({ status: 400, body: { reason, details: paths.map((path) => ({ path })) } });
+    expect(banking.getStatement).not.toHaveBeenCalled();
   });
 
   it.each(['', 'from=2026-11-01', 'from=yesterday&to=2026-12-01'])('refuses a period given by "%s"', async (query) => {

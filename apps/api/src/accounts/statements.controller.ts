@@ -1,17 +1,19 @@
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { BankingService, type AccountId, type Statement } from '@banking/domain';
+import type { Readable } from 'node:stream';
+import { BankingService, LIMIT_MAX, type AccountId, type Statement } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { preferredType } from '../http/accept.js';
 import { CSV_TYPE } from '../http/csv.js';
 import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
+import { textStream } from '../http/text-stream.js';
 import { Operation } from '../access/operation.decorator.js';
-import { queryPipe } from '../input/input.pipe.js';
+import { queryPipe, refusalOf } from '../input/input.pipe.js';
 import { linkNext } from '../input/page.js';
 import { ACCOUNT_ID } from './accounts.docs.js';
 import * as docs from './statements.docs.js';
-import { statementCsv, statementFileName } from './statement-csv.js';
+import { statementFileName, statementTable } from './statement-csv.js';
 import { StatementQueryDto } from './statement-query.dto.js';
 import { StatementDto } from './statement.dto.js';
 
@@ -30,17 +32,31 @@ export class StatementsController {
     @Param('accountId', IdPipe) accountId: AccountId,
     @Query(queryPipe) query: StatementQueryDto,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<Statement | string> {
-    const { next, ...statement } = await this.banking.getStatement(caller, { accountId, ...query });
-    const isTable = preferredType(reply.request.headers.accept, docs.STATEMENT_TYPES) === 'text/csv';
-    const table =
-      isTable && statementCsv(statement, { isFirst: query.cursor === undefined, isLast: next === undefined });
-    linkNext(reply, next);
-    if (table === false) return statement;
+  ): Promise<Statement | Readable> {
+    const { headers, method } = reply.request;
+    if (preferredType(headers.accept, docs.STATEMENT_TYPES) !== 'text/csv') {
+      const { next, ...statement } = await this.banking.getStatement(caller, { accountId, ...query });
+      linkNext(reply, next);
+      return statement;
+    }
+    refusePages(query);
+    const pageAfter = (cursor?: string) =>
+      this.banking.getStatement(caller, { accountId, ...query, limit: LIMIT_MAX, cursor });
+    const first = await pageAfter();
+    const table = await textStream(statementTable(first, pageAfter), method !== 'HEAD');
     reply.headers({
       'content-type': CSV_TYPE,
-      'content-disposition': `attachment; filename="${statementFileName(statement)}"`,
+      'content-disposition': `attachment; filename="${statementFileName(first)}"`,
     });
     return table;
   }
+}
+
+/** @throws Refusal `limit_invalid`, `cursor_invalid` */
+function refusePages({ limit, cursor }: StatementQueryDto): void {
+  const details = [
+    ...(limit === undefined ? [] : [{ path: 'limit', reason: 'limit_invalid' as const }]),
+    ...(cursor === undefined ? [] : [{ path: 'cursor', reason: 'cursor_invalid' as const }]),
+  ].map(({ path, reason }) => ({ path, reason, message: `${path} must be left out: a table has no pages.` }));
+  if (details.length > 0) throw refusalOf(details, 'cursor_invalid');
 }

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '@banking/domain';
-import { csvTable } from '../http/csv.js';
+import { csvHead, csvRows } from '../http/csv.js';
 
 const COLUMNS = [
   'id',
@@ -26,7 +26,8 @@ const COLUMNS = [
 
 /** The entries as a table, with a row of column names. Other fields of an upstream have no column. */
 export const auditCsv = (events: readonly AuditEvent[]): string =>
-  csvTable(
+  csvHead(COLUMNS) +
+  csvRows(
     COLUMNS,
     events.map(({ resource, actor, ...event }) => {
       const { type: actorType, ...credential } = actor;

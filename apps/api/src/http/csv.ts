@@ -6,14 +6,14 @@ export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 /** Spreadsheets recognize UTF-8 by it. */
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** Writes a table: the names of the columns, then the rows. */
-export function csvTable<Name extends string>(
+/** The begin of a table: the names of the columns. */
+export const csvHead = (columns: readonly string[]): string => `${BYTE_ORDER_MARK}${columns.join(',')}\r\n`;
+
+/** Rows of a table. */
+export const csvRows = <Name extends string>(
   columns: readonly Name[],
   rows: readonly Partial<Record<Name, CsvValue>>[],
-): string {
-  const lines = rows.map((row) => columns.map((column) => cell(row[column])).join(','));
-  return `${BYTE_ORDER_MARK}${[columns.join(','), ...lines].join('\r\n')}\r\n`;
-}
+): string => rows.map((row) => `${columns.map((column) => cell(row[column])).join(',')}\r\n`).join('');
 
 /** A missing value is an empty cell. */
 export type CsvValue = string | number | Numeral | undefined;
