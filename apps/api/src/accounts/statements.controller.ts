@@ -16,11 +16,15 @@ import * as docs from './statements.docs.js';
 import { statementFileName, statementTable } from './statement-csv.js';
 import { StatementQueryDto } from './statement-query.dto.js';
 import { StatementDto } from './statement.dto.js';
+import { TableDownloads } from './table-downloads.js';
 
 @ApiTags('Accounts')
 @Controller('accounts')
 export class StatementsController {
-  constructor(private readonly banking: BankingService) {}
+  constructor(
+    private readonly banking: BankingService,
+    private readonly downloads: TableDownloads,
+  ) {}
 
   @Get(':accountId/statement')
   @Operation('getStatement', docs.getStatement)
@@ -40,6 +44,7 @@ export class StatementsController {
       return statement;
     }
     refusePages(query);
+    this.downloads.begin(caller.workspaceId, reply);
     const pageAfter = (cursor?: string) =>
       this.banking.getStatement(caller, { accountId, ...query, limit: LIMIT_MAX, cursor });
     const first = await pageAfter();
