@@ -1,9 +1,11 @@
 /**
  * The general categories Cc (control), Cf (format), Co (private use) and Cs (surrogate) of Unicode, line and paragraph separators, and
  * noncharacters. Such characters are invisible, change the direction or the lines of the text around them, or have another meaning at
- * each receiver.
+ * each receiver. In the notation of a character class with the flag `u`, which the patterns of JSON Schema have too.
  */
-const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/u;
+export const FORBIDDEN_CLASSES = '\\p{Cc}\\p{Cf}\\p{Co}\\p{Cs}\\p{Zl}\\p{Zp}\\p{NChar}';
+
+const FORBIDDEN = new RegExp(`[${FORBIDDEN_CLASSES}]`, 'u');
 
 /** Names the forbidden characters in messages: "It must not contain …". */
 export const FORBIDDEN_CHARACTERS = 'control, format or private-use characters, or line breaks';

@@ -93,7 +93,7 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
 
 /** The message of the recipient schemas. */
 const NAME_REQUIRED =
-  'beneficiaryName is required. First and last name, at most 140 characters on one line, without spaces at either end. For example: Maria Muster';
+  'beneficiaryName is required. First and last name, at most 140 characters on one line, with a letter or digit, without spaces at either end. For example: Maria Muster';
 
 function ofField(reason: RefusalReason, path: string, rule: string, message: string): Refusal {
   return new Refusal(reason, message, { details: [{ path, reason: rule, message }] });

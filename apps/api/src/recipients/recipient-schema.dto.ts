@@ -25,7 +25,11 @@ export class RecipientFieldSchemaDto implements RecipientFieldSchema {
   @text('The source of the rule and its date.', 'ISO 3166-1 (2026-11-21)', false)
   readonly $comment?: string;
 
-  @text('A regular expression for the whole value, without look-around.', '^[0-9]{9,18}$', false)
+  @text(
+    'A regular expression of ECMA-262 with the flag `u`, for the whole value and without look-around.',
+    '^[0-9]{9,18}$',
+    false,
+  )
   readonly pattern?: string;
 
   @Field('ours', {

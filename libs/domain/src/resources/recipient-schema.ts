@@ -29,6 +29,7 @@ export interface RecipientFieldSchema {
   readonly examples?: readonly string[];
   /** The source of the rule with its date. */
   readonly $comment?: string;
+  /** ECMA-262 with the flag `u`. */
   readonly pattern?: string;
   readonly maxLength?: number;
   /** The only allowed text. */

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { hasForbiddenCharacter } from '@banking/domain';
+import { hasForbiddenCharacter, isFreeText } from '@banking/domain';
 import { canonicalJson, type CanonicalValue } from '@banking/domain/proof';
 import { checkBeneficiaryTexts } from './beneficiary-texts.js';
 import { recipientSchemasOf } from './recipient-schemas-of.js';
@@ -57,14 +57,81 @@ describe('checkBeneficiaryTexts', () => {
 });
 
 describe('the pattern of a name', () => {
-  const pattern = new RegExp(schema?.properties.beneficiaryName.pattern ?? '', 'u');
+  const { pattern: source = '' } = schema?.properties.beneficiaryName ?? {};
+  const pattern = new RegExp(source, 'u');
+  const hasLetter = (text: string) => /[\p{L}\p{N}]/u.test(text);
 
-  it('refuses exactly the characters up to U+FFFF that free text forbids', () => {
+  it('refuses exactly the characters that free text forbids', () => {
     const others: string[] = [];
-    for (let code = 0; code <= 0xffff; code += 1) {
-      const character = String.fromCharCode(code);
+    for (let code = 0; code <= 0x10ffff; code += 1) {
+      const character = String.fromCodePoint(code);
       if (pattern.test(`a${character}b`) === hasForbiddenCharacter(character)) others.push(code.toString(16));
     }
     expect(others).toEqual([]);
   });
+
+  it('accepts only free text with a letter or digit and without spaces at either end', () => {
+    let accepted = 0;
+    fc.assert(
+      fc.property(texts, (text) => {
+        if (!pattern.test(text)) return;
+        accepted += 1;
+        expect({ text, isFree: isFreeText(text, Infinity), hasLetter: hasLetter(text) }).toEqual({
+          text: text.trim(),
+          isFree: true,
+          hasLetter: true,
+        });
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(accepted).toBeGreaterThan(100);
+  });
+
+  it('accepts all free text that begins with punctuation, a letter or a digit', () => {
+    let accepted = 0;
+    fc.assert(
+      fc.property(texts, (text) => {
+        if (!isFreeText(text, Infinity) || text !== text.trim()) return;
+        if (!/^[\p{P}\p{S} ]*[\p{L}\p{N}]/u.test(text)) return;
+        accepted += 1;
+        expect([text, pattern.test(text)]).toEqual([text, true]);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(accepted).toBeGreaterThan(100);
+  });
+
+  it('can be read by a person', () => {
+    expect(source.length).toBeLessThan(160);
+    expect(source).not.toMatch(/\\u/);
+  });
 });
+
+/** Texts of all characters, and of a few between letters: spaces, punctuation, format and private-use characters, halves of pairs. */
+const texts = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({
+    unit: fc.constantFrom(
+      'a',
+      'É',
+      '山',
+      '1',
+      ' ',
+      '\u00a0',
+      '\u3000',
+      '-',
+      '(',
+      '+',
+      '\u0301',
+      '𠮷',
+      '🏦',
+      '\u200b',
+      '\ue000',
+      '\ud800',
+      '\n',
+    ),
+  }),
+  fc
+    .tuple(fc.string(), fc.constantFrom('', '\u2028', '\ufffe', '\u{e0041}'), fc.string())
+    .map((parts) => parts.join('')),
+);

@@ -1,4 +1,4 @@
-import type { RecipientFieldSchema, RecipientSchema } from '@banking/domain';
+import { FORBIDDEN_CLASSES, type RecipientFieldSchema, type RecipientSchema } from '@banking/domain';
 import { COUNTRIES, COUNTRIES_SOURCE, countryOf } from '../countries.js';
 import { SEPA_SCOPE } from '../corridors/routing-sources.js';
 import type { Source } from '../source.js';
@@ -28,22 +28,14 @@ export interface BeneficiarySchema extends RecipientSchema {
   readonly examples: readonly Readonly<Record<Field, string>>[];
 }
 
+const ANY = `[^${FORBIDDEN_CLASSES}]`;
+const EDGE = `[^\\s${FORBIDDEN_CLASSES}]`;
 /**
- * The characters up to U+FFFF that free text must not contain (`hasForbiddenCharacter`), as ranges: engines outside of ECMA-262 do not
- * all read `\p`, and read surrogate pairs in different ways. `checkBeneficiaryTexts` refuses those beyond U+FFFF.
+ * Text that people read: free text with a letter or a digit, and no space at either end. Any script, because clearings from China to
+ * Japan take names in their own. Before the first letter or digit there is only punctuation, so that no engine backtracks far.
  */
-const FORBIDDEN =
-  '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u180e\\u200b-\\u200f' +
-  '\\u2028-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ud800-\\uf8ff\\ufdd0-\\ufdef\\ufeff\\ufff9-\\ufffb\\ufffe\\uffff';
-const PUNCTUATION = '!-\\/:-@\\[-`\\{-~';
-const EDGE = `[^ \\u00a0\\u3000${FORBIDDEN}]`;
-const LETTER = `[^ \\u00a0\\u3000${FORBIDDEN}${PUNCTUATION}]`;
-/**
- * Text that people read: no forbidden character, no space at either end, and not only ASCII punctuation. Any script, because clearings
- * from China to Japan take names in their own. Without looking ahead, so that engines outside of ECMA-262 read it too.
- */
-const TEXT = `^(?:[${PUNCTUATION}][${PUNCTUATION} ]*)?${LETTER}(?:[^${FORBIDDEN}]*${EDGE})?$`;
-const TEXT_RULE = 'on one line, without spaces at either end';
+const TEXT = `^(?:[\\p{P}\\p{S}][\\p{P}\\p{S} ]*)?[\\p{L}\\p{N}](?:${ANY}*${EDGE})?$`;
+const TEXT_RULE = 'on one line, with a letter or digit, without spaces at either end';
 
 /** Characters of a name: the EPC's SEPA guidelines, and ISO 20022's Max140Text elsewhere. */
 const NAME_MAX = { sepa: 70, elsewhere: 140 };
