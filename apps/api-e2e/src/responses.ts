@@ -1,3 +1,4 @@
+import { fetchDocument } from './documented/read-document.js';
 import type { Service } from './service.js';
 
 /** A response with its complete body. */
@@ -63,7 +64,7 @@ const documents = new Map<string, Promise<OpenApi>>();
 export function openApiOf({ url }: Pick<Service, 'url'>): Promise<OpenApi> {
   const known = documents.get(url);
   if (known) return known;
-  const document = fetch(`${url}/openapi.json`).then((response) => response.json() as Promise<OpenApi>);
+  const document = fetchDocument({ url });
   documents.set(url, document);
   return document;
 }

@@ -3,7 +3,8 @@ import type { Browser } from 'playwright-core';
 import { browserPath, isCi } from '../config.js';
 import { ADA, serviceOfTheRun } from '../service.js';
 import { idOf } from '../world.js';
-import { type Document, routesOf } from '../documented/document.js';
+import { routesOf } from '../documented/document.js';
+import { fetchDocument } from '../documented/read-document.js';
 import { authorize, execute, launchBrowser, openOperation, openPage } from './browser.js';
 import { paleText } from './contrast.js';
 
@@ -108,7 +109,7 @@ describe('docs page in a browser', () => {
 
   itInBrowser('marks the origin of each operation, and shows commands with the address of the page', async () => {
     const { page } = await openPage(browser, service.url, 1280);
-    const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+    const document = await fetchDocument(service);
 
     for (const { operation } of routesOf(document)) {
       const marks = page.locator(`.opblock[id$="-${operation.operationId}"] .opblock-summary .mark`);

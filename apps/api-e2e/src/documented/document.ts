@@ -49,6 +49,7 @@ export interface DocumentedParameter {
 }
 
 export interface DocumentedResponse {
+  readonly description: string;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly content?: { readonly 'application/json': { readonly examples: Readonly<Record<string, NamedExample>> } };
 }

@@ -1,6 +1,7 @@
 import { newDataDir, RunningService } from '../running-service.js';
 import { localToken } from '../service.js';
 import type { Document } from './document.js';
+import { fetchDocument } from './read-document.js';
 
 /** A separate service with new demo data, which match the documented examples. */
 export interface FreshService {
@@ -28,7 +29,7 @@ export async function freshService(
     return {
       url: service.url,
       dataDir: folder.path,
-      document: (await (await fetch(`${service.url}/openapi.json`)).json()) as Document,
+      document: await fetchDocument(service),
       pid: service.pid,
       get log() {
         return service.log;

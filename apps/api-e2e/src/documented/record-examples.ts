@@ -3,9 +3,10 @@ import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { newDataDir, RunningService } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
-import { callOf, type Document, examplesInTurn, isOfWebhooks, requestOf, routesOf, successOf } from './document.js';
+import { callOf, examplesInTurn, isOfWebhooks, requestOf, routesOf, successOf } from './document.js';
 import { makeEndpoints } from './make-endpoints.js';
 import { masked } from './masked.js';
+import { fetchDocument } from './read-document.js';
 import { untilAudited } from './until-audited.js';
 
 const EXAMPLES = join(__dirname, '..', '..', '..', 'api', 'examples');
@@ -37,7 +38,7 @@ async function record(): Promise<void> {
   try {
     const authorization = `Bearer ${await localToken(folder.path, ADA)}`;
     await untilAudited(service.url, authorization.slice('Bearer '.length), 'openAccount');
-    const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+    const document = await fetchDocument(service);
     const written = new Set<string>();
     const current = routesOf(document).filter(({ operation }) => !operation.operationId.endsWith('Formerly'));
     const inTurn = examplesInTurn(current);

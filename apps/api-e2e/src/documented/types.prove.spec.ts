@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as ts from 'typescript';
 import { bareEnvironment } from '../config.js';
-import { type Document, routesOf, successOf } from './document.js';
+import { committedDocument } from '../isolation/committed-document.js';
+import { routesOf, successOf } from './document.js';
 
 const PROJECT = join(__dirname, '..', '..');
 const DOCUMENT = join(PROJECT, '..', 'api', 'openapi.json');
@@ -17,7 +18,7 @@ const NOT_OF_THE_PORT = ['getLiveness', 'getReadiness'];
 const NO_CONTENT = 204;
 
 describe('types generated from the document', () => {
-  const routes = routesOf(JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document).filter(
+  const routes = routesOf(committedDocument()).filter(
     (route) => !NOT_OF_THE_PORT.includes(route.operation.operationId) && successOf(route) !== NO_CONTENT,
   );
 

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { callOf, examplesOf, routesOf, type Document } from '../documented/document.js';
+import { callOf, examplesOf, routesOf } from '../documented/document.js';
+import { committedDocument } from '../isolation/committed-document.js';
 import { faultsInLog } from './fuzz-requests.js';
 import { ResponseCheck } from './response-check.js';
 import { NUMBER_MARKER, TEXT_MARKER } from './step.js';
 
-const document = JSON.parse(readFileSync(join(__dirname, '..', '..', '..', 'api', 'openapi.json'), 'utf8')) as Document;
+const document = committedDocument();
 const check = new ResponseCheck(document);
 const route = routesOf(document).find(({ operation }) => operation.operationId === 'getAccount')!;
 const request = { ...callOf(route), body: undefined };

@@ -1,28 +1,18 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { testOrProve } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
-import {
-  callOf,
-  type Document,
-  examplesOf,
-  requestOf,
-  type Route,
-  routesOf,
-  successOf,
-} from '../documented/document.js';
+import { callOf, examplesOf, requestOf, type Route, routesOf, successOf } from '../documented/document.js';
 import { faultsInError } from '../hostile/raw-request.js';
+import { committedDocument } from '../isolation/committed-document.js';
 import { ADA } from '../service.js';
 import { AttackedGateway } from './gateway-under-attack.js';
 import { withoutEmptyEdges } from './comparable.js';
 import { json, roleIn } from './hostile-upstream.js';
 
-const DOCUMENT = join(__dirname, '..', '..', '..', 'api', 'openapi.json');
 const RESPONSES = testOrProve(150, 600);
 const seed = Date.now() & 0x7fffffff;
 
 /** The examples of each operation that calls the upstream for each request and has a response with a body. */
-const EXAMPLES = routesOf(JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document)
+const EXAMPLES = routesOf(committedDocument())
   .filter(
     ({ operation }) =>
       operation.security.length > 0 && !operation.responses['304'] && !/^listApp/.test(operation.operationId),

@@ -1,4 +1,5 @@
-import { callOf, type Document, routesOf } from '../documented/document.js';
+import { callOf, routesOf } from '../documented/document.js';
+import { fetchDocument } from '../documented/read-document.js';
 import { ADA, serviceOfTheRun } from '../service.js';
 import { sendRawRequest, faultsInError, type RawResponse, requestBytes, sendRaw } from './raw-request.js';
 
@@ -31,7 +32,7 @@ describe('operations that require a credential, without one', () => {
   let routes: ReturnType<typeof routesOf>;
 
   beforeAll(async () => {
-    const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+    const document = await fetchDocument(service);
     routes = routesOf(document).filter(({ operation }) => operation.security.length > 0);
     expect(routes.length).toBeGreaterThan(25);
   });
@@ -65,7 +66,7 @@ describe('operations that require a credential, without one', () => {
 describe('operations that read a body', () => {
   it('refuse a body without an end once it is too large, and close its connection', async () => {
     const token = await service.tokenOf(ADA);
-    const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+    const document = await fetchDocument(service);
     const route = routesOf(document).find(({ operation }) => operation.operationId === 'placeOrder')!;
     const { method, path, headers } = callOf(route);
     const own = Object.entries({ ...headers, Authorization: `Bearer ${token}` }).map((line) => line.join(': '));

@@ -13,7 +13,7 @@ import {
   recordedResponses,
   tableOf,
 } from './examples.js';
-import { refusalResponses } from './refusal-responses.js';
+import type { ErrorResponses } from './error-responses.js';
 
 interface DeclaredResponse {
   readonly description: string;
@@ -34,12 +34,13 @@ const IF_NONE_MATCH = {
 
 const NOT_MODIFIED = { description: 'The earlier response is still valid. There is no body.' };
 
-/** Completes an operation that a route declares: with its examples, headers and refusals. */
+/** Completes an operation that a route declares: with its examples, headers and refusals. @param errors gets its error responses */
 export function documentedOperation(
   path: string,
   method: string,
   declared: OperationObject,
   pending: PendingDocumentation,
+  errors: ErrorResponses,
 ): OperationObject {
   const { hasETag, hasCanonical, isPaged, isCreation, refusals, statedParameters } = pending;
   const examples = exampleRequests(pending.operation);
@@ -59,7 +60,6 @@ export function documentedOperation(
   const declaredResponses: Record<string, DeclaredResponse> = {
     ...withExamples(declared.responses as Record<string, DeclaredResponse>, recorded),
     ...(hasETag && { 304: NOT_MODIFIED }),
-    ...refusalResponses(refusals, path),
   };
   const responses = Object.entries(declaredResponses).map(([status, response]) => {
     const headers = { ...responseHeaders(Number(status), marks), ...response.headers };
@@ -76,7 +76,10 @@ export function documentedOperation(
     ...(declared.requestBody && { requestBody: withBodies(declared.requestBody, examples) }),
     description: description.filter((part) => part !== undefined).join('\n\n'),
     parameters: filledIn(parameters, examples),
-    responses: Object.fromEntries(responses) as OperationObject['responses'],
+    responses: {
+      ...Object.fromEntries(responses),
+      ...errors.referencesOf({ operation: pending.operation, path, refusals, marks }),
+    } as OperationObject['responses'],
   };
 }
 

@@ -16,6 +16,13 @@ describe('the OpenAPI document', () => {
       Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({ path, method, operation })),
     );
 
+  /** The response that an operation declares or refers to. */
+  const resolved = (response: Response | Reference): Response =>
+    '$ref' in response
+      ? (document.components?.responses?.[response.$ref.replace('#/components/responses/', '')] as unknown as Response)
+      : response;
+  const isSuccess = (status: string) => Number(status) < 400;
+
   it('equals the committed file, which npm run openapi writes', () => {
     const committed = readFileSync(join(__dirname, '../../openapi.json'), 'utf8');
 
@@ -54,12 +61,13 @@ describe('the OpenAPI document', () => {
       expect(['stated', 'known', 'ours']).toContain(operation['x-provenance']);
       expect(operation.summary).toBeTruthy();
       expect(operation.description).toBeTruthy();
-      for (const [status, { content, description }] of Object.entries(operation.responses)) {
+      for (const [status, response] of Object.entries(operation.responses)) {
+        const { content, description } = resolved(response);
         expect(description).toBeTruthy();
         if (status === '304' || status === '204') continue;
         const examples = Object.entries(content['application/json'].examples);
         expect(examples).not.toHaveLength(0);
-        if (['200', '201', '202'].includes(status)) continue;
+        if (isSuccess(status)) continue;
         for (const [name, { value }] of examples) {
           expect(value).toMatchObject({ reason: name, message: expect.any(String) });
           expect(REFUSALS).toHaveProperty(name);
@@ -87,11 +95,59 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('has each error response once, and an operation refers to it', () => {
+    const references = operations().flatMap(({ operation: { operationId, responses } }) =>
+      Object.entries(responses)
+        .filter(([status]) => !isSuccess(status))
+        .map(([status, response]) => ({ operationId, status, ...(response as Reference) })),
+    );
+    const { responses = {} } = document.components ?? {};
+
+    expect(new Set(references.map(({ $ref }) => $ref))).toEqual(
+      new Set(Object.keys(responses).map((name) => `#/components/responses/${name}`)),
+    );
+    expect(Object.keys(responses).filter((name) => !/^([A-Z][a-z]+)+$/.test(name))).toEqual([]);
+  });
+
+  it('names an error response after its reason, its operation or its status', () => {
+    const { responses } = operations().find(({ operation }) => operation.operationId === 'placeOrder')!.operation;
+    const names = Object.entries(responses).flatMap(([status, response]) =>
+      '$ref' in response ? [[status, response.$ref.split('/').at(-1)]] : [],
+    );
+
+    expect(Object.fromEntries(names)).toMatchObject({
+      400: 'BadRequest',
+      401: 'NotAuthenticated',
+      403: 'WorkspaceForbidden',
+      404: 'AccountNotFound',
+      409: 'IdempotencyInProgress',
+      422: 'PlaceOrderUnprocessableEntity',
+      503: 'Unavailable',
+      504: 'OutcomeUnknownWithKey',
+    });
+  });
+
+  it('lists the reasons of an operation where operations share a response', () => {
+    const shared = operations().flatMap(({ operation: { responses } }) =>
+      Object.values(responses).filter(
+        (response): response is Reference => '$ref' in response && /(BadRequest|Forbidden)$/.test(response.$ref),
+      ),
+    );
+    const several = shared.filter(({ $ref }) => Object.keys(examplesIn(resolved({ $ref }))).length > 1);
+
+    expect(several.length).toBeGreaterThan(operations().length / 2);
+    for (const { $ref, description } of several) {
+      const reasons = [...(description ?? '').matchAll(/`(\w+)`/g)].map(([, reason]) => reason);
+      expect(reasons.length).toBeGreaterThan(1);
+      expect(Object.keys(examplesIn(resolved({ $ref })))).toEqual(expect.arrayContaining(reasons));
+    }
+  });
+
   it('lists exactly the documented refusals in the table of errors, and those before any operation', () => {
     const documented = operations().flatMap(({ operation }) =>
       Object.entries(operation.responses)
-        .filter(([status]) => Number(status) >= 400)
-        .flatMap(([, { content }]) => Object.keys(content['application/json'].examples)),
+        .filter(([status]) => !isSuccess(status))
+        .flatMap(([, response]) => Object.keys(examplesIn(resolved(response)))),
     );
     const outside = [
       'route_not_found',
@@ -171,7 +227,9 @@ describe('the OpenAPI document', () => {
 });
 
 const successOf = ({ responses }: Operation) =>
-  (responses['201'] ?? responses['202'] ?? responses['204'] ?? responses['200'])!;
+  (responses['201'] ?? responses['202'] ?? responses['204'] ?? responses['200']) as Response;
+
+const examplesIn = ({ content }: Response) => content['application/json'].examples;
 
 interface Operation {
   readonly operationId: string;
@@ -186,13 +244,17 @@ interface Operation {
     readonly example?: unknown;
     readonly examples?: Record<string, { readonly value: unknown }>;
   }[];
-  readonly responses: Record<
-    string,
-    {
-      readonly description: string;
-      readonly content: Record<'application/json', Examples> & { readonly 'text/csv'?: Examples };
-    }
-  >;
+  readonly responses: Record<string, Response | Reference>;
+}
+
+interface Response {
+  readonly description: string;
+  readonly content: Record<'application/json', Examples> & { readonly 'text/csv'?: Examples };
+}
+
+interface Reference {
+  readonly $ref: string;
+  readonly description?: string;
 }
 
 interface Examples {

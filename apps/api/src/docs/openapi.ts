@@ -9,6 +9,7 @@ import { PENDING_DOCUMENTATION, type PendingDocumentation } from '../access/oper
 import { RESPONSE_HEADERS } from './response-headers.js';
 import { asOpenApi31 } from './openapi-3-1.js';
 import { documentedOperation } from './documented-operation.js';
+import { ErrorResponses } from './error-responses.js';
 import type { OperationObject } from './examples.js';
 import { introduction } from './introduction.js';
 import { WebhookEventDto, WebhookTestDto } from './webhook.dto.js';
@@ -25,6 +26,8 @@ export interface Deployment {
   /** The refusals that every operation may make beside its own. */
   readonly refusalsOfAll?: readonly RefusalReason[];
 }
+
+type Components = NonNullable<OpenAPIObject['components']>;
 
 /** The OpenAPI document, from the declared routes and the recorded responses. */
 export function createDocument(
@@ -59,8 +62,10 @@ export function createDocument(
     .build();
   const options = { autoTagControllers: false, extraModels: [ErrorDto, WebhookEventDto, WebhookTestDto] };
   const document = withUsedTags(withPublishedNames(SwaggerModule.createDocument(app, outline, options)));
-  const operations = completeOperations(document, refusalsOfAll);
-  document.components = { ...document.components, headers: usedHeaders(document) };
+  const errors = new ErrorResponses();
+  const operations = completeOperations(document, refusalsOfAll, errors);
+  const responses = errors.components() as NonNullable<Components['responses']>;
+  document.components = { ...document.components, responses, headers: usedHeaders(document.paths, responses) };
   document.info.description = introduction(new Set(operations.flatMap(({ refusals }) => refusals)), publicUrl);
   return { ...asOpenApi31(document), webhooks: webhooks() as unknown as NonNullable<OpenAPIObject['webhooks']> };
 }
@@ -73,8 +78,8 @@ function withUsedTags(document: OpenAPIObject): OpenAPIObject {
 }
 
 /** The headers of the responses of this deployment. */
-function usedHeaders({ paths }: OpenAPIObject): typeof RESPONSE_HEADERS {
-  const text = JSON.stringify(paths);
+function usedHeaders(...parts: readonly object[]): typeof RESPONSE_HEADERS {
+  const text = JSON.stringify(parts);
   const used = Object.entries(RESPONSE_HEADERS).filter(([name]) => text.includes(`"#/components/headers/${name}"`));
   return Object.fromEntries(used) as typeof RESPONSE_HEADERS;
 }
@@ -97,7 +102,11 @@ const published = (className: string) => className.replace(/Dto$/, '');
 const OF_CHANGES: readonly RefusalReason[] = ['outcome_unknown'];
 
 /** Completes every operation in place. @returns their pending documentation, with the refusals of all operations */
-function completeOperations({ paths }: OpenAPIObject, refusalsOfAll: readonly RefusalReason[]): PendingDocumentation[] {
+function completeOperations(
+  { paths }: OpenAPIObject,
+  refusalsOfAll: readonly RefusalReason[],
+  errors: ErrorResponses,
+): PendingDocumentation[] {
   const items = Object.entries(paths) as unknown as [
     string,
     Record<string, OperationObject & { [PENDING_DOCUMENTATION]: PendingDocumentation }>,
@@ -106,7 +115,7 @@ function completeOperations({ paths }: OpenAPIObject, refusalsOfAll: readonly Re
     Object.entries(item).map(([method, { [PENDING_DOCUMENTATION]: outline, ...declared }]) => {
       const more = method === 'get' ? refusalsOfAll : [...OF_CHANGES, ...refusalsOfAll];
       const pending = ACCESS[outline.operation] === 'public' ? outline : withRefusals(outline, more);
-      Object.assign(item, { [method]: documentedOperation(path, method, declared, pending) });
+      Object.assign(item, { [method]: documentedOperation(path, method, declared, pending, errors) });
       return pending;
     }),
   );

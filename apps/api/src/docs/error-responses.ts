@@ -1,0 +1,118 @@
+import { STATUS_CODES } from 'node:http';
+import { type RefusalReason, REFUSALS } from '@banking/domain';
+import { bodyOf } from '../http/error-response.js';
+import { refusalExample } from './refusal-example.js';
+import { responseHeaders } from './response-headers.js';
+
+const REQUEST_ID = '0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b';
+
+/** Statuses whose reasons follow from the rules of the operation itself, not from the form of a request and the access to it. */
+const OF_RULES = [404, 409, 410, 422];
+
+type Marks = Parameters<typeof responseHeaders>[1];
+type Examples = Record<string, { readonly summary: string; readonly value: object }>;
+
+interface RefusingOperation {
+  readonly operation: string;
+  readonly path: string;
+  readonly refusals: readonly RefusalReason[];
+  readonly marks: Marks;
+}
+
+interface Reference {
+  readonly $ref: string;
+  readonly description?: string;
+}
+
+/**
+ * The error responses of the document, once each in its components. The operations refer to them. The names stay the same while
+ * operations are added, because generators make identifiers from them:
+ *
+ * - a response for one reason has the name of the reason: `TransferNotFound`;
+ * - several reasons that follow from the rules of an operation have a response of that operation: `PlaceOrderUnprocessableEntity`;
+ * - several other reasons are one response for all operations, with the name of the status: `BadRequest`. Each reference lists the
+ *   reasons of its operation. OpenAPI 3.1 replaces the description of the response by it.
+ */
+export class ErrorResponses {
+  private readonly byName = new Map<string, { readonly reasons: Set<RefusalReason>; readonly operation: Outline }>();
+
+  /** The responses of an operation by status, in the order of its refusals. */
+  referencesOf(operation: RefusingOperation): Record<string, Reference> {
+    const byStatus = new Map<number, Set<RefusalReason>>();
+    for (const reason of operation.refusals) {
+      const { status } = REFUSALS[reason];
+      byStatus.set(status, (byStatus.get(status) ?? new Set()).add(reason));
+    }
+    return Object.fromEntries(
+      [...byStatus].map(([status, reasons]) => [status, this.referenceTo(status, [...reasons], operation)]),
+    );
+  }
+
+  /** The responses that operations refer to, for the components. */
+  components(): Record<string, object> {
+    const order = Object.keys(REFUSALS);
+    const sorted = [...this.byName].sort(([one], [other]) => (one < other ? -1 : 1));
+    return Object.fromEntries(
+      sorted.map(([name, { reasons, operation }]) => {
+        const inOrder = [...reasons].sort((one, other) => order.indexOf(one) - order.indexOf(other));
+        return [name, { ...contentOf(inOrder, operation.path), headers: operation.headers }];
+      }),
+    );
+  }
+
+  private referenceTo(
+    status: number,
+    reasons: readonly RefusalReason[],
+    { operation, path, marks }: RefusingOperation,
+  ): Reference {
+    const headers = responseHeaders(status, marks);
+    const isShared = reasons.length > 1 && !OF_RULES.includes(status);
+    const name = [
+      marks.isPublic ? 'Public' : '',
+      reasons.length === 1 ? pascal(reasons[0] ?? '') : `${isShared ? '' : upperFirst(operation)}${phrase(status)}`,
+      'Idempotency-Key' in headers ? 'WithKey' : '',
+      'Link' in headers ? 'WithLink' : '',
+    ].join('');
+    this.add(name, reasons, { path, headers });
+    const $ref = `#/components/responses/${name}`;
+    return isShared
+      ? { $ref, description: `One of ${reasons.map((reason) => `\`${reason}\``).join(', ')}.` }
+      : { $ref };
+  }
+
+  /** @throws Error if operations give two responses the same name */
+  private add(name: string, reasons: readonly RefusalReason[], operation: Outline): void {
+    const known = this.byName.get(name);
+    if (known === undefined) {
+      this.byName.set(name, { reasons: new Set(reasons), operation });
+      return;
+    }
+    if (Object.keys(known.operation.headers).join() !== Object.keys(operation.headers).join()) {
+      throw new Error(`the error responses called ${name} differ in their headers`);
+    }
+    for (const reason of reasons) known.reasons.add(reason);
+  }
+}
+
+interface Outline {
+  readonly path: string;
+  readonly headers: object;
+}
+
+const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+const pascal = (text: string) => text.split(/[_ ]/).map(upperFirst).join('');
+const phrase = (status: number) => pascal(STATUS_CODES[status] ?? '');
+
+/** The description and the body, with an example of each reason. */
+function contentOf(reasons: readonly RefusalReason[], path: string) {
+  const examples: Examples = Object.fromEntries(
+    reasons.map((reason) => [reason, { summary: reason, value: bodyOf(refusalExample(reason, path), REQUEST_ID) }]),
+  );
+  const schema = { $ref: '#/components/schemas/Error' };
+  return { description: reasons.map(sentenceOf).join('\n\n'), content: { 'application/json': { schema, examples } } };
+}
+
+function sentenceOf(reason: RefusalReason): string {
+  const { message, action } = REFUSALS[reason];
+  return `\`${reason}\`: ${message} ${action}`;
+}
