@@ -133,7 +133,7 @@ function cellService(
   const banking = new LedgerBankingService(
     database,
     books,
-    { validS: quotes.validS, openMax, rates },
+    { validS: quotes.validS, openMax, rates, hasPayoutNetwork: sandbox },
     sandbox,
     accountCodes(home, others),
     webhookTerms,

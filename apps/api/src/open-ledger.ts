@@ -31,6 +31,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   const terms = {
     validS: quotes.validS,
     openMax,
+    hasPayoutNetwork: sandbox,
     rates: chooseRates({ rates: quotes.rates, sandbox }, database, warn),
   };
   const banking = new LedgerBankingService(database, books, terms, sandbox, undefined, webhookTerms);

@@ -4,7 +4,7 @@ import type { Implementation } from './banking.module.js';
 import { Draining } from './health/readiness.js';
 import { openMetrics } from './open-metrics.js';
 
-const WORK = { parked: { payout: 2 }, oldestDueSeconds: 0 };
+const WORK = { parked: { payout: 2 }, unserved: {}, oldestDueSeconds: 0 };
 
 describe('the listener of the metrics', () => {
   it.each([

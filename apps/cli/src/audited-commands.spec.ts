@@ -26,6 +26,10 @@ beforeAll(async () => {
       insert into webhook_endpoint (workspace_id, url, sealed_secret, cursor_event_id) values (1, 'https://hooks.example', '', 0) returning *)
     insert into webhook_delivery (workspace_id, endpoint_id, event_type, kind, status)
     select workspace_id, id, 'webhook.test', 'test', 'failed' from endpoint`);
+  await world.query(`
+    with last as (select max(x.id) as id from transaction x join payout p on p.transaction_id = x.id where x.status = 'completed'),
+    due as (update payout p set status = 'due' from last where p.transaction_id = last.id)
+    update transaction x set status = 'pending' from last where x.id = last.id`);
   await world.query(`insert into payout_stop (finding_count, workspace_ids, findings) values (1, '{1}', '[]')`);
 });
 afterAll(() => world.close());
@@ -72,6 +76,16 @@ const AUDITED: readonly (readonly [
   ],
   ['work retry', 'releaseWork', () => ['other', '5', ...IN_ONE]],
   ['work reconcile', 'parkWork', () => ['--apply']],
+  [
+    'payouts return',
+    'returnPayout',
+    async () => [
+      await idOf(`select transaction_id::int as id from payout where status = 'due'`),
+      ...IN_ONE,
+      '--note',
+      'x',
+    ],
+  ],
   ['payouts resume', 'resumePayouts', () => []],
   [
     'webhooks retry',

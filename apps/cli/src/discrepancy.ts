@@ -13,6 +13,7 @@ import {
   nameOption,
   operatorOf,
   parseIdOf,
+  refuseLongNote,
   workspaceOption,
 } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
@@ -34,7 +35,6 @@ interface ResolveOptions extends ChangeOptions {
   readonly note?: string;
 }
 
-const NOTE_MAX = 500;
 const OUTCOMES: Readonly<Record<Resolution, string>> = {
   returned: 'the money was returned to the customer',
   reclaimed: 'the money was taken from the account again',
@@ -173,8 +173,7 @@ export function addDiscrepancyCommands(program: Command): void {
 }
 
 function resolutionOf({ return: gives, reclaim, dismiss, note }: ResolveOptions): Resolution {
-  if (note !== undefined && note.length > NOTE_MAX)
-    throw new Refused(`The note has ${note.length} characters. At most ${NOTE_MAX} are allowed.`);
+  if (note !== undefined) refuseLongNote(note);
   if (dismiss && note === undefined) throw new Refused('A dismissal needs a reason. Add --note <text>.');
   if (gives) return 'returned';
   if (reclaim) return 'reclaimed';

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { FORBIDDEN_CHARACTERS, hasForbiddenCharacter, parseId, type WorkspaceId } from '@banking/domain';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { Refused } from './refused.js';
 
 /** An argument that is stored, such as a new name. */
 export function nameArgument(name: string, description: string): Argument {
@@ -42,6 +43,14 @@ export function typeOption(): Option {
 
 export function jsonOption(): Option {
   return new Option('--json', 'print JSON, for programs');
+}
+
+const NOTE_MAX = 500;
+
+/** @throws Refused if the note of an operator is longer than the database stores */
+export function refuseLongNote(note: string): void {
+  if (note.length > NOTE_MAX)
+    throw new Refused(`The note has ${note.length} characters. At most ${NOTE_MAX} are allowed.`);
 }
 
 /** Options of every command that changes data. */

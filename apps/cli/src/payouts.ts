@@ -9,6 +9,7 @@ import { readConfig } from './config.js';
 import { onEachCell } from './each-cell.js';
 import { examples } from './help.js';
 import { asOption, type ChangeOptions, jsonOption, operatorOf } from './inputs.js';
+import { addPayoutReturnCommand } from './payout-return.js';
 import { print, printJson, reportProgress } from './print.js';
 import { Refused } from './refused.js';
 import { reportRanges } from './verify-progress.js';
@@ -16,12 +17,19 @@ import { reportRanges } from './verify-progress.js';
 export function addPayoutsCommands(program: Command): void {
   const payouts = program
     .command('payouts')
-    .summary('resume payouts after a stop')
+    .alias('payout')
+    .summary('resume payouts after a stop, and return one that cannot leave')
     .description(
-      'Manages the stop of payouts. A worker stops all payouts if its verification of the books has a finding. Payouts stay ' +
-        'stopped until an operator resumes them, also after a restart. banking work list shows the stop.',
+      'Manages payouts. A worker stops all payouts if its verification of the books has a finding. Payouts stay ' +
+        'stopped until an operator resumes them, also after a restart. banking work list shows the stop.\n\n' +
+        'A payout that no payment network serves waits until one is connected or its money is returned. banking verify lists it.',
     )
-    .addHelpText('after', examples('banking payouts resume'));
+    .addHelpText(
+      'after',
+      examples('banking payouts resume', 'banking payout return 26 --workspace 1 --note "no network serves India"'),
+    );
+
+  addPayoutReturnCommand(payouts);
 
   payouts
     .command('resume')

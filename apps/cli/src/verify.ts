@@ -95,7 +95,10 @@ async function verify(workspaceId: WorkspaceId | undefined, cell?: string): Prom
       ? await readDemoBookings(database)
       : await withDeployment(({ database: home }) => readDemoBookings(home), { changesNothing: true, cell: HOME_CELL });
     const isCell = config.deployment.cells !== undefined;
-    return verifyDeployment(database, ids, { isWhole, isCell, directoryOf, onWorkspace, onRange, bookedWithoutOrder });
+    const hasPayoutNetwork = config.deployment.isSandbox;
+    const reports = { onWorkspace, onRange };
+    const books = { directoryOf, bookedWithoutOrder, hasPayoutNetwork } as const;
+    return verifyDeployment(database, ids, { isWhole, isCell, ...reports, ...books });
   }, use);
 }
 

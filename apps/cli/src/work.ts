@@ -1,9 +1,10 @@
 import type { WorkspaceId } from '@banking/domain';
-import { listDiscrepancies, readPayoutStop, releaseAllParkedWork, releaseParkedWork } from '@banking/payouts';
+import { listDiscrepancies, PAYOUT, readPayoutStop, releaseAllParkedWork, releaseParkedWork } from '@banking/payouts';
 import { listWork, type QueuedWork, TRIES_MAX } from '@banking/work-queue';
 import { notesOf, workspacesHere } from '@banking/operations/provisioning';
 import type { Database } from '@banking/postgres';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
 import { examples } from './help.js';
@@ -46,7 +47,10 @@ export function addWorkCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking work list --parked'))
     .action(async ({ parked, json }: ListOptions) => {
-      const read = await onEachCell(({ database }) => listAll(database, parked === true), { changesNothing: true });
+      const hasNetwork = readConfig().deployment.isSandbox;
+      const read = await onEachCell(({ database }) => listAll(database, parked === true, hasNetwork), {
+        changesNothing: true,
+      });
       const list = rowsOf(read);
       if (json) printJson(list);
       else {
@@ -122,11 +126,17 @@ export function addWorkCommands(program: Command): void {
 type Row = Omit<QueuedWork, 'state' | 'workspaceId'> & { readonly state: string; readonly workspaceId?: number };
 
 /** At most 100 discrepancies and 100 pieces of work of a database. */
-const listAll = async (database: Database, isParked: boolean): Promise<readonly Row[]> => [
+const listAll = async (database: Database, isParked: boolean, hasNetwork: boolean): Promise<readonly Row[]> => [
   ...(await payoutStop(database)),
   ...(await openDiscrepancies(database)),
-  ...(await listWork(database, { isParked })),
+  ...(await listWork(database, { isParked })).map((row) => (hasNetwork ? row : withoutNetwork(row))),
 ];
+
+/** A payout in the queue of a deployment without a payment network, with that as its reason. */
+function withoutNetwork(row: QueuedWork): QueuedWork {
+  if (row.kind !== PAYOUT || row.state === 'parked') return row;
+  return { ...row, reason: 'no payment network serves it: see banking payout return' };
+}
 
 /** The open stop of payouts as rows of the list, one for each workspace with a finding, or one without a workspace. */
 async function payoutStop(database: Database): Promise<readonly Row[]> {

@@ -1,7 +1,8 @@
 import type { OperatorServer } from '@banking/process';
 import { serveHealth } from './health-server.js';
 
-const status = { parked: { payout: 2 }, oldestDueSeconds: 7 };
+const status = { parked: { payout: 2 }, unserved: {}, oldestDueSeconds: 7 };
+let unserved: Readonly<Record<string, number>> | undefined;
 let isStopping = false;
 let isDown = false;
 let stop:
@@ -11,7 +12,8 @@ let server: OperatorServer;
 let base: string;
 
 beforeAll(async () => {
-  const readStatus = () => (isDown ? Promise.reject(new Error('no database')) : Promise.resolve(status));
+  const readStatus = () =>
+    isDown ? Promise.reject(new Error('no database')) : Promise.resolve(unserved ? { ...status, unserved } : status);
   const readPayoutStop = () => (isDown ? Promise.reject(new Error('no database')) : Promise.resolve(stop));
   const lastVerification = () => verification;
   const source = { isStopping: () => isStopping, readStatus, readPayoutStop, lastVerification };
@@ -20,7 +22,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   isStopping = isDown = false;
-  stop = verification = undefined;
+  stop = verification = unserved = undefined;
 });
 afterAll(() => server.close());
 
@@ -69,6 +71,26 @@ describe('the health server of a worker', () => {
       },
     });
     expect((await request('/health/live')).status).toBe(200);
+  });
+
+  it('is live but not ready while payouts are due that it has no network for', async () => {
+    unserved = { payout: 3 };
+
+    expect(await request('/health/ready')).toMatchObject({
+      status: 503,
+      body: {
+        status: 'payouts_waiting',
+        reason: 'No payment network serves payouts that are due. Connect one, or run banking payout return.',
+        work: { unserved: { payout: 3 } },
+      },
+    });
+    expect((await request('/health/live')).status).toBe(200);
+  });
+
+  it('stays ready with due work of another kind that it does not do', async () => {
+    unserved = { crossing: 1 };
+
+    expect(await request('/health/ready')).toMatchObject({ status: 200, body: { work: { unserved } } });
   });
 
   it('is not ready while the worker stops', async () => {

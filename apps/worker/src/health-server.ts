@@ -1,3 +1,4 @@
+import { PAYOUT } from '@banking/operations';
 import { serveOperators, type OperatorResponse, type OperatorServer, type ServerAddress } from '@banking/process';
 
 /** The state that the health server reports. */
@@ -5,7 +6,7 @@ export interface HealthSource {
   /** Whether the worker is stopping. */
   isStopping(): boolean;
   /** The state of the queue. Rejects if the database cannot be reached. */
-  readStatus(): Promise<object>;
+  readStatus(): Promise<{ readonly unserved: Readonly<Record<string, number>> }>;
   /** The open stop of payouts. Rejects if the database cannot be reached. */
   readPayoutStop(): Promise<
     { readonly stoppedAt: string; readonly findings: number; readonly cell?: string | undefined } | undefined
@@ -14,6 +15,7 @@ export interface HealthSource {
   lastVerification?(): { readonly ageSeconds: number } | undefined;
 }
 
+const WAITING_REASON = 'No payment network serves payouts that are due. Connect one, or run banking payout return.';
 const STOP_REASON = 'A verification of the books has findings. Run banking verify.';
 
 /**
@@ -30,7 +32,7 @@ export function serveHealth(address: ServerAddress, source: HealthSource): Promi
 
 /**
  * Reports parked work. The worker stays ready with parked work, because a restart would not release it. It is not ready while payouts are
- * stopped, so that supervisors notice.
+ * stopped, or while payouts are due that it has no network for, so that supervisors notice.
  */
 export async function readiness(source: HealthSource): Promise<OperatorResponse> {
   if (source.isStopping()) return { status: 503, body: { status: 'stopping' }, headers: { 'Retry-After': '1' } };
@@ -38,6 +40,9 @@ export async function readiness(source: HealthSource): Promise<OperatorResponse>
     const [work, stop] = await Promise.all([source.readStatus(), source.readPayoutStop()]);
     const verification = source.lastVerification?.();
     const details = { work, ...(verification && { verification }) };
+    const isWaiting = work.unserved[PAYOUT] !== undefined;
+    if (!stop && isWaiting)
+      return { status: 503, body: { status: 'payouts_waiting', reason: WAITING_REASON, ...details } };
     if (!stop) return { status: 200, body: { status: 'ok', ...details } };
     const { stoppedAt, findings, cell } = stop;
     const stopped = { stoppedAt, findings, ...(cell !== undefined && { cell }) };

@@ -26,6 +26,7 @@ import { type OpenWebhooks, openWebhooks, SealError } from '@banking/webhooks';
 
 type Logger = ReturnType<typeof createLogger>;
 type Worker = ReturnType<typeof startBankingWorker>;
+type WorkStatus = Awaited<ReturnType<Worker['readStatus']>>;
 
 /** The worker of a deployment: a loop for each of its databases. */
 export interface Workers {
@@ -36,7 +37,7 @@ export interface Workers {
   /** Starts the loops. */
   start(): void;
   /** Rejects before the start, and if no database answers. Of several databases it has the sum, and the status of each. */
-  readStatus(): Promise<object>;
+  readStatus(): Promise<WorkStatus>;
   /** The first open stop of payouts of any database. */
   readPayoutStop(): Promise<CellStop | undefined>;
   /** Stops the loops, then closes the databases. */
@@ -188,7 +189,7 @@ function startOne(
 ): Worker {
   const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
   return startBankingWorker(deployment, {
-    orders: new OrderService(deployment.books, source, { isSandbox }),
+    orders: new OrderService(deployment.books, source, { isSandbox, hasPayoutNetwork: isSandbox }),
     sandbox: isSandbox,
     eventsKeptDays,
     crossings,

@@ -137,7 +137,7 @@ describe('a worker', () => {
     const started = new Started(child);
     const { healthPort } = await started.line('working');
     const ready = async () => (await fetch(`http://127.0.0.1:${String(healthPort)}/health/ready`)).json();
-    const work = { parked: {}, oldestDueSeconds: 0 };
+    const work = { parked: {}, unserved: {}, oldestDueSeconds: 0 };
     const first = await ready();
     expect([
       { status: 'ok', work },

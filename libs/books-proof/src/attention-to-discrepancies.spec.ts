@@ -59,7 +59,7 @@ describe('the verification of discrepancies', () => {
   });
 
   it('reports nothing about an open discrepancy, which attention lists', async () => {
-    const service = new LedgerBankingService(world.database, world.books);
+    const service = new LedgerBankingService(world.database, world.books, { hasPayoutNetwork: true });
     const scope = { workspaceId: northwind as WorkspaceId, actor: world.demo.users['ada@northwind.example'] as UserId };
     const transactionId = (await payout('pending')) as TransactionId;
 

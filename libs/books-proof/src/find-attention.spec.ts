@@ -45,6 +45,36 @@ describe('parked work', () => {
   });
 });
 
+describe('a payout that is due', () => {
+  const due = async (status: string) => {
+    const { rows } = await world.owner.query<{ id: bigint; workspaceId: number }>(
+      `insert into payout (workspace_id, transaction_id, status) select workspace_id, 1 + max(id), $1 from transaction
+       group by 1 order by 1 limit 1 returning transaction_id as id, workspace_id::int as "workspaceId"`,
+      [status],
+    );
+    const { id, workspaceId } = rows[0]!;
+    const insert = `insert into work (workspace_id, kind, subject_id) values ($1, 'payout', $2)`;
+    await world.owner.query(insert, [workspaceId, id]);
+    return { id, workspaceId };
+  };
+
+  it('is listed where no network serves it', async () => {
+    const { id, workspaceId } = await due('due');
+
+    const detail = expect.stringMatching(`^payout ${id} waits for a payment network since 2\\S+Z$`) as string;
+    expect(await findAttention(world.database, all(), { hasPayoutNetwork: false })).toEqual([
+      { kind: 'payout without network', workspaceId, detail },
+    ]);
+    expect(await findAttention(world.database, all())).toEqual([]);
+  });
+
+  it('is not listed once it is submitted', async () => {
+    await due('submitted');
+
+    expect(await findAttention(world.database, all(), { hasPayoutNetwork: false })).toEqual([]);
+  });
+});
+
 describe('a stop of payouts', () => {
   it('is listed in each workspace with a finding', async () => {
     const [first] = all() as [number];

@@ -1,9 +1,9 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { EXECUTION } from '@banking/operations';
+import { EXECUTION, PAYOUT } from '@banking/operations';
 
 /** Something that waits for an operator. It is not a finding, also where a finding was its cause. */
 export interface Attention {
-  readonly kind: 'payout stop' | 'parked work' | 'discrepancy';
+  readonly kind: 'payout stop' | 'payout without network' | 'parked work' | 'discrepancy';
   readonly workspaceId: number;
   /** The subject, the time and the reason. */
   readonly detail: string;
@@ -36,16 +36,36 @@ const STOP = sqlStatement<{ detail: string }>(
    from payout_stop where resumed_at is null and $1::bigint = any(workspace_ids)`,
 );
 
-/** The stop of payouts, the parked work and the open discrepancies of the workspaces, oldest first in each. */
-export async function findAttention(database: Database, workspaceIds: readonly number[]): Promise<Attention[]> {
+const WAITING = sqlStatement<{ detail: string }>(
+  'verify_payouts_without_network',
+  `select format('payout %s waits for a payment network since %s', p.transaction_id, rfc3339(p.created_at)) as detail
+   from work k join payout p on p.workspace_id = $1 and p.transaction_id = k.subject_id
+   where k.workspace_id = $1 and not $2::boolean and k.kind = '${PAYOUT}' and k.parked_at is null
+     and p.status in ('due', 'submitting')
+   order by p.created_at, p.transaction_id limit ${LISTED_MAX}`,
+);
+
+export interface AttentionOptions {
+  /** Whether a payment network carries out payouts. Without one, those that are due wait for an operator. Default: there is one. */
+  readonly hasPayoutNetwork?: boolean | undefined;
+}
+
+/** Stops of payouts, payouts without a network, parked work and open discrepancies of the workspaces, oldest first in each. */
+export async function findAttention(
+  database: Database,
+  workspaceIds: readonly number[],
+  { hasPayoutNetwork = true }: AttentionOptions = {},
+): Promise<Attention[]> {
   const attention: Attention[] = [];
   for (const workspaceId of workspaceIds) {
-    const [stop, parked, open] = await database.pipeline({ workspaces: [workspaceId] }, [
+    const [stop, waiting, parked, open] = await database.pipeline({ workspaces: [workspaceId] }, [
       bind(STOP, workspaceId),
+      bind(WAITING, workspaceId, hasPayoutNetwork),
       bind(PARKED, workspaceId),
       bind(OPEN, workspaceId),
     ] as const);
     attention.push(...stop.map(({ detail }) => ({ kind: 'payout stop' as const, workspaceId, detail })));
+    attention.push(...waiting.map(({ detail }) => ({ kind: 'payout without network' as const, workspaceId, detail })));
     attention.push(...parked.map(({ detail }) => ({ kind: 'parked work' as const, workspaceId, detail })));
     attention.push(...open.map(({ detail }) => ({ kind: 'discrepancy' as const, workspaceId, detail })));
   }

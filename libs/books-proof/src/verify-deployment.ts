@@ -1,6 +1,6 @@
 import { CHECKS, INTERWORKSPACE_CHECK, type VerificationReport, verifyBooks } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
-import { type Attention, findAttention } from './find-attention.js';
+import { type Attention, type AttentionOptions, findAttention } from './find-attention.js';
 import {
   DIRECTORY_CHECK,
   PAYMENT_CHECKS,
@@ -20,7 +20,7 @@ export interface DeploymentReport extends VerificationReport {
   readonly attention: readonly Attention[];
 }
 
-export interface DeploymentVerifyOptions extends VerifyOptions {
+export interface DeploymentVerifyOptions extends VerifyOptions, AttentionOptions {
   /** Whether these are all workspaces of the deployment: only then the checks across workspaces run. */
   readonly isWhole: boolean;
   /**
@@ -55,6 +55,6 @@ export async function verifyDeployment(
     checks: [...CHECKS, ...PAYMENT_CHECKS, ...(isWhole ? checksOfAll : [])],
     skippedChecks: isWhole ? elsewhere.filter((check) => check !== DIRECTORY_CHECK) : CHECKS_OF_ALL,
     findings: [...report.findings, ...payments, ...directory],
-    attention: await findAttention(database, workspaceIds),
+    attention: await findAttention(database, workspaceIds, options),
   };
 }

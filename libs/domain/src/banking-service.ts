@@ -171,7 +171,7 @@ export abstract class BankingService extends WebhookService {
    * @throws Refusal `body_malformed` unless exactly one of `amount` and `targetAmount` is given, and exactly one of `recipientID` and
    *   `targetCurrency`; `amount_malformed`, `amount_out_of_range`, `currency_unknown`.
    * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `corridor_disabled`,
-   *   `amount_below_minimum`, `amount_above_maximum`, `rate_unavailable`, and those of the idempotency key as `openAccount`.
+   *   `payouts_unavailable`, `amount_below_minimum`, `amount_above_maximum`, `rate_unavailable`, and those of the idempotency key as `openAccount`.
    */
   abstract createQuote(scope: Scope, input: CreateQuoteInput, options?: RequestOptions): Promise<Created<Quote>>;
 
@@ -220,8 +220,8 @@ export abstract class BankingService extends WebhookService {
    * POST /accounts/{accountId}/orders: places an order that pays at once, later or repeatedly. An instant order has moved the money
    * when the method returns. If it is refused, nothing has changed.
    *
-   * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `corridor_disabled`, `amount_malformed`,
-   *   `amount_out_of_range`, `amount_below_minimum`, `amount_above_maximum`, `insufficient_funds`, `purpose_code_required`,
+   * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `corridor_disabled`, `payouts_unavailable`,
+   *   `amount_malformed`, `amount_out_of_range`, `amount_below_minimum`, `amount_above_maximum`, `insufficient_funds`, `purpose_code_required`,
    *   `purpose_code_invalid`, `schedule_invalid`, `quote_unusable`, `quote_expired`, `quote_used`, `rate_unavailable`,
    *   `external_reference_reused`, and those of the idempotency key as `openAccount`.
    */

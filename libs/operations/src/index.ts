@@ -24,7 +24,7 @@ export { recordChanges } from './events/record-changes.js';
 export { refreshStatistics } from './worker/refresh-statistics.js';
 export { startBankingWorker } from './worker/start-banking-worker.js';
 export { ContinuousVerification } from './worker/verify-continuously.js';
-export { readPayoutStop, type PayoutStop } from '@banking/payouts';
+export { PAYOUT, readPayoutStop, type PayoutStop } from '@banking/payouts';
 
 // Payments between databases
 export { CROSSING } from './crossings/open-crossings.js';

@@ -49,6 +49,8 @@ import { NO_RATES, type RateSource } from '@banking/rates';
 export interface QuoteTerms {
   /** The source of rates. Without one, conversions are refused. */
   readonly rates?: RateSource;
+  /** Whether a payment network carries out payouts. Without one, payouts are refused and no corridor is enabled. */
+  readonly hasPayoutNetwork?: boolean;
   /** How long a quote is valid, in seconds, at most a day. Default 300. */
   readonly validS?: number;
   /** How many quotes of a workspace may be open: neither used nor expired. Default: any number. */
@@ -78,7 +80,8 @@ export class LedgerBankingService extends LedgerWebhookService {
     protected readonly webhookTerms?: WebhookTerms,
   ) {
     super();
-    this.orders = new OrderService(books, quoteTerms.rates ?? NO_RATES, { isSandbox });
+    const { rates = NO_RATES, hasPayoutNetwork } = quoteTerms;
+    this.orders = new OrderService(books, rates, { isSandbox, hasPayoutNetwork });
     this.reading = this.orders.reading;
     this.eventWaits = new EventWaits(database);
     this.appUsers = new AppUsers(database);
@@ -97,7 +100,7 @@ export class LedgerBankingService extends LedgerWebhookService {
   }
 
   listCorridors(_scope: Scope, { country }: { country: string }): Promise<readonly port.Corridor[]> {
-    return listCorridors(this.reading, country);
+    return listCorridors(this.reading, this.orders.hasPayoutNetwork, country);
   }
 
   listRecipientSchemas(_scope: Scope, query: port.CorridorQuery): Promise<readonly port.RecipientSchema[]> {
@@ -205,8 +208,9 @@ export class LedgerBankingService extends LedgerWebhookService {
     input: port.CreateQuoteInput,
     options: port.RequestOptions = {},
   ): Promise<port.Created<port.Quote>> {
-    const { rates = NO_RATES, validS = 300, openMax } = this.quoteTerms;
-    return createQuote(this.reading, acting(scope), input, options, { rates, validS, openMax });
+    const { validS = 300, openMax } = this.quoteTerms;
+    const { rates, hasPayoutNetwork } = this.orders;
+    return createQuote(this.reading, acting(scope), input, options, { rates, hasPayoutNetwork, validS, openMax });
   }
 
   getQuote(scope: Scope, { quoteId }: { quoteId: port.QuoteId }): Promise<port.Quote> {

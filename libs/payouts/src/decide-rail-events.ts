@@ -23,7 +23,7 @@ import {
   type LockedTransaction,
   type MoneyPosition,
 } from './money-position.js';
-import { PAYOUT } from './open-payouts.js';
+import { PAYOUT, type Outgoing } from './open-payouts.js';
 import { eventWrites, type PayoutEvent, type RecordedEvent } from './rail-event-writes.js';
 
 /** Before the transactions, as a worker does who holds the work: the two never wait for each other. In the order of its key. */
@@ -52,6 +52,9 @@ const FIND_NAMESAKES = sqlStatement<{ workspace_id: bigint; transaction_id: bigi
      order by status limit 1
    ) e`,
 );
+
+export const lockPayoutWork = (list: readonly Outgoing[]): BoundStatement<unknown> =>
+  bind(LOCK_WORK, ...outgoingColumns(list));
 
 /** The effect of an event: it brought the money back, or it was recorded, repeated or too late, and moved no money. */
 export type RailEventEffect = 'recorded' | 'returned' | 'repeated' | 'late';
@@ -147,7 +150,7 @@ async function lockPayouts(
   events: readonly PayoutEvent[],
 ): Promise<readonly (PayoutState | undefined)[]> {
   const [, locked, positions, before] = await tx.pipeline([
-    bind(LOCK_WORK, ...outgoingColumns(events.filter(isFinal))),
+    lockPayoutWork(events.filter(isFinal)),
     lockTransactions(events),
     findPositions(events),
     bind(

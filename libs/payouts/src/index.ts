@@ -7,6 +7,7 @@ export * from './receive-rail-events.js';
 export * from './record-rail-event.js';
 export { decideRailEvents, prepareRailEvents } from './decide-rail-events.js';
 export * from './discrepancies.js';
+export * from './return-payout.js';
 export * from './reconcile-payouts.js';
 
 // The network

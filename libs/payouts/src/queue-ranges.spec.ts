@@ -7,6 +7,7 @@ import {
   CLAIM_WORK,
   COUNT_DUE,
   COUNT_PARKED,
+  COUNT_UNSERVED,
   LIST_PARKED,
   LIST_PARKED_BATCH,
   LIST_UNPARKED,
@@ -102,12 +103,17 @@ describe('a queue of very many rows of which two can be claimed', () => {
   });
 
   it('is counted with a bounded number of due rows of each kind', async () => {
-    const probe = await PlanProbe.open(world, COUNT_DUE, '');
+    for (const [statement, types, values] of [
+      [COUNT_DUE, '', ''],
+      [COUNT_UNSERVED, 'text[]', `array['other']`],
+    ] as const) {
+      const probe = await PlanProbe.open(world, statement, types);
 
-    // The kinds that are due have 1,000 counted entries, 1 and 1.
-    const { buffers, filtered } = await probe.cost('');
-    expect(buffers + filtered).toBeLessThan(1_000 + 2 * COST_MAX);
-    await probe.close();
+      // The kinds that are due have 1,000 counted entries, 1 and 1.
+      const { buffers, filtered } = await probe.cost(values);
+      expect(buffers + filtered).toBeLessThan(1_000 + 2 * COST_MAX);
+      await probe.close();
+    }
   });
 
   it('has open payouts that are counted with a bounded number of rows', async () => {

@@ -66,8 +66,8 @@ const STEP_TRANSACTIONS = sqlStatement(
 /** The payout has a status of its own; customers see that of the transaction. */
 const STEP_PAYOUTS = sqlStatement(
   'close_payouts',
-  `update payout p set status = u.status, parked_at = null, reason = null, updated_at = statement_timestamp()
-   from unnest($1::bigint[], $2::bigint[], $3::text[]) u(workspace_id, transaction_id, status)
+  `update payout p set status = u.status, parked_at = null, reason = u.reason, updated_at = statement_timestamp()
+   from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) u(workspace_id, transaction_id, status, reason)
    where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id)`,
 );
 const END_WORK = sqlStatement(
@@ -76,39 +76,53 @@ const END_WORK = sqlStatement(
    where (w.workspace_id, w.kind, w.subject_id) = (u.workspace_id, '${PAYOUT}', u.transaction_id)`,
 );
 
+/** A payout that ends, together with its transaction. */
+export interface ClosedPayout extends Outgoing {
+  readonly finalStatus: 'completed' | 'failed';
+  /** Why an operator ended it. */
+  readonly reason?: string | undefined;
+}
+
+/** The writes that give transactions and their payouts a final status, and end their work. The caller has locked the transactions. */
+export function closingWrites(closed: readonly ClosedPayout[]): BoundStatement<unknown>[] {
+  if (closed.length === 0) return [];
+  const columns = outgoingColumns(closed);
+  return [
+    bind(
+      STEP_TRANSACTIONS,
+      ...columns,
+      closed.map(({ finalStatus }) => finalStatus),
+    ),
+    bind(
+      STEP_PAYOUTS,
+      ...columns,
+      closed.map(({ finalStatus }) => (finalStatus === 'completed' ? 'settled' : 'failed')),
+      closed.map(({ reason }) => reason ?? null),
+    ),
+    bind(END_WORK, ...columns),
+  ];
+}
+
 /** The writes of events, at most one of each payout: four statements for any number. The caller has locked their transactions. */
 export function eventWrites(events: readonly RecordedEvent[]): BoundStatement<unknown>[] {
   if (events.length === 0) return [];
   const opened = events.flatMap(({ workspaceId, transactionId, discrepancies }) =>
     discrepancies.map((kind) => ({ workspaceId, transactionId, kind })),
   );
-  const closed = events.flatMap((event) =>
-    event.finalStatus === undefined ? [] : [{ ...event, status: event.finalStatus }],
+  const closed = events.flatMap(({ workspaceId, transactionId, finalStatus }) =>
+    finalStatus === undefined ? [] : [{ workspaceId, transactionId, finalStatus }],
   );
-  const record = bind(
-    RECORD_EVENTS,
-    ...outgoingColumns(events),
-    events.map(({ event }) => event.providerEvent),
-    events.map(({ event }) => event.status),
-    events.map(({ event }) => event.reasonCode ?? null),
-    events.map(({ event }) => event.message ?? null),
-    ...outgoingColumns(opened),
-    opened.map(({ kind }) => kind),
-  );
-  if (closed.length === 0) return [record];
-  const columns = outgoingColumns(closed);
   return [
-    record,
     bind(
-      STEP_TRANSACTIONS,
-      ...columns,
-      closed.map(({ status }) => status),
+      RECORD_EVENTS,
+      ...outgoingColumns(events),
+      events.map(({ event }) => event.providerEvent),
+      events.map(({ event }) => event.status),
+      events.map(({ event }) => event.reasonCode ?? null),
+      events.map(({ event }) => event.message ?? null),
+      ...outgoingColumns(opened),
+      opened.map(({ kind }) => kind),
     ),
-    bind(
-      STEP_PAYOUTS,
-      ...columns,
-      closed.map(({ status }) => (status === 'completed' ? 'settled' : 'failed')),
-    ),
-    bind(END_WORK, ...columns),
+    ...closingWrites(closed),
   ];
 }

@@ -8,6 +8,6 @@ export * from './release-work.js';
 export * from './list-work.js';
 export { TRIES_MAX } from './work-retry-policies.js';
 export { isTransientFailure } from './transient-failure.js';
-export { COUNT_DUE, COUNT_PARKED, OLDEST_DUE } from './work-status.js';
+export { COUNT_DUE, COUNT_PARKED, COUNT_UNSERVED, OLDEST_DUE } from './work-status.js';
 export * from './worker.js';
 export * from './work-channels.js';

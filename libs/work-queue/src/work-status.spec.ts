@@ -14,7 +14,7 @@ afterEach(() => world.owner.query('delete from work'));
 afterAll(() => world.close());
 
 describe('the status of the queue', () => {
-  it('counts parked work by kind, and is read again after 4 s', async () => {
+  it('counts parked work and work of other kinds, and is read again after 4 s', async () => {
     const [first, second] = await queue.enqueue(3);
     await world.database.pipeline({}, [openWork([{ workspaceId: NORTH, kind: 'other', subjectId: 1 }])]);
     const park = (id?: number) =>
@@ -26,7 +26,7 @@ describe('the status of the queue', () => {
     const status = await worker.readStatus();
     await park(second);
 
-    expect(status).toEqual({ parked: { [KIND]: 1 }, oldestDueSeconds: expect.any(Number) });
+    expect(status).toEqual({ parked: { [KIND]: 1 }, unserved: { other: 1 }, oldestDueSeconds: expect.any(Number) });
     expect(status.oldestDueSeconds).toBeGreaterThanOrEqual(90);
     expect(await worker.readStatus()).toBe(status);
     expect((await queue.workerOf(async () => 'done').readStatus()).parked).toEqual({ [KIND]: 2 });
@@ -35,7 +35,11 @@ describe('the status of the queue', () => {
   it('is empty when nothing is parked or due', async () => {
     await queue.enqueue(1, NORTH, '2999-01-01T00:00:00Z');
 
-    expect(await queue.workerOf(async () => 'done').readStatus()).toEqual({ parked: {}, oldestDueSeconds: 0 });
+    expect(await queue.workerOf(async () => 'done').readStatus()).toEqual({
+      parked: {},
+      unserved: {},
+      oldestDueSeconds: 0,
+    });
   });
 
   it('is read once a second while it cannot be read', async () => {
@@ -56,7 +60,7 @@ describe('the status of the queue', () => {
     now.mockReturnValue(51_001);
 
     expect([...together, within, asked]).toEqual(['unavailable', 'unavailable', 'unavailable', 'unavailable', 1]);
-    expect(await worker.readStatus()).toEqual({ parked: {}, oldestDueSeconds: 0 });
+    expect(await worker.readStatus()).toEqual({ parked: {}, unserved: {}, oldestDueSeconds: 0 });
     now.mockRestore();
   });
 });

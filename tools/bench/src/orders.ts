@@ -86,7 +86,7 @@ async function compareInProcess(ground: Ground, options: OrdersOptions) {
 }
 
 function questionsInProcess(ground: Ground, ours: Books, theirs: Books, options: OrdersOptions): ComparisonPlan[] {
-  const service = new OrderService(ours, DEMO_RATES);
+  const service = new OrderService(ours, DEMO_RATES, { hasPayoutNetwork: true });
   const { payers } = ground;
   const together = (of: readonly Payer[], callers: number): LoadRun => {
     return (seconds) => callConcurrently(callers, seconds, () => place(service, anyOf(of)));

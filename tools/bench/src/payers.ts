@@ -77,7 +77,7 @@ export async function makePayers(dataDir: string, { accounts, workspaces, placin
   try {
     const { database, books } = deployment;
     const demo = await readDemoIds(database);
-    const banking = new LedgerBankingService(database, books);
+    const banking = new LedgerBankingService(database, books, { hasPayoutNetwork: true });
     const actor = demo?.users[ADA] as UserId;
     const product = (await banking.listProducts()).find(({ edges }) => edges.currency?.code === CURRENCY);
     if (!product) throw new Error(`there is no product in ${CURRENCY}`);
@@ -120,7 +120,7 @@ export async function openAccounts(
 }
 
 async function placeSome({ books }: Deployment, payers: readonly Payer[]): Promise<void> {
-  const service = new OrderService(books, DEMO_RATES);
+  const service = new OrderService(books, DEMO_RATES, { hasPayoutNetwork: true });
   await inTurns([...payers, ...payers], ORDERS_TOGETHER, (payer) => place(service, payer));
 }
 

@@ -100,7 +100,7 @@ async function openPayouts({ database }: Deployment): Promise<number> {
 async function settlePayouts(deployment: Deployment): Promise<void> {
   await verify(deployment);
   const worker = startBankingWorker(deployment, {
-    orders: new OrderService(deployment.books, DEMO_RATES),
+    orders: new OrderService(deployment.books, DEMO_RATES, { hasPayoutNetwork: true }),
     sandbox: true,
   });
   try {

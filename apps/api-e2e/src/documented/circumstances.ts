@@ -8,6 +8,8 @@ export const CIRCUMSTANCES = [
   'idempotency_key_reused',
   'account_disabled',
   'corridor_disabled',
+  // Of a live deployment without a payment network: see mode.spec.ts.
+  'payouts_unavailable',
   // Of a live deployment without a key: see webhook-endpoints.spec.ts.
   'webhooks_unavailable',
   'cursor_expired',

@@ -1,9 +1,20 @@
+import { BankingClient } from '@banking/client';
+import type { AccountId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { bankingWith } from '../banking.js';
 import { launch } from '../launch.js';
 import { newDataDir, refusedStart, type RunningService } from '../running-service.js';
 import { localToken } from '../service.js';
 import { type LiveData, makeLiveData, MIA, startLive } from './live-service.js';
 
+const RAVI = {
+  beneficiaryName: 'Ravi Kumar',
+  beneficiaryAccountType: 'Individual',
+  beneficiaryAccountNumber: '50100123456789',
+  beneficiaryCountryCode: 'IN',
+  destinationCountry: 'IN',
+  routingCodeType1: 'IFSC',
+  routingCodeValue1: 'HDFC0000001',
+};
 const LIVE = /^The database is live, but SANDBOX=on\. Set SANDBOX=off, .+\n$/;
 
 describe('live deployment', () => {
@@ -38,6 +49,37 @@ describe('live deployment', () => {
     const document = await (await fetch(`${service.url}/openapi.json`)).text();
     expect(document).not.toMatch(/sandbox/i);
     expect(document).toContain('"name":"Accounts"');
+  });
+
+  it('refuses a payment abroad before it debits, because it has no payment network', async () => {
+    const client = new BankingClient({
+      baseUrl: service.url,
+      token: await localToken(data.dataDir, MIA),
+    });
+    const workspace = client.workspace(1 as WorkspaceId);
+    const accountId = data.accountId as AccountId;
+    const settings = { DATA_DIR: data.dataDir, SANDBOX: 'off' };
+    await bankingWith(settings, 'fund', String(accountId), '1250.00');
+    const corridor = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' };
+    const { resource: recipient } = await workspace.recipients.addInternational({ ...corridor, data: RAVI });
+    const amount = '25000' as TransferAmount;
+    const order = { accountId, recipientID: recipient.id, amount, purposeCode: 'IR001' };
+
+    for (const input of [
+      { ...order, type: 'instant' },
+      { ...order, type: 'scheduled', startAt: '2099-01-01T00:00:00Z' },
+    ] as const) {
+      await expect(workspace.orders.place(input)).rejects.toMatchObject({ status: 422, reason: 'payouts_unavailable' });
+    }
+    await expect(
+      workspace.quotes.create({ accountID: accountId, recipientID: recipient.id, amount }),
+    ).rejects.toMatchObject({ status: 422, reason: 'payouts_unavailable' });
+
+    const { edges } = await workspace.accounts.get(accountId);
+    expect(edges.balances[0]?.amount).toBe(125_000);
+    const corridors = await client.listCorridors({}, { country: 'IN' });
+    expect(corridors.length).toBeGreaterThan(0);
+    expect(corridors.filter(({ enabled }) => enabled)).toEqual([]);
   });
 
   it.each([{}, { SANDBOX: 'on' }])('ends a worker started with %j before it claims work', async (environment) => {

@@ -58,7 +58,7 @@ export class CorridorDto implements Corridor {
 
   @Field('stated', {
     type: 'boolean',
-    description: 'Whether the corridor can be used now.',
+    description: 'Whether the corridor can be used now: it is open, and a payment network serves it.',
     example: true,
     required: false,
   })

@@ -23,7 +23,7 @@ describe('HealthController', () => {
   });
 
   it('reports that the service is ready, and no more', async () => {
-    readiness.work.mockResolvedValueOnce({ parked: { payout: 2 }, oldestDueSeconds: 0 });
+    readiness.work.mockResolvedValueOnce({ parked: { payout: 2 }, unserved: {}, oldestDueSeconds: 0 });
 
     const { status, body } = await app.send('GET /health/ready');
 

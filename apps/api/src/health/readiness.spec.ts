@@ -1,7 +1,7 @@
 import { Refusal } from '@banking/domain';
 import { SharedReadiness } from './readiness.js';
 
-const STATUS = { parked: { payout: 2 }, oldestDueSeconds: 0 };
+const STATUS = { parked: { payout: 2 }, unserved: {}, oldestDueSeconds: 0 };
 
 /** An implementation with mocked results, and a clock that the test sets. */
 function world() {

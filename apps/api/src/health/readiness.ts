@@ -11,6 +11,8 @@ export interface Readiness {
 interface WorkStatus {
   /** How many work items are parked, by kind. */
   readonly parked: Readonly<Record<string, number>>;
+  /** How many pieces of due work this process does not do, by kind, such as payouts without a payment network. */
+  readonly unserved: Readonly<Record<string, number>>;
   readonly oldestDueSeconds: number;
 }
 

@@ -48,6 +48,7 @@ export const placeOrder: OperationText = {
     'account_disabled',
     'recipient_invalid',
     'corridor_disabled',
+    'payouts_unavailable',
     'amount_below_minimum',
     'amount_above_maximum',
     'insufficient_funds',

@@ -38,6 +38,7 @@ export const createQuote: OperationText = {
     'account_disabled',
     'recipient_invalid',
     'corridor_disabled',
+    'payouts_unavailable',
     'amount_below_minimum',
     'amount_above_maximum',
     'rate_unavailable',

@@ -3,6 +3,7 @@ import { Refusal } from '@banking/domain';
 /** The state of the queue of one database, or of several together. */
 interface WorkStatus {
   readonly parked: Readonly<Record<string, number>>;
+  readonly unserved: Readonly<Record<string, number>>;
   readonly oldestDueSeconds: number;
 }
 
@@ -17,9 +18,13 @@ export async function sumOfWork(readers: readonly (() => Promise<WorkStatus>)[])
   const unexpected = failures.find((failure) => !(failure instanceof Refusal));
   const statuses = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   if (unexpected !== undefined || statuses.length === 0) throw unexpected ?? failures[0];
-  const parked: Record<string, number> = {};
-  for (const [kind, count] of statuses.flatMap((status) => Object.entries(status.parked))) {
-    parked[kind] = (parked[kind] ?? 0) + count;
-  }
-  return { parked, oldestDueSeconds: Math.max(...statuses.map(({ oldestDueSeconds }) => oldestDueSeconds)) };
+  const parked = sumByKind(statuses.map((status) => status.parked));
+  const unserved = sumByKind(statuses.map((status) => status.unserved));
+  return { parked, unserved, oldestDueSeconds: Math.max(...statuses.map(({ oldestDueSeconds }) => oldestDueSeconds)) };
+}
+
+function sumByKind(counts: readonly WorkStatus['parked'][]): WorkStatus['parked'] {
+  const sum: Record<string, number> = {};
+  for (const [kind, count] of counts.flatMap((one) => Object.entries(one))) sum[kind] = (sum[kind] ?? 0) + count;
+  return sum;
 }

@@ -37,6 +37,11 @@ export const BUSINESS = {
     message: 'The corridor to the recipient is disabled.',
     action: 'Use a corridor that is enabled, or try again after this one is enabled.',
   },
+  payouts_unavailable: {
+    status: 422,
+    message: 'No payment network serves the corridor. Nothing was debited.',
+    action: 'Pay an account of this service, or ask the operator to connect a payment network.',
+  },
   amount_below_minimum: {
     status: 422,
     message: 'The amount is below the minimum for this payment.',

@@ -21,7 +21,7 @@ const ORIGIN: Origin = {
 
 beforeAll(async () => {
   world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES }, true);
+  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true }, true);
   ada = {
     actor: world.demo.users['ada@northwind.example'] as UserId,
     workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,

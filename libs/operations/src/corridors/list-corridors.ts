@@ -31,14 +31,21 @@ const LIST_CORRIDORS = sqlStatement<CorridorRow>(
 /**
  * The list is empty for a known country without corridors.
  *
+ * @param hasPayoutNetwork without a network, no corridor is enabled
  * @param country ISO 3166-1 alpha-2 or alpha-3, in any case
  * @throws Refusal `country_unknown`
  */
-export async function listCorridors({ database, reference }: Reading, country: string): Promise<readonly Corridor[]> {
+export async function listCorridors(
+  { database, reference }: Reading,
+  hasPayoutNetwork: boolean,
+  country: string,
+): Promise<readonly Corridor[]> {
   const known = countryOf(country);
   if (!known) throw new Refusal('country_unknown');
   const [rows] = await database.pipeline({}, [bind(LIST_CORRIDORS, known.alpha2)] as const);
-  return reference.compose((current) => rows.map((row) => composeCorridor(current, row)));
+  return reference.compose((current) =>
+    rows.map((row) => composeCorridor(current, { ...row, enabled: row.enabled && hasPayoutNetwork })),
+  );
 }
 
 function composeCorridor(reference: Reference, row: CorridorRow): Corridor {

@@ -47,7 +47,9 @@ export class DemoBank {
       await this.cells.reserveCode(workspaceId, code);
       return code;
     };
-    return new LedgerBankingService(books.database, books, { rates: DEMO_RATES }, isSandbox, { newCode });
+    return new LedgerBankingService(books.database, books, { rates: DEMO_RATES, hasPayoutNetwork: true }, isSandbox, {
+      newCode,
+    });
   }
 
   private async serviceOf(workspaceId: WorkspaceId): Promise<LedgerBankingService> {

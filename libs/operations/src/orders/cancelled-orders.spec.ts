@@ -26,7 +26,7 @@ const errors: unknown[] = [];
 
 beforeAll(async () => {
   world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
+  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
   const onError = (error: unknown) => errors.push(error);
   worker = new Worker(workOf(world, { orders: service.orders, sandbox: true, onError }));
   ada = {

@@ -15,6 +15,8 @@ export type OrderSubmitter = Pick<OrderBatcher, 'submit'>;
 export interface OrderServiceOptions {
   /** Whether orders run by the clocks of their workspaces, which can be moved. Default: by the time of the database. */
   readonly isSandbox?: boolean;
+  /** Whether a payment network carries out payouts. Default: none, and payouts are refused. */
+  readonly hasPayoutNetwork?: boolean | undefined;
   /** Carries out prepared orders. Default: a batcher of its own. */
   readonly batcher?: OrderSubmitter;
   /** How an order whose commit is in doubt is submitted again. Default: for four seconds on average. */
@@ -25,6 +27,7 @@ export interface OrderServiceOptions {
 export class OrderService {
   readonly database: Database;
   readonly reading: Reading;
+  readonly hasPayoutNetwork: boolean;
   private readonly facts: BatchedCalls<NamedPayment, PaymentFacts>;
   readonly remembered = new RememberedFacts();
   private readonly batcher: OrderSubmitter;
@@ -36,11 +39,17 @@ export class OrderService {
   constructor(
     books: Books,
     readonly rates: RateSource,
-    { isSandbox = false, batcher, retryPolicy = IN_DOUBT_POLICIES.order }: OrderServiceOptions = {},
+    {
+      isSandbox = false,
+      hasPayoutNetwork = false,
+      batcher,
+      retryPolicy = IN_DOUBT_POLICIES.order,
+    }: OrderServiceOptions = {},
   ) {
     const { database } = books;
     this.database = database;
     this.reading = openReading(database);
+    this.hasPayoutNetwork = hasPayoutNetwork;
     this.retryPolicy = retryPolicy;
     this.facts = new BatchedCalls((payments: readonly NamedPayment[]) =>
       readPaymentFacts(database, payments, isSandbox),

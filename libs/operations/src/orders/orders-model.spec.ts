@@ -22,7 +22,7 @@ let fee: bigint;
 
 beforeAll(async () => {
   world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
+  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
   ada = {
     actor: world.demo.users['ada@northwind.example'] as UserId,
     workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,

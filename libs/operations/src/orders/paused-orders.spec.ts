@@ -22,7 +22,7 @@ const errors: unknown[] = [];
 beforeAll(async () => {
   given = await orderWorld();
   ({ world, ada } = given);
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES }, true);
+  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true }, true);
   worker = new Worker(workOf(world, { orders: service.orders, sandbox: true, onError: (error) => errors.push(error) }));
   accountId = world.demo.accounts['Northwind Trading EUR'] as AccountId;
 });

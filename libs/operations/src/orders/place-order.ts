@@ -9,14 +9,13 @@ import {
 } from '@banking/domain';
 import type { HashedOrder } from '@banking/domain/proof';
 import { PURPOSES } from '@banking/reference';
-import type { RateSource } from '@banking/rates';
 import { isServedElsewhere } from '@banking/postgres';
 import type { AuditedCall } from '../audit/audited-call.js';
 import { keyOf } from '../idempotency/idempotency-key.js';
 import { recipientOf } from '../payments/hashed-details.js';
 import { paymentEntries } from '../payments/payment-entries.js';
 import type { PaymentFacts } from '../payments/payment-facts.js';
-import { type PaymentTerms, termsOf } from '../payments/payment-terms.js';
+import { type PaymentMeans, type PaymentTerms, termsOf } from '../payments/payment-terms.js';
 import { scheduleFaults } from './check-schedule.js';
 import type { OrderService } from './order-service.js';
 import { type OrderDraft, parseOrderInput, requestOf } from './parse-order-input.js';
@@ -49,7 +48,7 @@ export async function placeOrder(
   const mayRecall = draft.type === 'instant' && quoteId === undefined;
 
   const submit = async (facts: PaymentFacts, remembered?: PaymentFacts) => {
-    const prepared = await preparePlacement({ draft, ids, caller }, facts, orders.rates);
+    const prepared = await preparePlacement({ draft, ids, caller }, facts, orders);
     return orders.submit({ ...prepared, key, remembered }, signal);
   };
   const remembered = mayRecall ? orders.remembered.recall(payment) : undefined;
@@ -75,14 +74,14 @@ function noneIfElsewhere(error: unknown): undefined {
 async function preparePlacement(
   { draft, ids, caller }: Pick<Placement, 'draft' | 'ids' | 'caller'>,
   facts: PaymentFacts,
-  rates: RateSource,
+  means: PaymentMeans,
 ) {
   const { workspaceId } = ids;
   const accountId = facts.payer_currency_id === null ? undefined : draft.accountId;
   const placement = { kind: 'placement', workspaceId, accountId, draft, ids, caller, recipient: facts } as const;
   try {
     if (facts.reference_is_taken) throw new Refusal('external_reference_reused');
-    const terms = await termsOf({ ...draft, recipientId: draft.recipientID, quoteId: draft.quoteID }, facts, rates);
+    const terms = await termsOf({ ...draft, recipientId: draft.recipientID, quoteId: draft.quoteID }, facts, means);
     checkPurpose(draft, terms);
     checkSchedule(draft, facts.now as Timestamp);
     if (draft.type !== 'instant') return { ...placement, terms, entries: [] };

@@ -118,9 +118,10 @@ describe.each([
 
     await make(named);
     const outcome = await outcomeOf(at.service, named);
-    const expected = await outcomeOf(new LedgerBankingService(at.world.database, at.world.books), named).finally(() =>
-      undo?.(),
-    );
+    const expected = await outcomeOf(
+      new LedgerBankingService(at.world.database, at.world.books, { hasPayoutNetwork: true }),
+      named,
+    ).finally(() => undo?.());
 
     expect(outcome).toEqual(expected);
     if (recipient === abroad) expect(outcome).not.toEqual(before);

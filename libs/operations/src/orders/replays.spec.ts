@@ -64,7 +64,7 @@ it('returns the same bytes for a key, whatever has changed since the order', asy
       await CHANGES[name]!({ accountId, recipientId, payout });
 
     // Another process has the reference data of now.
-    const other = new LedgerBankingService(at.world.database, at.world.books);
+    const other = new LedgerBankingService(at.world.database, at.world.books, { hasPayoutNetwork: true });
     const replay = await other.placeOrder(at.ada, input, key);
 
     expect(replay.isReplay).toBe(true);

@@ -1,10 +1,9 @@
 import { minorUnits, Refusal, type Timestamp } from '@banking/domain';
 import { isTransientFailure, type Claim } from '@banking/work-queue';
-import type { RateSource } from '@banking/rates';
 import { recipientOf } from '../payments/hashed-details.js';
 import { paymentEntries } from '../payments/payment-entries.js';
 import type { PaymentFacts } from '../payments/payment-facts.js';
-import { termsOf } from '../payments/payment-terms.js';
+import { type PaymentMeans, termsOf } from '../payments/payment-terms.js';
 import { dueAndNextRun } from './next-run.js';
 import type { OrderService } from './order-service.js';
 import { isPauseRequired, pauseOrder } from './pause-order.js';
@@ -35,7 +34,7 @@ async function tryRun(orders: OrderService, claim: Claim): Promise<boolean> {
   if (run.isPaused) return pauseOrder(orders.database, claim, run.orderId);
   const { accountId, recipientId } = run;
   const facts = await orders.readFacts({ workspaceId, accountId, recipientId });
-  const prepared = await prepareRun(run, claim, await orders.takeExecutionId(), facts, orders.rates);
+  const prepared = await prepareRun(run, claim, await orders.takeExecutionId(), facts, orders);
   try {
     await orders.submit(prepared);
     return true;
@@ -57,14 +56,14 @@ async function prepareRun(
   claim: Claim,
   nextExecutionId: number,
   facts: PaymentFacts,
-  rates: RateSource,
+  means: PaymentMeans,
 ): Promise<PreparedOrder> {
   const { workspaceId, accountId, anchor: startAt, stopAt, repeatUnit, repeatValue } = run;
   const { next } = dueAndNextRun({ startAt, stopAt, repeatUnit, repeatValue }, run.sequence, facts.now as Timestamp);
   const prepared = { kind: 'run', workspaceId, accountId, claim, run, next, nextExecutionId } as const;
   try {
     const payment = { ...run, amount: minorUnits(run.amount) };
-    const terms = await termsOf(payment, facts, rates);
+    const terms = await termsOf(payment, facts, means);
     const [order, recipient] = [hashedOrder(run), recipientOf(run.recipientId, facts)];
     const entries = paymentEntries({ workspaceId, order, recipient, valueDate: facts.today }, terms);
     return { ...prepared, terms, entries };

@@ -14,7 +14,7 @@ let orders: OrderService;
 beforeAll(async () => {
   given = await orderWorld();
   ({ world, service, ada, account, near, balanceOf } = given);
-  orders = new OrderService(world.books, DEMO_RATES);
+  orders = new OrderService(world.books, DEMO_RATES, { hasPayoutNetwork: true });
 });
 afterAll(() => world.close());
 afterEach(() => given.expectInOrder());

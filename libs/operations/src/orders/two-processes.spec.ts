@@ -26,7 +26,7 @@ describe('two processes', () => {
 
   beforeAll(async () => {
     theirs = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
-    other = new LedgerBankingService(theirs, openBooks(theirs), { rates: DEMO_RATES });
+    other = new LedgerBankingService(theirs, openBooks(theirs), { rates: DEMO_RATES, hasPayoutNetwork: true });
   });
   afterAll(() => theirs.end());
   const at = (index: number) => (index % 2 ? service : other);
@@ -125,7 +125,10 @@ describe('two processes', () => {
   };
 
   it('place one order for each reference of batches in opposite order, without a deadlock', async () => {
-    const services = [new OrderService(world.books, DEMO_RATES), new OrderService(openBooks(theirs), DEMO_RATES)];
+    const services = [
+      new OrderService(world.books, DEMO_RATES, { hasPayoutNetwork: true }),
+      new OrderService(openBooks(theirs), DEMO_RATES),
+    ];
     const payers = [await account(1, '1000'), await account(1, '1000')];
     const recipient = await near(await account(1, '0'));
     const references = Array.from({ length: 9 }, (_, index) => `RACE-${index}`);

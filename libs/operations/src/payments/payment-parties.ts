@@ -48,13 +48,19 @@ export function payerOf(facts: PaymentFacts): { readonly from: CurrencyCode; rea
 }
 
 /**
- * The parties of a payment, for quotes and orders. Without a payee it is a payout.
+ * The parties of a payment, for quotes and orders. Without a payee it is a payout, which needs a payment network: without one it would be
+ * debited and never leave.
  *
- * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`
+ * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `payouts_unavailable`
  */
-export function partiesOf(facts: PaymentFacts, accountId: number): PaymentParties & { readonly payee?: Payee } {
+export function partiesOf(
+  facts: PaymentFacts,
+  accountId: number,
+  hasPayoutNetwork: boolean,
+): PaymentParties & { readonly payee?: Payee } {
   const { from } = payerOf(facts);
   const payee = payeeOf(facts, accountId);
+  if (!payee && !hasPayoutNetwork) throw new Refusal('payouts_unavailable');
   const corridor = corridorOf(facts);
   return { from, to: facts.recipient_currency, recipient: { ...(corridor && { corridor }) }, ...(payee && { payee }) };
 }

@@ -39,15 +39,26 @@ export interface ConversionTerms {
   readonly fixedSide: FixedAmount['side'];
 }
 
+/** What a deployment makes payments with. */
+export interface PaymentMeans {
+  readonly rates: RateSource;
+  /** Whether a payment network carries out payouts. Without one, they are refused. */
+  readonly hasPayoutNetwork: boolean;
+}
+
 /**
  * Prices a payment. May call a source of rates, so never call it inside a database transaction.
  *
- * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `quote_unusable`, `quote_expired`, `quote_used`, and
- *   refusals of `pricePayment`
+ * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `payouts_unavailable`, `quote_unusable`, `quote_expired`,
+ *   `quote_used`, and refusals of `pricePayment`
  */
-export async function termsOf(payment: Payment, facts: PaymentFacts, rates: RateSource): Promise<PaymentTerms> {
+export async function termsOf(
+  payment: Payment,
+  facts: PaymentFacts,
+  { rates, hasPayoutNetwork }: PaymentMeans,
+): Promise<PaymentTerms> {
   const { currencyId } = payerOf(facts);
-  const { payee, ...parties } = partiesOf(facts, payment.accountId);
+  const { payee, ...parties } = partiesOf(facts, payment.accountId, hasPayoutNetwork);
   const money = { currencyId, targetCurrencyId: facts.recipient_currency_id, ...(payee && { payee }) };
 
   const quote = quoteOf(payment, facts);

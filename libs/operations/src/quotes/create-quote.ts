@@ -15,12 +15,12 @@ import { readPaymentFacts } from '../payments/payment-facts.js';
 import { partiesOf, payerOf, type PaymentParties } from '../payments/payment-parties.js';
 import type { FixedAmount } from '../payments/fixed-amount.js';
 import { CONVERSION_ROUNDING } from '../payments/rounding.js';
+import type { PaymentMeans } from '../payments/payment-terms.js';
 import { pricePayment } from '../payments/price-payment.js';
 import type { AuditedCall } from '../audit/audited-call.js';
 import type { Reading } from '../resources/reading.js';
 import { quoteQuery } from './get-quote.js';
 import { checkOpenQuotes } from './open-quote-limit.js';
-import type { RateSource } from '@banking/rates';
 
 const NEXT_QUOTE = sqlStatement<{ id: bigint }>('next_quote', `select nextval('quote_id_seq') as id`);
 const ADD_QUOTE = sqlStatement(
@@ -46,9 +46,10 @@ export async function createQuote(
   options: RequestOptions,
   {
     rates,
+    hasPayoutNetwork,
     validS,
     openMax,
-  }: { readonly rates: RateSource; readonly validS: number; readonly openMax?: number | undefined },
+  }: PaymentMeans & { readonly validS: number; readonly openMax?: number | undefined },
 ): Promise<Created<Quote>> {
   if ((recipientID === undefined) === (targetCurrency === undefined)) throw notOneOf('recipientID', 'targetCurrency');
   const { workspaceId } = caller;
@@ -68,7 +69,9 @@ export async function createQuote(
     false,
   );
   if (!facts) throw new Error('no facts were read for the payment');
-  const parties: PaymentParties = named ? { from: payerOf(facts).from, to: named } : partiesOf(facts, accountID);
+  const parties: PaymentParties = named
+    ? { from: payerOf(facts).from, to: named }
+    : partiesOf(facts, accountID, hasPayoutNetwork);
   const price = await pricePayment(parties, fixed, rates);
   return createOnce(reading, request, options, caller, async (tx) => {
     if (openMax !== undefined) await checkOpenQuotes(tx, workspaceId, openMax);

@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 const quoting = (database = world.database, validS = 300, openMax = MAX) =>
-  new LedgerBankingService(database, world.books, { rates: DEMO_RATES, validS, openMax });
+  new LedgerBankingService(database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true, validS, openMax });
 const toRupees = (name = 'Northwind Trading USD'): CreateQuoteInput =>
   ({ accountID: account(name), targetCurrency: 'INR' as CurrencyCode, amount: '10000' }) as CreateQuoteInput;
 const quote = async (service = quoting()): Promise<Quote> => (await service.createQuote(ada, toRupees())).resource;

@@ -24,7 +24,11 @@ afterAll(() => world.close());
 const account = (name: string) => world.demo.accounts[name] as AccountId;
 const withoutRecipient = (targetCurrency: string) => ({ recipientID: undefined, targetCurrency });
 const quote = async (part: object = {}, validS = 300) => {
-  const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, validS });
+  const service = new LedgerBankingService(world.database, world.books, {
+    rates: DEMO_RATES,
+    hasPayoutNetwork: true,
+    validS,
+  });
   const quoteInput = { accountID: usd, recipientID: ravi, amount: '250000', ...part } as CreateQuoteInput;
   return (await service.createQuote(ada, quoteInput)).resource;
 };

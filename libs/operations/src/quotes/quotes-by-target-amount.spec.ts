@@ -26,7 +26,7 @@ let ravi: RecipientId;
 
 beforeAll(async () => {
   world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
+  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
   const workspaceId = world.demo.workspaces['Northwind Trading'] as WorkspaceId;
   ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId };
   usd = account('Northwind Trading USD');

@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const quoting = (rates?: RateSource) =>
-  new LedgerBankingService(world.database, world.books, { ...(rates && { rates }) });
+  new LedgerBankingService(world.database, world.books, { ...(rates && { rates }), hasPayoutNetwork: true });
 const account = (name: string) => world.demo.accounts[name] as AccountId;
 const quoteInput = (part: Partial<Record<keyof CreateQuoteInput, unknown>> = {}) =>
   ({ accountID: usd, recipientID: ravi, amount: '250000', ...part }) as CreateQuoteInput;

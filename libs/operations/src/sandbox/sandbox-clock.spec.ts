@@ -28,8 +28,8 @@ const errors: unknown[] = [];
 
 beforeAll(async () => {
   world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES }, true);
-  real = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
+  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true }, true);
+  real = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
   worker = new Worker(workOf(world, { orders: service.orders, sandbox: true, onError: (error) => errors.push(error) }));
   const scope = (user: string, workspace: string) => ({
     actor: world.demo.users[user] as UserId,

@@ -9,7 +9,12 @@ import { readEvents, recordAll, verifyEvents, type EventRow } from './verify-eve
 export async function eventWorld() {
   const given = await orderWorld();
   const { world, ada } = given;
-  const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES }, true);
+  const service = new LedgerBankingService(
+    world.database,
+    world.books,
+    { rates: DEMO_RATES, hasPayoutNetwork: true },
+    true,
+  );
   const errors: unknown[] = [];
   const settings = { orders: service.orders, sandbox: true, onError: (error: unknown) => errors.push(error) };
   const worker = new Worker(workOf(world, settings));

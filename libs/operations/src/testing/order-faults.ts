@@ -68,7 +68,7 @@ export interface OrderFaults {
 /** One order of each final status, in a new database, because a planted fault cannot be undone. */
 export async function orderFaults(): Promise<OrderFaults> {
   const world = await demoDatabase();
-  const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
+  const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
   const ada: Scope & { workspaceId: WorkspaceId; actor: UserId } = {
     actor: world.demo.users['ada@northwind.example'] as UserId,
     workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,

@@ -20,7 +20,7 @@ export type Member = Scope & { readonly workspaceId: WorkspaceId; readonly actor
 /** The demo data with the resources for specs of orders: members of two workspaces, accounts with a balance, and recipients. */
 export async function orderWorld() {
   const world = await demoDatabase();
-  const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
+  const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
   const member = (email: string, workspace: string): Member => ({
     actor: world.demo.users[email] as UserId,
     workspaceId: world.demo.workspaces[workspace] as WorkspaceId,

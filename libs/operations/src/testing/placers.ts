@@ -21,7 +21,7 @@ export const statesOf = ({ edges }: Order) => edges.executions?.map(({ status })
 export async function placerWorld() {
   const world = await demoDatabase();
   const { database: db, demo, owner } = world;
-  const service = new LedgerBankingService(db, world.books, { rates: DEMO_RATES }, true);
+  const service = new LedgerBankingService(db, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true }, true);
   const errors: unknown[] = [];
   const worker = new Worker(
     workOf(world, { orders: service.orders, sandbox: true, onError: (error) => errors.push(error) }),

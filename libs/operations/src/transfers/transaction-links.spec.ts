@@ -151,7 +151,7 @@ describe('the links of transactions', () => {
     );
     const { workspaceId } = given.ada;
     const claim: Claim = { workspaceId, kind: 'execution', subjectId, fence: rows[0]!.fence, tries: 1, delays: 0 };
-    await runOrder(new OrderService(given.world.books, DEMO_RATES), claim);
+    await runOrder(new OrderService(given.world.books, DEMO_RATES, { hasPayoutNetwork: true }), claim);
 
     const cancelled = await given.service.cancelOrder(given.ada, { accountId: from, orderId: order.id });
 

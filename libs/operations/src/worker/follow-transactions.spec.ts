@@ -18,7 +18,7 @@ describe('the runs of transactions that get a final status in one statement', ()
     const accountId = await orders.account(euros.id, '10000000');
     const recipientID = await recipientAbroad(service, ada, 'DE89370400440532013000');
     const order = orders.order(accountId, recipientID, { amount: '5000' as never, purposeCode: 'IR001' as never });
-    const placing = new OrderService(world.books, NO_RATES);
+    const placing = new OrderService(world.books, NO_RATES, { hasPayoutNetwork: true });
     for (let count = 0; count < 3; count += 1) await placeOrder(placing, ada, order, orders.key());
     const runs = async () => {
       const { rows } = await world.owner.query<{ id: string; status: string; failure_code: string | null }>(

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const orderService = () => new OrderService(world.books, NO_RATES);
+const orderService = () => new OrderService(world.books, NO_RATES, { hasPayoutNetwork: true });
 
 /** The transaction of the demo data whose first transfer has this description. */
 async function transactionOf(description: string): Promise<number> {
@@ -142,7 +142,12 @@ describe('a run that fails for the last time while its order is cancelled', () =
       purposeCode: 'IR002',
       startAt: '2099-01-01T00:00:00Z',
     } as const;
-    const { resource } = await placeOrder(new OrderService(world.books, DEMO_RATES), scope, later, {});
+    const { resource } = await placeOrder(
+      new OrderService(world.books, DEMO_RATES, { hasPayoutNetwork: true }),
+      scope,
+      later,
+      {},
+    );
     await world.owner.query(`update work set due_at = now(), tries = 9 where kind = 'execution' and subject_id = $1`, [
       resource.edges.executions![0]!.id,
     ]);

@@ -1,0 +1,95 @@
+import { decide, lockAndRead, preparePosting, requirePosted, returnEntry, write, type Books } from '@banking/ledger';
+import { bind, sqlStatement } from '@banking/postgres';
+import type { PayoutStatus, TransactionStatus } from '@banking/domain';
+import { lockPayoutWork } from './decide-rail-events.js';
+import { lockTransactions } from './money-position.js';
+import type { NoteChanges } from './note-changes.js';
+import { payoutKey } from './payout-key.js';
+import type { Rail } from './rail.js';
+import { closingWrites } from './rail-event-writes.js';
+
+interface PayoutRow {
+  readonly payout_status: PayoutStatus;
+  readonly transaction_status: TransactionStatus;
+  readonly tries: number;
+  readonly key_nonce: string | null;
+}
+
+const FIND_PAYOUT = sqlStatement<PayoutRow>(
+  'find_payout_to_return',
+  `select p.status as payout_status, x.status as transaction_status, p.tries, p.key_nonce
+   from payout p join transaction x on (x.workspace_id, x.id) = (p.workspace_id, p.transaction_id)
+   where p.workspace_id = $1 and p.transaction_id = $2`,
+);
+
+export interface ReturnPayoutInput {
+  readonly workspaceId: number;
+  readonly transactionId: number;
+  /** Why the payout cannot leave. Stored as the reason of the payout. */
+  readonly note: string;
+  /** The network of the deployment, which is asked whether it has the payment. Undefined without a network. */
+  readonly rail: Rail | undefined;
+  /** Writes the return to the audit trail. */
+  readonly noteChanges: NoteChanges;
+}
+
+/**
+ * `not_found`: the workspace has no payout of this transaction. `final`: the transaction is completed or failed.
+ * `outcome_unknown`: the network has the payment, or may have it, because a worker began to submit it.
+ */
+export type ReturnPayoutOutcome = 'not_found' | 'final' | 'outcome_unknown' | { readonly returnId: number };
+
+/**
+ * Returns the money of a payout that was never submitted: the full debit without the fee, as a new linked transaction. Payout and
+ * transaction fail in the same database transaction, which also takes the payout from the queue.
+ *
+ * Only a payout that no worker has begun is returned, because a network may have received any other.
+ *
+ * @throws Refusal `balance_limit_exceeded` if the account cannot hold the returned money. Nothing was written.
+ * @throws the errors of the network
+ */
+export async function returnPayout(books: Books, input: ReturnPayoutInput): Promise<ReturnPayoutOutcome> {
+  const { workspaceId, transactionId, note, noteChanges } = input;
+  const { database } = books;
+  const find = bind(FIND_PAYOUT, workspaceId, transactionId);
+  const found = await database.read({ workspaces: [workspaceId] }, find);
+  const obstacle = obstacleOf(found) ?? (await obstacleAtNetwork(input, found));
+  if (obstacle) return obstacle;
+
+  const payouts = [{ workspaceId, transactionId }];
+  const entry = await returnEntry(database, workspaceId, transactionId);
+  const posting = await preparePosting(books, [{ entries: [entry] }]);
+  return database.transaction({ workspaces: [workspaceId], actorType: 'operator' }, async (tx) => {
+    // A worker begins a payout under the lock of its work, so behind this lock it has begun before, or never does.
+    const [, , [current]] = await tx.pipeline([lockPayoutWork(payouts), lockTransactions(payouts), find] as const);
+    const overtaken = obstacleOf(current);
+    if (overtaken) return overtaken;
+    const { context } = await lockAndRead(tx, posting);
+    const posted = posting.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
+    const [returned] = posted;
+    if (!returned) throw new Error(`transaction ${transactionId} has no return to post`);
+    const resource = { type: 'transaction', id: transactionId };
+    await write(tx, posted, [
+      ...closingWrites([{ workspaceId, transactionId, finalStatus: 'failed', reason: note }]),
+      noteChanges([{ workspaceId, operation: 'returnPayout', resource }]),
+    ]);
+    return { returnId: returned.id };
+  });
+}
+
+function obstacleOf(payout: PayoutRow | undefined): 'not_found' | 'final' | 'outcome_unknown' | undefined {
+  if (!payout) return 'not_found';
+  if (payout.transaction_status !== 'pending') return 'final';
+  return payout.payout_status === 'due' && payout.tries === 0 ? undefined : 'outcome_unknown';
+}
+
+/** In books that were restored, the try that the network received may be lost. */
+async function obstacleAtNetwork(
+  { workspaceId, transactionId, rail }: ReturnPayoutInput,
+  payout: PayoutRow | undefined,
+): Promise<'outcome_unknown' | undefined> {
+  if (!rail || !payout) return undefined;
+  const key = payoutKey({ workspaceId, transactionId, nonce: payout.key_nonce ?? undefined });
+  const events = await rail.find(key, AbortSignal.timeout(10_000));
+  return events === undefined ? undefined : 'outcome_unknown';
+}
