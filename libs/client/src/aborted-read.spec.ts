@@ -16,7 +16,7 @@ describe('read that its caller aborts', () => {
     const reason = new Error('the page is closed');
     service.script(() => giveUp.abort(reason));
 
-    await expect(clientWith().listApps({}, { signal: giveUp.signal })).rejects.toBe(reason);
+    await expect(clientWith().apps.list({ signal: giveUp.signal })).rejects.toBe(reason);
   });
 
   it('ends the pause before a retry', async () => {
@@ -25,13 +25,13 @@ describe('read that its caller aborts', () => {
     service.script(refuses(503, 'unavailable', { 'Retry-After': '5' }));
     const client = clientWith({ hooks: { retry: () => giveUp.abort(reason) } });
 
-    await expect(client.listApps({}, { signal: giveUp.signal })).rejects.toBe(reason);
+    await expect(client.apps.list({ signal: giveUp.signal })).rejects.toBe(reason);
   });
 
   it('removes its listener from a signal that lives on', async () => {
     const { signal, most, listeners } = countListeners(new AbortController().signal);
 
-    for (let call = 0; call < 3; call += 1) await clientWith().listApps({}, { signal });
+    for (let call = 0; call < 3; call += 1) await clientWith().apps.list({ signal });
 
     expect(most()).toBe(1);
     expect(listeners()).toBe(0);
@@ -44,7 +44,7 @@ describe('read that its caller aborts', () => {
     service.script(hangs);
     const client = clientWith();
 
-    const reads = Array.from({ length: 20 }, () => client.listApps({}, { signal }).catch((error: unknown) => error));
+    const reads = Array.from({ length: 20 }, () => client.apps.list({ signal }).catch((error: unknown) => error));
     giveUp.abort(reason);
 
     expect(await Promise.all(reads)).toEqual(reads.map(() => reason));

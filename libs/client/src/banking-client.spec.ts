@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import {
   type AccountId,
-  type AppId,
   BankingService,
   type PlaceOrderInput,
   Refusal,
@@ -12,7 +11,7 @@ import {
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
-import { BankingClient, type BankingClientOptions, type TransportRequest } from './index.js';
+import { BankingClient, type BankingClientOptions, RemoteBankingService, type TransportRequest } from './index.js';
 
 const TOKEN = 'eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl';
 const SCOPE = { workspaceId: 7 as WorkspaceId };
@@ -44,12 +43,20 @@ afterEach(async () => {
 const clientWith = (options: Partial<BankingClientOptions> = {}) =>
   new BankingClient({ baseUrl: origin, token: TOKEN, ...options });
 
+const serviceWith = (options: Partial<BankingClientOptions> = {}) =>
+  new RemoteBankingService({ baseUrl: origin, token: TOKEN, ...options });
+
 describe('BankingClient', () => {
   it.each([
-    ['/apps', (client: BankingClient) => client.listApps()],
-    ['/apps/3/users', (client: BankingClient) => client.listAppUsers({}, { appId: 3 as AppId })],
-    ['/products', (client: BankingClient) => client.listProducts()],
-    ['/recipients/countries/DE/corridors', (client: BankingClient) => client.listCorridors({}, { country: 'DE' })],
+    ['/apps', (client: BankingClient) => client.apps.list()],
+    ['/apps/3/users', (client: BankingClient) => client.apps.users(3)],
+    ['/products', (client: BankingClient) => client.products.list()],
+    ['/recipients/countries/DE/corridors', (client: BankingClient) => client.corridors.list('DE')],
+    [
+      '/recipients/validation-schema?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL',
+      (client: BankingClient) =>
+        client.recipientSchemas.list({ countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' }),
+    ],
   ])('sends one GET with the token and no workspace to list %s', async (path, list) => {
     body = '[{"id":1,"name":"Euro","tomorrow":{"new":["field",null]},"edges":{}}]';
 
@@ -59,10 +66,17 @@ describe('BankingClient', () => {
     expect(seen[0]?.headers).not.toHaveProperty('workspace-id');
   });
 
+  it('reads the purposes as one object', async () => {
+    body = '{"IR001":"Own account"}';
+
+    expect(await clientWith().purposes.list()).toEqual({ IR001: 'Own account' });
+    expect(seen[0]?.url).toBe('/orders/purposes');
+  });
+
   it('sends the workspace of a transfer, and returns the body unchanged', async () => {
     body = '{"id":42,"amount":"9223372036854775807","createdAt":"2026-11-21T09:30:00.123456789Z","edges":{},"x":1.5}';
 
-    expect(await clientWith().getTransfer(SCOPE, TRANSFER)).toEqual(JSON.parse(body));
+    expect(await serviceWith().getTransfer(SCOPE, TRANSFER)).toEqual(JSON.parse(body));
     expect(await clientWith().workspace(7).transfers.get(42)).toEqual(JSON.parse(body));
     expect(seen.map(({ url }) => url)).toEqual(['/transfers/42', '/transfers/42']);
     expect(seen.map(({ headers }) => headers['workspace-id'])).toEqual(['7', '7']);
@@ -79,14 +93,14 @@ describe('BankingClient', () => {
 
   it('encodes a country as one segment of the path', async () => {
     for (const country of ['d/../../apps', 'D E?x=1#y', '%2e%2e', 'Å', '...']) {
-      await clientWith().listCorridors({}, { country });
+      await clientWith().corridors.list(country);
       expect(decodeURIComponent(seen.at(-1)?.url?.split('/')[3] ?? '')).toBe(country);
       expect(seen.at(-1)?.url).toMatch(/^\/recipients\/countries\/[^/?#]+\/corridors$/);
     }
   });
 
   it.each(['/banking', '/banking/', '/a%20b/c'])('appends paths to a base below %s', async (prefix) => {
-    await clientWith({ baseUrl: new URL(prefix, origin) }).listApps();
+    await clientWith({ baseUrl: new URL(prefix, origin) }).apps.list();
 
     expect(seen[0]?.url).toBe(`${prefix.replace(/\/$/, '')}/apps`);
   });
@@ -94,8 +108,8 @@ describe('BankingClient', () => {
   it('calls the token function for each request', async () => {
     let calls = 0;
     const client = clientWith({ token: () => Promise.resolve(`token-${++calls}`) });
-    await client.listApps();
-    await client.listApps();
+    await client.apps.list();
+    await client.apps.list();
 
     expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2']);
   });
@@ -103,7 +117,7 @@ describe('BankingClient', () => {
   it('throws the error of the token function and sends nothing', async () => {
     const client = clientWith({ token: () => Promise.reject(new Error('the issuer is closed')) });
 
-    await expect(client.listApps()).rejects.toThrow('the issuer is closed');
+    await expect(client.apps.list()).rejects.toThrow('the issuer is closed');
     expect(seen).toEqual([]);
   });
 
@@ -116,18 +130,18 @@ describe('BankingClient', () => {
       },
     });
 
-    await client.listProducts({});
+    await client.products.list();
     expect(sent).toEqual([`${origin}/products`]);
   });
 
   it('passes the actor to a custom fetch and not to the service', async () => {
     const calls: TransportRequest['call'][] = [];
-    const client = clientWith({ fetch: (input, init) => (calls.push(init.call), fetch(input, init)) });
+    const service = serviceWith({ fetch: (input, init) => (calls.push(init.call), fetch(input, init)) });
     const actor = 3 as UserId;
-    await client.listProducts({ actor });
-    await client.listOrders({ ...SCOPE, actor });
+    await service.listProducts({ actor });
+    await service.listOrders({ ...SCOPE, actor });
     body = '{}';
-    await client.placeOrder({ ...SCOPE, actor }, { accountId: 1 as AccountId } as PlaceOrderInput);
+    await service.placeOrder({ ...SCOPE, actor }, { accountId: 1 as AccountId } as PlaceOrderInput);
 
     expect(calls).toMatchObject([
       { operation: 'listProducts', method: 'GET', actor },
@@ -147,7 +161,7 @@ describe('invalid argument', () => {
   };
 
   it('is refused before sending if the workspace is missing', async () => {
-    expect(await unsent((client) => client.getTransfer({}, TRANSFER))).toBe('workspace_id_required');
+    expect(await unsent(() => serviceWith().getTransfer({}, TRANSFER))).toBe('workspace_id_required');
   });
 
   it.each([0, -1, 1.5, NaN, 2 ** 53, '1\r\nX: y', '7', [7], null])(
@@ -155,12 +169,12 @@ describe('invalid argument', () => {
     async (id) => {
       expect(await unsent((client) => client.workspace(id as number).transfers.get(42))).toBe('workspace_id_invalid');
       expect(await unsent((client) => client.workspace(7).transfers.get(id as number))).toBe('id_malformed');
-      expect(await unsent((client) => client.listAppUsers({}, { appId: id as AppId }))).toBe('id_malformed');
+      expect(await unsent((client) => client.apps.users(id as number))).toBe('id_malformed');
     },
   );
 
   it.each(['', '.', '..', '\ud800'])('is refused before sending if a country is %j', async (country) => {
-    expect(await unsent((client) => client.listCorridors({}, { country }))).toBe('country_unknown');
+    expect(await unsent((client) => client.corridors.list(country))).toBe('country_unknown');
   });
 });
 
@@ -184,7 +198,7 @@ describe('invalid options', () => {
 
   it('do not quote a token with a line break', async () => {
     const error = await clientWith({ token: () => `${TOKEN}\n` })
-      .listApps()
+      .apps.list()
       .catch((thrown: unknown) => thrown);
 
     expect(error).toBeInstanceOf(TypeError);
@@ -193,14 +207,17 @@ describe('invalid options', () => {
   });
 });
 
-describe('client', () => {
+describe('RemoteBankingService', () => {
   it('is an implementation of the port', () => {
-    expect(clientWith()).toBeInstanceOf(BankingService);
+    expect(serviceWith()).toBeInstanceOf(BankingService);
   });
+});
 
+describe.each([
+  ['client', clientWith],
+  ['RemoteBankingService', serviceWith],
+])('%s', (_, make) => {
   it('does not log its token', () => {
-    expect(inspect(clientWith(), { depth: null, showHidden: true }) + JSON.stringify(clientWith())).not.toContain(
-      TOKEN,
-    );
+    expect(inspect(make(), { depth: null, showHidden: true }) + JSON.stringify(make())).not.toContain(TOKEN);
   });
 });

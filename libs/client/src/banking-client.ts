@@ -1,16 +1,23 @@
 import type { PlainNumber, WorkspaceId } from '@banking/domain';
 import type { HttpTransportOptions } from './http-transport.js';
+import {
+  type AppMethods,
+  type CorridorMethods,
+  type MethodsWithoutWorkspace,
+  methodsWithoutWorkspace,
+  type ProductMethods,
+  type PurposeMethods,
+  type RecipientSchemaMethods,
+} from './methods-without-workspace.js';
 import { RemoteBankingService } from './remote-banking-service.js';
 import { viewOf, type WorkspaceView } from './workspace-view.js';
 
 export type BankingClientOptions = HttpTransportOptions;
 
 /**
- * The port over HTTP.
+ * The client of the service: `new BankingClient({ baseUrl, token }).workspace(7).transfers.get(42)`.
  *
- * The scope names the workspace. The token names the caller, so `scope.actor` is not sent; only a custom `fetch` sees
- * it, in `call`. Every call has one deadline for all attempts. The client retries if a retry is safe; the README has the
- * table.
+ * Every call has one deadline for all attempts. The client retries if a retry is safe; the README has the table.
  *
  * @throws RemoteRefusal, from every method, for a refusal of the service; a plain Refusal for an argument that cannot
  *   be sent.
@@ -19,15 +26,32 @@ export type BankingClientOptions = HttpTransportOptions;
  * @throws OutcomeUnknownError, from every method that writes, instead of the others, if the write may have been
  *   executed.
  */
-export class BankingClient extends RemoteBankingService {
+export class BankingClient implements MethodsWithoutWorkspace {
+  readonly apps: AppMethods;
+  readonly products: ProductMethods;
+  readonly corridors: CorridorMethods;
+  readonly recipientSchemas: RecipientSchemaMethods;
+  readonly purposes: PurposeMethods;
+  readonly #service: RemoteBankingService;
   /** The latest view: most callers use one workspace, and a view costs as much as the rest of a call. */
   #view: WorkspaceView | undefined;
   #id: number | undefined;
 
-  /** The same operations for one workspace: `client.workspace(7).transfers.get(42)`. */
+  /** @throws TypeError for an invalid base URL, token, timeout or number of retries. */
+  constructor(options: BankingClientOptions) {
+    this.#service = new RemoteBankingService(options);
+    const { apps, products, corridors, recipientSchemas, purposes } = methodsWithoutWorkspace(this.#service);
+    this.apps = apps;
+    this.products = products;
+    this.corridors = corridors;
+    this.recipientSchemas = recipientSchemas;
+    this.purposes = purposes;
+  }
+
+  /** The operations of one workspace: `client.workspace(7).transfers.get(42)`. */
   workspace(id: WorkspaceId | PlainNumber): WorkspaceView {
     if (this.#id !== id) this.#view = undefined;
     this.#id = id;
-    return (this.#view ??= viewOf(this, { workspaceId: id as WorkspaceId }));
+    return (this.#view ??= viewOf(this.#service, { workspaceId: id as WorkspaceId }));
   }
 }

@@ -113,9 +113,6 @@ const readRecord = (received: ReceivedResponse) => readResponse(received, 'objec
 
 /** The scope of an operation without a workspace. */
 export function withoutWorkspace({ requestId, actor }: Scope): CallScope {
-  if (requestId !== undefined && !/^[\w.-]{1,128}$/.test(requestId)) {
-    throw new TypeError('A requestId must be 1 to 128 characters of A-Z, a-z, 0-9, dot, dash and underscore.');
-  }
   return { requestId, actor };
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { AccountId, OrderId, TransactionId, TransferId, WorkspaceId } from '@banking/domain';
 import * as ts from 'typescript';
-import { BankingClient } from './index.js';
+import { RemoteBankingService } from './index.js';
 import { responds, type ScriptedService, scriptedService } from './testing/scripted-service.js';
 
 const SCOPE = { workspaceId: 7 as WorkspaceId };
@@ -38,10 +38,10 @@ const RELATED: Readonly<Record<string, Pair | readonly Pair[]>> = {
 };
 
 let service: ScriptedService;
-let client: BankingClient;
+let client: RemoteBankingService;
 beforeAll(async () => {
   service = await scriptedService();
-  client = new BankingClient({ baseUrl: service.url, token: 'token', retries: 0 });
+  client = new RemoteBankingService({ baseUrl: service.url, token: 'token', retries: 0 });
 });
 afterAll(() => service.close());
 

@@ -173,7 +173,7 @@ describe('invalid success', () => {
   it('is an error if a record arrives instead of a list', async () => {
     answering(200, '{}');
 
-    await expect(new BankingClient({ baseUrl, token: TOKEN }).listApps()).rejects.toThrow('not a JSON array');
+    await expect(new BankingClient({ baseUrl, token: TOKEN }).apps.list()).rejects.toThrow('not a JSON array');
   });
 
   it('does not log the body', async () => {

@@ -1,3 +1,4 @@
+import type { AccountId, TransferAmount } from '@banking/domain';
 import { type Attempt, type AttemptEnd, BankingClient, type BankingClientOptions, type Credential } from './index.js';
 import { responds, dies, refuses, type ScriptedService, scriptedService } from './testing/scripted-service.js';
 
@@ -10,7 +11,7 @@ afterEach(() => service.close());
 const clientWith = (options: Partial<BankingClientOptions> = {}) =>
   new BankingClient({ baseUrl: service.url, token: 'token', ...options });
 const fund = (client: BankingClient) =>
-  client.workspace(7).sandbox.fund({ accountId: 1, amount: '5' } as Parameters<BankingClient['fundAccount']>[1]);
+  client.workspace(7).sandbox.fund({ accountId: 1 as AccountId, amount: '5' as TransferAmount });
 
 describe('hooks', () => {
   it('are called before and after each attempt, and for the retry', async () => {
@@ -109,7 +110,7 @@ describe('credential', () => {
     };
     service.script(refuses(401, 'not_authenticated'), responds(200, []));
 
-    await clientWith({ token: session }).listApps();
+    await clientWith({ token: session }).apps.list();
 
     expect(refused).toEqual(['old']);
     expect(service.received.at(-1)?.headers.authorization).toBe('Bearer new');
@@ -127,13 +128,13 @@ describe('credential', () => {
 
 describe('options of a call', () => {
   it('send the request id', async () => {
-    await clientWith().listApps({ requestId: 'job-17.step_2' });
+    await clientWith().apps.list({ requestId: 'job-17.step_2' });
 
     expect(service.received[0]?.headers['x-request-id']).toBe('job-17.step_2');
   });
 
   it.each(['', 'a b', 'a\r\nb', 'a'.repeat(129)])('refuse the request id %j before sending', async (requestId) => {
-    await expect(clientWith().listApps({ requestId })).rejects.toThrow(TypeError);
+    await expect(clientWith().apps.list({ requestId })).rejects.toThrow(TypeError);
     expect(service.received).toEqual([]);
   });
 
@@ -169,7 +170,7 @@ describe('options of a call', () => {
     const inspect = ({ operation, value }: { operation: string; value: unknown }) =>
       operation === 'listApps' && Array.isArray(value) ? '/0/id must be integer' : undefined;
 
-    await expect(clientWith({ inspect }).listApps()).rejects.toThrow(
+    await expect(clientWith({ inspect }).apps.list()).rejects.toThrow(
       'GET /apps answered 200, but /0/id must be integer.',
     );
   });

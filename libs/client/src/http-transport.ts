@@ -71,11 +71,12 @@ export class HttpTransport {
    *   been executed and none has confirmed it.
    */
   async call<T>(
-    call: Call,
+    named: Call,
     read: (received: ReceivedResponse) => T,
-    { signal, timeoutMs }: CallOptions = {},
+    { signal, timeoutMs, requestId = named.requestId }: CallOptions = {},
   ): Promise<T> {
     signal?.throwIfAborted();
+    const call = { ...named, requestId: validRequestId(requestId) };
     const deadline = new Deadline(validTimeout((timeoutMs ?? this.#timeoutMs) + (call.holdMs ?? 0)), signal);
     let isInDoubt = false;
     try {
@@ -218,6 +219,11 @@ function headersOf({ body, workspaceId, requestId, idempotencyKey }: Call): Reco
     ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
     ...(requestId !== undefined && { 'X-Request-Id': requestId }),
   };
+}
+
+function validRequestId(requestId: string | undefined): string | undefined {
+  if (requestId === undefined || /^[\w.-]{1,128}$/.test(requestId)) return requestId;
+  throw new TypeError('A requestId must be 1 to 128 characters of A-Z, a-z, 0-9, dot, dash and underscore.');
 }
 
 function validTimeout(timeoutMs: number): number {

@@ -17,6 +17,14 @@ export type {
   SignableRequest,
   Transport,
 } from './transport.js';
+export type {
+  AppMethods,
+  CorridorMethods,
+  ProductMethods,
+  PurposeMethods,
+  RecipientSchemaMethods,
+} from './methods-without-workspace.js';
+export { RemoteBankingService } from './remote-banking-service.js';
 export type { WebhookMethods } from './webhook-methods.js';
 export type { ListMethods, WorkspaceView } from './workspace-view.js';
 export type { NamedOrder, OrderWaitOptions } from './wait-for-order.js';

@@ -21,8 +21,8 @@ beforeEach(async () => {
 afterEach(() => service.close());
 
 const paths = () => service.received.map(({ url }) => url.split('?', 1)[0]);
-const corridors = () => client.listCorridors({}, { country: 'DE' });
-const schemas = () => client.listRecipientSchemas({}, QUERY);
+const corridors = () => client.corridors.list('DE');
+const schemas = () => client.recipientSchemas.list(QUERY);
 /** Responds by path: the step at the current path, and at the former one. */
 const deploys = (current: Step, former: Step) =>
   service.script((response, request) => (request.url.startsWith('/recipients/') ? current : former)(response, request));
@@ -124,7 +124,7 @@ describe('deployment of the current revision', () => {
   it('sends no second request for an operation without a former path', async () => {
     service.script(UNKNOWN_PATH, LIST);
 
-    await expect(client.listProducts()).rejects.toMatchObject({ status: 404 });
+    await expect(client.products.list()).rejects.toMatchObject({ status: 404 });
     expect(paths()).toEqual(['/products']);
   });
 });
@@ -133,7 +133,7 @@ describe('former path and deadline', () => {
   it('share one deadline', async () => {
     deploys(PLAIN_404, () => undefined);
 
-    await expect(client.listCorridors({}, { country: 'DE' }, { timeoutMs: 300 })).rejects.toMatchObject({
+    await expect(client.corridors.list('DE', { timeoutMs: 300 })).rejects.toMatchObject({
       timedOut: true,
     });
     expect(paths()).toEqual([...CORRIDORS]);

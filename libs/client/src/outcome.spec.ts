@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { Refusal } from '@banking/domain';
+import { type PlaceOrderInput, Refusal } from '@banking/domain';
 import {
   BankingClient,
   type BankingClientOptions,
@@ -25,9 +25,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.close());
 
-const INPUT = { accountId: 1, amount: '100', recipientID: 2, type: 'instant' } as Parameters<
-  BankingClient['placeOrder']
->[1];
+const INPUT = { accountId: 1, amount: '100', recipientID: 2, type: 'instant' } as PlaceOrderInput;
 const clientWith = (options: Partial<BankingClientOptions> = {}) =>
   new BankingClient({ baseUrl: service.url, token: 'secret-token', retries: 1, ...options });
 const place = (options: Partial<BankingClientOptions> = {}, call = {}) =>

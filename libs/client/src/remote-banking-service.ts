@@ -49,7 +49,12 @@ import { Calls, withoutWorkspace, inWorkspace, type CreationResult } from './cal
 import { RemoteWebhookService } from './remote-webhook-service.js';
 import type { CallOptions, CreationOptions } from './transport.js';
 
-/** The operations of the port over HTTP, each with options for one call. See `BankingClient` for deadlines, retries and errors. */
+/**
+ * The port over HTTP, for programs that run on any implementation of it. Each method also takes options for one call. Deadlines,
+ * retries and errors are those of `BankingClient`.
+ *
+ * The scope names the workspace. The token names the caller, so `scope.actor` is not sent; only a custom `fetch` sees it, in `call`.
+ */
 export class RemoteBankingService extends RemoteWebhookService {
   readonly #calls: Calls;
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { Refusal } from '@banking/domain';
+import { type OpenAccountInput, Refusal } from '@banking/domain';
 import { BankingClient, type BankingClientOptions, ConnectionError, type Retry, ServiceError } from './index.js';
 import { pauseMs } from './retry-policy.js';
 import {
@@ -21,7 +21,7 @@ afterEach(() => service.close());
 const clientWith = (options: Partial<BankingClientOptions> = {}) =>
   new BankingClient({ baseUrl: service.url, token: 'token', ...options });
 
-const ALIAS = { productID: 1, alias: 'Rent' } as Parameters<BankingClient['openAccount']>[1];
+const ALIAS = { productID: 1, alias: 'Rent' } as OpenAccountInput;
 const made = responds(201, { id: 5 });
 const open = (client: BankingClient, options = {}) => client.workspace(7).accounts.open(ALIAS, options);
 const read = (client: BankingClient, options = {}) => client.workspace(7).accounts.get(5, options);

@@ -1,3 +1,4 @@
+import type { AccountId, TransferAmount } from '@banking/domain';
 import { BankingClient } from './index.js';
 import { type Ed25519Key, ed25519Signer, SignatureError, verifyEd25519 } from './signing.js';
 import {
@@ -30,12 +31,11 @@ describe('client with a signer', () => {
     return verifyEd25519(request, headers, publicKey);
   };
 
-  const fund = () =>
-    client.workspace(7).sandbox.fund({ accountId: 1, amount: '5' } as Parameters<BankingClient['fundAccount']>[1]);
+  const fund = () => client.workspace(7).sandbox.fund({ accountId: 1 as AccountId, amount: '5' as TransferAmount });
 
   it('signs reads, creations and retries, each with another nonce', async () => {
     service.script(responds(200, []), responds(200, { id: 7 }), dies, responds(201, { id: 1 }));
-    await client.listCorridors({}, { country: 'DE' });
+    await client.corridors.list('DE');
     await client.workspace(7).orders.cancel(1, 7);
     await fund();
 

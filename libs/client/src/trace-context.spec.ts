@@ -19,7 +19,7 @@ describe('client with a trace context', () => {
     const next = () => `00-0af7651916cd43dd8448eb211c80319c-${spans.shift()}-01`;
     service.script(dies, responds(200, []));
 
-    await clientWith({ traceContext: () => ({ traceparent: next(), tracestate: 'a=1,b=2' }) }).listApps();
+    await clientWith({ traceContext: () => ({ traceparent: next(), tracestate: 'a=1,b=2' }) }).apps.list();
 
     expect(sent()).toEqual([
       ['00-0af7651916cd43dd8448eb211c80319c-aaaaaaaaaaaaaaaa-01', 'a=1,b=2'],
@@ -31,7 +31,7 @@ describe('client with a trace context', () => {
     let context: TraceContext | undefined;
     const hooks = { before: () => void (context = { traceparent: TRACEPARENT }) };
 
-    await clientWith({ hooks, traceContext: () => context }).listApps();
+    await clientWith({ hooks, traceContext: () => context }).apps.list();
 
     expect(sent()).toEqual([[TRACEPARENT, undefined]]);
   });
@@ -44,13 +44,13 @@ describe('client with a trace context', () => {
     ['upper case', { traceparent: TRACEPARENT.toUpperCase() }],
     ['a value without a type', { traceparent: 7 } as unknown as TraceContext],
   ])('sends no header for %s', async (_, context) => {
-    await clientWith({ traceContext: () => context }).listApps();
+    await clientWith({ traceContext: () => context }).apps.list();
 
     expect(sent()).toEqual([[undefined, undefined]]);
   });
 
   it('leaves out a state that no header can carry', async () => {
-    await clientWith({ traceContext: () => ({ traceparent: TRACEPARENT, tracestate: 'a=\r\nX: y' }) }).listApps();
+    await clientWith({ traceContext: () => ({ traceparent: TRACEPARENT, tracestate: 'a=\r\nX: y' }) }).apps.list();
 
     expect(sent()).toEqual([[TRACEPARENT, undefined]]);
   });
@@ -70,7 +70,7 @@ describe('client with a trace context', () => {
       traceContext: () => {
         throw failure;
       },
-    }).listApps();
+    }).apps.list();
     later.mockRestore();
 
     expect(thrown).toEqual([failure]);

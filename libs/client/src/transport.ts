@@ -49,6 +49,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Replaces the timeout of the client. */
   readonly timeoutMs?: number | undefined;
+  /** The id of the request in the log of the service: 1 to 128 letters, digits, dots, dashes and underscores. */
+  readonly requestId?: string | undefined;
 }
 
 /** Options of a creation: the idempotency key of the caller, if any, and those of every call. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BankingClient } from '@banking/client';
+import { RemoteBankingService } from '@banking/client';
 import type { ProductId, WorkspaceId } from '@banking/domain';
 import { makeDemoData } from '@banking/operations/demo';
 import { openDeployment } from '@banking/deployment';
@@ -68,7 +68,7 @@ export async function makeCells(
 }
 
 export const clientOf = ({ url, headers }: BenchTarget) =>
-  new BankingClient({ baseUrl: url, token: () => (headers['Authorization'] ?? '').replace('Bearer ', '') });
+  new RemoteBankingService({ baseUrl: url, token: () => (headers['Authorization'] ?? '').replace('Bearer ', '') });
 
 /** A workspace in each cell. */
 async function addWorkspaces(dataDir: string, names: readonly string[]): Promise<readonly WorkspaceId[]> {

@@ -25,7 +25,7 @@ const USE = `
     proves: typeof proof.proveExport,
     signedBy: (await signing.verifyEd25519(request, signed, pair.publicKey)).keyId,
     webhook: (await webhooks.verifyWebhook(sent.headers, sent.body, secret)).type,
-    client: typeof new client.BankingClient({ baseUrl: 'http://127.0.0.1', token: 'token' }).listApps,
+    client: typeof new client.BankingClient({ baseUrl: 'http://127.0.0.1', token: 'token' }).apps.list,
   }));
 `;
 
@@ -71,9 +71,9 @@ const BOTH = `
     unsent: ({ BankingClient }) => new BankingClient({ baseUrl: url, token }).workspace(0).transfers.get(1),
     refused: ({ BankingClient }) => new BankingClient({ baseUrl: url, token }).workspace(1).transfers.get(999_999),
     proxied: ({ BankingClient }) =>
-      new BankingClient({ baseUrl: url, token, fetch: async () => new Response('', { status: 502 }) }).listApps(),
+      new BankingClient({ baseUrl: url, token, fetch: async () => new Response('', { status: 502 }) }).apps.list(),
     aborted: ({ BankingClient }) =>
-      new BankingClient({ baseUrl: url, token, fetch: () => Promise.reject(new Error('cut')) }).listApps(),
+      new BankingClient({ baseUrl: url, token, fetch: () => Promise.reject(new Error('cut')) }).apps.list(),
     unknown: ({ BankingClient }) =>
       new BankingClient({ baseUrl: url, token, fetch: async () => new Response('', { status: 502 }) })
         .workspace(1).orders.cancel(1, 1),

@@ -19,8 +19,8 @@ import { ExportFault, linesOf, proveExport } from '@banking/domain/proof';
 export async function show(banking: BankingClient, transfer: Transfer, balance: Balance): Promise<string> {
   const sum = add(parseTransferAmount(transfer.amount), fromBalanceAmount(balance.amount));
   const order: -1 | 0 | 1 = compare(sum, sum);
-  const [app] = await banking.listApps();
-  if (app) await banking.listAppUsers({}, { appId: app.id });
+  const [app] = await banking.apps.list();
+  if (app) await banking.apps.users(app.id);
   return formatAmount(sum, transfer.edges.account?.edges.currency ?? 'EUR', 'en') + order;
 }
 
@@ -75,7 +75,7 @@ export async function mistakes(banking: BankingClient, transfer: Transfer, balan
   // @ts-expect-error a transfer amount is read before it is shown
   formatAmount(transfer.amount, 'EUR');
   // @ts-expect-error an account is no app
-  await banking.listAppUsers({}, { appId: accountId });
+  await banking.apps.users(accountId);
   // @ts-expect-error an account is no transfer
   await banking.workspace(1).transfers.get(accountId);
   // @ts-expect-error a currency that is gone has no name

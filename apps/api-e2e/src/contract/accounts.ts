@@ -18,7 +18,7 @@ export function accountsContract(provide: () => Service): void {
     const products = await new BankingClient({
       baseUrl: service.url,
       token: () => service.tokenOf(ADA),
-    }).listProducts();
+    }).products.list();
     return products.find(({ edges }) => edges.currency.code === 'EUR')?.id as ProductId;
   };
   const count = async () => (await view().accounts.listPage({ limit: 500 })).items.length;

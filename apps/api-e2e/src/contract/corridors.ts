@@ -10,7 +10,7 @@ export function corridorsContract(provide: () => Service): void {
   describe('GET /recipients/countries/{countryCode}/corridors', () => {
     it('returns the published fields, and limits in the limit currency', async () => {
       const client = new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(ADA) });
-      const corridors = await client.listCorridors({}, { country: 'IN' });
+      const corridors = await client.corridors.list('IN');
 
       expect(corridors.length).toBeGreaterThan(0);
       expect(faultsIn(corridors, 'Corridor[]')).toEqual([]);

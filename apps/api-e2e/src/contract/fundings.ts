@@ -22,7 +22,7 @@ export function fundingsContract(provide: () => Service): void {
 
   describe('fundings', () => {
     beforeAll(async () => {
-      const [product] = await client().listProducts();
+      const [product] = await client().products.list();
       account = (await view().accounts.open({ productID: product?.id as ProductId, alias: 'Funded' })).resource;
     });
     const balance = async () => (await view().accounts.get(account.id)).edges.balances[0]?.amount;

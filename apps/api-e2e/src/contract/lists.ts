@@ -114,7 +114,7 @@ export function listsContract(provide: () => Service): void {
     });
 
     it('refuses a cursor with other filters or in another workspace', async () => {
-      const { next = '' } = await client().listTransfers({ workspaceId: workspace() as WorkspaceId }, { limit: 1 });
+      const { next = '' } = await client().workspace(workspace()).transfers.listPage({ limit: 1 });
       const elsewhere = { as: ADA, workspace: idOf(service.world, 'workspaces', 'Ada personal') };
 
       expect(await get(`/transfers?cursor=${next}&type=payout`)).toMatchObject({ body: { reason: 'cursor_invalid' } });

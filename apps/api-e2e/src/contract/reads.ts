@@ -1,5 +1,4 @@
 import { BankingClient } from '@banking/client';
-import type { AppId } from '@banking/domain';
 import { sendRequest } from '../responses.js';
 import { ADA, EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
@@ -12,7 +11,7 @@ export function readsContract(provide: () => Service): void {
 
   describe('reads of a user', () => {
     it('lists only the app of the user', async () => {
-      const apps = await client(ADA).listApps();
+      const apps = await client(ADA).apps.list();
 
       expect(faultsIn(apps, 'App[]')).toEqual([]);
       expect(apps).toMatchObject([
@@ -22,23 +21,20 @@ export function readsContract(provide: () => Service): void {
     });
 
     it('lists different apps for a user of another app', async () => {
-      const apps = await client(EVE).listApps();
+      const apps = await client(EVE).apps.list();
 
       expect(apps.map(({ id }) => id)).toEqual([idOf(service.world, 'apps', 'Southwind')]);
     });
 
     it('lists users of an app with the published fields and their roles', async () => {
-      const users = await client(ADA).listAppUsers(
-        {},
-        { appId: idOf(service.world, 'apps', 'Northwind Treasury') as AppId },
-      );
+      const users = await client(ADA).apps.users(idOf(service.world, 'apps', 'Northwind Treasury'));
 
       expect(faultsIn(users, 'User[]')).toEqual([]);
       expect(users.filter(({ edges }) => !Array.isArray(edges.roles))).toEqual([]);
     });
 
     it('lists products of one currency each, with unique names per currency', async () => {
-      const products = await client(ADA).listProducts();
+      const products = await client(ADA).products.list();
 
       expect(faultsIn(products, 'Product[]')).toEqual([]);
       expect(products.length).toBeGreaterThan(4);
@@ -50,7 +46,7 @@ export function readsContract(provide: () => Service): void {
     });
 
     it('shows decimals and the minimum SWIFT withdrawal in minor units of the currency', async () => {
-      const products = await client(ADA).listProducts();
+      const products = await client(ADA).products.list();
 
       const decimals = new Map(products.map(({ edges }) => [edges.currency.code, edges.currency.decimals]));
       expect(Object.fromEntries(decimals)).toMatchObject({ USD: 2, JPY: 0, KWD: 3 });

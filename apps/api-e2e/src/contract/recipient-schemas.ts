@@ -25,12 +25,12 @@ export function recipientSchemasContract(provide: () => Service): void {
 
   describe('GET /recipients/validation-schema', () => {
     it('returns schemas that require fields, accept their example and forbid other fields', async () => {
-      const corridors = await client().listCorridors({}, { country: 'BR' });
+      const corridors = await client().corridors.list('BR');
 
       for (const { payoutMethod = '', beneficiaryAccountType, edges } of corridors) {
         const currencyCode = edges.destinationCurrency?.code ?? '';
         const query = { countryCode: 'BR', currencyCode, payoutMethod, beneficiaryAccountType };
-        const schemas = await client().listRecipientSchemas({}, query);
+        const schemas = await client().recipientSchemas.list(query);
 
         expect(schemas.length).toBeGreaterThan(0);
         expect(faultsIn(schemas, 'RecipientSchema[]')).toEqual([]);
@@ -121,7 +121,7 @@ export function recipientSchemasContract(provide: () => Service): void {
     it('lists codes with descriptions, and returns 304 for a matching ETag', async () => {
       const { body, headers } = await read('/orders/purposes');
 
-      expect(await client().listPurposes()).toEqual(body);
+      expect(await client().purposes.list()).toEqual(body);
       expect(body).toMatchObject({ IR001: 'Own account' });
       expect(faultsIn(Object.values(body as object), 'string[]')).toEqual([]);
       expect((await read('/orders/purposes', { 'if-none-match': headers.get('etag') ?? '' })).status).toBe(304);

@@ -186,8 +186,8 @@ export function recipientsContract(provide: () => Service): void {
   describe('POST /recipients/internal', () => {
     const southwind = async () => {
       const client = new BankingClient({ baseUrl: service.url, token: () => service.tokenOf('eve@southwind.example') });
-      const scope = { workspaceId: idOf(service.world, 'workspaces', 'Southwind Imports') as WorkspaceId };
-      return (await client.listAccounts(scope)).items[0]!;
+      const { accounts } = client.workspace(idOf(service.world, 'workspaces', 'Southwind Imports'));
+      return (await accounts.listPage()).items[0]!;
     };
 
     it('reveals of an account of another workspace only that it exists', async () => {

@@ -108,7 +108,7 @@ export function refusedQuotesContract(provide: () => Service): void {
 
     it('requires the minimum SWIFT withdrawal', async () => {
       const swift = { countryCode: 'CH', currencyCode: 'CHF', payoutMethod: 'SWIFT' } as const;
-      const [schema] = await client().listRecipientSchemas({}, { ...swift, beneficiaryAccountType: 'Individual' });
+      const [schema] = await client().recipientSchemas.list({ ...swift, beneficiaryAccountType: 'Individual' });
       const data = { ...schema?.examples?.[0] };
       const { resource } = await view().recipients.addInternational({ ...swift, saved: false, data });
       const paid = { accountID: account('Northwind Trading EUR'), recipientID: resource.id };

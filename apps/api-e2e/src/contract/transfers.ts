@@ -1,5 +1,5 @@
 import { BankingClient } from '@banking/client';
-import type { Transfer, TransferId, WorkspaceId } from '@banking/domain';
+import type { Transfer } from '@banking/domain';
 import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
@@ -43,8 +43,7 @@ export function transfersContract(provide: () => Service): void {
   const workspaceId = () => idOf(service.world, 'workspaces', 'Northwind Trading');
   const read = (name: string): Promise<Transfer> => {
     const client = new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(ADA) });
-    const transferId = idOf(service.world, 'transfers', name) as TransferId;
-    return client.getTransfer({ workspaceId: workspaceId() as WorkspaceId }, { transferId });
+    return client.workspace(workspaceId()).transfers.get(idOf(service.world, 'transfers', name));
   };
   const eventsOf = ({ edges }: Transfer) => edges.transaction?.edges.internationalRemittance?.edges.events ?? [];
 

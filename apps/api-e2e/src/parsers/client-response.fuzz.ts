@@ -1,4 +1,10 @@
-import { BankingClient, ConnectionError, OutcomeUnknownError, RemoteRefusal, ServiceError } from '@banking/client';
+import {
+  RemoteBankingService,
+  ConnectionError,
+  OutcomeUnknownError,
+  RemoteRefusal,
+  ServiceError,
+} from '@banking/client';
 import type { AccountId, OrderId, TransferId, WorkspaceId } from '@banking/domain';
 import type { ParserTarget, Verdict } from './parser-target.js';
 
@@ -17,15 +23,16 @@ interface Described {
 
 /** A call of each kind of response: record, page, paged record, list, moved list, creation, change, no body. */
 const CALLS = {
-  getTransfer: (client: BankingClient) => client.getTransfer(SCOPE, { transferId: 42 as TransferId }),
-  listTransfers: (client: BankingClient) => client.listTransfers(SCOPE),
-  getOrder: (client: BankingClient) =>
+  getTransfer: (client: RemoteBankingService) => client.getTransfer(SCOPE, { transferId: 42 as TransferId }),
+  listTransfers: (client: RemoteBankingService) => client.listTransfers(SCOPE),
+  getOrder: (client: RemoteBankingService) =>
     client.getOrderPage(SCOPE, { accountId: 1 as AccountId, orderId: 42 as OrderId }),
-  listApps: (client: BankingClient) => client.listApps(),
-  listCorridors: (client: BankingClient) => client.listCorridors({}, { country: 'IN' }),
-  openAccount: (client: BankingClient) => client.openAccount(SCOPE, { productID: 1 } as never),
-  changeAccount: (client: BankingClient) => client.changeAccount(SCOPE, { accountId: 42 as AccountId, alias: 'a' }),
-  deleteRecipient: (client: BankingClient) => client.deleteRecipient(SCOPE, { recipientId: 42 as never }),
+  listApps: (client: RemoteBankingService) => client.listApps(),
+  listCorridors: (client: RemoteBankingService) => client.listCorridors({}, { country: 'IN' }),
+  openAccount: (client: RemoteBankingService) => client.openAccount(SCOPE, { productID: 1 } as never),
+  changeAccount: (client: RemoteBankingService) =>
+    client.changeAccount(SCOPE, { accountId: 42 as AccountId, alias: 'a' }),
+  deleteRecipient: (client: RemoteBankingService) => client.deleteRecipient(SCOPE, { recipientId: 42 as never }),
 } as const;
 
 const RECORDS = ['getTransfer', 'getOrder', 'openAccount', 'changeAccount'];
@@ -58,7 +65,7 @@ async function check(input: string): Promise<Verdict> {
     },
     arrayBuffer: async () => bytesOf(described),
   };
-  const client = new BankingClient({
+  const client = new RemoteBankingService({
     baseUrl: 'http://x.example',
     token: TOKEN,
     retries: 0,

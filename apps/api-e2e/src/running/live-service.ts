@@ -22,7 +22,7 @@ export async function makeLiveData(): Promise<LiveData> {
   await bankingWith(settings, 'workspace', 'add', 'Shipping', '--app', 'Harbour');
   await bankingWith(settings, 'grant', 'add', MIA, '--workspace', '1', '--role', 'admin');
   const client = new BankingClient({ baseUrl: service.url, token: await localToken(dataDir, MIA) });
-  const dollar = (await client.listProducts()).find(({ edges }) => edges.currency.code === 'USD');
+  const dollar = (await client.products.list()).find(({ edges }) => edges.currency.code === 'USD');
   const { resource } = await client.workspace(1 as never).accounts.open({ productID: dollar!.id });
   await service.stop();
   return { dataDir, accountId: resource.id, remove };

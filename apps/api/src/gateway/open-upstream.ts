@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { BankingClient } from '@banking/client';
+import { RemoteBankingService } from '@banking/client';
 import type { Implementation } from '../banking.module.js';
 import { TRANSLATE_ERROR } from '../http/error-response.js';
 import { checkUpstream } from './check-upstream.js';
@@ -39,14 +39,14 @@ export function openUpstream(
     fetch: connection.transport,
     inspect: responseValidator(),
   };
-  const ownClient = new BankingClient(options);
+  const ownService = new RemoteBankingService(options);
   const lists = new UserLists(
-    () => readUserLists(ownClient),
+    () => readUserLists(ownService),
     (read) => connection.holdCallersDuring(read),
   );
   // No caller is served without the lists. With them, callers are served even while the upstream limits our own requests.
   const check = async () => {
-    await ownClient.listApps({}).catch((error: unknown) => {
+    await ownService.listApps({}).catch((error: unknown) => {
       if (rateLimitedForS(error) === undefined) throw error;
     });
     await lists.find();

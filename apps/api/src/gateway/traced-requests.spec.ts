@@ -1,4 +1,4 @@
-import { BankingClient } from '@banking/client';
+import { RemoteBankingService } from '@banking/client';
 import type { TransferId, UserId, WorkspaceId } from '@banking/domain';
 import { scriptedUpstream } from './testing/scripted-upstream.js';
 import { type TraceContextSource, UpstreamConnection } from './upstream-connection.js';
@@ -17,7 +17,7 @@ describe('the requests of a gateway to its upstream', () => {
   async function headersWith(traceContext?: TraceContextSource) {
     const log = { error: () => undefined, info: () => undefined };
     const connection = new UpstreamConnection(5_000, log, traceContext);
-    const client = new BankingClient({ baseUrl: upstream.url, token: 'ours', fetch: connection.transport });
+    const client = new RemoteBankingService({ baseUrl: upstream.url, token: 'ours', fetch: connection.transport });
     await client.getTransfer(scope, { transferId: 42 as TransferId });
     await connection.close();
     return upstream.received.at(-1)?.headers;

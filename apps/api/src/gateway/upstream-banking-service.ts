@@ -13,7 +13,7 @@ import {
   type TransactionId,
   type User,
 } from '@banking/domain';
-import { BankingClient, type BankingClientOptions, ServiceError } from '@banking/client';
+import { RemoteBankingService, type BankingClientOptions, ServiceError } from '@banking/client';
 import type { AppUsers, UserLists } from './users/user-lists.js';
 import { visibleUsers } from './users/visible-users.js';
 
@@ -21,7 +21,7 @@ import { visibleUsers } from './users/visible-users.js';
  * Implements the port by another deployment of the interface. The upstream authenticates the gateway and not its caller, so the operations that
  * depend on the caller are served from the user lists: their apps, and the users they may see. The client implements the others.
  */
-export class UpstreamBankingService extends BankingClient {
+export class UpstreamBankingService extends RemoteBankingService {
   constructor(
     options: BankingClientOptions,
     private readonly lists: UserLists,

@@ -1,4 +1,4 @@
-import { BankingClient } from '@banking/client';
+import { RemoteBankingService } from '@banking/client';
 import type { AccountId, Statement, WorkspaceId } from '@banking/domain';
 import { responseValidator } from '../../gateway/validate-response.js';
 import { statementCsv, StatementError, statementFileName } from '../statement-csv.js';
@@ -16,7 +16,7 @@ async function statementIn(input: string): Promise<Statement | undefined> {
     arrayBuffer: async () => new Uint8Array(Buffer.from(input)).buffer,
   };
   const fetch = async () => response;
-  const client = new BankingClient({ baseUrl: 'http://x.example', token: 'a', retries: 0, fetch, inspect });
+  const client = new RemoteBankingService({ baseUrl: 'http://x.example', token: 'a', retries: 0, fetch, inspect });
   const query = { accountId: 1 as AccountId, from: '2026-01-01', to: '2026-12-31' };
   try {
     return await client.getStatement({ workspaceId: 1 as WorkspaceId }, query as never);

@@ -1,5 +1,5 @@
 import { Refusal, type UserId, type WorkspaceId } from '@banking/domain';
-import { BankingClient } from '@banking/client';
+import { RemoteBankingService } from '@banking/client';
 import { upstreamFailure } from '../upstream-failure.js';
 import { readUserLists } from '../users/read-user-lists.js';
 import { visibleUsers } from '../users/visible-users.js';
@@ -22,17 +22,17 @@ interface Described {
 }
 
 const CALLS = {
-  getTransfer: (client: BankingClient) => client.getTransfer(SCOPE, { transferId: 42 as never }),
-  listTransfers: (client: BankingClient) => client.listTransfers(SCOPE),
-  listAccounts: (client: BankingClient) => client.listAccounts(SCOPE),
-  getRecipient: (client: BankingClient) => client.getRecipient(SCOPE, { recipientId: 42 as never }),
-  listRecipientSchemas: (client: BankingClient) =>
+  getTransfer: (client: RemoteBankingService) => client.getTransfer(SCOPE, { transferId: 42 as never }),
+  listTransfers: (client: RemoteBankingService) => client.listTransfers(SCOPE),
+  listAccounts: (client: RemoteBankingService) => client.listAccounts(SCOPE),
+  getRecipient: (client: RemoteBankingService) => client.getRecipient(SCOPE, { recipientId: 42 as never }),
+  listRecipientSchemas: (client: RemoteBankingService) =>
     client.listRecipientSchemas({}, { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' }),
-  getQuote: (client: BankingClient) => client.getQuote(SCOPE, { quoteId: 42 as never }),
-  placeOrder: (client: BankingClient) => client.placeOrder(SCOPE, { accountId: 1 } as never),
-  listPurposes: (client: BankingClient) => client.listPurposes(),
+  getQuote: (client: RemoteBankingService) => client.getQuote(SCOPE, { quoteId: 42 as never }),
+  placeOrder: (client: RemoteBankingService) => client.placeOrder(SCOPE, { accountId: 1 } as never),
+  listPurposes: (client: RemoteBankingService) => client.listPurposes(),
   /** The lists that decide what a caller may do. */
-  listAppUsers: async (client: BankingClient) => {
+  listAppUsers: async (client: RemoteBankingService) => {
     const one = {
       listApps: async () => [{ id: 1, name: 'a' }] as never,
       listAppUsers: client.listAppUsers.bind(client),
@@ -66,7 +66,7 @@ async function check(input: string): Promise<'accepted' | 'refused'> {
     arrayBuffer: async () => new Uint8Array(Buffer.from(text)).buffer,
   };
   const fetch = async () => response;
-  const client = new BankingClient({ baseUrl: 'http://x.example', token: TOKEN, retries: 0, fetch, inspect });
+  const client = new RemoteBankingService({ baseUrl: 'http://x.example', token: TOKEN, retries: 0, fetch, inspect });
   let value: unknown;
   try {
     value = await CALLS[call](client);
