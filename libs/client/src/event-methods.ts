@@ -15,7 +15,7 @@ export interface EventMethods {
 }
 
 export const eventMethods = (client: RemoteBankingService, scope: Scope): EventMethods => ({
-  get: (id, options) => client.getEvent(scope, { eventId: id as EventId }, options),
+  get: (id, options) => client.getEvent(scope, { eventId: id }, options),
   list: (query = {}, options) =>
     untilNow((cursor) => client.listEvents(scope, { ...query, cursor }, options), query.cursor),
   listPage: (query, options) => client.listEvents(scope, query, options),

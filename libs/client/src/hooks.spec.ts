@@ -1,4 +1,3 @@
-import type { AccountId, TransferAmount } from '@banking/domain';
 import { type Attempt, type AttemptEnd, BankingClient, type BankingClientOptions, type Credential } from './index.js';
 import { responds, dies, refuses, type ScriptedService, scriptedService } from './testing/scripted-service.js';
 
@@ -10,8 +9,7 @@ afterEach(() => service.close());
 
 const clientWith = (options: Partial<BankingClientOptions> = {}) =>
   new BankingClient({ baseUrl: service.url, token: 'token', ...options });
-const fund = (client: BankingClient) =>
-  client.workspace(7).sandbox.fund({ accountId: 1 as AccountId, amount: '5' as TransferAmount });
+const fund = (client: BankingClient) => client.workspace(7).sandbox.fund({ accountId: 1, amount: '5' });
 
 describe('hooks', () => {
   it('are called before and after each attempt, and for the retry', async () => {

@@ -44,7 +44,7 @@ export interface MethodsWithoutWorkspace {
 export const methodsWithoutWorkspace = (service: RemoteBankingService): MethodsWithoutWorkspace => ({
   apps: {
     list: (options) => service.listApps({}, options),
-    users: (id, options) => service.listAppUsers({}, { appId: id as AppId }, options),
+    users: (id, options) => service.listAppUsers({}, { appId: id }, options),
   },
   products: { list: (options) => service.listProducts({}, options) },
   corridors: { list: (country, options) => service.listCorridors({}, { country }, options) },

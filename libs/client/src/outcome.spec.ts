@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.close());
 
-const INPUT = { accountId: 1, amount: '100', recipientID: 2, type: 'instant' } as PlaceOrderInput;
+const INPUT: PlaceOrderInput = { accountId: 1, amount: '100', recipientID: 2, type: 'instant' };
 const clientWith = (options: Partial<BankingClientOptions> = {}) =>
   new BankingClient({ baseUrl: service.url, token: 'secret-token', retries: 1, ...options });
 const place = (options: Partial<BankingClientOptions> = {}, call = {}) =>

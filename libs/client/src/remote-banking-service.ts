@@ -22,6 +22,7 @@ import {
   type PlaceOrderInput,
   type Page,
   type PageQuery,
+  type PlainNumber,
   type Product,
   type Quote,
   type QuoteId,
@@ -71,7 +72,7 @@ export class RemoteBankingService extends RemoteWebhookService {
 
   async listAppUsers(
     scope: Scope,
-    { appId }: { readonly appId: AppId },
+    { appId }: { readonly appId: AppId | PlainNumber },
     options?: CallOptions,
   ): Promise<readonly User[]> {
     return this.#calls.list('listAppUsers', withoutWorkspace(scope), `apps/${digits(appId)}/users`, options);
@@ -105,7 +106,7 @@ export class RemoteBankingService extends RemoteWebhookService {
 
   async getRecipient(
     scope: Scope,
-    { recipientId }: { readonly recipientId: RecipientId },
+    { recipientId }: { readonly recipientId: RecipientId | PlainNumber },
     options?: CallOptions,
   ): Promise<Recipient> {
     const path = `recipients/${digits(recipientId)}`;
@@ -140,7 +141,7 @@ export class RemoteBankingService extends RemoteWebhookService {
 
   async deleteRecipient(
     scope: Scope,
-    { recipientId }: { readonly recipientId: RecipientId },
+    { recipientId }: { readonly recipientId: RecipientId | PlainNumber },
     options?: CallOptions,
   ): Promise<void> {
     return this.#calls.remove('deleteRecipient', scope, `recipients/${digits(recipientId)}`, options);
@@ -152,7 +153,7 @@ export class RemoteBankingService extends RemoteWebhookService {
 
   async getTransfer(
     scope: Scope,
-    { transferId }: { readonly transferId: TransferId },
+    { transferId }: { readonly transferId: TransferId | PlainNumber },
     options?: CallOptions,
   ): Promise<Transfer> {
     return this.#calls.get('getTransfer', inWorkspace(scope), `transfers/${digits(transferId)}`, options, transferId);
@@ -160,7 +161,7 @@ export class RemoteBankingService extends RemoteWebhookService {
 
   async getTransaction(
     scope: Scope,
-    { transactionId }: { readonly transactionId: TransactionId },
+    { transactionId }: { readonly transactionId: TransactionId | PlainNumber },
     options?: CallOptions,
   ): Promise<Transaction> {
     const path = `transactions/${digits(transactionId)}`;
@@ -219,7 +220,7 @@ export class RemoteBankingService extends RemoteWebhookService {
 
   async getAccount(
     scope: Scope,
-    { accountId }: { readonly accountId: AccountId },
+    { accountId }: { readonly accountId: AccountId | PlainNumber },
     options?: CallOptions,
   ): Promise<Account> {
     return this.#calls.get('getAccount', inWorkspace(scope), `accounts/${digits(accountId)}`, options, accountId);
@@ -247,7 +248,11 @@ export class RemoteBankingService extends RemoteWebhookService {
     return this.#calls.create('createQuote', scope, 'quotes', input, options);
   }
 
-  async getQuote(scope: Scope, { quoteId }: { readonly quoteId: QuoteId }, options?: CallOptions): Promise<Quote> {
+  async getQuote(
+    scope: Scope,
+    { quoteId }: { readonly quoteId: QuoteId | PlainNumber },
+    options?: CallOptions,
+  ): Promise<Quote> {
     return this.#calls.get('getQuote', inWorkspace(scope), `quotes/${digits(quoteId)}`, options, quoteId);
   }
 

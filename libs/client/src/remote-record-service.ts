@@ -1,4 +1,12 @@
-import { BankingService, type Event, type EventId, type EventPage, type EventQuery, type Scope } from '@banking/domain';
+import {
+  BankingService,
+  type Event,
+  type EventId,
+  type EventPage,
+  type EventQuery,
+  type PlainNumber,
+  type Scope,
+} from '@banking/domain';
 import { digits, search } from './call-arguments.js';
 import { type Calls, inWorkspace } from './calls.js';
 import type { CallOptions } from './transport.js';
@@ -17,7 +25,11 @@ export abstract class RemoteRecordService extends BankingService {
     return this.#calls.followedPage<Event>('listEvents', inWorkspace(scope), `events${search(query)}`, holdMs, options);
   }
 
-  async getEvent(scope: Scope, { eventId }: { readonly eventId: EventId }, options?: CallOptions): Promise<Event> {
+  async getEvent(
+    scope: Scope,
+    { eventId }: { readonly eventId: EventId | PlainNumber },
+    options?: CallOptions,
+  ): Promise<Event> {
     return this.#calls.get('getEvent', inWorkspace(scope), `events/${digits(eventId)}`, options, eventId);
   }
 }

@@ -21,7 +21,7 @@ afterEach(() => service.close());
 const clientWith = (options: Partial<BankingClientOptions> = {}) =>
   new BankingClient({ baseUrl: service.url, token: 'token', ...options });
 
-const ALIAS = { productID: 1, alias: 'Rent' } as OpenAccountInput;
+const ALIAS: OpenAccountInput = { productID: 1, alias: 'Rent' };
 const made = responds(201, { id: 5 });
 const open = (client: BankingClient, options = {}) => client.workspace(7).accounts.open(ALIAS, options);
 const read = (client: BankingClient, options = {}) => client.workspace(7).accounts.get(5, options);

@@ -1,4 +1,3 @@
-import type { AccountId, TransferAmount } from '@banking/domain';
 import { BankingClient } from './index.js';
 import { type Ed25519Key, ed25519Signer, SignatureError, verifyEd25519 } from './signing.js';
 import {
@@ -31,7 +30,7 @@ describe('client with a signer', () => {
     return verifyEd25519(request, headers, publicKey);
   };
 
-  const fund = () => client.workspace(7).sandbox.fund({ accountId: 1 as AccountId, amount: '5' as TransferAmount });
+  const fund = () => client.workspace(7).sandbox.fund({ accountId: 1, amount: '5' });
 
   it('signs reads, creations and retries, each with another nonce', async () => {
     service.script(responds(200, []), responds(200, { id: 7 }), dies, responds(201, { id: 1 }));

@@ -64,7 +64,7 @@ export interface WebhookMethods {
 }
 
 export const webhookMethods = (client: RemoteBankingService, scope: Scope): WebhookMethods => {
-  const named = (id: EndpointId) => ({ webhookEndpointId: id as WebhookEndpointId });
+  const named = (id: EndpointId) => ({ webhookEndpointId: id });
   const deliveriesPage: WebhookMethods['deliveriesPage'] = (id, query, options) =>
     client.listWebhookDeliveries(scope, { ...query, ...named(id) }, options);
   return {
@@ -82,6 +82,6 @@ export const webhookMethods = (client: RemoteBankingService, scope: Scope): Webh
     deliveries: (id, query, options) =>
       iteratePages((cursor) => deliveriesPage(id, { ...query, cursor }, options), query?.cursor),
     retry: (id, deliveryId, options) =>
-      client.retryWebhookDelivery(scope, { ...named(id), webhookDeliveryId: deliveryId as WebhookDeliveryId }, options),
+      client.retryWebhookDelivery(scope, { ...named(id), webhookDeliveryId: deliveryId }, options),
   };
 };

@@ -13,9 +13,7 @@ import type {
   Movement,
   Order,
   OrderId,
-  OrderName,
   OrderPage,
-  OrderPageQuery,
   OrderQuery,
   PlaceOrderInput,
   Page,
@@ -87,7 +85,7 @@ export interface WorkspaceView {
     ): Promise<CreationResult<Recipient>>;
     addInternal(input: AddInternalRecipientInput, options?: CreationOptions): Promise<CreationResult<Recipient>>;
     change(
-      recipientId: number,
+      recipientId: RecipientId | PlainNumber,
       change: Omit<RecipientChange, 'recipientId'>,
       options?: CallOptions,
     ): Promise<Recipient>;
@@ -103,7 +101,7 @@ export interface WorkspaceView {
     /** Places an order, which pays. Two calls without a key are two payments. */
     place(input: PlaceOrderInput, options?: CreationOptions): Promise<CreationResult<Order>>;
     /** The order with its latest 100 executions. */
-    get(accountId: AccountId | PlainNumber, orderId: number, options?: CallOptions): Promise<Order>;
+    get(accountId: AccountId | PlainNumber, orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
     /** The same for an order of any account of the workspace, such as the order of an event. */
     getById(orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
     /** The order with one page of its executions. `next` is the `cursor` of the earlier ones. */
@@ -161,13 +159,12 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
   return {
     get accounts(): WorkspaceView['accounts'] {
       const statement: WorkspaceView['accounts']['statement'] = (id, period, options) =>
-        client.getStatement(scope, { ...period, accountId: id as AccountId }, options);
+        client.getStatement(scope, { ...period, accountId: id }, options);
       return {
         ...listMethods<Account, PageQuery>((query, options) => client.listAccounts(scope, query, options)),
-        get: (id, options) => client.getAccount(scope, { accountId: id as AccountId }, options),
+        get: (id, options) => client.getAccount(scope, { accountId: id }, options),
         open: (input, options) => client.openAccount(scope, input, options),
-        change: (id, change, options) =>
-          client.changeAccount(scope, { ...change, accountId: id as AccountId }, options),
+        change: (id, change, options) => client.changeAccount(scope, { ...change, accountId: id }, options),
         statement,
         movements: (id, period, options) =>
           iteratePages(async (cursor) => {
@@ -179,18 +176,17 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
     get recipients(): WorkspaceView['recipients'] {
       return {
         ...listMethods<Recipient, RecipientQuery>((query, options) => client.listRecipients(scope, query, options)),
-        get: (id, options) => client.getRecipient(scope, { recipientId: id as RecipientId }, options),
+        get: (id, options) => client.getRecipient(scope, { recipientId: id }, options),
         addInternational: (input, options) => client.addInternationalRecipient(scope, input, options),
         addInternal: (input, options) => client.addInternalRecipient(scope, input, options),
-        change: (id, change, options) =>
-          client.changeRecipient(scope, { ...change, recipientId: id as RecipientId }, options),
-        delete: (id, options) => client.deleteRecipient(scope, { recipientId: id as RecipientId }, options),
+        change: (id, change, options) => client.changeRecipient(scope, { ...change, recipientId: id }, options),
+        delete: (id, options) => client.deleteRecipient(scope, { recipientId: id }, options),
       };
     },
     get quotes(): WorkspaceView['quotes'] {
       return {
         create: (input, options) => client.createQuote(scope, input, options),
-        get: (id, options) => client.getQuote(scope, { quoteId: id as QuoteId }, options),
+        get: (id, options) => client.getQuote(scope, { quoteId: id }, options),
       };
     },
     get auditEvents(): WorkspaceView['auditEvents'] {
@@ -198,26 +194,24 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
     },
     get orders(): WorkspaceView['orders'] {
       const getPage: WorkspaceView['orders']['getPage'] = (accountId, orderId, query, options) =>
-        client.getOrderPage(scope, { ...query, accountId, orderId } as OrderPageQuery, options);
+        client.getOrderPage(scope, { ...query, accountId, orderId }, options);
       return {
         ...listMethods<Order, OrderQuery>((query, options) => client.listOrders(scope, query, options)),
         place: (input, options) => client.placeOrder(scope, input, options),
-        get: (accountId, orderId, options) => client.getOrder(scope, { accountId, orderId } as OrderName, options),
-        getById: (orderId, options) => client.getOrder(scope, { orderId: orderId as OrderId }, options),
+        get: (accountId, orderId, options) => client.getOrder(scope, { accountId, orderId }, options),
+        getById: (orderId, options) => client.getOrder(scope, { orderId }, options),
         getPage,
         executions: (accountId, orderId, query, options) =>
           iteratePages(async (cursor) => {
             const { edges, next } = await getPage(accountId, orderId, { ...query, cursor }, options);
             return { items: [...(edges.executions ?? [])].reverse(), ...(next !== undefined && { next }) };
           }, query?.cursor),
-        cancel: (accountId, orderId, options) =>
-          client.cancelOrder(scope, { accountId, orderId } as OrderName, options),
-        resume: (accountId, orderId, options) =>
-          client.resumeOrder(scope, { accountId, orderId } as OrderName, options),
+        cancel: (accountId, orderId, options) => client.cancelOrder(scope, { accountId, orderId }, options),
+        resume: (accountId, orderId, options) => client.resumeOrder(scope, { accountId, orderId }, options),
         waitFor: (order, options) =>
           waitForOrder(
             {
-              getOrder: (accountId, orderId, call) => client.getOrder(scope, { accountId, orderId } as OrderName, call),
+              getOrder: (accountId, orderId, call) => client.getOrder(scope, { accountId, orderId }, call),
               listEvents: (query, call) => client.listEvents(scope, query, call),
             },
             order,
@@ -230,13 +224,13 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
     },
     get transactions(): WorkspaceView['transactions'] {
       return {
-        get: (id, options) => client.getTransaction(scope, { transactionId: id as TransactionId }, options),
+        get: (id, options) => client.getTransaction(scope, { transactionId: id }, options),
       };
     },
     get transfers(): WorkspaceView['transfers'] {
       return {
         ...listMethods<Transfer, TransferQuery>((query, options) => client.listTransfers(scope, query, options)),
-        get: (id, options) => client.getTransfer(scope, { transferId: id as TransferId }, options),
+        get: (id, options) => client.getTransfer(scope, { transferId: id }, options),
       };
     },
     get webhookEndpoints(): WorkspaceView['webhookEndpoints'] {

@@ -1,10 +1,10 @@
-import type { UserId } from './ids.js';
+import type { PlainNumber, UserId } from './ids.js';
 import type { PageQuery } from './lists.js';
 
 /** Filters of the audit trail. They are combined with AND. */
 export interface AuditQuery extends PageQuery {
   /** The user who acted. */
-  readonly actor?: UserId | undefined;
+  readonly actor?: UserId | PlainNumber | undefined;
   readonly operation?: string | undefined;
   /** Together with `resourceId`. */
   readonly resourceType?: string | undefined;

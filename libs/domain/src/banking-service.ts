@@ -1,4 +1,4 @@
-import type { AccountId, AppId, QuoteId, RecipientId, TransactionId, TransferId } from './ids.js';
+import type { AccountId, AppId, PlainNumber, QuoteId, RecipientId, TransactionId, TransferId } from './ids.js';
 import type { AccountChange, OpenAccountInput, StatementQuery } from './account-input.js';
 import type { Page, PageQuery } from './lists.js';
 import type { CreateQuoteInput } from './quote-input.js';
@@ -56,7 +56,7 @@ export abstract class BankingService extends WebhookService {
    *
    * @throws Refusal `app_not_found`, also for an app that the actor does not belong to.
    */
-  abstract listAppUsers(scope: Scope, query: { readonly appId: AppId }): Promise<readonly User[]>;
+  abstract listAppUsers(scope: Scope, query: { readonly appId: AppId | PlainNumber }): Promise<readonly User[]>;
 
   /** GET /products: all products that accounts can be opened for. */
   abstract listProducts(scope: Scope): Promise<readonly Product[]>;
@@ -81,7 +81,7 @@ export abstract class BankingService extends WebhookService {
   abstract listRecipients(scope: Scope, query?: RecipientQuery): Promise<Page<Recipient>>;
 
   /** GET /recipients/{recipientId}. @throws Refusal `recipient_not_found`, also for a deleted one */
-  abstract getRecipient(scope: Scope, query: { readonly recipientId: RecipientId }): Promise<Recipient>;
+  abstract getRecipient(scope: Scope, query: { readonly recipientId: RecipientId | PlainNumber }): Promise<Recipient>;
 
   /**
    * POST /recipients/international: stores a recipient abroad, after its details are checked against the corridor.
@@ -111,7 +111,7 @@ export abstract class BankingService extends WebhookService {
   abstract changeRecipient(scope: Scope, change: RecipientChange): Promise<Recipient>;
 
   /** DELETE /recipients/{recipientId}: permanently. Past transfers keep theirs. @throws Refusal `recipient_not_found`, also if repeated */
-  abstract deleteRecipient(scope: Scope, query: { readonly recipientId: RecipientId }): Promise<void>;
+  abstract deleteRecipient(scope: Scope, query: { readonly recipientId: RecipientId | PlainNumber }): Promise<void>;
 
   /** GET /orders/purposes: the texts of the purpose codes, by code. */
   abstract listPurposes(scope: Scope): Promise<Readonly<Record<string, string>>>;
@@ -123,20 +123,23 @@ export abstract class BankingService extends WebhookService {
    * @throws Refusal `workspace_forbidden` if the implementation checks access and the actor has no role in the workspace.
    * @throws Refusal `transfer_not_found`, also for a transfer of another workspace.
    */
-  abstract getTransfer(scope: Scope, query: { readonly transferId: TransferId }): Promise<Transfer>;
+  abstract getTransfer(scope: Scope, query: { readonly transferId: TransferId | PlainNumber }): Promise<Transfer>;
 
   /**
    * GET /transactions/{transactionId}: one transaction of the workspace with its transfers and its tracking.
    *
    * @throws Refusal `transaction_not_found`, also for a transaction of another workspace.
    */
-  abstract getTransaction(scope: Scope, query: { readonly transactionId: TransactionId }): Promise<Transaction>;
+  abstract getTransaction(
+    scope: Scope,
+    query: { readonly transactionId: TransactionId | PlainNumber },
+  ): Promise<Transaction>;
 
   /** GET /accounts: the accounts of the workspace, newest first. @throws Refusal `limit_invalid`, `cursor_invalid` */
   abstract listAccounts(scope: Scope, query?: PageQuery): Promise<Page<Account>>;
 
   /** GET /accounts/{accountId}. @throws Refusal `account_not_found` */
-  abstract getAccount(scope: Scope, query: { readonly accountId: AccountId }): Promise<Account>;
+  abstract getAccount(scope: Scope, query: { readonly accountId: AccountId | PlainNumber }): Promise<Account>;
 
   /**
    * POST /accounts: opens an account with a balance of zero.
@@ -176,7 +179,7 @@ export abstract class BankingService extends WebhookService {
   abstract createQuote(scope: Scope, input: CreateQuoteInput, options?: RequestOptions): Promise<Created<Quote>>;
 
   /** GET /quotes/{quoteId}: also an expired one. @throws Refusal `quote_not_found` */
-  abstract getQuote(scope: Scope, query: { readonly quoteId: QuoteId }): Promise<Quote>;
+  abstract getQuote(scope: Scope, query: { readonly quoteId: QuoteId | PlainNumber }): Promise<Quote>;
 
   /**
    * GET /transfers: the transfers of the workspace's accounts, newest first.

@@ -38,7 +38,15 @@ const REJECTED = {
   'taking a joined string for a transfer amount': 'const a: TransferAmount = transferAmount + transferAmount',
   'taking a transfer amount for a balance': 'const a: BalanceAmount = transferAmount',
   'passing an account id for a transfer id': 'service.getTransfer(scope, { transferId: accountId })',
-  'passing a bare number for a transfer id': 'service.getTransfer(scope, { transferId: 42 })',
+  'placing an order with the id of a transfer as its account':
+    "service.placeOrder(scope, { accountId: transferId, recipientID: 2, amount: '5000', type: 'instant' })",
+  'placing an order with a number as its amount':
+    "service.placeOrder(scope, { accountId, recipientID: 2, amount: 5000, type: 'instant' })",
+  'funding an account with a balance': 'service.fundAccount(scope, { accountId, amount: balanceAmount })',
+  'filtering by the id of another kind': 'service.listTransfers(scope, { accountId: userId })',
+  'taking a bare number for an id': 'const id: TransferId = 42',
+  'taking the id of a response for one of another kind':
+    'service.getTransfer(scope, { transferId: 42 }).then(({ id }) => { const other: AccountId = id; })',
   'passing a user id for a workspace id': 'const s: Scope = { workspaceId: userId }',
   'assigning one id to another kind': 'const id: TransferId = accountId',
   'passing an id that may not have been readable':
@@ -73,6 +81,22 @@ const NEIGHBOURS = {
   'fixtures in tests':
     "const a = '1250' as TransferAmount; const b = 1250 as BalanceAmount; const c = 1250n as MinorUnits; const d = 1 as TransferId",
   'passing a transfer id for a transfer id': 'service.getTransfer(scope, { transferId })',
+  'placing an order with plain values':
+    "service.placeOrder(scope, { accountId: 1, recipientID: 2, quoteID: 3, amount: '5000', type: 'instant' })",
+  'placing an order with variables of plain types':
+    "const n: number = 1; const t: string = '5000'; service.placeOrder(scope, { accountId: n, recipientID: n, amount: t, type: 'instant' })",
+  'placing an order with values of responses':
+    "service.placeOrder(scope, { accountId, recipientID: 2, amount: transferAmount, type: 'instant', quoteID: undefined })",
+  'opening, funding and quoting with plain values':
+    "service.openAccount(scope, { productID: 2 }); service.fundAccount(scope, { accountId: 1, amount: '5' }); service.createQuote(scope, { accountID: 1, recipientID: 2, targetAmount: '5' })",
+  'changing with plain values':
+    "service.changeAccount(scope, { accountId: 1, alias: 'Rent' }); service.changeRecipient(scope, { recipientId: 1, saved: false }); service.cancelOrder(scope, { accountId: 1, orderId: 2 }); service.addTransactionEvent(scope, { transactionId: 1, status: 'ACCC' })",
+  'filtering with plain values':
+    "service.listTransfers(scope, { accountId: 1, recipientId: 2, cursor: 'a' }); service.listOrders(scope, { placedBy: 3 }); service.listAuditEvents(scope, { actor: 3 }); service.getStatement(scope, { accountId: 1, from: '2026-01-01', to: '2026-02-01' })",
+  'reading by plain ids':
+    'service.getAccount(scope, { accountId: 1 }); service.getQuote(scope, { quoteId: 1 }); service.getEvent(scope, { eventId: 1 }); service.getWebhookEndpoint(scope, { webhookEndpointId: 1 }); service.listAppUsers(scope, { appId: 1 })',
+  'results that keep their types':
+    'service.getTransfer(scope, { transferId: 42 }).then(({ id, amount }) => { const same: TransferId = id; const text: TransferAmount = amount; })',
   'leaving parts of a scope undefined': 'const s: Scope = { workspaceId, actor: undefined }',
   'an id as a number': 'const n: number = accountId',
   'an unknown status': "user.status === 'suspended'; transfer.edges.transaction?.status === 'on_hold'",

@@ -1,5 +1,4 @@
-import type { TransferAmount } from './amount.js';
-import type { AccountId, OrderId, QuoteId, RecipientId, UserId } from './ids.js';
+import type { AccountId, OrderId, PlainNumber, QuoteId, RecipientId, UserId } from './ids.js';
 import type { PagedRecord, PageQuery } from './lists.js';
 import type { Order, OrderType, RepeatUnit } from './resources/order.js';
 import type { OrderStatus } from './states.js';
@@ -7,10 +6,10 @@ import type { OrderStatus } from './states.js';
 /** Input of `placeOrder`. */
 export interface PlaceOrderInput {
   /** The account that pays. */
-  readonly accountId: AccountId;
+  readonly accountId: AccountId | PlainNumber;
   /** The amount of each run without the fee: at least 1, in minor units of the account's currency. */
-  readonly amount: TransferAmount;
-  readonly recipientID: RecipientId;
+  readonly amount: string;
+  readonly recipientID: RecipientId | PlainNumber;
   readonly type: OrderType;
   /** 1 to 512 characters of free text (`isFreeText`). */
   readonly description?: string | undefined;
@@ -24,7 +23,7 @@ export interface PlaceOrderInput {
   /** RFC 3339 with an offset, inclusive: no run is later. */
   readonly stopAt?: string | undefined;
   /** A quote for this account, amount and recipient. For an instant order only, because quotes expire. */
-  readonly quoteID?: QuoteId | undefined;
+  readonly quoteID?: QuoteId | PlainNumber | undefined;
   /** The payer's reference of the order: 1 to 140 characters, permanently unique in the workspace. */
   readonly externalReference?: string | undefined;
   /** At most 20 pairs of the payer. */
@@ -35,10 +34,10 @@ export interface PlaceOrderInput {
 export interface OrderQuery extends PageQuery {
   readonly status?: OrderStatus | undefined;
   readonly type?: OrderType | undefined;
-  readonly accountId?: AccountId | undefined;
-  readonly recipientId?: RecipientId | undefined;
+  readonly accountId?: AccountId | PlainNumber | undefined;
+  readonly recipientId?: RecipientId | PlainNumber | undefined;
   /** The user for whom the order runs. */
-  readonly placedBy?: UserId | undefined;
+  readonly placedBy?: UserId | PlainNumber | undefined;
   /** Matches at most one order. */
   readonly externalReference?: string | undefined;
   /** RFC 3339 with an offset, inclusive. */
@@ -49,14 +48,14 @@ export interface OrderQuery extends PageQuery {
 
 /** Identifies an order by its account and its id. */
 export interface OrderName {
-  readonly accountId: AccountId;
-  readonly orderId: OrderId;
+  readonly accountId: AccountId | PlainNumber;
+  readonly orderId: OrderId | PlainNumber;
 }
 
 /** Identifies an order by its id, and optionally by the account that pays it. */
 export interface OrderReference {
-  readonly accountId?: AccountId | undefined;
-  readonly orderId: OrderId;
+  readonly accountId?: AccountId | PlainNumber | undefined;
+  readonly orderId: OrderId | PlainNumber;
 }
 
 /** Selects a page of an order's executions: the latest, or earlier ones with a cursor. */

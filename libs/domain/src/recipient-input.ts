@@ -1,4 +1,4 @@
-import type { RecipientId } from './ids.js';
+import type { PlainNumber, RecipientId } from './ids.js';
 import type { PageQuery } from './lists.js';
 import type { BeneficiaryAccountType, PayoutMethod } from './resources/corridor.js';
 import type { BeneficiaryData } from './resources/recipient.js';
@@ -37,7 +37,7 @@ export interface AddInternalRecipientInput extends RecipientNote {
 
 /** Input of `changeRecipient`. The beneficiary and the account never change. */
 export interface RecipientChange extends RecipientNote {
-  readonly recipientId: RecipientId;
+  readonly recipientId: RecipientId | PlainNumber;
 }
 
 /** Filters of the list of recipients. */

@@ -1,6 +1,6 @@
 import type { AuditQuery } from './audit-query.js';
 import type { EventPage, EventQuery } from './event-query.js';
-import type { EventId } from './ids.js';
+import type { EventId, PlainNumber } from './ids.js';
 import type { Page } from './lists.js';
 import type { AuditEvent } from './resources/audit-event.js';
 import type { Event } from './resources/event.js';
@@ -20,7 +20,7 @@ export abstract class RecordService {
   abstract listEvents(scope: Scope, query?: EventQuery): Promise<EventPage>;
 
   /** GET /events/{eventId}. @throws Refusal `event_not_found`; `route_not_found` as `listEvents` */
-  abstract getEvent(scope: Scope, query: { readonly eventId: EventId }): Promise<Event>;
+  abstract getEvent(scope: Scope, query: { readonly eventId: EventId | PlainNumber }): Promise<Event>;
 
   /**
    * GET /audit-events: the audit trail of the workspace, newest first. An entry appears shortly after its change.

@@ -1,16 +1,15 @@
-import type { TransferAmount } from './amount.js';
-import type { AccountId, TransactionId } from './ids.js';
+import type { AccountId, PlainNumber, TransactionId } from './ids.js';
 
 /** Input of `fundAccount`: an incoming amount. */
 export interface FundAccountInput {
-  readonly accountId: AccountId;
+  readonly accountId: AccountId | PlainNumber;
   /** At least 1, in minor units of the account's currency. */
-  readonly amount: TransferAmount;
+  readonly amount: string;
 }
 
 /** Input of `addTransactionEvent`: a status of the network for an international payment. */
 export interface AddTransactionEventInput {
-  readonly transactionId: TransactionId;
+  readonly transactionId: TransactionId | PlainNumber;
   /** Payment status of ISO 20022: `ACSP` on its way, `ACCC` credited, `RJCT` rejected. */
   readonly status: 'ACSP' | 'ACCC' | 'RJCT';
   /** The network's reason, such as `AC04`: 1 to 35 letters and digits. */

@@ -1,5 +1,5 @@
 import type { EventType } from './event-types.js';
-import type { WebhookDeliveryId, WebhookEndpointId } from './ids.js';
+import type { PlainNumber, WebhookDeliveryId, WebhookEndpointId } from './ids.js';
 import type { PageQuery } from './lists.js';
 import type { WebhookDeliveryStatus } from './resources/webhook-delivery.js';
 import type { WebhookSignature } from './resources/webhook-endpoint.js';
@@ -29,7 +29,7 @@ export interface CreateWebhookEndpointInput {
 
 /** Names an endpoint of the workspace. */
 export interface WebhookEndpointName {
-  readonly webhookEndpointId: WebhookEndpointId;
+  readonly webhookEndpointId: WebhookEndpointId | PlainNumber;
 }
 
 /** Input of `changeWebhookEndpoint`. Omitted fields stay. */
@@ -63,5 +63,5 @@ export interface WebhookDeliveryQuery extends WebhookEndpointName, PageQuery {
 
 /** Names a delivery of an endpoint. */
 export interface WebhookDeliveryName extends WebhookEndpointName {
-  readonly webhookDeliveryId: WebhookDeliveryId;
+  readonly webhookDeliveryId: WebhookDeliveryId | PlainNumber;
 }

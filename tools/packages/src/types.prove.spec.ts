@@ -11,7 +11,7 @@ const USE = `
 import { type BankingClient, RemoteRefusal, ServiceError } from '@banking/client';
 import { type RequestSigner, SignatureError, ed25519Signer, importEd25519Key, verifyEd25519 } from '@banking/client/signing';
 import { type WebhookFault, type WebhookHeaders, WebhookVerificationError, verifyWebhook } from '@banking/client/webhooks';
-import { type AccountId, type Balance, Refusal, type RefusalReason, REFUSALS, type Transfer, add, compare, formatAmount,
+import { type AccountId, type Balance, Refusal, type RefusalReason, REFUSALS, type Transfer, type TransferAmount, add, compare, formatAmount,
   fromBalanceAmount, parseTransferAmount } from '@banking/domain';
 import { CURRENCY_NAMES } from '@banking/domain/prose';
 import { ExportFault, linesOf, proveExport } from '@banking/domain/proof';
@@ -21,7 +21,13 @@ export async function show(banking: BankingClient, transfer: Transfer, balance: 
   const order: -1 | 0 | 1 = compare(sum, sum);
   const [app] = await banking.apps.list();
   if (app) await banking.apps.users(app.id);
-  return formatAmount(sum, transfer.edges.account?.edges.currency ?? 'EUR', 'en') + order;
+  const { resource } = await banking.workspace(1).orders.place(
+    { accountId: 1, recipientID: 2, amount: '5000', type: 'instant', quoteID: undefined },
+    { idempotencyKey: 'invoice-4711' },
+  );
+  const placed: TransferAmount = resource.amount;
+  await banking.workspace(1).transfers.listPage({ accountId: 1, recipientId: 2, limit: 10, cursor: undefined });
+  return formatAmount(sum, transfer.edges.account?.edges.currency ?? 'EUR', 'en') + order + placed;
 }
 
 export function reasonOf(error: unknown): RefusalReason | number | undefined {

@@ -1,4 +1,4 @@
-import { Refusal, type AccountId, type RecipientId, type WorkspaceId } from '@banking/domain';
+import { Refusal, type AccountId, type PlainNumber, type RecipientId, type WorkspaceId } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
 import type { Named } from './list-page.js';
 
@@ -14,7 +14,10 @@ export function namedParties(
   {
     accountId,
     recipientId,
-  }: { readonly accountId?: AccountId | undefined; readonly recipientId?: RecipientId | undefined },
+  }: {
+    readonly accountId?: AccountId | PlainNumber | undefined;
+    readonly recipientId?: RecipientId | PlainNumber | undefined;
+  },
 ): readonly Named[] {
   const named: Named[] = [];
   if (accountId !== undefined) {

@@ -155,7 +155,7 @@ describe('a quote of a payment abroad', () => {
 
   it('is refused if the recipient is the account itself, as an order is', async () => {
     const { accountID } = quoteInput();
-    const { code = '' } = await service.getAccount(ada, { accountId: accountID });
+    const { code = '' } = await service.getAccount(ada, { accountId: accountID as AccountId });
     const { resource } = await service.addInternalRecipient(ada, { accountCode: code });
 
     expect(await reasonOf(quote({ recipientID: resource.id }))).toBe('recipient_invalid');
