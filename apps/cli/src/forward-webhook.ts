@@ -10,7 +10,7 @@ export interface Receiver {
 
 /** What a receiver did with a webhook. */
 export interface ForwardResult {
-  readonly webhookId: string;
+  readonly webhookID: string;
   readonly durationMs: number;
   /** The status of the response. Missing without a response. */
   readonly status?: number;
@@ -27,9 +27,9 @@ export async function forwardWebhook(
   event: Event,
   signal: AbortSignal,
 ): Promise<ForwardResult> {
-  const webhookId = webhookIdOf(workspaceId, event);
+  const webhookID = webhookIdOf(workspaceId, event);
   const webhook = { type: event.type, timestamp: event.createdAt, data: event };
-  const { headers, body } = await signWebhook(webhook, secret, { id: webhookId, timestamp: new Date() });
+  const { headers, body } = await signWebhook(webhook, secret, { id: webhookID, timestamp: new Date() });
   const start = performance.now();
   const passed = () => Math.round(performance.now() - start);
   try {
@@ -43,10 +43,10 @@ export async function forwardWebhook(
     const durationMs = passed();
     // The status is the result. The rest of the response is not read.
     await response.body?.cancel();
-    return { webhookId, durationMs, status: response.status };
+    return { webhookID, durationMs, status: response.status };
   } catch (error) {
     signal.throwIfAborted();
-    return { webhookId, durationMs: passed(), error: reasonOf(error) };
+    return { webhookID, durationMs: passed(), error: reasonOf(error) };
   }
 }
 

@@ -104,11 +104,11 @@ describe('banking webhooks listen', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
-    expect(lines.map(({ eventId }) => eventId)).toEqual(rows.map(({ id }) => id));
+    expect(lines.map(({ eventID }) => eventID)).toEqual(rows.map(({ id }) => id));
     expect(lines[0]).toEqual({
-      eventId: rows[0]?.['id'],
+      eventID: rows[0]?.['id'],
       type: 'account.opened',
-      webhookId: expect.stringMatching(`^evt_1_${String(rows[0]?.['id'])}_\\d{20}$`) as string,
+      webhookID: expect.stringMatching(`^evt_1_${String(rows[0]?.['id'])}_\\d{20}$`) as string,
       durationMs: expect.any(Number) as number,
       status: 410,
     });

@@ -113,7 +113,7 @@ function parseUrl(text: string): URL {
 }
 
 /** The result for programs. */
-const documentOf = ({ id, type }: Event, result: ForwardResult) => ({ eventId: id, type, ...result });
+const documentOf = ({ id, type }: Event, result: ForwardResult) => ({ eventID: id, type, ...result });
 
 function lineOf({ id, type, createdAt, resource }: Event, result: ForwardResult, isColoured: boolean): string {
   const { status, error, durationMs } = result;

@@ -102,10 +102,10 @@ function endpointOption(): Option {
     .makeOptionMandatory();
 }
 
-function cellsOf({ id, eventId, eventType, kind, status, attempts, lastAttempt, nextAttemptAt }: WebhookDelivery) {
+function cellsOf({ id, eventID, eventType, kind, status, attempts, lastAttempt, nextAttemptAt }: WebhookDelivery) {
   const response = lastAttempt?.responseStatus ?? lastAttempt?.error ?? '';
   return [
-    ...[id, eventId ?? '', eventType, kind, status, attempts],
+    ...[id, eventID ?? '', eventType, kind, status, attempts],
     ...[lastAttempt?.at ?? '', response, nextAttemptAt ?? ''],
   ];
 }

@@ -126,7 +126,7 @@ export const EVENT_TYPES = [
     resource: 'transaction',
     steps: [],
     isFinal: true,
-    description: 'The money of the transaction came back with another one, `changes.transactionId`.',
+    description: 'The money of the transaction came back with another one, `changes.transactionID`.',
   },
   {
     type: 'transfer.booked',

@@ -66,7 +66,7 @@ export async function ageOf(url: URL, headers: Record<string, string>, jwk: { kt
 export async function orderOf(headers: WebhookHeaders, body: string, secrets: string[]): Promise<number | WebhookFault | undefined> {
   try {
     const webhook = await verifyWebhook(headers, body, secrets);
-    return webhook.type === 'webhook.test' ? undefined : webhook.data.changes.orderId;
+    return webhook.type === 'webhook.test' ? undefined : webhook.data.changes.orderID;
   } catch (error) {
     if (error instanceof WebhookVerificationError) return error.reason;
     throw error;

@@ -37,7 +37,7 @@ export function auditEventsContract(provide: () => Service): void {
 
       expect(opened).toMatchObject({ operation: 'openAccount', outcome: 'done', resource, actor: { type: 'user' } });
       expect(opened.hash).toMatch(/^[0-9a-f]{64}$/);
-      const { userId: actor } = opened.actor;
+      const { userID: actor } = opened.actor;
       await ada.view.accounts.change(account.id, { status: 'disabled' });
       const query = { resourceId: account.id, actor, operation: 'changeAccount' };
       expect(await untilRecorded(query)).toMatchObject({ operation: 'changeAccount', resource });

@@ -101,7 +101,7 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     createdAt: 'time',
   },
   WebhookDelivery: {
-    ...{ id: 'id', eventId: 'id?', eventType: 'string', kind: 'string', status: 'string', attempts: 'integer' },
+    ...{ id: 'id', eventID: 'id?', eventType: 'string', kind: 'string', status: 'string', attempts: 'integer' },
     ...{ nextAttemptAt: 'time?', lastAttempt: 'object?', createdAt: 'time' },
   },
   Order: {

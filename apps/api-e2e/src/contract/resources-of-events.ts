@@ -30,7 +30,7 @@ const LIFE = [
 /** The resource of an event and those in its changes, each with its type. */
 const namedBy = ({ resource, changes: { status: _, ...ids } }: Event): [type: string, id: number][] => [
   [resource.type, resource.id],
-  ...Object.entries(ids).map(([name, id]) => [name.slice(0, -'Id'.length), id] as [string, number]),
+  ...Object.entries(ids).map(([name, id]) => [name.slice(0, -'ID'.length), id] as [string, number]),
 ];
 
 /** The events that the account or the order leads to. Other tests pay in the workspace, too, and to the same recipients. */
@@ -96,7 +96,7 @@ export function resourcesOfEventsContract(provide: () => Service): void {
 
       expect(life.map(({ type }) => type).sort()).toEqual(LIFE);
       for (const event of life) {
-        const orderId = event.changes.orderId;
+        const orderId = event.changes.orderID;
         for (const [type, id] of namedBy(event)) expect(await read(type, id, orderId)).toMatchObject({ id });
       }
     });

@@ -90,8 +90,8 @@ describe('examples of the document', () => {
       expect(event).toMatchObject({
         operation,
         outcome: 'done',
-        actor: { type: 'user', userId: 1, issuer: expect.any(String) as string, subject: ADA },
-        requestId: expect.any(String) as string,
+        actor: { type: 'user', userID: 1, issuer: expect.any(String) as string, subject: ADA },
+        requestID: expect.any(String) as string,
         sourceAddress: '127.0.0.1',
       });
     }

@@ -36,6 +36,6 @@ export function masked(value: unknown, key = ''): unknown {
   if (key === 'publicKey' && PUBLIC_KEY.test(value)) return 'a public key';
   if (key === 'hash' && HASH.test(value)) return 'a hash';
   if (key === 'code' && NEW_CODE.test(value)) return 'a new account code';
-  if (key === 'requestId' && UUID.test(value)) return 'a request id';
+  if (/^requestI[dD]$/.test(key) && UUID.test(value)) return 'a request id';
   return value;
 }

@@ -9,17 +9,17 @@ const COLUMNS = [
   'reason',
   'count',
   'resourceType',
-  'resourceId',
+  'resourceID',
   'actorType',
-  'userId',
+  'userID',
   'issuer',
   'subject',
   'pseudonym',
-  'tokenId',
-  'clientId',
+  'tokenID',
+  'clientID',
   'name',
   'operatingSystemUser',
-  'requestId',
+  'requestID',
   'sourceAddress',
   'hash',
 ] as const;
@@ -31,6 +31,6 @@ export const auditCsv = (events: readonly AuditEvent[]): string =>
     COLUMNS,
     events.map(({ resource, actor, ...event }) => {
       const { type: actorType, ...credential } = actor;
-      return { ...event, resourceType: resource?.type, resourceId: resource?.id, actorType, ...credential };
+      return { ...event, resourceType: resource?.type, resourceID: resource?.id, actorType, ...credential };
     }),
   );

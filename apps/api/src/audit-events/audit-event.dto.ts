@@ -15,7 +15,7 @@ class AuditActorDto implements AuditActor {
     example: 1,
     required: false,
   })
-  readonly userId?: NonNullable<AuditActor['userId']>;
+  readonly userID?: NonNullable<AuditActor['userID']>;
 
   @Ours()
   @TextField('The issuer of the token.', 'https://login.example', false)
@@ -27,7 +27,7 @@ class AuditActorDto implements AuditActor {
 
   @Ours()
   @TextField(
-    'Instead of `userId`, `issuer` and `subject`, if the user has no role in the workspace: a text that always means the same user here.',
+    'Instead of `userID`, `issuer` and `subject`, if the user has no role in the workspace: a text that always means the same user here.',
     '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
     false,
   )
@@ -35,11 +35,11 @@ class AuditActorDto implements AuditActor {
 
   @Ours()
   @TextField('The `jti` of the token.', '7d3f0c', false)
-  readonly tokenId?: string;
+  readonly tokenID?: string;
 
   @Ours()
   @TextField('The client of the token: its `client_id`, or else its `azp`.', 'treasury-app', false)
-  readonly clientId?: string;
+  readonly clientID?: string;
 
   @Ours()
   @TextField('The name that an operator gave.', 'Rosa', false)
@@ -103,7 +103,7 @@ export class AuditEventDto implements AuditEvent {
 
   @Ours()
   @TextField('The `X-Request-Id` of the request.', '0b6a1f6e', false)
-  readonly requestId?: string;
+  readonly requestID?: string;
 
   @Ours()
   @TextField('The address that the request came from.', '192.0.2.7', false)

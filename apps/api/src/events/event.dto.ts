@@ -36,27 +36,23 @@ class EventChangesDto implements EventChanges {
 
   @Ours()
   @IdField('The account that the resource belongs to.', 1, false)
-  readonly accountId?: NonNullable<EventChanges['accountId']>;
+  readonly accountID?: NonNullable<EventChanges['accountID']>;
 
   @Ours()
   @IdField('The recipient of the resource.', 1, false)
-  readonly recipientId?: NonNullable<EventChanges['recipientId']>;
+  readonly recipientID?: NonNullable<EventChanges['recipientID']>;
 
   @Ours()
   @IdField('The quote of an order.', 1, false)
-  readonly quoteId?: NonNullable<EventChanges['quoteId']>;
+  readonly quoteID?: NonNullable<EventChanges['quoteID']>;
 
   @Ours()
   @IdField('The order of an execution.', 1, false)
-  readonly orderId?: NonNullable<EventChanges['orderId']>;
-
-  @Ours()
-  @IdField('The execution.', 1, false)
-  readonly executionId?: NonNullable<EventChanges['executionId']>;
+  readonly orderID?: NonNullable<EventChanges['orderID']>;
 
   @Ours()
   @IdField('The transaction of the resource. Of a transaction: the other one of a return.', 1, false)
-  readonly transactionId?: NonNullable<EventChanges['transactionId']>;
+  readonly transactionID?: NonNullable<EventChanges['transactionID']>;
 }
 
 class EventActorDto {

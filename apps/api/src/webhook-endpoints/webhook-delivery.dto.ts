@@ -50,7 +50,7 @@ export class WebhookDeliveryDto implements WebhookDelivery {
 
   @Ours()
   @IdField('The event. Missing for a test.', 48, false)
-  readonly eventId?: NonNullable<WebhookDelivery['eventId']>;
+  readonly eventID?: NonNullable<WebhookDelivery['eventID']>;
 
   @Field('ours', {
     type: 'string',

@@ -92,13 +92,13 @@ export class StoryEvents {
 const nameOf = (type: EventResourceType, id: number) => `${type} ${id}`;
 
 /** The resource of an event, and the payment that it belongs to. */
-function namesOf({ resource, changes: { orderId, transactionId } }: Event): string[] {
+function namesOf({ resource, changes: { orderID, transactionID } }: Event): string[] {
   return [
     `${resource.type} ${resource.id}`,
-    ...(orderId === undefined ? [] : [nameOf('order', orderId)]),
-    ...(transactionId === undefined ? [] : [nameOf('transaction', transactionId)]),
+    ...(orderID === undefined ? [] : [nameOf('order', orderID)]),
+    ...(transactionID === undefined ? [] : [nameOf('transaction', transactionID)]),
   ];
 }
 
 /** Payments of others may have the same account, so their events are not printed unless the account is known. */
-const accountOf = ({ changes: { accountId } }: Event) => `account ${accountId}`;
+const accountOf = ({ changes: { accountID } }: Event) => `account ${accountID}`;

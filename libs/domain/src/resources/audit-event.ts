@@ -9,16 +9,16 @@ export type AuditActorType = 'user' | 'operator' | 'network' | 'system';
 export interface AuditActor {
   readonly type: Open<AuditActorType>;
   /** The user, for the type `user`. */
-  readonly userId?: UserId;
+  readonly userID?: UserId;
   /** The issuer of the credential, and the subject that it names. */
   readonly issuer?: string;
   readonly subject?: string;
   /** Instead of the user, the issuer and the subject, if the user has no role in the workspace. Always the same in one workspace. */
   readonly pseudonym?: string;
   /** The `jti` of the token. */
-  readonly tokenId?: string;
+  readonly tokenID?: string;
   /** The client of the token: its `client_id`, or else its `azp`. */
-  readonly clientId?: string;
+  readonly clientID?: string;
   /** The name that an operator gave, and the name of the account of the operating system. */
   readonly name?: string;
   readonly operatingSystemUser?: string;
@@ -41,7 +41,7 @@ export interface AuditEvent {
   readonly count?: number;
   readonly resource?: { readonly type: string; readonly id: number };
   readonly actor: AuditActor;
-  readonly requestId?: string;
+  readonly requestID?: string;
   /** The address that the request came from. */
   readonly sourceAddress?: string;
   /** SHA-256 of the hash before it and of this entry, in hex: a later change of an entry breaks the chain. */

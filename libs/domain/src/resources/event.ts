@@ -1,6 +1,6 @@
 import type { EventResourceType } from '../event-resource-types.js';
 import type { EventType } from '../event-types.js';
-import type { AccountId, EventId, ExecutionId, OrderId, QuoteId, RecipientId, TransactionId, UserId } from '../ids.js';
+import type { AccountId, EventId, OrderId, QuoteId, RecipientId, TransactionId, UserId } from '../ids.js';
 import type { Open } from '../open.js';
 import type { Timestamp } from '../timestamp.js';
 
@@ -11,13 +11,12 @@ export type EventActorType = 'user' | 'service' | 'operator' | 'network' | 'syst
 export interface EventChanges {
   /** `before` is missing for a new resource. */
   readonly status?: { readonly before?: string; readonly after: string };
-  readonly accountId?: AccountId;
-  readonly recipientId?: RecipientId;
-  readonly quoteId?: QuoteId;
-  readonly orderId?: OrderId;
-  readonly executionId?: ExecutionId;
+  readonly accountID?: AccountId;
+  readonly recipientID?: RecipientId;
+  readonly quoteID?: QuoteId;
+  readonly orderID?: OrderId;
   /** Of a transaction: the other one of a return. */
-  readonly transactionId?: TransactionId;
+  readonly transactionID?: TransactionId;
 }
 
 /** A change of a resource. It tells that something changed. The resource itself tells how it is now. */

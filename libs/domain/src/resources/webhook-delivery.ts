@@ -28,7 +28,7 @@ export interface WebhookAttempt {
 export interface WebhookDelivery {
   readonly id: WebhookDeliveryId;
   /** Missing for a test. */
-  readonly eventId?: EventId;
+  readonly eventID?: EventId;
   /** `webhook.test` for a test. */
   readonly eventType: Open<EventType | 'webhook.test'>;
   readonly kind: Open<WebhookDeliveryKind>;

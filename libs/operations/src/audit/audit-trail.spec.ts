@@ -65,13 +65,13 @@ describe('the audit trail', () => {
       resource: { type: 'order', id: order.id },
       actor: {
         type: 'user',
-        userId: ada.actor,
+        userID: ada.actor,
         issuer: 'https://issuer.example',
         subject: 'ada\ufffd\ufffd',
-        tokenId: 'token-1',
-        clientId: 'app-1',
+        tokenID: 'token-1',
+        clientID: 'app-1',
       },
-      requestId: 'request-1',
+      requestID: 'request-1',
       sourceAddress: '192.0.2.7',
       hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     });
@@ -174,7 +174,7 @@ describe('the audit trail', () => {
     const listed = async (query: Parameters<typeof service.listAuditEvents>[1]) =>
       (await service.listAuditEvents(ada, { ...query, limit: 500 })).items;
 
-    expect(await listed({ actor: ada.actor })).toEqual(all.filter(({ actor }) => actor.userId === ada.actor));
+    expect(await listed({ actor: ada.actor })).toEqual(all.filter(({ actor }) => actor.userID === ada.actor));
     expect(await listed({ operation: 'openAccount' })).toEqual(
       all.filter(({ operation }) => operation === 'openAccount'),
     );

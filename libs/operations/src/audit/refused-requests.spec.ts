@@ -135,7 +135,7 @@ describe('refused requests', () => {
     const pseudonym = expect.stringMatching(/^[0-9a-f]{32}$/) as string;
     expect(nearby.map(({ actor, count }) => [actor, count])).toEqual(
       expect.arrayContaining([
-        [{ type: 'user', userId: ADA, issuer, subject, clientId }, undefined],
+        [{ type: 'user', userID: ADA, issuer, subject, clientID: clientId }, undefined],
         [{ type: 'user', pseudonym }, 2],
       ]),
     );

@@ -1,10 +1,25 @@
-import type { Event, EventChanges, EventId } from '@banking/domain';
+import type {
+  AccountId,
+  Event,
+  EventChanges,
+  EventId,
+  OrderId,
+  QuoteId,
+  RecipientId,
+  TransactionId,
+} from '@banking/domain';
 import { timestampOf } from '../resources/timestamp-of.js';
+import { withoutNulls } from '../resources/without-nulls.js';
 
 /** The changes as they are stored: the status before a new resource is null. */
-type StoredChanges = Omit<EventChanges, 'status'> & {
+interface StoredChanges {
   readonly status?: { readonly before: string | null; readonly after: string };
-};
+  readonly accountId?: AccountId;
+  readonly recipientId?: RecipientId;
+  readonly quoteId?: QuoteId;
+  readonly orderId?: OrderId;
+  readonly transactionId?: TransactionId;
+}
 
 export interface EventRow {
   readonly id: bigint;
@@ -32,8 +47,15 @@ export const composeEvent = (row: EventRow): Event => ({
 });
 
 /** The interface never sends null. */
-function changesOf({ status, ...ids }: StoredChanges): EventChanges {
-  if (status === undefined) return ids;
-  const { before, after } = status;
-  return { status: before === null ? { after } : { before, after }, ...ids };
-}
+const changesOf = (stored: StoredChanges): EventChanges =>
+  withoutNulls<EventChanges>({
+    status: stored.status === undefined ? null : statusOf(stored.status),
+    accountID: stored.accountId ?? null,
+    recipientID: stored.recipientId ?? null,
+    quoteID: stored.quoteId ?? null,
+    orderID: stored.orderId ?? null,
+    transactionID: stored.transactionId ?? null,
+  });
+
+const statusOf = ({ before, after }: NonNullable<StoredChanges['status']>) =>
+  before === null ? { after } : { before, after };

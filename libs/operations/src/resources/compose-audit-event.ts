@@ -4,6 +4,12 @@ import { pageOfRows } from './compose-page.js';
 import { timestampOf } from './timestamp-of.js';
 import { withoutNulls } from './without-nulls.js';
 
+/** Who acted, as it is stored. The user is a column. */
+type StoredActor = Omit<AuditActor, 'userID' | 'tokenID' | 'clientID'> & {
+  readonly tokenId?: string;
+  readonly clientId?: string;
+};
+
 interface AuditEventRow {
   readonly id: number;
   readonly operation: string;
@@ -13,7 +19,7 @@ interface AuditEventRow {
   readonly resourceType: string | null;
   readonly resourceId: number | null;
   readonly userId: number | null;
-  readonly actor: Omit<AuditActor, 'userId'>;
+  readonly actor: StoredActor;
   readonly requestId: string | null;
   readonly sourceAddress: string | null;
   readonly createdAt: string;
@@ -37,7 +43,6 @@ const COLUMNS: Columns<AuditEventRow> = {
 };
 
 function composeAuditEvent(row: AuditEventRow): AuditEvent {
-  const { type, ...credential } = row.actor;
   return withoutNulls<AuditEvent>({
     id: row.id as AuditEventId,
     createdAt: timestampOf(row.createdAt),
@@ -46,11 +51,21 @@ function composeAuditEvent(row: AuditEventRow): AuditEvent {
     reason: row.reason,
     count: row.count === 1 ? null : row.count,
     resource: row.resourceType === null ? null : { type: row.resourceType, id: row.resourceId! },
-    actor: { type, ...(row.userId !== null && { userId: row.userId as UserId }), ...credential },
-    requestId: row.requestId,
+    actor: actorOf(row),
+    requestID: row.requestId,
     sourceAddress: row.sourceAddress,
     hash: row.hash,
   });
+}
+
+function actorOf({ userId, actor: { type, tokenId, clientId, ...rest } }: AuditEventRow): AuditActor {
+  return {
+    type,
+    ...(userId !== null && { userID: userId as UserId }),
+    ...rest,
+    ...(tokenId !== undefined && { tokenID: tokenId }),
+    ...(clientId !== undefined && { clientID: clientId }),
+  };
 }
 
 export const AUDIT_EVENT_PAGE = pageOfRows(

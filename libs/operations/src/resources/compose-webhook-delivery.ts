@@ -42,7 +42,7 @@ export const WEBHOOK_DELIVERY_COLUMNS = selected(COLUMNS, 't');
 export const composeWebhookDelivery = (row: WebhookDeliveryRow): WebhookDelivery =>
   withoutNulls<WebhookDelivery>({
     id: Number(row.id) as WebhookDeliveryId,
-    eventId: row.eventId === null ? null : (Number(row.eventId) as EventId),
+    eventID: row.eventId === null ? null : (Number(row.eventId) as EventId),
     eventType: row.eventType,
     kind: row.kind,
     status: row.status,

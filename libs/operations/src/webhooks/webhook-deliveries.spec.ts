@@ -64,7 +64,7 @@ describe('a replay', () => {
     const period = { createdFrom: from.createdAt, createdTo: to.createdAt };
     expect(await service.replayWebhookEvents(ada, { ...named(), ...period })).toEqual({ deliveries: 2 });
     const deliveries = [...(await listed())].reverse();
-    expect(deliveries.map(({ eventId, kind, eventType }) => [eventId, kind, eventType])).toEqual(
+    expect(deliveries.map(({ eventID, kind, eventType }) => [eventID, kind, eventType])).toEqual(
       opened.slice(0, 2).map(({ id }) => [Number(id), 'replay', 'account.opened']),
     );
   });

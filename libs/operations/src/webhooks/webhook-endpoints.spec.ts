@@ -234,7 +234,7 @@ describe('a webhook endpoint', () => {
     while ((await recordAudit(world.database)) > 0);
     const { items } = await service.listAuditEvents(ada, { resourceType: 'webhookEndpoint', resourceId: endpoint.id });
 
-    expect(items.map(({ operation, actor }) => [operation, actor.userId])).toEqual(
+    expect(items.map(({ operation, actor }) => [operation, actor.userID])).toEqual(
       ['deleteWebhookEndpoint', 'rotateWebhookSecret', 'changeWebhookEndpoint', 'createWebhookEndpoint'].map(
         (operation) => [operation, ada.actor],
       ),
