@@ -4,12 +4,12 @@ import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:f
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface, type Interface } from 'node:readline';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { type Deployment, openDeployment } from '@banking/deployment';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
-import { administer } from '@banking/postgres/testing';
+import { administer, until } from '@banking/postgres/testing';
 import { readConfig } from './config.js';
 
 const MAIN = join(__dirname, '../dist/main.js');
@@ -26,12 +26,11 @@ interface Line {
 
 /** A running worker and its log lines. */
 class Started {
-  private readonly output: Interface;
   private readonly lines: Line[] = [];
 
   constructor(readonly process: ChildProcess) {
-    this.output = createInterface({ input: process.stdout! });
-    this.output.on('line', (line) => this.lines.push(JSON.parse(line) as Line));
+    const output = createInterface({ input: process.stdout! });
+    output.on('line', (line) => this.lines.push(JSON.parse(line) as Line));
   }
 
   count(msg: string): number {
@@ -40,11 +39,7 @@ class Started {
 
   /** Waits for the first line with this message, unless it is there already. */
   async line(msg: string): Promise<Line> {
-    for (;;) {
-      const match = this.lines.find((line) => line.msg === msg);
-      if (match) return match;
-      await once(this.output, 'line');
-    }
+    return (await until(() => this.lines.find((line) => line.msg === msg)))!;
   }
 }
 
@@ -58,14 +53,15 @@ async function startHealthy(dataDir: string) {
   const { healthPort } = await log.line('working');
   return {
     log,
-    /** The first response to the readiness check that fulfils a condition. */
-    async ready(isExpected: (response: Response) => boolean) {
-      for (;;) {
-        const response = await fetch(`http://127.0.0.1:${String(healthPort)}/health/ready`);
-        const body: unknown = await response.json();
-        if (isExpected(response)) return { status: response.status, body };
-      }
-    },
+    /** The first response to the readiness check with this status. */
+    ready: (status: number) =>
+      until(
+        async () => {
+          const response = await fetch(`http://127.0.0.1:${String(healthPort)}/health/ready`);
+          return { status: response.status, body: (await response.json()) as unknown };
+        },
+        (response) => response.status === status,
+      ),
     async stop() {
       child.kill('SIGTERM');
       await once(child, 'close');
@@ -144,9 +140,7 @@ describe('a worker', () => {
       { status: 'ok', work, verification: expect.anything() },
     ]).toContainEqual(first);
     // The first verification is one of the first chores.
-    let verified: unknown;
-    do verified = await ready();
-    while (!Object.hasOwn(verified as object, 'verification'));
+    const verified = await until(ready, (body) => Object.hasOwn(body as object, 'verification'));
     expect(verified).toEqual({ status: 'ok', work, verification: { ageSeconds: expect.any(Number) } });
     const insertWork = sqlStatement(
       'spec.insert_work',
@@ -195,8 +189,7 @@ describe('a worker', () => {
         try {
           const line = await worker.log.line('payouts stopped');
           expect({ start, ...line }).toMatchObject({ start, level: 'error', findings: 1, workspaceIds: [70] });
-          const { status, body } = await worker.ready((response) => response.status === 503);
-          expect(status).toBe(503);
+          const { body } = await worker.ready(503);
           expect(body).toMatchObject({ status: 'payouts_stopped', findings: 1 });
           // The digits of the time may contain any number.
           expect(JSON.stringify({ ...(body as object), stoppedAt: undefined })).not.toContain('71');
@@ -210,14 +203,14 @@ describe('a worker', () => {
       await run(operator, `update payout_stop set resumed_at = now(), resumed_by = 'mia' where resumed_at is null`);
       const worker = await startHealthy(dataDir);
       try {
-        expect((await worker.ready((response) => response.status === 200)).body).toMatchObject({ status: 'ok' });
+        expect((await worker.ready(200)).body).toMatchObject({ status: 'ok' });
       } finally {
         await worker.stop();
       }
     } finally {
       await operator.end();
     }
-  }, 90_000);
+  });
 
   it('refuses a health port in use before any work', async () => {
     const taken = createServer().listen(0, '127.0.0.1');

@@ -1,17 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
-import { ReplicaServer } from '@banking/embedded-postgres/testing';
+import { ReplicaServer, until } from '@banking/embedded-postgres/testing';
 import { makeDemoData, readDemoIds } from '@banking/operations/demo';
 import type { AccountId, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
 import { LedgerBankingService } from '@banking/operations';
 import { openDeployment, type Deployment } from './open-deployment.js';
 
 jest.setTimeout(180_000);
-
-const WAIT_MS = 60_000;
 
 let dataDir: string;
 let server: EmbeddedServer;
@@ -95,14 +92,14 @@ describe('a deployment with a replica', () => {
       readPipeline.mockRestore();
 
       // The replica may be behind for a moment.
-      const until = Date.now() + WAIT_MS;
-      for (;;) {
-        const { value, names } = await sentToPrimary<unknown>(read);
-        expect(value).toEqual(expected);
-        if (!names.some((sent) => /^(list|plan|statement)_/.test(sent))) break;
-        if (Date.now() > until) throw new Error(`the primary is read: ${names.join()}`);
-        await sleep(50);
-      }
+      await until(
+        async () => {
+          const { value, names } = await sentToPrimary<unknown>(read);
+          expect(value).toEqual(expected);
+          return names;
+        },
+        (names) => !names.some((sent) => /^(list|plan|statement)_/.test(sent)),
+      );
     },
   );
 

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { queryValue, isServed, serverOf, until, World } from './testing/world.js';
+import { until } from './testing/until.js';
+import { queryValue, isServed, serverOf, World } from './testing/world.js';
 
-jest.setTimeout(90_000);
+jest.setTimeout(120_000);
 const world = new World();
 afterEach(() => world.end());
 afterAll(() => world.removeTemplate());

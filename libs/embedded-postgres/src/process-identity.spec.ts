@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { identityOf, isAlive, ownIdentity, parseIdentity, writeIdentity } from './process-identity.js';
-import { until } from './testing/world.js';
+import { until } from './testing/until.js';
 
 describe('the identity of a process', () => {
   it('is alive while the process runs, unlike an earlier process with its number', () => {

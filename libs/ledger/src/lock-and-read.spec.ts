@@ -1,5 +1,6 @@
 import { Refusal } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
+import { until } from '@banking/postgres/testing';
 import { decide } from './decide.js';
 import { lockAndRead } from './lock-and-read.js';
 import { preparePosting } from './prepare-posting.js';
@@ -58,7 +59,7 @@ describe('lockAndRead', () => {
     const locking = world.database
       .transaction({ workspaces: posting.workspaces }, (tx) => lockAndRead(tx, posting))
       .finally(() => (isOver = true));
-    while (!isOver && (await countWaiting()) === 0);
+    await until(async () => isOver || (await countWaiting()) > 0);
     const free = await world.owner.query('select id from account where id = $1 for update skip locked', [second]);
     await world.owner.query('rollback');
     await locking;

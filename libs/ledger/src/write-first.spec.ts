@@ -1,4 +1,5 @@
 import { bind, SQLSTATE, sqlStatement } from '@banking/postgres';
+import { until } from '@banking/postgres/testing';
 import { decide } from './decide.js';
 import { lockAndRead } from './lock-and-read.js';
 import { preparePosting } from './prepare-posting.js';
@@ -70,8 +71,7 @@ it('writes many transactions while the other statements are made', async () => {
   };
 
   await fund(64, async () => {
-    const until = performance.now() + 4_000;
-    while (!(await isWriting())) if (performance.now() > until) throw new Error('the database does not write');
+    await until(isWriting);
     return [];
   });
 

@@ -1,5 +1,6 @@
 import { openBooks } from '@banking/ledger';
 import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
+import { until } from '@banking/postgres/testing';
 import { openTracking } from './open-payouts.js';
 import { recordEvents } from './record-rail-event.js';
 import { NORTH, SOUTH, faults, openWorld, payOut, type World } from './testing/world.js';
@@ -70,7 +71,10 @@ describe('rejections of which one is of an account that another session has lock
     await lockSouth();
 
     const recording = recordEvents(books, [rejection(locked, SOUTH), rejection(free)]);
-    while ((await statusOf(free)) !== 'failed');
+    await until(
+      () => statusOf(free),
+      (status) => status === 'failed',
+    );
     expect(await statusOf(locked)).toBe('pending');
     await world.owner.query('rollback');
 

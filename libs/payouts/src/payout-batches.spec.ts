@@ -1,3 +1,4 @@
+import { until } from '@banking/postgres/testing';
 import { listWork } from '@banking/work-queue';
 import { stopPayouts } from './payout-stop.js';
 import type { Rail } from './rail.js';
@@ -144,7 +145,10 @@ describe('payouts that are submitted together', () => {
     });
 
     const step = worker.step();
-    while ((await seen(ids.slice(1))).some(({ status }) => status !== 'submitted'));
+    await until(
+      () => seen(ids.slice(1)),
+      (payouts) => payouts.every(({ status }) => status === 'submitted'),
+    );
     expect(await seen([ids[0]!])).toEqual([{ status: 'submitting', tries: 1, submissions: null }]);
     answer();
     await step;
@@ -180,10 +184,10 @@ describe('a batch of payouts whose worker dies', () => {
     const stopping = payoutWorker(world, { books, rail: halt.rail(new SandboxRail(world.database)) });
     void stopping.step();
     await halt.reached;
-    const isSent = async () => (await seen(ids)).filter(({ submissions }) => submissions !== null).length === sent;
-    while (!(await isSent()));
-    const before = await seen(ids);
-    expect(before.filter(({ submissions }) => submissions !== null)).toHaveLength(sent);
+    await until(
+      () => seen(ids),
+      (payouts) => payouts.filter(({ submissions }) => submissions !== null).length === sent,
+    );
 
     await passTimeHere(world, LEASE_EXPIRED_MS);
     await work(world, payoutWorker(world), 12);

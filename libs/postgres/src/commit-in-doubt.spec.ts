@@ -3,7 +3,7 @@ import { Database } from './database.js';
 import { CommitInDoubtError } from './failures.js';
 import { APP_ROLE, SCHEMA } from './names.js';
 import { bind, sqlStatement } from './sql-statement.js';
-import { freshDatabase, type FreshDatabase } from './testing/index.js';
+import { freshDatabase, type FreshDatabase, until } from './testing/index.js';
 import { Wire } from './testing/wire.js';
 
 const addNote = sqlStatement<{ id: bigint }>(
@@ -110,14 +110,15 @@ describe('a database transaction whose connection is lost at COMMIT', () => {
     const done = waiting.transaction(scope, (tx) => tx.commit([bind(lockNote, 1)]));
     done.catch(() => undefined);
 
-    let endedCount = 0;
-    while (endedCount === 0) {
+    await until(async () => {
+      // A database transaction sees the sessions as they were at its first look.
+      await world.owner.query('select pg_stat_clear_snapshot()');
       const { rowCount } = await world.owner.query(
         `select pg_terminate_backend(pid, 5000) from pg_stat_activity
           where datname = current_database() and wait_event_type = 'Lock'`,
       );
-      endedCount = rowCount ?? 0;
-    }
+      return rowCount !== 0;
+    });
 
     await expect(done).rejects.toBeInstanceOf(CommitInDoubtError);
     await world.owner.query('rollback');

@@ -2,7 +2,7 @@ import { Database, type DatabaseOptions } from './database.js';
 import { CommitInDoubtError } from './failures.js';
 import { APP_ROLE, SCHEMA } from './names.js';
 import { bind, sqlStatement } from './sql-statement.js';
-import { freshDatabase, type FreshDatabase } from './testing/index.js';
+import { freshDatabase, type FreshDatabase, until } from './testing/index.js';
 import { Wire } from './testing/wire.js';
 
 const addNote = sqlStatement('half-open.add', 'insert into note (workspace_id, id, text) values (7, $1, $2)');
@@ -195,12 +195,12 @@ describe('a client that has closed its connection', () => {
       );
       return rows[0];
     };
-    while ((await alive())?.wait_event !== 'PgSleep') await new Promise(setImmediate);
+    await until(alive, (session) => session?.wait_event === 'PgSleep');
 
     wire.toServer = () => ({ isCut: true });
     await wire.remove();
 
     await expect(sleeping).rejects.toMatchObject({ reason: 'unavailable' });
-    while (await alive()) await new Promise(setImmediate);
+    await until(alive, (session) => session === undefined);
   });
 });

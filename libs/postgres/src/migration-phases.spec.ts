@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from '@banking/embedded-postgres/testing';
 import { Client } from 'pg';
 import { migrate, MigrationError, pendingMigrations, planMigrations, type MigrationOptions } from './migrate.js';
 import { applicationNameOf } from './release.js';
@@ -239,19 +240,17 @@ describe('a contract migration', () => {
 });
 
 /** Resolves when the migration waits for the advisory lock. */
-async function waiting(client: Client): Promise<void> {
-  for (;;) {
+const waiting = (client: Client) =>
+  until(async () => {
     const { rowCount } = await client.query(`select from pg_locks where locktype = 'advisory' and not granted`);
-    if (rowCount === 1) return;
-  }
-}
+    return rowCount === 1;
+  });
 
 /** Resolves when the server has noticed the end of a connection. */
-async function ended(name: string): Promise<void> {
-  for (;;) {
+const ended = (name: string) =>
+  until(async () => {
     const { rows } = await place.administer((client) =>
       client.query('select from pg_stat_activity where application_name = $1 and datname = current_database()', [name]),
     );
-    if (rows.length === 0) return;
-  }
-}
+    return rows.length === 0;
+  });

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SQLSTATE } from './sqlstate.js';
 import { DatabaseError } from 'pg';
 import { bind, sqlStatement } from './sql-statement.js';
-import { freshDatabase, type FreshDatabase } from './testing/index.js';
+import { freshDatabase, type FreshDatabase, until } from './testing/index.js';
 
 const addNote = sqlStatement<{ id: bigint }>(
   'pipeline.add-note',
@@ -177,7 +176,7 @@ describe('a pipeline', () => {
     const reading = database.pipeline({ workspaces: [7] }, [bind(readNotes), bind(lock), bind(readNotes)]);
     const waiting = `select from pg_locks l join pg_database d on d.oid = l.database
       where d.datname = current_database() and locktype = 'advisory' and not granted`;
-    while ((await owner.query(waiting)).rowCount === 0) await sleep(5);
+    await until(async () => (await owner.query(waiting)).rowCount !== 0);
     await owner.query(`insert into note (workspace_id, id, text) values (7, 1, 'late')`);
     await owner.query('select pg_advisory_unlock(7)');
 

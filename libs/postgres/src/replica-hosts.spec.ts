@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
-import { ReplicaServer } from '@banking/embedded-postgres/testing';
+import { ReplicaServer, until } from '@banking/embedded-postgres/testing';
 import { Client } from 'pg';
 import { Database } from './database.js';
 import { sql } from './testing/sql.js';
@@ -11,7 +10,6 @@ import { sql } from './testing/sql.js';
 jest.setTimeout(120_000);
 
 const LOGIN = 'reader';
-const WAIT_MS = 60_000;
 
 let folder: string;
 let server: EmbeddedServer;
@@ -77,13 +75,11 @@ const isAtReplica = async (): Promise<boolean> => {
   return row!.at_replica;
 };
 
-async function untilAtReplica(): Promise<void> {
-  const until = Date.now() + WAIT_MS;
-  for (nowMs += 10_000; !(await isAtReplica()); nowMs += 10_000) {
-    if (Date.now() > until) throw new Error(`the replica is not used: ${changes.join('; ')}`);
-    await sleep(5);
-  }
-}
+const untilAtReplica = () =>
+  until(() => {
+    nowMs += 10_000;
+    return isAtReplica();
+  });
 
 describe('a replica with several hosts', () => {
   it('is the first standby among them, after a host that is away and the primary', async () => {
@@ -115,7 +111,7 @@ describe('a read that a replica rejects', () => {
     await open(urlOf(replica));
     await untilAtReplica();
 
-    await eventually(async () => {
+    await until(async () => {
       nowMs += 10_000;
       expect(await database!.readPipeline({}, [rejected] as const)).toEqual([[{ one: 1 }]]);
       return rejections.length > 0;
@@ -142,11 +138,3 @@ describe('a read that a replica rejects', () => {
     await owner.query('drop table newer');
   });
 });
-
-async function eventually(condition: () => Promise<boolean>): Promise<void> {
-  const until = Date.now() + WAIT_MS;
-  while (!(await condition())) {
-    if (Date.now() > until) throw new Error('the condition was not met in time');
-    await sleep(5);
-  }
-}

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ReplicaServer } from '@banking/embedded-postgres/testing';
+import { ReplicaServer, until } from '@banking/embedded-postgres/testing';
 import { Client } from 'pg';
 import { Database } from './database.js';
 import { sql } from './testing/sql.js';
@@ -12,7 +11,6 @@ import { sql } from './testing/sql.js';
 jest.setTimeout(180_000);
 
 const PROGRAMS = '/usr/lib/postgresql/15/bin';
-const WAIT_MS = 60_000;
 const isMissing = !existsSync(join(PROGRAMS, 'postgres'));
 // The name of a skipped test says why it is skipped. CI has the package.
 const note = isMissing ? ', skipped: there is no PostgreSQL 15' : '';
@@ -58,9 +56,7 @@ describe(`a list on a replica of PostgreSQL 15${note}`, () => {
         await add();
         expect((await read()).count).toBe(count);
       }
-      const until = Date.now() + WAIT_MS;
-      while (!(await read()).at_replica && Date.now() < until) await sleep(20);
-      expect(await read()).toMatchObject({ count: 20 });
+      expect(await until(read, ({ at_replica }) => at_replica)).toMatchObject({ count: 20 });
 
       await replica.pause();
       await add();
@@ -89,18 +85,16 @@ describe(`a list on a replica of PostgreSQL 15${note}`, () => {
     const options = { ...owner, cwd: folder, stdio: 'ignore' } as const;
     primary = spawn(join(PROGRAMS, 'postgres'), ['-D', data, ...settings], options);
     const connection = { host: folder, port: 5432, user: 'postgres', database: 'postgres', ssl: false } as const;
-    const until = Date.now() + WAIT_MS;
-    for (;;) {
-      const client = new Client(connection);
-      const failure = await client.connect().then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      await client.end().catch(() => undefined);
-      if (failure === undefined) return connection;
-      if (Date.now() > until) throw new Error('PostgreSQL 15 did not start', { cause: failure });
-      await sleep(20);
-    }
+    await until(
+      async () => {
+        const client = new Client(connection);
+        const [outcome] = await Promise.allSettled([client.connect()]);
+        await client.end().catch(() => undefined);
+        return outcome;
+      },
+      ({ status }) => status === 'fulfilled',
+    );
+    return connection;
   }
 });
 

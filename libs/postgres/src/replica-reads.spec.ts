@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
-import { ReplicaServer } from '@banking/embedded-postgres/testing';
+import { ReplicaServer, until } from '@banking/embedded-postgres/testing';
 import { Client } from 'pg';
 import { Database } from './database.js';
 import { sql } from './testing/sql.js';
@@ -11,7 +10,6 @@ import { sql } from './testing/sql.js';
 jest.setTimeout(120_000);
 
 const LOGIN = 'reader';
-const WAIT_MS = 60_000;
 
 let folder: string;
 let server: EmbeddedServer;
@@ -83,16 +81,14 @@ async function read(): Promise<{ readonly count: number; readonly at_replica: bo
 }
 
 /** Reads until the replica answers: it may be behind for a while, or connect first. */
-async function readAtReplica(): Promise<{ readonly count: number }> {
-  const until = Date.now() + WAIT_MS;
-  for (;;) {
-    nowMs += 10_000;
-    const row = await read();
-    if (row.at_replica) return row;
-    if (Date.now() > until) throw new Error(`the replica is not used: ${changes.join('; ')}`);
-    await sleep(5);
-  }
-}
+const readAtReplica = (): Promise<{ readonly count: number }> =>
+  until(
+    () => {
+      nowMs += 10_000;
+      return read();
+    },
+    ({ at_replica }) => at_replica,
+  );
 
 describe('a list', () => {
   it('is read on the replica and shows every acknowledged write', async () => {
@@ -147,9 +143,9 @@ describe('a list', () => {
     const writer = new Client(server.connection);
     await writer.connect();
     try {
-      await eventually(async () => (await ownerRead('show synchronous_standby_names')) === 'absent');
+      await until(async () => (await ownerRead('show synchronous_standby_names')) === 'absent');
       const written = writer.query('insert into note values (1)');
-      await eventually(async () => (await replica.query('select from note')).length === 1);
+      await until(async () => (await replica.query('select from note')).length === 1);
 
       nowMs += 10_000;
       expect(await read()).toEqual({ count: 0, at_replica: false });
@@ -203,7 +199,7 @@ describe('a list', () => {
     try {
       await next.promote();
       await owner.query('insert into note select generate_series(1, 1000)');
-      await eventually(async () => (await replica.query('select from note')).length === 1000);
+      await until(async () => (await replica.query('select from note')).length === 1000);
       changes = [];
       database = await openWith(replica, next);
 
@@ -228,11 +224,11 @@ describe('a list', () => {
       (await replica.query(`select from pg_stat_activity where wait_event = 'PgSleep'`)).length > 0;
 
     // On a slow machine the time limit of the statement may come first.
-    await eventually(async () => {
+    await until(async () => {
       await addNote();
       nowMs += 10_000;
       const reading = database.readPipeline({}, [readNotes, slow] as const);
-      await Promise.race([eventually(isAsleep), reading]);
+      await Promise.race([until(isAsleep), reading]);
       await owner.query('truncate note');
       const [[row]] = await reading;
       expect(row).toMatchObject({ at_replica: false });
@@ -241,14 +237,6 @@ describe('a list', () => {
     expect(changes).toEqual(['used']);
   });
 });
-
-async function eventually(condition: () => Promise<boolean>): Promise<void> {
-  const until = Date.now() + WAIT_MS;
-  while (!(await condition())) {
-    if (Date.now() > until) throw new Error('the condition was not met in time');
-    await sleep(5);
-  }
-}
 
 /** The first value of the first row. */
 const ownerRead = async (text: string): Promise<unknown> =>

@@ -3,7 +3,7 @@ import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
 import { APP_ROLE, SCHEMA } from './names.js';
 import { bind, sqlStatement } from './sql-statement.js';
-import { freshDatabase, type FreshDatabase } from './testing/index.js';
+import { freshDatabase, type FreshDatabase, until } from './testing/index.js';
 import { inDatabase } from './testing/published.js';
 import { Wire } from './testing/wire.js';
 
@@ -52,7 +52,7 @@ describe('a connection', () => {
     const reported = brokenIdle.length;
 
     await world.owner.query('select pg_terminate_backend($1, 5000)', [before]);
-    while (brokenIdle.length === reported) await new Promise(setImmediate);
+    await until(() => brokenIdle.length > reported);
 
     expect(await pidOf(world.database)).not.toBe(before);
   });
@@ -62,14 +62,13 @@ describe('a connection', () => {
     const sleeping = slow.pipeline({}, [bind(sleep)]);
     sleeping.catch(() => undefined);
 
-    let ended = 0;
-    while (ended === 0) {
+    await until(async () => {
       const { rowCount } = await world.owner.query(
         `select pg_terminate_backend(pid, 5000) from pg_stat_activity where wait_event = 'PgSleep'
             and datname = current_database()`,
       );
-      ended = rowCount ?? 0;
-    }
+      return rowCount !== 0;
+    });
 
     await expect(sleeping).rejects.toMatchObject({ reason: 'unavailable', cause: { name: 'ConnectionLost' } });
     await expect(slow.ping()).resolves.toBeUndefined();

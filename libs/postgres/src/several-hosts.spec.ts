@@ -1,6 +1,5 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connectClient } from './connect-client.js';
 import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
@@ -8,9 +7,7 @@ import type { ConnectionOptions } from './hosts.js';
 import { APP_ROLE, SCHEMA } from './names.js';
 import { readTable } from './read-table.js';
 import { SQLSTATE } from './sqlstate.js';
-import { freshDatabase, sql, type FreshDatabase, Wire } from './testing/index.js';
-
-const WAIT_MS = 20_000;
+import { freshDatabase, sql, type FreshDatabase, until, Wire } from './testing/index.js';
 
 let world: FreshDatabase;
 let first: Wire;
@@ -45,7 +42,7 @@ const several = (one: string, ...otherHosts: string[]): ConnectionOptions => ({
 const open = (connection: ConnectionOptions, poolSize = 1) =>
   Database.open({
     connection,
-    ...{ role: APP_ROLE, schema: SCHEMA, poolSize, acquireTimeoutMs: WAIT_MS },
+    ...{ role: APP_ROLE, schema: SCHEMA, poolSize, acquireTimeoutMs: 20_000 },
   });
 
 /** Counts what arrives. */
@@ -124,15 +121,15 @@ describe('a database with two hosts', () => {
       ...{ role: APP_ROLE, schema: SCHEMA, poolSize: 1, acquireTimeoutMs: 1_000 },
     });
     await write(database);
-    const busy = database.read({}, sql('select pg_sleep(3)::text')).catch(() => undefined);
-    while (database.stats().idle > 0) await sleep(1);
-    const timeouts = jest.spyOn(globalThis, 'setTimeout');
+    await database.transaction({}, async (tx) => {
+      await tx.pipeline([sql('select')] as const);
+      const timeouts = jest.spyOn(globalThis, 'setTimeout');
 
-    await expect(database.ping()).rejects.toMatchObject({ reason: 'unavailable' });
+      await expect(database.ping()).rejects.toMatchObject({ reason: 'unavailable' });
 
-    expect(timeouts.mock.calls.filter(([, ms]) => ms === 1_000)).toHaveLength(1);
-    timeouts.mockRestore();
-    await busy;
+      expect(timeouts.mock.calls.filter(([, ms]) => ms === 1_000)).toHaveLength(1);
+      timeouts.mockRestore();
+    });
     await database.end();
   });
 
@@ -231,18 +228,11 @@ describe('a server that accepts no writes', () => {
   });
 });
 
-async function untilWritten(database: Database): Promise<void> {
-  const until = Date.now() + WAIT_MS;
-  for (;;) {
-    try {
-      await write(database);
-      return;
-    } catch (error) {
-      if (Date.now() > until) throw error;
-      await sleep(20);
-    }
-  }
-}
+const untilWritten = (database: Database) =>
+  until(
+    () => Promise.allSettled([write(database)]),
+    ([{ status }]) => status === 'fulfilled',
+  );
 
 async function listening(server: Server): Promise<AddressInfo> {
   await once(server.listen(0, '127.0.0.1'), 'listening');

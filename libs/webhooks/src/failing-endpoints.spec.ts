@@ -1,3 +1,4 @@
+import { until } from '@banking/postgres/testing';
 import { deliveryWorld } from './testing/delivery-world.js';
 import { startReceiver, status } from './testing/receiver.js';
 
@@ -19,6 +20,15 @@ afterEach(async () => {
 async function deliver(worker = given.worker()) {
   await worker.run();
   await worker.finished();
+}
+
+/** Polls as a worker does until it has recorded so many results. */
+async function untilRecorded(worker: ReturnType<typeof given.worker>, endpointId: number, count: number) {
+  await until(async () => {
+    if ((await given.deliveries(endpointId)).length >= count) return true;
+    await worker.run();
+    return false;
+  });
 }
 
 describe('an endpoint that fails', () => {
@@ -129,7 +139,7 @@ describe('an endpoint that fails', () => {
     await given.events(50);
     const worker = given.worker({ outbound: { timeoutMs: 60_000 } });
     await worker.run();
-    await healthy.until(50);
+    await Promise.all([healthy.until(50), receiver.until(32)]);
     expect(receiver.received).toHaveLength(32);
     expect(await given.deliveries(id)).toEqual([]);
     receiver.respondWith(status(200));
@@ -266,7 +276,7 @@ describe('the lease of an endpoint', () => {
     await killed.run();
     await receiver.until(40);
     // What was recorded behind the open request is not sent again. Its results are recorded by a poll at the latest.
-    while ((await given.deliveries(id)).length < 39) await killed.run();
+    await untilRecorded(killed, id, 39);
     expect(Number((await given.endpointRow(id)).cursor_event_id)).toBeLessThan(events[0] ?? 0);
     await given.read('update webhook_endpoint set lease_until = null, lease_token = lease_token + 1');
     receiver.respondWith(status(200));
@@ -293,7 +303,7 @@ describe('the lease of an endpoint', () => {
     const worker = given.worker();
     await worker.run();
     await receiver.until(32);
-    while ((await given.deliveries(id)).length === 0) await worker.run();
+    await untilRecorded(worker, id, 1);
     receiver.respondWith(status(200));
     held.forEach((respond) => respond());
     await worker.finished();

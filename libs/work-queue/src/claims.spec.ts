@@ -1,6 +1,6 @@
 import { RULE_VIOLATION } from '@banking/postgres';
 import { NORTH, openWorld, passTime, SOUTH, type World } from './testing/world.js';
-import { sql } from '@banking/postgres/testing';
+import { sql, until } from '@banking/postgres/testing';
 import { claimWork, holdWork, lockClaims, renewClaims, type Claim } from './claims.js';
 import { openWork } from './open-work.js';
 import { listWork } from './list-work.js';
@@ -87,12 +87,14 @@ describe('claims that their worker has locked in a batch', () => {
   async function waitsOrEnds(work: Promise<unknown>): Promise<void> {
     let hasEnded = false;
     void work.finally(() => (hasEnded = true)).catch(() => undefined);
-    for (;;) {
-      const { rows } = await world.owner.query(
+    await until(async () => {
+      // A database transaction sees the sessions as they were at its first look.
+      await world.owner.query('select pg_stat_clear_snapshot()');
+      const { rowCount } = await world.owner.query(
         `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       );
-      if (rows.length > 0 || hasEnded) return;
-    }
+      return hasEnded || rowCount !== 0;
+    });
   }
 
   beforeEach(() =>

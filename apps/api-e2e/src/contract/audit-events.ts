@@ -1,26 +1,17 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { AuditEvent, AuditQuery } from '@banking/domain';
+import { until } from '@banking/postgres/testing';
 import { sendRequest } from '../responses.js';
 import { ADA, EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { Payer } from './paying.js';
-
-/** How long the recorder may take on a slow machine. */
-const RECORDED_MAX_MS = 60_000;
-const POLL_MS = 100;
 
 /** The audit trail, which is recorded shortly after each change. */
 export function auditEventsContract(provide: () => Service): void {
   const service = provide();
   const ada = new Payer(service);
 
-  const untilRecorded = async (query: AuditQuery): Promise<AuditEvent> => {
-    for (const untilMs = performance.now() + RECORDED_MAX_MS; performance.now() < untilMs; await pause(POLL_MS)) {
-      const [event] = (await ada.view.auditEvents.listPage(query)).items;
-      if (event) return event;
-    }
-    throw new Error(`nothing was recorded: ${JSON.stringify(query)}`);
-  };
+  const untilRecorded = async (query: AuditQuery): Promise<AuditEvent> =>
+    (await until(async () => (await ada.view.auditEvents.listPage(query)).items[0]))!;
   const read = (path: string, accept: string, email = ADA) =>
     sendRequest(service, path, {
       as: email,

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { BankingClient, type WorkspaceView } from '@banking/client';
 import type {
   Account,
@@ -10,6 +9,7 @@ import type {
   RecipientId,
   TransferAmount,
 } from '@banking/domain';
+import { until } from '@banking/postgres/testing';
 import { type HttpResponse, sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
@@ -17,10 +17,6 @@ import { idOf } from '../world.js';
 /** The products of the demo data, by currency. */
 const IN_USD = 1 as ProductId;
 export const IN_EUR = 2 as ProductId;
-
-/** How long a payment may be pending on a slow machine. */
-const PENDING_MAX_MS = 60_000;
-const POLL_MS = 100;
 
 /** A payer with accounts that no other test uses. The default is Ada for Northwind Trading. */
 export class Payer {
@@ -61,13 +57,11 @@ export class Payer {
 
   /** The status of the transaction of an order, once it is not pending any more. */
   async finalStatus(accountId: AccountId, orderId: OrderId): Promise<string | undefined> {
-    const untilMs = performance.now() + PENDING_MAX_MS;
-    for (;;) {
+    const read = async () => {
       const { edges } = await this.view.orders.get(accountId, orderId);
-      const status = edges.executions?.[0]?.edges.transaction?.status;
-      if (status !== 'pending' || performance.now() > untilMs) return status;
-      await pause(POLL_MS);
-    }
+      return edges.executions?.[0]?.edges.transaction?.status;
+    };
+    return until(read, (status) => status !== 'pending');
   }
 
   send(accountId: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<HttpResponse> {

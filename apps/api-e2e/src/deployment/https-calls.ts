@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
-import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '@banking/postgres/testing';
 
 export interface HttpsResponse {
   readonly status: number;
@@ -10,9 +10,6 @@ export interface HttpsResponse {
 
 /** Not executed, or of unknown outcome: a client repeats such a request with its key, so that a busy machine fails no test. */
 const RETRIED: readonly number[] = [502, 503, 504];
-
-/** For the slowest machine. */
-const LIMIT_MS = 60_000;
 
 interface Call {
   readonly method?: string;
@@ -32,21 +29,15 @@ export class HttpsCalls {
   }
 
   /**
-   * Repeats a request until the response is as expected, for a minute. Returns the last one. A server that does not listen yet, or that is
+   * Repeats a request until the response is as expected, and returns it. A server that does not listen yet, or that is
    * too busy for the connection, gives none.
    */
   async until(isExpected: (response: HttpsResponse) => boolean, path: string, call: Call = {}): Promise<HttpsResponse> {
-    const until = performance.now() + LIMIT_MS;
-    for (;;) {
-      const isOver = performance.now() > until;
-      try {
-        const response = await this.call(path, call);
-        if (isExpected(response) || isOver) return response;
-      } catch (error) {
-        if (isOver) throw error;
-      }
-      await pause(100);
-    }
+    const [outcome] = await until(
+      () => Promise.allSettled([this.call(path, call)]),
+      ([result]) => result.status === 'fulfilled' && isExpected(result.value),
+    );
+    return (outcome as PromiseFulfilledResult<HttpsResponse>).value;
   }
 
   /** Repeats a request until it is served. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type ErrorBody, REFUSALS } from '@banking/domain';
 import { Database, OWNER_ROLE, bind, sqlStatement } from '@banking/postgres';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
-import type { RawResponse } from '../hostile/raw-request.js';
+import { until } from '@banking/postgres/testing';
 import { RunningService } from '../running-service.js';
 import { ADA, CY, EVE } from '../service.js';
 import { type Attempt, CHANGES, REFUSED, withField } from './changed-calls.js';
@@ -105,15 +105,13 @@ describe('documented errors', () => {
     const environment = { RATE_LIMIT_PER_SECOND: String(LIMIT_PER_SECOND) };
     const limited = await RunningService.start({ dataDir, environment });
     for (const route of refusing('rate_limited')) {
-      let refused: RawResponse | undefined;
-      while (!refused) {
-        const attempts = Array.from({ length: 30 }, () =>
-          sendAttempt({ url: limited.url, tokenOf }, callOf(route), CY),
-        );
-        refused = (await Promise.all(attempts)).find(({ status }) => status === 429);
-      }
+      const attempt = () => sendAttempt({ url: limited.url, tokenOf }, callOf(route), CY);
+      const refused = await until(async () => {
+        const responses = await Promise.all(Array.from({ length: 30 }, attempt));
+        return responses.find(({ status }) => status === 429);
+      });
 
-      expectDocumented(route, 'rate_limited', refused);
+      expectDocumented(route, 'rate_limited', refused!);
     }
     await limited.stop();
   });
@@ -243,8 +241,10 @@ describe('documented errors', () => {
     if (!ready) throw new Error('no operation says whether the service is ready');
     service.signal('SIGTERM');
 
-    let response = await sendRequest(callOf(ready), ADA);
-    while (response.status === 200) response = await sendRequest(callOf(ready), ADA);
+    const response = await until(
+      () => sendRequest(callOf(ready), ADA),
+      ({ status }) => status !== 200,
+    );
 
     expect(others).toEqual([]);
     expectDocumented(ready, 'unavailable', response);

@@ -1,10 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { BankingClient } from '@banking/client';
 import type { AuditEvent } from '@banking/domain';
-
-/** How long the recorder may take on a slow machine. */
-const RECORDED_MAX_MS = 60_000;
-const POLL_MS = 50;
+import { until } from '@banking/postgres/testing';
 
 /**
  * Waits for an entry of an operation in the audit trail of the first workspace.
@@ -20,10 +16,9 @@ export async function untilAudited(
   actorType?: string,
 ): Promise<AuditEvent> {
   const { auditEvents } = new BankingClient({ baseUrl: url, token }).workspace(1);
-  for (const untilMs = performance.now() + RECORDED_MAX_MS; performance.now() < untilMs; await pause(POLL_MS)) {
+  const event = await until(async () => {
     const { items } = await auditEvents.listPage({ operation });
-    const event = items.find(({ actor }) => actorType === undefined || actor.type === actorType);
-    if (event) return event;
-  }
-  throw new Error(`the audit trail has no entry of ${operation}`);
+    return items.find(({ actor }) => actorType === undefined || actor.type === actorType);
+  });
+  return event!;
 }

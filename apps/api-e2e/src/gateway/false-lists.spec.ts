@@ -1,4 +1,5 @@
 import type { User } from '@banking/domain';
+import { until } from '@banking/postgres/testing';
 import { type HttpResponse, sendRequest, type RequestOptions } from '../responses.js';
 import { OwnIssuer } from '../identity/own-issuer.js';
 import { withTokens } from '../identity/own-service.js';
@@ -29,14 +30,21 @@ describe('gateway that identifies callers by the lists of its upstream', () => {
   const readAs = (token: string, path = '/accounts', options: RequestOptions = {}) =>
     sendRequest(withTokens(attacked.service), path, { as: token, workspace: 1, ...options });
   const read = (email: string): Promise<HttpResponse> => readAs(tokenOf(email));
-  async function until(email: string, status: number): Promise<void> {
-    while ((await read(email)).status !== status);
+  const untilStatus = (email: string, status: number) =>
+    until(
+      () => read(email),
+      (response) => response.status === status,
+    );
+  /** Sends requests until the gateway has read the lists, and returns the last response. */
+  function untilListsRead(email: string): Promise<HttpResponse> {
+    const before = attacked.upstream.listsRead;
+    return until(
+      () => read(email),
+      () => attacked.upstream.listsRead > before,
+    );
   }
   /** Waits until the gateway has read the current lists, which it does for an unknown caller. */
-  async function learn(): Promise<void> {
-    const before = attacked.upstream.listsRead;
-    while (attacked.upstream.listsRead === before) await read('learner@x.example');
-  }
+  const learn = () => untilListsRead('learner@x.example');
 
   it('identifies no caller, or grants no role, by contradictory or invalid entries', async () => {
     attacked.upstream.users = [...PEOPLE, ...LISTED.flatMap(([, , , users]) => users)];
@@ -57,10 +65,7 @@ describe('gateway that identifies callers by the lists of its upstream', () => {
       else behaviour(response, request);
     };
 
-    const before = attacked.upstream.listsRead;
-    let response: HttpResponse;
-    do response = await read(ADA);
-    while (attacked.upstream.listsRead === before);
+    const response = await untilListsRead(ADA);
 
     expect(response.status).toBe(status);
     expect((await readAs('no.token.x')).status).toBe(401);
@@ -73,7 +78,7 @@ describe('gateway that identifies callers by the lists of its upstream', () => {
     ['an e-mail without email_verified', { email_verified: undefined }],
     ['a list of e-mails', { email: [ADA] }],
   ])('refuses a valid token with %s', async (what, claims) => {
-    await until(ADA, 200);
+    await untilStatus(ADA, 200);
 
     const token = issuer.token(`with ${what}`, { email: ADA, email_verified: true, ...claims });
 
@@ -90,10 +95,18 @@ describe('gateway that identifies callers by the lists of its upstream', () => {
   it('reads the lists about once a second for many unknown callers', async () => {
     const [before, startedMs] = [attacked.upstream.listsRead, performance.now()];
 
-    const responses = await Promise.all(Array.from({ length: 300 }, (_, at) => read(`stranger-${at}@x.example`)));
+    // On a busy machine a request, or a read of the lists, may take longer than the gateway waits.
+    const refused = (email: string) =>
+      until(
+        () => read(email),
+        ({ status }) => {
+          expect([401, 502, 503, 504]).toContain(status);
+          return status === 401;
+        },
+      );
+    await Promise.all(Array.from({ length: 300 }, (_, at) => refused(`stranger-${at}@x.example`)));
 
     const seconds = (performance.now() - startedMs) / 1_000;
-    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401]));
     // There are two apps.
     expect((attacked.upstream.listsRead - before) / 2).toBeLessThanOrEqual(1 + Math.ceil(seconds));
   });
@@ -123,7 +136,7 @@ describe('gateway that identifies callers by the lists of its upstream', () => {
     const crowd = Array.from({ length: 100_000 }, (_, at) => ({ id: 1_000 + at, email: `u${at}@x.example` }));
     attacked.upstream.users = [...crowd, ...PEOPLE];
 
-    await until('u99999@x.example', 403);
-    await until(ADA, 200);
+    await untilStatus('u99999@x.example', 403);
+    await untilStatus(ADA, 200);
   });
 });

@@ -1,4 +1,5 @@
 import type { Account } from '@banking/domain';
+import { until } from '@banking/postgres/testing';
 import { type HttpResponse, sendRequest } from '../responses.js';
 import { banking } from '../banking.js';
 import { Payer } from '../contract/paying.js';
@@ -35,12 +36,8 @@ describe('gateway with a broken connection to a real deployment', () => {
     await books?.stop().finally(folder.remove);
   });
   /** Repeats a call until the connection works again. */
-  async function served(options: () => Promise<HttpResponse>): Promise<HttpResponse> {
-    for (;;) {
-      const response = await options();
-      if (![502, 503, 504].includes(response.status)) return response;
-    }
-  }
+  const served = (options: () => Promise<HttpResponse>) =>
+    until(options, ({ status }) => ![502, 503, 504].includes(status));
 
   const payment = async () => {
     const [from, to] = [await ada.account('10000'), await ada.account()];
@@ -102,20 +99,21 @@ describe('gateway with a broken connection to a real deployment', () => {
 
   describe('changes of users', () => {
     const accountsOf = (email: string) => sendRequest(service, '/accounts', { as: email, workspace: 1 });
-    async function until(email: string, status: number, meanwhile: number): Promise<void> {
-      for (;;) {
-        const response = await accountsOf(email);
-        if (response.status === status) return;
-        expect(response.status).toBe(meanwhile);
-      }
-    }
+    const untilStatus = (email: string, status: number, meanwhile: number) =>
+      until(
+        () => accountsOf(email),
+        (response) => {
+          expect([status, meanwhile]).toContain(response.status);
+          return response.status === status;
+        },
+      );
 
     it('applies the removal of a role', async () => {
       expect((await accountsOf(BOB)).status).toBe(200);
 
       await banking(folder.path, 'grant', 'remove', BOB, '--workspace', '1');
 
-      await until(BOB, 403, 200);
+      await untilStatus(BOB, 403, 200);
       expect((await accountsOf(ADA)).status).toBe(200);
     });
 
@@ -123,9 +121,9 @@ describe('gateway with a broken connection to a real deployment', () => {
       expect((await accountsOf(NEW)).status).toBe(401);
 
       await banking(folder.path, 'user', 'add', NEW, '--app', 'Northwind Treasury');
-      await until(NEW, 403, 401);
+      await untilStatus(NEW, 403, 401);
       await banking(folder.path, 'grant', 'add', NEW, '--workspace', '1', '--role', 'member');
-      await until(NEW, 200, 403);
+      await untilStatus(NEW, 200, 403);
     });
   });
 });

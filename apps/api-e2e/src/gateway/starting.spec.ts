@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { LocalIssuer } from '@banking/local-issuer';
+import { until } from '@banking/postgres/testing';
 import { newDataDir, refusedStart, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, AUDIENCE, GATEWAY, localToken } from '../service.js';
 import { BreakingProxy } from './breaking-proxy.js';
@@ -142,8 +143,7 @@ describe('gateway start', () => {
     expect([await ready(), (await fetch(`${gateway.url}/health/live`)).status]).toEqual([503, 200]);
     expect([502, 503]).toContain(await read());
     await upstream.restart();
-    while ((await ready()) !== 200);
-    while ((await read()) !== 200);
+    for (const status of [ready, read]) await until(status, (found) => found === 200);
     await gateway.stop();
   });
 

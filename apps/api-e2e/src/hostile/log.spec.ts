@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { until } from '@banking/postgres/testing';
 import { committedDocument } from '../isolation/committed-document.js';
 import { sendRequest } from '../responses.js';
 import { CANARY, secretsIn } from '../log-lines.js';
@@ -14,8 +15,7 @@ async function linesOf(requestId: string): Promise<Record<string, unknown>[]> {
       .split('\n')
       .filter((line) => line.includes(requestId))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-  while (!lines().some(({ msg }) => msg === 'request')) await sendRequest(service, '/health/live');
-  return lines();
+  return until(lines, (found) => found.some(({ msg }) => msg === 'request'));
 }
 
 /** Requests of each operation with the canary in path, query and body. */

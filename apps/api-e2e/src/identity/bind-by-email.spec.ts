@@ -1,3 +1,4 @@
+import { until } from '@banking/postgres/testing';
 import { sendRequest } from '../responses.js';
 import { banking } from '../banking.js';
 import { ADA } from '../service.js';
@@ -24,9 +25,8 @@ describe('service with OIDC_BIND_BY_EMAIL=off', () => {
 
     expect((await asAda()).status).toBe(401);
     await banking(own.dataDir, 'user', 'bind', ADA, '--issuer', issuer.issuer, '--subject', 'ada-1');
-    let response = await asAda();
     // An unknown subject is cached for a second.
-    while (response.status === 401) response = await asAda();
+    const response = await until(asAda, ({ status }) => status !== 401);
 
     expect(response.status).toBe(200);
   });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { until } from '@banking/postgres/testing';
 import { sendRequest } from '../responses.js';
 import { banking } from '../banking.js';
 import { localToken, ADA, type Service } from '../service.js';
@@ -48,7 +49,11 @@ describe('service that trusts an OpenID provider', () => {
   it('authenticates a service account without a restart once the provider is reachable', async () => {
     const token = await provider.token(PAYROLL);
 
-    const response = await firstNot503(() => sendRequest(service, '/apps', { as: token }));
+    // A failure is cached for some seconds.
+    const response = await until(
+      () => sendRequest(service, '/apps', { as: token }),
+      ({ status }) => status !== 503,
+    );
 
     expect(response.status).toBe(200);
     expect(response.body).toMatchObject([{ id: idOf(own.world, 'apps', 'Northwind Treasury') }]);
@@ -107,14 +112,3 @@ describe('service that trusts an OpenID provider', () => {
 
 const headerWithKey = (kid: string) =>
   Buffer.from(JSON.stringify({ alg: 'RS256', typ: 'at+jwt', kid })).toString('base64url');
-
-/** Retries until success, because a failure is cached for some seconds. */
-async function firstNot503<T extends { readonly status: number }>(options: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + 20_000;
-  let response = await options();
-  while (response.status === 503 && performance.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    response = await options();
-  }
-  return response;
-}

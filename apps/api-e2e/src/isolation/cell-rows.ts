@@ -1,16 +1,12 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { BoundStatement } from '@banking/postgres';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
-import { sql } from '@banking/postgres/testing';
+import { sql, until } from '@banking/postgres/testing';
 import { type Rows, StoredRows } from './stored-rows.js';
 
 const PLACE = `insert into workspace_place (workspace_id, cell_number) values ($1, $2)`;
 const COPIED = `select (select count(*) from workspace_role)::int + (select count(*) from app_membership)::int as count,
   (select count(*) from workspace_place)::int as places`;
 const OPEN = `select from cell_workspace where workspace_id = $1 and state = 'open'`;
-
-const COPIED_WITHIN_MS = 60_000;
-const POLL_MS = 20;
 
 /** The rows of a deployment with several embedded databases. New workspaces are in all of them, in turn. */
 export class CellRows implements Rows {
@@ -79,13 +75,5 @@ export class CellRows implements Rows {
   async end(): Promise<void> {
     for (const cell of this.cells) await cell.end();
     for (const server of [...this.servers].reverse()) await server.detach();
-  }
-}
-
-async function until(isDone: () => Promise<boolean>): Promise<void> {
-  const untilMs = performance.now() + COPIED_WITHIN_MS;
-  while (!(await isDone())) {
-    if (performance.now() > untilMs) throw new Error('the copies of the directory do not follow');
-    await pause(POLL_MS);
   }
 }

@@ -1,8 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { TlsServer } from '@banking/embedded-postgres/testing';
+import { TlsServer, until } from '@banking/embedded-postgres/testing';
 import { newDataDir, refusedStart, RunningService, type TestDataDir } from '../running-service.js';
-
-const WAIT_MS = 30_000;
 
 describe('the service, connected over TLS with a private CA and a client certificate', () => {
   let server: TlsServer;
@@ -32,15 +29,14 @@ describe('the service, connected over TLS with a private CA and a client certifi
   });
 
   /** Waits until the service reports this status. */
-  async function readiness(status: number): Promise<void> {
-    const until = Date.now() + WAIT_MS;
-    for (;;) {
-      const response = await fetch(`${service.url}/health/ready`);
-      if (response.status === status) return;
-      if (Date.now() > until) throw new Error(`/health/ready is ${response.status}: ${await response.text()}`);
-      await sleep(100);
-    }
-  }
+  const readiness = (status: number) =>
+    until(
+      async () => {
+        const response = await fetch(`${service.url}/health/ready`);
+        return { status: response.status, text: await response.text() };
+      },
+      (found) => found.status === status,
+    );
 
   it('has no connection without TLS', async () => {
     await readiness(200);

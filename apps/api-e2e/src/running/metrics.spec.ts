@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { BankingClient } from '@banking/client';
 import type { AccountId, RecipientId, TransferAmount } from '@banking/domain';
+import { until } from '@banking/postgres/testing';
 import { startGateway } from '../gateway/stacked-services.js';
 import { launch } from '../launch.js';
 import { CANARY, secretsIn } from '../log-lines.js';
@@ -42,27 +42,23 @@ afterAll(async () => {
 
 const scrape = async (name: string) => (await fetch(urls[name]!)).text();
 
-/** The value of a series of a process; undefined without one. */
-async function valueOf(name: string, series: string): Promise<number | undefined> {
-  const line = (await scrape(name)).split('\n').find((text) => text.startsWith(`${series} `));
+/** The value of a series; undefined without one. */
+function valueIn(scraped: string, series: string): number | undefined {
+  const line = scraped.split('\n').find((text) => text.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }
+const valueOf = async (name: string, series: string) => valueIn(await scrape(name), series);
 
-/** Polls a series until it has at least this value. @throws Error with the series of the same metric if it has not in a minute */
+/** Polls a series of a process until it has at least this value. The error has the series of the same metric. */
 async function untilCounted(name: string, series: string, atLeast = 1): Promise<number> {
-  const untilMs = performance.now() + 60_000;
-  for (;;) {
-    const value = (await valueOf(name, series)) ?? 0;
-    if (value >= atLeast) return value;
-    if (performance.now() > untilMs) {
-      const [metric = ''] = series.split('{');
-      const others = (await scrape(name))
-        .split('\n')
-        .filter((line) => line.startsWith(metric) && !/_bucket/.test(line));
-      throw new Error(`${name} has no ${series}, but has\n${others.join('\n')}`);
-    }
-    await pause(50);
-  }
+  const [metric = ''] = series.split('{');
+  const sameMetric = async () =>
+    (await scrape(name))
+      .split('\n')
+      .filter((line) => line.startsWith(metric) && !/_bucket/.test(line))
+      .join('\n');
+  const scraped = await until(sameMetric, (text) => (valueIn(text, series) ?? 0) >= atLeast);
+  return valueIn(scraped, series)!;
 }
 
 /** Requests whose every part has a canary: paths, query, headers, credentials, keys and bodies. */

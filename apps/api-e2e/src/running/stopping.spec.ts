@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { until } from '@banking/postgres/testing';
 import { newDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
 import { idOf, readDemoIds, type DemoIds } from '../world.js';
@@ -55,7 +56,7 @@ describe('two services on one DATA_DIR', () => {
 
     expect(ready.status).toBe(503);
     expect(ready.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-    expect(await ready.json()).toMatchObject({ errorCode: 'unavailable', message: expect.any(String) });
+    expect(ready.body).toMatchObject({ errorCode: 'unavailable', message: expect.any(String) });
     expect(meanwhile.status).toBe(200);
     expect(endings).toEqual(clients.map(() => 'told to leave'));
     expect(new Set(clients.flatMap(({ statuses }) => statuses))).toEqual(new Set([200]));
@@ -103,14 +104,11 @@ describe('two services on one DATA_DIR', () => {
 });
 
 /** Repeats requests until the service reports that it is not ready, which it must do before it stops. */
-async function firstNotReady(url: string): Promise<Response> {
-  for (;;) {
-    const response = await fetch(`${url}/health/ready`);
-    if (response.status !== 200) return response;
-    await response.text();
-  }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
-}
+const firstNotReady = (url: string) =>
+  until(
+    async () => {
+      const response = await fetch(`${url}/health/ready`);
+      return { status: response.status, headers: response.headers, body: (await response.json()) as unknown };
+    },
+    ({ status }) => status !== 200,
+  );

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { BankingClient, type WorkspaceView } from '@banking/client';
 import type { AccountId, Order, PlaceOrderInput, RecipientId, TransferAmount } from '@banking/domain';
 import { bind, Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
+import { until } from '@banking/postgres/testing';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { banking } from '../banking.js';
 import { launch } from '../launch.js';
@@ -87,13 +87,11 @@ describe('workers', () => {
   };
   const transactionOf = ({ edges }: Order) => edges.executions?.[0]?.edges.transaction;
   /** Waits until the transaction of an order has a status. */
-  async function waitForStatus(order: Order, status: string): Promise<Order> {
-    for (;;) {
-      const read = await northwind.orders.get(from, order.id);
-      if (transactionOf(read)?.status === status) return read;
-      await pause(50);
-    }
-  }
+  const waitForStatus = (order: Order, status: string) =>
+    until(
+      () => northwind.orders.get(from, order.id),
+      (read) => transactionOf(read)?.status === status,
+    );
   const submissionsByKey = async () => (await owner.pipeline({}, [bind(SUBMISSIONS)] as const))[0];
 
   it('credits international payments and executes due orders', async () => {
@@ -129,7 +127,7 @@ describe('workers', () => {
     const first = await startWorker();
     const order = await place({ recipientID: silent.id });
     // The network has accepted the payout, and does not respond.
-    while ((await submissionsByKey()).every(({ key }) => before.has(key))) await pause(20);
+    await until(submissionsByKey, (rows) => rows.some(({ key }) => !before.has(key)));
 
     await first.kill();
     await owner.pipeline({}, [bind(LEASES_OVER)]);

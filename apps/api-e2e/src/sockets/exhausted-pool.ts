@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { bind, Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
+import { until } from '@banking/postgres/testing';
 import { HttpSender } from '../fuzz/http-sender.js';
 import type { FreshService } from '../documented/fresh-service.js';
 import type { Measured } from './scenarios.js';
@@ -47,7 +48,7 @@ export async function exhaustPool(service: FreshService, authorization: string, 
       return pending;
     });
     const releasedAt = performance.now();
-    while ((await read()).status !== 200) await sleep(20);
+    await until(read, ({ status }) => status === 200);
     const recoveredMs = performance.now() - releasedAt;
     const orderly = responses.filter(({ status, hasRetryAfter }) => status === 503 && hasRetryAfter).length;
     const slowest = Math.max(...responses.map(({ ms }) => ms));

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@banking/postgres/testing';
 import { requestBytes } from '../hostile/raw-request.js';
 import { type Latencies, readFor } from './healthy-client.js';
 import { type CrowdOptions, SocketCrowd } from './socket-crowd.js';
@@ -96,7 +97,7 @@ export async function measure(scenario: Scenario, target: Target): Promise<reado
   } finally {
     crowd.stop();
   }
-  while (crowd.open > 0) await sleep(50);
+  await until(() => crowd.open === 0);
   const { name, cutWithinMs } = scenario;
   return [
     {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { until } from '@banking/postgres/testing';
 import { startGateway } from '../gateway/stacked-services.js';
 import { launch } from '../launch.js';
 import { CANARY } from '../log-lines.js';
@@ -76,11 +77,12 @@ describe('a process whose collector fails', () => {
   it('serves requests, and logs the begin and the end of the failure once each', async () => {
     receiver.status = 400;
     const statuses: number[] = [];
-    while (receiver.requests < 5) statuses.push(await callOnce(front));
+    const call = async () => statuses.push(await callOnce(front));
+    await until(call, () => receiver.requests >= 5);
     await front.logged(/"traces not sent"/);
 
     receiver.status = 200;
-    while (countOf(/"traces sent again"/g) === 0) statuses.push(await callOnce(front));
+    await until(call, () => countOf(/"traces sent again"/g) > 0);
 
     expect(new Set(statuses)).toEqual(new Set([200]));
     expect(countOf(/"why":"the collector responded with 400","msg":"traces not sent"/g)).toBe(1);
@@ -92,7 +94,10 @@ describe('a process whose collector fails', () => {
 
   it('stops in time although the collector does not respond', async () => {
     receiver.status = undefined;
-    while (receiver.requests === 0) await callOnce(front);
+    await until(
+      () => callOnce(front),
+      () => receiver.requests > 0,
+    );
 
     await front.stop();
 

@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { BankingClient } from '@banking/client';
 import type { AccountId, Order, RecipientId, TransferAmount, TransferId } from '@banking/domain';
+import { until } from '@banking/postgres/testing';
 import { CANARY, secretsIn } from '../log-lines.js';
 import { sendRequest } from '../responses.js';
 import { ADA } from '../service.js';
@@ -67,7 +67,7 @@ describe('traces of a gateway, its upstream and a worker', () => {
     const recipientID = idOf(service.world, 'recipients', 'international') as RecipientId;
     const input = { accountId, recipientID, amount: AMOUNT, type: 'instant', purposeCode: 'IR001' } as const;
     const placed = await Promise.all(['c', 'd', 'e'].map((digit) => within(digit).orders.place(input)));
-    for (const { resource } of placed) while (!(await isPaidOut(resource))) await pause(50);
+    for (const { resource } of placed) await until(() => isPaidOut(resource));
 
     async function isPaidOut({ id }: Order): Promise<boolean> {
       const read = await within('f').orders.get(accountId, id);

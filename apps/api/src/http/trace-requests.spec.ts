@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
+import { until } from '@banking/postgres/testing';
 import type { ReceivedRequest, RequestEnd, Tracing } from '@banking/telemetry/tracing';
 import { traceRequests } from './trace-requests.js';
 
@@ -96,7 +97,7 @@ describe('traced requests', () => {
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
     socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n');
-    while (started.length === 0) await new Promise(setImmediate);
+    await until(() => started.length > 0);
 
     socket.destroy();
     await endOf(1);

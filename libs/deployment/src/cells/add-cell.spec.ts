@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { READ_SLOTS } from '@banking/operations';
 import { APP_ROLE, bind, Database, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
-import { reasonOf } from '@banking/postgres/testing';
+import { reasonOf, until } from '@banking/postgres/testing';
 import { migrateDeployment } from '../migrate-deployment.js';
 import { openDeployment } from '../open-deployment.js';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
@@ -26,12 +27,8 @@ const column = async <T>(cell: string, text: string): Promise<T[]> =>
   (await server.query<{ value: T }>(cell, text)).map(({ value }) => value);
 
 /** Polls until a copy has what home has. */
-async function eventually<T>(read: () => Promise<T>, expected: T): Promise<void> {
-  const untilMs = performance.now() + 50_000;
-  let value = await read();
-  while (JSON.stringify(value) !== JSON.stringify(expected) && performance.now() < untilMs) value = await read();
-  expect(value).toEqual(expected);
-}
+const eventually = <T>(read: () => Promise<T>, expected: T) =>
+  until(read, (value) => isDeepStrictEqual(value, expected));
 
 describe('the directory of a cell', () => {
   it('is a copy of that of home from before, and follows each change', async () => {

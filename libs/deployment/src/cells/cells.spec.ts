@@ -1,7 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import type { WorkspaceId } from '@banking/domain';
 import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
-import { administer, sql } from '@banking/postgres/testing';
+import { administer, sql, until } from '@banking/postgres/testing';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
 import { addWorkspaces, type CellProcess, MIA, payerOf, startProcess } from '../testing/cell-world.js';
 import { type Deployment, openDeployment } from '../open-deployment.js';
@@ -35,15 +34,11 @@ const setState = (cell: string, name: string, state: string) =>
 
 /** Calls until it succeeds, because a database answers again some time after it was away. */
 async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
-  const untilMs = performance.now() + 50_000;
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      if (performance.now() > untilMs) throw error;
-      await setImmediate();
-    }
-  }
+  const [outcome] = await until(
+    () => Promise.allSettled([call()]),
+    ([{ status }]) => status === 'fulfilled',
+  );
+  return (outcome as PromiseFulfilledResult<T>).value;
 }
 
 describe('a workspace', () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   fromBalanceAmount,
   type Order,
@@ -5,6 +6,7 @@ import {
   type TransferAmount,
   type WorkspaceId,
 } from '@banking/domain';
+import { until } from '@banking/postgres/testing';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
 import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 
@@ -32,12 +34,8 @@ afterAll(async () => {
 });
 
 /** Polls until a value is the expected one, because a worker does the work. */
-async function eventually<T>(read: () => Promise<T>, expected: T): Promise<void> {
-  const untilMs = performance.now() + 100_000;
-  let value = await read();
-  while (JSON.stringify(value) !== JSON.stringify(expected) && performance.now() < untilMs) value = await read();
-  expect(value).toEqual(expected);
-}
+const eventually = <T>(read: () => Promise<T>, expected: T) =>
+  until(read, (value) => isDeepStrictEqual(value, expected));
 
 const scopeOf = (name: string) => ({ workspaceId: ids.get(name)! });
 const recipientOf = async (payer: string, payee: string): Promise<RecipientId> => {
@@ -133,7 +131,7 @@ describe('a cell that is away', () => {
 
     await server.setAway('c', false);
     await eventually(statesNow('b', order), ['completed']);
-    await eventually(async () => (await balanceOf('c').catch(() => 0n)) === before + 100n, true);
+    await until(async () => (await balanceOf('c').catch(() => 0n)) === before + 100n);
   });
 });
 

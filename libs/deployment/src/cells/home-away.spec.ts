@@ -1,6 +1,7 @@
 import type { Account, RecipientId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
 import { OrderService, startBankingWorker } from '@banking/operations';
+import { until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/rates';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
 import { addWorkspaces, type CellProcess, MIA, startProcess } from '../testing/cell-world.js';
@@ -84,17 +85,14 @@ describe('while home is away', () => {
 
     const worker = startBankingWorker({ database, books }, { orders, sandbox: true, onError });
 
-    const untilMs = performance.now() + 60_000;
     const read = () =>
       server.query<{ status: string }>(
         'b',
         'select status from transaction where id in (select transaction_id from execution)',
       );
-    let statuses = await read();
-    while (statuses.filter(({ status }) => status === 'completed').length < 2 && performance.now() < untilMs) {
-      statuses = await read();
-    }
-    await worker.stop();
+    const isCompleted = (rows: { status: string }[]) =>
+      rows.filter(({ status }) => status === 'completed').length === 2;
+    const statuses = await until(read, isCompleted).finally(() => worker.stop());
     expect(statuses).toEqual([{ status: 'completed' }, { status: 'completed' }]);
     expect(errors).toEqual([]);
   });

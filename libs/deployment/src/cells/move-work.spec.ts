@@ -1,6 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import { applicationNameOf } from '@banking/postgres';
-import { administer } from '@banking/postgres/testing';
+import { administer, until } from '@banking/postgres/testing';
 import type { AccountId, ProductId, RecipientId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
@@ -22,14 +21,6 @@ afterAll(async () => {
   await process?.close();
   await world?.close();
 });
-
-async function until(isDone: () => Promise<boolean>): Promise<void> {
-  const untilMs = performance.now() + 90_000;
-  while (!(await isDone())) {
-    if (performance.now() > untilMs) throw new Error('it has not happened in 90 s');
-    await setImmediate();
-  }
-}
 
 /** An account in euros, and a recipient in Germany. */
 async function paysAbroad(workspaceId: WorkspaceId) {

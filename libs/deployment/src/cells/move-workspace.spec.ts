@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import { verifyPayments } from '@banking/operations/verification';
 import { makeDemoData } from '@banking/operations/demo';
 import type { Order, TransferAmount, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
 import { Database, isUnavailable, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
-import { reasonOf, sql } from '@banking/postgres/testing';
+import { reasonOf, sql, until } from '@banking/postgres/testing';
 import { recordAudit } from '@banking/operations';
 import { addApp, addWorkspace, removeWorkspace } from '@banking/operations/provisioning';
 import { type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
@@ -36,14 +35,6 @@ afterAll(async () => {
 });
 
 const rowCount = (rows: Readonly<Record<string, readonly string[]>>) => Object.values(rows).flat().length;
-
-async function until(isDone: () => Promise<boolean>): Promise<void> {
-  const untilMs = performance.now() + 60_000;
-  while (!(await isDone())) {
-    if (performance.now() > untilMs) throw new Error('it has not happened in a minute');
-    await setImmediate();
-  }
-}
 
 /** Makes events of all changes, as a worker does: the outbox does not move. */
 const record = (cell: string) =>
@@ -155,16 +146,15 @@ describe('orders during a move', () => {
     const client = async (name: string) => {
       for (let at = 1; !isOver || at <= 3; at += 1) {
         const key = `${name}-${at}`;
-        for (;;) {
-          const result = await place(key).catch((error: unknown) => error);
-          if (isUnavailable(result)) {
-            refused += 1;
-            continue;
-          }
-          if (result instanceof Error) throw result;
-          placed.set(key, result as Order);
-          break;
-        }
+        const result = await until(
+          () => place(key).catch((error: unknown) => error),
+          (found) => {
+            if (isUnavailable(found)) refused += 1;
+            return !isUnavailable(found);
+          },
+        );
+        if (result instanceof Error) throw result;
+        placed.set(key, result as Order);
       }
     };
     const others = async () => {
@@ -177,7 +167,7 @@ describe('orders during a move', () => {
         ...world.command(northwind),
         to: 'b',
         onClosed: async (part) => {
-          if (part === 'closed') await until(() => Promise.resolve(refused > 3));
+          if (part === 'closed') await until(() => refused > 3);
         },
       });
     } finally {

@@ -7,6 +7,7 @@ import {
 } from '@banking/domain';
 import { LedgerBankingService, LedgerDirectory, startBankingWorker } from '@banking/operations';
 import { Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
+import { until } from '@banking/postgres/testing';
 import { addApp, addGrant, addUser, addWorkspace } from '@banking/operations/provisioning';
 import { CellsBankingService } from '../cells/cells-banking-service.js';
 import { CellsDirectory, HomeOrCopies } from '../cells/cells-directory.js';
@@ -80,21 +81,13 @@ export async function addWorkspaces(server: CellServer, names: readonly string[]
       const id = await addWorkspace(provisioning, 'spec', { app: 'Harbour', name, cell });
       await addGrant(provisioning, 'spec', { workspaceId: id, email: 'mia@harbour.example', role: 'admin' });
       ids.set(name, id as WorkspaceId);
-      await untilOpen(server, cell!, id);
+      const open = `select from cell_workspace where workspace_id = ${id}`;
+      await until(async () => (await server.query(cell!, open)).length > 0);
     }
     return ids;
   } finally {
     await provisioning.end();
   }
-}
-
-async function untilOpen(server: CellServer, cell: string, workspaceId: number): Promise<void> {
-  const untilMs = performance.now() + 50_000;
-  while (performance.now() < untilMs) {
-    const text = `select from cell_workspace where workspace_id = ${workspaceId}`;
-    if ((await server.query(cell, text)).length > 0) return;
-  }
-  throw new Error(`the workspace ${workspaceId} is not open in ${cell}`);
 }
 
 /** An account with money. */

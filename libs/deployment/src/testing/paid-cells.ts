@@ -1,11 +1,9 @@
-import { setImmediate } from 'node:timers/promises';
 import { type CellBooks, cellBooksOf } from '@banking/books-proof';
 import type { Account, Order, TransferAmount, WorkspaceId } from '@banking/domain';
-import { administer } from '@banking/postgres/testing';
+import { administer, until } from '@banking/postgres/testing';
 import { type CellServer, cellServer } from './cell-server.js';
 import { addWorkspaces, type CellProcess, payerOf, startProcess } from './cell-world.js';
 
-const WAIT_MS = 60_000;
 const NAMES = ['home', 'b'];
 const KEY = 'primary key (workspace_id, origin_workspace_id, origin_transaction_id, key_nonce)';
 
@@ -86,15 +84,9 @@ async function payAll(process: CellProcess, ids: ReadonlyMap<string, WorkspaceId
 }
 
 async function untilFinished({ banking }: CellProcess, paid: readonly Paid[]): Promise<void> {
-  const untilMs = performance.now() + WAIT_MS;
   const isFinished = async ({ scope, order }: Paid) => {
     const { items } = await banking.listOrders(scope);
     return items.find(({ id }) => id === order.id)!.edges.executions![0]!.status !== 'pending';
   };
-  for (const one of paid) {
-    while (!(await isFinished(one))) {
-      if (performance.now() > untilMs) throw new Error('a payment was not finished in time');
-      await setImmediate();
-    }
-  }
+  for (const one of paid) await until(() => isFinished(one));
 }

@@ -1,2 +1,3 @@
 export { ReplicaServer } from './replica-server.js';
 export { TlsServer } from './tls-server.js';
+export { until } from './until.js';

@@ -13,14 +13,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type QueryResultRow } from 'pg';
 import { SERVER_ENV } from '../binaries.js';
 import { PORT } from '../data-folder.js';
 import type { Connection } from '../running-server.js';
+import { until } from './until.js';
 
 const PID_FILE = 'postmaster.pid';
-const READY_MS = 120_000;
 const REPLICATION = 'local replication all peer map=banking\n';
 
 /** The least that makes a standby of an embedded server. */
@@ -129,13 +128,10 @@ export class ReplicaServer {
   /** Stops the replay until `resume`. The log still arrives. */
   async pause(): Promise<void> {
     await this.query('select pg_wal_replay_pause()');
-    const until = Date.now() + READY_MS;
-    while (
-      (await this.query<{ state: string }>('select pg_get_wal_replay_pause_state() as state'))[0]?.state !== 'paused'
-    ) {
-      if (Date.now() > until) throw new Error('the replay does not pause');
-      await sleep(5);
-    }
+    await until(
+      () => this.query<{ state: string }>('select pg_get_wal_replay_pause_state() as state'),
+      ([row]) => row?.state === 'paused',
+    );
   }
 
   async resume(): Promise<void> {
@@ -187,18 +183,19 @@ export class ReplicaServer {
   }
 
   private async ready(): Promise<void> {
-    const until = Date.now() + READY_MS;
-    for (;;) {
-      try {
-        await this.query('select 1');
-        return;
-      } catch (error) {
-        const { exitCode, signalCode } = this.child as ChildProcess;
-        if (exitCode !== null || signalCode !== null || Date.now() > until) {
-          throw new Error(`the replica did not start: postgres ended with ${exitCode ?? signalCode}`, { cause: error });
-        }
-        await sleep(20);
-      }
+    const child = this.child as ChildProcess;
+    const isOver = () => child.exitCode !== null || child.signalCode !== null;
+    const failure = await until(
+      () =>
+        this.query('select 1').then(
+          () => undefined,
+          (error: unknown) => error,
+        ),
+      (error) => error === undefined || isOver(),
+    );
+    if (failure !== undefined) {
+      const ending = child.exitCode ?? child.signalCode;
+      throw new Error(`the replica did not start: postgres ended with ${ending}`, { cause: failure });
     }
   }
 }

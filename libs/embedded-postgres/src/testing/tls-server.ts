@@ -4,13 +4,13 @@ import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { findPackage, provideBinaries, SERVER_ENV } from '../binaries.js';
 import { openDataFolder, openRunFolder, openSocketFolder, type DataFolder } from '../data-folder.js';
 import { ensureCluster } from '../make-cluster.js';
 import { readServerStatus, connectionOf, type Connection } from '../running-server.js';
 import { asUser, giveTo } from '../server-user.js';
+import { until } from './until.js';
 
 const CERTIFICATES = join(__dirname, 'tls-test-certificates');
 
@@ -89,7 +89,10 @@ export class TlsServer {
     const wanted = certificate === undefined ? 'off' : 'on';
     await this.administer(`alter system set ssl = ${wanted}`);
     await this.administer('select pg_reload_conf()');
-    while ((await this.administer('show ssl')) !== wanted);
+    await until(
+      () => this.administer('show ssl'),
+      (ssl) => ssl === wanted,
+    );
   }
 
   /** The numbers of TCP connections with and without TLS. */
@@ -120,10 +123,11 @@ export class TlsServer {
   }
 
   private async ready(): Promise<void> {
-    while ((await readServerStatus(this.socket)) !== 'ready') {
-      if (this.child.exitCode !== null) throw new Error(`postgres ended with ${this.child.exitCode}`);
-      await sleep(20);
-    }
+    const status = await until(
+      () => readServerStatus(this.socket),
+      (found) => found === 'ready' || this.child.exitCode !== null,
+    );
+    if (status !== 'ready') throw new Error(`postgres ended with ${this.child.exitCode}`);
   }
 
   /** The first value of the first row. */

@@ -12,11 +12,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { attachEmbeddedServer, type EmbeddedServer } from '../attach-embedded-server.js';
 import { isAlive, parseIdentity, type ProcessIdentity } from '../process-identity.js';
 import { installationFor } from './installation.js';
+import { until } from './until.js';
 import type { ProcessEvent } from './attaching-process.js';
 
 /** In the built library: a child process cannot read TypeScript. */
@@ -166,14 +166,5 @@ export async function queryValue(host: string, sql: string): Promise<unknown> {
     return Object.values(rows[0] ?? {})[0];
   } finally {
     await client.end();
-  }
-}
-
-/** Polls a condition. The limit is far above every expected wait, so that time does not decide a test. */
-export async function until(condition: () => boolean | Promise<boolean>, waitMs = 30_000): Promise<void> {
-  const since = Date.now();
-  while (!(await condition())) {
-    if (Date.now() - since > waitMs) throw new Error(`not within ${waitMs} ms: ${condition}`);
-    await sleep(10);
   }
 }

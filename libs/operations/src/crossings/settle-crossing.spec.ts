@@ -1,6 +1,6 @@
 import { type Account, minorUnits, type RecipientId, Refusal } from '@banking/domain';
 import { TRIES_MAX } from '@banking/work-queue';
-import { sql } from '@banking/postgres/testing';
+import { sql, until } from '@banking/postgres/testing';
 import { crossingWorld, type CrossingWorld } from '../testing/crossing-world.js';
 import type { CrossingPort, SubmittedCrossing } from './crossing-port.js';
 
@@ -160,7 +160,7 @@ describe('an arrival', () => {
       const query = sql<{ waits: boolean }>('select exists (select from pg_locks where not granted) as waits');
       return (await database.read({}, query))?.waits;
     };
-    while ((await isWaiting()) !== true);
+    await until(isWaiting);
     await owner.query('commit');
 
     expect(await arriving).toBe('refused');

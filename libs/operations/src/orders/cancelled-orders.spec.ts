@@ -9,6 +9,7 @@ import type {
   WorkspaceId,
 } from '@banking/domain';
 import { SQLSTATE } from '@banking/postgres';
+import { until } from '@banking/postgres/testing';
 import { verifyBooks } from '@banking/ledger';
 import { Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -144,12 +145,12 @@ describe('a network whose events cannot be received', () => {
       onError: (error, failed) => told.push([(error as { code?: string }).code, failed?.chore]),
     });
     try {
-      while (told.length === 0) await world.owner.query('select');
+      await until(() => told.length > 0);
       await world.owner.query(`update work set due_at = now() where kind = 'execution' and subject_id = $1`, [
         resource.edges.executions?.[0]?.id,
       ]);
       running.nudge();
-      while ((await read()).edges.executions?.[0]?.status === 'scheduled');
+      await until(read, ({ edges }) => edges.executions?.[0]?.status !== 'scheduled');
     } finally {
       await running.stop();
       await world.owner.query(`grant ${grant} to banking_app`);

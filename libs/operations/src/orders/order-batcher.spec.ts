@@ -1,6 +1,9 @@
 import { LOCKED, order, range, RUN, slowBatcher, turn } from '../testing/slow-batcher.js';
 import type { PreparedOrder } from './prepared-order.js';
 
+/** Far more than the batches of a spec. */
+const TURNS_MAX = 1_000;
+
 describe('orders that arrive during a commit', () => {
   it('are the next batch, and no batch runs beside it', async () => {
     const { batcher, batches } = slowBatcher();
@@ -28,7 +31,7 @@ describe('orders that arrive during a commit', () => {
     expect(batches[0]?.of).toHaveLength(64);
     expect(batches[0]?.of).toContain('2/1');
 
-    while (batches.length < 4) {
+    for (let turns = 0; batches.length < 4 && turns < TURNS_MAX; turns += 1) {
       batches.at(-1)?.finish();
       await turn();
       await turn();
@@ -48,7 +51,7 @@ describe('orders that arrive during a commit', () => {
     const all = Promise.all([...first, ...second]);
     let isOver = false;
     void all.then(() => (isOver = true));
-    while (!isOver) {
+    for (let turns = 0; !isOver && turns < TURNS_MAX; turns += 1) {
       batches.at(-1)?.finish();
       await turn();
     }

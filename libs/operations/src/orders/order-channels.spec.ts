@@ -1,3 +1,4 @@
+import { until } from '@banking/postgres/testing';
 import { LOCKED, order, range, RUN, slowBatcher, turn } from '../testing/slow-batcher.js';
 import { orderBatchChannel, orderChannel, type OrderBatchMessage, type OrderMessage } from './order-channels.js';
 
@@ -37,7 +38,7 @@ describe('the channels of orders', () => {
     const submitted = batcher.submit(order(1));
     await turn();
     running[0]?.finish();
-    while (running.length < 2) await turn();
+    await until(() => running.length >= 2);
     running[1]?.finish();
     await submitted;
 

@@ -3,7 +3,7 @@ import { openBooks } from '@banking/ledger';
 import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
-import { reasonOf } from '@banking/postgres/testing';
+import { reasonOf, until } from '@banking/postgres/testing';
 import { orderWorld } from '../testing/order-world.js';
 import { OrderService } from './order-service.js';
 import { placeOrder } from './place-order.js';
@@ -115,7 +115,7 @@ describe('two processes', () => {
       );
       return Number(rows[0]?.count);
     };
-    while ((await read()) < count);
+    await until(read, (found) => found >= count);
   }
   const deadlocks = async () => {
     const { rows } = await world.owner.query<{ deadlocks: bigint }>(

@@ -16,7 +16,7 @@ import { DEMO_RATES } from '@banking/rates';
 import { workOf } from '../worker/start-banking-worker.js';
 import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
-import { reasonOf } from '@banking/postgres/testing';
+import { reasonOf, until } from '@banking/postgres/testing';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
@@ -159,6 +159,8 @@ describe('a workspace whose clock is moved', () => {
     const lock = (id?: number) =>
       world.owner.query(`select from work where kind = 'execution' and subject_id = $1 for update`, [id]);
     const isWaiting = async () => {
+      // A database transaction sees the sessions as they were at its first look.
+      await world.owner.query('select pg_stat_clear_snapshot()');
       const { rows } = await world.owner.query(
         `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       );
@@ -169,7 +171,7 @@ describe('a workspace whose clock is moved', () => {
 
     let hasEnded = false;
     const moving = move('2047-01-01T00:00:00Z').finally(() => (hasEnded = true));
-    while (!hasEnded && !(await isWaiting()));
+    await until(async () => hasEnded || isWaiting());
     await lock(ids[0]);
     await world.owner.query('commit');
     await moving;

@@ -1,4 +1,5 @@
 import type { Database } from '@banking/postgres';
+import { until } from '@banking/postgres/testing';
 import { demoDatabase } from '../testing/test-databases.js';
 import { refreshStatistics } from './refresh-statistics.js';
 
@@ -129,7 +130,10 @@ describe('a statement that a session has prepared', () => {
   it('is planned again after the statistics of its tables were made, without a new connection', async () => {
     await addSeals(10);
     await world.owner.query('prepare later_seals (text) as select count(*) from seal where name > $1');
-    while ((await genericPlans()) === 0) await world.owner.query(`execute later_seals('')`);
+    await until(async () => {
+      await world.owner.query(`execute later_seals('')`);
+      return (await genericPlans()) > 0;
+    });
     const before = await rowsExpected();
     await addSeals(5_000);
     expect(await rowsExpected()).toBe(before);

@@ -1,5 +1,6 @@
 import { parseAmount, type AccountId, type RecipientId, type TransferAmount, type WorkspaceId } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
+import { until } from '@banking/postgres/testing';
 import { claimWork, ResultRecorder, runClaimedWork } from '@banking/work-queue';
 import { cancelOrder } from '../orders/cancel-order.js';
 import { OrderService } from '../orders/order-service.js';
@@ -76,6 +77,12 @@ describe('a deployment with a worker', () => {
     return rows[0]!.status;
   };
 
+  const untilStatus = (id: number, status: string) =>
+    until(
+      () => statusOf(id),
+      (found) => found === status,
+    );
+
   /** A payout to Berlin that is due. */
   async function due(): Promise<number> {
     const { rows } = await world.owner.query<{ recipient_id: bigint }>(
@@ -105,10 +112,10 @@ describe('a deployment with a worker', () => {
       onError: (error) => errors.push(error),
     });
     try {
-      while ((await statusOf(id)) !== 'submitted');
+      await untilStatus(id, 'submitted');
       await world.owner.query(`update sandbox_rail_event set due_at = now()`);
       worker.nudge();
-      while ((await statusOf(id)) !== 'settled');
+      await untilStatus(id, 'settled');
     } finally {
       await worker.stop();
     }

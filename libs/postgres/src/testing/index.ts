@@ -1,5 +1,6 @@
 /** A server for a test run, and a separate database for each spec. */
 
+export { until } from '@banking/embedded-postgres/testing';
 export { analyzeTables } from './analyze-tables.js';
 export { freshDatabase, type FreshDatabase, type Preparation } from './fresh-database.js';
 export { copyDataDirTemplate, makeDataDirTemplate } from './data-dir-template.js';

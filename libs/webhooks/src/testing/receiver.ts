@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { until } from '@banking/postgres/testing';
 
 /** A request that a receiver has read. */
 interface Received {
@@ -16,7 +17,6 @@ export type Respond = (response: ServerResponse, received: Received) => void;
 /** A receiver of webhooks on a loopback address. */
 export async function startReceiver(host = '127.0.0.1') {
   const received: Received[] = [];
-  const waiting = new Set<() => void>();
   let respond: Respond = (response) => response.writeHead(204).end();
   let connections = 0;
   const server = createServer((request, response) => {
@@ -28,7 +28,6 @@ export async function startReceiver(host = '127.0.0.1') {
       const one = { id, event: Number(id.split('_')[2]), headers, body: Buffer.concat(chunks).toString() };
       received.push(one);
       respond(response, one);
-      for (const check of waiting) check();
     });
   });
   server.on('connection', () => void (connections += 1));
@@ -41,17 +40,7 @@ export async function startReceiver(host = '127.0.0.1') {
     connections: () => connections,
     respondWith: (next: Respond) => void (respond = next),
     /** Resolves when so many requests were read in all. */
-    async until(count: number): Promise<void> {
-      if (received.length >= count) return;
-      await new Promise<void>((resolve) => {
-        const check = () => {
-          if (received.length < count) return;
-          waiting.delete(check);
-          resolve();
-        };
-        waiting.add(check);
-      });
-    },
+    until: (count: number) => until(() => received.length >= count),
     async close(): Promise<void> {
       server.closeAllConnections();
       if (server.listening) await new Promise((resolve) => server.close(resolve));
