@@ -1,11 +1,11 @@
-/* global crypto, DOMParser, document, localStorage, location, window, SwaggerUIBundle */
+/* global crypto, DOMParser, document, location, window, SwaggerUIBundle */
+import { foldedResponses } from './responses.js';
+import { isSandbox, removeStoredToken, topBar } from './top-bar.js';
 
 /** The address of the service as this browser reached it, also behind a proxy that removes a prefix. */
 const baseUrl = new URL('.', location.href).href.replace(/\/$/, '');
 
-/** A sandbox stores the token in the browser, so that a reload keeps it. Other deployments keep it in memory only. */
-const isSandbox = document.documentElement.dataset.sandbox === 'on';
-if (!isSandbox) localStorage.removeItem('authorized');
+removeStoredToken();
 
 /** The placeholder in the field of an idempotency key. A request with it gets a new key. */
 const NEW_KEY = 'new-key-for-each-request';
@@ -56,18 +56,6 @@ const marks = ({ React, specSelectors }) => ({
   },
 });
 
-/** Folds the headers of a response, because its body matters more. */
-const foldedHeaders = ({ React }) => ({
-  wrapComponents: {
-    headers: (Headers) => (props) => {
-      const names = [...(props.headers?.keys() ?? [])];
-      if (names.length === 0) return null;
-      const summary = React.createElement('summary', null, `Headers: ${names.join(', ')}`);
-      return React.createElement('details', { className: 'headers' }, summary, React.createElement(Headers, props));
-    },
-  },
-});
-
 /** Keeps the token out of the form history of the browser. */
 const inputWithoutHistory = ({ React }) => ({
   wrapComponents: {
@@ -110,7 +98,7 @@ window.ui = SwaggerUIBundle({
   docExpansion: 'list',
   validatorUrl: null,
   onComplete: inlineDiagrams,
-  plugins: [marks, foldedHeaders, inputWithoutHistory],
+  plugins: [topBar, marks, foldedResponses, inputWithoutHistory],
   requestInterceptor: (request) => {
     if (request.headers['Idempotency-Key'] === NEW_KEY) request.headers['Idempotency-Key'] = newKey();
     return request;

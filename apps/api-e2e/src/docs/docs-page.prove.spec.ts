@@ -62,6 +62,78 @@ describe('docs page in a browser', () => {
     await page.context().close();
   });
 
+  itInBrowser.each(WIDTHS)(
+    'offers Authorize and the demo user at the top at %i pixels, and stays there when the page scrolls',
+    async (width) => {
+      const { page, complaints } = await openPage(browser, service.url, width);
+      const buttons = page.locator('.top-bar .sign-in, .top-bar button.authorize');
+
+      expect(await buttons.allInnerTexts()).toEqual(['Sign in as Ada', 'Authorize']);
+      for (const button of await buttons.all()) expect((await button.boundingBox())!.y).toBeLessThan(60);
+      await page.screenshot({ path: join(SCREENSHOTS, `docs-top-${width}.png`) });
+      await page.goto(`${service.url}/docs#/Transfers/getTransfer`);
+      await page.reload();
+      const summary = page.locator('.opblock.is-open .opblock-summary');
+      await summary.waitFor();
+      // The page scrolls to the operation as soon as it is there.
+      await page.waitForFunction('window.scrollY > 0');
+
+      expect((await buttons.last().boundingBox())!.y).toBeLessThan(60);
+      const bar = (await page.locator('.top-bar').boundingBox())!;
+      expect((await summary.boundingBox())!.y).toBeGreaterThanOrEqual(bar.height);
+      expect(complaints).toEqual({ console: [], foreign: [] });
+      await page.context().close();
+    },
+  );
+
+  itInBrowser.each(['top-bar', 'dialog-ux'])('signs in as the demo user with one click in the %s', async (place) => {
+    const { page, complaints } = await openPage(browser, service.url, 1280);
+    if (place === 'dialog-ux') await page.locator('.top-bar button.authorize').click();
+
+    await page.locator(`.${place} .sign-in`).last().click();
+    await page.locator('.top-bar .sign-out').waitFor();
+
+    expect(await page.locator('.top-bar .status').innerText()).toBe(`Signed in as ${ADA}`);
+    expect(await page.locator('.dialog-ux, .sign-in').count()).toBe(0);
+    expect(await execute(page, 'getTransfer')).toMatchObject({ status: '200' });
+    await page.locator('.top-bar .sign-out').click();
+    expect(await execute(page, 'getTransfer')).toMatchObject({ status: '401' });
+    expect(complaints.foreign).toEqual([]);
+    await page.context().close();
+  });
+
+  itInBrowser('removes a stored token that has expired', async () => {
+    const { page } = await openPage(browser, service.url, 1280);
+    const claims = Buffer.from(JSON.stringify({ email: ADA, exp: 1 })).toString('base64url');
+    const bearer = { name: 'bearer', schema: { type: 'http', scheme: 'bearer' }, value: `e30.${claims}.e30` };
+    await page.evaluate(`localStorage.setItem('authorized', ${JSON.stringify(JSON.stringify({ bearer }))})`);
+
+    await page.reload();
+    await page.locator('.top-bar .sign-in').waitFor();
+
+    expect(await page.locator('.top-bar .status').innerText()).toBe('Not signed in');
+    await page.context().close();
+  });
+
+  itInBrowser.each(WIDTHS)('folds error responses at %i pixels, and unfolds one that is pressed', async (width) => {
+    const { page } = await openPage(browser, service.url, width);
+    const rows = (await openOperation(page, 'getTransfer')).locator('.responses-table > tbody > tr');
+
+    const statuses = () => rows.evaluateAll((all) => all.map((row) => row.getAttribute('data-code')));
+    const folded = await statuses();
+    const notFound = rows.and(page.locator('[data-code="404"].folded'));
+    expect(folded.slice(0, 3)).toEqual(['200', '400', '401']);
+    expect(await notFound.innerText()).toMatch(/^404\s+transfer_not_found$/);
+    await notFound.locator('button').click();
+    const unfolded = rows.and(page.locator('[data-code="404"].unfolded'));
+
+    expect(await unfolded.innerText()).toContain('The workspace has no transfer with this id.');
+    expect((await statuses()).length).toBe(folded.length + 1);
+    await notFound.locator('button').click();
+    expect(await statuses()).toEqual(folded);
+    await page.context().close();
+  });
+
   itInBrowser.each(WIDTHS)('shows the states of resources as text to select at %i pixels', async (width) => {
     const { page, complaints } = await openPage(browser, service.url, width);
     const section = page.locator('.info details').filter({ hasText: 'Events: states and types' }).last();
@@ -180,6 +252,8 @@ describe('docs page in a browser', () => {
 
     expect(missing.status).toBe('404');
     expect(missing.body).toContain('transfer_not_found');
+    const documented = page.locator('.opblock.is-open tr.unfolded');
+    expect(await documented.getAttribute('data-code')).toBe('404');
     await page.context().close();
   });
 

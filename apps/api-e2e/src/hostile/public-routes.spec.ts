@@ -9,6 +9,7 @@ const ROUTES = [
   ...ASSETS,
   '/docs',
   '/docs/',
+  '/docs/sign-in',
   '/docs/order-states.svg',
   '/openapi.json',
   '/health/live',

@@ -4,9 +4,10 @@ import fastifyStatic from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { PUBLIC_PAGE } from '../access/access-check.js';
+import { demoUserOf, isOfThisMachine, serveSignIn, type SignInConfig } from './demo-sign-in.js';
+import { createDocument, type Deployment } from './openapi.js';
 import { drawDiagram } from './state-diagrams/draw-diagram.js';
 import { STATE_DIAGRAMS } from './state-diagrams/state-diagrams.js';
-import { createDocument, type Deployment } from './openapi.js';
 
 /** The page loads nothing from other hosts and has no inline script. */
 const PAGE_POLICY = [
@@ -32,11 +33,14 @@ const ASSETS = {
   'swagger-ui-bundle.js': SWAGGER_UI,
   'favicon-32x32.png': SWAGGER_UI,
   'page.css': PAGE,
+  'top-bar.css': PAGE,
   'operations.css': PAGE,
   'schemas.css': PAGE,
   'diagrams.css': PAGE,
   'phone.css': PAGE,
   'page.js': PAGE,
+  'top-bar.js': PAGE,
+  'responses.js': PAGE,
 };
 
 const PUBLIC = { config: { operation: PUBLIC_PAGE } } as const;
@@ -44,7 +48,8 @@ const PUBLIC = { config: { operation: PUBLIC_PAGE } } as const;
 /** Serves `/docs` and `/openapi.json` without authentication. */
 export async function serveDocs(
   app: NestFastifyApplication,
-  deployment: Deployment & { readonly sandbox: boolean },
+  config: SignInConfig,
+  deployment: Deployment,
 ): Promise<void> {
   const server = app.getHttpAdapter().getInstance() as FastifyInstance;
   await server.register(fastifyStatic, { root: PAGE, serve: false, acceptRanges: false });
@@ -56,8 +61,16 @@ export async function serveDocs(
     document ??= Buffer.from(JSON.stringify(createDocument(app, deployment)));
     return forPage(reply).type('application/json; charset=utf-8').send(document);
   });
-  const page = pageOf(deployment);
-  server.get('/docs', PUBLIC, async (_request, reply) => forPage(reply).type('text/html; charset=utf-8').send(page));
+  const demoUser = demoUserOf(config);
+  if (demoUser !== undefined) await serveSignIn(server, demoUser, config);
+  const page = pageOf({ 'data-sandbox': config.sandbox ? 'on' : 'off' });
+  const pageOfThisMachine = pageOf({ 'data-sandbox': 'on', 'data-sign-in': demoUser ?? '' });
+  server.get('/docs', PUBLIC, async (request, reply) => {
+    const offersSignIn = demoUser !== undefined && isOfThisMachine(request);
+    return forPage(reply)
+      .type('text/html; charset=utf-8')
+      .send(offersSignIn ? pageOfThisMachine : page);
+  });
   server.get('/docs/', PUBLIC, async (_request, reply) => reply.redirect('../docs', 308));
   for (const diagram of STATE_DIAGRAMS) {
     const svg = drawDiagram(diagram);
@@ -70,8 +83,9 @@ export async function serveDocs(
   }
 }
 
-/** The page. In a sandbox it may store a token in the browser. */
-function pageOf({ sandbox }: { readonly sandbox: boolean }): string {
+/** The page, with the properties of the deployment as attributes that its scripts read. */
+function pageOf(attributes: Readonly<Record<string, string>>): string {
   const page = readFileSync(join(PAGE, 'index.html'), 'utf8');
-  return sandbox ? page.replace('data-sandbox="off"', 'data-sandbox="on"') : page;
+  const written = Object.entries(attributes).map(([name, value]) => ` ${name}="${value}"`);
+  return page.replace('<html lang="en"', (start) => start + written.join(''));
 }
