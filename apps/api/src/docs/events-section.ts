@@ -8,7 +8,7 @@ export function eventsSection(): string {
     '`GET /events` lists what happened in a workspace, oldest first. Follow the `Link` with the relation `next`, and store its cursor.',
     'With `wait=20`, the service responds as soon as there is an event.',
     '',
-    'Each arrow is a step, with the type of its event. A green state is final. The dot is a resource that is new.',
+    'Each arrow is a step, with the type of its event. A final state is green after success, and red otherwise. The dot is a resource that is new.',
     '',
     ...STATE_DIAGRAMS.flatMap(({ name, title }) => [`![${title}](docs/${name}.svg)`, '']),
     'A payout ends together with its transaction, whose event tells it. It may end before its submission is known to have succeeded.',

@@ -1,5 +1,5 @@
 import { placeDiagram, type Placement } from './place-diagram.js';
-import type { StateDiagram, Transition } from './state-diagrams.js';
+import type { DrawnState, StateDiagram, Transition } from './state-diagrams.js';
 
 /** Lengths in pixels. */
 const MARGIN = 20;
@@ -19,9 +19,9 @@ const EVENT_CHARACTER = 6.5;
 
 /** A picture has no access to the colours of the page, so it has a background of its own, by the preference of the reader. */
 const STYLE = `
-  svg { --paper: #ffffff; --ink: #1f2328; --faint: #59636e; --line: #818b98; --state: #ddf4ff; --edge: #0969da; --final: #dafbe1; --end: #1a7f37 }
+  svg { --paper: #ffffff; --ink: #1f2328; --faint: #59636e; --line: #818b98; --state: #ddf4ff; --edge: #0969da; --good: #dafbe1; --good-edge: #1a7f37; --bad: #ffebe9; --bad-edge: #cf222e }
   @media (prefers-color-scheme: dark) {
-    svg { --paper: #0d1117; --ink: #f0f6fc; --faint: #9198a1; --line: #656c76; --state: #121d2f; --edge: #4493f8; --final: #12261e; --end: #3fb950 }
+    svg { --paper: #0d1117; --ink: #f0f6fc; --faint: #9198a1; --line: #656c76; --state: #121d2f; --edge: #4493f8; --good: #12261e; --good-edge: #3fb950; --bad: #25171c; --bad-edge: #f85149 }
   }
   text { font: 13px system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif; fill: var(--ink) }
   .heading { font-size: 16px; font-weight: 600 }
@@ -30,7 +30,8 @@ const STYLE = `
   .note { font-size: 12px; fill: var(--faint) }
   .paper { fill: var(--paper) }
   .state rect { fill: var(--state); stroke: var(--edge); stroke-width: 1.5 }
-  .state.final rect { fill: var(--final); stroke: var(--end) }
+  .state.success rect { fill: var(--good); stroke: var(--good-edge) }
+  .state.failure rect { fill: var(--bad); stroke: var(--bad-edge) }
   .event rect { fill: var(--paper); stroke: var(--line) }
   .step { fill: none; stroke: var(--line); stroke-width: 1.5 }
   .arrow, .start { fill: var(--line) }`;
@@ -68,10 +69,10 @@ export function drawDiagram(diagram: StateDiagram): string {
 /** The steps as text, for readers who do not see the picture. */
 function describe({ states, transitions, otherEvents }: StateDiagram): string {
   const steps = transitions.flatMap(({ from, to, event }) => from.map((one) => `${titleOf(one, to, event)}.`));
-  const finals = states.filter(({ isFinal }) => isFinal).map(({ name }) => name);
+  const endsIn = (end: DrawnState['end']) => states.filter((state) => state.end === end).map(({ name }) => name);
   return [
     ...steps,
-    `Final states: ${finals.join(', ')}.`,
+    `Final after success: ${endsIn('success').join(', ')}. Final without success: ${endsIn('failure').join(', ')}.`,
     ...(otherEvents.length > 0 ? [`Events without a change of the status: ${otherEvents.join(', ')}.`] : []),
   ].join(' ');
 }
@@ -179,11 +180,11 @@ const drawEvent = (event: string, x: number, y: number): string => {
 const drawStart = ({ placement: { start }, columns }: Geometry): string =>
   `<circle class="start" cx="${columns[0]!.x + START}" cy="${yOf(start.row)}" r="${START}"><title>new</title></circle>`;
 
-function drawState({ placement, columns }: Geometry, { name, isFinal }: StateDiagram['states'][number]): string {
+function drawState({ placement, columns }: Geometry, { name, end }: DrawnState): string {
   const { column, row } = placement.states.get(name)!;
   const width = stateWidth(name);
   const { left } = endsOf(columns[column]!, width);
   const y = yOf(row);
   const box = `<rect x="${left}" y="${y - STATE / 2}" width="${width}" height="${STATE}" rx="6"/>`;
-  return `<g class="state${isFinal ? ' final' : ''}">${box}<text x="${left + width / 2}" y="${y + 4.5}">${name}</text></g>`;
+  return `<g class="state${end ? ` ${end}` : ''}">${box}<text x="${left + width / 2}" y="${y + 4.5}">${name}</text></g>`;
 }

@@ -47,14 +47,25 @@ describe.each(STATE_DIAGRAMS.map((diagram) => [diagram.name, diagram] as const))
     expect(readFileSync(join(IMAGES, `${name}.svg`), 'utf8')).toBe(svg);
   });
 
-  it('shows each state once, and which are final', () => {
-    expect(textsOf(svg, 'state').sort()).toEqual(Object.keys(table).sort());
-    const finals = [...svg.matchAll(/<g class="state final">.*?>([a-z]+)<\/text>/g)].map(([, text]) => text!);
-    expect(finals.sort()).toEqual(
-      Object.keys(table)
-        .filter((state) => table[state]?.length === 0)
-        .sort(),
+  it('shows each state once, and how the resource ends in those that are final', () => {
+    const drawn = [...svg.matchAll(/<g class="state ?([^"]*)"><rect [^>]*\/><text [^>]*>([^<]+)<\/text>/g)];
+    const kinds = Object.fromEntries(drawn.map(([, kind, state]) => [state, kind]));
+    const kindOf = (state: string) => (/^(completed|settled)$/.test(state) ? 'success' : 'failure');
+
+    expect(drawn).toHaveLength(Object.keys(table).length);
+    expect(kinds).toEqual(
+      Object.fromEntries(Object.entries(table).map(([state, next]) => [state, next.length > 0 ? '' : kindOf(state)])),
     );
+    for (const state of ['failed', 'cancelled']) expect(kinds[state] ?? 'failure').toBe('failure');
+  });
+
+  it('colours success green and failure red, in the picture as on the page', () => {
+    const page = readFileSync(join(__dirname, '../../../docs-page/diagrams.css'), 'utf8').replace(/\s+/g, ' ');
+
+    expect(svg).toContain('.state.success rect { fill: var(--good);');
+    expect(svg).toContain('.state.failure rect { fill: var(--bad);');
+    expect(page).toContain('.state.success rect { fill: #dafbe1; stroke: var(--good); }');
+    expect(page).toContain('.state.failure rect { fill: #ffebe9; stroke: var(--bad); }');
   });
 
   it('shows each step of the table once, and no other', () => {

@@ -16,12 +16,21 @@ export interface Transition {
   readonly event?: string;
 }
 
+/** A state, and how the resource ends in it if it is final. */
+export interface DrawnState {
+  readonly name: string;
+  readonly end?: 'success' | 'failure';
+}
+
+/** The final states of a resource that did what its caller asked for. */
+const SUCCESSES: readonly string[] = ['completed', 'settled'];
+
 /** The states of a resource, and the events of their steps. */
 export interface StateDiagram {
   /** The name of its file, without the ending. */
   readonly name: string;
   readonly title: string;
-  readonly states: readonly { readonly name: string; readonly isFinal: boolean }[];
+  readonly states: readonly DrawnState[];
   readonly transitions: readonly Transition[];
   /** The types of events without a step. */
   readonly otherEvents: readonly string[];
@@ -47,7 +56,10 @@ function diagramOf(resource: Resource, title: string, table: Steps): StateDiagra
   return {
     name: `${resource}-states`,
     title,
-    states: states.map((name) => ({ name, isFinal: table[name]?.length === 0 })),
+    states: states.map((name) => ({
+      name,
+      ...(table[name]?.length === 0 && { end: SUCCESSES.includes(name) ? 'success' : 'failure' }),
+    })),
     transitions,
     otherEvents: typesOf(resource)
       .filter(({ steps }) => steps.length === 0)
