@@ -75,8 +75,11 @@ describe('docs page in a browser', () => {
       await page.reload();
       const summary = page.locator('.opblock.is-open .opblock-summary');
       await summary.waitFor();
-      // The page scrolls to the operation as soon as it is there.
-      await page.waitForFunction('window.scrollY > 0');
+      // The page scrolls to the operation as soon as it is there. Its policy forbids eval, which waitForFunction uses.
+      await page.evaluate(`new Promise((resolve) => {
+        const check = () => (scrollY > 0 ? resolve() : requestAnimationFrame(check));
+        check();
+      })`);
 
       expect((await buttons.last().boundingBox())!.y).toBeLessThan(60);
       const bar = (await page.locator('.top-bar').boundingBox())!;

@@ -44,14 +44,14 @@ describe('the events of the story', () => {
       [
         eventOf('transaction.created', 3),
         eventOf('transaction.created', 4),
-        eventOf('transfer.booked', 5, { transactionId: 3 as never }),
+        eventOf('transfer.booked', 5, { transactionID: 3 as never }),
       ],
       [
         eventOf('order.placed', 1),
         eventOf('order.placed', 2),
-        eventOf('transfer.booked', 8, { transactionId: 6 as never }),
-        eventOf('transaction.completed', 6, { transactionId: 3 as never }),
-        eventOf('execution.started', 9, { orderId: 1 as never, transactionId: 3 as never }),
+        eventOf('transfer.booked', 8, { transactionID: 6 as never }),
+        eventOf('transaction.completed', 6, { transactionID: 3 as never }),
+        eventOf('execution.started', 9, { orderID: 1 as never, transactionID: 3 as never }),
       ],
     );
     await events.printUntil('order.placed', { type: 'order', id: 1 });
@@ -67,7 +67,7 @@ describe('the events of the story', () => {
   });
 
   it('of a transfer are found by its account', async () => {
-    const { events, lines, queries } = await opened([], [eventOf('transfer.booked', 5, { accountId: 6 as never })]);
+    const { events, lines, queries } = await opened([], [eventOf('transfer.booked', 5, { accountID: 6 as never })]);
     const account = { type: 'account', id: 6 } as const;
     await events.printUntil('transfer.booked', account);
     await events.printUntil('transfer.booked', account);
