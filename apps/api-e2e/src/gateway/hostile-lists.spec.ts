@@ -38,7 +38,7 @@ const statement = (more: object = {}, account: object = {}, currency: object = {
 describe('gateway with invalid lists and statements', () => {
   let attacked: AttackedGateway;
   beforeAll(async () => {
-    attacked = await AttackedGateway.start();
+    attacked = await AttackedGateway.start({ UPSTREAM_TIMEOUT_MS: '10000' });
   }, 60_000);
   afterAll(() => attacked?.stop());
   afterEach(async () => {

@@ -77,7 +77,7 @@ describe('live deployment', () => {
 
     const { edges } = await workspace.accounts.get(accountId);
     expect(edges.balances[0]?.amount).toBe(125_000);
-    const corridors = await client.listCorridors({}, { country: 'IN' });
+    const corridors = await client.corridors.list('IN');
     expect(corridors.length).toBeGreaterThan(0);
     expect(corridors.filter(({ enabled }) => enabled)).toEqual([]);
   });
