@@ -75,8 +75,14 @@ function casesOf(document: Document, route: Route): Case[] {
       callersOf(route).map((caller) => ({ route, variant, caller, positions: some })),
     ),
   );
-  return all.filter((one) => !isPermitted(one));
+  return all.filter((one) => !isPermitted(one) && !isCursorOfTable(one));
 }
+
+/** A statement as a table is whole, so it takes no cursor. */
+const isCursorOfTable = ({ route, variant, positions }: Case): boolean =>
+  route.operation.operationId === 'getStatement' &&
+  variant.accept === 'text/csv' &&
+  positions.some(({ name }) => name === 'cursor');
 
 /** The requests without identifiers of another workspace: the usual one of each variant, and one for each optional identifier. */
 function controlsOf(document: Document, route: Route): Case[] {
@@ -87,5 +93,5 @@ function controlsOf(document: Document, route: Route): Case[] {
   const all = [[], ...optional.map((position) => [position])].flatMap((positions) =>
     variantsOf(route).flatMap((variant) => callersOf(route).map((caller) => ({ route, variant, caller, positions }))),
   );
-  return all.filter((one) => !isPermitted(one));
+  return all.filter((one) => !isPermitted(one) && !isCursorOfTable(one));
 }

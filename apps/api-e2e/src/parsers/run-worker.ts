@@ -39,7 +39,9 @@ export async function runWorker(
         if (number !== seen) [seen, since] = [number, performance.now()];
         else if (performance.now() - since > stuckMs) reject(new Error(`an input does not return: ${textIn(current)}`));
       }, POLL_MS);
-      signal.addEventListener('abort', () => reject(new Error('interrupted')));
+      const interrupt = () => reject(new Error('interrupted'));
+      if (signal.aborted) interrupt();
+      signal.addEventListener('abort', interrupt);
       worker.on('message', (report: WorkerReport) =>
         'result' in report ? resolve(report.result) : onProgress(report.inputs),
       );

@@ -35,7 +35,8 @@ const setState = (cell: string, name: string, state: string) =>
 /** Calls until it succeeds, because a database answers again some time after it was away. */
 async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
   const [outcome] = await until(
-    () => Promise.allSettled([call()]),
+    // A call may also throw at once.
+    () => Promise.allSettled([(async () => call())()]),
     ([{ status }]) => status === 'fulfilled',
   );
   return (outcome as PromiseFulfilledResult<T>).value;
