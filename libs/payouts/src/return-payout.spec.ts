@@ -151,10 +151,11 @@ describe('a payout is not returned', () => {
 
   it('that the network has and restored books do not know to be submitted', async () => {
     const rail = new SandboxRail(world.database);
-    await rail.submit({
+    const payment = {
       ...{ key: await keyOf(world, transactionId), amount: AMOUNT, currency: 'USD' },
       creditor: { name: 'Ravi Menon', account: '50100123456789' },
-    });
+    };
+    await rail.submit(payment, new AbortController().signal);
 
     expect(await give({ rail })).toBe('outcome_unknown');
 

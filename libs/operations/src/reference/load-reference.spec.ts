@@ -31,7 +31,7 @@ describe('loaded reference data', () => {
   });
 
   it('keeps the limits and the status that an operator has set for a corridor', async () => {
-    const [first] = await listCorridors(openReading(world.database), 'DE');
+    const [first] = await listCorridors(openReading(world.database), true, 'DE');
     await world.owner.query(
       `update corridor set enabled = false, delivery_tat = 'T+9', maximum_amount = 7000000 where id = $1`,
       [first!.id],
@@ -39,7 +39,7 @@ describe('loaded reference data', () => {
 
     await loadReference(world.database);
 
-    const again = (await listCorridors(openReading(world.database), 'DE')).find(({ id }) => id === first!.id);
+    const again = (await listCorridors(openReading(world.database), true, 'DE')).find(({ id }) => id === first!.id);
     expect(again).toEqual({ ...first, enabled: false, deliveryTAT: 'T+9', maximumAmount: '7000000' });
   });
 
