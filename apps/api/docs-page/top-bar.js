@@ -1,7 +1,7 @@
 /* global atob, document, localStorage */
 
 /** What the deployment offers on this page. The server writes it. */
-export const { sandbox, signIn: demoUser } = document.documentElement.dataset;
+const { sandbox, signIn: demoUser } = document.documentElement.dataset;
 
 /** A sandbox stores the token in the browser, so that a reload keeps it. Other deployments keep it in memory only. */
 export const isSandbox = sandbox === 'on';

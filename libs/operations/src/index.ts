@@ -10,17 +10,11 @@ export { OrderService, type OrderSubmitter } from './orders/order-service.js';
 export { placeOrder } from './orders/place-order.js';
 export { postOrders } from './orders/post-orders.js';
 export { EXECUTION } from './orders/order-statements.js';
-export { callerOf } from './audit/audited-call.js';
 export { COUNT_UNRECORDED_AUDIT } from './audit/count-unrecorded-audit.js';
-export { listAuditEvents } from './audit/list-audit-events.js';
-export { auditEntry, noteAudit } from './audit/note-audit.js';
 export { hasWorkspace, noteRefusals } from './audit/note-refusals.js';
 export { RefusedRequests, type RefusalStore } from './audit/refused-requests.js';
 export { recordAudit } from './audit/record-audit.js';
-export { recordedFact } from './orders/order-record.js';
-export { runTime } from './orders/next-run.js';
 export { COUNT_UNRECORDED } from './events/count-unrecorded.js';
-export { recordChanges } from './events/record-changes.js';
 export { refreshStatistics } from './worker/refresh-statistics.js';
 export { startBankingWorker } from './worker/start-banking-worker.js';
 export { ContinuousVerification } from './worker/verify-continuously.js';
@@ -39,17 +33,8 @@ export { verificationChannel, type VerificationMessage } from './worker/verifica
 export type { WebhookTerms } from './webhooks/webhook-terms.js';
 
 // For operators and the demo data
-export { composeEvent } from './events/compose-event.js';
-export { OldEvents } from './events/old-events.js';
-export { EventWaits } from './events/event-waits.js';
-export { positionNow, readEvents } from './events/read-events.js';
 export { newAccountCode } from './accounts/account-code.js';
-export { resume } from './orders/resume-order.js';
 export { digestOfConversion, digestOfOrder, digestOfRecipient } from './payments/hashed-details.js';
-export { readRecipientDigest } from './payments/read-recipient-digest.js';
 export { openReading } from './resources/reading.js';
-export { fundAccount } from './sandbox/fund-account.js';
-export { listWebhookDeliveries } from './webhooks/list-webhook-deliveries.js';
-export { retryWebhookDelivery } from './webhooks/retry-webhook-delivery.js';
 export { type DirectorySlot, READ_SLOTS, SLOT_NAME } from './cells/directory-slots.js';
 export { SCOPE_CHECK } from './cells/scope-check.js';

@@ -145,7 +145,7 @@ const instantField =
 export const InstantBodyField = instantField(false);
 export const RequiredInstantField = instantField(true);
 
-export const INSTANT_RULE = 'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z';
+const INSTANT_RULE = 'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z';
 
 export const WholeNumberField = (
   provenance: Provenance,
