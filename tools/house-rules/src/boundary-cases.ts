@@ -19,7 +19,7 @@ export const FORBIDDEN: readonly (readonly [file: string, text: string, kinds: r
     ['noRelativeOrAbsoluteImportsAcrossLibraries'],
   ],
   ['libs/operations/src/index.ts', `import '@banking/deployment';`, WRONG_ARROW],
-  ['libs/operations/src/orders/place-order.spec.ts', `import '@banking/books-proof';`, WRONG_ARROW],
+  ['libs/operations/src/orders/orders.spec.ts', `import '@banking/books-proof';`, WRONG_ARROW],
   ['libs/operations/src/index.ts', `import '@nestjs/common';`, BANNED],
   ['libs/postgres/src/index.ts', `import 'pino';`, BANNED],
   ['libs/domain/src/index.ts', `import 'jose';`, BANNED],
