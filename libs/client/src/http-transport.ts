@@ -180,6 +180,7 @@ export class HttpTransport {
       cause,
       timedOut,
       neverSent: !timedOut && NEVER_SENT.test(code ?? ''),
+      requestId: call.requestId,
     });
   }
 }
@@ -189,7 +190,7 @@ function obtained<T>(what: string, call: Call, deadline: Deadline, value: Promis
   return deadline.within(value).catch((cause: unknown) => {
     if (!deadline.timedOut) throw cause;
     const message = `${nameOf(call)} had no ${what} within ${deadline.timeoutMs} ms.`;
-    throw new ConnectionError(message, { cause, timedOut: true, neverSent: true });
+    throw new ConnectionError(message, { cause, timedOut: true, neverSent: true, requestId: call.requestId });
   });
 }
 

@@ -1,17 +1,10 @@
-// `instanceof` is true for two copies of the library, as for the errors in errors.ts.
-const SIGNATURE_ERROR = Symbol.for('@banking/client/SignatureError');
+import { BankingError } from '@banking/domain';
 
 /** A request cannot be signed, or its signature is not valid. The message contains no value of the request. */
-export class SignatureError extends Error {
-  override readonly name = 'SignatureError';
+export class SignatureError extends BankingError {
+  static override readonly kind: string = 'SignatureError';
 
-  /** Read by `instanceof SignatureError`. */
-  get [SIGNATURE_ERROR](): true {
-    return true;
-  }
-
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    if (this !== SignatureError) return super[Symbol.hasInstance](value);
-    return (value as Partial<SignatureError> | null | undefined)?.[SIGNATURE_ERROR] === true;
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, { ...options, code: 'signature_invalid' });
   }
 }

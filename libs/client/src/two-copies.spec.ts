@@ -1,4 +1,4 @@
-import { Refusal } from '@banking/domain';
+import { BankingError, Refusal } from '@banking/domain';
 import { ConnectionError, RemoteRefusal, ServiceError } from './index.js';
 
 describe('two copies of the library in one process', () => {
@@ -16,6 +16,7 @@ describe('two copies of the library in one process', () => {
 
       expect(other[name]).not.toBe(kinds[name]);
       expect(own[name]()).toBeInstanceOf(other[name]);
+      expect(own[name]()).toBeInstanceOf((await import('@banking/domain')).BankingError);
       expect(own[name]() instanceof Refusal).toBe(name === 'RemoteRefusal');
     });
   });
@@ -29,6 +30,7 @@ describe('two copies of the library in one process', () => {
       [false, false, true],
     ]);
     expect(new Refusal('transfer_not_found') instanceof RemoteRefusal).toBe(false);
+    for (const value of [undefined, null, 'no', new Error('no'), {}]) expect(value instanceof BankingError).toBe(false);
   });
 
   it('check a subclass of the caller by its prototype', () => {

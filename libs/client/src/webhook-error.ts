@@ -1,3 +1,5 @@
+import { BankingError } from '@banking/domain';
+
 /** Why a request is not a webhook of the owner of the secret. */
 export type WebhookFault =
   /** A header of a webhook is missing. The request is no webhook, or a proxy removed the header. */
@@ -13,26 +15,15 @@ export type WebhookFault =
   /** The signature is valid, and the body is not the JSON of a webhook. */
   | 'body_malformed';
 
-// `instanceof` is true for two copies of the library, as for the errors in errors.ts.
-const WEBHOOK_VERIFICATION_ERROR = Symbol.for('@banking/client/WebhookVerificationError');
-
 /** A request is not a webhook of the owner of the secret. The message contains no value of the request. */
-export class WebhookVerificationError extends Error {
-  override readonly name = 'WebhookVerificationError';
+export class WebhookVerificationError extends BankingError {
+  static override readonly kind: string = 'WebhookVerificationError';
+
+  declare readonly code: WebhookFault;
   readonly reason: WebhookFault;
 
   constructor(reason: WebhookFault, message: string) {
-    super(message);
+    super(message, { code: reason });
     this.reason = reason;
-  }
-
-  /** Read by `instanceof WebhookVerificationError`. */
-  get [WEBHOOK_VERIFICATION_ERROR](): true {
-    return true;
-  }
-
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    if (this !== WebhookVerificationError) return super[Symbol.hasInstance](value);
-    return (value as Partial<WebhookVerificationError> | null | undefined)?.[WEBHOOK_VERIFICATION_ERROR] === true;
   }
 }

@@ -1,3 +1,5 @@
+import { BankingError, type BankingErrorFields } from './banking-error.js';
+
 /** One invalid field of the request. */
 export interface RefusalDetail {
   /** A JSON Pointer into the body (RFC 6901), or the name of a parameter or header. */
@@ -19,13 +21,9 @@ export interface ErrorBody {
   readonly details?: readonly RefusalDetail[];
 }
 
-/** The optional parts of a refusal. */
-export interface RefusalOptions {
+/** The optional parts of a refusal. Its `cause` is for the log; never sent. */
+export interface RefusalOptions extends Pick<BankingErrorFields, 'retryAfterSeconds' | 'cause'> {
   readonly details?: readonly RefusalDetail[] | undefined;
-  /** Whole seconds until a retry is useful, for `rate_limited`, `unavailable` and `outcome_unknown`. */
-  readonly retryAfterSeconds?: number | undefined;
-  /** For the log; never sent. */
-  readonly cause?: unknown;
 }
 
 /** One row of the refusal table. */
@@ -50,32 +48,29 @@ const ERROR_CODES: Readonly<Record<number, string>> = {
   422: 'unprocessable',
 };
 
-/** In the registry of all symbols, so that every copy of this library in a process has the same one. */
-export const REFUSAL_BRAND = Symbol.for('@banking/domain/Refusal');
-
 /**
  * A refusal made from its row. It does not import the table, so a page that only reads amounts does not load every
  * message of the service. Callers catch it as `Refusal`.
  */
-export class BaseRefusal<Reason extends string = string> extends Error {
-  override readonly name: string = 'Refusal';
+export class BaseRefusal<Reason extends string = string> extends BankingError {
+  static override readonly kind: string = 'Refusal';
+
+  declare readonly code: Reason;
+  declare readonly status: number;
+  /** Equal to `code`; the name of the field on the wire. */
   readonly reason: Reason;
-  readonly status: number;
   readonly errorCode: string;
   readonly details?: readonly RefusalDetail[];
-  readonly retryAfterSeconds?: number;
 
-  constructor(reason: Reason, row: RefusalRow, message = row.message, options: RefusalOptions = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+  constructor(
+    reason: Reason,
+    row: RefusalRow,
+    message = row.message,
+    { details, ...fields }: RefusalOptions & Pick<BankingErrorFields, 'requestId'> = {},
+  ) {
+    super(message, { ...fields, code: reason, status: row.status });
     this.reason = reason;
-    this.status = row.status;
     this.errorCode = row.errorCode ?? ERROR_CODES[row.status] ?? reason;
-    if (options.details !== undefined) this.details = options.details;
-    if (options.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds;
-  }
-
-  /** Read by `instanceof Refusal`. */
-  get [REFUSAL_BRAND](): true {
-    return true;
+    if (details !== undefined) this.details = details;
   }
 }

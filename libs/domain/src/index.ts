@@ -43,6 +43,7 @@ export * from './states.js';
 export * from './timestamp.js';
 
 // Refusals
+export { BankingError, type BankingErrorFields } from './banking-error.js';
 export type { ErrorBody, RefusalDetail, RefusalOptions } from './base-refusal.js';
 export * from './refusal-table.js';
 

@@ -83,7 +83,7 @@ describe('a refusal', () => {
   it('has no property for an option that is undefined', () => {
     const refusal = new Refusal('unavailable', undefined, { details: undefined, retryAfterSeconds: undefined });
 
-    expect(Object.keys(refusal).sort()).toEqual(['errorCode', 'name', 'reason', 'status']);
+    expect(Object.keys(refusal).sort()).toEqual(['code', 'errorCode', 'name', 'reason', 'status']);
     expect(refusal).not.toHaveProperty('cause');
   });
 });

@@ -3,7 +3,7 @@ import { BUSINESS } from './refusal-rows/business.js';
 import { DENIED } from './refusal-rows/denied.js';
 import { MALFORMED } from './refusal-rows/malformed.js';
 import { PROTOCOL } from './refusal-rows/protocol.js';
-import { REFUSAL_BRAND, type RefusalOptions, type RefusalRow, BaseRefusal } from './base-refusal.js';
+import { type RefusalRow, BaseRefusal } from './base-refusal.js';
 
 /**
  * The table of refusals: every expected failure of the service, one row each.
@@ -28,20 +28,13 @@ export const RETRY_AFTER_S = 1;
 /**
  * An expected failure with a reason that the caller can act on. An unexpected failure is a plain `Error` and has the
  * response `internal_error`.
- *
- * `instanceof Refusal` holds for every copy of this library: a process that both imports and requires the library has
- * two.
  */
 export class Refusal extends BaseRefusal<RefusalReason> {
-  /** @param message sent to the caller; the message of the row if it is left out */
-  constructor(reason: RefusalReason, message?: string, options?: RefusalOptions) {
-    super(reason, REFUSALS[reason], message, options);
-  }
+  static override readonly kind: string = 'Refusal';
 
-  /** Checks the brand for this class. A subclass inherits this method and checks its own prototype. */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    if (this !== Refusal) return super[Symbol.hasInstance](value);
-    return (value as Partial<Refusal> | null | undefined)?.[REFUSAL_BRAND] === true;
+  /** @param message sent to the caller; the message of the row if it is left out */
+  constructor(reason: RefusalReason, message?: string, options?: ConstructorParameters<typeof BaseRefusal>[3]) {
+    super(reason, REFUSALS[reason], message, options);
   }
 }
 
