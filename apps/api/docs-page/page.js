@@ -1,6 +1,6 @@
 /* global crypto, DOMParser, document, location, window, SwaggerUIBundle */
 import { foldedResponses } from './responses.js';
-import { isSandbox, removeStoredToken, topBar } from './top-bar.js';
+import { isSandbox, removeStoredToken, topBar, triesOut } from './top-bar.js';
 
 /** The address of the service as this browser reached it, also behind a proxy that removes a prefix. */
 const baseUrl = new URL('.', location.href).href.replace(/\/$/, '');
@@ -89,7 +89,8 @@ window.ui = SwaggerUIBundle({
   dom_id: '#swagger-ui',
   deepLinking: true,
   persistAuthorization: isSandbox,
-  tryItOutEnabled: true,
+  tryItOutEnabled: triesOut,
+  ...(triesOut ? {} : { supportedSubmitMethods: [] }),
   displayRequestDuration: true,
   showExtensions: true,
   syntaxHighlight: { theme: 'tomorrow-night' },

@@ -1,10 +1,13 @@
 /* global atob, document, localStorage */
 
 /** What the deployment offers on this page. The server writes it. */
-const { sandbox, signIn: demoUser } = document.documentElement.dataset;
+const { sandbox, signIn: demoUser, tryItOut } = document.documentElement.dataset;
 
 /** A sandbox stores the token in the browser, so that a reload keeps it. Other deployments keep it in memory only. */
 export const isSandbox = sandbox === 'on';
+
+/** Whether the page sends requests. Otherwise it only describes them. */
+export const triesOut = tryItOut === 'on';
 
 /** The claims of a token, which only the service can verify. Undefined for a token in another form. */
 function claimsOf(token) {
@@ -60,7 +63,8 @@ export const topBar = ({ React }) => {
     if (!specSelectors.securityDefinitions()) return null;
     const token = authSelectors.authorized().getIn(['bearer', 'value']);
     const signOut = () => authActions.logoutWithPersistOption(['bearer']);
-    const status = token ? `Signed in as ${claimsOf(token)?.email ?? 'the owner of your token'}` : 'Not signed in';
+    const signedIn = token ? `Signed in as ${claimsOf(token)?.email ?? 'the owner of your token'}` : 'Not signed in';
+    const status = triesOut ? signedIn : 'This page sends no requests';
     return createElement(
       'header',
       { className: 'swagger-ui top-bar' },
@@ -71,12 +75,13 @@ export const topBar = ({ React }) => {
         createElement('span', { className: 'status', role: 'status' }, status),
         demoUser && !token && createElement(SignIn, system),
         token && createElement('button', { type: 'button', className: 'btn sign-out', onClick: signOut }, 'Sign out'),
-        createElement(getComponent('authorizeBtn'), {
-          onClick: () => authActions.showDefinitions(authSelectors.definitionsToAuthorize()),
-          isAuthorized: token !== undefined,
-          showPopup: Boolean(authSelectors.shownDefinitions()),
-          getComponent,
-        }),
+        triesOut &&
+          createElement(getComponent('authorizeBtn'), {
+            onClick: () => authActions.showDefinitions(authSelectors.definitionsToAuthorize()),
+            isAuthorized: token !== undefined,
+            showPopup: Boolean(authSelectors.shownDefinitions()),
+            getComponent,
+          }),
       ),
     );
   };

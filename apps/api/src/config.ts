@@ -43,6 +43,8 @@ export abstract class ApiConfig extends LimitConfig {
   abstract readonly logLevel: string;
   abstract readonly logPretty: boolean;
   abstract readonly docs: boolean;
+  /** Whether the docs page sends requests. */
+  abstract readonly triesOut: boolean;
   /** Whether the operations under `/sandbox` exist. */
   abstract readonly sandbox: boolean;
   abstract readonly quotes: QuoteConfig;
@@ -108,6 +110,7 @@ export function readConfig(
     bindsByEmail: readBinding(reader, deployment.isSandbox),
     ...readLogging(reader, isTerminal),
     docs: flag('DOCS', true),
+    triesOut: flag('DOCS_TRY_IT_OUT', deployment.isSandbox),
     sandbox: deployment.isSandbox,
     quotes: readQuotes(reader),
     worker: flag('WORKER', !isGateway && given('DATABASE_URL') === undefined),

@@ -31,6 +31,7 @@ Configuration, by environment; docs/configuration.md explains each:
   PUBLIC_URL                                               the address under which callers reach the service
   TRUSTED_PROXIES                                          proxies whose X-Forwarded-For is read for the audit trail (none)
   DOCS, CORS_ORIGINS                                       the docs page (on), and origins that may call (none)
+  DOCS_TRY_IT_OUT                                          on or off: the docs page sends requests (sandbox: on)
   RATE_LIMIT_PER_SECOND, ORDER_LIMIT_PER_MINUTE            limits of a user and of a workspace (50, 60; sandbox: off)
   OPEN_QUOTES_PER_WORKSPACE                                quotes neither used nor expired (100; sandbox: off)
   CONNECTIONS_PER_ADDRESS                                  open connections of one address (250)

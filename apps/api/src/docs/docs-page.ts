@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import fastifyStatic from '@fastify/static';
+import { dirname, extname, join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { PUBLIC_PAGE } from '../access/access-check.js';
+import type { ApiConfig } from '../config.js';
 import { demoUserOf, isOfThisMachine, serveSignIn, type SignInConfig } from './demo-sign-in.js';
 import { createDocument, type Deployment } from './openapi.js';
+import { PublicFile } from './public-file.js';
 import { drawDiagram } from './state-diagrams/draw-diagram.js';
 import { STATE_DIAGRAMS } from './state-diagrams/state-diagrams.js';
 
@@ -43,45 +44,60 @@ const ASSETS = {
   'responses.js': PAGE,
 };
 
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+};
+
 const PUBLIC = { config: { operation: PUBLIC_PAGE } } as const;
 
 /** Serves `/docs` and `/openapi.json` without authentication. */
 export async function serveDocs(
   app: NestFastifyApplication,
-  config: SignInConfig,
+  config: SignInConfig & Pick<ApiConfig, 'triesOut'>,
   deployment: Deployment,
 ): Promise<void> {
   const server = app.getHttpAdapter().getInstance() as FastifyInstance;
-  await server.register(fastifyStatic, { root: PAGE, serve: false, acceptRanges: false });
-  const forPage = (reply: FastifyReply) => reply.header('Content-Security-Policy', PAGE_POLICY);
+  const serve = (path: string, file: PublicFile, policy = PAGE_POLICY) =>
+    server.get(path, PUBLIC, (request, reply) => file.send(request, reply.header('Content-Security-Policy', policy)));
+  const file = (name: string, read: () => Buffer | string) => new PublicFile(TYPES[extname(name)]!, read);
 
-  // Encoded once: clients that do not read the response would otherwise hold a copy of a megabyte each.
-  let document: Buffer | undefined;
-  server.get('/openapi.json', PUBLIC, async (_request, reply) => {
-    document ??= Buffer.from(JSON.stringify(createDocument(app, deployment)));
-    return forPage(reply).type('application/json; charset=utf-8').send(document);
-  });
+  serve(
+    '/openapi.json',
+    file('openapi.json', () => JSON.stringify(createDocument(app, deployment))),
+  );
   const demoUser = demoUserOf(config);
   if (demoUser !== undefined) await serveSignIn(server, demoUser, config);
-  const page = pageOf({ 'data-sandbox': config.sandbox ? 'on' : 'off' });
-  const pageOfThisMachine = pageOf({ 'data-sandbox': 'on', 'data-sign-in': demoUser ?? '' });
+  const common = { 'data-sandbox': onOrOff(config.sandbox), 'data-try-it-out': onOrOff(config.triesOut) };
+  const page = file('index.html', () => pageOf(common));
+  const pageOfThisMachine = file('index.html', () => pageOf({ ...common, 'data-sign-in': demoUser ?? '' }));
   server.get('/docs', PUBLIC, async (request, reply) => {
     const offersSignIn = demoUser !== undefined && isOfThisMachine(request);
-    return forPage(reply)
-      .type('text/html; charset=utf-8')
-      .send(offersSignIn ? pageOfThisMachine : page);
+    reply.header('Content-Security-Policy', PAGE_POLICY);
+    return (offersSignIn ? pageOfThisMachine : page).send(request, reply);
   });
   server.get('/docs/', PUBLIC, async (_request, reply) => reply.redirect('../docs', 308));
   for (const diagram of STATE_DIAGRAMS) {
-    const svg = drawDiagram(diagram);
-    server.get(`/docs/${diagram.name}.svg`, PUBLIC, async (_request, reply) =>
-      reply.header('Content-Security-Policy', DIAGRAM_POLICY).type('image/svg+xml').send(svg),
+    const name = `${diagram.name}.svg`;
+    serve(
+      `/docs/${name}`,
+      file(name, () => drawDiagram(diagram)),
+      DIAGRAM_POLICY,
     );
   }
-  for (const [asset, folder] of Object.entries(ASSETS)) {
-    server.get(`/docs/${asset}`, PUBLIC, async (_request, reply) => forPage(reply).sendFile(asset, folder));
+  for (const [name, folder] of Object.entries(ASSETS)) {
+    serve(
+      `/docs/${name}`,
+      file(name, () => readFileSync(join(folder, name))),
+    );
   }
 }
+
+const onOrOff = (value: boolean) => (value ? 'on' : 'off');
 
 /** The page, with the properties of the deployment as attributes that its scripts read. */
 function pageOf(attributes: Readonly<Record<string, string>>): string {

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { UserId } from '@banking/domain';
 import { ExpiringCache } from '@banking/process';
+import { entityTagOf, isUnchanged } from './entity-tag.js';
 import type { RequestContext } from './request-context.js';
 
 /** A change of reference data takes effect within this time. */
@@ -21,7 +21,6 @@ declare module 'fastify' {
 /** A response body with its validator. */
 interface CachedResponse {
   readonly bytes: Buffer;
-  /** A strong validator (RFC 9110, section 8.8.3): the same bytes have the same tag in every process. */
   readonly etag: string;
 }
 
@@ -81,7 +80,7 @@ export class CachedResponses {
 /** Sets the headers. Returns the body, or undefined for 304. */
 function bodyFor(reply: FastifyReply, { bytes, etag }: CachedResponse): Buffer | undefined {
   reply.header('etag', etag).header('cache-control', 'private, no-cache');
-  if (matches(reply.request.headers['if-none-match'], etag)) {
+  if (isUnchanged(reply.request.headers['if-none-match'], etag)) {
     reply.code(304);
     return undefined;
   }
@@ -93,11 +92,5 @@ const actorOf = ({ request }: FastifyReply) => (request as RequestContext).calle
 
 function cachedResponse(value: unknown): CachedResponse {
   const bytes = Buffer.from(JSON.stringify(value));
-  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
-}
-
-/** Weak comparison, as RFC 9110, section 13.1.2 requires: a cache between may have weakened a tag. */
-function matches(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+  return { bytes, etag: entityTagOf(bytes) };
 }

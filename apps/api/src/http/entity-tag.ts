@@ -1,0 +1,12 @@
+import { createHash } from 'node:crypto';
+
+/** A strong validator (RFC 9110, section 8.8.3): the same bytes have the same tag in every process. */
+export function entityTagOf(bytes: Uint8Array): string {
+  return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+}
+
+/** Weak comparison, as RFC 9110, section 13.1.2 requires: a cache between may have weakened a tag. */
+export function isUnchanged(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}
