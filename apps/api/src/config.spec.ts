@@ -69,7 +69,7 @@ describe('readConfig', () => {
 
   it.each([
     [{}, true],
-    [{ SANDBOX: 'off' }, false],
+    [{ SANDBOX: 'off', OIDC_ISSUER: 'https://login.example' }, false],
     [{ OIDC_ISSUER: 'https://login.example' }, true],
     [{ UPSTREAM_URL: 'https://bank.example', UPSTREAM_TOKEN: 't', OIDC_ISSUER: 'https://login.example' }, false],
   ])('sets sandbox for %j to %p', (environment: Record<string, string>, sandbox) => {
@@ -79,8 +79,8 @@ describe('readConfig', () => {
   it.each([
     [{}, true],
     [{ WORKER: 'off' }, false],
-    [{ DATABASE_URL: 'postgres://db.example/banking', SANDBOX: 'off' }, false],
-    [{ DATABASE_URL: 'postgres://db.example/banking', SANDBOX: 'off', WORKER: 'on' }, true],
+    [{ DATABASE_URL: 'postgres://db.example/banking', SANDBOX: 'on' }, false],
+    [{ DATABASE_URL: 'postgres://db.example/banking', SANDBOX: 'on', WORKER: 'on' }, true],
   ])('sets worker for %j to %p', (environment, worker) => {
     expect(readConfig(environment, false).worker).toBe(worker);
   });
@@ -139,6 +139,19 @@ describe('readConfig', () => {
 
   it('refuses a configuration without a source of tokens', () => {
     expect(mistakesOf({ LOCAL_TOKENS: 'off' })).toEqual([expect.stringContaining('Set OIDC_ISSUER')]);
+  });
+
+  it.each([
+    {},
+    { LOCAL_TOKENS: 'on', HOST: '0.0.0.0' },
+    { LOCAL_TOKENS: 'off' },
+    { DATABASE_URL: 'postgres://db.example/banking' },
+    { UPSTREAM_URL: 'https://bank.example', UPSTREAM_TOKEN: 't' },
+  ])('refuses a live deployment without an identity provider, with %j', (environment: Record<string, string>) => {
+    expect(mistakesOf({ ...environment, SANDBOX: 'off' })).toEqual([
+      expect.stringMatching(/^SANDBOX is off and OIDC_ISSUER is not set\. .+ Set OIDC_ISSUER, or set SANDBOX=on/),
+    ]);
+    expect(mistakesOf({ SANDBOX: 'off', OIDC_ISSUER: 'https://login.example' })).toEqual([]);
   });
 
   it('creates demo data in DATABASE_URL only with DEMO_DATA=on', () => {

@@ -106,7 +106,7 @@ export function readConfig(
     publicUrl: readPublicUrl(reader),
     trustedProxies: readTrustedProxies(reader),
     deployment,
-    tokens: readTokens(reader, host),
+    tokens: readTokens(reader, { host, isSandbox: deployment.isSandbox }),
     bindsByEmail: readBinding(reader, deployment.isSandbox),
     ...readLogging(reader, isTerminal),
     docs: flag('DOCS', true),
@@ -144,7 +144,13 @@ function readCorsOrigins({ text, mistakes }: EnvironmentReader): readonly string
   return origins;
 }
 
-function readTokens(reader: EnvironmentReader, host: string): TokenConfig {
+/** Local tokens are for a sandbox, and by default for callers on this machine. */
+interface TokenUse {
+  readonly host: string;
+  readonly isSandbox: boolean;
+}
+
+function readTokens(reader: EnvironmentReader, { host, isSandbox }: TokenUse): TokenConfig {
   const { text, url, flag, oneOf, mistakes } = reader;
   const audience = text('OIDC_AUDIENCE') ?? 'banking-api';
   const type = oneOf('OIDC_TOKEN_TYPE', ['at+jwt', 'JWT'], 'at+jwt');
@@ -163,7 +169,12 @@ function readTokens(reader: EnvironmentReader, host: string): TokenConfig {
   const localTokens = text('LOCAL_TOKENS');
   const localAllowed = flag('LOCAL_TOKENS', false);
   if (issuer === undefined) {
-    if (localTokens === 'off') {
+    if (!isSandbox) {
+      mistakes.push(
+        'SANDBOX is off and OIDC_ISSUER is not set. A live deployment accepts only tokens of an identity provider. ' +
+          'Set OIDC_ISSUER, or set SANDBOX=on for demo money.',
+      );
+    } else if (localTokens === 'off') {
       mistakes.push('LOCAL_TOKENS is off and OIDC_ISSUER is not set, so no token would be accepted. Set OIDC_ISSUER.');
     } else if (!localAllowed && !isLoopback(host)) {
       mistakes.push(

@@ -11,13 +11,15 @@ const mistakesOf = (environment: Record<string, string>): readonly string[] => {
   }
 };
 
+const LIVE = { SANDBOX: 'off', OIDC_ISSUER: 'https://login.example' };
+
 describe('readLimits', () => {
   it.each([
-    [{ SANDBOX: 'off' }, 50, 60, 100],
+    [LIVE, 50, 60, 100],
     [{ OIDC_ISSUER: 'https://login.example' }, undefined, undefined, undefined],
     [{ SANDBOX: 'on' }, undefined, undefined, undefined],
     [
-      { SANDBOX: 'off', RATE_LIMIT_PER_SECOND: 'off', ORDER_LIMIT_PER_MINUTE: '0', OPEN_QUOTES_PER_WORKSPACE: 'off' },
+      { ...LIVE, RATE_LIMIT_PER_SECOND: 'off', ORDER_LIMIT_PER_MINUTE: '0', OPEN_QUOTES_PER_WORKSPACE: 'off' },
       undefined,
       undefined,
       undefined,

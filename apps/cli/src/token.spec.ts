@@ -72,6 +72,13 @@ describe('banking token beside a running service', () => {
     expect(stderr.split('\n')).toHaveLength(2);
   });
 
+  it('refuses in a live deployment', async () => {
+    const { exitCode, stdout, stderr } = await world.run(['token', ADA], { SANDBOX: 'off' });
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toBe('A live deployment accepts tokens of an identity provider only. Get a token from it.\n');
+  });
+
   it('refuses if an identity provider issues the tokens', async () => {
     const environment = { OIDC_ISSUER: 'https://login.harbour.example' };
     const { exitCode, stdout, stderr } = await world.run(['token', ADA], environment);

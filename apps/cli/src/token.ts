@@ -26,7 +26,7 @@ export function addTokenCommand(program: Command): void {
     .summary('print a bearer token for a user')
     .description(
       'Prints a bearer token for a user, signed with the key of DATA_DIR, and nothing else.\n\n' +
-        'If OIDC_ISSUER is set, that identity provider issues the tokens, and this command refuses.',
+        'If OIDC_ISSUER is set, that identity provider issues the tokens, and this command refuses. So it does with SANDBOX=off.',
     )
     .addArgument(nameArgument('<email>', 'e-mail of the user; see banking user list'))
     .addOption(
@@ -52,6 +52,9 @@ async function tokenFor(requested: string, options: TokenOptions): Promise<strin
   const config = readConfig();
   if (config.issuer !== undefined) {
     throw new Refused(`The identity provider ${config.issuer} issues the tokens (OIDC_ISSUER). Get a token from it.`);
+  }
+  if (!config.deployment.isSandbox) {
+    throw new Refused('A live deployment accepts tokens of an identity provider only. Get a token from it.');
   }
   return withDeployment(async (deployment) => {
     const { id, email } = await storedUser(deployment, requested);

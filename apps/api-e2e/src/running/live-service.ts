@@ -1,36 +1,42 @@
 import { BankingClient } from '@banking/client';
 import { bankingWith } from '../banking.js';
+import { OwnIssuer } from '../identity/own-issuer.js';
 import { newDataDir, RunningService } from '../running-service.js';
-import { localToken } from '../service.js';
 
-export const MIA = 'mia@harbour.example';
+const MIA = 'mia@harbour.example';
+const SUBJECT = 'mia-1';
 
-/** The data of a live deployment with one user, one workspace and one account in USD. */
+/** The data of a live deployment with one user, one workspace and one account in USD, and the identity provider of the user. */
 export interface LiveData {
   readonly dataDir: string;
   readonly accountId: number;
+  /** A new token of the user. */
+  token(): string;
+  /** Starts the service on the data. */
+  start(environment?: Readonly<Record<string, string>>): Promise<RunningService>;
   remove(): Promise<void>;
 }
 
 /** Provisions the data, because a live deployment has no demo data. */
 export async function makeLiveData(): Promise<LiveData> {
   const { path: dataDir, remove } = await newDataDir();
+  const provider = await OwnIssuer.start();
+  const token = () => provider.token(SUBJECT);
+  const start = (environment: Readonly<Record<string, string>> = {}) =>
+    RunningService.start({
+      dataDir,
+      environment: { SANDBOX: 'off', OIDC_ISSUER: provider.issuer, ...environment },
+    });
   const settings = { DATA_DIR: dataDir, SANDBOX: 'off' };
-  const service = await startLive(dataDir);
+  const service = await start();
   await bankingWith(settings, 'app', 'add', 'Harbour');
-  await bankingWith(settings, 'user', 'add', MIA, '--app', 'Harbour');
+  const identity = ['--issuer', provider.issuer, '--subject', SUBJECT];
+  await bankingWith(settings, 'user', 'add', MIA, '--app', 'Harbour', ...identity);
   await bankingWith(settings, 'workspace', 'add', 'Shipping', '--app', 'Harbour');
   await bankingWith(settings, 'grant', 'add', MIA, '--workspace', '1', '--role', 'admin');
-  const client = new BankingClient({ baseUrl: service.url, token: await localToken(dataDir, MIA) });
+  const client = new BankingClient({ baseUrl: service.url, token: token() });
   const dollar = (await client.products.list()).find(({ edges }) => edges.currency.code === 'USD');
   const { resource } = await client.workspace(1 as never).accounts.open({ productID: dollar!.id });
   await service.stop();
-  return { dataDir, accountId: resource.id, remove };
-}
-
-export function startLive(
-  dataDir: string,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<RunningService> {
-  return RunningService.start({ dataDir, environment: { SANDBOX: 'off', ...environment } });
+  return { dataDir, accountId: resource.id, token, start, remove: () => provider.stop().then(remove) };
 }

@@ -3,8 +3,7 @@ import type { AccountId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { bankingWith } from '../banking.js';
 import { launch } from '../launch.js';
 import { newDataDir, refusedStart, type RunningService } from '../running-service.js';
-import { localToken } from '../service.js';
-import { type LiveData, makeLiveData, MIA, startLive } from './live-service.js';
+import { type LiveData, makeLiveData } from './live-service.js';
 
 const RAVI = {
   beneficiaryName: 'Ravi Kumar',
@@ -23,7 +22,7 @@ describe('live deployment', () => {
 
   beforeAll(async () => {
     data = await makeLiveData();
-    service = await startLive(data.dataDir, { WORKER: 'off' });
+    service = await data.start({ WORKER: 'off' });
   }, 120_000);
   afterAll(async () => {
     await service.stop();
@@ -32,7 +31,7 @@ describe('live deployment', () => {
 
   it('has no sandbox operations, also not in the document', async () => {
     const headers = {
-      authorization: `Bearer ${await localToken(data.dataDir, MIA)}`,
+      authorization: `Bearer ${data.token()}`,
       'workspace-id': '1',
       'content-type': 'application/json',
     };
@@ -52,10 +51,7 @@ describe('live deployment', () => {
   });
 
   it('refuses a payment abroad before it debits, because it has no payment network', async () => {
-    const client = new BankingClient({
-      baseUrl: service.url,
-      token: await localToken(data.dataDir, MIA),
-    });
+    const client = new BankingClient({ baseUrl: service.url, token: data.token() });
     const workspace = client.workspace(1 as WorkspaceId);
     const accountId = data.accountId as AccountId;
     const settings = { DATA_DIR: data.dataDir, SANDBOX: 'off' };
@@ -98,6 +94,15 @@ describe('live deployment', () => {
     expect(await worker.ended).toMatchObject({ code: 0 });
   });
 
+  it('refuses to start without an identity provider, and says what to set', async () => {
+    const { code, stderr } = await refusedStart({ dataDir: data.dataDir, environment: { SANDBOX: 'off' } });
+
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^The configuration has a mistake:\n {2}- SANDBOX is off and OIDC_ISSUER is not set\. .+ Set OIDC_ISSUER, .+\n$/,
+    );
+  });
+
   it('ends a sandbox service started on it', async () => {
     const { code, stdout, stderr } = await refusedStart({ dataDir: data.dataDir });
 
@@ -114,7 +119,7 @@ describe('live deployment', () => {
     ['order', 'resume', '1', '--workspace', '1'],
     ['work', 'list'],
     ['export', '--workspace', '1'],
-    ['token', MIA],
+    ['token', 'mia@harbour.example'],
     ['demo'],
   ])('refuses the sandbox command %s %s', async (...args) => {
     const work = bankingWith({ DATA_DIR: data.dataDir }, ...args.filter((arg) => arg !== undefined));

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { demoDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
-import { type LiveData, makeLiveData, MIA } from './live-service.js';
+import { type LiveData, makeLiveData } from './live-service.js';
 
 describe('source of rates', () => {
   let folder: TestDataDir;
@@ -39,24 +39,27 @@ describe('source of rates', () => {
     await live.remove();
   });
 
-  /** A DATA_DIR with the demo data or of a live deployment, and an account in USD. */
+  /** The service with the demo data or of a live deployment, and an account in USD. */
   const placeOf = (sandbox: string) =>
     sandbox === 'on'
-      ? { dataDir: folder.path, email: ADA, accountID: 1 }
-      : { dataDir: live.dataDir, email: MIA, accountID: live.accountId };
+      ? {
+          start: (environment: Readonly<Record<string, string>>) =>
+            RunningService.start({ dataDir: folder.path, environment: { SANDBOX: 'on', ...environment } }),
+          token: () => localToken(folder.path, ADA),
+          accountID: 1,
+        }
+      : { start: live.start, token: live.token, accountID: live.accountId };
   type Place = ReturnType<typeof placeOf>;
-  const start = ({ dataDir }: Place, environment: Readonly<Record<string, string>>) =>
-    RunningService.start({ dataDir, environment });
   const quote = async (
     service: RunningService,
-    { dataDir, email, accountID }: Place,
+    { token, accountID }: Place,
     targetCurrency: string,
     headers: Record<string, string> = {},
   ) => {
     const response = await fetch(`${service.url}/quotes`, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${await localToken(dataDir, email)}`,
+        authorization: `Bearer ${await token()}`,
         'workspace-id': '1',
         'content-type': 'application/json',
         ...headers,
@@ -68,7 +71,7 @@ describe('source of rates', () => {
 
   it('warns at the start and converts nothing in a live deployment without a source', async () => {
     const place = placeOf('off');
-    const service = await start(place, { SANDBOX: 'off' });
+    const service = await place.start({});
 
     expect(await quote(service, place, 'USD')).toMatchObject({
       status: 201,
@@ -90,7 +93,7 @@ describe('source of rates', () => {
     async (sandbox) => {
       [requests, isDown] = [0, false];
       const place = placeOf(sandbox);
-      const service = await start(place, { SANDBOX: sandbox, RATES_URL: url, QUOTE_VALID_S: '60' });
+      const service = await place.start({ RATES_URL: url, QUOTE_VALID_S: '60' });
       const key = { 'idempotency-key': `rates-${sandbox}` };
 
       const first = await quote(service, place, 'INR', key);
