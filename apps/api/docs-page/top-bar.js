@@ -36,7 +36,7 @@ async function signIn({ authActions, specSelectors }) {
   authActions.showDefinitions(false);
 }
 
-/** `Ada` for `ada@northwind.example`. */
+/** `Mia` for `mia@harbour.example`. */
 const nameOf = (email) => email.replace(/@.*/, '').replace(/^./, (letter) => letter.toUpperCase());
 
 /** The bar at the top of the window: the kind of the deployment, who is signed in, and the buttons that change it. */

@@ -49,7 +49,7 @@ export async function createApp(dependencies: AppDependencies): Promise<NestFast
   refuseUnreadQueries(server);
   app.get(CachedResponses).serve(server);
   if (isCrossOrigin) allowOrigins(app, corsOrigins);
-  if (config.docs) await serveDocs(app, config, { publicUrl, refusalsOfAll: refusals });
+  if (config.docs) await serveDocs(app, config, { sandbox: config.sandbox, publicUrl, refusalsOfAll: refusals });
   await app.init();
   await server.ready();
   return app;

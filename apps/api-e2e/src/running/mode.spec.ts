@@ -29,7 +29,7 @@ describe('live deployment', () => {
     await data.remove();
   });
 
-  it('has no sandbox operations, also not in the document', async () => {
+  it('has no sandbox operations, and nothing of a sandbox in the document and on its page', async () => {
     const headers = {
       authorization: `Bearer ${data.token()}`,
       'workspace-id': '1',
@@ -46,8 +46,11 @@ describe('live deployment', () => {
       expect(await response.json()).toMatchObject({ reason: 'route_not_found' });
     }
     const document = await (await fetch(`${service.url}/openapi.json`)).text();
-    expect(document).not.toMatch(/sandbox/i);
+    const page = await (await fetch(`${service.url}/docs`)).text();
+    expect(document).not.toMatch(/sandbox|demo|northwind|npm run/i);
     expect(document).toContain('"name":"Accounts"');
+    expect(page).toContain('data-sandbox="off"');
+    expect(page).not.toMatch(/demo|sign-in|northwind/i);
   });
 
   it('refuses a payment abroad before it debits, because it has no payment network', async () => {

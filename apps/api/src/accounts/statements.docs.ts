@@ -41,7 +41,10 @@ export const StatementResponse = (): MethodDecorator =>
     headers: {
       'Content-Disposition': {
         description: 'The file name of a table.',
-        schema: { type: 'string', example: 'attachment; filename="statement-NW0000000002-2026-11-01-2026-12-01.csv"' },
+        schema: {
+          type: 'string',
+          example: 'attachment; filename="statement-BA0500000000001001-2026-11-01-2026-12-01.csv"',
+        },
       },
     },
     content: {

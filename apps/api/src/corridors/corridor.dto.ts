@@ -39,21 +39,13 @@ export class CorridorDto implements Corridor {
   )
   readonly routingCodeType?: NonNullable<Corridor['routingCodeType']>;
 
-  @TextField('Delivery time, as text. "(demo)" marks an invented figure.', 'T+1 (demo)', false)
+  @TextField('Delivery time, as text.', 'T+1 (demo)', false)
   readonly deliveryTAT?: string;
 
-  @AmountField(
-    'Smallest amount, inclusive, in minor units of `edges.limitCurrency`. Invented in the demo data.',
-    '1000',
-    false,
-  )
+  @AmountField('Smallest amount, inclusive, in minor units of `edges.limitCurrency`.', '1000', false)
   readonly minimumAmount?: NonNullable<Corridor['minimumAmount']>;
 
-  @AmountField(
-    'Largest amount, inclusive, in minor units of `edges.limitCurrency`. Invented in the demo data.',
-    '5000000',
-    false,
-  )
+  @AmountField('Largest amount, inclusive, in minor units of `edges.limitCurrency`.', '5000000', false)
   readonly maximumAmount?: NonNullable<Corridor['maximumAmount']>;
 
   @Field('stated', {

@@ -6,11 +6,11 @@ import { responseHeaders } from './response-headers.js';
 import {
   commandOf,
   type Example,
-  exampleRequests,
+  type ExampleSource,
   filledIn,
   type OperationObject,
   type ParameterObject,
-  recordedResponses,
+  type RecordedResponses,
   tableOf,
 } from './examples.js';
 import type { ErrorResponses } from './error-responses.js';
@@ -20,8 +20,6 @@ interface DeclaredResponse {
   readonly headers?: object;
   readonly content?: { readonly 'application/json'?: object; readonly 'text/csv'?: object };
 }
-
-type Recorded = ReturnType<typeof recordedResponses>;
 
 const IF_NONE_MATCH = {
   name: 'If-None-Match',
@@ -34,16 +32,22 @@ const IF_NONE_MATCH = {
 
 const NOT_MODIFIED = { description: 'The earlier response is still valid. There is no body.' };
 
-/** Completes an operation that a route declares: with its examples, headers and refusals. @param errors gets its error responses */
+interface DocumentParts {
+  readonly source: ExampleSource;
+  /** Gets the error responses of the operation. */
+  readonly errors: ErrorResponses;
+}
+
+/** Completes an operation that a route declares: with its examples, headers and refusals. */
 export function documentedOperation(
   path: string,
   method: string,
   declared: OperationObject,
   pending: PendingDocumentation,
-  errors: ErrorResponses,
+  { source, errors }: DocumentParts,
 ): OperationObject {
   const { hasETag, hasCanonical, isPaged, isCreation, refusals, statedParameters } = pending;
-  const examples = exampleRequests(pending.operation);
+  const examples = source.requests(pending.operation);
   const isPublic = declared.security?.length === 0;
   const marks = {
     isPublic,
@@ -56,20 +60,19 @@ export function documentedOperation(
   };
   const listed = [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[];
   const parameters = pathFirst(path, listed).map((parameter) => withProvenance(parameter, declared, statedParameters));
-  const recorded = recordedResponses(pending.operation, examples);
   const declaredResponses: Record<string, DeclaredResponse> = {
-    ...withExamples(declared.responses as Record<string, DeclaredResponse>, recorded),
+    ...withExamples(declared.responses as Record<string, DeclaredResponse>, source.responses(pending.operation)),
     ...(hasETag && { 304: NOT_MODIFIED }),
   };
   const responses = Object.entries(declaredResponses).map(([status, response]) => {
     const headers = { ...responseHeaders(Number(status), marks), ...response.headers };
     return [status, { ...response, headers }] as const;
   });
-  const [first] = examples;
+  const [first = {}] = examples;
   const description = [
     declared.description,
     tableOf(parameters, examples),
-    first && commandOf(path, parameters, first, isPublic, method),
+    commandOf(path, parameters, first, isPublic, method),
   ];
   return {
     ...declared,
@@ -113,6 +116,7 @@ function pathFirst(path: string, parameters: readonly ParameterObject[]): Parame
 
 function withBodies(requestBody: object, examples: readonly Example[]): NonNullable<OperationObject['requestBody']> {
   const { content } = requestBody as { readonly content: { readonly 'application/json': object } };
+  if (examples.length === 0) return requestBody as NonNullable<OperationObject['requestBody']>;
   const bodies = examples.map(({ name, summary, body }) => [name, { summary, value: body }] as const);
   const json = { ...content['application/json'], examples: Object.fromEntries(bodies) };
   return { ...requestBody, content: { 'application/json': json } } as NonNullable<OperationObject['requestBody']>;
@@ -120,8 +124,9 @@ function withBodies(requestBody: object, examples: readonly Example[]): NonNulla
 
 function withExamples(
   responses: Record<string, DeclaredResponse>,
-  examples: Recorded,
+  examples: RecordedResponses,
 ): Record<string, DeclaredResponse> {
+  if (Object.keys(examples).length === 0) return responses;
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => {
       const { 'application/json': json, 'text/csv': csv } = response.content ?? {};
@@ -133,7 +138,7 @@ function withExamples(
 }
 
 /** Writes recorded JSON responses as the tables of the same operation: entries of the audit trail, or a statement. */
-function asTables(examples: Recorded) {
+function asTables(examples: RecordedResponses) {
   const tables = Object.entries(examples).map(([name, { value, ...example }]) => [
     name,
     { ...example, ...(value !== undefined && { value: tableOfRecorded(value) }) },

@@ -81,10 +81,16 @@ describe('the examples of the document', () => {
   const valuesOf = ({ example, examples }: Parameter) =>
     examples ? Object.values(examples).map(({ value }) => value) : example === undefined ? [] : [example];
 
+  async function read(deployment?: { readonly sandbox: boolean }) {
+    const { paths, components } = await offlineDocument(deployment);
+    return {
+      schemas: components?.schemas as typeof schemas,
+      operations: Object.values(paths).flatMap((item) => Object.values(item as Record<string, Operation>)),
+    };
+  }
+
   beforeAll(async () => {
-    const { paths, components } = await offlineDocument();
-    schemas = components?.schemas as typeof schemas;
-    operations = Object.values(paths).flatMap((item) => Object.values(item as Record<string, Operation>));
+    ({ schemas, operations } = await read());
     for (const operation of operations) for (const { schema, value } of responsesOf(operation)) collect(schema, value);
     // The transfers of a transaction are transfers, and an endpoint with its secret is an endpoint.
     shown.set('WebhookEndpoint', [...(shown.get('WebhookEndpoint') ?? []), ...(shown.get(WITH_SECRET) ?? [])]);
@@ -135,34 +141,40 @@ describe('the examples of the document', () => {
       ? value
       : undefined;
 
-  it('match their schemas, which are valid JSON Schema 2020-12', () => {
-    const ajv = new Ajv2020({ strict: true, allErrors: true, validateFormats: false });
-    ajv.addVocabulary(['x-provenance', 'components']);
-    ajv.addSchema({ $id: 'document', components: { schemas: absolute(schemas) } });
-    const misfits = (schema: Schema, value: unknown) => {
-      const check = ajv.compile(absolute(schema) as object);
-      return check(value) ? [] : (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
-    };
+  it.each([true, false])(
+    'match their schemas, which are valid JSON Schema 2020-12, with sandbox %p',
+    async (sandbox) => {
+      const { schemas, operations } = await read({ sandbox });
+      const ajv = new Ajv2020({ strict: true, allErrors: true, validateFormats: false });
+      ajv.addVocabulary(['x-provenance', 'components']);
+      ajv.addSchema({ $id: 'document', components: { schemas: absolute(schemas) } });
+      const misfits = (schema: Schema, value: unknown) => {
+        const check = ajv.compile(absolute(schema) as object);
+        return check(value)
+          ? []
+          : (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+      };
 
-    for (const operation of operations) {
-      for (const { name, schema, value } of [...responsesOf(operation), ...bodiesOf(operation)])
-        expect([operation.operationId, name, misfits(schema, value)]).toEqual([operation.operationId, name, []]);
-      for (const parameter of operation.parameters) {
-        for (const value of valuesOf(parameter))
-          expect([operation.operationId, parameter.name, misfits(parameter.schema, value)]).toEqual([
-            operation.operationId,
-            parameter.name,
-            [],
-          ]);
+      for (const operation of operations) {
+        for (const { name, schema, value } of [...responsesOf(operation), ...bodiesOf(operation)])
+          expect([operation.operationId, name, misfits(schema, value)]).toEqual([operation.operationId, name, []]);
+        for (const parameter of operation.parameters) {
+          for (const value of valuesOf(parameter))
+            expect([operation.operationId, parameter.name, misfits(parameter.schema, value)]).toEqual([
+              operation.operationId,
+              parameter.name,
+              [],
+            ]);
+        }
       }
-    }
-    for (const [name, { properties = {} }] of Object.entries(schemas)) {
-      for (const [field, property] of Object.entries(properties)) {
-        for (const value of property.examples ?? [])
-          expect([name, field, misfits(property, value)]).toEqual([name, field, []]);
+      for (const [name, { properties = {} }] of Object.entries(schemas)) {
+        for (const [field, property] of Object.entries(properties)) {
+          for (const value of property.examples ?? [])
+            expect([name, field, misfits(property, value)]).toEqual([name, field, []]);
+        }
       }
-    }
-  });
+    },
+  );
 
   /** References as a schema outside of the document writes them. */
   const absolute = <T>(part: T): T =>

@@ -17,20 +17,38 @@ export interface Example {
   readonly body?: object;
 }
 
+/** Responses to example requests, by name. A request whose response is not recorded yet has no value. */
+export type RecordedResponses = Readonly<Record<string, { readonly summary: string; readonly value?: unknown }>>;
+
+/** The source of all examples of a document, except those of refusals. */
+export interface ExampleSource {
+  /** The example requests of an operation. The first one fills in "Try it out". */
+  requests(operation: OperationId): readonly Example[];
+  responses(operation: OperationId): RecordedResponses;
+  /** The examples of fields that differ from the declared ones, by schema. */
+  readonly fields: Readonly<Record<string, FieldExamples>>;
+}
+
+/** The examples of fields, and of the fields of a nested object. */
+export type FieldExamples = Readonly<{ [field: string]: string | FieldExamples }>;
+
 const EXAMPLES = join(__dirname, '..', '..', 'examples');
 
-/** The example requests of an operation. The first one fills in "Try it out". */
-export const exampleRequests = (operation: OperationId): readonly Example[] =>
+const recordedRequests = (operation: OperationId): readonly Example[] =>
   (readJson(operation, 'requests') ?? []) as readonly Example[];
 
-/** The recorded responses to example requests, by name. A request whose response is not recorded yet has no value. */
-export function recordedResponses(operation: OperationId, examples: readonly Example[]) {
-  const entries = examples.map(({ name, summary }) => {
-    const value = readJson(operation, name);
-    return [name, { summary, ...(value !== undefined && { value }) }] as const;
-  });
-  return Object.fromEntries(entries);
-}
+/** The examples of a sandbox: requests that work in the demo data, with their recorded responses. */
+export const DEMO_EXAMPLES: ExampleSource = {
+  requests: recordedRequests,
+  responses: (operation) => {
+    const entries = recordedRequests(operation).map(({ name, summary }) => {
+      const value = readJson(operation, name);
+      return [name, { summary, ...(value !== undefined && { value }) }] as const;
+    });
+    return Object.fromEntries(entries);
+  },
+  fields: {},
+};
 
 function readJson(operation: OperationId, name: string): unknown {
   const file = join(EXAMPLES, operation, `${name}.json`);
@@ -61,22 +79,31 @@ export function tableOf(parameters: readonly ParameterObject[], examples: readon
   return [`| \`${choice.name}\` | In the demo data |`, '|---|---|', ...rows].join('\n');
 }
 
-/** An example to copy into a shell. The introduction sets `BASE_URL` and `TOKEN`. */
+/**
+ * An example to copy into a shell. The introduction sets `BASE_URL` and `TOKEN`. A required parameter without a value is a variable that
+ * the caller sets.
+ */
 export function commandOf(
   path: string,
   parameters: readonly ParameterObject[],
-  { values = {}, body }: Example,
+  { values = {}, body }: Omit<Example, 'name' | 'summary'>,
   isPublic: boolean,
   method: string,
 ): string {
-  const target = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
-  const sent = parameters.filter((parameter) => parameter.in === 'header' && values[parameter.name] !== undefined);
-  const headers = sent.map(({ name }) => `-H '${name}: ${values[name]}'`);
-  const query = new URLSearchParams();
-  for (const { name, in: place } of parameters) {
-    if (place === 'query' && values[name] !== undefined) query.set(name, String(values[name]));
-  }
-  const search = query.size > 0 ? `?${query.toString()}` : '';
+  const target = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    values[name] === undefined ? variable(name) : encodeURIComponent(String(values[name])),
+  );
+  const sentIn = (place: string) =>
+    parameters.filter(({ name, in: of, required }) => of === place && (required || values[name] !== undefined));
+  const headers = sentIn('header').map(({ name }) =>
+    values[name] === undefined ? `-H "${name}: ${variable(name)}"` : `-H '${name}: ${values[name]}'`,
+  );
+  const query = sentIn('query').map(({ name }) =>
+    values[name] === undefined
+      ? `${name}=${variable(name)}`
+      : new URLSearchParams({ [name]: String(values[name]) }).toString(),
+  );
+  const search = query.length > 0 ? `?${query.join('&')}` : '';
   const token = isPublic ? [] : ['-H "Authorization: Bearer $TOKEN"'];
   const isDefaultMethod = method === 'get' || (method === 'post' && body !== undefined);
   const verb = isDefaultMethod ? [] : [`-X ${method.toUpperCase()}`];
@@ -84,3 +111,10 @@ export function commandOf(
   const command = [`curl -s "$BASE_URL${target}${search}"`, ...verb, ...token, ...headers, ...json].join(' \\\n  ');
   return ['```sh', command, '```'].join('\n');
 }
+
+/** `$ACCOUNT_ID` for the parameter `accountId`. */
+const variable = (parameter: string) =>
+  `$${parameter
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .replaceAll('-', '_')
+    .toUpperCase()}`;

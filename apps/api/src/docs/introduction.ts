@@ -12,13 +12,18 @@ const OUTSIDE_OPERATIONS: readonly RefusalReason[] = [
   'headers_too_large',
 ];
 
+interface Start {
+  readonly sandbox: boolean;
+  /** The address of the service. */
+  readonly publicUrl?: string | undefined;
+}
+
 /**
  * The introduction above the operations. It is Markdown, and HTML for sections that fold, so that the operations stay near the top.
  *
  * @param reasons the refusals of the operations, which the table of errors shows
- * @param baseUrl the address of the service; the address of a demo without `PUBLIC_URL`
  */
-export function introduction(reasons: ReadonlySet<RefusalReason>, baseUrl = 'http://127.0.0.1:3000'): string {
+export function introduction(reasons: ReadonlySet<RefusalReason>, { sandbox, publicUrl }: Start): string {
   const sections = [
     section('Money: all amounts in one table', MONEY, true),
     section('Payments: quote, order, transaction', PAYMENTS),
@@ -29,7 +34,7 @@ export function introduction(reasons: ReadonlySet<RefusalReason>, baseUrl = 'htt
     section('Compatibility', COMPATIBILITY),
     section('Provenance: stated, known and ours', PROVENANCE),
   ];
-  return [start(baseUrl), ...sections].join('\n\n');
+  return [start(sandbox ? demoStart(publicUrl) : liveStart(publicUrl)), ...sections].join('\n\n');
 }
 
 /** A folded section. `section` begins a block of HTML in Markdown, and the blank lines continue the Markdown inside it. */
@@ -38,7 +43,8 @@ const section = (title: string, text: string, isOpen = false) => {
   return `<section><details${isOpen ? ' open' : ''}>${summary}\n\n${text}\n\n<section></section></details></section>`;
 };
 
-const start = (baseUrl: string) =>
+/** The steps for callers, which differ in their first and last lines. */
+const start = ({ token, values }: { readonly token: readonly string[]; readonly values: string }) =>
   paragraphs(
     'Accounts in many currencies, recipients at home and abroad, and transfers with tracking until the money has arrived.',
     'Requests and responses are JSON over HTTP. Every amount comes from double-entry books.',
@@ -46,19 +52,41 @@ const start = (baseUrl: string) =>
     '## Start in three steps',
     '',
     '1. **Get a token** from your identity provider, press **Authorize** and paste it.',
-    'A demo deployment issues its own tokens. With these two lines you can copy every example on this page into a shell:',
-    '',
-    '   ```sh',
-    `   export BASE_URL=${baseUrl}`,
-    '   export TOKEN=$(npm run -s token -- ada@northwind.example)',
-    '   ```',
+    ...token,
     '',
     '2. **Find your workspace.** `GET /apps` lists your apps, and `GET /apps/{appId}/users` lists the users of an app with their roles.',
     'Each role names a workspace.',
     '3. **Send its id** in the header `Workspace-ID` with every request that belongs to a workspace, and read a transfer.',
     '',
-    'In the demo data, the app of Ada is 1 and the workspace of her company is 1. The fields below contain values that work there.',
+    values,
   );
+
+const demoStart = (publicUrl = 'http://127.0.0.1:3000') => ({
+  token: [
+    'A demo deployment issues its own tokens. With these two lines you can copy every example on this page into a shell:',
+    ...shell(publicUrl, '$(npm run -s token -- ada@northwind.example)'),
+  ],
+  values:
+    'In the demo data, the app of Ada is 1 and the workspace of her company is 1. The fields below contain values that work there. ' +
+    'Its limits, fees, delivery times and exchange rates are invented.',
+});
+
+const liveStart = (publicUrl = 'https://bank.example') => ({
+  token: [
+    'With these two lines you can copy the commands on this page into a shell:',
+    ...shell(publicUrl, "'the token'"),
+  ],
+  values:
+    'Set the other variables of a command, such as `$WORKSPACE_ID`, and replace the values of a body. They are examples, and no records of this deployment.',
+});
+
+const shell = (baseUrl: string, token: string) => [
+  '',
+  '   ```sh',
+  `   export BASE_URL=${baseUrl}`,
+  `   export TOKEN=${token}`,
+  '   ```',
+];
 
 const MONEY = paragraphs(
   'All amounts are whole numbers of the smallest unit of their currency. `decimals` of the currency gives the number of decimal places:',

@@ -15,15 +15,16 @@ const empty = [ApiConfig, BankingService, Draining, SharedReadiness].map((provid
 @Module({ providers: empty, exports: empty })
 class EmptyProvidersModule {}
 
-@Module({ imports: [EmptyProvidersModule, ...resourceModules({ sandbox: true })] })
+@Module({})
 class DocumentedModule {}
 
 /** The document without a running service: Nest's preview mode reads the declarations and runs no factory. */
-export async function offlineDocument(): Promise<OpenAPIObject> {
-  const app = await NestFactory.create(DocumentedModule, new FastifyAdapter(), {
+export async function offlineDocument({ sandbox } = { sandbox: true }): Promise<OpenAPIObject> {
+  const documented = { module: DocumentedModule, imports: [EmptyProvidersModule, ...resourceModules({ sandbox })] };
+  const app = await NestFactory.create(documented, new FastifyAdapter(), {
     preview: true,
     logger: false,
     abortOnError: false,
   });
-  return createDocument(app);
+  return createDocument(app, { sandbox });
 }

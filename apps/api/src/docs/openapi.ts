@@ -10,8 +10,9 @@ import { RESPONSE_HEADERS } from './response-headers.js';
 import { asOpenApi31 } from './openapi-3-1.js';
 import { documentedOperation } from './documented-operation.js';
 import { ErrorResponses } from './error-responses.js';
-import type { OperationObject } from './examples.js';
+import { DEMO_EXAMPLES, type ExampleSource, type FieldExamples, type OperationObject } from './examples.js';
 import { introduction } from './introduction.js';
+import { LIVE_EXAMPLES } from './live-examples.js';
 import { WebhookEventDto, WebhookTestDto } from './webhook.dto.js';
 import { webhooks } from './webhooks.js';
 
@@ -21,6 +22,8 @@ const VERSION = (JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.js
 
 /** The properties of a deployment that its document shows. */
 export interface Deployment {
+  /** Whether it has the demo data, which examples and texts then name. */
+  readonly sandbox: boolean;
   /** The address under which callers reach it, if known. */
   readonly publicUrl?: string | undefined;
   /** The refusals that every operation may make beside its own. */
@@ -32,7 +35,7 @@ type Components = NonNullable<OpenAPIObject['components']>;
 /** The OpenAPI document, from the declared routes and the recorded responses. */
 export function createDocument(
   app: INestApplication,
-  { publicUrl, refusalsOfAll = [] }: Deployment = {},
+  { sandbox, publicUrl, refusalsOfAll = [] }: Deployment,
 ): OpenAPIObject {
   const outline = new DocumentBuilder()
     .setTitle('Banking transfer service')
@@ -56,18 +59,45 @@ export function createDocument(
       type: 'http',
       scheme: 'bearer',
       bearerFormat: 'JWT',
-      description:
-        'An access token of your identity provider, without the word Bearer. In a demo deployment: `npm run -s token -- ada@northwind.example`.',
+      description: [
+        'An access token of your identity provider, without the word Bearer.',
+        ...(sandbox ? ['In a demo deployment: `npm run -s token -- ada@northwind.example`.'] : []),
+      ].join(' '),
     })
     .build();
   const options = { autoTagControllers: false, extraModels: [ErrorDto, WebhookEventDto, WebhookTestDto] };
-  const document = withUsedTags(withPublishedNames(SwaggerModule.createDocument(app, outline, options)));
+  const source = sandbox ? DEMO_EXAMPLES : LIVE_EXAMPLES;
+  const declared = withPublishedNames(SwaggerModule.createDocument(app, outline, options));
+  const document = withFieldExamples(withUsedTags(declared), source);
   const errors = new ErrorResponses();
-  const operations = completeOperations(document, refusalsOfAll, errors);
+  const operations = completeOperations(document, refusalsOfAll, { source, errors });
   const responses = errors.components() as NonNullable<Components['responses']>;
   document.components = { ...document.components, responses, headers: usedHeaders(document.paths, responses) };
-  document.info.description = introduction(new Set(operations.flatMap(({ refusals }) => refusals)), publicUrl);
-  return { ...asOpenApi31(document), webhooks: webhooks() as unknown as NonNullable<OpenAPIObject['webhooks']> };
+  const reasons = new Set(operations.flatMap(({ refusals }) => refusals));
+  document.info.description = introduction(reasons, { sandbox, publicUrl });
+  return { ...asOpenApi31(document), webhooks: webhooks(source) as unknown as NonNullable<OpenAPIObject['webhooks']> };
+}
+
+type Schemas = NonNullable<Components['schemas']>;
+type Properties = Readonly<Record<string, Schemas[string]>>;
+
+function withFieldExamples(document: OpenAPIObject, { fields }: ExampleSource): OpenAPIObject {
+  const schemas = Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [
+    name,
+    withExamples(schema, fields[name] ?? {}),
+  ]);
+  return { ...document, components: { ...document.components, schemas: Object.fromEntries(schemas) as Schemas } };
+}
+
+function withExamples(schema: Schemas[string], examples: FieldExamples): Schemas[string] {
+  const { properties } = schema as { readonly properties?: Properties };
+  if (properties === undefined) return schema;
+  const changed = Object.entries(properties).map(([field, property]) => {
+    const example = examples[field];
+    if (example === undefined) return [field, property];
+    return [field, typeof example === 'string' ? { ...property, example } : withExamples(property, example)];
+  });
+  return { ...schema, properties: Object.fromEntries(changed) as Properties };
 }
 
 /** Removes the tags of operations that this deployment does not have. */
@@ -105,7 +135,7 @@ const OF_CHANGES: readonly RefusalReason[] = ['outcome_unknown'];
 function completeOperations(
   { paths }: OpenAPIObject,
   refusalsOfAll: readonly RefusalReason[],
-  errors: ErrorResponses,
+  parts: Parameters<typeof documentedOperation>[4],
 ): PendingDocumentation[] {
   const items = Object.entries(paths) as unknown as [
     string,
@@ -115,7 +145,7 @@ function completeOperations(
     Object.entries(item).map(([method, { [PENDING_DOCUMENTATION]: outline, ...declared }]) => {
       const more = method === 'get' ? refusalsOfAll : [...OF_CHANGES, ...refusalsOfAll];
       const pending = ACCESS[outline.operation] === 'public' ? outline : withRefusals(outline, more);
-      Object.assign(item, { [method]: documentedOperation(path, method, declared, pending, errors) });
+      Object.assign(item, { [method]: documentedOperation(path, method, declared, pending, parts) });
       return pending;
     }),
   );

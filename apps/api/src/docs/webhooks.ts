@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { type Event, webhookIdOf } from '@banking/domain';
 import { paragraphs } from '../http/paragraphs.js';
-import { exampleRequests, recordedResponses } from './examples.js';
+import type { ExampleSource } from './examples.js';
 
 /** The secret of the signed examples: public, so that a receiver can try its verification on them. */
 export const EXAMPLE_SECRET = 'whsec_YSBwdWJsaWMgc2VjcmV0IGZvciBleGFtcGxlcyAxMjM=';
@@ -46,7 +46,7 @@ const RESPONSES = {
 };
 
 /** The requests that the service sends to webhook endpoints, for the section `webhooks` of the document. */
-export function webhooks() {
+export function webhooks(source: ExampleSource) {
   return {
     event: {
       post: outline({
@@ -55,7 +55,7 @@ export function webhooks() {
         description:
           'Sent to each webhook endpoint of the workspace that has the type, once for each event, and again after a failure.',
         schema: 'WebhookEvent',
-        example: eventExample(),
+        example: eventExample(source),
       }),
     },
     test: {
@@ -105,9 +105,9 @@ function outline({ operationId, summary, description, schema, example }: Outline
   };
 }
 
-/** A webhook of the recorded event. @returns undefined if no event is recorded yet */
-function eventExample(): SignedExample | undefined {
-  const recorded = Object.entries(recordedResponses('getEvent', exampleRequests('getEvent')));
+/** A webhook of the recorded event. @returns undefined if none is recorded */
+function eventExample(source: ExampleSource): SignedExample | undefined {
+  const recorded = Object.entries(source.responses('getEvent'));
   const [name, { summary, value } = { summary: '' }] = recorded[0] ?? ['placed'];
   if (value === undefined) return undefined;
   const event = value as Event;

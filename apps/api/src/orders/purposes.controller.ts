@@ -21,7 +21,7 @@ export class PurposesController {
     description: 'The meaning of each code.',
     schema: {
       type: 'object',
-      additionalProperties: { type: 'string', description: 'Meaning of the code.', example: 'Family maintenance' },
+      additionalProperties: { type: 'string', description: 'Meaning of the code.', example: 'Supplier payment' },
     },
   })
   list(@CalledBy() caller: Caller, @Res({ passthrough: true }) reply: FastifyReply) {

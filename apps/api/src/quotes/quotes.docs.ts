@@ -27,7 +27,7 @@ export const createQuote: OperationText = {
     'The fee is that of the corridor. It is `"0"` if the corridor has no fee, and for an account of this service.',
     'With `targetCurrency` alone, the quote has a rate and no fee.',
     '',
-    'A deployment without a source of rates quotes payments within one currency only. Demo data has invented rates.',
+    'A deployment without a source of rates quotes payments within one currency only.',
   ),
   provenance: 'ours',
   refusals: [
