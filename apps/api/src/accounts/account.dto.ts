@@ -1,5 +1,5 @@
-import type { Account, Balance } from '@banking/domain';
-import { EdgeField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
+import { type Account, ACCOUNT_STEPS, type Balance } from '@banking/domain';
+import { EdgeField, Field, IdField, ListedField, TextField, TimeField } from '../http/field.decorator.js';
 import { CurrencyDto } from '../products/currency.dto.js';
 import { ProductDto } from '../products/product.dto.js';
 
@@ -42,7 +42,7 @@ export class AccountDto implements Account {
   @TextField('Name of the account holder.', 'Northwind Trading')
   readonly name!: string;
 
-  @Field('stated', { type: 'string', description: '`enabled` or `disabled`.', example: 'enabled' })
+  @ListedField('`enabled` or `disabled`.', Object.keys(ACCOUNT_STEPS), 'enabled')
   readonly status!: Account['status'];
 
   @TextField('Cash account type of ISO 20022: `CACC` current, `SVGS` savings, and others.', 'CACC')

@@ -1,5 +1,5 @@
-import type { Role, User, Workspace } from '@banking/domain';
-import { EdgeField, IdField, TextField, TimeField } from '../http/field.decorator.js';
+import { PARTY_TYPES, type Role, type User, type Workspace } from '@banking/domain';
+import { EdgeField, IdField, ListedField, TextField, TimeField } from '../http/field.decorator.js';
 
 class WorkspaceDto implements Workspace {
   @IdField('The workspace: the value to send in the `Workspace-ID` header.', 1)
@@ -8,7 +8,7 @@ class WorkspaceDto implements Workspace {
   @TextField('Name.', 'Northwind Trading')
   readonly name!: string;
 
-  @TextField('`personal` or `business`.', 'business', false)
+  @ListedField('`personal` or `business`.', PARTY_TYPES, 'business', false)
   readonly type?: NonNullable<Workspace['type']>;
 
   @TimeField('Time of creation.')
@@ -55,7 +55,7 @@ export class UserDto implements User {
   @TextField('For example `pending`, `completed` or `suspended`. Only a completed user has roles.', 'completed', false)
   readonly status?: NonNullable<User['status']>;
 
-  @TextField('`personal` or `business`.', 'business', false)
+  @ListedField('`personal` or `business`.', PARTY_TYPES, 'business', false)
   readonly userType?: NonNullable<User['userType']>;
 
   @TimeField('Time of creation.')

@@ -42,9 +42,11 @@ export class CorridorDto implements Corridor {
   @TextField('Delivery time, as text.', 'T+1 (demo)', false)
   readonly deliveryTAT?: string;
 
+  @KnownValues()
   @AmountField('Smallest amount, inclusive, in minor units of `edges.limitCurrency`.', '1000', false)
   readonly minimumAmount?: NonNullable<Corridor['minimumAmount']>;
 
+  @KnownValues()
   @AmountField('Largest amount, inclusive, in minor units of `edges.limitCurrency`.', '5000000', false)
   readonly maximumAmount?: NonNullable<Corridor['maximumAmount']>;
 

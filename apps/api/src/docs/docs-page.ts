@@ -3,6 +3,7 @@ import { dirname, extname, join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { PUBLIC_PAGE } from '../access/access-check.js';
+import { checkedDocument } from '../gateway/checked-document.js';
 import type { ApiConfig } from '../config.js';
 import { demoUserOf, isOfThisMachine, serveSignIn, type SignInConfig } from './demo-sign-in.js';
 import { createDocument, type Deployment } from './openapi.js';
@@ -68,7 +69,10 @@ export async function serveDocs(
 
   serve(
     '/openapi.json',
-    file('openapi.json', () => JSON.stringify(createDocument(app, deployment))),
+    file('openapi.json', () => {
+      const document = createDocument(app, deployment);
+      return JSON.stringify(config.upstream ? checkedDocument(document) : document);
+    }),
   );
   const demoUser = demoUserOf(config);
   if (demoUser !== undefined) await serveSignIn(server, demoUser, config);

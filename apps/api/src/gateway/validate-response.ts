@@ -48,7 +48,7 @@ const ONLY_OURS = [
   'WebhookReplay',
 ];
 
-interface Schema {
+export interface Schema {
   readonly [keyword: string]: unknown;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
@@ -59,9 +59,9 @@ interface Schema {
   readonly $ref?: string;
 }
 
-type Schemas = Readonly<Record<string, Schema>>;
+export type Schemas = Readonly<Record<string, Schema>>;
 
-interface Document {
+export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
   readonly components: { readonly schemas: Schemas };
 }
@@ -71,8 +71,12 @@ interface DocumentedOperation {
   readonly responses: Readonly<Record<string, DocumentedResponse>>;
 }
 
+interface JsonContent {
+  schema: Schema;
+}
+
 interface DocumentedResponse {
-  readonly content?: { readonly 'application/json'?: { readonly schema: Schema } };
+  readonly content?: { readonly 'application/json'?: JsonContent };
 }
 
 /**
@@ -112,15 +116,17 @@ function isDeeperThan(levels: number, value: unknown): boolean {
   return false;
 }
 
-const mapped = <T, U>(entries: readonly (readonly [string, T])[], change: (value: T, name: string) => U) =>
+export const mapped = <T, U>(entries: readonly (readonly [string, T])[], change: (value: T, name: string) => U) =>
   Object.fromEntries(entries.map(([name, value]) => [name, change(value, name)]));
 
-function successOf({ responses }: DocumentedOperation): Schema | undefined {
-  return (responses['200'] ?? responses['201'] ?? responses['202'])?.content?.['application/json']?.schema;
+export function contentOf({ responses }: DocumentedOperation): JsonContent | undefined {
+  return (responses['200'] ?? responses['201'] ?? responses['202'])?.content?.['application/json'];
 }
 
+export const successOf = (operation: DocumentedOperation): Schema | undefined => contentOf(operation)?.schema;
+
 /** A schema without descriptions, and without rules that another deployment need not follow. */
-function enforced(schema: Schema, schemas: Schemas, name = ''): Schema {
+export function enforced(schema: Schema, schemas: Schemas, name = ''): Schema {
   if (WITHOUT_FIELDS.includes(name)) return { type: 'object', properties: { edges: { type: 'object' } } };
   const isOurs = ONLY_OURS.includes(name);
   const { type, $ref, properties, items, allOf, additionalProperties } = schema;

@@ -24,9 +24,17 @@ export const IdField = (description: string, example: number, required = true): 
 export const TextField = (description: string, example: string, required = true): PropertyDecorator =>
   Field('stated', { type: 'string', description, example, required });
 
+/** One of the values that the published interface lists. Other deployments may send more, which a gateway passes on. */
+export const ListedField = (
+  description: string,
+  values: readonly string[],
+  example: string,
+  required = true,
+): PropertyDecorator => Field('stated', { type: 'string', enum: [...values], description, example, required });
+
 /** An instant: RFC 3339 in UTC. The interface names the field only; the format is that of similar interfaces. */
 export const TimeField = (description: string, required = false): PropertyDecorator =>
-  Field('stated', {
+  Field('known', {
     type: 'string',
     format: 'date-time',
     pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3,9}Z$',

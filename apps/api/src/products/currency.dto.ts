@@ -1,5 +1,5 @@
 import type { Currency } from '@banking/domain';
-import { AmountField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
+import { AmountField, Field, IdField, KnownValues, TextField, TimeField } from '../http/field.decorator.js';
 
 export class CurrencyDto implements Currency {
   @IdField('The currency. This service uses its ISO 4217 numeric code.', 978)
@@ -14,7 +14,7 @@ export class CurrencyDto implements Currency {
   @TextField('Sign for display.', '€', false)
   readonly symbol?: string;
 
-  @Field('stated', {
+  @Field('known', {
     type: 'integer',
     minimum: 0,
     maximum: 4,
@@ -24,6 +24,7 @@ export class CurrencyDto implements Currency {
   })
   readonly decimals?: number;
 
+  @KnownValues()
   @AmountField('Smallest SWIFT withdrawal, in minor units of this currency: `"5000"` in EUR is 50.00.', '5000', false)
   readonly swiftMinimumWithdrawalAmount?: NonNullable<Currency['swiftMinimumWithdrawalAmount']>;
 

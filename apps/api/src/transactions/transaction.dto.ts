@@ -1,5 +1,19 @@
-import type { InternationalRemittance, RemittanceEvent, Transaction } from '@banking/domain';
-import { EdgeField, Field, IdField, KnownValues, Ours, TextField, TimeField } from '../http/field.decorator.js';
+import {
+  type InternationalRemittance,
+  type RemittanceEvent,
+  type Transaction,
+  TRANSACTION_STEPS,
+} from '@banking/domain';
+import {
+  EdgeField,
+  Field,
+  IdField,
+  KnownValues,
+  ListedField,
+  Ours,
+  TextField,
+  TimeField,
+} from '../http/field.decorator.js';
 import { ExecutedTransferDto } from './executed-transfer.dto.js';
 
 class RemittanceEventDto implements RemittanceEvent {
@@ -62,10 +76,14 @@ export class TransactionDto implements Transaction {
   @IdField('The transaction.', 9)
   readonly id!: Transaction['id'];
 
-  @TextField('`pending` until the final status: `completed` or `failed`.', 'completed')
+  @ListedField(
+    '`pending` until the final status: `completed` or `failed`.',
+    Object.keys(TRANSACTION_STEPS),
+    'completed',
+  )
   readonly status!: Transaction['status'];
 
-  @Field('stated', {
+  @Field('known', {
     type: 'string',
     pattern: '^[0-9a-f]{64}$',
     description:

@@ -14,7 +14,7 @@ export interface Account {
   readonly id: AccountId;
   /** The account holder. */
   readonly name: string;
-  readonly status: Open<AccountStatus>;
+  readonly status: AccountStatus;
   readonly type: AccountType;
   /** The owner's name of the account. */
   readonly alias?: string;

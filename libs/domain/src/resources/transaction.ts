@@ -7,7 +7,7 @@ import type { ExecutedTransfer } from './executed-transfer.js';
 /** One balanced journal entry of the books. It executes transfers. */
 export interface Transaction {
   readonly id: TransactionId;
-  readonly status: Open<TransactionStatus>;
+  readonly status: TransactionStatus;
   /** SHA-256 in hex. See transaction-hash.ts for its content and its chain. */
   readonly hash?: string;
   /** Ours: the order that it executes. A return has none: follow `returnOf`. */

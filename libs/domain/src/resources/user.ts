@@ -3,8 +3,10 @@ import type { Open } from '../open.js';
 import type { UserStatus } from '../states.js';
 import type { Timestamp } from '../timestamp.js';
 
+export const PARTY_TYPES = ['personal', 'business'] as const;
+
 /** Whether a user or a workspace is personal or of a company. */
-export type PartyType = Open<'personal' | 'business'>;
+export type PartyType = (typeof PARTY_TYPES)[number];
 
 /** The roles of our own books. */
 export type RoleName = 'member' | 'admin';

@@ -1,4 +1,11 @@
-import { minorUnits, toBalanceAmount, type Account, type AccountId, type BalanceId } from '@banking/domain';
+import {
+  minorUnits,
+  toBalanceAmount,
+  type Account,
+  type AccountId,
+  type BalanceId,
+  type AccountStatus,
+} from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
 import { column, type Columns, digits, packed, unpacking } from './columns.js';
 import { type PackedRow, pageOfRows } from './compose-page.js';
@@ -10,7 +17,7 @@ import { withoutNulls } from './without-nulls.js';
 export interface AccountRow {
   readonly accountId: bigint | number;
   readonly accountName: string;
-  readonly accountStatus: string;
+  readonly accountStatus: AccountStatus;
   readonly accountType: string;
   readonly accountAlias: string | null;
   readonly accountCode: string;

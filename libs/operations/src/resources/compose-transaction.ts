@@ -6,6 +6,7 @@ import type {
   RemittanceEvent,
   Transaction,
   TransactionId,
+  TransactionStatus,
 } from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
 import { ACCOUNT_COLUMNS, type AccountRow, composeAccount } from './compose-account.js';
@@ -20,7 +21,7 @@ type Id = bigint | number;
 /** What a transaction is composed of, with its tracking. */
 export interface TransactionRow {
   readonly transactionId: Id | null;
-  readonly transactionStatus: string;
+  readonly transactionStatus: TransactionStatus;
   readonly transactionHash: string;
   readonly returnOf: Id | null;
   readonly returnedBy: Id | null;
