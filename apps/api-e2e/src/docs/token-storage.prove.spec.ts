@@ -15,17 +15,22 @@ const itInBrowser = hasBrowser || isCi() ? it : it.skip;
 describe('token in the docs page', () => {
   const sandbox = serviceOfTheRun();
   let live: FreshService;
+  /** As live as the other, by its defaults. */
+  let quiet: FreshService;
   let browser: Browser;
 
   beforeAll(async () => {
     if (!hasBrowser && !isCi()) return;
     browser = await launchBrowser();
     // The page calls the service with an invented token only, so that no provider is asked for its keys.
-    live = await freshService({ SANDBOX: 'off', OIDC_ISSUER: 'https://login.example', WORKER: 'off' });
+    const environment = { SANDBOX: 'off', OIDC_ISSUER: 'https://login.example', WORKER: 'off' };
+    live = await freshService({ ...environment, DOCS_TRY_IT_OUT: 'on' });
+    quiet = await freshService(environment);
   }, 180_000);
   afterAll(async () => {
     await browser?.close();
     await live?.stop();
+    await quiet?.stop();
   });
 
   const reload = async (page: Page) => {
@@ -73,6 +78,19 @@ describe('token in the docs page', () => {
     await page.locator('button.authorize').first().click();
 
     expect(await page.locator('.dialog-ux input').first().getAttribute('autocomplete')).toBe('off');
+    await page.context().close();
+  });
+
+  itInBrowser('is not asked for in a live deployment whose page sends no requests', async () => {
+    const { page, complaints } = await openPage(browser, quiet.url, 1280);
+    const operation = page.locator('.opblock[id$="-listApps"]');
+
+    await operation.locator('.opblock-summary-control').click();
+    await operation.locator('.responses-table').first().waitFor();
+
+    expect(await page.locator('.top-bar .status').innerText()).toBe('This page sends no requests');
+    expect(await page.locator('button.authorize, button.execute, button.try-out__btn').count()).toBe(0);
+    expect(complaints).toEqual({ console: [], foreign: [] });
     await page.context().close();
   });
 });
