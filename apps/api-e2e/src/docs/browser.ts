@@ -19,6 +19,7 @@ export async function openPage(
   browser: Browser,
   url: string,
   width: number,
+  hash = '',
 ): Promise<{ page: Page; complaints: Complaints }> {
   const context = await browser.newContext({ viewport: { width, height: 900 } });
   const page = await context.newPage();
@@ -32,7 +33,7 @@ export async function openPage(
     if (origin !== new URL(url).origin && protocol !== 'data:' && protocol !== 'blob:')
       complaints.foreign.push(request.url());
   });
-  await page.goto(`${url}/docs`);
+  await page.goto(`${url}/docs${hash}`);
   await page.locator('.opblock').first().waitFor();
   return { page, complaints };
 }

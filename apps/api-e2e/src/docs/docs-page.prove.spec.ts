@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { browserPath, isCi } from '../config.js';
@@ -7,6 +8,7 @@ import { routesOf } from '../documented/document.js';
 import { fetchDocument } from '../documented/read-document.js';
 import { authorize, type Complaints, execute, launchBrowser, openOperation, openPage } from './browser.js';
 import { paleText } from './contrast.js';
+import { differenceOf, README_PICTURE, readmePicture } from './readme-picture.js';
 
 const WIDTHS = [1280, 820, 390];
 const SCREENSHOTS = join(__dirname, '..', '..', 'test-output');
@@ -245,6 +247,13 @@ describe('docs page in a browser', () => {
       expect(new Set(keys).size).toBe(4);
       expect(keys[3]).toBe('my-own-key');
     });
+  });
+
+  itInBrowser('looks as in the picture of the README, which npm run picture takes', async () => {
+    const picture = await readmePicture(browser!, service.url);
+    writeFileSync(join(SCREENSHOTS, 'docs-page.png'), picture);
+
+    expect(await differenceOf(browser!, picture, readFileSync(README_PICTURE))).toBeLessThan(0.02);
   });
 
   itInBrowser('removes a stored token that has expired', async () => {
