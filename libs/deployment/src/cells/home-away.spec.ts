@@ -77,7 +77,7 @@ describe('while home is away', () => {
   it('orders, due runs and payouts of another cell go on', async () => {
     const { database } = process.cells.get(1);
     const books = openBooks(database);
-    const orders = new OrderService(books, DEMO_RATES, { isSandbox: true });
+    const orders = new OrderService(books, DEMO_RATES, { isSandbox: true, hasPayoutNetwork: true });
     const errors: unknown[] = [];
     const onError = (error: unknown) => errors.push(error);
     await order({ type: 'instant' });

@@ -44,7 +44,13 @@ export async function startProcess(
   const settings = { ...server.settings, poolSize: 4, warn };
   const cells = await Cells.open<CellUseOfSpec>(settings, (deployment, _, home, others) => {
     const { database, books } = deployment;
-    const banking = new LedgerBankingService(database, books, {}, true, accountCodes(home, others));
+    const banking = new LedgerBankingService(
+      database,
+      books,
+      { hasPayoutNetwork: true },
+      true,
+      accountCodes(home, others),
+    );
     const { orders } = banking;
     return {
       ...{ database, banking },
