@@ -86,12 +86,19 @@ async function add(name: string): Promise<number> {
     try {
       const cell = await reachAsOwner({ ...deployment, ...config, ownerUrl: config.ownerUrl });
       try {
-        const { isSandbox, isSandboxStated } = deployment;
+        const { isSandbox, isSandboxStated, hasDemoReference } = deployment;
         const homeAddress = addressOf(
           config.homeUrl ?? deployment.ownerUrl ?? deployment.databaseUrl ?? home.connection,
         );
         const connections = { home: home.connection, cell: cell.connection, homeAddress };
-        return await addCell({ name, ...connections, isSandbox, isSandboxStated, log: reportProgress });
+        return await addCell({
+          name,
+          ...connections,
+          isSandbox,
+          isSandboxStated,
+          hasDemoReference,
+          log: reportProgress,
+        });
       } finally {
         await cell.detach();
       }

@@ -54,6 +54,7 @@ const NOTES = `Environment variables (default in parentheses):
   CELL                       database that a command works on, where there are several (lists and verify: all; others: home)
   SANDBOX                    on for demo money, off for real money (on without DATABASE_URL)
   DEMO_DATA                  on: create the demo data (on without DATABASE_URL)
+  DEMO_REFERENCE             on: load reference data with invented figures (on in a sandbox)
   OIDC_ISSUER                identity provider that issues the tokens (without it: the key in DATA_DIR)
   OIDC_AUDIENCE              audience of the tokens (banking-api)
 

@@ -58,11 +58,11 @@ beforeAll(async () => {
   before = (await world.owner.query(AS_WRITTEN)).rows;
   await migrate({ ...schema, folders: MIGRATIONS });
 
-  await loadReference(world.database);
+  await loadReference(world.database, { demo: true });
   const books = openBooks(world.database);
   await makeDemoData({ books, openProvisioning: () => openProvisioning(world) });
   demo = (await readDemoIds(world.database))!;
-  service = new LedgerBankingService(world.database, books, { rates: DEMO_RATES });
+  service = new LedgerBankingService(world.database, books, { rates: DEMO_RATES, hasPayoutNetwork: true });
   ada = {
     actor: demo.users['ada@northwind.example'] as UserId,
     workspaceId: demo.workspaces['Northwind Trading'] as WorkspaceId,

@@ -7,6 +7,8 @@ export interface DeploymentMode {
   readonly isSandbox: boolean;
   /** False where the setting is a default. The mode of a database that already has data is not taken from a default. Default true. */
   readonly isSandboxStated?: boolean | undefined;
+  /** Whether reference data that is marked as demo is loaded and served. Default: in a sandbox. */
+  readonly hasDemoReference?: boolean | undefined;
 }
 
 /** What the migration that stores the mode reads, once in the life of a database. */

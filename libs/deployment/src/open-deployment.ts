@@ -18,6 +18,7 @@ import { type CellConfig, connectionTo, HOME_CELL } from '@banking/process';
 import { attachDatabase } from './attach-database.js';
 import { checkCell } from './cells/cell-identity.js';
 import { settingOf } from './configured-database.js';
+import { hasDemoReference, refuseDemoReference } from './demo-reference.js';
 import { DeploymentError } from './deployment-error.js';
 import { explainFailure } from './explain-failure.js';
 import { explainLogin } from './explain-login.js';
@@ -108,7 +109,8 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     await checkServedSchema(database);
     await checkCell(database, { name: cellName, others: settings.cells?.map(({ name }) => name) });
     const books = openBooks(database);
-    if (prepare) await loadReference(database);
+    if (prepare) await loadReference(database, { demo: hasDemoReference(settings) });
+    if (isService) await refuseDemoReference(database, settings);
     const opened = database;
     return {
       database,

@@ -140,7 +140,7 @@ export class LedgerBankingService extends LedgerWebhookService {
   }
 
   async listPurposes(): Promise<Readonly<Record<string, string>>> {
-    return listPurposes();
+    return listPurposes(this.orders.hasPayoutNetwork);
   }
 
   getTransfer(scope: Scope, { transferId }: { transferId: port.TransferId }): Promise<port.Transfer> {

@@ -25,6 +25,7 @@ describe('readDeployment', () => {
       demo: true,
       isSandbox: true,
       isSandboxStated: false,
+      hasDemoReference: true,
       mistakes: [],
     });
   });
@@ -70,6 +71,23 @@ describe('readDeployment', () => {
     ]);
     expect(read({ DATABASE_POOLER: 'transaction' }).mistakes).toEqual([
       expect.stringMatching(/^DATABASE_POOLER is set without DATABASE_URL\./),
+    ]);
+  });
+});
+
+describe('DEMO_REFERENCE', () => {
+  it.each([
+    [{}, true],
+    [{ SANDBOX: 'off' }, false],
+    [{ SANDBOX: 'off', DEMO_REFERENCE: 'on' }, true],
+    [{ DEMO_DATA: 'off', DEMO_REFERENCE: 'off' }, false],
+  ])('with %j sets whether it is served to %p', (environment: Record<string, string>, isServed) => {
+    expect(read(environment)).toMatchObject({ hasDemoReference: isServed, mistakes: [] });
+  });
+
+  it('is refused as off where the demo data needs it', () => {
+    expect(read({ DEMO_REFERENCE: 'off' }).mistakes).toEqual([
+      expect.stringMatching(/^DEMO_DATA is on and DEMO_REFERENCE is off\./),
     ]);
   });
 });

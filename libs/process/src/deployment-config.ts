@@ -25,6 +25,8 @@ export interface DeploymentConfig {
   readonly isSandbox: boolean;
   /** False where SANDBOX is unset and `isSandbox` is a default. */
   readonly isSandboxStated: boolean;
+  /** Whether reference data that is marked as demo is loaded and served. */
+  readonly hasDemoReference: boolean;
   /** For how many days events are listed before the worker deletes them. */
   readonly eventsKeptDays: number;
 }
@@ -61,6 +63,12 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
       'DEMO_DATA is on and SANDBOX is off. Demo data exists in a sandbox only. Remove DEMO_DATA, or set SANDBOX=on.',
     );
   }
+  const hasDemoReference = flag('DEMO_REFERENCE', isSandbox);
+  if (demo && isSandbox && !hasDemoReference && !isGateway) {
+    mistakes.push(
+      'DEMO_DATA is on and DEMO_REFERENCE is off. The demo data pays through corridors of the demo. Set both, or set DEMO_DATA=off.',
+    );
+  }
   const dataDir = resolve(text('DATA_DIR') ?? '.data');
   const cells = isGateway ? undefined : readCells(reader, { dataDir, isTlsRequired });
   if (cells !== undefined && replicaUrl !== undefined) {
@@ -78,6 +86,7 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
     demo,
     isSandbox,
     isSandboxStated,
+    hasDemoReference,
     eventsKeptDays: whole('EVENTS_KEPT_DAYS', 1, 3_650) ?? 30,
   };
 }

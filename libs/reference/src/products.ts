@@ -10,8 +10,8 @@ export interface ProductEntry {
   readonly currencyCode: CurrencyCode;
 }
 
-/** Examples: a bank that runs this service has its own products. */
-export const PRODUCTS_SOURCE: Source = { name: 'Demo catalogue of this project', date: '2026-11-21', kind: 'demo' };
+/** One product for each currency, without terms. A bank that runs this service may change the rows of the database. */
+export const PRODUCTS_SOURCE: Source = { name: 'Catalogue of this project', date: '2026-11-21', kind: 'ours' };
 
 export const PRODUCTS: readonly ProductEntry[] = [
   product(1, 'USD', 'US dollars'),

@@ -17,8 +17,12 @@ export interface LiveData {
   remove(): Promise<void>;
 }
 
-/** Provisions the data, because a live deployment has no demo data. */
-export async function makeLiveData(): Promise<LiveData> {
+/**
+ * Provisions the data, because a live deployment has no demo data.
+ *
+ * @param settings of the first start
+ */
+export async function makeLiveData(settings: Readonly<Record<string, string>> = {}): Promise<LiveData> {
   const { path: dataDir, remove } = await newDataDir();
   const provider = await OwnIssuer.start();
   const token = () => provider.token(SUBJECT);
@@ -27,13 +31,13 @@ export async function makeLiveData(): Promise<LiveData> {
       dataDir,
       environment: { SANDBOX: 'off', OIDC_ISSUER: provider.issuer, ...environment },
     });
-  const settings = { DATA_DIR: dataDir, SANDBOX: 'off' };
-  const service = await start();
-  await bankingWith(settings, 'app', 'add', 'Harbour');
+  const command = { DATA_DIR: dataDir, SANDBOX: 'off' };
+  const service = await start(settings);
+  await bankingWith(command, 'app', 'add', 'Harbour');
   const identity = ['--issuer', provider.issuer, '--subject', SUBJECT];
-  await bankingWith(settings, 'user', 'add', MIA, '--app', 'Harbour', ...identity);
-  await bankingWith(settings, 'workspace', 'add', 'Shipping', '--app', 'Harbour');
-  await bankingWith(settings, 'grant', 'add', MIA, '--workspace', '1', '--role', 'admin');
+  await bankingWith(command, 'user', 'add', MIA, '--app', 'Harbour', ...identity);
+  await bankingWith(command, 'workspace', 'add', 'Shipping', '--app', 'Harbour');
+  await bankingWith(command, 'grant', 'add', MIA, '--workspace', '1', '--role', 'admin');
   const client = new BankingClient({ baseUrl: service.url, token: token() });
   const dollar = (await client.products.list()).find(({ edges }) => edges.currency.code === 'USD');
   const { resource } = await client.workspace(1 as never).accounts.open({ productID: dollar!.id });

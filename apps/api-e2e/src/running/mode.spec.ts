@@ -14,6 +14,7 @@ const RAVI = {
   routingCodeType1: 'IFSC',
   routingCodeValue1: 'HDFC0000001',
 };
+const TO_INDIA = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' };
 const LIVE = /^The database is live, but SANDBOX=on\. Set SANDBOX=off, .+\n$/;
 
 describe('live deployment', () => {
@@ -53,32 +54,19 @@ describe('live deployment', () => {
     expect(page).not.toMatch(/demo|sign-in|northwind/i);
   });
 
-  it('refuses a payment abroad before it debits, because it has no payment network', async () => {
+  it('has products, and neither corridors nor purposes of the demo', async () => {
     const client = new BankingClient({ baseUrl: service.url, token: data.token() });
     const workspace = client.workspace(1 as WorkspaceId);
-    const accountId = data.accountId as AccountId;
-    const settings = { DATA_DIR: data.dataDir, SANDBOX: 'off' };
-    await bankingWith(settings, 'fund', String(accountId), '1250.00');
-    const corridor = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' };
-    const { resource: recipient } = await workspace.recipients.addInternational({ ...corridor, data: RAVI });
-    const amount = '25000' as TransferAmount;
-    const order = { accountId, recipientID: recipient.id, amount, purposeCode: 'IR001' };
+    const products = await client.products.list();
 
-    for (const input of [
-      { ...order, type: 'instant' },
-      { ...order, type: 'scheduled', startAt: '2099-01-01T00:00:00Z' },
-    ] as const) {
-      await expect(workspace.orders.place(input)).rejects.toMatchObject({ status: 422, reason: 'payouts_unavailable' });
-    }
-    await expect(
-      workspace.quotes.create({ accountID: accountId, recipientID: recipient.id, amount }),
-    ).rejects.toMatchObject({ status: 422, reason: 'payouts_unavailable' });
-
-    const { edges } = await workspace.accounts.get(accountId);
-    expect(edges.balances[0]?.amount).toBe(125_000);
-    const corridors = await client.corridors.list('IN');
-    expect(corridors.length).toBeGreaterThan(0);
-    expect(corridors.filter(({ enabled }) => enabled)).toEqual([]);
+    expect(products).not.toEqual([]);
+    expect(products.filter(({ edges }) => edges.currency.swiftMinimumWithdrawalAmount !== undefined)).toEqual([]);
+    expect(await client.corridors.list('IN')).toEqual([]);
+    expect(await client.purposes.list()).toEqual({});
+    await expect(workspace.recipients.addInternational({ ...TO_INDIA, data: RAVI })).rejects.toMatchObject({
+      status: 404,
+      reason: 'corridor_not_found',
+    });
   });
 
   it.each([{}, { SANDBOX: 'on' }])('ends a worker started with %j before it claims work', async (environment) => {
@@ -128,6 +116,57 @@ describe('live deployment', () => {
     const work = bankingWith({ DATA_DIR: data.dataDir }, ...args.filter((arg) => arg !== undefined));
 
     await expect(work).rejects.toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(LIVE) as string });
+  });
+});
+
+describe('live deployment with DEMO_REFERENCE=on', () => {
+  let data: LiveData;
+  let service: RunningService;
+
+  beforeAll(async () => {
+    data = await makeLiveData({ DEMO_REFERENCE: 'on' });
+    service = await data.start({ DEMO_REFERENCE: 'on', WORKER: 'off' });
+  }, 120_000);
+  afterAll(async () => {
+    await service.stop();
+    await data.remove();
+  });
+
+  it('refuses a payment abroad before it debits, because it has no payment network', async () => {
+    const client = new BankingClient({ baseUrl: service.url, token: data.token() });
+    const workspace = client.workspace(1 as WorkspaceId);
+    const accountId = data.accountId as AccountId;
+    const settings = { DATA_DIR: data.dataDir, SANDBOX: 'off' };
+    await bankingWith(settings, 'fund', String(accountId), '1250.00');
+    const { resource: recipient } = await workspace.recipients.addInternational({ ...TO_INDIA, data: RAVI });
+    const amount = '25000' as TransferAmount;
+    const order = { accountId, recipientID: recipient.id, amount, purposeCode: 'IR001' };
+
+    for (const input of [
+      { ...order, type: 'instant' },
+      { ...order, type: 'scheduled', startAt: '2099-01-01T00:00:00Z' },
+    ] as const) {
+      await expect(workspace.orders.place(input)).rejects.toMatchObject({ status: 422, reason: 'payouts_unavailable' });
+    }
+    await expect(
+      workspace.quotes.create({ accountID: accountId, recipientID: recipient.id, amount }),
+    ).rejects.toMatchObject({ status: 422, reason: 'payouts_unavailable' });
+
+    const { edges } = await workspace.accounts.get(accountId);
+    expect(edges.balances[0]?.amount).toBe(125_000);
+    const corridors = await client.corridors.list('IN');
+    expect(corridors.length).toBeGreaterThan(0);
+    expect(corridors.filter(({ enabled }) => enabled)).toEqual([]);
+  });
+
+  it.each(['api', 'worker'] as const)('ends the %s without the setting, which says what to do', async (program) => {
+    const environment = { SANDBOX: 'off', OIDC_ISSUER: 'https://login.example' };
+    const { ended, output } = launch(program, { dataDir: data.dataDir, environment });
+
+    expect(await ended).toMatchObject({ code: 1 });
+    expect(output.stderr).toMatch(
+      /^The reference data has .+ marked as demo.+ or set DEMO_REFERENCE=on to serve them\.\n$/,
+    );
   });
 });
 

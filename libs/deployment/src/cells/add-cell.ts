@@ -49,7 +49,7 @@ export async function addCell(settings: NewCell): Promise<number> {
   await refuseBeforeOthers(home, mode);
   await migrateDeployment({ connection: cell, isSandbox, isSandboxStated, log });
   await migrateDeployment({ connection: home, isSandbox, isSandboxStated, log });
-  await loadAtHome(home);
+  await loadAtHome(home, mode);
   return withBoth(home, cell, async (atHome, inCell) => {
     await lockCells(atHome, log);
     const taken = await explained('home', async () => {

@@ -8,18 +8,20 @@ import {
   OWNER_ROLE,
   SCHEMA,
 } from '@banking/postgres';
+import { hasDemoReference } from '../demo-reference.js';
+import type { DeploymentMode } from '../deployment-mode.js';
 import { RELEASE } from '../release.js';
 
 /** In the order of their references. */
 const TABLES = ['currency', 'product', 'bank', 'corridor'] as const;
 
 /** Loads the reference data at home, as a service does when it starts. */
-export async function loadAtHome(connection: ConnectionOptions): Promise<void> {
+export async function loadAtHome(connection: ConnectionOptions, mode: DeploymentMode): Promise<void> {
   // The server may still show the connection when the first cell is added, which processes that know no cells prevent.
   const applicationName = applicationNameOf(RELEASE, true);
   const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1, applicationName });
   try {
-    await loadReference(database);
+    await loadReference(database, { demo: hasDemoReference(mode) });
   } finally {
     await database.end();
   }

@@ -12,7 +12,7 @@ import { type CellSchema, migrateCells } from './migrate-cells.js';
  * @returns what detaches from their servers. Call it after the databases are opened, so that the servers need not start twice.
  */
 export async function ensureEmbeddedCells(settings: CellsSettings): Promise<() => Promise<void>> {
-  const { databaseUrl, dataDir, cells, isSandbox, isSandboxStated, log } = settings;
+  const { databaseUrl, dataDir, cells, isSandbox, isSandboxStated, hasDemoReference, log } = settings;
   if (databaseUrl !== undefined) return () => Promise.resolve();
   const servers: EmbeddedServer[] = [];
   const attach = async (folder: string) => {
@@ -32,7 +32,7 @@ export async function ensureEmbeddedCells(settings: CellsSettings): Promise<() =
     }
     await migrateCells([...schemas, { name: HOME_CELL, url: undefined, connection: home, ...mode }]);
     for (const { name, connection: cell } of schemas) {
-      await addCell({ name, home, cell, homeAddress: addressOf(home), ...mode });
+      await addCell({ name, home, cell, homeAddress: addressOf(home), ...mode, hasDemoReference });
     }
     return detach;
   } catch (error) {

@@ -3,4 +3,6 @@ import { purposesOf } from '@banking/reference';
 /** The network that carries payouts. It defines the purposes. */
 const RAIL = 'sandbox';
 
-export const listPurposes = (): Readonly<Record<string, string>> => purposesOf(RAIL);
+/** The purposes of the payment network. None without one. */
+export const listPurposes = (hasPayoutNetwork: boolean): Readonly<Record<string, string>> =>
+  hasPayoutNetwork ? purposesOf(RAIL) : {};

@@ -8,7 +8,6 @@ import {
   type Timestamp,
 } from '@banking/domain';
 import type { HashedOrder } from '@banking/domain/proof';
-import { PURPOSES } from '@banking/reference';
 import { isServedElsewhere } from '@banking/postgres';
 import type { AuditedCall } from '../audit/audited-call.js';
 import { keyOf } from '../idempotency/idempotency-key.js';
@@ -17,6 +16,7 @@ import { paymentEntries } from '../payments/payment-entries.js';
 import type { PaymentFacts } from '../payments/payment-facts.js';
 import { type PaymentMeans, type PaymentTerms, termsOf } from '../payments/payment-terms.js';
 import { scheduleFaults } from './check-schedule.js';
+import { listPurposes } from './list-purposes.js';
 import type { OrderService } from './order-service.js';
 import { type OrderDraft, parseOrderInput, requestOf } from './parse-order-input.js';
 import type { Placement } from './prepared-order.js';
@@ -82,7 +82,7 @@ async function preparePlacement(
   try {
     if (facts.reference_is_taken) throw new Refusal('external_reference_reused');
     const terms = await termsOf({ ...draft, recipientId: draft.recipientID, quoteId: draft.quoteID }, facts, means);
-    checkPurpose(draft, terms);
+    checkPurpose(draft, terms, means);
     checkSchedule(draft, facts.now as Timestamp);
     if (draft.type !== 'instant') return { ...placement, terms, entries: [] };
     const [order, recipient] = [instantOrder(draft, ids.orderId), recipientOf(draft.recipientID, facts)];
@@ -105,12 +105,13 @@ function instantOrder({ recipientID: recipientId, quoteID: quoteId, ...draft }: 
 }
 
 /** @throws Refusal `purpose_code_required`, `purpose_code_invalid` */
-function checkPurpose({ purposeCode }: OrderDraft, { payee }: PaymentTerms): void {
+function checkPurpose({ purposeCode }: OrderDraft, { payee }: PaymentTerms, { hasPayoutNetwork }: PaymentMeans): void {
   if (purposeCode === undefined) {
     if (payee === undefined) throw withDetail('purpose_code_required', 'purposeCode');
     return;
   }
-  if (!PURPOSES.some(({ code }) => code === purposeCode)) throw withDetail('purpose_code_invalid', 'purposeCode');
+  if (!Object.hasOwn(listPurposes(hasPayoutNetwork), purposeCode))
+    throw withDetail('purpose_code_invalid', 'purposeCode');
 }
 
 /** @throws Refusal `schedule_invalid` */

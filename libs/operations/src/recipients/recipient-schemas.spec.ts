@@ -80,7 +80,13 @@ describe('the recipient schemas of a deployment', () => {
 });
 
 describe('the purposes', () => {
-  it('have a text for each code', async () => {
-    expect(await service.listPurposes()).toMatchObject({ IR001: 'Own account', IR002: 'Family maintenance' });
+  it('are those of the payment network, with a text for each code', async () => {
+    const connected = new LedgerBankingService(world.database, world.books, { hasPayoutNetwork: true });
+
+    expect(await connected.listPurposes()).toMatchObject({ IR001: 'Own account', IR002: 'Family maintenance' });
+  });
+
+  it('are none without a network', async () => {
+    expect(await service.listPurposes()).toEqual({});
   });
 });

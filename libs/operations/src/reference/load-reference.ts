@@ -1,13 +1,20 @@
 import { currencies, currencyOf } from '@banking/domain';
 import { CURRENCY_NAMES } from '@banking/domain/prose';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { BANKS, CORRIDORS, PRODUCTS, swiftMinimumOf } from '@banking/reference';
+import {
+  BANKS,
+  type CorridorEntry,
+  CORRIDORS,
+  PRODUCTS,
+  SWIFT_MINIMUM_SOURCE,
+  swiftMinimumOf,
+} from '@banking/reference';
 
 /** Updates what ISO defines. Keeps what a deployment may set, such as the SWIFT minimum. */
 const LOAD_CURRENCIES = sqlStatement(
   'load_currencies',
-  `insert into currency as old (id, code, name, symbol, decimals, swift_minimum_withdrawal_amount)
-   select * from unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::bigint[])
+  `insert into currency as old (id, code, name, symbol, decimals, swift_minimum_withdrawal_amount, swift_minimum_is_demo)
+   select *, $7::boolean from unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::bigint[])
    on conflict (id) do update
      set code = excluded.code, name = excluded.name, symbol = excluded.symbol, decimals = excluded.decimals, updated_at = now()
      where (old.code, old.name, old.symbol, old.decimals)
@@ -32,14 +39,20 @@ const LOAD_BANKS = sqlStatement(
 const LOAD_CORRIDORS = sqlStatement(
   'load_corridors',
   `insert into corridor (id, destination_country, destination_currency_id, limit_currency_id, payout_method,
-                         beneficiary_account_type, routing_code_type, delivery_tat, minimum_amount, maximum_amount, enabled)
+                         beneficiary_account_type, routing_code_type, delivery_tat, minimum_amount, maximum_amount, enabled, is_demo)
    select * from unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
-                        $9::bigint[], $10::bigint[], $11::boolean[])
+                        $9::bigint[], $10::bigint[], $11::boolean[], $12::boolean[])
    on conflict do nothing`,
 );
 
-/** Adds missing rows to the reference tables. A second run changes nothing. */
-export async function loadReference(database: Database): Promise<void> {
+/**
+ * Adds missing rows to the reference tables. A second run changes nothing.
+ *
+ * @param demo whether to add what is marked as demo. A live deployment has its own terms, or no corridors.
+ */
+export async function loadReference(database: Database, { demo }: { readonly demo: boolean }): Promise<void> {
+  const corridors = CORRIDORS.filter((corridor) => demo || !isDemo(corridor.termsSource));
+  const hasMinimums = demo || !isDemo(SWIFT_MINIMUM_SOURCE);
   const money = currencies().filter(({ decimals }) => decimals !== undefined);
   await database.pipeline({}, [
     bind(
@@ -49,7 +62,8 @@ export async function loadReference(database: Database): Promise<void> {
       money.map(({ code }) => CURRENCY_NAMES[code]),
       money.map(({ symbol }) => symbol ?? null),
       money.map(({ decimals }) => decimals),
-      money.map(({ code }) => swiftMinimumOf(code) ?? null),
+      money.map(({ code }) => (hasMinimums ? (swiftMinimumOf(code) ?? null) : null)),
+      isDemo(SWIFT_MINIMUM_SOURCE),
     ),
     bind(
       LOAD_PRODUCTS,
@@ -67,20 +81,23 @@ export async function loadReference(database: Database): Promise<void> {
     ),
     bind(
       LOAD_CORRIDORS,
-      CORRIDORS.map(({ id }) => id),
-      CORRIDORS.map(({ destinationCountry }) => destinationCountry),
-      CORRIDORS.map(({ destinationCurrency }) => currencyId(destinationCurrency)),
-      CORRIDORS.map(({ limitCurrency }) => currencyId(limitCurrency)),
-      CORRIDORS.map(({ payoutMethod }) => payoutMethod),
-      CORRIDORS.map(({ beneficiaryAccountType }) => beneficiaryAccountType),
-      CORRIDORS.map(({ routingCodeType }) => routingCodeType),
-      CORRIDORS.map(({ deliveryTAT }) => deliveryTAT),
-      CORRIDORS.map(({ minimumAmount }) => minimumAmount),
-      CORRIDORS.map(({ maximumAmount }) => maximumAmount),
-      CORRIDORS.map(({ enabled }) => enabled),
+      corridors.map(({ id }) => id),
+      corridors.map(({ destinationCountry }) => destinationCountry),
+      corridors.map(({ destinationCurrency }) => currencyId(destinationCurrency)),
+      corridors.map(({ limitCurrency }) => currencyId(limitCurrency)),
+      corridors.map(({ payoutMethod }) => payoutMethod),
+      corridors.map(({ beneficiaryAccountType }) => beneficiaryAccountType),
+      corridors.map(({ routingCodeType }) => routingCodeType),
+      corridors.map(({ deliveryTAT }) => deliveryTAT),
+      corridors.map(({ minimumAmount }) => minimumAmount),
+      corridors.map(({ maximumAmount }) => maximumAmount),
+      corridors.map(({ enabled }) => enabled),
+      corridors.map(({ termsSource }) => isDemo(termsSource)),
     ),
   ]);
 }
 
 /** The id of a currency is its ISO 4217 numeric code. */
 const currencyId = (code: string): number => currencyOf(code).numeric;
+
+const isDemo = ({ kind }: CorridorEntry['termsSource']): boolean => kind === 'demo';

@@ -15,13 +15,13 @@ export interface TestDatabase extends FreshDatabase {
 
 const REFERENCE: Preparation = {
   name: 'reference',
-  prepare: ({ database }) => loadReference(database),
+  prepare: ({ database }) => loadReference(database, { demo: true }),
 };
 
 const DEMO: Preparation = {
   name: 'demo',
   async prepare(fresh) {
-    await loadReference(fresh.database);
+    await loadReference(fresh.database, { demo: true });
     await makeDemoData({ books: openBooks(fresh.database), openProvisioning: () => openProvisioning(fresh) });
   },
 };
