@@ -2,12 +2,15 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import { BankingService, Directory, type RefusalReason } from '@banking/domain';
 import type { Database } from '@banking/postgres';
+import { AppUserTexts, wholeLists } from './apps/app-user-texts.js';
 import type { Readiness } from './health/readiness.js';
 
 /** An implementation of the two ports: our own books, or another deployment of the interface. */
 export interface Implementation {
   readonly banking: BankingService;
   readonly directory: Directory;
+  /** Default: the list of `banking` as a whole. */
+  readonly appUsers?: AppUserTexts;
   readonly readiness: Readiness;
   /** The database of our own books, for metrics. */
   readonly database?: Database;
@@ -35,15 +38,16 @@ export interface Implementation {
 @Global()
 @Module({})
 export class BankingModule {
-  static on({ banking, directory, providers = [] }: Implementation): DynamicModule {
+  static on({ banking, directory, appUsers = wholeLists(banking), providers = [] }: Implementation): DynamicModule {
     return {
       module: BankingModule,
       providers: [
         { provide: BankingService, useValue: banking },
         { provide: Directory, useValue: directory },
+        { provide: AppUserTexts, useValue: appUsers },
         ...providers,
       ],
-      exports: [BankingService, Directory, ...providers],
+      exports: [BankingService, Directory, AppUserTexts, ...providers],
     };
   }
 }

@@ -22,6 +22,7 @@ import {
 import type { Database } from '@banking/postgres';
 import type { CellConfig } from '@banking/process';
 import { RefusalNotes } from './audit-events/note-refusals.js';
+import { started } from './http/text-stream.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
 import { openWebhookTerms } from './open-webhook-terms.js';
@@ -90,12 +91,14 @@ export async function openCells(
     (context, message) => log.warn(context, message),
   );
   const atHome = cells.get(0);
+  const atHomeOrCopies = new HomeOrCopies(atHome.banking, () => copies().map(({ banking }) => banking));
   return {
-    banking: new CellsBankingService(
-      new HomeOrCopies(atHome.banking, () => copies().map(({ banking }) => banking)),
-      (number) => cells.get(number).banking,
-      places,
-    ),
+    banking: new CellsBankingService(atHomeOrCopies, (number) => cells.get(number).banking, places),
+    appUsers: {
+      async *textsOf(scope, query) {
+        yield* await atHomeOrCopies.read((banking) => started(banking.appUserTexts(scope, query)));
+      },
+    },
     database: home.database,
     cells: () => cells.all().map(({ name, use }) => ({ cell: name, database: use?.database })),
     directory: new CellsDirectory(new HomeOrCopies(atHome.directory, () => copies().map(({ directory }) => directory))),

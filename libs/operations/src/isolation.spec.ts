@@ -34,7 +34,7 @@ async function sentBy(operation: () => Promise<unknown>, pipelineAt = 0): Promis
 /** A statement without one of its conditions. */
 function without(
   { statement, values }: BoundStatement<unknown>,
-  condition: RegExp,
+  condition: RegExp | string,
   instead: string,
 ): BoundStatement<Record<string, unknown>> {
   const text = statement.text.replace(condition, instead);
@@ -107,14 +107,14 @@ describe.each([
 
 describe('the query of an app’s users', () => {
   const send = () =>
-    sentBy(() => new AppUsers(world.database).list(bob, world.demo.apps['Northwind Treasury'] as AppId), 1);
+    sentBy(() => new AppUsers(world.database).list(bob, world.demo.apps['Northwind Treasury'] as AppId), 2);
 
   it('hides unshared roles by policy if its filter is removed', async () => {
     const [scope, list] = await send();
     const open = without(
       list!,
-      /and r\.workspace_id = any\(nullif\(current_setting\('app\.workspaces', true\), ''\)::bigint\[\]\)/,
-      '',
+      'and ($2::text is null or r.workspace_id = any($2::bigint[]))',
+      'and ($2::text is null or true)',
     );
 
     const [, asWritten] = await world.database.pipeline({}, [scope!, list!]);

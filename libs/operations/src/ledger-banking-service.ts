@@ -95,6 +95,11 @@ export class LedgerBankingService extends LedgerWebhookService {
     return this.appUsers.list(required(scope.actor), appId);
   }
 
+  /** The same list as JSON, in parts that are read when they are asked for: objects of users, separated by commas. */
+  appUserTexts(scope: Scope, { appId }: { appId: port.AppId }): AsyncGenerator<string, void> {
+    return this.appUsers.textsOf(required(scope.actor), appId);
+  }
+
   listProducts(): Promise<readonly port.Product[]> {
     return listProducts(this.reading.reference);
   }

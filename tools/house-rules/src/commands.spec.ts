@@ -17,8 +17,8 @@ const TOOLS = {
   'tools/watch-files.mjs': 'npm run watch:write',
 };
 
-/** Scripts that run an installed program as it is. */
-const FOREIGN = ['build', 'lint', 'format'];
+/** Scripts that run an installed program as it is, or a program that reads no arguments. */
+const FOREIGN = ['build', 'lint', 'format', 'picture'];
 /** Scripts whose program has a spec of its own for this. */
 const TRIED_ELSEWHERE = ['examples', 'fuzz', 'fuzz:parsers', 'sockets'];
 

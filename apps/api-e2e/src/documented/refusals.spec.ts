@@ -18,8 +18,8 @@ import { makeMore } from './more-world.js';
 import { sendAttempt } from './send-attempt.js';
 import { faultsInHeaders } from './sent-headers.js';
 
-/** Low enough for a caller to exceed it on any machine, by eight times as many requests at once. */
-const LIMIT_PER_SECOND = 50;
+/** So few that a caller exceeds it on any machine, by some requests at once. */
+const LIMIT_PER_SECOND = 1;
 
 const without = (name: string, headers: Attempt['headers']) =>
   Object.fromEntries(Object.entries(headers).filter(([other]) => other !== name));
@@ -108,7 +108,7 @@ describe('documented errors', () => {
     for (const route of refusing('rate_limited')) {
       const attempt = () => sendAttempt({ url: limited.url, tokenOf }, callOf(route), CY);
       const refused = await until(async () => {
-        const responses = await Promise.all(Array.from({ length: 8 * LIMIT_PER_SECOND }, attempt));
+        const responses = await Promise.all(Array.from({ length: 16 }, attempt));
         return responses.find(({ status }) => status === 429);
       });
 
@@ -214,8 +214,10 @@ describe('documented errors', () => {
         const takesKey = 'Idempotency-Key' in headers;
         const attempt = { ...call, headers: { ...headers, ...(takesKey && { 'Idempotency-Key': key }) } };
 
-        const response = await cut.cutAtCommit(() =>
-          sendAttempt({ url: cut.url, tokenOf: service.tokenOf }, attempt, ADA),
+        // After the connection before was cut, a busy machine may need longer for another than a request waits.
+        const response = await until(
+          () => cut.cutAtCommit(() => sendAttempt({ url: cut.url, tokenOf: service.tokenOf }, attempt, ADA)),
+          ({ status }) => status !== 503,
         );
 
         expectDocumented(route, 'outcome_unknown', response);

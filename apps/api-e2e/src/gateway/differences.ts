@@ -14,7 +14,8 @@ export interface Difference {
 export const DIFFERENCES: readonly Difference[] = [
   {
     what: 'OpenAPI document',
-    behind: 'Every operation that calls the upstream also lists 502 and 504 `upstream_timeout`.',
+    behind:
+      'Every operation that calls the upstream also lists 502 and 504 `upstream_timeout`. Of a response it promises only what the gateway checks.',
     why: 'A deployment with its own books waits for no other deployment.',
     seen: ['equal.spec.ts', 'documents the same interface, except for the responses of a gateway'],
   },

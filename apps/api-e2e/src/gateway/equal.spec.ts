@@ -202,6 +202,19 @@ function addedTo(route: Route) {
 /** The 504 of a change that a deployment with its own books has too. */
 const unknownOutcomeOf = ({ operation }: Route) => examplesOf(operation, 504)['outcome_unknown'];
 
+/** What rules a value out. The document of a gateway has only the rules that it checks: checked-document.spec.ts compares both. */
+const RULES =
+  /^(type|format|pattern|enum|minimum|maximum|(min|max)(Length|Items|Properties)|required|items|\$ref|allOf|additionalProperties|uniqueItems|const)$/;
+
+/** The fields of schemas with what is said about them. */
+const notesOf = (schemas: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(schemas, (key, value: unknown) => (RULES.test(key) && !isField(value) ? undefined : value)),
+  );
+
+/** A schema, under the name of a field that is also the name of a rule. */
+const isField = (value: unknown) => typeof value === 'object' && value !== null && 'description' in value;
+
 function withoutGatewayResponses(document: Document): unknown {
   const isOfGateway = (key: string, value: unknown) =>
     GATEWAY_STATUSES.includes(key) ||
@@ -210,5 +223,5 @@ function withoutGatewayResponses(document: Document): unknown {
   const text = JSON.stringify(document, (key, value: unknown) => (isOfGateway(key, value) ? undefined : value));
   const { components, ...remaining } = JSON.parse(text) as Document;
   const description = remaining.info.description.replace(/^\| 50[24] \|.*\n/gm, '');
-  return { ...remaining, schemas: components.schemas, info: { ...remaining.info, description } };
+  return { ...remaining, schemas: notesOf(components.schemas), info: { ...remaining.info, description } };
 }

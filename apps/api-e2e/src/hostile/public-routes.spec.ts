@@ -161,13 +161,15 @@ describe('files of the docs page', () => {
   it.each(ASSETS)('apply the conditions of a request for %s', async (path) => {
     const sendRequest = async (...headers: string[]) => sendRawRequest(service.url, { path, headers });
     const etag = (await sendRequest()).headers.get('etag') ?? '';
-    const failed = [await sendRequest('If-Match: "other"'), await sendRequest(`If-Unmodified-Since: ${LONG_AGO}`)];
+    const failed = await sendRequest('If-Match: "other"');
 
-    expect(failed.map(({ status, body }) => [status, (JSON.parse(body) as { reason: string }).reason])).toEqual([
-      [412, 'precondition_failed'],
-      [412, 'precondition_failed'],
+    expect([failed.status, (JSON.parse(failed.body) as { reason: string }).reason]).toEqual([
+      412,
+      'precondition_failed',
     ]);
-    expect(failed.flatMap(faultsInError)).toEqual([]);
+    expect(faultsInError(failed)).toEqual([]);
+    // The files have no time of modification, so a condition on it is ignored.
+    expect((await sendRequest(`If-Unmodified-Since: ${LONG_AGO}`)).status).toBe(200);
     expect((await sendRequest(`If-Match: ${etag}`)).status).toBe(200);
     expect((await sendRequest(`If-None-Match: ${etag}`)).status).toBe(304);
   });

@@ -3,13 +3,17 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { BankingService } from '@banking/domain';
+import { AppUserTexts } from '../apps/app-user-texts.js';
 import { resourceModules } from '../app.module.js';
 import { ApiConfig } from '../config.js';
 import { Draining, SharedReadiness } from '../health/readiness.js';
 import { createDocument } from './openapi.js';
 
 /** Empty values for everything that controllers inject: no route is called. */
-const empty = [ApiConfig, BankingService, Draining, SharedReadiness].map((provide) => ({ provide, useValue: {} }));
+const empty = [ApiConfig, BankingService, AppUserTexts, Draining, SharedReadiness].map((provide) => ({
+  provide,
+  useValue: {},
+}));
 
 @Global()
 @Module({ providers: empty, exports: empty })

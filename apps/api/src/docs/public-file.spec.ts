@@ -48,6 +48,9 @@ describe('a public file', () => {
 
       expect([again.statusCode, again.rawPayload.length, again.headers.etag]).toEqual([304, 0, headers.etag]);
       expect((await get({ 'accept-encoding': encoding, 'if-none-match': '"another"' })).statusCode).toBe(200);
+      expect((await get({ 'accept-encoding': encoding, 'if-match': `"another", ${headers.etag}` })).statusCode).toBe(
+        200,
+      );
     }
   });
 

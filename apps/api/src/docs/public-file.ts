@@ -1,7 +1,8 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { entityTagOf, isUnchanged } from '../http/entity-tag.js';
+import { Refusal } from '@banking/domain';
+import { entityTagOf, isMatched, isUnchanged } from '../http/entity-tag.js';
 
 /** A smaller file fits into one packet. */
 const COMPRESSED_MIN_BYTES = 1_000;
@@ -38,6 +39,7 @@ export class PublicFile {
     const encoding = isSmall ? 'identity' : encodingFor(request.headers['accept-encoding']);
     const { bytes, etag } = encoding === 'identity' ? plain : await this.representation(encoding);
     reply.header('etag', etag).header('cache-control', 'no-cache').header('vary', 'accept-encoding');
+    if (!isMatched(request.headers['if-match'], etag)) throw new Refusal('precondition_failed');
     if (isUnchanged(request.headers['if-none-match'], etag)) return reply.code(304).send();
     if (encoding !== 'identity') reply.header('content-encoding', encoding);
     return reply.type(this.type).send(bytes);

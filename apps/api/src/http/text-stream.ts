@@ -7,8 +7,16 @@ import { Readable } from 'node:stream';
  * @param isWhole whether the other chunks are wanted too; a response to HEAD has none
  */
 export async function textStream(chunks: AsyncGenerator<string, void>, isWhole = true): Promise<Readable> {
+  return Readable.from(await started(chunks, isWhole), { objectMode: false, highWaterMark: 1 });
+}
+
+/** The same chunks, the first of which was read. @throws what reading it throws */
+export async function started(
+  chunks: AsyncGenerator<string, void>,
+  isWhole = true,
+): Promise<AsyncGenerator<string, void>> {
   const first = await chunks.next();
-  return Readable.from(following(first, chunks, isWhole), { objectMode: false, highWaterMark: 1 });
+  return following(first, chunks, isWhole);
 }
 
 async function* following(

@@ -3,6 +3,7 @@ import { APP_FILTER } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify';
+import { AppUserTexts, wholeLists } from '../apps/app-user-texts.js';
 import { BankingService, type UserId, type WorkspaceId } from '@banking/domain';
 import type { CalledRequest, Caller } from '../access/caller.js';
 import { ApiConfig } from '../config.js';
@@ -24,6 +25,7 @@ export async function openTestApp(
 ): Promise<TestApp> {
   const globals = [
     { provide: BankingService, useValue: banking },
+    { provide: AppUserTexts, useValue: wholeLists(banking as BankingService) },
     { provide: ApiConfig, useValue: config },
   ];
 

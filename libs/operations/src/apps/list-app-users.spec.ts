@@ -92,33 +92,32 @@ describe('the list of an app’s users', () => {
 describe('concurrent lists of an app’s users', () => {
   afterEach(() => jest.restoreAllMocks());
 
-  it('share a read among callers who see the same, and no other', async () => {
+  it('share what is read within a second among callers who see the same, and no others', async () => {
     const callers = ['member', 'member', 'mate', 'mate', 'admin', 'loner'];
-    const apart = [];
+    const apart: (readonly User[])[] = [];
     for (const name of callers) apart.push(await new AppUsers(world.database).list(ids[name]!, bank));
-    const users = new AppUsers(world.database);
-    const pipeline = world.database.pipeline.bind(world.database);
-    let rightsToRead = callers.length;
-    let open: () => void = () => undefined;
-    const allRightsRead = new Promise<void>((resolve) => (open = resolve));
-    const lists: (string | null)[] = [];
-    jest.spyOn(world.database, 'pipeline').mockImplementation(async (scope, bound) => {
-      const [first] = bound;
-      if (first?.statement.name === 'scope_app') {
-        lists.push(first.values[1] === null ? null : String(first.values[1]));
-        await allRightsRead;
-      }
-      const rows = await pipeline(scope, bound);
-      if (first?.statement.name === 'rights_in_app' && (rightsToRead -= 1) === 0) open();
-      return rows;
-    });
+    let nowMs = 0;
+    const users = new AppUsers(world.database, () => nowMs);
+    const listed = (names: readonly string[]) => Promise.all(names.map((name) => users.list(ids[name]!, bank)));
+    const readsOf = async (work: () => Promise<unknown>) =>
+      (await sentBy(world.database, work))
+        .map(({ statement }) => statement.name)
+        .filter((name) => /^parts|^read_app/.test(name));
 
-    expect(await Promise.all(callers.map((name) => users.list(ids[name]!, bank)))).toEqual(apart);
+    const first = await readsOf(async () => expect(await listed(callers)).toEqual(apart));
+    nowMs = 999;
+    const second = await readsOf(() => listed(callers));
+    nowMs = 1_001;
+    const third = await readsOf(() => listed(['member']));
 
-    expect(lists).toHaveLength(3);
-    expect(new Set(lists).size).toBe(3);
-    await users.list(ids['member']!, bank);
-    expect(lists).toHaveLength(4);
+    expect(first.sort()).toEqual([
+      'parts_of_app_users',
+      'parts_of_workspace_users',
+      'parts_of_workspace_users',
+      ...Array<string>(3).fill('read_app_users'),
+    ]);
+    expect(second).toEqual([]);
+    expect(third.sort()).toEqual(['parts_of_workspace_users', 'read_app_users']);
   });
 });
 
@@ -139,14 +138,39 @@ describe('in an app of 2,000 more users', () => {
   /** The rows that all reads of a caller's list touch. */
   const rowsReadBy = async (name: string) => {
     const sent = await sentBy(world.database, () => new AppUsers(world.database).list(ids[name]!, bank));
-    const scope = sent.find(({ statement }) => statement.name === 'scope_app')!;
+    const scope = sent.find(({ statement }) => statement.name === 'show_roles_of_app')!;
     let rows = 0;
-    for (const read of sent.filter((one) => one !== scope)) rows += (await explaining.explain(two, scope, read)).rows;
+    for (const read of sent.filter((one) => one.statement !== scope.statement))
+      rows += (await explaining.explain(two, scope, read)).rows;
     return rows;
   };
 
   it('reads only the rows of the caller’s workspaces', async () => {
     expect(await rowsReadBy('member')).toBeLessThan(100);
     expect(await rowsReadBy('mate')).toBeGreaterThan(2_000);
+  });
+
+  it('is read in parts of 500 users, all users once and in order', async () => {
+    const sizes: number[] = [];
+    const read: number[] = [];
+    for await (const text of new AppUsers(world.database).textsOf(ids['admin']!, bank)) {
+      const part = JSON.parse(`[${text}]`) as User[];
+      sizes.push(part.length);
+      read.push(...part.map(({ id }) => id));
+    }
+
+    expect(sizes).toEqual([500, 500, 500, 500, 8]);
+    expect(read).toEqual([...new Set(read)].sort((a, b) => a - b));
+    expect((await new AppUsers(world.database).list(ids['mate']!, bank)).length).toBe(2_004);
+  });
+
+  it('reads nothing of a part that no caller asks for', async () => {
+    const sent = await sentBy(world.database, async () => {
+      const texts = new AppUsers(world.database).textsOf(ids['admin']!, bank);
+      await texts.next();
+      await texts.return();
+    });
+
+    expect(sent.filter(({ statement }) => statement.name === 'read_app_users')).toHaveLength(1);
   });
 });

@@ -1,5 +1,6 @@
 import { Refusal, type AppId, type User, type UserId } from '@banking/domain';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { bind, type BoundStatement, sqlStatement, type Database } from '@banking/postgres';
+import { ExpiringCache } from '@banking/process';
 
 /** The actor's roles in the app, no row for an actor outside of it. Only a user whose status is `completed` has roles. */
 const RIGHTS_IN_APP = sqlStatement<{ isAdmin: boolean; workspaces: string | null }>(
@@ -14,78 +15,135 @@ const RIGHTS_IN_APP = sqlStatement<{ isAdmin: boolean; workspaces: string | null
    group by m.user_id`,
 );
 
-/** The workspaces whose roles are shown: those given, otherwise all of the app. They are so different in size that each list is planned. */
-const SCOPE_APP = sqlStatement(
-  'scope_app',
-  `select set_config('app.workspaces', coalesce($2, (select '{' || string_agg(w.id::text, ',') || '}' from workspace w where w.app_id = $1)), true),
+/** Shows the roles in the workspaces given, or without them the roles in all workspaces of the app. */
+const SHOW_ROLES = sqlStatement(
+  'show_roles_of_app',
+  `select set_config('app.app', case when $2::text is null then $1::bigint::text else '' end, true),
+          set_config('app.workspaces', coalesce($2::text, ''), true),
           set_config('plan_cache_mode', 'force_custom_plan', true)`,
 );
 
-const usersFrom = (source: string) =>
-  `select json_strip_nulls(json_build_object('id', u.id, 'email', u.email, 'status', u.status, 'userType', u.user_type,
-            'createdAt', rfc3339(u.created_at),
-            'edges', json_build_object('roles', coalesce(seen.roles, '[]')))) as "user"
-   from ${source}
-   order by u.id`;
+/** As many users as one part of the list has: about 200 kB. */
+const PART_USERS = 500;
 
-const ROLES_SEEN = `(
+const partsOf = (users: string) =>
+  `select '{' || string_agg(user_id::text, ',' order by user_id) || '}' as ids
+   from (select user_id, (row_number() over (order by user_id) - 1) / ${PART_USERS} as part from ${users}) numbered
+   group by part order by part`;
+
+const PARTS_OF_APP = sqlStatement<{ ids: string }>('parts_of_app_users', partsOf('app_membership where app_id = $1'));
+
+const PARTS_OF_WORKSPACES = sqlStatement<{ ids: string }>(
+  'parts_of_workspace_users',
+  partsOf(`(
+     select distinct r.user_id
+     from workspace_role r
+     join workspace w on w.id = r.workspace_id and w.app_id = $1
+     join app_user u on u.id = r.user_id and u.status = 'completed'
+     join app_membership m on m.user_id = u.id and m.app_id = $1
+     where r.workspace_id = any($2::bigint[])
+   ) seen`),
+);
+
+/** The objects of users without the brackets of their list. */
+const usersFrom = (source: string) =>
+  `select string_agg(json_strip_nulls(json_build_object('id', u.id, 'email', u.email, 'status', u.status, 'userType', u.user_type,
+            'createdAt', rfc3339(u.created_at),
+            'edges', json_build_object('roles', coalesce(seen.roles, '[]'))))::text, ',' order by u.id) as users
+   from ${source}`;
+
+/** A caller who sees only some workspaces sees no user without a role in one of them. */
+const READ_PART = sqlStatement<{ users: string | null }>(
+  'read_app_users',
+  usersFrom(`app_user u
+   left join (
      select r.user_id, json_agg(json_build_object('id', r.id, 'role', r.role,
               'createdAt', rfc3339(r.created_at), 'updatedAt', rfc3339(r.updated_at),
               'edges', json_build_object('workspace', json_build_object('id', w.id, 'name', w.name, 'type', w.type,
                 'createdAt', rfc3339(w.created_at), 'updatedAt', rfc3339(w.updated_at)))) order by r.workspace_id) as roles
      from workspace_role r join workspace w on w.id = r.workspace_id
-     where w.app_id = $1
-       and r.workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[])
+     where w.app_id = $1 and r.user_id = any($3::bigint[]) and ($2::text is null or r.workspace_id = any($2::bigint[]))
      group by r.user_id
-   ) seen`;
-
-const LIST_APP_USERS = sqlStatement<{ user: User }>(
-  'list_app_users',
-  usersFrom(`app_membership m
-   join app_user u on u.id = m.user_id and m.app_id = $1
-   left join ${ROLES_SEEN} on seen.user_id = u.id and u.status = 'completed'`),
+   ) seen on seen.user_id = u.id and u.status = 'completed'
+   where u.id = any($3::bigint[]) and ($2::text is null or seen.roles is not null)`),
 );
 
-const LIST_USERS_OF_WORKSPACES = sqlStatement<{ user: User }>(
-  'list_users_of_workspaces',
-  usersFrom(`${ROLES_SEEN}
-   join app_user u on u.id = seen.user_id and u.status = 'completed'
-   join app_membership m on m.user_id = u.id and m.app_id = $1`),
-);
-
-const READ_USER_ALONE = sqlStatement<{ user: User }>(
+const READ_USER_ALONE = sqlStatement<{ users: string }>(
   'read_user_alone',
   usersFrom('(select null::json as roles) seen join app_user u on u.id = $1'),
 );
 
-/** Reads the users of apps. Callers who see the same share a read that is under way. */
+/** What a caller sees of an app: all of it, or the users and roles of some workspaces, as an array of PostgreSQL in order. */
+interface Seen {
+  readonly appId: AppId;
+  readonly workspaces?: string;
+}
+
+/** How long callers who see the same share what was read. A change shows after this time. */
+const SHARED_MS = 1_000;
+
+/** 64 parts are about 13 MB. */
+const SHARED_PARTS_MAX = 64;
+
+/** Reads the users of apps, as the JSON that is sent. An app can have more users than fit into memory as objects. */
 export class AppUsers {
-  /** By app and visibility. */
-  private readonly underWay = new Map<string, Promise<readonly User[]>>();
+  private readonly parts: ExpiringCache<readonly string[]>;
+  private readonly texts: ExpiringCache<string>;
 
-  constructor(private readonly database: Database) {}
+  /** @param nowMs milliseconds of a monotonic clock */
+  constructor(
+    private readonly database: Database,
+    nowMs?: () => number,
+  ) {
+    const clock = nowMs && { nowMs };
+    this.parts = new ExpiringCache({ ttlMs: SHARED_MS, entriesMax: SHARED_PARTS_MAX, ...clock });
+    this.texts = new ExpiringCache({ ttlMs: SHARED_MS, entriesMax: SHARED_PARTS_MAX, ...clock });
+  }
 
-  /** @throws Refusal `app_not_found` also for an app the actor does not belong to */
-  async list(actor: UserId, appId: AppId): Promise<readonly User[]> {
+  /**
+   * The list in parts: the objects of some users, separated by commas. A part is read when it is asked for.
+   *
+   * @throws Refusal `app_not_found` also for an app the actor does not belong to
+   */
+  async *textsOf(actor: UserId, appId: AppId): AsyncGenerator<string, void> {
     const rights = await this.database.read({ user: actor }, bind(RIGHTS_IN_APP, appId, actor));
     if (rights === undefined) throw new Refusal('app_not_found');
-    if (rights.isAdmin) return this.share(appId, undefined);
-    if (rights.workspaces !== null) return this.share(appId, rights.workspaces);
-    const [alone] = await this.database.pipeline({}, [bind(READ_USER_ALONE, actor)]);
-    return alone.map(({ user }) => user);
+    if (!rights.isAdmin && rights.workspaces === null) {
+      const [[alone]] = await this.database.pipeline({}, [bind(READ_USER_ALONE, actor)]);
+      return yield alone!.users;
+    }
+    const seen: Seen = rights.isAdmin ? { appId } : { appId, workspaces: rights.workspaces! };
+    for (const ids of await this.partsOf(seen)) {
+      const users = await this.partText(seen, ids);
+      if (users !== '') yield users;
+    }
   }
 
-  /** @param workspaces as an array of PostgreSQL, in order; without it, the whole app is read */
-  private share(appId: AppId, workspaces: string | undefined): Promise<readonly User[]> {
-    const key = `${appId} ${workspaces ?? 'all'}`;
-    const shared = this.underWay.get(key) ?? this.read(appId, workspaces).finally(() => this.underWay.delete(key));
-    this.underWay.set(key, shared);
-    return shared;
+  async list(actor: UserId, appId: AppId): Promise<readonly User[]> {
+    const users: User[] = [];
+    for await (const text of this.textsOf(actor, appId)) users.push(...(JSON.parse(`[${text}]`) as User[]));
+    return users;
   }
 
-  private async read(appId: AppId, workspaces: string | undefined): Promise<readonly User[]> {
-    const list = workspaces === undefined ? LIST_APP_USERS : LIST_USERS_OF_WORKSPACES;
-    const [, rows] = await this.database.pipeline({}, [bind(SCOPE_APP, appId, workspaces), bind(list, appId)] as const);
-    return rows.map(({ user }) => user);
+  private partsOf(seen: Seen): Promise<readonly string[]> {
+    return this.parts.get(keyOf(seen), async () => {
+      const { appId, workspaces } = seen;
+      const parts = workspaces === undefined ? bind(PARTS_OF_APP, appId) : bind(PARTS_OF_WORKSPACES, appId, workspaces);
+      return (await this.readAs(seen, parts)).map(({ ids }) => ids);
+    });
+  }
+
+  private partText(seen: Seen, ids: string): Promise<string> {
+    return this.texts.get(`${keyOf(seen)} ${ids}`, async () => {
+      const [row] = await this.readAs(seen, bind(READ_PART, seen.appId, seen.workspaces, ids));
+      return row?.users ?? '';
+    });
+  }
+
+  private async readAs<Row>({ appId, workspaces }: Seen, read: BoundStatement<Row>): Promise<readonly Row[]> {
+    const [, rows] = await this.database.pipeline({}, [bind(SHOW_ROLES, appId, workspaces), read] as const);
+    return rows;
   }
 }
+
+const keyOf = ({ appId, workspaces }: Seen) => `${appId} ${workspaces ?? 'all'}`;
