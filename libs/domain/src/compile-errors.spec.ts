@@ -99,7 +99,7 @@ const NEIGHBOURS = {
     'service.getTransfer(scope, { transferId: 42 }).then(({ id, amount }) => { const same: TransferId = id; const text: TransferAmount = amount; })',
   'leaving parts of a scope undefined': 'const s: Scope = { workspaceId, actor: undefined }',
   'an id as a number': 'const n: number = accountId',
-  'an unknown status': "user.status === 'suspended'; transfer.edges.transaction?.status === 'on_hold'",
+  'an unknown status': "user.status === 'suspended'; transfer.type === 'teleport'",
   'converting with a rounding': "convert(minor, rateOf('EUR', 'USD', '1.0832'), 'half-even').amount < minor",
   'a reason of the table': "const reason: RefusalReason = 'insufficient_funds'; new Refusal(reason)",
 };

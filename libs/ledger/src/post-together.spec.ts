@@ -1,5 +1,6 @@
+import { openDatabase } from '@banking/postgres/testing';
 import { currencies } from '@banking/domain';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
+import { APP_ROLE, SCHEMA } from '@banking/postgres';
 import { openBooks, type Books } from './books.js';
 import { post } from './post.js';
 import type { Outcome } from './proposal.js';
@@ -13,7 +14,7 @@ let others: Books;
 
 beforeAll(async () => {
   world = await openWorld();
-  others = openBooks(await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA }));
+  others = openBooks(await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA }));
 });
 afterAll(async () => {
   await others.database.end();

@@ -1,6 +1,6 @@
 import { openBooks } from '@banking/ledger';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
-import { until } from '@banking/postgres/testing';
+import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { until, openDatabase } from '@banking/postgres/testing';
 import { openTracking } from './open-payouts.js';
 import { recordEvents } from './record-rail-event.js';
 import { NORTH, SOUTH, faults, openWorld, payOut, type World } from './testing/world.js';
@@ -22,7 +22,7 @@ afterEach(async () => {
 
 const open = async (lockTimeoutMs: number) => {
   const { connection } = world;
-  database = await Database.open({
+  database = await openDatabase({
     connection,
     role: APP_ROLE,
     schema: SCHEMA,

@@ -1,7 +1,8 @@
+import { openDatabase } from '@banking/postgres/testing';
 import { openTracking } from './open-payouts.js';
 import { recordEvents } from './record-rail-event.js';
 import { resumePayouts, readPayoutStop, stopPayouts } from './payout-stop.js';
-import { Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
+import { PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { NORTH, SOUTH, faults, openWorld, payOut, type World } from './testing/world.js';
 
 let world: World;
@@ -75,7 +76,7 @@ describe('the audit trail of statuses of the network', () => {
 describe('the audit trail of a stop of payouts', () => {
   it('has the stop by the service and its end by an operator, in the workspaces with findings', async () => {
     const { connection } = world;
-    const provisioning = await Database.open({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
+    const provisioning = await openDatabase({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
     const unknown = { check: 'a rule', workspaceId: 999, detail: '' };
     await stopPayouts(world.database, [{ check: 'a rule', workspaceId: SOUTH, detail: '' }, unknown]);
     const { id } = (await readPayoutStop(world.database))!;

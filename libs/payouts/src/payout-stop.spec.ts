@@ -1,5 +1,5 @@
-import { Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
-import { sql } from '@banking/postgres/testing';
+import { type Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
+import { sql, openDatabase } from '@banking/postgres/testing';
 import { listWork } from '@banking/work-queue';
 import { readPayoutStop, resumePayouts, stopPayouts } from './payout-stop.js';
 import { payoutWorker, work } from './testing/workers.js';
@@ -16,7 +16,7 @@ let provisioning: Database;
 beforeAll(async () => {
   world = await openWorld();
   const { connection } = world;
-  provisioning = await Database.open({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
+  provisioning = await openDatabase({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
 });
 afterEach(resume);
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import { openBooks } from '@banking/ledger';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
-import { Wire } from '@banking/postgres/testing';
+import { APP_ROLE, SCHEMA } from '@banking/postgres';
+import { Wire, openDatabase } from '@banking/postgres/testing';
 import { listDiscrepancies } from './discrepancies.js';
 import { receiveRailEvents } from './receive-rail-events.js';
 import { openTracking } from './open-payouts.js';
@@ -50,7 +50,7 @@ const open = async () =>
 describe('an event that contradicts the final status of a payout', () => {
   it('is not acknowledged when the connection is lost, and is recorded at its next delivery', async () => {
     const wire = await Wire.lay(world.connection);
-    const wired = await Database.open({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
+    const wired = await openDatabase({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
     const { rail, acknowledged } = await lateRejection();
     let isCut = false;
     wire.toServer = (bytes) => {

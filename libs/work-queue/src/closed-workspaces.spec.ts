@@ -1,4 +1,5 @@
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
+import { openDatabase } from '@banking/postgres/testing';
+import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { claimWork, type Claim } from './claims.js';
 import { ResultRecorder } from './record-results.js';
 import { KIND, openQueue, type Queue } from './testing/queue.js';
@@ -19,7 +20,7 @@ beforeAll(async () => {
   const { connection, owner } = queue.world;
   const limits = { acquireTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
   const scopeCheck = { listFunction: 'require_open_workspaces', isReadable: IS_OPEN };
-  database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, scopeCheck, ...limits });
+  database = await openDatabase({ connection, role: APP_ROLE, schema: SCHEMA, scopeCheck, ...limits });
   await owner.query('insert into cell_workspace (workspace_id) values ($1), ($2) on conflict do nothing', [
     NORTH,
     SOUTH,

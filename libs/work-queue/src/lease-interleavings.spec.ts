@@ -1,6 +1,6 @@
 import { Refusal } from '@banking/domain';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
-import { Interleaving, testOrProve } from '@banking/postgres/testing';
+import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { Interleaving, testOrProve, openDatabase } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
 import { holdWork, type Claim } from './claims.js';
 import type { WorkOutcome } from './work-handler.js';
@@ -48,7 +48,7 @@ beforeAll(async () => {
   interleaving = await Interleaving.open(world.connection);
   for (const applicationName of WORKERS) {
     const options = { connection: world.connection, role: APP_ROLE, schema: SCHEMA, statementTimeoutMs: 20_000 };
-    databases.push(await Database.open({ ...options, applicationName, lockTimeoutMs: 20_000 }));
+    databases.push(await openDatabase({ ...options, applicationName, lockTimeoutMs: 20_000 }));
   }
   // What a worker changes of claimed work: the fence and the lease are those of the row, and not those that the worker sent.
   await world.owner.query(`

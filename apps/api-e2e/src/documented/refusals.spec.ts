@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type ErrorBody, REFUSALS } from '@banking/domain';
-import { Database, OWNER_ROLE, bind, sqlStatement } from '@banking/postgres';
+import { type Database, OWNER_ROLE, bind, sqlStatement } from '@banking/postgres';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
-import { until } from '@banking/postgres/testing';
+import { until, openDatabase } from '@banking/postgres/testing';
 import type { RawResponse } from '../hostile/raw-request.js';
 import { RunningService } from '../running-service.js';
 import { ADA, CY, EVE } from '../service.js';
@@ -34,7 +34,7 @@ describe('documented errors', () => {
     service = await freshService();
     routes = routesOf(service.document);
     server = await attachEmbeddedServer({ dataDir: service.dataDir });
-    owner = await Database.open({ connection: server.connection, role: OWNER_ROLE, statementTimeoutMs: 60_000 });
+    owner = await openDatabase({ connection: server.connection, role: OWNER_ROLE, statementTimeoutMs: 60_000 });
     await makeMore(owner, service, await service.tokenOf(ADA));
   }, 180_000);
   afterAll(async () => {

@@ -1,4 +1,5 @@
-import { Database, OWNER_ROLE } from '@banking/postgres';
+import { openDatabase } from '@banking/postgres/testing';
+import { OWNER_ROLE } from '@banking/postgres';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { CHANGES, REFUSED } from '../documented/changed-calls.js';
 import {
@@ -46,7 +47,7 @@ describe('demo data, called directly and through a gateway', () => {
     authorization = `Bearer ${await direct.tokenOf(ADA)}`;
     routes = routesOf(await fetchDocument(direct));
     const server = await attachEmbeddedServer({ dataDir: services.dataDir });
-    const owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
+    const owner = await openDatabase({ connection: server.connection, role: OWNER_ROLE });
     await makeMore(owner, direct, await direct.tokenOf(ADA));
     await owner.end();
     await server.detach();

@@ -1,4 +1,5 @@
-import { bind, Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
+import { openDatabase } from '@banking/postgres/testing';
+import { bind, type Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { proveDocumented } from '../responses.js';
 import { callOf, type Route, routesOf, takesKey } from '../documented/document.js';
@@ -26,7 +27,7 @@ describe('bodies of operations', () => {
   beforeAll(async () => {
     service = await freshService({}, demoDataDir);
     server = await attachEmbeddedServer({ dataDir: service.dataDir });
-    owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
+    owner = await openDatabase({ connection: server.connection, role: OWNER_ROLE });
     token = await service.tokenOf(ADA);
     // The first request of a user binds the subject, which changes a row. Its audit entry follows.
     expect((await fetch(`${service.url}/apps`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);

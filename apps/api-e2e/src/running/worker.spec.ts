@@ -1,7 +1,7 @@
 import { BankingClient, type WorkspaceView } from '@banking/client';
 import type { AccountId, Order, PlaceOrderInput, RecipientId, TransferAmount } from '@banking/domain';
-import { bind, Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
-import { until } from '@banking/postgres/testing';
+import { bind, type Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
+import { until, openDatabase } from '@banking/postgres/testing';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { banking } from '../banking.js';
 import { launch } from '../launch.js';
@@ -39,7 +39,7 @@ describe('workers', () => {
     folder = await demoDataDir();
     service = await RunningService.start({ dataDir: folder.path, environment: { WORKER: 'off' } });
     server = await attachEmbeddedServer({ dataDir: folder.path });
-    owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
+    owner = await openDatabase({ connection: server.connection, role: OWNER_ROLE });
     const world = await readDemoIds(folder.path);
     const client = new BankingClient({ baseUrl: service.url, token: await localToken(folder.path, ADA) });
     northwind = client.workspace(idOf(world, 'workspaces', 'Northwind Trading'));

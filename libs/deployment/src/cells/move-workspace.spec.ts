@@ -3,8 +3,8 @@ import { verifyPayments } from '@banking/operations/verification';
 import { makeDemoData } from '@banking/operations/demo';
 import type { Order, TransferAmount, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
-import { Database, isUnavailable, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
-import { reasonOf, sql, until } from '@banking/postgres/testing';
+import { isUnavailable, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
+import { reasonOf, sql, until, openDatabase } from '@banking/postgres/testing';
 import { recordAudit } from '@banking/operations';
 import { addApp, addWorkspace, removeWorkspace } from '@banking/operations/provisioning';
 import { type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
@@ -210,7 +210,7 @@ describe('orders during a move', () => {
 describe('an empty workspace of another database', () => {
   it('can be removed when it has moved home', async () => {
     const connection = world.connectionOf('home');
-    const provisioning = await Database.open({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
+    const provisioning = await openDatabase({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
     try {
       await addApp(provisioning, 'spec', 'Harbour');
       const id = await addWorkspace(provisioning, 'spec', { app: 'Harbour', name: 'Empty', cell: 'b' });

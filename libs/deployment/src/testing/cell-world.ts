@@ -6,8 +6,8 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { LedgerBankingService, LedgerDirectory, startBankingWorker } from '@banking/operations';
-import { Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
-import { until } from '@banking/postgres/testing';
+import { type Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
+import { until, openDatabase } from '@banking/postgres/testing';
 import { addApp, addGrant, addUser, addWorkspace } from '@banking/operations/provisioning';
 import { CellsBankingService } from '../cells/cells-banking-service.js';
 import { CellsDirectory, HomeOrCopies } from '../cells/cells-directory.js';
@@ -77,7 +77,7 @@ export async function startProcess(
 /** Makes a workspace in each cell, with the user Mia as its administrator. @returns the ids by the name of the cell */
 export async function addWorkspaces(server: CellServer, names: readonly string[]): Promise<Map<string, WorkspaceId>> {
   const connection = server.connectionOf('home');
-  const provisioning = await Database.open({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
+  const provisioning = await openDatabase({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
   try {
     await addApp(provisioning, 'spec', 'Harbour');
     await addUser(provisioning, 'spec', { email: 'mia@harbour.example', app: 'Harbour', identity: MIA });

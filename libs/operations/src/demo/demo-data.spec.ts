@@ -1,8 +1,9 @@
+import { openDatabase } from '@banking/postgres/testing';
 import { createHash } from 'node:crypto';
 import type { RecipientId, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
 import { recordEvent } from '@banking/payouts';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
+import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { recordChanges } from '../events/record-changes.js';
 import { makeDemoData } from './make-demo-data.js';
@@ -142,7 +143,7 @@ describe('the demo data', () => {
   });
 
   it('are made once by two processes at the same time', async () => {
-    const other = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
+    const other = await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
 
     await Promise.all([makeDemoData(world), makeDemoData({ ...world, books: openBooks(other) })]);
 

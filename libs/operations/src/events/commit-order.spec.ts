@@ -1,5 +1,6 @@
+import { openDatabase } from '@banking/postgres/testing';
 import type { RecipientId } from '@banking/domain';
-import { APP_ROLE, bind, Database, SCHEMA, sqlStatement } from '@banking/postgres';
+import { APP_ROLE, bind, type Database, SCHEMA, sqlStatement } from '@banking/postgres';
 import { recordChanges } from './record-changes.js';
 import { orderWorld } from '../testing/order-world.js';
 import { recordAll } from '../testing/verify-events.js';
@@ -25,7 +26,7 @@ let recipients: RecipientId[];
 beforeAll(async () => {
   given = await orderWorld();
   ({ world, ada } = given);
-  writers = await Database.open({
+  writers = await openDatabase({
     ...{ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: WRITERS + 2 },
     ...{ acquireTimeoutMs: 60_000, statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 },
   });

@@ -1,7 +1,7 @@
 import type { AccountId, RecipientId, Scope, UserId, WorkspaceId } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
-import { APP_ROLE, bind, Database, SCHEMA, sqlStatement } from '@banking/postgres';
-import { Wire } from '@banking/postgres/testing';
+import { APP_ROLE, bind, type Database, SCHEMA, sqlStatement } from '@banking/postgres';
+import { Wire, openDatabase } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { LedgerDirectory } from '../apps/ledger-directory.js';
 import { demoDatabase } from '../testing/test-databases.js';
@@ -21,7 +21,7 @@ beforeAll(async () => {
     workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
   };
   wire = await Wire.lay(world.connection);
-  wired = await Database.open({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
+  wired = await openDatabase({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
   service = new LedgerBankingService(wired, openBooks(wired));
   const account = (await service.openAccount(ada, { productID: 1 as never })).resource;
   accountId = account.id;
@@ -35,11 +35,12 @@ afterAll(async () => {
 
 /** Cuts the connection after the database has executed a statement, before the response arrives. */
 function loseResponseTo(statementName: string): void {
-  wire.toServer = (sent) => {
+  wire.toServer = (sent, sender) => {
     if (sent.includes(statementName)) {
       wire.toServer = (bytes) => ({ pass: bytes });
-      wire.toClient = () => {
-        wire.toClient = (bytes) => ({ pass: bytes });
+      wire.toClient = (bytes, receiver) => {
+        if (receiver !== sender) return { pass: bytes };
+        wire.toClient = (later) => ({ pass: later });
         return { isCut: true };
       };
     }

@@ -9,8 +9,8 @@ import type {
   WorkspaceId,
 } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
-import { APP_ROLE, Database, SCHEMA, SQLSTATE } from '@banking/postgres';
-import { Wire } from '@banking/postgres/testing';
+import { APP_ROLE, type Database, SCHEMA, SQLSTATE } from '@banking/postgres';
+import { Wire, openDatabase } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { OrderService } from '../orders/order-service.js';
 import { OrderBatcher } from '../orders/order-batcher.js';
@@ -37,7 +37,7 @@ beforeAll(async () => {
     workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
   };
   wire = await Wire.lay(world.connection);
-  wired = await Database.open({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
+  wired = await openDatabase({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
   const books = openBooks(wired);
   service = new LedgerBankingService(wired, books);
   const batcher = new OrderBatcher(async (batch, waitsForLocks) => {

@@ -6,8 +6,8 @@ import {
   type TransferAmount,
 } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
-import { Interleaving, reasonOf, testOrProve, type CommitFate } from '@banking/postgres/testing';
+import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { Interleaving, reasonOf, testOrProve, type CommitFate, openDatabase } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { orderWorld } from '../testing/order-world.js';
@@ -65,7 +65,7 @@ beforeAll(async () => {
   const { world, account, near } = given;
   interleaving = await Interleaving.open(world.connection);
   const limits = { statementTimeoutMs: 20_000, lockTimeoutMs: 20_000, acquireTimeoutMs: 20_000 };
-  theirs = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, ...limits });
+  theirs = await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, ...limits });
   services = [world.database, theirs].map((database) => {
     const steps = interleaving.databaseOf(database);
     return new LedgerBankingService(steps, openBooks(steps));

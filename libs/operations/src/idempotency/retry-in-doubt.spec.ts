@@ -1,7 +1,7 @@
 import type { AccountId, Order, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
-import { Wire } from '@banking/postgres/testing';
+import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { Wire, openDatabase } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { cutAll, cutOnce, heal } from '../testing/cut-connection.js';
 import { demoDatabase } from '../testing/test-databases.js';
@@ -21,7 +21,7 @@ beforeAll(async () => {
     workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
   };
   wire = await Wire.lay(world.connection);
-  wired = await Database.open({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
+  wired = await openDatabase({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
   service = new LedgerBankingService(wired, openBooks(wired));
   accountId = (await service.openAccount(ada, { productID: 1 as never })).resource.id;
   const to = (await service.openAccount(ada, { productID: 1 as never })).resource;

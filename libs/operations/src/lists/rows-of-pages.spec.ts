@@ -1,6 +1,6 @@
 import type { Scope } from '@banking/domain';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
-import { sql } from '@banking/postgres/testing';
+import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { sql, openDatabase } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { agedWorkspaces, type AgedWorld } from '../testing/aged-workspaces.js';
 import { sentBy } from '../testing/plans.js';
@@ -14,7 +14,7 @@ let scope: Scope;
 beforeAll(async () => {
   world = await agedWorkspaces(20);
   const { connection } = world;
-  database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+  database = await openDatabase({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
   service = new LedgerBankingService(database);
   scope = { workspaceId: world.payers.workspaceId };
 });

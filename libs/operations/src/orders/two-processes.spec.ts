@@ -1,9 +1,9 @@
 import type { AccountId, TransferAmount } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
+import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
-import { reasonOf, until } from '@banking/postgres/testing';
+import { reasonOf, until, openDatabase } from '@banking/postgres/testing';
 import { orderWorld } from '../testing/order-world.js';
 import { OrderService } from './order-service.js';
 import { placeOrder } from './place-order.js';
@@ -25,7 +25,7 @@ describe('two processes', () => {
   let theirs: Database;
 
   beforeAll(async () => {
-    theirs = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
+    theirs = await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
     other = new LedgerBankingService(theirs, openBooks(theirs), { rates: DEMO_RATES, hasPayoutNetwork: true });
   });
   afterAll(() => theirs.end());

@@ -1,6 +1,6 @@
 import type { AccountId, CurrencyCode, Quote, CreateQuoteInput, Scope, UserId, WorkspaceId } from '@banking/domain';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
-import { PlanProbe, reasonOf } from '@banking/postgres/testing';
+import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { PlanProbe, reasonOf, openDatabase } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
 import { COUNT_OPEN_QUOTES } from './open-quote-limit.js';
@@ -27,7 +27,7 @@ beforeAll(async () => {
     actor: users['eve@southwind.example'] as UserId,
     workspaceId: workspaces['Southwind Imports'] as WorkspaceId,
   };
-  other = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
+  other = await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
 });
 afterEach(async () => {
   await world.owner.query('set session_replication_role = replica');

@@ -1,5 +1,5 @@
-import { APP_ROLE, Database, SCHEMA, type BoundStatement } from '@banking/postgres';
-import { sql } from '@banking/postgres/testing';
+import { APP_ROLE, type Database, SCHEMA, type BoundStatement } from '@banking/postgres';
+import { sql, openDatabase } from '@banking/postgres/testing';
 import { PLAN_PAGES_ONCE } from '../lists/plan-by-order.js';
 import { type TestDatabase } from './test-databases.js';
 
@@ -55,7 +55,7 @@ export class Explaining {
   private constructor(private readonly database: Database) {}
 
   static async open({ connection }: TestDatabase): Promise<Explaining> {
-    const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const database = await openDatabase({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
     await database.pipeline({}, [sql('set plan_cache_mode = force_generic_plan')]);
     return new Explaining(database);
   }

@@ -1,6 +1,6 @@
 import { openBooks, type Books } from '@banking/ledger';
-import { Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
-import { freshDatabase, type FreshDatabase, type Preparation } from '@banking/postgres/testing';
+import { type Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
+import { freshDatabase, type FreshDatabase, type Preparation, openDatabase } from '@banking/postgres/testing';
 import { makeDemoData, readDemoIds, type DemoIds } from '../demo/index.js';
 import { loadReference } from '../reference/load-reference.js';
 
@@ -50,5 +50,5 @@ export async function demoDatabase(): Promise<TestDatabase & { readonly demo: De
 
 /** For `makeDemoData`, which closes what it opens. */
 export function openProvisioning({ connection }: Pick<FreshDatabase, 'connection'>): Promise<Database> {
-  return Database.open({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
+  return openDatabase({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
 }

@@ -10,6 +10,10 @@ import { ensureDatabase, ensureTemplate, testDatabase } from './template.js';
 /** Many specs share a machine: the limits of the service would fail specs that do not test them. */
 const LIMITS_OF_SPECS: Partial<DatabaseOptions> = { acquireTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
 
+/** Opens a database as `Database.open` does, with limits that a busy machine keeps. */
+export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
+  Database.open({ ...LIMITS_OF_SPECS, ...options });
+
 /** A copy of the template of the project for one spec. */
 export interface FreshDatabase {
   /** The database as the service uses it, as the app role with every constraint. */
@@ -85,8 +89,7 @@ async function connect(run: Published, name: string, options: Partial<DatabaseOp
     await owner.query(`set search_path = ${quoted(SCHEMA)}, public`);
     const { cell } = testDatabase();
     const inCell = cell && { scopeCheck: cell.scopeCheck };
-    const settings = { connection, role: APP_ROLE, schema: SCHEMA, ...LIMITS_OF_SPECS, ...inCell, ...options };
-    database = await Database.open(settings);
+    database = await openDatabase({ connection, role: APP_ROLE, schema: SCHEMA, ...inCell, ...options });
     return { database, connection, owner, disconnect };
   } catch (error) {
     await disconnect();

@@ -2,7 +2,7 @@
 
 export { until } from '@banking/embedded-postgres/testing';
 export { analyzeTables } from './analyze-tables.js';
-export { freshDatabase, type FreshDatabase, type Preparation } from './fresh-database.js';
+export { freshDatabase, openDatabase, type FreshDatabase, type Preparation } from './fresh-database.js';
 export { copyDataDirTemplate, makeDataDirTemplate } from './data-dir-template.js';
 export { administer } from './published.js';
 export { startTestServer } from './start-test-server.js';

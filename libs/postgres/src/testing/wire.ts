@@ -7,8 +7,8 @@ interface Fate {
   readonly isCut?: boolean;
 }
 
-/** Decides on every chunk from one end. */
-export type Fault = (bytes: Buffer) => Fate;
+/** Decides on every chunk from one end. Connections are numbered from 1. */
+export type Fault = (bytes: Buffer, connection: number) => Fate;
 
 const healthy: Fault = (bytes) => ({ pass: bytes });
 
@@ -31,10 +31,12 @@ export class Wire {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
     const wire = new Wire(server, { ...login, host: '127.0.0.1', port: (server.address() as AddressInfo).port });
+    let connections = 0;
     server.on('connection', (client) => {
+      const number = (connections += 1);
       const upstream = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
-      wire.join(client, upstream, (bytes) => wire.toServer(bytes));
-      wire.join(upstream, client, (bytes) => wire.toClient(bytes));
+      wire.join(client, upstream, (bytes) => wire.toServer(bytes, number));
+      wire.join(upstream, client, (bytes) => wire.toClient(bytes, number));
     });
     return wire;
   }
@@ -49,7 +51,7 @@ export class Wire {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private join(from: Socket, to: Socket, fault: Fault): void {
+  private join(from: Socket, to: Socket, fault: (bytes: Buffer) => Fate): void {
     this.sockets.add(from);
     from.on('data', (bytes) => {
       const { pass, isCut }: Fate = this.silent.has(from) ? {} : fault(bytes);
