@@ -8,7 +8,7 @@ interface Fate {
 }
 
 /** Decides on every chunk from one end. Connections are numbered from 1. */
-export type Fault = (bytes: Buffer, connection: number) => Fate;
+type Fault = (bytes: Buffer, connection: number) => Fate;
 
 const healthy: Fault = (bytes) => ({ pass: bytes });
 
