@@ -7,11 +7,13 @@ export { ConfigError, type Environment, type EnvironmentReader, readerOf } from 
 export { createPrivateFile, makeDataDir } from './data-dir.js';
 export { type DeploymentConfig, readDeployment } from './deployment-config.js';
 export { ExpiringCache } from './expiring-cache.js';
+export { FairSlots } from './fair-slots.js';
 export { createLogger, type LogConfig, loggerOptions, readLogging } from './logger.js';
 export { readIssuer } from './issuer.js';
 export { type MetricsConfig, readMetrics } from './metrics-config.js';
 export { type OperatorResponse, type OperatorServer, serveOperators, type ServerAddress } from './operator-server.js';
 export { RoundRobin } from './round-robin.js';
+
 export { readSecretDocument, SecretFileError } from './secret-file.js';
 export { readAuditKeptDays } from './audit-config.js';
 export { readRates, type RatesConfig } from './rates-config.js';

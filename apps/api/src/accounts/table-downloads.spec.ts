@@ -1,10 +1,7 @@
-import { EventEmitter } from 'node:events';
-import type { FastifyReply } from 'fastify';
 import { Refusal, type WorkspaceId } from '@banking/domain';
+import { replyWithoutServer } from '../http/testing/reply-without-server.js';
 import { TableDownloads, TABLES_MAX, TABLES_PER_WORKSPACE_MAX } from './table-downloads.js';
 
-const response = () => Object.assign(new EventEmitter(), { destroyed: false });
-const replyOf = (raw: object) => ({ raw }) as unknown as FastifyReply;
 const workspace = (id: number) => id as WorkspaceId;
 
 function reasonOf(begin: () => void): string | undefined {
@@ -19,9 +16,9 @@ function reasonOf(begin: () => void): string | undefined {
 describe('tables that are downloaded', () => {
   it('are few for a workspace, until a response ends', () => {
     const downloads = new TableDownloads();
-    const begin = (id: number, raw = response()) => {
-      const reason = reasonOf(() => downloads.begin(workspace(id), replyOf(raw)));
-      return { raw, reason };
+    const begin = (id: number, reply = replyWithoutServer()) => {
+      const reason = reasonOf(() => downloads.begin(workspace(id), reply));
+      return { reply, reason };
     };
 
     const open = Array.from({ length: TABLES_PER_WORKSPACE_MAX }, () => begin(1));
@@ -29,29 +26,29 @@ describe('tables that are downloaded', () => {
     expect(open.map(({ reason }) => reason)).toEqual(open.map(() => undefined));
     expect(begin(1).reason).toBe('rate_limited');
     expect(begin(2).reason).toBeUndefined();
-    open[0]!.raw.emit('close');
+    open[0]!.reply.raw.emit('close');
     expect(begin(1).reason).toBeUndefined();
     expect(begin(1).reason).toBe('rate_limited');
   });
 
   it('are bounded in a process', () => {
     const downloads = new TableDownloads();
-    const all = Array.from({ length: TABLES_MAX }, (_, at) => ({ raw: response(), id: workspace(at) }));
-    for (const { raw, id } of all) downloads.begin(id, replyOf(raw));
+    const all = Array.from({ length: TABLES_MAX }, (_, at) => ({ reply: replyWithoutServer(), id: workspace(at) }));
+    for (const { reply, id } of all) downloads.begin(id, reply);
 
-    const oneMore = () => downloads.begin(workspace(TABLES_MAX), replyOf(response()));
+    const oneMore = () => downloads.begin(workspace(TABLES_MAX), replyWithoutServer());
 
     expect(reasonOf(oneMore)).toBe('unavailable');
-    all[0]!.raw.emit('close');
+    all[0]!.reply.raw.emit('close');
     expect(reasonOf(oneMore)).toBeUndefined();
   });
 
   it('are not counted if their client has disconnected', () => {
     const downloads = new TableDownloads();
-    const gone = () => downloads.begin(workspace(1), replyOf({ ...response(), destroyed: true }));
+    const gone = () => downloads.begin(workspace(1), replyWithoutServer(true));
 
     for (let calls = 0; calls <= TABLES_PER_WORKSPACE_MAX; calls += 1) gone();
 
-    expect(reasonOf(() => downloads.begin(workspace(1), replyOf(response())))).toBeUndefined();
+    expect(reasonOf(() => downloads.begin(workspace(1), replyWithoutServer()))).toBeUndefined();
   });
 });

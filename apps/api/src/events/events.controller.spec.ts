@@ -1,9 +1,9 @@
-import { EventEmitter } from 'node:events';
 import { type EventPage, Refusal, type Scope } from '@banking/domain';
 import type { Caller } from '../access/caller.js';
 import { Draining } from '../health/readiness.js';
 import { ADA, openTestApp, type TestApp } from '../testing/test-app.js';
 import { EventsModule } from './events.module.js';
+import { replyWithoutServer } from '../http/testing/reply-without-server.js';
 import { HELD_MAX, HELD_PER_USER_MAX, HELD_PER_WORKSPACE_MAX, HeldRequests } from './held-requests.js';
 
 const EVENT = { id: 64, type: 'order.placed', sequence: 1 };
@@ -121,7 +121,6 @@ describe('EventsController', () => {
 });
 
 describe('HeldRequests', () => {
-  const reply = () => ({ raw: new EventEmitter() }) as never;
   const never = (signal: AbortSignal) =>
     new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve('aborted')));
 
@@ -130,7 +129,8 @@ describe('HeldRequests', () => {
   it('limits the requests of a user in all workspaces and of a workspace, and frees the places of those that end', async () => {
     const draining = new Draining();
     const requests = new HeldRequests(draining);
-    const hold = (actor: number, workspaceId: number) => requests.hold(by(actor, workspaceId), reply(), never);
+    const hold = (actor: number, workspaceId: number) =>
+      requests.hold(by(actor, workspaceId), replyWithoutServer(), never);
     const held = Array.from({ length: HELD_PER_USER_MAX }, (_, index) => hold(1, 1 + (index % 2)));
     await expect(hold(1, 3)).rejects.toMatchObject({ reason: 'rate_limited', retryAfterSeconds: 1 });
     for (let actor = 2; held.length < HELD_PER_WORKSPACE_MAX + 5; actor += 1) held.push(hold(actor, 1));
@@ -140,13 +140,14 @@ describe('HeldRequests', () => {
     draining.begin();
     expect(new Set(await Promise.all(held))).toEqual(new Set([undefined]));
     draining.begun = false;
-    await expect(requests.hold(by(1, 1), reply(), async () => 'done')).resolves.toBe('done');
+    await expect(requests.hold(by(1, 1), replyWithoutServer(), async () => 'done')).resolves.toBe('done');
   });
 
   it('gives a workspace no place that it would take from the last ones, so that another workspace finds one', async () => {
     const draining = new Draining();
     const requests = new HeldRequests(draining);
-    const hold = (actor: number, workspaceId: number) => requests.hold(by(actor, workspaceId), reply(), never);
+    const hold = (actor: number, workspaceId: number) =>
+      requests.hold(by(actor, workspaceId), replyWithoutServer(), never);
     const held: Promise<unknown>[] = [];
     let [actor, refused] = [0, 0];
     for (let workspace = 1; workspace <= 12; workspace += 1) {
@@ -165,10 +166,10 @@ describe('HeldRequests', () => {
   });
 
   it('ends the wait of a caller who disconnects', async () => {
-    const raw = new EventEmitter();
-    const held = new HeldRequests(new Draining()).hold(by(1, 1), { raw } as never, never);
-    raw.emit('close');
+    const reply = replyWithoutServer();
+    const held = new HeldRequests(new Draining()).hold(by(1, 1), reply, never);
+    reply.raw.emit('close');
     await expect(held).resolves.toBeUndefined();
-    expect(raw.listenerCount('close')).toBe(0);
+    expect(reply.raw.listenerCount('close')).toBe(0);
   });
 });

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Refusal, type UserId, type WorkspaceId } from '@banking/domain';
+import { FairSlots } from '@banking/process';
 import { Draining } from '../health/readiness.js';
+import { isResponseOver, onResponseEnd } from '../http/response-end.js';
 
 /** Half of the connections of the server, so that other requests find one. */
 export const HELD_MAX = 500;
@@ -18,9 +20,8 @@ interface Waiting {
 /** Counts the requests that are held until there is something to send, and ends them early. */
 @Injectable()
 export class HeldRequests {
-  private count = 0;
-  private readonly ofWorkspace = new Map<WorkspaceId | undefined, number>();
-  private readonly ofUser = new Map<UserId, number>();
+  private readonly ofWorkspaces = new FairSlots<WorkspaceId | undefined>(HELD_MAX, HELD_PER_WORKSPACE_MAX);
+  private readonly ofUsers = new FairSlots<UserId>(Infinity, HELD_PER_USER_MAX);
   private readonly held = new Set<AbortController>();
 
   constructor(private readonly draining: Draining) {
@@ -31,52 +32,43 @@ export class HeldRequests {
    * Holds a request while `wait` is pending. Its signal is aborted when the caller disconnects, and when the service stops.
    *
    * @returns undefined if the wait ended early
-   * A workspace may hold another request while it has fewer than are free, so no workspace takes the last ones.
-   *
    * @throws Refusal `rate_limited` if too many requests of the user or of the workspace are held, `unavailable` if too many of the
    *   process are; the error of `wait`
    */
   async hold<T>(
     { actor, workspaceId }: Waiting,
-    { raw }: Pick<FastifyReply, 'raw'>,
+    reply: Pick<FastifyReply, 'raw' | 'request'>,
     wait: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
     if (this.draining.begun) return undefined;
-    if ((this.ofUser.get(actor) ?? 0) >= HELD_PER_USER_MAX) throw limited('Too many of your requests wait already.');
-    const free = HELD_MAX - this.count;
-    if (free <= 0) throw new Refusal('unavailable', 'Too many requests wait already.', { retryAfterSeconds: 1 });
-    if ((this.ofWorkspace.get(workspaceId) ?? 0) >= Math.min(HELD_PER_WORKSPACE_MAX, free)) {
+    if (!this.ofUsers.mayTake(actor)) throw limited('Too many of your requests wait already.');
+    if (this.ofWorkspaces.isFull) {
+      throw new Refusal('unavailable', 'Too many requests wait already.', { retryAfterSeconds: 1 });
+    }
+    if (!this.ofWorkspaces.mayTake(workspaceId)) {
       throw limited('Too many requests of the workspace wait already.');
     }
     const controller = new AbortController();
     const { signal } = controller;
     const leave = () => controller.abort(new Refusal('unavailable', 'The caller has disconnected.'));
-    this.count += 1;
-    add(this.ofWorkspace, workspaceId, 1);
-    add(this.ofUser, actor, 1);
+    this.ofWorkspaces.take(workspaceId);
+    this.ofUsers.take(actor);
     this.held.add(controller);
-    raw.once('close', leave);
+    const stopListening = onResponseEnd(reply, leave);
     try {
-      if (raw.destroyed) leave();
+      if (isResponseOver(reply)) leave();
       const result = await wait(signal);
       return signal.aborted ? undefined : result;
     } catch (error) {
       if (signal.aborted) return undefined;
       throw error;
     } finally {
-      raw.off('close', leave);
+      stopListening();
       this.held.delete(controller);
-      this.count -= 1;
-      add(this.ofWorkspace, workspaceId, -1);
-      add(this.ofUser, actor, -1);
+      this.ofWorkspaces.release(workspaceId);
+      this.ofUsers.release(actor);
     }
   }
-}
-
-function add<K>(counts: Map<K, number>, key: K, change: number): void {
-  const count = (counts.get(key) ?? 0) + change;
-  if (count > 0) counts.set(key, count);
-  else counts.delete(key);
 }
 
 const limited = (message: string) => new Refusal('rate_limited', message, { retryAfterSeconds: 1 });

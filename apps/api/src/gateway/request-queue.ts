@@ -1,5 +1,6 @@
-import { Refusal, type UserId } from '@banking/domain';
-import { RoundRobin } from '@banking/process';
+import type { UserId } from '@banking/domain';
+import { FairSlots } from '@banking/process';
+import { FairQueue, type Turn } from '../http/fair-queue.js';
 
 /** Concurrent requests of callers: one for each connection. */
 export const CONCURRENT_MAX = 64;
@@ -15,22 +16,24 @@ interface Queued {
   readonly limitKey: string;
 }
 
-interface Waiting extends Queued {
-  readonly start: () => void;
-}
-
 /**
  * Shares the connections to the upstream between callers: round-robin, one request of each caller. No caller can take all slots, see
- * {@link SharedSlots}. A request that waits too long is refused without having been sent.
+ * {@link FairSlots}. A request that waits too long is refused without having been sent.
  */
 export class RequestQueue {
-  private readonly running = new SharedSlots(CONCURRENT_MAX);
-  private readonly waitingSlots = new SharedSlots(WAITING_MAX);
-  private readonly waiting = new RoundRobin<UserId, Waiting>();
+  private readonly queue: FairQueue<UserId>;
   private readonly paused = new Set<string>();
   private holds = 0;
 
-  constructor(private readonly waitMaxMs: number) {}
+  constructor(waitMaxMs: number) {
+    this.queue = new FairQueue({
+      running: new FairSlots(CONCURRENT_MAX),
+      waiting: new FairSlots(WAITING_MAX),
+      waitMaxMs,
+      waitsFor: 'a connection to the upstream service',
+      ofOneKey: 'of your requests',
+    });
+  }
 
   /**
    * Sends a request when its turn comes.
@@ -39,16 +42,18 @@ export class RequestQueue {
    * @throws Refusal `rate_limited` if the caller has too many requests in the queue, `unavailable` if the request waited too long;
    *   the error of `begin`
    */
-  async run<T>(request: Queued, signal: AbortSignal, begin: (hasWaited: boolean) => Promise<T>): Promise<T> {
-    const { actor } = request;
-    const hasWaited = !this.mayStart(request);
-    if (hasWaited) await this.waitForTurn(request, signal);
-    else this.running.take(actor);
+  async run<T>(
+    { actor, limitKey }: Queued,
+    signal: AbortSignal,
+    begin: (hasWaited: boolean) => Promise<T>,
+  ): Promise<T> {
+    const entry = { key: actor, mayStart: () => this.holds === 0 && !this.paused.has(limitKey) };
+    const turn = this.queue.enter(entry);
+    if (turn) await endedBy(signal, turn);
     try {
-      return await begin(hasWaited);
+      return await begin(turn !== undefined);
     } finally {
-      this.running.release(actor);
-      this.startNext();
+      this.queue.leave(entry);
     }
   }
 
@@ -58,7 +63,7 @@ export class RequestQueue {
     this.paused.add(limitKey);
     void pauseElapsed().then(() => {
       this.paused.delete(limitKey);
-      this.startNext();
+      this.queue.startNext();
     });
   }
 
@@ -70,86 +75,18 @@ export class RequestQueue {
       return await work();
     } finally {
       this.holds -= 1;
-      this.startNext();
+      this.queue.startNext();
     }
   }
+}
 
-  private mayStart({ actor, limitKey }: Queued): boolean {
-    return this.holds === 0 && !this.paused.has(limitKey) && this.running.mayTake(actor);
-  }
-
-  private waitForTurn({ actor, limitKey }: Queued, signal: AbortSignal): Promise<void> {
-    if (!this.waitingSlots.mayTake(actor)) {
-      throw new Refusal('rate_limited', 'Too many of your requests are waiting already. Nothing was done.', {
-        retryAfterSeconds: 1,
-      });
-    }
-    this.waitingSlots.take(actor);
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', giveUp);
-        this.waitingSlots.release(actor);
-      };
-      const start = () => {
-        leave();
-        this.running.take(actor);
-        resolve();
-      };
-      const waiting: Waiting = { actor, limitKey, start };
-      const giveUp = () => {
-        leave();
-        this.waiting.remove(actor, waiting);
-        reject(
-          new Refusal(
-            'unavailable',
-            'The request waited too long for a connection to the upstream service. Nothing was done.',
-            {
-              retryAfterSeconds: 1,
-            },
-          ),
-        );
-      };
-      const timer = setTimeout(giveUp, this.waitMaxMs);
-      signal.addEventListener('abort', giveUp);
-      this.waiting.push(actor, waiting);
-    });
-  }
-
-  private startNext(): void {
-    const next = () => this.waiting.shift((request) => this.mayStart(request));
-    for (let request = next(); request; request = next()) request.start();
+async function endedBy(signal: AbortSignal, { begun, giveUp }: Turn): Promise<void> {
+  signal.addEventListener('abort', giveUp);
+  try {
+    await begun;
+  } finally {
+    signal.removeEventListener('abort', giveUp);
   }
 }
 
 const pauseElapsed = () => new Promise<void>((resolve) => void setTimeout(resolve, PAUSE_MS).unref());
-
-/**
- * Slots that callers share: a caller may take another one while it has fewer than are free. One caller alone gets half of them, two
- * get a third each, and one is left for the next caller.
- */
-class SharedSlots {
-  private readonly taken = new Map<UserId, number>();
-
-  constructor(private free: number) {}
-
-  mayTake(actor: UserId): boolean {
-    return this.takenBy(actor) < this.free;
-  }
-
-  take(actor: UserId): void {
-    this.free -= 1;
-    this.taken.set(actor, this.takenBy(actor) + 1);
-  }
-
-  release(actor: UserId): void {
-    this.free += 1;
-    const left = this.takenBy(actor) - 1;
-    if (left > 0) this.taken.set(actor, left);
-    else this.taken.delete(actor);
-  }
-
-  private takenBy(actor: UserId): number {
-    return this.taken.get(actor) ?? 0;
-  }
-}
