@@ -10,6 +10,7 @@ import { AppModule, type AppDependencies } from './app.module.js';
 import { serveDocs } from './docs/docs-page.js';
 import { CachedResponses } from './http/cached-responses.js';
 import { allowOrigins } from './http/cross-origin.js';
+import { PagedReads } from './http/paged-reads.js';
 import { createServer, prepareServer } from './http/server.js';
 import { refuseUnreadQueries } from './input/unread-query.js';
 import { traceRequests } from './http/trace-requests.js';
@@ -48,6 +49,7 @@ export async function createApp(dependencies: AppDependencies): Promise<NestFast
   app.useLogger(app.get(Logger));
   refuseUnreadQueries(server);
   app.get(CachedResponses).serve(server);
+  app.get(PagedReads).serve(server);
   if (isCrossOrigin) allowOrigins(app, corsOrigins);
   if (config.docs) await serveDocs(app, config, { sandbox: config.sandbox, publicUrl, refusalsOfAll: refusals });
   await app.init();

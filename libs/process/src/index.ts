@@ -13,7 +13,6 @@ export { readIssuer } from './issuer.js';
 export { type MetricsConfig, readMetrics } from './metrics-config.js';
 export { type OperatorResponse, type OperatorServer, serveOperators, type ServerAddress } from './operator-server.js';
 export { RoundRobin } from './round-robin.js';
-
 export { readSecretDocument, SecretFileError } from './secret-file.js';
 export { readAuditKeptDays } from './audit-config.js';
 export { readRates, type RatesConfig } from './rates-config.js';

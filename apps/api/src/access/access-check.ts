@@ -2,10 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { parseId, Refusal, type DirectoryUser, type RoleName, type Subject, type WorkspaceId } from '@banking/domain';
 import { JSON_ONLY, preferredType } from '../http/accept.js';
 import { headerLines } from '../http/header-lines.js';
+import { pageRows } from '../http/page-rows.js';
 import type { CalledRequest, Caller } from './caller.js';
 import { bearerToken } from './credentials.js';
 import { ACCESS, isRole, type OperationId, suffices } from './access-matrix.js';
-import type { RateLimit } from './rate-limit.js';
+import { type RateLimit, requestsOfPage } from './rate-limit.js';
 import { type GrantedRole, grantedRole, type RoleLookup } from './role-lookup.js';
 import { CredentialError, type TokenOrigin, type TokenVerifier } from './token-verifier.js';
 
@@ -60,7 +61,8 @@ export class AccessCheck {
     const grant = user.grants.find(({ workspaceId }) => String(workspaceId) === named?.[0]);
     if (grant) request.memberOf = grant.workspaceId;
     // A user has one count for each workspace in which they have a role, and one for all other requests.
-    this.dependencies.rateLimit.take(reply, `${user.id}/${grant?.workspaceId ?? ''}`);
+    const count = requestsOfPage(pageRows(request));
+    this.dependencies.rateLimit.take(reply, `${user.id}/${grant?.workspaceId ?? ''}`, count);
     if (mediaTypes) varyByAccept(reply);
     if (preferredType(request.headers.accept, mediaTypes ?? JSON_ONLY) === undefined)
       throw new Refusal('not_acceptable');

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
-import { EVENT_WAIT_MAX_S, type RefusalReason } from '@banking/domain';
+import { EVENT_WAIT_MAX_S, LIMIT_DEFAULT, type RefusalReason } from '@banking/domain';
 import { ACCESS, isRole, type OperationId, suffices } from './access-matrix.js';
 import type { Provenance } from '../http/field.decorator.js';
 
@@ -20,12 +20,16 @@ export interface OperationText {
   readonly hasETag?: boolean;
   /** Whether the response is one page of a list, with a `Link` to the next. */
   readonly isPaged?: boolean;
+  /** How many rows a page without `limit` usually has. Default: {@link LIMIT_DEFAULT} */
+  readonly rowsByDefault?: number;
   /** Whether it has parameters in the query. A page has. Otherwise every parameter is refused. */
   readonly hasQuery?: boolean;
   /** Whether a request may be held until there is something to send. */
   readonly isHeld?: boolean;
   /** The media types of the response, the default first, if JSON is not the only one. */
   readonly mediaTypes?: readonly string[];
+  /** The one of them that has no pages: the whole list. */
+  readonly tableType?: string;
   /** Whether it takes a body, and whether that makes something, at most once for an idempotency key. */
   readonly body?: 'changes' | 'creates';
 }
@@ -92,6 +96,8 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
     RouteConfig({
       operation: id,
       hasQuery: text.hasQuery ?? text.isPaged ?? false,
+      ...(text.isPaged && { pageRows: text.rowsByDefault ?? LIMIT_DEFAULT }),
+      ...(text.tableType !== undefined && { tableType: text.tableType }),
       ...(text.isHeld && { holdMs: EVENT_WAIT_MAX_S * 1_000 }),
       ...(text.mediaTypes && { mediaTypes: text.mediaTypes }),
       // The other path of an operation has a header of its own.

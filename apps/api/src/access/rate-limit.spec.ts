@@ -1,18 +1,18 @@
 import * as fc from 'fast-check';
 import { Refusal } from '@banking/domain';
-import { orderLimit, RateLimit, requestLimit } from './rate-limit.js';
+import { orderLimit, RateLimit, requestLimit, requestsOfPage } from './rate-limit.js';
 
 /** A limit with a clock that the test sets, and its response headers. */
 function world(policy?: ReturnType<typeof orderLimit>) {
   const time = { nowMs: 0 };
   const limit = new RateLimit(policy, () => time.nowMs);
-  const take = (key: string, sent: Record<string, unknown> = {}) => {
+  const take = (key: string, sent: Record<string, unknown> = {}, count?: number) => {
     const reply = {
       header: (name: string, value: unknown) => Object.assign(sent, { [name]: value }),
       getHeader: (name: string) => sent[name],
     };
     try {
-      limit.take(reply as never, key);
+      limit.take(reply as never, key, count);
       return { taken: true, sent };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -41,6 +41,19 @@ describe('RateLimit of two requests a second', () => {
     expect(take('bob').taken).toBe(true);
     time.nowMs += 500;
     expect([take('ada').taken, take('ada').taken]).toEqual([true, false]);
+  });
+
+  it('counts a page as one request for each started hundred of its rows, and as a burst at most', () => {
+    const { take, time } = world(requestLimit(2));
+    const rows = [0, 1, 100, 101, 500];
+
+    expect(rows.map(requestsOfPage)).toEqual([1, 1, 1, 2, 5]);
+    expect(take('ada', {}, 3)).toMatchObject({ taken: true, sent: { RateLimit: '"user";r=1;t=2' } });
+    expect(take('ada', {}, 3)).toMatchObject({ taken: false, retryAfterSeconds: 1 });
+    expect(take('ada').taken).toBe(true);
+    expect(take('ada', {}, 500)).toMatchObject({ taken: false, retryAfterSeconds: 2 });
+    time.nowMs += 2_000;
+    expect(take('ada', {}, 500).taken).toBe(true);
   });
 
   it('never accepts more requests than the policy allows', () => {

@@ -5,6 +5,12 @@ import { Refusal } from '@banking/domain';
 const BURST_S = { requests: 2, orders: 20 };
 const CALLERS_MAX = 10_000;
 
+/** A page counts as one request for each so many rows that it may have. */
+const ROWS_PER_REQUEST = 100;
+
+/** As how many requests a page counts. @param rows how many it may have; 0 for a request without pages */
+export const requestsOfPage = (rows: number): number => Math.max(1, Math.ceil(rows / ROWS_PER_REQUEST));
+
 /** How many requests one key may make. */
 interface RateLimitPolicy {
   /** The name in `RateLimit-Policy`. */
@@ -50,14 +56,16 @@ export class RateLimit {
   /**
    * Headers as in the IETF draft "RateLimit header fields for HTTP".
    *
+   * @param count how many requests it counts as; at most a burst, so that a small limit refuses no page for ever
    * @throws Refusal `rate_limited`
    */
-  take(reply: Headed, key: string): void {
+  take(reply: Headed, key: string, count = 1): void {
     if (this.policy === undefined) return;
     const { name, perSecond, burst } = this.policy;
     const bucket = this.bucketOf(key, this.policy);
-    const isTaken = bucket.left >= 1;
-    if (isTaken) bucket.left -= 1;
+    const needed = Math.min(count, burst);
+    const isTaken = bucket.left >= needed;
+    if (isTaken) bucket.left -= needed;
     append(reply, 'RateLimit-Policy', `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`);
     append(
       reply,
@@ -65,7 +73,7 @@ export class RateLimit {
       `"${name}";r=${Math.floor(bucket.left)};t=${Math.ceil((burst - bucket.left) / perSecond)}`,
     );
     if (isTaken) return;
-    throw new Refusal('rate_limited', undefined, { retryAfterSeconds: Math.ceil((1 - bucket.left) / perSecond) });
+    throw new Refusal('rate_limited', undefined, { retryAfterSeconds: Math.ceil((needed - bucket.left) / perSecond) });
   }
 
   /** Returns one token, for a request that does not count after all. */

@@ -7,6 +7,7 @@ import { CalledBy, type Caller } from '../access/caller.js';
 import { preferredType } from '../http/accept.js';
 import { CSV_TYPE } from '../http/csv.js';
 import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
+import { PagedReads } from '../http/paged-reads.js';
 import { textStream } from '../http/text-stream.js';
 import { Operation } from '../access/operation.decorator.js';
 import { queryPipe, refusalOf } from '../input/input.pipe.js';
@@ -24,6 +25,7 @@ export class StatementsController {
   constructor(
     private readonly banking: BankingService,
     private readonly downloads: TableDownloads,
+    private readonly reads: PagedReads,
   ) {}
 
   @Get(':accountId/statement')
@@ -45,9 +47,10 @@ export class StatementsController {
     }
     refusePages(query);
     this.downloads.begin(caller.workspaceId, reply);
-    const pageAfter = (cursor?: string) =>
+    const read = (cursor?: string) =>
       this.banking.getStatement(caller, { accountId, ...query, limit: LIMIT_MAX, cursor });
-    const first = await pageAfter();
+    const pageAfter = (cursor?: string) => this.reads.readPage(caller.workspaceId, reply, () => read(cursor));
+    const first = await read();
     const table = await textStream(statementTable(first, pageAfter), method !== 'HEAD');
     reply.headers({
       'content-type': CSV_TYPE,

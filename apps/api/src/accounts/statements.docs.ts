@@ -33,6 +33,7 @@ export const getStatement: OperationText = {
   refusals: ['id_malformed', 'timestamp_invalid', 'account_not_found'],
   isPaged: true,
   mediaTypes: STATEMENT_TYPES,
+  tableType: 'text/csv',
 };
 
 export const StatementResponse = (): MethodDecorator =>

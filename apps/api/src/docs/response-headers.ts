@@ -6,7 +6,10 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'string', example: '0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b' },
   },
   'RateLimit-Policy': {
-    description: 'Requests (`q`) allowed in a number of seconds (`w`). Only if the deployment sets a limit.',
+    description: [
+      'Requests (`q`) allowed in a number of seconds (`w`). Only if the deployment sets a limit.',
+      'A page of a list counts as one request for each started hundred of its `limit`, and a table as five.',
+    ].join(' '),
     schema: { type: 'string', example: '"user";q=100;w=2' },
   },
   RateLimit: {

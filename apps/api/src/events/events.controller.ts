@@ -54,6 +54,7 @@ export class EventsController {
     request: CalledRequest,
     reply: FastifyReply,
   ): Promise<EventPage> {
+    request.endPagedRead?.();
     const later = await this.requests.hold(caller, reply, (signal) =>
       this.banking.listEvents({ ...caller, signal }, { ...query, cursor: page.next }),
     );

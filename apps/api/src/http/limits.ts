@@ -3,6 +3,32 @@ export const HANDLER_TIMEOUT_MS = 15_000;
 /** Work that still waits after this time is withdrawn, early enough for its own handler to respond. */
 export const WITHDRAW_AFTER_MS = 12_000;
 
+/** Limits the pages of lists that are read at the same time, and the bytes of them that clients have not read. */
+export interface PageLimits {
+  /** The rows of the pages that are read at the same time. */
+  readonly rows: number;
+  readonly rowsPerWorkspace: number;
+  /** Requests that may wait. One workspace alone may use half of them. */
+  readonly waiting: number;
+  readonly waitMaxMs: number;
+  readonly unsentBytes: number;
+  readonly unsentBytesPerWorkspace: number;
+}
+
+export const PAGES: PageLimits = {
+  rows: 2_000,
+  // One page of the maximum, or five of the default.
+  rowsPerWorkspace: 500,
+  waiting: 512,
+  waitMaxMs: 10_000,
+  // A page of 500 transfers has two megabytes.
+  unsentBytes: 64 * 1024 * 1024,
+  unsentBytesPerWorkspace: 16 * 1024 * 1024,
+};
+
+/** A gateway shares the connections to its upstream between callers, see `RequestQueue`, and has no database. */
+export const PAGES_OF_GATEWAY: PageLimits = { ...PAGES, rows: Infinity, rowsPerWorkspace: Infinity };
+
 /** What a client can make the server hold, and for how long. */
 export const LIMITS = {
   bodyBytes: 64 * 1024,

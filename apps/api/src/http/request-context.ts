@@ -13,6 +13,8 @@ export interface RequestContext {
   caller?: Scope;
   /** Checks again that the caller may call the operation, for a request that was held. @throws Refusal */
   confirmAccess?: () => Promise<void>;
+  /** Lets the next page be read, for a request that is held. Missing once it was called. See `PagedReads`. */
+  endPagedRead?: () => void;
   /** Aborted shortly before a response is sent without the handler. Missing for a read. See `boundHandlers`. */
   deadline?: AbortSignal;
   /** The idempotency key of a creation, set when the header was read. */

@@ -74,6 +74,7 @@ export const getOrder: OperationText = {
   provenance: 'stated',
   refusals: ['id_malformed', 'order_not_found'],
   isPaged: true,
+  rowsByDefault: 1,
 };
 
 export const getOrderById: OperationText = {
@@ -86,6 +87,7 @@ export const getOrderById: OperationText = {
   provenance: 'ours',
   refusals: ['id_malformed', 'order_not_found'],
   isPaged: true,
+  rowsByDefault: 1,
 };
 
 export const cancelOrder: OperationText = {
