@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { jsonBytes } from './json-bytes.js';
+import { jsonBytes, jsonBytesInTurns } from './json-bytes.js';
 
 /** Own fields of a resource, with characters of one to four bytes and fields that JSON omits. */
 const own = fc.record(
@@ -56,6 +56,18 @@ describe('the bytes of a response', () => {
       expect(jsonBytes(payload).toString()).toBe(expected(payload));
     },
   );
+
+  it('are the same if they are written in several turns, for several pages at once', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(pages, { minLength: 1, maxLength: 3 }), async (some) => {
+        const long = some.map((page) => Array.from({ length: 120 }, (_, index) => page[index % page.length]));
+        const all = [...long, [], [{ id: 1 }, undefined]];
+        const written = await Promise.all(all.map(jsonBytesInTurns));
+        expect(written.map(String)).toEqual(all.map((page) => Buffer.from(expected(page)).toString()));
+      }),
+      { numRuns: 20 },
+    );
+  });
 
   it('fit a page that is larger than the buffer, and the page after it', () => {
     const account = { id: 1, name: '€'.repeat(10_000), edges: {} };

@@ -1,7 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 /** At first; enough for a page of 25 transfers. */
 const BYTES_MIN = 256 * 1024;
 /** A larger buffer is not kept for the next response. */
 const BYTES_KEPT_MAX = 4 * 1024 * 1024;
+/** About three milliseconds. */
+const ITEMS_PER_TURN = 50;
 /** The most bytes that a UTF-16 code unit takes in UTF-8. */
 const BYTES_PER_UNIT = 3;
 
@@ -26,12 +30,37 @@ class JsonBytes {
   of(payload: unknown): Buffer {
     try {
       this.value(payload);
-      return Buffer.from(this.buffer.subarray(0, this.end));
+      return this.bytes();
     } finally {
-      this.end = 0;
-      this.written.clear();
-      if (this.buffer.length > BYTES_KEPT_MAX) this.buffer = Buffer.allocUnsafeSlow(BYTES_MIN);
+      this.clear();
     }
+  }
+
+  /** Writes the items of a page, few in each turn of the event loop. */
+  async ofItems(items: readonly unknown[]): Promise<Buffer> {
+    const hasShared = repeats(items[0], new Set());
+    try {
+      for (const [index, item] of items.entries()) {
+        if (index > 0 && index % ITEMS_PER_TURN === 0) await nextTurn();
+        this.text(index === 0 ? '[' : ',');
+        if (hasShared) this.value(item ?? null);
+        else this.text(JSON.stringify(item ?? null));
+      }
+      this.text(items.length === 0 ? '[]' : ']');
+      return this.bytes();
+    } finally {
+      this.clear();
+    }
+  }
+
+  private bytes(): Buffer {
+    return Buffer.from(this.buffer.subarray(0, this.end));
+  }
+
+  private clear(): void {
+    this.end = 0;
+    this.written.clear();
+    if (this.buffer.length > BYTES_KEPT_MAX) this.buffer = Buffer.allocUnsafeSlow(BYTES_MIN);
   }
 
   private value(value: unknown): void {
@@ -110,6 +139,19 @@ const writer = new JsonBytes();
 /** A payload as JSON in UTF-8. A payload without shared objects, such as that of an upstream, is written faster by `JSON.stringify`. */
 export const jsonBytes = (payload: unknown): Buffer =>
   Array.isArray(payload) && repeats(payload[0], new Set()) ? writer.of(payload) : Buffer.from(JSON.stringify(payload));
+
+/** Writers of large pages that write none now. */
+const idleWriters: JsonBytes[] = [];
+
+/** A large page as JSON in UTF-8. Other requests are handled while it is written. */
+export async function jsonBytesInTurns(items: readonly unknown[]): Promise<Buffer> {
+  const own = idleWriters.pop() ?? new JsonBytes();
+  try {
+    return await own.ofItems(items);
+  } finally {
+    idleWriters.push(own);
+  }
+}
 
 /** Whether a resource contains another one twice, as a transfer contains its account: the first item of a page shows it for all. */
 function repeats(value: unknown, seen: Set<object>): boolean {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { LIMIT_DEFAULT, LIMIT_MAX, type WorkspaceId } from '@banking/domain';
 import { FairSlots } from '@banking/process';
 import { FairQueue } from './fair-queue.js';
+import { jsonBytesInTurns } from './json-bytes.js';
 import { type PageLimits, PAGES } from './limits.js';
 import { pageRows } from './page-rows.js';
 import type { RequestContext } from './request-context.js';
@@ -37,6 +38,11 @@ export class PagedReads {
     server.addHook('onRoute', (route: RouteOptions) => {
       if (route.config?.pageRows === undefined) return;
       route.preHandler = [...listOf(route.preHandler), async (request: Request, reply) => this.begin(request, reply)];
+      route.preSerialization = [
+        ...listOf(route.preSerialization),
+        async (_request, _reply, payload: unknown) =>
+          Array.isArray(payload) && payload.length > LIMIT_DEFAULT ? jsonBytesInTurns(payload) : payload,
+      ];
       route.onSend = [
         ...listOf(route.onSend),
         (request: Request, reply, payload, done) => {

@@ -157,6 +157,6 @@ export function prepareServer(
  */
 function sendJsonAsBytes(server: FastifyInstance): void {
   // Fastify accepts bytes, although its types declare a text only.
-  const bytesOf = (payload: unknown) => jsonBytes(payload) as unknown as string;
+  const bytesOf = (payload: unknown) => (Buffer.isBuffer(payload) ? payload : jsonBytes(payload)) as unknown as string;
   server.setReplySerializer(bytesOf);
 }
