@@ -50,7 +50,7 @@ describe('bundle of one import', () => {
       const { text, bytes } = await bundle(`export { ${name} } from '@banking/domain'`);
 
       expect(within(text, [...OTHER_MESSAGES, ...CURRENCIES])).toEqual([]);
-      expect(bytes).toBeLessThanOrEqual(1_800);
+      expect(bytes).toBeLessThanOrEqual(2_100);
     },
   );
 
@@ -59,7 +59,7 @@ describe('bundle of one import', () => {
 
     expect(within(text, OTHER_MESSAGES)).toEqual([]);
     expect(within(text, CURRENCIES)).toEqual(CURRENCIES);
-    expect(gzipped).toBeLessThanOrEqual(2_600);
+    expect(gzipped).toBeLessThanOrEqual(2_800);
   });
 
   it('contains the searched strings for a namespace import', async () => {
@@ -92,15 +92,15 @@ describe('bundle of everything', () => {
   const webhooks = "export * from '@banking/client/webhooks';";
 
   it.each([
-    { what: 'domain', page: domain, bound: 10_000 },
+    { what: 'domain', page: domain, bound: 10_100 },
     { what: 'client', page: client, bound: 13_300 },
     { what: 'client with domain', page: client + domain, bound: 18_800 },
-    { what: 'domain and its prose', page: domain + prose, bound: 12_200 },
+    { what: 'domain and its prose', page: domain + prose, bound: 12_300 },
     // Reads nine kinds of lines strictly, and names each fault. Only a page that proves exports loads it.
     { what: 'the proof of an export', page: proof, bound: 7_000 },
-    { what: 'session', page: session, bound: 2_400 },
-    { what: 'signing', page: signing, bound: 2_500 },
-    { what: 'webhooks', page: webhooks, bound: 2_200 },
+    { what: 'session', page: session, bound: 2_500 },
+    { what: 'signing', page: signing, bound: 2_600 },
+    { what: 'webhooks', page: webhooks, bound: 2_300 },
   ])('is at most $bound bytes gzipped for $what', async ({ what, page, bound }) => {
     const { bytes, gzipped } = await bundle(page);
     process.stdout.write(`${what}: ${bytes} bytes minified, ${gzipped} gzipped\n`);
