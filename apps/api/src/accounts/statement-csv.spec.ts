@@ -9,7 +9,7 @@ import {
   type Statement,
   type TransferAmount,
 } from '@banking/domain';
-import { statementCsv, StatementError, statementFileName } from './statement-csv.js';
+import { statementCsv, StatementError, statementFileName, statementTable } from './statement-csv.js';
 
 /** A statement of invented movements. Their other fields do not affect their amounts. */
 function statementOf(movements: readonly Partial<Movement>[], { currency = 'EUR', alias = 'Main', opening = 0 } = {}) {
@@ -84,6 +84,18 @@ const FORMULA = /^[ "\t\r\n]*[=+\-@＝＋－＠]/;
 const texts = fc
   .array(fc.constantFrom(...'=+-@＝＋－＠;,"\'\t\r\n a1'), { maxLength: 12 })
   .map((parts) => parts.join(''));
+
+describe('statementTable', () => {
+  it.each([0, 1, 100, 250])('writes a page of %i movements in parts of at most a hundred', async (count) => {
+    const statement = statementOf(Array.from({ length: count }, () => ({})));
+    const parts: string[] = [];
+    for await (const part of statementTable(statement, () => Promise.reject(new Error('there is one page')))) {
+      parts.push(part);
+    }
+    expect(parts.join('')).toBe(statementCsv(statement));
+    expect(parts).toHaveLength(Math.max(1, Math.ceil(count / 100)));
+  });
+});
 
 describe('statementCsv', () => {
   it('begins with a byte order mark and the column names, and ends every line with CRLF', () => {

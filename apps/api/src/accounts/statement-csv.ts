@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   fromBalanceAmount,
   minorUnits,
@@ -36,6 +37,9 @@ const COLUMNS = [
   'returnedBy',
 ] as const;
 
+/** Other requests are handled after so many rows. */
+const ROWS_PER_TURN = 100;
+
 /** A row. A missing value is an empty cell. */
 type Row = Partial<Record<(typeof COLUMNS)[number], string | number | Numeral>>;
 
@@ -69,7 +73,7 @@ export function statementCsv(statement: Statement, page: PagePlace = { isFirst: 
 }
 
 /**
- * The table of a whole statement, one part for each page. A page is read when its part is wanted.
+ * The table of a whole statement, in parts. A page is read when its part is wanted.
  *
  * @throws StatementError as `statementCsv` does, and if the cursors of the pages form a cycle
  */
@@ -82,7 +86,12 @@ export async function* statementTable(
   let checkpoint = first.next;
   for (let number = 1; ; number += 1) {
     const { next } = page;
-    yield statementCsv(page, { isFirst: number === 1, isLast: next === undefined });
+    for (let at = 0; at === 0 || at < page.movements.length; at += ROWS_PER_TURN) {
+      if (at > 0) await nextTurn();
+      const end = at + ROWS_PER_TURN;
+      const place = { isFirst: number === 1 && at === 0, isLast: next === undefined && end >= page.movements.length };
+      yield statementCsv({ ...page, movements: page.movements.slice(at, end) }, place);
+    }
     if (next === undefined) return;
     page = await pageAfter(next);
     if (page.next !== undefined && page.next === checkpoint) {
@@ -124,10 +133,7 @@ function tableOf(statement: Statement, { isFirst, isLast }: PagePlace): string {
     ...(isLast ? [last] : []),
   ];
   const common = { accountCode: account.code ?? '', accountAlias: account.alias ?? '', currency };
-  const written = csvRows(
-    COLUMNS,
-    rows.map((row) => ({ ...common, ...row })),
-  );
+  const written = csvRows(COLUMNS, rows, common);
   return isFirst ? csvHead(COLUMNS) + written : written;
 }
 

@@ -9,11 +9,13 @@ const BYTE_ORDER_MARK = '\ufeff';
 /** The begin of a table: the names of the columns. */
 export const csvHead = (columns: readonly string[]): string => `${BYTE_ORDER_MARK}${columns.join(',')}\r\n`;
 
-/** Rows of a table. */
+/** Rows of a table. @param common the values of the columns that a row leaves out */
 export const csvRows = <Name extends string>(
   columns: readonly Name[],
   rows: readonly Partial<Record<Name, CsvValue>>[],
-): string => rows.map((row) => `${columns.map((column) => cell(row[column])).join(',')}\r\n`).join('');
+  common: Partial<Record<Name, CsvValue>> = {},
+): string =>
+  rows.map((row) => `${columns.map((column) => cell(row[column] ?? common[column])).join(',')}\r\n`).join('');
 
 /** A missing value is an empty cell. */
 export type CsvValue = string | number | Numeral | undefined;
