@@ -208,6 +208,20 @@ describe('responses that no client reads', () => {
     await close();
   });
 
+  it('are bounded also for requests that waited before there were any', async () => {
+    const { server, send, running, statuses, close } = await listening(unsent);
+    let arrived = 0;
+    server.server.on('request', () => (arrived += 1));
+    for (let count = 0; count < 4; count += 1) send(1, 500);
+    await until(() => running.length === 1 && arrived === 4);
+
+    running[0]!.respond(UNREAD);
+
+    await until(() => statuses['1 429'] === 3);
+    expect(running).toEqual([]);
+    await close();
+  });
+
   it('end with their connection when the client takes nothing for the time limit', async () => {
     const { server, send, running, runningOf, statuses, close } = await listening(unsent);
     let closed = 0;

@@ -69,8 +69,16 @@ export class PagedReads {
   private async begin(request: Request, reply: FastifyReply): Promise<void> {
     const rows = pageRows(request);
     const workspaceId = request.caller?.workspaceId;
-    this.unsent.check(workspaceId, rows > LIMIT_DEFAULT);
+    const isLarge = rows > LIMIT_DEFAULT;
+    this.unsent.check(workspaceId, isLarge);
     const leave = await this.enter(workspaceId, rows, reply);
+    try {
+      // Those before it may have become unread while it waited.
+      this.unsent.check(workspaceId, isLarge);
+    } catch (error) {
+      leave();
+      throw error;
+    }
     // The handler of a request without a client is not called.
     if (isResponseOver(reply)) return leave();
     // Not when the client disconnects: the query goes on. Otherwise a client could start any number of them.
