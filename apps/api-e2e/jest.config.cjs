@@ -3,5 +3,4 @@ module.exports = {
   displayName: 'api-e2e',
   globalSetup: '<rootDir>/jest.global-setup.cjs',
   globalTeardown: '<rootDir>/jest.global-teardown.cjs',
-  testTimeout: 60_000,
 };

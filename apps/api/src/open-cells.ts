@@ -95,7 +95,7 @@ export async function openCells(
   return {
     banking: new CellsBankingService(atHomeOrCopies, (number) => cells.get(number).banking, places),
     appUsers: {
-      async *textsOf(scope, query) {
+      async *appUserTexts(scope, query) {
         yield* await atHomeOrCopies.read((banking) => started(banking.appUserTexts(scope, query)));
       },
     },

@@ -46,7 +46,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   return {
     banking,
     database,
-    appUsers: { textsOf: (scope, query) => banking.appUserTexts(scope, query) },
+    appUsers: banking,
     directory: new LedgerDirectory(database, { bindsByEmail: config.bindsByEmail }),
     readiness: { check: () => database.ping(), work: async () => work?.readStatus() },
     refusals: [],

@@ -9,7 +9,7 @@ beforeAll(async () => {
   await world.run(['app', 'add', 'Harbour'], CELLS);
   const added = await world.run(['workspace', 'add', 'Shipping', '--app', 'Harbour', '--cell', 'b', '--json'], CELLS);
   workspaceId = String((JSON.parse(added.stdout) as { id: number }).id);
-}, 120_000);
+});
 afterAll(() => world.close());
 
 describe('banking cell move', () => {
@@ -29,7 +29,7 @@ describe('banking cell move', () => {
 
     const archived = await world.run(['cell', 'archive', workspaceId, '--json'], CELLS);
     expect(JSON.parse(archived.stdout)).toMatchObject([{ cell: 'b' }]);
-  }, 120_000);
+  });
 
   it.each([
     [

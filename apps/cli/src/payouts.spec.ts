@@ -69,7 +69,7 @@ describe('banking payouts resume of several databases', () => {
   beforeAll(async () => {
     await cells.run(['cell', 'list'], CELLS);
     await cells.open({ isReplicated: true });
-  }, 120_000);
+  });
   afterAll(() => cells.close());
 
   it('resumes each that has a stop, and names it', async () => {
@@ -87,5 +87,5 @@ describe('banking payouts resume of several databases', () => {
       'Payouts of the cell home are resumed. Those that waited are submitted within five minutes.\n',
     ]);
     expect((await cells.run(['work', 'list', '--parked'], CELLS)).stdout).toBe('No work is parked.\n');
-  }, 120_000);
+  });
 });

@@ -8,7 +8,7 @@ let at: CrossingWorld;
 
 beforeAll(async () => {
   at = await crossingWorld();
-}, 60_000);
+});
 afterAll(() => at.close());
 
 async function provenExport({ world, workspaceId }: CrossingWorld['payers']) {

@@ -1,4 +1,4 @@
-import { BankingError, Refusal, type RefusalOptions, type RefusalReason } from '@banking/domain';
+import { BankingError, Refusal } from '@banking/domain';
 
 /**
  * A refusal of the service, with the id of its request.
@@ -7,14 +7,6 @@ import { BankingError, Refusal, type RefusalOptions, type RefusalReason } from '
  */
 export class RemoteRefusal extends Refusal {
   static override readonly kind: string = 'RemoteRefusal';
-
-  constructor(
-    reason: RefusalReason,
-    message: string | undefined,
-    options: RefusalOptions & { readonly requestId?: string | undefined },
-  ) {
-    super(reason, message, options);
-  }
 }
 
 /** The fields of an unexpected response, as far as it has them. */

@@ -94,5 +94,5 @@ describe('calls, 401s and failing writes in any order', () => {
       if (!dieAtOnce) expect(auth.presented.length).toBeLessThanOrEqual(1 + refused.size);
     });
     await fc.assert(property, { numRuns: RUNS });
-  }, 60_000);
+  });
 });

@@ -67,7 +67,7 @@ beforeAll(async () => {
     actor: demo.users['ada@northwind.example'] as UserId,
     workspaceId: demo.workspaces['Northwind Trading'] as WorkspaceId,
   };
-}, 60_000);
+});
 afterAll(() => world.close());
 
 describe('a quote and a conversion that were rounded half to even', () => {

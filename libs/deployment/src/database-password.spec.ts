@@ -19,7 +19,7 @@ describeEmbedded('a login whose password is in a file', () => {
 
   beforeAll(async () => {
     server = await TlsServer.start();
-  }, 60_000);
+  });
   afterAll(async () => {
     await server.stop();
     rmSync(folder, { recursive: true });
@@ -53,7 +53,7 @@ describeEmbedded('a login whose password is in a file', () => {
     writeFileSync(file, SECOND);
 
     await becomes(() => database.ping(), undefined);
-  }, 150_000);
+  });
 
   it('is unavailable, and recovers, if the file is missing for a moment', async () => {
     const { database } = await open();
@@ -64,7 +64,7 @@ describeEmbedded('a login whose password is in a file', () => {
     writeFileSync(file, FIRST);
 
     await becomes(() => database.ping(), undefined);
-  }, 150_000);
+  });
 
   it('does not start with a wrong password, and does not repeat it', async () => {
     writeFileSync(file, 'wrong password');

@@ -11,7 +11,7 @@ describeEmbedded('TLS to a PostgreSQL over TCP', () => {
 
   beforeAll(async () => {
     server = await TlsServer.start();
-  }, 60_000);
+  });
   afterAll(() => server.stop());
 
   const open = (databaseUrl: string, ownerUrl?: string) =>

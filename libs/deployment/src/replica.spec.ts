@@ -8,8 +8,6 @@ import type { AccountId, TransferAmount, UserId, WorkspaceId } from '@banking/do
 import { LedgerBankingService } from '@banking/operations';
 import { openDeployment, type Deployment } from './open-deployment.js';
 
-jest.setTimeout(180_000);
-
 let dataDir: string;
 let server: EmbeddedServer;
 let replica: ReplicaServer;

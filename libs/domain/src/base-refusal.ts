@@ -22,7 +22,7 @@ export interface ErrorBody {
 }
 
 /** The optional parts of a refusal. Its `cause` is for the log; never sent. */
-export interface RefusalOptions extends Pick<BankingErrorFields, 'retryAfterSeconds' | 'cause'> {
+export interface RefusalOptions extends Pick<BankingErrorFields, 'requestId' | 'retryAfterSeconds' | 'cause'> {
   readonly details?: readonly RefusalDetail[] | undefined;
 }
 
@@ -62,12 +62,7 @@ export class BaseRefusal<Reason extends string = string> extends BankingError {
   readonly errorCode: string;
   readonly details?: readonly RefusalDetail[];
 
-  constructor(
-    reason: Reason,
-    row: RefusalRow,
-    message = row.message,
-    { details, ...fields }: RefusalOptions & Pick<BankingErrorFields, 'requestId'> = {},
-  ) {
+  constructor(reason: Reason, row: RefusalRow, message = row.message, { details, ...fields }: RefusalOptions = {}) {
     super(message, { ...fields, code: reason, status: row.status });
     this.reason = reason;
     this.errorCode = row.errorCode ?? ERROR_CODES[row.status] ?? reason;

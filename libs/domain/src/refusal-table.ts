@@ -3,7 +3,7 @@ import { BUSINESS } from './refusal-rows/business.js';
 import { DENIED } from './refusal-rows/denied.js';
 import { MALFORMED } from './refusal-rows/malformed.js';
 import { PROTOCOL } from './refusal-rows/protocol.js';
-import { type RefusalRow, BaseRefusal } from './base-refusal.js';
+import { type RefusalOptions, type RefusalRow, BaseRefusal } from './base-refusal.js';
 
 /**
  * The table of refusals: every expected failure of the service, one row each.
@@ -33,7 +33,7 @@ export class Refusal extends BaseRefusal<RefusalReason> {
   static override readonly kind: string = 'Refusal';
 
   /** @param message sent to the caller; the message of the row if it is left out */
-  constructor(reason: RefusalReason, message?: string, options?: ConstructorParameters<typeof BaseRefusal>[3]) {
+  constructor(reason: RefusalReason, message?: string, options?: RefusalOptions) {
     super(reason, REFUSALS[reason], message, options);
   }
 }

@@ -8,8 +8,6 @@ import { EmbeddedServerError } from './embedded-server-error.js';
 import type { Connection } from './running-server.js';
 import { chooseServerUser, refuseSharedUser } from './server-user.js';
 import { queryValue, World } from './testing/world.js';
-
-jest.setTimeout(90_000);
 const world = new World();
 afterEach(() => world.end());
 

@@ -2,8 +2,6 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from './testing/until.js';
 import { queryValue, isServed, serverOf, World } from './testing/world.js';
-
-jest.setTimeout(120_000);
 const world = new World();
 afterEach(() => world.end());
 afterAll(() => world.removeTemplate());

@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import { findPackage, provideBinaries } from './binaries.js';
 import { chooseServerUser } from './server-user.js';
 import { queryValue, isServed, World, type UserIds } from './testing/world.js';
-
-jest.setTimeout(90_000);
 const world = new World();
 afterEach(() => world.end());
 

@@ -3,8 +3,6 @@ import { readdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EmbeddedServerError } from './embedded-server-error.js';
 import { isServed, World } from './testing/world.js';
-
-jest.setTimeout(60_000);
 const world = new World();
 const mounted: string[] = [];
 

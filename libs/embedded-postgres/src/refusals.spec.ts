@@ -12,8 +12,6 @@ import { join } from 'node:path';
 import { EmbeddedServerError, explainFileError } from './embedded-server-error.js';
 import { isAlive } from './process-identity.js';
 import { isServed, serverOf, World, type UserIds } from './testing/world.js';
-
-jest.setTimeout(90_000);
 const world = new World();
 afterEach(() => world.end());
 afterAll(() => world.removeTemplate());

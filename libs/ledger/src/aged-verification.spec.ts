@@ -62,7 +62,7 @@ beforeAll(async () => {
   );
   await deleteVerified(world.database, await unverified());
   for (let count = 0; count < NEW; count += 1) await posted(world, payment(ada, bob, euros('0.01')));
-}, 180_000);
+});
 afterAll(async () => {
   await Promise.all(Object.values(planned).map((probe) => probe.close()));
   await world.close();

@@ -59,7 +59,7 @@ describe('a queue of very many rows of which two can be claimed', () => {
       await planned[name].cost(values);
     }
     await world.owner.query(FILL);
-  }, 180_000);
+  });
   afterAll(async () => {
     await Promise.all(Object.values(planned).map((probe) => probe.close()));
     await world.close();

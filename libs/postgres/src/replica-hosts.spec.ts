@@ -7,8 +7,6 @@ import { Client } from 'pg';
 import { Database } from './database.js';
 import { sql } from './testing/sql.js';
 
-jest.setTimeout(120_000);
-
 const LOGIN = 'reader';
 
 let folder: string;

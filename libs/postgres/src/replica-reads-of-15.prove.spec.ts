@@ -8,8 +8,6 @@ import { Client } from 'pg';
 import { Database } from './database.js';
 import { sql } from './testing/sql.js';
 
-jest.setTimeout(180_000);
-
 const PROGRAMS = '/usr/lib/postgresql/15/bin';
 const isMissing = !existsSync(join(PROGRAMS, 'postgres'));
 // The name of a skipped test says why it is skipped. CI has the package.

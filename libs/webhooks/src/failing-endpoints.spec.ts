@@ -7,7 +7,7 @@ let receiver: Awaited<ReturnType<typeof startReceiver>>;
 /** Receivers besides that one. */
 const others: (typeof receiver)[] = [];
 
-beforeAll(async () => void (given = await deliveryWorld()), 60_000);
+beforeAll(async () => void (given = await deliveryWorld()));
 afterAll(() => given.close());
 beforeEach(async () => void (receiver = await startReceiver()));
 afterEach(async () => {

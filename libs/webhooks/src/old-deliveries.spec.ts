@@ -5,7 +5,7 @@ import { deliveryWorld } from './testing/delivery-world.js';
 const NEVER_CALLED = 'http://127.0.0.1:1/';
 let given: Awaited<ReturnType<typeof deliveryWorld>>;
 
-beforeAll(async () => void (given = await deliveryWorld()), 60_000);
+beforeAll(async () => void (given = await deliveryWorld()));
 afterAll(() => given.close());
 afterEach(async () => {
   await given.read('delete from webhook_delivery');

@@ -7,7 +7,7 @@ import { startReceiver, status } from './testing/receiver.js';
 let given: Awaited<ReturnType<typeof deliveryWorld>>;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 
-beforeAll(async () => void (given = await deliveryWorld()), 60_000);
+beforeAll(async () => void (given = await deliveryWorld()));
 afterAll(() => given.close());
 beforeEach(async () => void (receiver = await startReceiver()));
 afterEach(async () => {

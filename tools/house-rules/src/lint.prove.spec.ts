@@ -16,7 +16,7 @@ describe('eslint with the configuration of the repository', () => {
     rules = messages.slice(0, RULE_CASES.length);
     forbidden = messages.slice(RULE_CASES.length, RULE_CASES.length + FORBIDDEN.length);
     allowed = messages.slice(RULE_CASES.length + FORBIDDEN.length);
-  }, 120_000);
+  });
 
   it.each(RULE_CASES.map((one, index) => ({ ...one, index })))('reports $rules for `$text` in $file', (one) => {
     expect(rules[one.index]?.map(({ ruleId }) => ruleId)).toEqual(one.rules);

@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { files } from './workspace.js';
 import { WorkspaceCopy } from './workspace-copy.js';
 
-jest.setTimeout(180_000);
-
 const copy = new WorkspaceCopy();
 const NX = 'node_modules/nx/dist/bin/nx.js';
 const GENERATE = ['g', '@banking/tools:resource', 'standing-order'];

@@ -5,8 +5,6 @@ import { node } from './node.js';
 import { projects } from './workspace.js';
 import { WorkspaceCopy } from './workspace-copy.js';
 
-jest.setTimeout(180_000);
-
 describe('nx run-many -t test, with the results of all tests in the cache', () => {
   const FILE = 'docs/integrate/errors-and-retries.md';
   let copy: WorkspaceCopy;

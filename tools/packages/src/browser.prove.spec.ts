@@ -146,7 +146,7 @@ inABrowser('page of another origin in a browser', () => {
     if (BROWSER === undefined) throw new Error('there is no browser: set CHROMIUM_PATH');
     const args = process.geteuid?.() === 0 ? ['--no-sandbox'] : [];
     browser = await chromium.launch({ executablePath: BROWSER, args });
-  }, 60_000);
+  });
 
   afterAll(() => browser?.close());
 
@@ -157,31 +157,27 @@ inABrowser('page of another origin in a browser', () => {
     page.on('pageerror', (error) => complaints.push(error.message));
   });
 
-  it.each(Object.keys(PAGES))(
-    'reads a transfer, calculates and formats it with %s',
-    async (name) => {
-      await page.goto(`${pages}/pages/${name}`, { waitUntil: 'load' });
+  it.each(Object.keys(PAGES))('reads a transfer, calculates and formats it with %s', async (name) => {
+    await page.goto(`${pages}/pages/${name}`, { waitUntil: 'load' });
 
-      expect(complaints).toEqual([]);
-      const { keyId, created, nonce, vectors } = signing;
-      const answer = await page.evaluate(
-        `show(${JSON.stringify({ ...service, transferId: 26, signing })})`, // the international demo transfer
-      );
-      expect(answer).toEqual({
-        shown: '€18,750.00',
-        before: '48000000',
-        covered: -1,
-        refused: [true, true, 'transfer_not_found', true],
-        typed: [true, 'amount_too_precise'],
-        proven: 'Northwind',
-        signed: vectors.map(({ headers }) => ({ headers, verified: { keyId, created, nonce }, refused: true })),
-        webhooks: ['webhook.test', 'signature_mismatch'],
-        unproven: 'line 2 is missing: the export was cut short',
-        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-      });
-    },
-    60_000,
-  );
+    expect(complaints).toEqual([]);
+    const { keyId, created, nonce, vectors } = signing;
+    const answer = await page.evaluate(
+      `show(${JSON.stringify({ ...service, transferId: 26, signing })})`, // the international demo transfer
+    );
+    expect(answer).toEqual({
+      shown: '€18,750.00',
+      before: '48000000',
+      covered: -1,
+      refused: [true, true, 'transfer_not_found', true],
+      typed: [true, 'amount_too_precise'],
+      proven: 'Northwind',
+      signed: vectors.map(({ headers }) => ({ headers, verified: { keyId, created, nonce }, refused: true })),
+      webhooks: ['webhook.test', 'signature_mismatch'],
+      unproven: 'line 2 is missing: the export was cut short',
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
 
   it('places an order once after lost responses, and reports an unknown outcome', async () => {
     await page.goto(`${pages}/pages/bundled.html`, { waitUntil: 'load' });
@@ -196,5 +192,5 @@ inABrowser('page of another origin in a browser', () => {
       made: ['Lost in a browser', 'Opened in a browser'],
       left: 'the page is closed',
     });
-  }, 60_000);
+  });
 });

@@ -54,5 +54,5 @@ describe.each(Object.entries(READERS))('examples of %s', (path, reader) => {
     const table = (which: 'actual' | 'documented') =>
       outputs.map((output) => `${path}:${output.line} ${output[which]}`);
     expect(table('actual')).toEqual(table('documented'));
-  }, 60_000);
+  });
 });

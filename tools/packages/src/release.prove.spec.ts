@@ -90,7 +90,7 @@ describe('release of a version plan', () => {
     );
     expect(await inCopy('git', 'status', '--porcelain')).toBe('');
     expect(existsSync(join(copy, '.nx/version-plans/plan.md'))).toBe(false);
-  }, 120_000);
+  });
 });
 
 function nextMinor(version: string): string {

@@ -20,7 +20,7 @@ describe.each(LIBRARIES)('tarball of %s', (library) => {
 
   it('passes publint without suggestions', async () => {
     expect(await tool('publint', ['run', tarballs[library], '--strict'])).toContain('All good!');
-  }, 60_000);
+  });
 
   it('resolves for attw the types of each module format', async () => {
     const found = JSON.parse(await tool('attw', [tarballs[library], '--format', 'json'])) as {
@@ -33,7 +33,7 @@ describe.each(LIBRARIES)('tarball of %s', (library) => {
       ...ENTRIES[library].map((entry) => (entry === 'index' ? '.' : `./${entry}`)),
       './package.json',
     ]);
-  }, 60_000);
+  });
 
   it('contains only expected files', async () => {
     const files = (await readdir(installed, { recursive: true, withFileTypes: true }))

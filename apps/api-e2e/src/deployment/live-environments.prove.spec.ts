@@ -52,7 +52,7 @@ const DEPLOYMENTS = {
     port = await freePort();
     const command = readComposition().services['postgres']?.command ?? [];
     postgres = await ComposedPostgres.start({ folder: join(folder, 'postgres'), secrets, port, command });
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all(children.map((child) => child.stop('SIGKILL')));
     await postgres?.stop();

@@ -20,7 +20,7 @@ const SCREENSHOTS = join(__dirname, '..', '..', 'test-output');
     service = await freshService({ PUBLIC_URL: `${proxy.url}/`, WORKER: 'off' }, demoDataDir);
     proxy.target = service.url;
     browser = await launchBrowser();
-  }, 180_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await service?.stop();

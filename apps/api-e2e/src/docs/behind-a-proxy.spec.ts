@@ -15,7 +15,7 @@ describe('service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
     service = await freshService({ PUBLIC_URL: `${proxy.url}/`, WORKER: 'off' }, demoDataDir);
     proxy.target = service.url;
     headers = { authorization: `Bearer ${await service.tokenOf(ADA)}`, 'workspace-id': '1' };
-  }, 180_000);
+  });
   afterAll(async () => {
     await service?.stop();
     await proxy?.stop();

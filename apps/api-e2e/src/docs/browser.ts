@@ -1,6 +1,8 @@
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { browserPath } from '../config.js';
 
+const RENDERED_MS = 180_000;
+
 /** What a page did that it should not have. */
 export interface Complaints {
   readonly console: string[];
@@ -22,6 +24,8 @@ export async function openPage(
   hash = '',
 ): Promise<{ page: Page; complaints: Complaints }> {
   const context = await browser.newContext({ viewport: { width, height: 900 } });
+  // On a busy machine the page needs more than the 30 seconds of Playwright.
+  context.setDefaultTimeout(RENDERED_MS);
   const page = await context.newPage();
   const complaints: Complaints = { console: [], foreign: [] };
   page.on('console', (message) => {

@@ -25,22 +25,25 @@ describe('docs page in a browser', () => {
 
   beforeAll(async () => {
     if (hasBrowser || isCi()) browser = await launchBrowser();
-  }, 60_000);
+  });
 
   afterAll(() => browser?.close());
 
-  // A page takes seconds to load on a machine of CI, so tests use it one after another.
-  describe.each(WIDTHS)('at %i pixels', (width) => {
-    let page: Page;
-    let complaints: Complaints;
-
+  /** A page for the tests of a group, one after another: it takes seconds to load on a machine of CI. */
+  function onePage(width: number): { page: Page; complaints: Complaints } {
+    const shared = {} as { page: Page; complaints: Complaints };
     beforeAll(async () => {
-      if (browser !== undefined) ({ page, complaints } = await openPage(browser, service.url, width));
-    }, 60_000);
+      if (browser !== undefined) Object.assign(shared, await openPage(browser, service.url, width));
+    });
+    afterAll(() => shared.page?.context().close());
+    return shared;
+  }
 
-    afterAll(() => page?.context().close());
+  describe.each(WIDTHS)('at %i pixels', (width) => {
+    const shared = onePage(width);
 
     itInBrowser('shows every operation without console errors and without requests to other hosts', async () => {
+      const { page, complaints } = shared;
       const shown = await page.locator('.opblock').count();
       const isWiderThanWindow = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth');
       await page.screenshot({ path: join(SCREENSHOTS, `docs-${width}.png`), fullPage: true });
@@ -51,6 +54,7 @@ describe('docs page in a browser', () => {
     });
 
     itInBrowser('shows the states of resources as text to select', async () => {
+      const { page, complaints } = shared;
       const section = page.locator('.info details').filter({ hasText: 'Events: states and types' }).last();
 
       await section.locator('summary').click();
@@ -72,6 +76,7 @@ describe('docs page in a browser', () => {
     });
 
     itInBrowser('folds error responses, and unfolds one that is pressed', async () => {
+      const { page } = shared;
       const rows = (await openOperation(page, 'getTransfer')).locator('.responses-table > tbody > tr');
 
       const statuses = () => rows.evaluateAll((all) => all.map((row) => row.getAttribute('data-code')));
@@ -89,6 +94,7 @@ describe('docs page in a browser', () => {
     });
 
     itInBrowser('shows webhooks with their headers, and nothing to execute', async () => {
+      const { page, complaints } = shared;
       const webhooks = page.locator('.webhooks');
 
       expect(await webhooks.locator('.opblock .opblock-summary-path').allInnerTexts()).toEqual(['event', 'test']);
@@ -109,6 +115,7 @@ describe('docs page in a browser', () => {
     });
 
     itInBrowser('fits the window and is readable with every section open', async () => {
+      const { page } = shared;
       await page.evaluate(`document.querySelectorAll('details').forEach((details) => { details.open = true; })`);
       await page.screenshot({ path: join(SCREENSHOTS, `docs-unfolded-${width}.png`), fullPage: true });
       const operation = await openOperation(page, 'listTransfers');
@@ -125,6 +132,7 @@ describe('docs page in a browser', () => {
     });
 
     itInBrowser('offers Authorize and the demo user at the top, and stays there when the page scrolls', async () => {
+      const { page, complaints } = shared;
       const buttons = page.locator('.top-bar .sign-in, .top-bar button.authorize');
 
       expect(await buttons.allInnerTexts()).toEqual(['Sign in as Ada', 'Authorize']);
@@ -148,16 +156,10 @@ describe('docs page in a browser', () => {
   });
 
   describe('before and after signing in', () => {
-    let page: Page;
-    let complaints: Complaints;
-
-    beforeAll(async () => {
-      if (browser !== undefined) ({ page, complaints } = await openPage(browser, service.url, 1280));
-    }, 60_000);
-
-    afterAll(() => page?.context().close());
+    const shared = onePage(1280);
 
     itInBrowser.each(['top-bar', 'dialog-ux'])('signs in as the demo user with one click in the %s', async (place) => {
+      const { page, complaints } = shared;
       if (place === 'dialog-ux') await page.locator('.top-bar button.authorize').click();
 
       await page.locator(`.${place} .sign-in`).last().click();
@@ -172,6 +174,7 @@ describe('docs page in a browser', () => {
     });
 
     itInBrowser('marks the origin of each operation, and shows commands with the address of the page', async () => {
+      const { page } = shared;
       const document = await fetchDocument(service);
 
       for (const { operation } of routesOf(document)) {
@@ -185,6 +188,7 @@ describe('docs page in a browser', () => {
     });
 
     itInBrowser('blocks a script of another origin', async () => {
+      const { page, complaints } = shared;
       await page.evaluate(
         `document.body.insertAdjacentHTML('beforeend', '<img src="x" onerror="window.hurt = true">')`,
       );
@@ -198,16 +202,10 @@ describe('docs page in a browser', () => {
   });
 
   describe('with a token', () => {
-    let page: Page;
-    let complaints: Complaints;
-
-    beforeAll(async () => {
-      if (browser !== undefined) ({ page, complaints } = await openPage(browser, service.url, 1280));
-    }, 60_000);
-
-    afterAll(() => page?.context().close());
+    const shared = onePage(1280);
 
     itInBrowser('executes the prefilled request after authorization, also after a reload', async () => {
+      const { page, complaints } = shared;
       await authorize(page, await service.tokenOf(ADA));
       const apps = await execute(page, 'listApps');
       const transfer = await execute(page, 'getTransfer');
@@ -227,6 +225,7 @@ describe('docs page in a browser', () => {
     });
 
     itInBrowser('sends a new idempotency key for each execution', async () => {
+      const { page } = shared;
       const keys: (string | undefined)[] = [];
       page.on('request', (request) => {
         if (request.method() === 'POST') keys.push(request.headers()['idempotency-key']);

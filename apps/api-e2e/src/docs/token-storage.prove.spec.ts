@@ -26,7 +26,7 @@ describe('token in the docs page', () => {
     const environment = { SANDBOX: 'off', OIDC_ISSUER: 'https://login.example', WORKER: 'off' };
     live = await freshService({ ...environment, DOCS_TRY_IT_OUT: 'on' });
     quiet = await freshService(environment);
-  }, 180_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await live?.stop();

@@ -27,7 +27,7 @@ describe('examples of the document', () => {
     service = await freshService();
     routes = routesOf(service.document);
     await untilAudited(service.url, await service.tokenOf(ADA), 'openAccount');
-  }, 180_000);
+  });
   afterAll(() => service?.stop());
 
   it('set in the introduction the variables of every command', () => {

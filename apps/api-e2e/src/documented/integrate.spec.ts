@@ -48,7 +48,7 @@ describe('pages for integrators', () => {
   beforeAll(async () => {
     service = await freshService();
     variables = { BASE_URL: service.url, TOKEN: await service.tokenOf(ADA) };
-  }, 180_000);
+  });
   afterAll(() => service?.stop());
 
   it('are all linked once in the index', () => {
@@ -74,17 +74,13 @@ describe('pages for integrators', () => {
     programs.forEach(writeProgram);
 
     expect(compilerErrors(programs.map(({ file }) => file))).toEqual([]);
-  }, 120_000);
+  });
 
-  it.each(programs)(
-    'show the output of program $# ($page)',
-    async (program) => {
-      writeProgram(program);
+  it.each(programs)('show the output of program $# ($page)', async (program) => {
+    writeProgram(program);
 
-      expect(await run(program.file, variables)).toBe(program.output);
-    },
-    120_000,
-  );
+    expect(await run(program.file, variables)).toBe(program.output);
+  });
 });
 
 /** Parses JSON, whose layout may differ. Returns other text unchanged. */

@@ -36,7 +36,7 @@ describe('documented errors', () => {
     server = await attachEmbeddedServer({ dataDir: service.dataDir });
     owner = await openDatabase({ connection: server.connection, role: OWNER_ROLE, statementTimeoutMs: 60_000 });
     await makeMore(owner, service, await service.tokenOf(ADA));
-  }, 180_000);
+  });
   afterAll(async () => {
     await owner?.end();
     await server?.detach();

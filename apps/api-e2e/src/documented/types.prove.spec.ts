@@ -33,7 +33,7 @@ describe('types generated from the document', () => {
 
     expect(checks).not.toHaveLength(0);
     expect(compileErrorsIn([PREAMBLE, ...checks, ERROR_CHECK].join('\n'))).toEqual([]);
-  }, 120_000);
+  });
 
   it('fail to compile if a type, a required field, a value or a field differs', async () => {
     await generate(DOCUMENT);
@@ -46,7 +46,7 @@ describe('types generated from the document', () => {
     ].map((other, index) => `export const different${index}: Same<components['schemas']['App'], ${other}> = true;`);
 
     expect(compileErrorsIn([PREAMBLE, ...differences].join('\n'))).toHaveLength(differences.length);
-  }, 120_000);
+  });
 });
 
 /**

@@ -40,8 +40,8 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: 'Role or user removed at the upstream',
-    behind: 'The removal takes effect within 6 seconds instead of 1.',
-    why: 'The gateway keeps the user lists for 5 seconds.',
+    behind: 'The removal takes effect within 7 seconds instead of 1.',
+    why: 'The gateway keeps the user lists for 5 seconds, and an upstream of this service for 1.',
     seen: ['real-upstream.spec.ts', 'applies the removal of a role'],
   },
   {
@@ -78,7 +78,7 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     what: '`GET /apps`, `GET /apps/{appId}/users`',
     behind:
-      'The responses are up to 5 seconds old. While the upstream responds with 429 for its user lists, they are up to a minute old.',
+      'The responses are up to 6 seconds old. While the upstream responds with 429 for its user lists, they are up to a minute old.',
     why: 'They come from the lists that identify callers.',
     seen: ['real-upstream.spec.ts', 'applies the removal of a role'],
   },

@@ -51,7 +51,7 @@ describe('demo data, called directly and through a gateway', () => {
     await makeMore(owner, direct, await direct.tokenOf(ADA));
     await owner.end();
     await server.detach();
-  }, 180_000);
+  });
   afterAll(() => services?.stop());
 
   const requestAt = async ({ url }: Service, call: Call, more: Readonly<Record<string, string>> = {}) => {

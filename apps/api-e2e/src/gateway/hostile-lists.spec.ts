@@ -39,7 +39,7 @@ describe('gateway with invalid lists and statements', () => {
   let attacked: AttackedGateway;
   beforeAll(async () => {
     attacked = await AttackedGateway.start({ UPSTREAM_TIMEOUT_MS: '10000' });
-  }, 60_000);
+  });
   afterAll(() => attacked?.stop());
   afterEach(async () => {
     attacked.upstream.behaviour = json([]);

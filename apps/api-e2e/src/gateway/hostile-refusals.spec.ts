@@ -12,7 +12,7 @@ describe('gateway with an upstream that refuses', () => {
   beforeAll(async () => {
     // After a 429 the next request waits for a second, which has to be less than half of this.
     attacked = await AttackedGateway.start({ UPSTREAM_TIMEOUT_MS: '10000' });
-  }, 60_000);
+  });
   afterAll(() => attacked?.stop());
   afterEach(async () => {
     attacked.upstream.behaviour = json([]);

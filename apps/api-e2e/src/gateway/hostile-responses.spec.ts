@@ -22,7 +22,7 @@ describe('gateway with invalid upstream responses', () => {
   let attacked: AttackedGateway;
   beforeAll(async () => {
     attacked = await AttackedGateway.start();
-  }, 60_000);
+  });
   afterAll(() => attacked?.stop());
   beforeEach(() => {
     attacked.upstream.received.length = 0;

@@ -27,7 +27,7 @@ describe('gateway with a broken connection to a real deployment', () => {
     const tokenOf = (email: string) => localToken(folder.path, email);
     service = { url: front.url, world: await readDemoIds(folder.path), tokenOf };
     ada = new Payer(service);
-  }, 180_000);
+  });
   afterAll(async () => {
     // Ends with an error for any finding.
     await banking(folder.path, 'verify');

@@ -6,7 +6,7 @@ import { StackedServices } from './stacked-services.js';
 let services: StackedServices;
 beforeAll(async () => {
   services = await StackedServices.start();
-}, 180_000);
+});
 afterAll(() => services?.stop());
 
 /** The suite needs its service before the service is started. */

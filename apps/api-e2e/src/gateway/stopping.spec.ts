@@ -11,7 +11,7 @@ describe('gateway stop', () => {
   let attacked: AttackedGateway;
   beforeEach(async () => {
     attacked = await AttackedGateway.start({ UPSTREAM_TIMEOUT_MS: '10000' });
-  }, 60_000);
+  });
   afterEach(async () => {
     await attacked.upstream.stop();
   });

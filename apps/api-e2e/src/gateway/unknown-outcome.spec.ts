@@ -51,7 +51,7 @@ describe('gateway that sends an order with an unknown outcome', () => {
   let attacked: AttackedGateway;
   beforeAll(async () => {
     attacked = await AttackedGateway.start();
-  }, 60_000);
+  });
   afterAll(() => attacked?.stop());
   beforeEach(() => {
     attacked.upstream.received.length = 0;

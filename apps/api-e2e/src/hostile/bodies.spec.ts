@@ -34,7 +34,7 @@ describe('bodies of operations', () => {
     await untilAudited(service.url, token, 'bindUser');
     routes = routesOf(service.document).filter(({ operation }) => operation.requestBody);
     expect(routes.length).toBeGreaterThanOrEqual(6);
-  }, 180_000);
+  });
   afterAll(async () => {
     await owner?.end();
     await server?.detach();

@@ -146,7 +146,7 @@ describe('log of the service', () => {
 
     expect(unexpected).toEqual([]);
     expect(secretsIn(readFileSync(service.logFile, 'utf8'))).toEqual([]);
-  }, 120_000);
+  });
 
   it('detects a secret in a log line', () => {
     const lines = [

@@ -12,7 +12,7 @@ describe('service with OIDC_BIND_BY_EMAIL=off', () => {
   beforeAll(async () => {
     issuer = await OwnIssuer.start();
     own = await ownService({ OIDC_ISSUER: issuer.issuer, OIDC_BIND_BY_EMAIL: 'off', SANDBOX: 'on' });
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await own?.stop();

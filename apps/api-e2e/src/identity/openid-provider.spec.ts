@@ -19,7 +19,7 @@ describe('service that trusts an OpenID provider', () => {
     own = await ownService({ OIDC_ISSUER: provider.issuer });
     service = withTokens(own);
     await provision('payroll@northwind.example', PAYROLL);
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await own?.stop();

@@ -14,7 +14,7 @@ describe('service that trusts an issuer by its discovery document', () => {
     issuer = await OwnIssuer.start();
     own = await ownService({ OIDC_ISSUER: issuer.issuer });
     service = withTokens(own);
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await own?.stop();

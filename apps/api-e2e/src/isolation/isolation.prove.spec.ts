@@ -23,7 +23,7 @@ beforeAll(async () => {
   unfiltered = await services.startUnfiltered('unfiltered');
   exposed = await services.startUnfiltered('exposed', OF_OWN_ACCOUNTS);
   world = await makeWorld(plain, services.rows, plans);
-}, 180_000);
+});
 afterAll(() => services?.stop());
 
 // A world of its own, because its rows change. It is tried first: with the clocks of two workspaces no order could be placed.
@@ -44,7 +44,7 @@ describe('without conditions and row-level security', () => {
         }
       }
     }
-  }, 180_000);
+  });
   afterAll(() => services.rows.setRowLevelSecurity(true));
 
   /** Identifiers that neither conditions nor row-level security protect. */

@@ -29,7 +29,7 @@ describe(`a workspace, in ${countOf(plans)} cases with conditions and row-level 
     const service = await services.start();
     world = await makeWorld(service, services.rows, plans);
     matrix = new Matrix(service, world, services.rows);
-  }, 180_000);
+  });
   afterAll(() => services?.stop());
 
   it.each(plans)('is not disclosed or changed by $operationId', async (plan) => {

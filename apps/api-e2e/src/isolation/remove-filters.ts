@@ -1,6 +1,7 @@
 /** An equality of two tuples that begin with the workspace: the remaining columns stay, because they identify the row. */
 const TUPLES = /\((?:\w+\.)?workspace_id, ([^()]+)\) = \((?:\w+\.(?:workspace_id|w)|\$\d+), ([^()]+)\)/g;
 const EQUALITY = /(?:\w+\.)?\bworkspace_id = (\$\d+|\w+\.(?:workspace_id|w)\b)/g;
+const AMONG = /(?:\w+\.)?\bworkspace_id = any\((\$\d+)::bigint\[\]\)/g;
 const SCOPE = /(?:\w+\.)?\bworkspace_id = any\(nullif\(current_setting\('app\.workspaces', true\), ''\)::bigint\[\]\)/g;
 
 /** A condition on a workspace that is left, in the `where` or `on` of a statement. */
@@ -12,6 +13,7 @@ export function removeFilters(text: string): string {
   return text
     .replace(TUPLES, '($1) = ($2)')
     .replace(SCOPE, 'true')
+    .replace(AMONG, '$1::bigint[] is not null')
     .replace(EQUALITY, (_, value: string) => (value.startsWith('$') ? `${value}::bigint is not null` : 'true'));
 }
 

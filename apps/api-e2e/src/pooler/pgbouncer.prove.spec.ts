@@ -20,7 +20,7 @@ describe.each([
   let service: PooledService;
   beforeAll(async () => {
     service = await PooledService.start({ mode, poolSize });
-  }, 180_000);
+  });
   afterAll(() => service?.stop());
 
   /** The suite needs its service before the service is started. */

@@ -118,7 +118,7 @@ describe('a worker of three databases', () => {
     const environment = { ...CELLS, HEALTH_PORT: '0', METRICS_PORT: '0' };
     worker = launch('worker', { dataDir: folder.path, environment });
     ports = JSON.parse(await worker.output.matched(/^.*"working".*$/m)) as typeof ports;
-  }, 120_000);
+  });
   afterAll(async () => {
     worker?.child.kill('SIGTERM');
     await worker?.ended;
@@ -201,5 +201,5 @@ describe('a list of which one database cannot be read', () => {
     expect(failure?.code).toBe(1);
     expect(failure?.stderr).toMatch(/^Cell c could not be read: The database of the cell "c" lacks 0001/m);
     expect((JSON.parse(failure!.stdout) as object[]).length).toBeGreaterThan(0);
-  }, 120_000);
+  });
 });

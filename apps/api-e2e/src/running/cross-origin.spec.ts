@@ -6,7 +6,7 @@ describe('cross-origin requests', () => {
   let service: OwnService;
   beforeAll(async () => {
     service = await ownService({ CORS_ORIGINS: PAGE });
-  }, 180_000);
+  });
   afterAll(() => service?.stop());
 
   const sendRequest = (path: string, origin: string, method = 'GET', headers: Record<string, string> = {}) =>

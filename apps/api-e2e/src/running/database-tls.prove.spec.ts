@@ -21,7 +21,7 @@ describe('the service, connected over TLS with a private CA and a client certifi
     server = await TlsServer.start();
     await server.show('localhost.crt');
     service = await RunningService.start({ dataDir: folder.path, environment: environmentWith('ca.crt') });
-  }, 180_000);
+  });
   afterAll(async () => {
     await service?.stop();
     await server?.stop();

@@ -14,7 +14,7 @@ describe('a service with requests that are held', () => {
     // No worker: no event is recorded, so requests are held for their whole time.
     service = await RunningService.start({ dataDir: folder.path, environment: { WORKER: 'off' } });
     headers = { authorization: `Bearer ${await localToken(folder.path, ADA)}`, 'workspace-id': '1' };
-  }, 180_000);
+  });
   afterAll(async () => {
     await service?.stop();
     await folder?.remove();

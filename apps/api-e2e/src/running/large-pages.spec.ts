@@ -31,7 +31,7 @@ describe('a service whose database connections a workspace could use up', () => 
     };
     server = await attachEmbeddedServer({ dataDir: folder.path });
     owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await owner?.end();

@@ -31,7 +31,7 @@ beforeAll(async () => {
   urls['worker'] = await addressOf(worker.output.matched(/"metricsPort":(\d+)/));
   world = await readDemoIds(folder.path);
   token = await localToken(folder.path, ADA);
-}, 120_000);
+});
 afterAll(async () => {
   worker.child.kill('SIGTERM');
   await worker.ended;
@@ -112,7 +112,7 @@ describe('the metrics of running processes', () => {
     await untilCounted('worker', 'banking_work_duration_seconds_count{kind="payout",outcome="postponed"}');
     await untilCounted('worker', 'banking_network_request_duration_seconds_count{operation="submit",outcome="ok"}');
     await untilCounted('worker', 'banking_verification_last_success_timestamp_seconds{subject="new"}');
-  }, 120_000);
+  });
 
   it('have no value of a request, and no path', async () => {
     for (const url of [service.url, gateway.url]) await sendCanaries(url);
@@ -127,7 +127,7 @@ describe('the metrics of running processes', () => {
       // The check of log lines reads lines that begin with a brace.
       expect(secretsIn(text.replace(/^/gm, '{'))).toEqual([]);
     }
-  }, 120_000);
+  });
 
   it('are served on an address of their own', async () => {
     expect((await fetch(`${service.url}/metrics`)).status).toBe(404);

@@ -24,7 +24,7 @@ describe('live deployment', () => {
   beforeAll(async () => {
     data = await makeLiveData();
     service = await data.start({ WORKER: 'off' });
-  }, 120_000);
+  });
   afterAll(async () => {
     await service.stop();
     await data.remove();
@@ -126,7 +126,7 @@ describe('live deployment with DEMO_REFERENCE=on', () => {
   beforeAll(async () => {
     data = await makeLiveData({ DEMO_REFERENCE: 'on' });
     service = await data.start({ DEMO_REFERENCE: 'on', WORKER: 'off' });
-  }, 120_000);
+  });
   afterAll(async () => {
     await service.stop();
     await data.remove();

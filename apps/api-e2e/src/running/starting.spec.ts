@@ -151,5 +151,5 @@ describe('the first start on a terminal', () => {
     for (const name of ['signing-key.json', 'webhook-key']) {
       expect([name, statSync(join(dataDir, name)).mode & 0o777]).toEqual([name, 0o600]);
     }
-  }, 180_000);
+  });
 });

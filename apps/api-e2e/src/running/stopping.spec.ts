@@ -26,7 +26,7 @@ describe('two services on one DATA_DIR', () => {
       authorization: `Bearer ${await localToken(folder.path, ADA)}`,
       'workspace-id': String(idOf(world, 'workspaces', 'Northwind Trading')),
     };
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await second?.stop().finally(folder.remove);

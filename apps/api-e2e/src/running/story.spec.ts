@@ -10,7 +10,7 @@ describe('story on a terminal', () => {
     folder = await demoDataDir();
     service = await RunningService.start({ dataDir: folder.path });
     played = await banking(folder.path, 'story', '--url', service.url);
-  }, 120_000);
+  });
   afterAll(async () => {
     await service.stop();
     await folder.remove();

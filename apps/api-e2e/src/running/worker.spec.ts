@@ -46,7 +46,7 @@ describe('workers', () => {
     from = idOf(world, 'accounts', 'Northwind Trading EUR') as AccountId;
     ordinary = idOf(world, 'recipients', 'international') as RecipientId;
     await northwind.sandbox.fund({ accountId: from, amount: '10000000' as TransferAmount });
-  }, 120_000);
+  });
   afterAll(async () => {
     await owner.end();
     await server.detach();

@@ -66,7 +66,7 @@ describe('a process whose collector fails', () => {
       OTEL_SERVICE_NAME: 'front of the bank',
       OTEL_BSP_SCHEDULE_DELAY: '20',
     });
-  }, 120_000);
+  });
   afterEach(async () => {
     await front.stop();
     await receiver.stop();

@@ -83,7 +83,7 @@ describe('traces of a gateway, its upstream and a worker', () => {
     await sendRequest(service, '/health/ready');
     logs = await services.stop();
     spans = services.receiver.spans;
-  }, 180_000);
+  });
   afterAll(async () => {
     if (logs === undefined) await services?.stop();
     await services?.remove();

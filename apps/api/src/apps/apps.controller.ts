@@ -37,6 +37,6 @@ export class AppsController {
     @Param('appId', IdPipe) appId: AppId,
     @Req() { method }: FastifyRequest,
   ): Promise<Readable> {
-    return textStream(arrayOf(this.users.textsOf(caller, { appId })), method !== 'HEAD');
+    return textStream(arrayOf(this.users.appUserTexts(caller, { appId })), method !== 'HEAD');
   }
 }

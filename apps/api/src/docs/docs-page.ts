@@ -70,8 +70,8 @@ export async function serveDocs(
   serve(
     '/openapi.json',
     file('openapi.json', () => {
-      const document = createDocument(app, deployment);
-      return JSON.stringify(config.upstream ? checkedDocument(document) : document);
+      const document = JSON.stringify(createDocument(app, deployment));
+      return config.upstream ? checkedDocument(document) : document;
     }),
   );
   const demoUser = demoUserOf(config);

@@ -61,6 +61,22 @@ describe('a public file', () => {
   });
 });
 
+describe('a public file that cannot be read', () => {
+  it('is read again by the next request', async () => {
+    let reads = 0;
+    const server = fastify();
+    const file = new PublicFile('text/plain', () => {
+      reads += 1;
+      if (reads === 1) throw new Error('too many open files');
+      return TEXT;
+    });
+    server.get('/', (request, reply) => file.send(request, reply));
+
+    expect((await server.inject('/')).statusCode).toBe(500);
+    expect((await server.inject('/')).body).toBe(TEXT);
+  });
+});
+
 describe('the encoding', () => {
   it.each([
     [undefined, 'identity'],

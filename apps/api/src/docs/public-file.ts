@@ -50,6 +50,8 @@ export class PublicFile {
     if (made === undefined) {
       made = this.make(encoding);
       this.made.set(encoding, made);
+      // The next request tries again.
+      made.catch(() => this.made.delete(encoding));
     }
     return made;
   }

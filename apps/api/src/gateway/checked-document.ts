@@ -1,4 +1,3 @@
-import type { OpenAPIObject } from '@nestjs/swagger';
 import {
   contentOf,
   type Document,
@@ -15,9 +14,12 @@ const NOTES = ['title', 'description', 'example', 'examples', 'deprecated', 'x-p
 /**
  * The document of a gateway. For a successful response it promises what the gateway checks, and describes the rest: another deployment need
  * not follow the rules of ours.
+ *
+ * @param text the document of a deployment with its own books, as JSON
  */
-export function checkedDocument(document: OpenAPIObject): OpenAPIObject {
-  const { paths, components } = structuredClone(document) as unknown as Document;
+export function checkedDocument(text: string): string {
+  const document = JSON.parse(text) as Document;
+  const { paths, components } = document;
   const { schemas } = components;
   const operations = Object.values(paths).flatMap((item) => Object.values(item));
   const sent = namesIn(operations.map(successOf), schemas);
@@ -27,7 +29,7 @@ export function checkedDocument(document: OpenAPIObject): OpenAPIObject {
     if (content) content.schema = checked(content.schema);
   }
   const changed = mapped(Object.entries(schemas), (schema, name) => (sent.has(name) ? checked(schema, name) : schema));
-  return { ...document, paths, components: { ...components, schemas: changed } } as unknown as OpenAPIObject;
+  return JSON.stringify({ ...document, components: { ...components, schemas: changed } });
 }
 
 /** The rules, with the notes of the schema that they were made from, down to its nested schemas. */

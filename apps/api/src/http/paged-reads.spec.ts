@@ -225,13 +225,18 @@ describe('responses that no client reads', () => {
   it('end with their connection when the client takes nothing for the time limit', async () => {
     const { server, send, running, runningOf, statuses, close } = await listening(unsent);
     let closed = 0;
-    server.server.setTimeout(100);
-    server.server.on('connection', (socket) => socket.once('close', () => (closed += 1)));
+    let stalled: Socket | undefined;
+    server.server.once('connection', (socket: Socket) => {
+      stalled = socket;
+      socket.once('close', () => (closed += 1));
+    });
     send(1, 10);
     await until(() => runningOf(1) === 1);
     running[0]!.respond(UNREAD);
     await until(() => statuses['1 200'] === 1);
 
+    // As the server sets it for every connection. Earlier, a busy machine could exceed it before the response began.
+    stalled!.setTimeout(100);
     await until(() => closed === 1);
 
     send(1, 10);

@@ -20,7 +20,7 @@ beforeAll(async () => {
   await server.query('home', `insert into workspace (app_id, name) values (1, 'Early')`);
   await server.query('home', `select setval('transfer_id_seq', ${LAST_TRANSFER})`);
   for (const name of ['b', 'c']) numbers.set(name, await server.add(name));
-}, 120_000);
+});
 afterAll(() => server.close());
 
 const column = async <T>(cell: string, text: string): Promise<T[]> =>

@@ -20,7 +20,7 @@ beforeAll(async () => {
   process = await startProcess(server, () => nowMs);
   ids = await addWorkspaces(server, WORKSPACES);
   for (const [name, id] of ids) payers.set(name, await payerOf(process, id));
-}, 180_000);
+});
 afterAll(async () => {
   await process?.close();
   await server?.close();

@@ -26,7 +26,7 @@ beforeAll(async () => {
   ids = await addWorkspaces(server, [...CELLS, 'home two']);
   for (const [name, id] of ids) payers.set(name, await payerOf(process, id));
   workers = process.cells.all().map(({ use }) => use!.startWork());
-}, 180_000);
+});
 afterAll(async () => {
   for (const worker of workers) await worker.stop();
   await process?.close();

@@ -53,7 +53,7 @@ beforeAll(async () => {
   await order({ type: 'scheduled', startAt: '2099-01-01T09:00:00Z' });
   await process.directory.userOf(MIA);
   await server.setAway('home', true);
-}, 180_000);
+});
 afterAll(async () => {
   await process?.close();
   await server?.close();

@@ -11,7 +11,7 @@ let server: CellServer;
 
 beforeAll(async () => {
   server = await cellServer(['b', 'c']);
-}, 120_000);
+});
 afterAll(() => server.close());
 
 const identities = (cell: string) => server.query<{ name: string }>(cell, 'select name from cell_identity');
@@ -36,7 +36,7 @@ describe('the first cell', () => {
     expect([...numbers.slice(1)].sort()).toEqual([1, 2]);
     expect(await identities('home')).toEqual([{ name: HOME_CELL }]);
     expect(await server.query('b', 'select from pg_subscription_rel where srsubstate <> $$r$$')).toEqual([]);
-  }, 120_000);
+  });
 
   it('is seen in the names of the connections of processes', async () => {
     const cells = await Cells.open(server.settings, () => ({}));

@@ -18,7 +18,7 @@ beforeAll(async () => {
   process = await startProcess(world);
   workspaceId = (await addWorkspaces(world, ['home'])).get('home')!;
   payer = await payerOf(process, workspaceId);
-}, 180_000);
+});
 afterAll(async () => {
   await process?.close();
   await world?.close();

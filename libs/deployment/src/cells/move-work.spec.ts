@@ -15,7 +15,7 @@ beforeAll(async () => {
   world = await moveWorld();
   process = await startProcess(world);
   ids = await addWorkspaces(world, ['home', 'home payer', 'b']);
-}, 180_000);
+});
 afterAll(async () => {
   await Promise.all(workers.map((worker) => worker.stop()));
   await process?.close();

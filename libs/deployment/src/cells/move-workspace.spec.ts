@@ -28,7 +28,7 @@ beforeAll(async () => {
   await makeDemoData({ ...home, books: openBooks(home.database) });
   const workspaces = await world.query<{ id: bigint }>('home', 'select id from workspace order by id');
   [northwind, quiet] = workspaces.map(({ id }) => Number(id)) as [WorkspaceId, WorkspaceId];
-}, 180_000);
+});
 afterAll(async () => {
   await process?.close();
   await world?.close();

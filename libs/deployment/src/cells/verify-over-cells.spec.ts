@@ -10,7 +10,7 @@ let world: PaidCells;
 
 beforeAll(async () => {
   world = await paidCells();
-}, 180_000);
+});
 afterAll(() => world?.close());
 
 const details = async () => (await verifyCells(world.cells)).map(({ detail }) => detail);

@@ -68,7 +68,7 @@ const READ_PART = sqlStatement<{ users: string | null }>(
    where u.id = any($3::bigint[]) and ($2::text is null or seen.roles is not null)`),
 );
 
-const READ_USER_ALONE = sqlStatement<{ users: string }>(
+const READ_USER_ALONE = sqlStatement<{ users: string | null }>(
   'read_user_alone',
   usersFrom('(select null::json as roles) seen join app_user u on u.id = $1'),
 );
@@ -82,8 +82,8 @@ interface Seen {
 /** How long callers who see the same share what was read. A change shows after this time. */
 const SHARED_MS = 1_000;
 
-/** 64 parts are about 13 MB. */
-const SHARED_PARTS_MAX = 64;
+/** 64 parts are about 13 MB, and the ids of 16 lists of 100,000 users as much. */
+const SHARED_MAX = { parts: 64, lists: 16 };
 
 /** Reads the users of apps, as the JSON that is sent. An app can have more users than fit into memory as objects. */
 export class AppUsers {
@@ -96,8 +96,8 @@ export class AppUsers {
     nowMs?: () => number,
   ) {
     const clock = nowMs && { nowMs };
-    this.parts = new ExpiringCache({ ttlMs: SHARED_MS, entriesMax: SHARED_PARTS_MAX, ...clock });
-    this.texts = new ExpiringCache({ ttlMs: SHARED_MS, entriesMax: SHARED_PARTS_MAX, ...clock });
+    this.parts = new ExpiringCache({ ttlMs: SHARED_MS, entriesMax: SHARED_MAX.lists, ...clock });
+    this.texts = new ExpiringCache({ ttlMs: SHARED_MS, entriesMax: SHARED_MAX.parts, ...clock });
   }
 
   /**
@@ -110,7 +110,8 @@ export class AppUsers {
     if (rights === undefined) throw new Refusal('app_not_found');
     if (!rights.isAdmin && rights.workspaces === null) {
       const [[alone]] = await this.database.pipeline({}, [bind(READ_USER_ALONE, actor)]);
-      return yield alone!.users;
+      if (alone?.users) yield alone.users;
+      return;
     }
     const seen: Seen = rights.isAdmin ? { appId } : { appId, workspaces: rights.workspaces! };
     for (const ids of await this.partsOf(seen)) {

@@ -11,7 +11,7 @@ beforeAll(async () => {
   at = await crossingWorld();
   from = await at.payer(100_000n);
   recipient = await at.recipientFor(await at.payee());
-}, 60_000);
+});
 afterAll(() => at.close());
 
 const writeTo = (side: 'payers' | 'payees', ...statements: string[]) =>

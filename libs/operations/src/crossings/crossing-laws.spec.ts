@@ -27,7 +27,7 @@ beforeAll(async () => {
   const almostFull = amountOf(BALANCE_MAX - 300n);
   await at.paid.fundAccount(at.scope, { accountId: payees[2]!.id, amount: almostFull });
   total = await at.money();
-}, 60_000);
+});
 afterAll(() => at.close());
 
 /** What happens at a call of the other database. */

@@ -11,7 +11,7 @@ let recipient: RecipientId;
 
 beforeAll(async () => {
   at = await crossingWorld();
-}, 60_000);
+});
 afterAll(() => at.close());
 beforeEach(async () => {
   [from, to] = [await at.payer(100_000n), await at.payee()];

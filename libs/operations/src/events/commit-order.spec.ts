@@ -34,7 +34,7 @@ beforeAll(async () => {
   recipients = [];
   while (recipients.length < RECIPIENTS) recipients.push(await given.near(payee));
   recipients.sort((one, other) => one - other);
-}, 60_000);
+});
 beforeEach(() => recordAll(world.database));
 afterAll(async () => {
   await writers.end();
@@ -153,7 +153,7 @@ it(`a reader who follows the cursor gets each committed change once, in the orde
   for (const list of sequences.values()) {
     expect(list).toEqual(list.map((_, index) => list[0]! + index));
   }
-}, 120_000);
+});
 
 it('a change that is committed late is recorded late, and a reader of the outbox who compares ids would miss it', async () => {
   const change = (id: number, beforeCommit?: () => Promise<void>) =>

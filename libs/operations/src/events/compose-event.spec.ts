@@ -8,7 +8,7 @@ let given: Awaited<ReturnType<typeof eventWorld>>;
 
 beforeAll(async () => {
   given = await eventWorld();
-}, 60_000);
+});
 afterAll(() => given.world.close());
 
 const amount = '10000' as TransferAmount;

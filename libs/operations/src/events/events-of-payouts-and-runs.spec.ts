@@ -11,7 +11,7 @@ let { world, ada } = {} as typeof given;
 beforeAll(async () => {
   given = await eventWorld();
   ({ world, ada } = given);
-}, 60_000);
+});
 afterAll(() => world.close());
 afterEach(() => given.expectVerified());
 

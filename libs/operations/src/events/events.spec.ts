@@ -8,7 +8,7 @@ let { world, ada, eve } = {} as typeof given;
 beforeAll(async () => {
   given = await eventWorld();
   ({ world, ada, eve } = given);
-}, 60_000);
+});
 afterAll(() => world.close());
 afterEach(() => given.expectVerified());
 

@@ -205,7 +205,7 @@ it(`a reader sees each event since it began, or is told that some were deleted (
     }
   }
   expect(refusals).toBeGreaterThan(0);
-}, 60_000);
+});
 
 it('the mark of deleted events only rises, and the service cannot write it', async () => {
   const { owner } = orders.world;

@@ -10,7 +10,7 @@ let { world, ada, service } = {} as typeof given;
 beforeAll(async () => {
   given = await orderWorld();
   ({ world, ada, service } = given);
-}, 60_000);
+});
 afterAll(() => world.close());
 
 /** Makes all recorded events so old. */

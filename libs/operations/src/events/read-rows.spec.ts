@@ -9,7 +9,7 @@ const READ = `
 let given: Awaited<ReturnType<typeof orderWorld>>;
 beforeAll(async () => {
   given = await orderWorld();
-}, 60_000);
+});
 afterAll(() => given.world.close());
 
 it('recording reads as many rows for each event in a workspace with many orders as in one with few', async () => {
@@ -38,4 +38,4 @@ it('recording reads as many rows for each event in a workspace with many orders 
 
   expect(first).toBeGreaterThan(0);
   expect(last).toBeLessThan(2 * first);
-}, 60_000);
+});

@@ -37,7 +37,7 @@ beforeAll(async () => {
      from generate_series(1, $3::int) n`,
     [ada.workspaceId, from, EXPIRED],
   );
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const place = (options: RequestOptions) =>

@@ -42,7 +42,7 @@ describe(`${EXPIRED} expired idempotency records of two workspaces`, () => {
     await lay('expired', EXPIRED, 40);
     await lay('live', 2_000, 29);
     await world.owner.query('set session_replication_role = default');
-  }, 120_000);
+  });
   afterAll(() => world.owner.query('truncate idempotency'));
 
   it('are deleted from the oldest thousand on, reading little more', async () => {

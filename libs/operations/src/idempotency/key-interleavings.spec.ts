@@ -72,7 +72,7 @@ beforeAll(async () => {
   });
   accountId = await account(1, '1000000');
   recipientID = await near(await account(1, '0'));
-}, 60_000);
+});
 afterAll(async () => {
   await interleaving.close();
   await theirs.end();

@@ -62,6 +62,5 @@ describe('the largest pages of a workspace with linked transactions', () => {
 
       expect(await tooMuch()).toEqual([]);
     },
-    120_000,
   );
 });

@@ -32,7 +32,7 @@ beforeAll(async () => {
   const { resource } = await service.createQuote(ada, { accountID: payer, recipientID: far, amount: digits(ABROAD) });
   fee = BigInt(resource.feeAmount ?? '');
   expect(fee).toBeGreaterThan(0n);
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const digits = (amount: bigint) => amount.toString() as TransferAmount;

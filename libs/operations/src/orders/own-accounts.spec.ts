@@ -59,7 +59,7 @@ beforeAll(async () => {
     const named = await service.addInternalRecipient(ada, { accountCode: resource.code ?? '' });
     accounts.set(code, { id: resource.id, recipient: named.resource.id });
   }
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const digits = (amount: bigint) => amount.toString() as TransferAmount;
@@ -137,7 +137,7 @@ describe('own accounts in two currencies', () => {
       { rounding: 'down', fixed_side: 'source', rests: true, has_units: false },
       { rounding: 'down', fixed_side: 'target', rests: false, has_units: true },
     ]);
-  }, 120_000);
+  });
 
   it('are refused twelve payments of 0.42 INR into dollars, which would arrive as nothing', async () => {
     exact = undefined;

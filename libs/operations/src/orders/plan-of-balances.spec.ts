@@ -82,4 +82,4 @@ it('reads few rows by their keys for batches of 1, 64 and 500, in a new database
     expect(scans).toBe(0);
     expect(rowsPerPayment).toBeLessThan(30);
   }
-}, 60_000);
+});

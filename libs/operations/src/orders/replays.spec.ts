@@ -71,4 +71,4 @@ it('returns the same bytes for a key, whatever has changed since the order', asy
     expect(JSON.stringify(replay.resource)).toBe(JSON.stringify(first.resource));
   });
   await assert(law, { numRuns: testOrProve(8, 60) });
-}, 120_000);
+});

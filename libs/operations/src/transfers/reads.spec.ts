@@ -27,8 +27,8 @@ const appId = () => world.demo.apps['Northwind Treasury'] as AppId;
 describe('the reads', () => {
   it.each<[string, () => Promise<unknown>, roundTrips?: number]>([
     ['apps', () => service.listApps(ada)],
-    // The roles of the caller, then the users that they may see.
-    ['users of an app', () => service.listAppUsers(ada, { appId: appId() }), 2],
+    // The roles of the caller, the ids of the users that they may see, then these users in parts.
+    ['users of an app', () => service.listAppUsers(ada, { appId: appId() }), 3],
     ['products', () => service.listProducts(ada)],
     ['corridors', () => service.listCorridors(ada, { country: 'IN' })],
     [

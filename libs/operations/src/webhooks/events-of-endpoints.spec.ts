@@ -4,7 +4,7 @@ import { webhookWorld } from '../testing/webhook-world.js';
 
 let given: Awaited<ReturnType<typeof webhookWorld>>;
 
-beforeAll(async () => void (given = await webhookWorld()), 60_000);
+beforeAll(async () => void (given = await webhookWorld()));
 afterAll(() => given.world.close());
 beforeEach(async () => {
   for (const { id } of await given.service.listWebhookEndpoints(given.ada, {}).then(({ items }) => items))

@@ -9,7 +9,7 @@ let endpoint: WebhookEndpoint;
 beforeAll(async () => {
   given = await webhookWorld();
   ({ world, service, ada } = given);
-}, 60_000);
+});
 afterAll(() => world.close());
 beforeEach(async () => {
   endpoint = await given.endpoint({ types: ['account.opened'] });

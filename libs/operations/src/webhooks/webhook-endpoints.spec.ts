@@ -12,7 +12,7 @@ let { world, service, ada, eve } = {} as typeof given;
 beforeAll(async () => {
   given = await webhookWorld();
   ({ world, service, ada, eve } = given);
-}, 60_000);
+});
 afterAll(() => world.close());
 afterEach(async () => {
   await world.owner.query(
