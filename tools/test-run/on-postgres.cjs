@@ -35,6 +35,4 @@ module.exports = (folders = EVERY_TABLE, parameters = SANDBOX) => ({
       ...(isInCell && folders === EVERY_TABLE && { cell: CELL }),
     },
   },
-  // A real server answers, on a machine that may be busy.
-  testTimeout: 30_000,
 });

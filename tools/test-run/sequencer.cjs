@@ -1,14 +1,15 @@
+const { relative } = require('node:path');
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /**
- * The longest specs first, so that all workers end together. Jest knows the durations of an earlier run; without one, a
- * project that gives its tests more time has the longer specs.
+ * The longest specs first, so that all workers end together. Jest knows the durations of an earlier run; without one, those of apps are
+ * the longest, because they start processes.
  */
 module.exports = class LongestFirst extends Sequencer {
   sort(tests) {
     const sorted = super.sort(tests);
     if (tests.every(({ duration }) => duration !== undefined)) return sorted;
-    const timeout = ({ context }) => context.config.testTimeout ?? 0;
-    return sorted.toSorted((one, other) => timeout(other) - timeout(one));
+    const isOfApp = ({ path }) => relative(process.cwd(), path).startsWith('apps');
+    return [...sorted.filter(isOfApp), ...sorted.filter((test) => !isOfApp(test))];
   }
 };

@@ -37,17 +37,3 @@ async function hasChanges(source: AdminSession, workspaceId: number): Promise<bo
   );
   return row?.exists === true;
 }
-
-/**
- * The target gives ids above those of the events that have moved, so that a reader of the workspace who continues after the last one
- * misses none. In a database transaction of the caller. The lock is that of the recorder, which alone gives these ids.
- */
-export async function continueEventIds(target: AdminSession, workspaceId: number): Promise<void> {
-  await target.query(`select pg_advisory_xact_lock(hashtextextended('banking.events', 0))`);
-  await target.query(
-    `select setval('event_id_seq', q.last_value + (m.last - q.last_value + s.seqincrement - 1) / s.seqincrement * s.seqincrement)
-     from event_id_seq q, pg_sequence s, (select max(id) as last from event where workspace_id = $1) m
-     where s.seqrelid = 'event_id_seq'::regclass and m.last > q.last_value`,
-    [workspaceId],
-  );
-}

@@ -1,14 +1,21 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   type AdminSession,
   type ConnectionOptions,
   OWNER_ROLE,
   quoteName,
   SCHEMA,
+  SQLSTATE,
+  sqlstateOf,
   withAdminSession,
 } from '@banking/postgres';
+import { qualified, tablesOfWorkspace } from './tables-of-workspace.js';
 
 /** The number of cells of a deployment at most, home included. */
 export const CELLS_MAX = 64;
+
+/** How long callers who draw an id wait at most behind the lock of a sequence, in milliseconds. */
+const LOCK_MS = 100;
 
 const SEQUENCES = `
   select c.relname as name, s.seqincrement as step
@@ -31,13 +38,16 @@ export async function stepSequences(
 ): Promise<void> {
   for (const { name, step } of await session.query<{ name: string; step: bigint }>(SEQUENCES)) {
     if (step === BigInt(CELLS_MAX)) continue;
-    // The lock of this change keeps the value below as it is.
-    await session.query(`alter sequence ${quoteName(name)} increment by ${CELLS_MAX}`);
-    const last = await lastValue(session, name);
-    const floor = floors.get(name) ?? 0n;
-    const first = firstAbove(last > floor ? last : floor, number);
-    await session.query(`alter sequence ${quoteName(name)} restart with ${first}`);
+    await continueAbove(session, name, number, floors.get(name) ?? 0n);
   }
+}
+
+async function continueAbove(session: AdminSession, name: string, number: number, floor: bigint): Promise<void> {
+  // The lock of this change keeps the value below as it is. Without it, ids that are drawn meanwhile could be given twice.
+  await session.query(`alter sequence ${quoteName(name)} increment by ${CELLS_MAX}`);
+  const last = await lastValue(session, qualified(name));
+  const first = firstAbove(last > floor ? last : floor, number);
+  await session.query(`alter sequence ${quoteName(name)} restart with ${first}`);
 }
 
 /** Steps the sequences that a migration has added to a cell. In a database that is no cell, changes nothing. */
@@ -50,18 +60,73 @@ export function stepNewSequences(connection: ConnectionOptions): Promise<void> {
   );
 }
 
+interface DrawnColumn {
+  readonly name: string;
+  readonly table: string;
+  readonly column: string;
+}
+
+/** The columns of moved tables whose values are drawn from a sequence. */
+const DRAWN = `
+  select s.relname as name, t.relname as table, a.attname as column
+  from pg_depend d
+    join pg_attrdef v on d.classid = 'pg_attrdef'::regclass and v.oid = d.objid
+    join pg_class s on d.refclassid = 'pg_class'::regclass and s.oid = d.refobjid and s.relkind = 'S'
+    join pg_class t on t.oid = v.adrelid and not t.relispartition
+    join pg_attribute a on a.attrelid = v.adrelid and a.attnum = v.adnum
+  where t.relnamespace = '${SCHEMA}'::regnamespace and t.relname = any ($1)
+  order by s.relname, t.relname, a.attname`;
+
+/**
+ * Makes the ids of a workspace grow also after its move: each sequence continues above the rows of the workspace that were drawn elsewhere,
+ * so that an order by id stays the order in which they were written. For a workspace whose rows do not change. May be repeated.
+ */
+export async function raiseSequences(session: AdminSession, workspaceId: number): Promise<void> {
+  const tables = (await tablesOfWorkspace(session)).map(({ name }) => name);
+  const drawn = await session.query<DrawnColumn>(DRAWN, [tables]);
+  const highest = drawn.map(
+    ({ name, table, column }) =>
+      `select '${name}' as name, max(${quoteName(column)}) as id from ${qualified(table)} where workspace_id = $1`,
+  );
+  const lower = await session.query<{ name: string; id: bigint }>(
+    `select q.sequencename as name, max(h.id) as id
+     from pg_sequences q join (${highest.join(' union all ')}) h on h.name = q.sequencename
+     where q.schemaname = '${SCHEMA}' and h.id >= coalesce(q.last_value, 0)
+     group by q.sequencename`,
+    [workspaceId],
+  );
+  for (const { name, id } of lower) await raiseSequence(session, name, id);
+}
+
+async function raiseSequence(session: AdminSession, name: string, floor: bigint): Promise<void> {
+  const isBelow = async () => (await lastValue(session, qualified(name))) < floor;
+  while (await isBelow()) {
+    try {
+      await session.actAs(OWNER_ROLE, SCHEMA, async () => {
+        await session.query(`set local lock_timeout = ${LOCK_MS}`);
+        const [cell] = await session.query<{ number: number }>('select number from cell_identity');
+        await continueAbove(session, name, cell!.number, floor);
+      });
+    } catch (error) {
+      // Somebody draws ids in a long database transaction. Others must not wait behind this one.
+      if (sqlstateOf(error) !== SQLSTATE.lockNotAvailable) throw error;
+      await pause(LOCK_MS);
+    }
+  }
+}
+
 /** The last value of each sequence by its name; 0 for one that was never used. */
 export async function lastValues(session: AdminSession): Promise<ReadonlyMap<string, bigint>> {
   const values = new Map<string, bigint>();
   for (const { name } of await session.query<{ name: string }>(SEQUENCES)) {
-    values.set(name, await lastValue(session, name));
+    values.set(name, await lastValue(session, qualified(name)));
   }
   return values;
 }
 
-async function lastValue(session: AdminSession, name: string): Promise<bigint> {
+async function lastValue(session: AdminSession, sequence: string): Promise<bigint> {
   const [row] = await session.query<{ last: bigint }>(
-    `select case when is_called then last_value else last_value - 1 end as last from ${quoteName(name)}`,
+    `select case when is_called then last_value else last_value - 1 end as last from ${sequence}`,
   );
   return row!.last;
 }

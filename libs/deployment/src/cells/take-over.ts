@@ -1,8 +1,8 @@
 import { type AdminSession, SCHEMA } from '@banking/postgres';
 import { asLogin } from './as-login.js';
 import { DeploymentError } from '../deployment-error.js';
-import { continueEventIds } from './move-events.js';
 import type { MoveCells, MoveSessions } from './move-settings.js';
+import { raiseSequences } from './step-sequences.js';
 
 /** Transactions of one row of `unverified_posting`. */
 const PART = 500;
@@ -70,8 +70,8 @@ export async function takeOver({ source, target }: MoveSessions, workspaceId: nu
 
 /** Opens the workspace at its new place, with its codes of accounts. May be repeated. */
 export async function openMoved(target: AdminSession, workspaceId: number): Promise<void> {
+  await raiseSequences(target, workspaceId);
   await asLogin(target, async () => {
-    await continueEventIds(target, workspaceId);
     await target.query(
       `with opened as (update cell_workspace set state = 'open' where workspace_id = $1 and state = 'moving' returning workspace_id)
        insert into account_code (code, workspace_id, account_id, currency_id)
