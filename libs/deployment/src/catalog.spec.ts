@@ -141,6 +141,8 @@ describe('a table of the schema', () => {
         // Narrower than the list, because valid records stay.
         // Find what is to be delivered, whose ever it is: for the owner alone.
         ...['event', 'webhook_delivery', 'webhook_endpoint'].map((table) => `${table} found_by_worker`),
+        // Finds and deletes what has expired, whose ever it is: for the owner alone.
+        'idempotency expired',
         'idempotency forgotten_when_expired',
         'idempotency renewed_when_expired',
         // Of a whole app, whose workspaces may be too many for a list that is parsed for each row.

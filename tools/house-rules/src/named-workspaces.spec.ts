@@ -3,7 +3,6 @@ import { files, read } from './workspace.js';
 
 /** Statements that name no workspace, and why. */
 const WITHOUT: Readonly<Record<string, string>> = {
-  delete_expired_keys: 'the scope has the workspaces, and an index on the time finds the rows',
   find_account_code: 'finds the workspace of a code',
   list_cells: 'counts the workspaces of each cell',
 };
