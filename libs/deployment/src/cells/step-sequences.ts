@@ -108,7 +108,7 @@ async function raiseSequence(session: AdminSession, name: string, floor: bigint)
         await continueAbove(session, name, cell!.number, floor);
       });
     } catch (error) {
-      // Somebody draws ids in a long database transaction. Others must not wait behind this one.
+      // A caller draws ids in a long database transaction. Others must not wait behind this one.
       if (sqlstateOf(error) !== SQLSTATE.lockNotAvailable) throw error;
       await pause(LOCK_MS);
     }
