@@ -56,11 +56,15 @@ export async function planDeployment({ connection, ...mode }: SchemaSettings): P
 export async function migrateDeployment(settings: SchemaSettings): Promise<readonly string[]> {
   const { connection, log, isIgnoringOlder = false, ...mode } = settings;
   const parameters = modeParameters(mode);
-  const options = { ...schemaAt(connection), parameters, isIgnoringOlder, ...(log && { log }) };
+  const options = {
+    ...schemaAt(connection),
+    parameters,
+    isIgnoringOlder,
+    afterEach: stepNewSequences,
+    ...(log && { log }),
+  };
   const { applied } = await migrate(options).catch(explainMode);
   await checkMode(connection, mode);
-  // Also without a new migration: an earlier run may have ended between the two.
-  await stepNewSequences(connection);
   return applied;
 }
 

@@ -1,6 +1,8 @@
 import type { Client } from 'pg';
 import { actAs, actOutsideAs } from './act-as-role.js';
+import type { AdminSession } from './admin-session.js';
 import { recordMigration } from './applied-migrations.js';
+import { columnTypes } from './column-types.js';
 import { withLockTimeout } from './lock-timeout.js';
 import { refuseOlderProcesses } from './older-processes.js';
 import { MigrationError, type Migration } from './migration-files.js';
@@ -14,6 +16,8 @@ export interface ApplyOptions {
   readonly lockTimeoutMs?: number;
   /** Applies a contract migration also while processes are connected that it breaks. Default false. */
   readonly isIgnoringOlder?: boolean;
+  /** Ends each migration: as the owner role, in the database transaction that records it. */
+  readonly afterEach?: (session: Pick<AdminSession, 'query'>) => Promise<void>;
 }
 
 /** While a statement waits for a lock on a table, requests of the service wait behind it. */
@@ -52,6 +56,7 @@ export async function applyMigration(client: Client, options: ApplyOptions, migr
       if (client.getTransactionStatus() !== 'T') {
         throw new MigrationError(`${name} must not end its database transaction: leave out begin and commit.`);
       }
+      await options.afterEach?.({ query: (sql, values) => rowsOf(client, sql, values) });
       await recordMigration(client, migration);
     });
   };
@@ -60,4 +65,12 @@ export async function applyMigration(client: Client, options: ApplyOptions, migr
   } catch (error) {
     throw error instanceof Error ? Object.assign(error, { migration: name }) : error;
   }
+}
+
+async function rowsOf<Row extends object>(
+  client: Client,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  return (await client.query<Row>({ text, values: [...values], types: columnTypes })).rows;
 }

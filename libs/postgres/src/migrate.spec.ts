@@ -53,6 +53,24 @@ describe('migrations of several folders', () => {
     );
   });
 
+  it('end with the work that the caller adds, in the same database transaction', async () => {
+    const options = await given({ ...first, ...second });
+    const seen: unknown[] = [];
+    const afterEach: MigrationOptions['afterEach'] = async ({ query }) => {
+      seen.push(
+        ...(await query(
+          `select count(*) as tables, current_user::text as role from pg_tables where schemaname = 'books'`,
+        )),
+      );
+      if (seen.length === 2) throw new Error('no step');
+    };
+
+    await expect(migrate({ ...options, afterEach })).rejects.toThrow('no step');
+
+    expect(seen).toEqual([2n, 3n].map((tables) => ({ tables, role: place.ownerRole })));
+    expect(await pendingMigrations(options)).toEqual(['0002-drawers.sql']);
+  });
+
   it('are recorded with their hash and the login', async () => {
     await migrate(await given(first));
 

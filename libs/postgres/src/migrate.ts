@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { actAs } from './act-as-role.js';
 import { migrationTableSql, pendingOf, readApplied, type AppliedMigration } from './applied-migrations.js';
-import { applyMigration, LOCK_TIMEOUT_MS } from './apply-migration.js';
+import { applyMigration, type ApplyOptions, LOCK_TIMEOUT_MS } from './apply-migration.js';
 import { connectClient } from './connect-client.js';
 import { asUnavailable, unavailable } from './failures.js';
 import { withLockTimeout } from './lock-timeout.js';
@@ -19,22 +19,16 @@ export { MigrationError } from './migration-files.js';
 /** A folder of files `NNNN-title.sql`. */
 type MigrationFolder = string;
 
-export interface MigrationOptions extends MigrationRoles {
+export interface MigrationOptions extends MigrationRoles, ApplyOptions {
   readonly connection: ConnectionOptions;
   readonly folders: readonly MigrationFolder[];
   readonly log?: (line: string) => void;
-  /** Custom configuration parameters that migrations read with `current_setting`, such as `{ 'banking.sandbox': 'on' }`. */
-  readonly parameters?: Readonly<Record<string, string>>;
   /** Allows gaps between the numbers: for the tests of a library that has only its own folders. */
   readonly isPartial?: boolean;
-  /** How long a statement may wait for a lock. Default: 2 s in a database transaction, a minute outside. */
-  readonly lockTimeoutMs?: number;
   /** Of this program. Without it, a database with migrations that this program does not know is refused. */
   readonly release?: Release;
   /** The last migration that has no phase. Default: that of the service. */
   readonly baseline?: number;
-  /** Applies a contract migration also while processes are connected that it breaks. Default false. */
-  readonly isIgnoringOlder?: boolean;
 }
 
 /** What `migrate` would do. */

@@ -1,15 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  type AdminSession,
-  type ConnectionOptions,
-  OWNER_ROLE,
-  quoteName,
-  SCHEMA,
-  SQLSTATE,
-  sqlstateOf,
-  withAdminSession,
-} from '@banking/postgres';
+import { type AdminSession, OWNER_ROLE, quoteName, SCHEMA, SQLSTATE, sqlstateOf } from '@banking/postgres';
 import { qualified, tablesOfWorkspace } from './tables-of-workspace.js';
+
+type Session = Pick<AdminSession, 'query'>;
 
 /** The number of cells of a deployment at most, home included. */
 export const CELLS_MAX = 64;
@@ -32,7 +25,7 @@ const SEQUENCES = `
  * @param floors the value of each sequence that the ids begin above, by its name
  */
 export async function stepSequences(
-  session: AdminSession,
+  session: Session,
   number: number,
   floors: ReadonlyMap<string, bigint> = new Map(),
 ): Promise<void> {
@@ -42,7 +35,7 @@ export async function stepSequences(
   }
 }
 
-async function continueAbove(session: AdminSession, name: string, number: number, floor: bigint): Promise<void> {
+async function continueAbove(session: Session, name: string, number: number, floor: bigint): Promise<void> {
   // The lock of this change keeps the value below as it is. Without it, ids that are drawn meanwhile could be given twice.
   await session.query(`alter sequence ${quoteName(name)} increment by ${CELLS_MAX}`);
   const last = await lastValue(session, qualified(name));
@@ -50,14 +43,15 @@ async function continueAbove(session: AdminSession, name: string, number: number
   await session.query(`alter sequence ${quoteName(name)} restart with ${first}`);
 }
 
-/** Steps the sequences that a migration has added to a cell. In a database that is no cell, changes nothing. */
-export function stepNewSequences(connection: ConnectionOptions): Promise<void> {
-  return withAdminSession(connection, (session) =>
-    session.actAs(OWNER_ROLE, SCHEMA, async () => {
-      const [cell] = await session.query<{ number: number }>('select number from cell_identity');
-      if (cell) await stepSequences(session, cell.number);
-    }),
-  );
+/**
+ * Steps the sequences that a migration has added to a cell, in its database transaction: from its end on, they give the ids of the cell.
+ * In a database that is no cell, changes nothing.
+ */
+export async function stepNewSequences(session: Session): Promise<void> {
+  const [early] = await session.query(`select where to_regclass('cell_identity') is null`);
+  if (early) return;
+  const [cell] = await session.query<{ number: number }>('select number from cell_identity');
+  if (cell) await stepSequences(session, cell.number);
 }
 
 interface DrawnColumn {
@@ -116,7 +110,7 @@ async function raiseSequence(session: AdminSession, name: string, floor: bigint)
 }
 
 /** The last value of each sequence by its name; 0 for one that was never used. */
-export async function lastValues(session: AdminSession): Promise<ReadonlyMap<string, bigint>> {
+export async function lastValues(session: Session): Promise<ReadonlyMap<string, bigint>> {
   const values = new Map<string, bigint>();
   for (const { name } of await session.query<{ name: string }>(SEQUENCES)) {
     values.set(name, await lastValue(session, qualified(name)));
@@ -124,7 +118,7 @@ export async function lastValues(session: AdminSession): Promise<ReadonlyMap<str
   return values;
 }
 
-async function lastValue(session: AdminSession, sequence: string): Promise<bigint> {
+async function lastValue(session: Session, sequence: string): Promise<bigint> {
   const [row] = await session.query<{ last: bigint }>(
     `select case when is_called then last_value else last_value - 1 end as last from ${sequence}`,
   );
