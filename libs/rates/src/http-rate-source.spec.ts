@@ -148,6 +148,18 @@ describe('a source of rates over HTTP', () => {
     expect(warned).toHaveLength(1);
   });
 
+  it('keeps the last document if a later response is of an earlier time', async () => {
+    const rates = source();
+    await rates.rateOf('USD', 'INR');
+    answer = respond({ INR: '1' }, '2026-11-21T11:58:59.999Z');
+    nowMs += MINUTE;
+
+    expect(await rates.rateOf('USD', 'INR')).toMatchObject({ numerator: 83n });
+    expect(warned).toEqual([
+      expect.stringContaining('its asOf, 2026-11-21T11:58:59.999Z, is before that of the rates at hand'),
+    ]);
+  });
+
   it('keeps the last document if a newer response is invalid', async () => {
     const rates = source();
     await rates.rateOf('USD', 'INR');

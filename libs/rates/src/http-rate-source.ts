@@ -86,7 +86,7 @@ export class HttpRateSource implements RateSource {
       this.offsetMs = (await this.databaseTime()) - this.now();
       const document = readRateDocument(await this.fetchText());
       if (!document) throw new SourceError('it is not the document that docs/rates.md describes');
-      const fault = this.faultOf(document);
+      const fault = this.faultOf(document) ?? this.formerFaultOf(document);
       if (fault) throw new SourceError(`its asOf, ${document.asOf}, is ${fault}`);
       [this.lastDocument, this.hasFailed] = [document, false];
       if (ratesChannel.hasSubscribers) ratesChannel.publish({ asOf: document.asOf });
@@ -111,6 +111,12 @@ export class HttpRateSource implements RateSource {
     const ageMs = this.now() + this.offsetMs - Date.parse(asOf);
     if (ageMs > this.options.maxAgeMs) return 'too old to deal at';
     return ageMs < -AHEAD_MAX_MS ? 'still to come' : undefined;
+  }
+
+  /** A cache on the way, or one of several servers of the source, may still send former rates: callers would choose the better of two. */
+  private formerFaultOf({ asOf }: RateDocument): string | undefined {
+    const last = this.lastDocument;
+    return last && Date.parse(asOf) < Date.parse(last.asOf) ? 'before that of the rates at hand' : undefined;
   }
 
   private databaseTime(): Promise<number> {
