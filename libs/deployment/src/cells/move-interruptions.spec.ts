@@ -111,6 +111,25 @@ describe('a move that is killed', () => {
     expect(await world.query('home', `select from workspace_move where step <> 'done'`)).toEqual([]);
   });
 
+  it('at home alone, before it closes the workspace, cannot close it behind the command that abandons the move', async () => {
+    const loseHome = async (step: Part) => {
+      if (step !== 'close') return;
+      // The connection to home that has the lock of the move; the others work in the cells.
+      await world.query(
+        'home',
+        `select pg_terminate_backend(a.pid) from pg_stat_activity a join pg_locks l on l.pid = a.pid and l.locktype = 'advisory'
+         where a.application_name = 'banking-admin' and (l.classid::bigint << 32 | l.objid::bigint) < -6e18
+           and (l.classid::bigint << 32 | l.objid::bigint) > -7e18`,
+      );
+      await abandonMove(world.command(workspaceId));
+    };
+
+    await expect(moveWorkspace({ ...world.command(workspaceId), to: there, onStep: loseHome })).rejects.toThrow();
+
+    await expectServed(here, there);
+    for (const cell of world.names) expect(await world.leftovers(cell)).toEqual([]);
+  });
+
   it.each(some(AFTER_SWITCH, ['switched']))('at %s (%s) is not abandoned', async (part, hook) => {
     await killAt(part, hook);
 

@@ -9,6 +9,8 @@ export interface Move extends MoveCells {
 
 /** Below the keys of scopes; see `workspace_lock_key`. */
 const LOCK_BASE = -6_917_529_027_641_081_856n;
+/** Below these. */
+const CELL_LOCK_BASE = -8_070_450_532_247_928_832n;
 
 const READ = `
   select m.step, s.name as source, t.name as target
@@ -29,6 +31,23 @@ export async function lockMove(home: AdminSession, workspaceId: number): Promise
   throw new DeploymentError(
     `Another command moves or archives workspace ${workspaceId} at the moment. Wait for its end, or stop it.`,
   );
+}
+
+/**
+ * The lock of the command that works on a workspace in this cell. The session of another command that has it is ended.
+ *
+ * @returns false if another command had it, whose session may take a moment to end
+ */
+export async function lockCell(session: AdminSession, workspaceId: number): Promise<boolean> {
+  const key = CELL_LOCK_BASE + BigInt(workspaceId);
+  const [row] = await session.query<{ isLocked: boolean }>('select pg_try_advisory_lock($1) as "isLocked"', [key]);
+  if (row?.isLocked === true) return true;
+  await session.query(
+    `select pg_terminate_backend(l.pid) from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
+     where l.locktype = 'advisory' and l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = $1`,
+    [key],
+  );
+  return false;
 }
 
 export async function readMove(home: AdminSession, workspaceId: number): Promise<Move | undefined> {

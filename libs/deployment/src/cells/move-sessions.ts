@@ -1,7 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, sqlstateOf, withAdminSession, isUnavailable } from '@banking/postgres';
 import { HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
-import { lockMove } from './move-record.js';
+import { lockCell, lockMove } from './move-record.js';
 import type { CellAccess, MoveCells, MoveSessions } from './move-settings.js';
 
 /** @throws DeploymentError naming the cell that does not answer */
@@ -62,14 +63,40 @@ const interrupted = (cause: Error) =>
     { cause },
   );
 
+const ENDED_POLL_MS = 50;
+const ENDED_POLLS = 200;
+
+/**
+ * A cell in which the command changes something of the workspace. The command has the lock at home. Another one that works there has lost
+ * that lock, and its sessions are ended: otherwise it could close a workspace that this command has opened.
+ */
+export function withCellOf<T>(
+  access: CellAccess,
+  cell: string,
+  workspaceId: number,
+  work: (session: AdminSession) => Promise<T>,
+): Promise<T> {
+  return withCell(access, cell, async (session) => {
+    for (let poll = 0; !(await lockCell(session, workspaceId)); poll += 1) {
+      if (poll === ENDED_POLLS) {
+        throw new DeploymentError(
+          `An earlier command still works on workspace ${workspaceId} in the cell "${cell}", and its session does not end. Run the command again.`,
+        );
+      }
+      await pause(ENDED_POLL_MS);
+    }
+    return work(session);
+  });
+}
+
 /** Both cells of a move. Home may be one of them, with a session of its own. */
 export function withCells<T>(
   access: CellAccess,
   home: AdminSession,
-  { source, target }: MoveCells,
+  { workspaceId, source, target }: MoveCells,
   work: (sessions: MoveSessions) => Promise<T>,
 ): Promise<T> {
-  return withCell(access, source, (atSource) =>
-    withCell(access, target, (atTarget) => work({ home, source: atSource, target: atTarget })),
+  return withCellOf(access, source, workspaceId, (atSource) =>
+    withCellOf(access, target, workspaceId, (atTarget) => work({ home, source: atSource, target: atTarget })),
   );
 }

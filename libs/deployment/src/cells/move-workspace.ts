@@ -9,7 +9,7 @@ import { requireEqualCells, requireEqualRoles } from './equal-cells.js';
 import { beginMove, type Move, placeOf, readMove, recordStep } from './move-record.js';
 import { untilRecorded } from './move-events.js';
 import { publishWorkspace, subscribe, unpublish, unsubscribe, untilCopied, untilFollowed } from './move-replication.js';
-import { unlessAway, withCell, withCells, withHome } from './move-sessions.js';
+import { unlessAway, withCell, withCellOf, withCells, withHome } from './move-sessions.js';
 import type { MoveCells, MoveSessions, MoveSettings, Step } from './move-settings.js';
 import { hasRows } from './remove-rows.js';
 import { closeAndSwitch, DifferingRowsError, type OnClosed } from './switch-workspace.js';
@@ -109,7 +109,7 @@ function run(options: MoveOptions, home: AdminSession, move: Move): Promise<bool
 /** The source serves the workspace also while the target is away. */
 async function reopenAtSource(options: MoveSettings, move: Move): Promise<void> {
   await unlessAway(() => withCell(options, move.target, (target) => requireNotServed(target, move)));
-  await withCell(options, move.source, (source) => reopenWorkspace(source, move.workspaceId));
+  await withCellOf(options, move.source, move.workspaceId, (source) => reopenWorkspace(source, move.workspaceId));
 }
 
 async function untilSwitched(options: MoveOptions, sessions: MoveSessions, cells: MoveCells): Promise<void> {
