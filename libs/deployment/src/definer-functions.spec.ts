@@ -15,6 +15,11 @@ const DEFINER_FUNCTIONS = [
   { name: 'claim_webhook_endpoints', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'count_unrecorded_audit', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'delete_audit_events', settings: [PINNED], executableBy: [APP_ROLE] },
+  {
+    name: 'delete_expired_keys',
+    settings: [PINNED, ...BY_INDEX.slice(0, 3), 'plan_cache_mode=force_custom_plan'],
+    executableBy: [APP_ROLE],
+  },
   { name: 'delete_old_deliveries', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'delete_old_events', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
   { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
