@@ -129,7 +129,9 @@ describe('the first start on a terminal', () => {
   };
 
   /** Work that found no connection in time, with its stack, on a machine that is busy. */
-  const LATE_WORK = /^.*WARN: work failed.*\n(?: {4}.*\n)*/gm;
+  const LATE_WORK =
+    /^.*WARN: work failed.*\n {4}err: .*\n.*\n +"message": "No connection to the database could be had in time\.",\n(?: {4}.*\n)*/gm;
+
   const READY = [
     'Server listening at URL',
     'Ready on URL - docs page: URL/docs',

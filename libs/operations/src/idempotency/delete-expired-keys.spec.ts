@@ -151,6 +151,49 @@ describe('a step', () => {
   });
 });
 
+describe('expired records that are left for later', () => {
+  beforeEach(async () => {
+    await world.owner.query('delete from idempotency');
+    await lay('expired', 10, 40);
+  });
+
+  it('end a pass also if a whole batch of them has one time', async () => {
+    await world.owner.query(
+      `insert into idempotency (workspace_id, operation, key, fingerprint, answer, created_at)
+       select ${north}, 'spec', 'same' || n, sha256('a'), '{}', '2020-01-01' from generate_series(1, ${BATCH}) n`,
+    );
+    const keys = new ExpiredKeys(world.database);
+    await world.owner.query('begin');
+    await world.owner.query(`select pg_advisory_xact_lock(workspace_lock_key(${north}))`);
+
+    expect([await keys.deleteBatch(), await keys.deleteBatch()]).toEqual([BATCH, 0]);
+
+    await world.owner.query('rollback');
+    expect(await left('same')).toBe(BATCH);
+    expect([await keys.deleteBatch(), await keys.deleteBatch()]).toEqual([BATCH, 10]);
+  });
+
+  it('are those of a workspace that another database serves, and nothing is locked of it', async () => {
+    await world.owner.query(
+      `insert into cell_identity (number, name) values (0, 'home');
+       insert into cell_workspace (workspace_id, state) select id, case id when ${north} then 'gone' else 'open' end from workspace`,
+    );
+    try {
+      expect(await new ExpiredKeys(world.database).deleteBatch()).toBe(5);
+
+      const { rows } = await world.owner.query(
+        `select distinct workspace_id::int as owner, xmax::text as lock from idempotency where key like 'expired%'`,
+      );
+      expect(rows).toEqual([{ owner: north, lock: '0' }]);
+    } finally {
+      await world.owner.query(
+        `set session_replication_role = replica; delete from cell_identity; delete from cell_workspace;
+         set session_replication_role = default`,
+      );
+    }
+  });
+});
+
 describe('20,000 workspaces with an expired key each', () => {
   it('lose them in steps that leave the locks of the server to others, but for one that is being moved', async () => {
     await world.owner.query(`set session_replication_role = replica; truncate idempotency`);

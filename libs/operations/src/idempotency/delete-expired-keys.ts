@@ -15,7 +15,7 @@ export class ExpiredKeys {
 
   constructor(private readonly database: Database) {}
 
-  /** Reads one batch and deletes what may be deleted of it. @returns 0 at the end of a pass that deleted nothing more. @throws Refusal `unavailable` */
+  /** Reads one batch and deletes what may be deleted of it. @returns 0 at the end, if the last batch deleted none. @throws Refusal `unavailable` */
   async deleteBatch(): Promise<number> {
     const row = await this.database.read({}, bind(DELETE_EXPIRED, BATCH, this.from));
     const goesOn = row?.keys_read === BATCH && row.last_time !== this.from;
