@@ -1,4 +1,5 @@
 import { parseTransferAmount } from './amount.js';
+import { BankingError } from './banking-error.js';
 import { REFUSALS, Refusal, type RefusalReason, isRefusalReason } from './refusal-table.js';
 
 const ROWS = Object.entries(REFUSALS) as [RefusalReason, (typeof REFUSALS)[RefusalReason]][];
@@ -104,6 +105,7 @@ describe('instanceof Refusal', () => {
       expect(other.Refusal).not.toBe(Refusal);
       expect(new other.Refusal('unavailable')).toBeInstanceOf(Refusal);
       expect(new Refusal('unavailable')).toBeInstanceOf(other.Refusal);
+      expect(new other.Refusal('unavailable')).toBeInstanceOf(BankingError);
     });
   });
 

@@ -67,6 +67,23 @@ describe('the list of an app’s users', () => {
     expect(await seenBy('loner')).toEqual({ loner: [] });
   });
 
+  it('is empty for a user without a role who is removed meanwhile', async () => {
+    const email = 'leaver@bank.example';
+    const leaver = (await addUser(world.provisioning, 'spec', { email, app: 'Bank', status: 'completed' })) as UserId;
+    const read = world.database.read.bind(world.database);
+    const reading = jest.spyOn(world.database, 'read').mockImplementationOnce(async (scope, statement) => {
+      const rights = await read(scope, statement);
+      await world.owner.query('delete from app_membership where user_id = $1', [leaver]);
+      await world.owner.query('delete from app_user where id = $1', [leaver]);
+      return rights;
+    });
+
+    expect(await new AppUsers(world.database).list(leaver, bank)).toEqual([]);
+
+    expect(reading).toHaveBeenCalledTimes(1);
+    reading.mockRestore();
+  });
+
   it.each(WITHOUT_ROLES)('ignores the grants of a user whose status is %s', async (status) => {
     expect(await seenBy(status)).toEqual({ [status]: [] });
   });
