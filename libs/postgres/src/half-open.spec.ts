@@ -14,6 +14,9 @@ let world: FreshDatabase;
 let wire: Wire;
 let database: Database;
 
+/** For those who call after a silence: they open a connection within it, also on a busy machine. */
+const PATIENT = { statementTimeoutMs: 4_000 };
+
 /** The connection through the proxy. */
 const open = (options: Partial<DatabaseOptions> = {}) =>
   Database.open({
@@ -22,6 +25,7 @@ const open = (options: Partial<DatabaseOptions> = {}) =>
     schema: SCHEMA,
     poolSize: 1,
     statementTimeoutMs: 100,
+    acquireTimeoutMs: 5_000,
     ...options,
   });
 
@@ -123,7 +127,7 @@ describe('a pipeline', () => {
 
 describe('a connection that goes silent', () => {
   it('makes a read unavailable and a write doubtful where the server has not read it, and nothing happens', async () => {
-    database = await open();
+    database = await open(PATIENT);
     wire.silence();
     await expect(database.pipeline(scope, [bind(addNote, 1, 'read')])).rejects.toMatchObject({ reason: 'unavailable' });
     await database.ping();
@@ -164,7 +168,7 @@ describe('a connection that goes silent', () => {
   });
 
   it('delays one caller and not the next, although every idle connection is silent', async () => {
-    database = await open({ poolSize: 3 });
+    database = await open({ ...PATIENT, poolSize: 3 });
     await fill(3);
     expect(database.stats()).toMatchObject({ total: 3, idle: 3 });
     wire.silence();

@@ -105,8 +105,8 @@ export const CELL_CONTROLS: readonly Control[] = [
     changes: [
       {
         file: 'libs/deployment/src/cells/move-workspace.ts',
-        from: '  await withCell(options, move.source, (source) => reopenWorkspace(source, move.workspaceId));\n',
-        to: '  await withCell(options, move.source, () => Promise.resolve());\n',
+        from: '  await withCellOf(options, move.source, move.workspaceId, (source) => reopenWorkspace(source, move.workspaceId));\n',
+        to: '  await withCellOf(options, move.source, move.workspaceId, () => Promise.resolve());\n',
       },
     ],
     caughtBy: [{ spec: MOVES, test: 'is abandoned without a trace' }],
@@ -118,8 +118,8 @@ export const CELL_CONTROLS: readonly Control[] = [
     changes: [
       {
         file: 'libs/deployment/src/cells/step-sequences.ts',
-        from: '    const first = firstAbove(last > floor ? last : floor, number);',
-        to: '    const first = firstAbove(last > floor ? last : floor, 0 * number);',
+        from: '  const first = firstAbove(last > floor ? last : floor, number);',
+        to: '  const first = firstAbove(last > floor ? last : floor, 0 * number);',
       },
     ],
     caughtBy: [

@@ -183,9 +183,9 @@ export const ORDER_CONTROLS: readonly Control[] = [
     plants: 'The deletion of expired keys waits for the keys that a posting replaces, and blocks it in turn.',
     changes: [
       {
-        file: 'libs/operations/src/idempotency/delete-expired-keys.ts',
-        from: '     for update skip locked\n',
-        to: '     for update\n',
+        file: 'libs/operations/migrations/0060-expired-keys.sql',
+        from: '    for update skip locked) e;\n',
+        to: '    for update) e;\n',
       },
     ],
     caughtBy: [
