@@ -1,7 +1,7 @@
 import type { WorkspaceId } from '@banking/domain';
-import { type AnchorSigner, writeAnchor } from '@banking/books-proof';
+import { type AnchorSigner, readEnds, writeAnchor } from '@banking/books-proof';
 import { type Command, Option } from 'commander';
-import { withDeployment } from './deployment.js';
+import { inCellOf, onEachCell } from './each-cell.js';
 import { examples } from './help.js';
 import { lookupOption, workspaceOption } from './inputs.js';
 import { publicKeyOf, signerOf } from './key-files.js';
@@ -25,8 +25,8 @@ export function addAnchorCommand(program: Command): void {
     .summary('write a signed statement of the heads of all accounts')
     .description(
       'Writes the latest hash of every customer account and of every audit trail, signed with an Ed25519 key. Keep the file where no operator of the ' +
-        'database can change it. banking prove --since shows later that nothing before it was changed or cut.\n\n' +
-        'The heads are of one instant. Changes nothing and may run beside the service. An existing file is not replaced.',
+        'database can change it. banking prove --since and banking verify --since show later that nothing before it was changed or cut.\n\n' +
+        'The heads of a workspace are of one instant. Of several databases, all are read, or the one of CELL. Changes nothing and may run beside the service. An existing file is not replaced.',
     )
     .addOption(
       lookupOption('--key <file>', 'Ed25519 private key in PEM, accessible to its owner only').conflicts('signCommand'),
@@ -70,11 +70,17 @@ async function anchored(
   signer: AnchorSigner,
   write: (text: string) => Promise<void>,
 ): Promise<string> {
-  const use = { changesNothing: true, readsBooks: true };
-  return withDeployment(async ({ database }) => {
+  const use = { changesNothing: true, readsBooks: true, ...(await inCellOf(workspaceId)) };
+  const read = await onEachCell(async ({ database }) => {
     const workspaces = await chosenWorkspaces(database, workspaceId);
-    const ids = workspaces.map(({ id }) => id).sort((left, right) => left - right);
-    const { anchoredAt, accounts, keyId } = await writeAnchor(database, ids, signer, write);
-    return `Wrote the heads of ${ids.length} workspaces as of ${anchoredAt}: ${accounts} accounts, signed with key ${keyId}.`;
+    return readEnds(
+      database,
+      workspaces.map(({ id }) => id),
+    );
   }, use);
+  // An anchor without a database would prove nothing of its workspaces.
+  read.end();
+  const ends = read.results.map(({ result }) => result);
+  const { anchoredAt, workspaces, accounts, keyId } = await writeAnchor(ends, signer, write);
+  return `Wrote the heads of ${workspaces} workspaces as of ${anchoredAt}: ${accounts} accounts, signed with key ${keyId}.`;
 }

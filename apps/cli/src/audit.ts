@@ -1,3 +1,4 @@
+import type { ExportedAuditEvent } from '@banking/books-proof';
 import type { AuditEvent, WorkspaceId } from '@banking/domain';
 import { auditPages, noteExport } from '@banking/operations/provisioning';
 import type { Command } from 'commander';
@@ -25,7 +26,7 @@ export function addAuditCommands(program: Command): void {
     .summary('export the audit trail of a workspace')
     .description(
       'The audit trail of a workspace has each change with its user or operator, credential, request and address. ' +
-        'banking verify verifies its chain of hashes, and banking anchor signs its end.',
+        'banking verify and banking prove verify its chain of hashes, and banking anchor signs its end.',
     )
     .addHelpText('after', examples('banking audit export --workspace 1 --out audit.jsonl'));
 
@@ -33,8 +34,8 @@ export function addAuditCommands(program: Command): void {
     .command('export')
     .summary('write the audit trail as JSON lines')
     .description(
-      'Writes the entries of a workspace, newest first, one line of JSON each, as GET /audit-events returns them. ' +
-        'An existing file is not replaced.',
+      'Writes the entries of a workspace, newest first, one line of JSON each, as GET /audit-events returns them, with the id of the ' +
+        'workspace. banking prove verifies the file. An existing file is not replaced.',
     )
     .addOption(workspaceOption('id of the workspace').makeOptionMandatory())
     .addOption(lookupOption('--from <instant>', 'only entries at this instant or later, such as 2026-11-01T00:00:00Z'))
@@ -63,7 +64,7 @@ async function exported(options: ExportOptions, write: Write): Promise<string> {
       await noteExport(database, operatorOf(options), 'exportAuditTrail', workspaceId);
       let count = 0;
       for await (const page of auditPages(database, workspaceId, { from, to })) {
-        await write(page.map(lineOf).join(''));
+        await write(page.map((event) => lineOf(workspaceId, event)).join(''));
         count += page.length;
       }
       return `Wrote ${count} entries of the audit trail of workspace ${workspaceId}, ${workspace!.name}.`;
@@ -72,4 +73,7 @@ async function exported(options: ExportOptions, write: Write): Promise<string> {
   );
 }
 
-const lineOf = (event: AuditEvent): string => `${JSON.stringify(event)}\n`;
+function lineOf(workspaceID: WorkspaceId, event: AuditEvent): string {
+  const exported: ExportedAuditEvent = { workspaceID, ...event };
+  return `${JSON.stringify(exported)}\n`;
+}

@@ -1,7 +1,7 @@
-import type { WorkspaceId } from '@banking/domain';
+import type { AccountId, WorkspaceId } from '@banking/domain';
 import { type Deployment, isOperatorError } from '@banking/deployment';
 import { HOME_CELL } from '@banking/process';
-import { allWorkspaces } from '@banking/operations/provisioning';
+import { allWorkspaces, findAccount } from '@banking/operations/provisioning';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { Refused } from './refused.js';
@@ -65,4 +65,15 @@ export async function inCellOf(workspaceId: WorkspaceId | undefined): Promise<{ 
   const cell = workspaces.find(({ id }) => id === workspaceId)?.cell;
   if (cell === undefined) throw new Refused(`There is no workspace ${workspaceId}. See banking workspace list.`);
   return { cell };
+}
+
+/** The option `cell` of a command on one account, as `inCellOf`. @throws Refused if a database that may have it could not be read */
+export async function inCellOfAccount(accountId: AccountId): Promise<{ readonly cell?: string }> {
+  const { cell: chosen, deployment } = readConfig();
+  if (deployment.cells === undefined || chosen !== undefined) return {};
+  const read = await onEachCell(({ database }) => findAccount(database, accountId), { changesNothing: true });
+  const cell = read.results.find(({ result }) => result !== undefined)?.cell;
+  if (cell !== undefined) return { cell };
+  read.end();
+  throw new Refused(`There is no account ${accountId}.`);
 }

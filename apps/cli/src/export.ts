@@ -3,6 +3,7 @@ import { exportBooks } from '@banking/books-proof';
 import { noteExport } from '@banking/operations/provisioning';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
+import { inCellOf } from './each-cell.js';
 import { examples } from './help.js';
 import { asOption, type ChangeOptions, lookupOption, operatorOf, workspaceOption } from './inputs.js';
 import { createFile } from './new-file.js';
@@ -47,7 +48,7 @@ export function addExportCommand(program: Command): void {
 /** @returns the report of the export, a sentence */
 async function exported(options: ExportOptions, write: Write): Promise<string> {
   const { workspace: workspaceId } = options;
-  const use = { changesNothing: true, readsBooks: true };
+  const use = { ...(await inCellOf(workspaceId)), changesNothing: true, readsBooks: true };
   return withDeployment(async ({ database }) => {
     const [workspace] = await chosenWorkspaces(database, workspaceId);
     await noteExport(database, operatorOf(options), 'exportBooks', workspaceId);

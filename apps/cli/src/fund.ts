@@ -2,6 +2,7 @@ import { type AccountId, fromBalanceAmount, isIdempotencyKey, parseTransferAmoun
 import { addFunding } from '@banking/operations/provisioning';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
+import { inCellOfAccount } from './each-cell.js';
 import { examples } from './help.js';
 import { asOption, type ChangeOptions, jsonOption, nameOption, operatorOf, parseIdOf } from './inputs.js';
 import { print, printJson } from './print.js';
@@ -39,8 +40,9 @@ export function addFundCommand(program: Command): void {
         throw new Refused(`The reference has ${reference.length} characters. At most ${REFERENCE_MAX} are allowed.`);
       }
       const operator = operatorOf(options);
-      const booked = await withDeployment(({ books }) =>
-        addFunding(books, { accountId, amount, reference, key, operator }),
+      const booked = await withDeployment(
+        ({ books }) => addFunding(books, { accountId, amount, reference, key, operator }),
+        await inCellOfAccount(accountId),
       );
       if (json) return printJson(booked);
       const { transfer, currency, workspace, workspaceId, isReplay } = booked;

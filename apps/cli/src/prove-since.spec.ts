@@ -35,12 +35,93 @@ describe('banking prove --since', () => {
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const lines = stdout.trimEnd().split('\n');
-    expect(lines).toHaveLength(3);
+    expect(lines).toHaveLength(4);
     expect(lines[0]).toMatch(
       /^Nothing of workspace 1, Northwind Trading, was changed or cut up to the anchor of 20\S+Z: /,
     );
     expect(lines[1]).toMatch(/^Nothing of workspace 2, /);
     expect(lines[2]).toBe('Not proved, because no export was given: workspace 3.');
+    expect(lines[3]).toBe(
+      'Audit trail not compared, because no file of banking audit export was given: workspace 1, workspace 2, workspace 3.',
+    );
+  });
+
+  describe('with a file of banking audit export', () => {
+    const trail = async (name: string, ...more: readonly string[]) => {
+      await books.run('audit', 'export', '--workspace', '1', ...more, '--out', path(name));
+      return readFileSync(path(name), 'utf8').trimEnd().split('\n');
+    };
+    const written = (name: string, lines: readonly string[]) => writeFileSync(path(name), `${lines.join('\n')}\n`);
+    let lines: readonly string[];
+    beforeAll(async () => {
+      await books.record();
+      await books.run('anchor', '--key', path('anchor.key'), '--out', path('recorded.jsonl'));
+      await books.run('fund', String(books.busy), '5');
+      await books.record();
+      lines = await trail('audit.jsonl');
+    });
+
+    it('proves that no entry was changed or cut, and that the trail of its own is a chain', async () => {
+      const { exitCode, stdout } = await since('recorded.jsonl', 'audit.jsonl');
+      const alone = await books.world.run(['prove', path('audit.jsonl')]);
+
+      expect(exitCode).toBe(0);
+      expect(stdout).toMatch(/^Nothing of the audit trail of workspace 1 was changed or cut up to the anchor of 20/);
+      expect(stdout).toMatch(/: entries 1 to \d+ follow each other\.$/m);
+      expect(stdout).toMatch(/no file of banking audit export was given: workspace 2, workspace 3\.$/m);
+      expect(alone).toMatchObject({
+        exitCode: 0,
+        stdout: expect.stringMatching(/^Every hash of the audit trail of workspace 1/),
+      });
+    });
+
+    it.each<[string, () => readonly string[], RegExp]>([
+      [
+        'an entry was changed',
+        () => lines.map((line) => line.replace('"openAccount"', '"closeAccount"')),
+        /entry \d+ is not as its hash says/,
+      ],
+      ['an entry was left out', () => lines.toSpliced(3, 1), /line 4 has entry \d+, and entry \d+ is expected/],
+      [
+        'the newest entries were cut',
+        () => lines.slice(5),
+        /ends with entry \d+, and the anchor has entry \d+: entries were cut/,
+      ],
+      [
+        'the oldest entries are missing',
+        () => lines.slice(0, 1),
+        /begins with entry \d+, and the anchor has entry \d+: export it/,
+      ],
+    ])('finds that %s', async (_what, forged, problem) => {
+      written('forged-audit.jsonl', forged());
+
+      const { exitCode, stderr } = await since('recorded.jsonl', 'forged-audit.jsonl');
+
+      expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(problem) });
+    });
+
+    it('finds a trail that was rewritten in the database, whose hashes are all correct, as verify --since does', async () => {
+      await books.world.query(
+        `do $$ declare e record; last text; begin
+           for e in select * from audit_event where workspace_id = 1 order by id loop
+             if e.id = 1 then e.source_address := '192.0.2.1'; end if;
+             last := next_audit_hash(last, repeat('0', 64), audit_content(e.workspace_id, e.id, e.operation, e.outcome, e.reason, e.count,
+               e.resource_type, e.resource_id, e.user_id, e.actor, e.request_id, e.source_address, e.created_at));
+             update audit_event set source_address = e.source_address, hash = last where workspace_id = 1 and id = e.id;
+           end loop;
+           update audit_head set hash = last where workspace_id = 1;
+         end $$`,
+      );
+      const verify = (...more: readonly string[]) => books.world.run(['verify', ...more]);
+      const sinceAnchor = ['--since', path('recorded.jsonl'), '--public-key', path('anchor.pub')];
+      await trail('rewritten.jsonl');
+
+      const problem = /ntry \d+ of the audit trail has another hash than in the anchor: an entry up to it was changed/;
+      expect(await verify()).toMatchObject({ exitCode: 0 });
+      expect(await verify(...sinceAnchor)).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(problem) });
+      expect(await books.world.run(['prove', path('rewritten.jsonl')])).toMatchObject({ exitCode: 0 });
+      expect((await since('recorded.jsonl', 'rewritten.jsonl')).stderr).toMatch(problem);
+    });
   });
 
   it('accepts accounts that were opened later', async () => {
@@ -170,5 +251,101 @@ describe('banking prove --since', () => {
 
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(problem);
+  });
+});
+
+describe('banking verify --since', () => {
+  const sinceAnchor = () => ['verify', '--since', path('before-faults.jsonl'), '--public-key', path('anchor.pub')];
+  /** The findings against the anchor while rows are changed. */
+  const foundWith = async (change: string, undo: string) => {
+    await books.world.query(change);
+    const { exitCode, stdout } = await books.world.run([...sinceAnchor(), '--json']);
+    await books.world.query(undo);
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; detail: string }[] };
+    const check = 'every account and every trail still has what the anchor says';
+    expect(exitCode).toBe(1);
+    return findings.filter((one) => one.check === check).map(({ detail }) => detail);
+  };
+
+  it('has no finding if nothing before the anchor was changed', async () => {
+    await books.record();
+    await books.run('anchor', '--key', path('anchor.key'), '--out', path('before-faults.jsonl'));
+    await books.run('fund', String(books.funded), '7');
+
+    const { exitCode, stdout } = await books.world.run(sinceAnchor());
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^The books are in order\.$/m);
+  });
+
+  it.each<[string, () => readonly [string, string], RegExp]>([
+    [
+      'a transaction was hashed again',
+      () => [
+        `update transaction set hash = reverse(hash) where workspace_id = 1`,
+        `update transaction set hash = reverse(hash) where workspace_id = 1`,
+      ],
+      /^account \d+ has another hash than in the anchor/,
+    ],
+    [
+      'transactions were cut',
+      () => [
+        `update transfer set account_version = account_version + 1000 where account_id = ${books.busy}`,
+        `update transfer set account_version = account_version - 1000 where account_id = ${books.busy}`,
+      ],
+      /^account \d+ ends before its version in the anchor: transactions were cut$/,
+    ],
+    [
+      'an account vanished',
+      () => [
+        `update account set id = id + 1000000 where id = ${books.funded}`,
+        `update account set id = id - 1000000 where id = ${books.funded} + 1000000`,
+      ],
+      /^account \d+ is in the anchor and not in the database$/,
+    ],
+    [
+      'the end of a trail was cut',
+      () => [
+        `update audit_head set id = 1 where workspace_id = 1`,
+        `update audit_head set id = (select max(id) from audit_event where workspace_id = 1) where workspace_id = 1`,
+      ],
+      /^the audit trail ends before entry \d+ of the anchor: entries were cut$/,
+    ],
+    [
+      'the beginning of a trail was cut',
+      () => [
+        `update audit_head set id = id + 1, start_id = id + 1 where workspace_id = 1`,
+        `update audit_head set id = id - 1, start_id = 0 where workspace_id = 1`,
+      ],
+      /^the audit trail begins after entry \d+ of the anchor, which is not a year old$/,
+    ],
+    [
+      'the trail of the directory was rewritten',
+      () => [
+        `update directory_change set hash = reverse(hash) where id = (select max(id) from directory_change)`,
+        `update directory_change set hash = reverse(hash) where id = (select max(id) from directory_change)`,
+      ],
+      /^entry \d+ of the trail of the directory has another hash than in the anchor/,
+    ],
+    [
+      'a workspace vanished',
+      () => [
+        `update workspace set id = id + 1000000 where id = 3`,
+        `update workspace set id = id - 1000000 where id > 1000000`,
+      ],
+      /^workspace 3 is in the anchor and not in the directory$/,
+    ],
+  ])('finds that %s', async (_what, fault, problem) => {
+    const details = await foundWith(...fault());
+
+    expect(details.length).toBeGreaterThan(0);
+    for (const detail of details) expect(detail).toMatch(problem);
+  });
+
+  it('is wrong usage without the public key', async () => {
+    const { exitCode, stderr } = await books.world.run(['verify', '--since', path('anchor.jsonl')]);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/--since and --public-key belong together/);
   });
 });

@@ -1,23 +1,32 @@
-import { type Anchor, AnchorFault, type AnchorComparison, readAnchor, SinceAnchor } from '@banking/books-proof';
+import {
+  type Anchor,
+  type AnchorComparison,
+  AnchorFault,
+  AuditSinceAnchor,
+  type AuditTrailProof,
+  readAnchor,
+  SinceAnchor,
+} from '@banking/books-proof';
 import type { ExportProof } from '@banking/domain/proof';
 import { publicKeyOf } from './key-files.js';
 import { print, printJson } from './print.js';
-import { provenExport, readLines } from './proven-export.js';
+import { provenFile, readLines } from './proven-file.js';
 import { Refused } from './refused.js';
 
 /** Faults of one file that are printed. */
 const FAULTS_MAX = 20;
 
-/** The result for one export. A file that is no valid export has no proof. */
+/** The result for one file. A file that is no valid export has no proof. */
 interface Result {
   readonly file: string;
   readonly proof?: ExportProof;
   readonly compared?: AnchorComparison;
+  readonly audit?: AuditTrailProof;
   readonly faults: readonly string[];
 }
 
 /**
- * Proves exports, and that each contains the books as they were at the anchor. Prints every export.
+ * Proves exports of books and of audit trails, and that each contains what was there at the anchor. Prints every export.
  *
  * @throws Refused with all faults: an invalid anchor or export, a head that is not on its chain, a workspace without heads
  */
@@ -31,28 +40,35 @@ export async function proveSince(
   const results: Result[] = [];
   for (const file of files) results.push(await compared(file, anchor));
   const exported = new Set(results.map(({ proof }) => proof?.workspace.id));
+  const trails = new Set(results.map(({ audit }) => audit?.workspaceId));
   const notProved = [...anchor.workspaces.keys()].filter((id) => !exported.has(id));
+  const notCompared = [...anchor.audits.keys()].filter((id) => !trails.has(id));
   const { anchoredAt, keyId } = anchor;
   if (isJson) {
-    const exports = results.map(({ file, proof, compared: comparison, faults }) => ({
+    const exports = results.map(({ file, proof, compared: comparison, audit, faults }) => ({
       file,
-      workspace: proof?.workspace,
-      exportedAt: proof?.exportedAt,
+      ...(audit ? { auditTrail: audit } : { workspace: proof?.workspace, exportedAt: proof?.exportedAt }),
       ...(comparison && { unchanged: comparison.unchanged, opened: comparison.opened }),
       faults,
     }));
-    printJson({ anchor: { anchoredAt, keyId }, exports, notProved });
+    printJson({ anchor: { anchoredAt, keyId }, exports, notProved, auditTrailsNotCompared: notCompared });
   } else {
     results.forEach((result) => printResult(result, anchor));
     if (notProved.length > 0) {
       print(`Not proved, because no export was given: workspace ${notProved.join(', workspace ')}.`);
+    }
+    if (notCompared.length > 0) {
+      print(
+        `Audit trail not compared, because no file of banking audit export was given: workspace ${notCompared.join(', workspace ')}.`,
+      );
     }
   }
   const faults = results.flatMap((result) => result.faults.map((fault) => `${result.file}: ${fault}`));
   if (faults.length > 0) throw new Refused(faults.join('\n'));
 }
 
-async function verifiedAnchor(file: string, publicKeyFile: string): Promise<Anchor> {
+/** Reads an anchor. @throws Refused if it is not valid, or not signed with the key */
+export async function verifiedAnchor(file: string, publicKeyFile: string): Promise<Anchor> {
   const publicKey = await publicKeyOf(publicKeyFile);
   try {
     return await readLines(file, (lines) => readAnchor(lines, publicKey));
@@ -64,10 +80,15 @@ async function verifiedAnchor(file: string, publicKeyFile: string): Promise<Anch
 
 async function compared(file: string, anchor: Anchor): Promise<Result> {
   const since = new SinceAnchor(anchor);
+  const auditSince = new AuditSinceAnchor(anchor);
   try {
-    const proof = await provenExport(file, { onHead: since.take });
-    const comparison = since.compare(proof);
-    return { file, proof, compared: comparison, faults: faultsOf(proof, comparison, anchor) };
+    const proven = await provenFile(file, { onHead: since.take, onEntry: auditSince.take });
+    if (proven.kind === 'audit') {
+      const fault = auditSince.faultOf(proven.proof);
+      return { file, audit: proven.proof, faults: fault === undefined ? [] : [fault] };
+    }
+    const comparison = since.compare(proven.proof);
+    return { file, proof: proven.proof, compared: comparison, faults: faultsOf(proven.proof, comparison, anchor) };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     return { file, faults: [error.message] };
@@ -86,8 +107,15 @@ function faultsOf({ workspace, exportedAt }: ExportProof, comparison: AnchorComp
   ];
 }
 
-function printResult({ proof, compared: comparison, faults }: Result, { anchoredAt }: Anchor): void {
-  if (!proof || !comparison || faults.length > 0) return;
+function printResult({ proof, compared: comparison, audit, faults }: Result, { anchoredAt }: Anchor): void {
+  if (faults.length > 0) return;
+  if (audit) {
+    print(
+      `Nothing of the audit trail of workspace ${audit.workspaceId} was changed or cut up to the anchor of ${anchoredAt}: ` +
+        `entries ${audit.oldest} to ${audit.newest} follow each other.`,
+    );
+  }
+  if (!proof || !comparison) return;
   const { unchanged, opened } = comparison;
   print(
     `Nothing of workspace ${proof.workspace.id}, ${proof.workspace.name}, was changed or cut up to the anchor of ${anchoredAt}: ` +

@@ -4,7 +4,7 @@ import { examples } from './help.js';
 import { jsonOption, lookupArguments, lookupOption } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
 import { proveSince } from './prove-since.js';
-import { provenExport } from './proven-export.js';
+import { provenFile } from './proven-file.js';
 import { shownAmount } from './shown-amount.js';
 
 interface ProveCommandOptions {
@@ -18,14 +18,20 @@ export function addProveCommand(program: Command): void {
     .command('prove')
     .summary('verify an export file')
     .description(
-      'Recomputes every balance and every hash of a file of banking export, and prints the final balance and head of each account.\n\n' +
+      'Recomputes every balance and every hash of a file of banking export, and prints the final balance and head of each account. ' +
+        'Of a file of banking audit export, it recomputes the chain of hashes.\n\n' +
         'Needs no database. If a line is wrong, the command names it with the fault, and the exit code is 1. To confirm the origin ' +
         'of the file, compare it with a transaction hash or a head that you recorded earlier.\n\n' +
-        'With --since, each head of the anchor must be on the chain of its account. The command names every account whose ' +
-        'transactions were changed or cut, and every workspace of the anchor without an export. It exits with 1 if an account ' +
-        'differs, or the signature or an export is not valid.',
+        'With --since, each head of the anchor must be on the chain of its account, and the anchored entry in the audit trail. The ' +
+        'command names every account and every trail that was changed or cut, and every workspace of the anchor without an export ' +
+        'or without a file of its audit trail. It exits with 1 if one differs, or the signature or an export is not valid.',
     )
-    .addArgument(lookupArguments('<file...>', 'an export of one workspace; several with --since'))
+    .addArgument(
+      lookupArguments(
+        '<file...>',
+        'an export of the books or of the audit trail of one workspace; several with --since',
+      ),
+    )
     .addOption(
       lookupOption('--since <anchor>', 'file of banking anchor: prove that nothing up to it was changed or cut'),
     )
@@ -41,7 +47,8 @@ export function addProveCommand(program: Command): void {
       examples(
         'banking prove books.jsonl',
         'gunzip -c books.jsonl.gz | banking prove /dev/stdin',
-        'banking prove --since anchor.jsonl --public-key anchor.pub books-1.jsonl books-2.jsonl',
+        'banking prove audit.jsonl',
+        'banking prove --since anchor.jsonl --public-key anchor.pub books-1.jsonl audit-1.jsonl books-2.jsonl',
       ),
     )
     .action(async (files: readonly string[], { since, publicKey, json }: ProveCommandOptions, command: Command) => {
@@ -52,7 +59,15 @@ export function addProveCommand(program: Command): void {
       const [file, another] = files;
       if (file === undefined || another !== undefined)
         return command.error("error: too many arguments for 'prove' without --since. Expected 1 argument.");
-      const { accounts, ...proof } = await provenExport(file);
+      const proven = await provenFile(file);
+      if (proven.kind === 'audit') {
+        const { workspaceId, oldest, newest } = proven.proof;
+        if (json) return printJson({ auditTrail: proven.proof });
+        return print(
+          `Every hash of the audit trail of workspace ${workspaceId} is correct: entries ${oldest} to ${newest} follow each other.`,
+        );
+      }
+      const { accounts, ...proof } = proven.proof;
       if (json) {
         printJson({ ...proof, accounts: accounts.map((one) => ({ ...one, balance: one.balance.toString() })) });
       } else printProof({ accounts, ...proof });

@@ -1,5 +1,12 @@
 import { minorUnits, type WorkspaceId } from '@banking/domain';
-import { type DeploymentReport, verifyDeployment } from '@banking/books-proof';
+import {
+  type Anchor,
+  type DeploymentReport,
+  SINCE_CHECK,
+  verifyDeployment,
+  verifyDirectorySince,
+  verifySince,
+} from '@banking/books-proof';
 import { readDemoBookings } from '@banking/operations/demo';
 import { isOperatorError } from '@banking/deployment';
 import { type CellConfig, HOME_CELL } from '@banking/process';
@@ -10,12 +17,32 @@ import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
 import { examples } from './help.js';
-import { jsonOption, workspaceOption } from './inputs.js';
+import { jsonOption, lookupOption, workspaceOption } from './inputs.js';
 import { print, printJson, printTable, reportProgress } from './print.js';
+import { verifiedAnchor } from './prove-since.js';
 import { Refused } from './refused.js';
 import { shownAmount } from './shown-amount.js';
 import { reportRanges } from './verify-progress.js';
 import { chosenWorkspaces } from './workspaces.js';
+
+interface VerifyCommandOptions {
+  readonly workspace?: WorkspaceId;
+  readonly since?: string;
+  readonly publicKey?: string;
+  readonly json?: boolean;
+}
+
+/** What one database was asked. */
+interface Asked {
+  readonly workspaceId: WorkspaceId | undefined;
+  readonly anchor: Anchor | undefined;
+}
+
+/** The report of a database, and what it says of an anchor. */
+interface CellReport extends DeploymentReport {
+  /** What an anchor cannot say, a sentence each. */
+  readonly notCompared?: readonly string[];
+}
 
 export function addVerifyCommand(program: Command): void {
   program
@@ -25,15 +52,31 @@ export function addVerifyCommand(program: Command): void {
       'Recomputes the books from their rows, including every hash, and prints the checks and their findings.\n\n' +
         'Changes no row and may run beside the service: it reads in ranges, each in a short snapshot. Exit code 1 if there is a ' +
         'finding. Work for an operator, such as parked work, is listed separately and is no finding. With --workspace, checks ' +
-        'across workspaces are skipped. Of several databases, all are verified, or the one of CELL.',
+        'across workspaces are skipped. Of several databases, all are verified, or the one of CELL.\n\n' +
+        'With --since, the heads of accounts, of audit trails and of the directory in an anchor are compared with the database too: ' +
+        'a finding if something before the anchor was changed or cut, although all hashes are correct.',
     )
     .addOption(workspaceOption('only the books of this workspace'))
+    .addOption(lookupOption('--since <anchor>', 'file of banking anchor to compare with'))
+    .addOption(lookupOption('--public-key <file>', 'Ed25519 public key in PEM that signed the anchor'))
     .addOption(jsonOption())
-    .addHelpText('after', examples('banking verify', 'banking verify --workspace 1 --json'))
-    .action(async ({ workspace, json }: { workspace?: WorkspaceId; json?: boolean }) => {
+    .addHelpText(
+      'after',
+      examples(
+        'banking verify',
+        'banking verify --workspace 1 --json',
+        'banking verify --since anchor.jsonl --public-key anchor.pub',
+      ),
+    )
+    .action(async ({ workspace, since, publicKey, json }: VerifyCommandOptions, command: Command) => {
+      if ((since === undefined) !== (publicKey === undefined)) {
+        return command.error('error: --since and --public-key belong together');
+      }
+      const anchor = since === undefined ? undefined : await verifiedAnchor(since, publicKey!);
+      const asked: Asked = { workspaceId: workspace, anchor };
       const { cell, deployment } = readConfig();
-      if (deployment.cells !== undefined && cell === undefined) return verifyAll(deployment.cells, workspace, json);
-      const report = await verify(workspace);
+      if (deployment.cells !== undefined && cell === undefined) return verifyAll(deployment.cells, asked, json);
+      const report = await verify(asked);
       if (json) printJson({ inOrder: report.findings.length === 0, ...report });
       else printReport(report);
       if (report.findings.length > 0) throw new Refused(verdict(report));
@@ -44,18 +87,15 @@ export function addVerifyCommand(program: Command): void {
  * Verifies each database of several, and the payments between them; or the one that has the workspace. A database that does not answer
  * fails the command at the end.
  */
-async function verifyAll(
-  cells: readonly CellConfig[],
-  workspace: WorkspaceId | undefined,
-  json: boolean | undefined,
-): Promise<void> {
+async function verifyAll(cells: readonly CellConfig[], asked: Asked, json: boolean | undefined): Promise<void> {
+  const { workspaceId: workspace } = asked;
   const all = [HOME_CELL, ...cells.map(({ name }) => name)];
   const names = workspace === undefined ? all : [(await inCellOf(workspace)).cell!];
   const reports: Record<string, object> = {};
   const failures: string[] = [];
   for (const name of names) {
     try {
-      const report = await verify(workspace, name);
+      const report = await verify(asked, name);
       reports[name] = { inOrder: report.findings.length === 0, ...report };
       if (report.findings.length > 0) failures.push(`Cell ${name}: ${verdict(report)}`);
       if (json) continue;
@@ -77,7 +117,7 @@ async function verifyAll(
 }
 
 /** @param cell the name of one of several databases */
-async function verify(workspaceId: WorkspaceId | undefined, cell?: string): Promise<DeploymentReport> {
+async function verify({ workspaceId, anchor }: Asked, cell?: string): Promise<CellReport> {
   const use = { changesNothing: true, readsBooks: true, ...(cell !== undefined && { cell }) };
   const isWhole = workspaceId === undefined;
   return withDeployment(async ({ database }, config) => {
@@ -98,14 +138,24 @@ async function verify(workspaceId: WorkspaceId | undefined, cell?: string): Prom
     const hasPayoutNetwork = config.deployment.isSandbox;
     const reports = { onWorkspace, onRange };
     const books = { directoryOf, bookedWithoutOrder, hasPayoutNetwork } as const;
-    return verifyDeployment(database, ids, { isWhole, isCell, ...reports, ...books });
+    const report = await verifyDeployment(database, ids, { isWhole, isCell, ...reports, ...books });
+    if (anchor === undefined) return report;
+    const since = await verifySince(database, ids, anchor);
+    const ofDirectory =
+      isWhole && directoryOf !== 'none' ? await verifyDirectorySince(database, anchor, directoryOf) : [];
+    return {
+      ...report,
+      checks: [...report.checks, SINCE_CHECK],
+      findings: [...report.findings, ...since.findings, ...ofDirectory],
+      notCompared: since.notCompared,
+    };
   }, use);
 }
 
 /** Other commands list all of it. */
 const SHOWN_MAX = 20;
 
-function printReport(report: DeploymentReport): void {
+function printReport(report: CellReport): void {
   const { checks, skippedChecks, accounts, transactions, transfers, findings, fxPositions, attention } = report;
   printTable(
     ['Check', 'Findings'],
@@ -132,6 +182,7 @@ function printReport(report: DeploymentReport): void {
   );
   const hidden = attention.length - SHOWN_MAX;
   if (hidden > 0) print(`${hidden} more: see --json, banking work list and banking discrepancy list.`);
+  for (const detail of report.notCompared ?? []) print(`Not compared with the anchor: ${detail}.`);
   print('');
   const workspaces = report.workspaces === 1 ? 'one workspace' : `${report.workspaces} workspaces`;
   print(`Checked ${workspaces}: ${accounts} accounts, ${transactions} transactions, ${transfers} transfers.`);

@@ -2,9 +2,7 @@ import type { Timestamp } from '@banking/domain';
 import { canonicalJson, type CanonicalValue } from '@banking/domain/proof';
 
 export const ANCHOR_FORMAT = 'banking-anchor';
-/** Anchors of version 1 have no ends of audit trails. They are read as before. */
-export const ANCHOR_VERSION = 2;
-export const ANCHOR_VERSIONS: readonly unknown[] = [1, ANCHOR_VERSION];
+export const ANCHOR_VERSION = 1;
 
 /** The head of a customer account in an anchor. */
 export interface AnchoredHead {
@@ -13,9 +11,9 @@ export interface AnchoredHead {
   readonly hash: string;
 }
 
-/** The last entry of the audit trail of a workspace. */
-export interface AnchoredAudit {
-  /** 0 for a workspace without entries. */
+/** The last entry of the audit trail of a workspace, or of the trail of the directory. */
+export interface AnchoredTrail {
+  /** 0 for a trail without entries. */
   readonly id: number;
   /** `''` without entries. */
   readonly hash: string;
@@ -34,9 +32,10 @@ export interface AnchorStatement {
 /** One line of an anchor. Its only member names its kind. */
 export type AnchorLine =
   | { readonly anchor: { readonly anchoredAt: Timestamp } }
+  | { readonly directory: AnchoredTrail }
   | { readonly workspace: { readonly id: number; readonly accounts: number } }
   | { readonly head: AnchoredHead & { readonly accountId: number } }
-  | { readonly audit: AnchoredAudit }
+  | { readonly audit: AnchoredTrail }
   | {
       readonly signature: {
         readonly keyId: string;
@@ -47,20 +46,21 @@ export type AnchorLine =
       };
     };
 
-const versioned = (formatVersion: number) => ({ format: ANCHOR_FORMAT, formatVersion });
+const FORMAT = { format: ANCHOR_FORMAT, formatVersion: ANCHOR_VERSION };
 
 /** Writes a line of an anchor in its only form, RFC 8785 JSON, with the line feed. */
-export function anchorLine(line: AnchorLine, version = ANCHOR_VERSION): string {
-  if ('anchor' in line) return written({ anchor: { ...line.anchor, ...versioned(version) } });
+export function anchorLine(line: AnchorLine): string {
+  if ('anchor' in line) return written({ anchor: { ...line.anchor, ...FORMAT } });
   if ('signature' in line) return written({ signature: { ...line.signature, algorithm: 'Ed25519' } });
   if ('workspace' in line) return written({ workspace: { ...line.workspace } });
+  if ('directory' in line) return written({ directory: { ...line.directory } });
   if ('audit' in line) return written({ audit: { ...line.audit } });
   return written({ head: { ...line.head } });
 }
 
 /** The text of a statement that is signed: RFC 8785 JSON. */
-export function statementText(statement: AnchorStatement, version = ANCHOR_VERSION): string {
-  return canonicalJson({ ...statement, ...versioned(version) });
+export function statementText(statement: AnchorStatement): string {
+  return canonicalJson({ ...statement, ...FORMAT });
 }
 
 const written = (line: CanonicalValue) => `${canonicalJson(line)}\n`;

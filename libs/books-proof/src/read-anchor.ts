@@ -3,10 +3,9 @@ import { isTimestamp, type Timestamp } from '@banking/domain';
 import {
   ANCHOR_FORMAT,
   ANCHOR_VERSION,
-  ANCHOR_VERSIONS,
-  type AnchoredAudit,
-  anchorLine,
   type AnchoredHead,
+  type AnchoredTrail,
+  anchorLine,
   statementText,
 } from './anchor-format.js';
 import { keyIdOf } from './anchor-key.js';
@@ -17,8 +16,9 @@ export interface Anchor {
   readonly keyId: string;
   /** The heads of each workspace, by account. */
   readonly workspaces: ReadonlyMap<number, ReadonlyMap<number, AnchoredHead>>;
-  /** The end of the audit trail of each workspace. Empty for an anchor of version 1. */
-  readonly audits: ReadonlyMap<number, AnchoredAudit>;
+  /** The end of the audit trail of each workspace. */
+  readonly audits: ReadonlyMap<number, AnchoredTrail>;
+  readonly directory: AnchoredTrail;
 }
 
 /** A file is not a valid anchor. */
@@ -55,8 +55,8 @@ export async function readAnchor(lines: AsyncIterable<string>, publicKey: KeyObj
 class AnchorReader {
   private readonly digest = createHash('sha256');
   private readonly workspaces = new Map<number, Map<number, AnchoredHead>>();
-  private readonly audits = new Map<number, AnchoredAudit>();
-  private version = ANCHOR_VERSION;
+  private readonly audits = new Map<number, AnchoredTrail>();
+  private directory: AnchoredTrail | undefined;
   private anchoredAt: Timestamp | undefined;
   private last:
     { readonly id: number; readonly accounts: number; readonly heads: Map<number, AnchoredHead> } | undefined;
@@ -71,27 +71,34 @@ class AnchorReader {
     if (this.anchoredAt === undefined) this.takeFirst(text, members(line['anchor']));
     else if ('workspace' in line) this.takeWorkspace(text, members(line['workspace']));
     else if ('audit' in line) this.takeAudit(text, members(line['audit']));
+    else if ('directory' in line) this.takeDirectory(text, members(line['directory']));
     else if ('head' in line) this.takeHead(text, members(line['head']));
     else this.takeSignature(text, members(line['signature']));
     this.digest.update(`${text}\n`);
   }
 
   anchor(): Anchor {
-    if (!this.isSigned || this.anchoredAt === undefined) {
+    const { isSigned, anchoredAt, directory, workspaces, audits } = this;
+    if (!isSigned || anchoredAt === undefined || directory === undefined) {
       throw new AnchorFault('the signature is missing: the anchor was cut short');
     }
-    const { anchoredAt, workspaces, audits } = this;
-    return { anchoredAt, keyId: keyIdOf(this.publicKey), workspaces, audits };
+    return { anchoredAt, keyId: keyIdOf(this.publicKey), workspaces, audits, directory };
   }
 
   private takeFirst(text: string, { format, formatVersion, anchoredAt }: Members): void {
-    if (format !== ANCHOR_FORMAT || !ANCHOR_VERSIONS.includes(formatVersion)) {
-      throw new AnchorFault(`is not the first line of ${ANCHOR_FORMAT} version ${ANCHOR_VERSIONS.join(' or ')}`);
+    if (format !== ANCHOR_FORMAT || formatVersion !== ANCHOR_VERSION) {
+      throw new AnchorFault(`is not the first line of ${ANCHOR_FORMAT} version ${ANCHOR_VERSION}`);
     }
     if (typeof anchoredAt !== 'string' || !isTimestamp(anchoredAt)) throw malformed();
-    this.version = formatVersion as number;
-    expectForm(text, anchorLine({ anchor: { anchoredAt } }, this.version));
+    expectForm(text, anchorLine({ anchor: { anchoredAt } }));
     this.anchoredAt = anchoredAt;
+  }
+
+  private takeDirectory(text: string, line: Members): void {
+    const directory = trailOf(line);
+    expectForm(text, anchorLine({ directory }));
+    this.expectWhole();
+    this.directory = directory;
   }
 
   private takeWorkspace(text: string, { id, accounts }: Members): void {
@@ -115,13 +122,13 @@ class AnchorReader {
   }
 
   /** It follows the heads of its workspace. */
-  private takeAudit(text: string, { id, hash }: Members): void {
-    if (!isCount(id) || typeof hash !== 'string' || (id === 0 ? hash !== '' : !HASH.test(hash))) throw malformed();
-    expectForm(text, anchorLine({ audit: { id, hash } }));
+  private takeAudit(text: string, line: Members): void {
+    const audit = trailOf(line);
+    expectForm(text, anchorLine({ audit }));
     this.expectWhole();
-    if (!this.last || this.version === 1) throw new AnchorFault('has an audit trail in a wrong place');
+    if (!this.last) throw new AnchorFault('has an audit trail before a workspace');
     if (this.audits.has(this.last.id)) throw new AnchorFault(`has the audit trail of workspace ${this.last.id} twice`);
-    this.audits.set(this.last.id, { id, hash });
+    this.audits.set(this.last.id, audit);
   }
 
   /** The key comes from the caller, never from the file. The statement is built from what was read, so that it covers every line. */
@@ -129,7 +136,7 @@ class AnchorReader {
     if (typeof keyId !== 'string' || typeof statement !== 'string' || typeof value !== 'string') throw malformed();
     if (!SIGNATURE.test(value)) throw malformed();
     expectForm(text, anchorLine({ signature: { keyId, statement, value } }));
-    this.expectWhole();
+    if (this.directory === undefined) throw new AnchorFault('has no end of the trail of the directory before it');
     const expectedKey = keyIdOf(this.publicKey);
     if (keyId !== expectedKey) {
       throw new AnchorFault(`is signed with key ${keyId}, and the public key is ${expectedKey}`);
@@ -140,7 +147,7 @@ class AnchorReader {
     const { size: workspaces } = this.workspaces;
     const sha256 = this.digest.copy().digest('hex');
     const read = { anchoredAt: this.anchoredAt!, keyId, workspaces, accounts: this.accounts, sha256 };
-    if (statement !== statementText(read, this.version)) {
+    if (statement !== statementText(read)) {
       throw new AnchorFault('signs other lines than those before it: the anchor was changed');
     }
     this.isSigned = true;
@@ -153,6 +160,11 @@ class AnchorReader {
       );
     }
   }
+}
+
+function trailOf({ id, hash }: Members): AnchoredTrail {
+  if (!isCount(id) || typeof hash !== 'string' || (id === 0 ? hash !== '' : !HASH.test(hash))) throw malformed();
+  return { id, hash };
 }
 
 function parsed(text: string): Members {

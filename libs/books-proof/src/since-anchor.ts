@@ -1,5 +1,6 @@
 import type { ExportProof, ProvenHead } from '@banking/domain/proof';
-import type { AnchoredHead } from './anchor-format.js';
+import type { AnchoredHead, AnchoredTrail } from './anchor-format.js';
+import type { AuditTrailProof } from './prove-audit-trail.js';
 import type { Anchor } from './read-anchor.js';
 
 /** The comparison of an export with an anchor. */
@@ -59,5 +60,33 @@ export class SinceAnchor {
     if (this.faults.has(id)) return this.faults.get(id);
     if (version === 0 || this.reached.has(id)) return undefined;
     return `Account ${id} ends with version ${exported}, and the anchor has version ${version}: transactions were cut.`;
+  }
+}
+
+/** Compares the file of an audit trail with an anchor while it is proved: it must have the anchored entry, with the anchored hash. */
+export class AuditSinceAnchor {
+  private readonly hashes = new Map<number, string>();
+  private readonly anchored: ReadonlySet<number>;
+
+  constructor(private readonly anchor: Anchor) {
+    this.anchored = new Set([...anchor.audits.values()].map(({ id }) => id));
+  }
+
+  /** For `onEntry` of `proveAuditTrail`. */
+  readonly take = ({ id, hash }: AnchoredTrail): void => {
+    if (this.anchored.has(id)) this.hashes.set(id, hash);
+  };
+
+  /** Call it with the proof of the file. @returns what was changed or cut, a sentence; undefined if nothing was */
+  faultOf({ workspaceId, newest, oldest }: AuditTrailProof): string | undefined {
+    const audit = this.anchor.audits.get(workspaceId);
+    if (!audit) return `The anchor has no audit trail of workspace ${workspaceId}, so nothing is proved.`;
+    const { id, hash } = audit;
+    if (id === 0 || this.hashes.get(id) === hash) return undefined;
+    if (newest < id)
+      return `The audit trail ends with entry ${newest}, and the anchor has entry ${id}: entries were cut.`;
+    if (oldest > id)
+      return `The audit trail begins with entry ${oldest}, and the anchor has entry ${id}: export it from an earlier time.`;
+    return `Entry ${id} of the audit trail has another hash than in the anchor: an entry up to it was changed.`;
   }
 }

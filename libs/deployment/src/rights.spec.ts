@@ -20,7 +20,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       'insert (account_code, amount, currency_id, key_nonce, origin_transaction_id, origin_workspace_id, outcome, transaction_id, workspace_id), select',
     audit_event: 'select',
     audit_head: 'select',
-    audit_outbox: 'insert (entries, workspace_id)',
+    audit_outbox: 'insert (entries, workspace_id), select (entries, workspace_id)',
     audit_outbox_id_seq: 'usage',
     back_valued_total: 'select',
     bank: 'insert, select, update (country_code, name, swift_code, updated_at)',
@@ -38,7 +38,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     customer_order_id_seq: 'usage',
     demo_step: 'insert, select',
     deployment_mode: 'select',
-    directory_change: 'select (action, id, record, relation)',
+    directory_change: 'select (action, changed_at, id, record, relation)',
     discrepancy:
       'insert (event_id, kind, transaction_id, workspace_id), select, update (note, resolution, resolution_transaction_id, resolved_at, resolved_by)',
     discrepancy_id_seq: 'usage',

@@ -28,7 +28,7 @@ export { requireSupport } from './applied-migrations.js';
 export { readMigrations } from './migration-files.js';
 export { describeProcesses, olderThan, readProcessesWithoutCells } from './older-processes.js';
 export { applicationNameOf, isAtLeast } from './release.js';
-export type { ScopeCheck } from './rls-scope.js';
+export { type ScopeCheck, scopesOf } from './rls-scope.js';
 export { readTable } from './read-table.js';
 export { type AdminSession, quoteName, withAdminSession } from './admin-session.js';
 export { ensureEmbeddedLogins } from './ensure-login.js';

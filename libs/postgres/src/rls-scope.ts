@@ -12,6 +12,18 @@ export interface RlsScope {
   readonly isRead?: boolean;
 }
 
+/** In a deployment of cells a scope takes a lock for each workspace, and a server has memory for some thousands of locks of all its callers. */
+const SCOPE_WORKSPACES = 1_000;
+
+/** Parts of many workspaces, each small enough for a scope. */
+export function scopesOf(workspaces: readonly number[]): readonly (readonly number[])[] {
+  const scopes: (readonly number[])[] = [];
+  for (let first = 0; first < workspaces.length; first += SCOPE_WORKSPACES) {
+    scopes.push(workspaces.slice(first, first + SCOPE_WORKSPACES));
+  }
+  return scopes;
+}
+
 /** The statement that sets a scope. @throws Error when an id is not a positive whole number: an error of the calling code. */
 export type BindScope = (scope: RlsScope) => BoundStatement<unknown>;
 

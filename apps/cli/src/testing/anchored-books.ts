@@ -11,6 +11,8 @@ export interface AnchoredBooks {
   readonly path: (name: string) => string;
   /** Runs a command that must succeed. */
   readonly run: (...args: readonly string[]) => Promise<void>;
+  /** Records the audit trails, as the worker does. */
+  readonly record: () => Promise<void>;
   /** Proves exports against an anchor. */
   readonly since: (anchor: string, ...files: readonly string[]) => Promise<Run>;
   /** Of workspace 1: the customer account with the most transfers, and one that was funded only. */
@@ -48,6 +50,11 @@ export async function anchoredBooks(): Promise<AnchoredBooks> {
   await run('export', '--workspace', '2', '--out', path('books-2.jsonl'));
   return {
     ...{ world, path, run, busy, funded },
+    record: async () => {
+      await world.query(
+        `select set_config('app.workspaces', (select array_agg(id)::text from banking.workspace), false), banking.record_audit(100000)`,
+      );
+    },
     since: (anchor, ...files) =>
       world.run(['prove', '--since', path(anchor), '--public-key', path('anchor.pub'), ...files.map(path)]),
     close: async () => {

@@ -1,6 +1,6 @@
 import { parseAmount, toTransferAmount, type AccountId, type Transfer, type WorkspaceId } from '@banking/domain';
 import type { Books } from '@banking/ledger';
-import { bind, sqlStatement } from '@banking/postgres';
+import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
 import { fundAccount } from '../sandbox/fund-account.js';
 import { openReading } from '../resources/reading.js';
 import { type Operator, ProvisioningError } from './trail.js';
@@ -12,6 +12,25 @@ const FIND_WORKSPACE = sqlStatement<{ workspace_id: bigint; currency: string }>(
   `select a.workspace_id, c.code as currency from account a join currency c on c.id = a.currency_id
    where a.workspace_id = any($1::bigint[]) and a.id = $2 and a.kind = 'customer'`,
 );
+
+interface FundedAccount {
+  readonly workspaceId: WorkspaceId;
+  readonly workspace: string;
+  readonly currency: string;
+}
+
+/** Finds an account of a customer in the workspaces that the database serves. @returns undefined if none has it */
+export async function findAccount(database: Database, accountId: AccountId): Promise<FundedAccount | undefined> {
+  const workspaces = await workspacesHere(database);
+  for (const ids of scopesOf(workspaces.map(({ id }) => id))) {
+    const account = await database.read({ workspaces: ids }, bind(FIND_WORKSPACE, ids, accountId));
+    if (account === undefined) continue;
+    const workspaceId = Number(account.workspace_id) as WorkspaceId;
+    const workspace = workspaces.find(({ id }) => id === workspaceId)?.name ?? '';
+    return { workspaceId, workspace, currency: account.currency };
+  }
+  return undefined;
+}
 
 export interface FundingRow {
   readonly workspaceId: number;
@@ -44,14 +63,12 @@ export async function addFunding(
   },
 ): Promise<FundingRow> {
   const { accountId, amount: text, reference: description, key: idempotencyKey, operator } = funding;
-  const workspaces = await workspacesHere(books.database);
-  const ids = workspaces.map(({ id }) => id);
-  const account = await books.database.read({ workspaces: ids }, bind(FIND_WORKSPACE, ids, accountId));
+  const account = await findAccount(books.database, accountId);
   if (!account) throw new ProvisioningError(`There is no account ${accountId}.`);
 
-  const amount = parseAmount(text, account.currency);
+  const { workspaceId, workspace, currency } = account;
+  const amount = parseAmount(text, currency);
   if (amount <= 0n) throw new ProvisioningError('The amount must be more than zero. Money that left is no funding.');
-  const workspaceId = Number(account.workspace_id) as WorkspaceId;
   const { resource, isReplay } = await fundAccount(
     books,
     openReading(books.database),
@@ -59,6 +76,5 @@ export async function addFunding(
     { accountId, amount: toTransferAmount(amount), description },
     { idempotencyKey },
   );
-  const workspace = workspaces.find(({ id }) => id === workspaceId)?.name ?? '';
-  return { workspaceId, workspace, currency: account.currency, transfer: resource, isReplay };
+  return { workspaceId, workspace, currency, transfer: resource, isReplay };
 }

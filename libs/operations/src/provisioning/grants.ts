@@ -1,5 +1,5 @@
 import type { RoleName } from '@banking/domain';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { bind, scopesOf, sqlStatement, type Database } from '@banking/postgres';
 import { type Actor, actAs, emailOf, ProvisioningError } from './trail.js';
 import { allWorkspaces } from './workspaces.js';
 
@@ -57,9 +57,13 @@ export async function addGrant(
 }
 
 export async function allGrants(database: Database): Promise<readonly GrantRow[]> {
-  const workspaces = (await allWorkspaces(database)).map(({ id }) => id);
-  const [rows] = await database.pipeline({ workspaces }, [bind(ALL_GRANTS)] as const);
-  return rows.map(({ grant }) => grant);
+  const workspaces = (await allWorkspaces(database)).map(({ id }) => id).sort((left, right) => left - right);
+  const grants: GrantRow[] = [];
+  for (const ids of scopesOf(workspaces)) {
+    const [rows] = await database.pipeline({ workspaces: ids }, [bind(ALL_GRANTS)] as const);
+    grants.push(...rows.map(({ grant }) => grant));
+  }
+  return grants;
 }
 
 export async function removeGrant(

@@ -3,10 +3,11 @@ import { LedgerBankingService } from '../ledger-banking-service.js';
 import { recordAudit } from '../audit/record-audit.js';
 import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
-import { AUDIT_CHAIN } from './verify-audit.js';
+import { AUDIT_CHAIN, AUDIT_ENTRIES } from './verify-audit.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let scope: Scope & { workspaceId: WorkspaceId };
+let opened: Awaited<ReturnType<LedgerBankingService['openAccount']>>;
 
 beforeEach(async () => {
   world = await demoDatabase();
@@ -15,13 +16,20 @@ beforeEach(async () => {
     actor: world.demo.users['ada@northwind.example'] as UserId,
     workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
   };
-  for (let count = 0; count < 5; count += 1) await service.openAccount(scope, { productID: 1 as never });
+  for (let count = 0; count < 5; count += 1) opened = await service.openAccount(scope, { productID: 1 as never });
+  await service.changeAccount(scope, { accountId: opened.resource.id, alias: 'Payroll' });
   while ((await recordAudit(world.database)) > 0);
 });
 afterEach(() => world.close());
 
 const verify = () => verifyPayments(world.database, [scope.workspaceId]);
 const OF = () => `workspace_id = ${scope.workspaceId}`;
+
+const ofAccount = (operation: string) =>
+  `delete from audit_event where ${OF()} and operation = '${operation}' and resource_id = ${opened.resource.id}`;
+const ofOrder = () =>
+  `insert into customer_order (workspace_id, id, account_id, recipient_id, amount, type, status)
+   values (${scope.workspaceId}, 777, ${opened.resource.id}, 1, 1, 'instant', 'cancelled')`;
 
 /** Makes a change that triggers forbid, as a superuser who has them off. */
 const plant = (text: string) =>
@@ -56,13 +64,54 @@ describe('the chain of the audit trail', () => {
   ])('has a finding if %s', async (_what, fault, details) => {
     await plant(fault());
 
-    expect(await verify()).toEqual(
+    const findings = (await verify()).filter(({ check }) => check === AUDIT_CHAIN.check);
+    expect(findings).toEqual(
       details.map((detail) => ({
         check: AUDIT_CHAIN.check,
         workspaceId: scope.workspaceId,
         detail: expect.stringMatching(detail) as string,
       })),
     );
+  });
+
+  it('has a finding if its beginning is cut, also if the time of the cut is not written', async () => {
+    const cut = (at: string) =>
+      plant(`update audit_head h set start_id = 5, start_hash = e.hash, start_at = ${at} from audit_event e
+        where h.${OF()} and e.workspace_id = h.workspace_id and e.id = 5; delete from audit_event where ${OF()} and id <= 5`);
+    const detail = 'the audit trail begins after entry 5, which was not a year old';
+
+    await cut('null');
+    expect(await verify()).toContainEqual({ check: AUDIT_CHAIN.check, workspaceId: scope.workspaceId, detail });
+    await plant(`update audit_head set start_at = now() where ${OF()}`);
+    expect(await verify()).toContainEqual({ check: AUDIT_CHAIN.check, workspaceId: scope.workspaceId, detail });
+  });
+
+  it.each([
+    [
+      'trail',
+      () => `delete from audit_event where ${OF()}; delete from audit_head where ${OF()}`,
+      /^(account|order) \d+ has (no entry in|1 changes, and fewer entries in) the audit trail$/,
+    ],
+    ['entry of an account', () => ofAccount('openAccount'), /^account \d+ has no entry in the audit trail$/],
+    ['entry of a change', () => ofAccount('changeAccount'), /^account \d+ has 1 changes, and fewer entries/],
+    ['entry of an order', () => ofOrder(), /^order 777 has no entry in the audit trail$/],
+  ])('has a finding if a workspace has no %s', async (_what, fault, detail) => {
+    const ofEntries = async () => (await verify()).filter(({ check }) => check === AUDIT_ENTRIES.check);
+    expect(await ofEntries()).toEqual([]);
+
+    await plant(fault());
+
+    const findings = await ofEntries();
+    expect(findings.length).toBeGreaterThan(0);
+    for (const finding of findings) expect(finding.detail).toMatch(detail);
+  });
+
+  it('may have entries that are not recorded yet', async () => {
+    await plant(`insert into audit_outbox (workspace_id, entries) select workspace_id, jsonb_build_array(jsonb_build_object('operation',
+      operation, 'outcome', outcome, 'actor', actor, 'resourceType', resource_type, 'resourceId', resource_id))
+      from audit_event where ${OF()}; delete from audit_event where ${OF()}; delete from audit_head where ${OF()}`);
+
+    expect(await verify()).toEqual([]);
   });
 
   it('continues from the last of the old entries, which are deleted', async () => {

@@ -1,6 +1,6 @@
 import type { Finding } from '@banking/ledger';
 import { sqlStatement, type Database } from '@banking/postgres';
-import { AUDIT_CHAIN } from './verify-audit.js';
+import { AUDIT_CHAIN, AUDIT_ENTRIES } from './verify-audit.js';
 import { CROSSING_CHECKS } from './verify-crossings.js';
 import { ORDER_KEY_CHECK, verifyOrderKeys } from './verify-order-keys.js';
 import { DIGEST_CHECK } from './verify-digests.js';
@@ -128,6 +128,7 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
   ORDER_TRAIL,
   RUN_TIMES_CHECK,
   AUDIT_CHAIN,
+  AUDIT_ENTRIES,
 ];
 
 /**

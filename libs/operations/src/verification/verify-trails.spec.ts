@@ -2,6 +2,7 @@ import type { AccountId, UserId, WorkspaceId } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { resumePausedOrder } from '../provisioning/index.js';
 import { demoDatabase } from '../testing/test-databases.js';
+import { addApp } from '../provisioning/apps.js';
 import { verifyPayments } from '../testing/verify-payments.js';
 import { sql } from '@banking/postgres/testing';
 import { ACCOUNT_TRAIL, DIRECTORY_CHECK, ORDER_TRAIL, verifyDirectory } from './verify-trails.js';
@@ -166,13 +167,23 @@ describe('the audit trail of the directory', () => {
     ],
     [
       'a user who was deleted is there again',
-      `insert into directory_change (changed_by, relation, action, record) select 'eve', 'app_user', 'delete', record from directory_change where relation = 'app_user' and record ->> 'id' = '1'`,
-      /^app_user with id 1 is there, and its trail says that it was deleted$/,
+      `insert into directory_change (changed_by, relation, action, record, hash) select 'eve', 'app_user', 'delete', record, repeat('0', 64) from directory_change where relation = 'app_user' and record ->> 'id' = '1'`,
+      /^app_user with id 1 is there, and its trail says that it was deleted$|^entry \d+ of the trail .* is not as its hash says/,
     ],
     [
       'an entry is deleted',
       `delete from directory_change where relation = 'app' and record ->> 'id' = '1'`,
-      /^app with id 1 has no entry/,
+      /^app with id 1 has no entry|^entry \d+ of the trail .* is not as its hash says/,
+    ],
+    [
+      'an entry is changed',
+      `update directory_change set changed_by = 'eve' where id = (select min(id) from directory_change)`,
+      /^entry \d+ of the trail of the directory is not as its hash says/,
+    ],
+    [
+      'a grant has no entry in the audit trail of its workspace',
+      `delete from audit_outbox where entries @> '[{"operation": "addGrant"}]'; delete from audit_event where operation = 'addGrant'`,
+      /^user \d+: the directory has 1 times addGrant, and the audit trail fewer$/,
     ],
   ])('has a finding if %s', async (_what, fault, detail) => {
     await plant(fault);
@@ -181,8 +192,20 @@ describe('the audit trail of the directory', () => {
 
     expect(findings.length).toBeGreaterThan(0);
     for (const finding of findings) {
-      expect(finding).toEqual({ check: DIRECTORY_CHECK, detail: expect.stringMatching(detail) });
+      expect(finding).toMatchObject({ check: DIRECTORY_CHECK, detail: expect.stringMatching(detail) });
     }
+  });
+
+  it('is one chain, also if several change the directory at once', async () => {
+    const sessions = await Promise.all([1, 2, 3, 4].map(() => world.openProvisioning()));
+    await Promise.all(sessions.map((session, nth) => addApp(session, 'rosa', `At once ${nth}`)));
+    await Promise.all(sessions.map((session) => session.end()));
+    const { rows } = await world.owner.query(
+      'select count(*)::int as entries, count(distinct hash)::int as hashes from directory_change',
+    );
+
+    expect(rows[0]).toMatchObject({ hashes: (rows[0] as { entries: number }).entries });
+    expect(await verifyDirectory(world.database, all())).toEqual([]);
   });
 
   it('shows the role of the service the grants of its workspaces only', async () => {

@@ -1,5 +1,5 @@
 import type { Finding } from '@banking/ledger';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { bind, scopesOf, sqlStatement, type Database } from '@banking/postgres';
 import type { FindingRow, RangeCheck } from './verify-ranges.js';
 
 /** An account starts as enabled. No entry contains its first alias. */
@@ -63,7 +63,7 @@ const DIRECTORY = [
  */
 const DIRECTORY_FINDINGS = DIRECTORY.map(({ table, key, shown }) => {
   const named = (json: string) => `jsonb_build_array(${key.map((column) => `${json} -> '${column}'`).join(', ')})`;
-  return sqlStatement<FindingRow>(
+  const query = sqlStatement<FindingRow>(
     `verify_trail_of_${table}`,
     `with latest as (
        select distinct on (key) key, action, record
@@ -83,14 +83,77 @@ const DIRECTORY_FINDINGS = DIRECTORY.map(({ table, key, shown }) => {
          select from jsonb_each(l.record - array['created_at', 'updated_at', 'bound_at']) e
          where p.row ? e.key and p.row -> e.key <> e.value) end`,
   );
+  return [query, table === 'workspace_role'] as const;
 });
 
-/** Compares the directory with its trail. @param workspaceIds all workspaces: row-level security hides the roles of others */
+/** How many entries of the directory's trail one statement verifies. */
+const ENTRIES = 10_000;
+
+const DIRECTORY_CHAIN = sqlStatement<{ last: bigint | null; details: readonly string[] | null }>(
+  'verify_directory_chain',
+  `select max(id) as last,
+     json_agg(format('entry %s of the trail of the directory is not as its hash says, or does not follow the one before it', id) order by id)
+       filter (where is_as_hashed is not true) as details
+   from directory_chain($1, $2)`,
+);
+
+/**
+ * Grants and names of workspaces without their entries in the audit trails. Of several databases, home writes the entries of the workspaces
+ * that it serves, so that later no number is expected.
+ */
+const DIRECTORY_ENTRIES = sqlStatement<FindingRow & { readonly workspace_id: bigint }>(
+  'verify_entries_of_directory',
+  `with changed as (
+     select coalesce(record -> 'workspace_id', record -> 'id')::bigint as workspace_id,
+       case relation when 'workspace' then 'workspace' else 'user' end as type,
+       coalesce(record -> 'user_id', record -> 'id')::bigint as id,
+       case relation || ' ' || action when 'workspace insert' then 'addWorkspace' when 'workspace update' then 'renameWorkspace'
+         when 'workspace_role insert' then 'addGrant' when 'workspace_role update' then 'changeGrant' else 'removeGrant' end as operation,
+       changed_at
+     from directory_change
+     where not exists (select from cell_identity)
+       and (relation = 'workspace_role' or relation = 'workspace' and action <> 'delete')),
+   expected as (
+     select c.workspace_id, c.type, c.id, c.operation, count(*) as changes
+     from changed c join workspace w on w.id = c.workspace_id left join audit_head h on h.workspace_id = c.workspace_id
+     where c.workspace_id = any($1::bigint[]) and c.changed_at > coalesce(h.start_at, '-infinity')
+     group by 1, 2, 3, 4),
+   unrecorded as materialized (
+     select o.workspace_id, e ->> 'operation' as operation, (e ->> 'resourceId')::bigint as id
+     from audit_outbox o cross join lateral jsonb_array_elements(o.entries) e where o.workspace_id = any($1::bigint[]))
+   select x.workspace_id,
+     format('%s %s: the directory has %s times %s, and the audit trail fewer', x.type, x.id, x.changes, x.operation) as detail
+   from expected x
+   where x.changes > (
+       select count(*) from audit_event e
+       where e.workspace_id = x.workspace_id and e.resource_id = x.id and e.operation = x.operation and e.resource_type = x.type)
+     + (select count(*) from unrecorded u where u.workspace_id = x.workspace_id and u.operation = x.operation and u.id = x.id)`,
+);
+
+/** Compares the directory with its trail, and the trail with its hashes and with the audit trails. @param workspaceIds all workspaces */
 export async function verifyDirectory(database: Database, workspaceIds: readonly number[]): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const query of DIRECTORY_FINDINGS) {
-    const [rows] = await database.pipeline({ workspaces: workspaceIds }, [bind(query)] as const);
-    findings.push(...rows.map(({ detail }) => ({ check: DIRECTORY_CHECK, detail })));
+  const found = (details: readonly FindingRow[]) =>
+    findings.push(...details.map(({ detail }) => ({ check: DIRECTORY_CHECK, detail })));
+  for (const [query, isOfWorkspaces] of DIRECTORY_FINDINGS) {
+    // Row-level security hides the roles in other workspaces, and their entries.
+    for (const workspaces of isOfWorkspaces ? scopesOf(workspaceIds) : [[]]) {
+      found((await database.pipeline({ workspaces }, [bind(query)] as const))[0]);
+    }
+  }
+  for (const workspaces of scopesOf(workspaceIds)) {
+    const [rows] = await database.pipeline({ workspaces }, [bind(DIRECTORY_ENTRIES, workspaces)] as const);
+    for (const { workspace_id: workspaceId, detail } of rows) {
+      findings.push({ check: DIRECTORY_CHECK, workspaceId: Number(workspaceId), detail });
+    }
+  }
+  for (let after: bigint | null = 0n; after !== null;) {
+    const row: { last: bigint | null; details: readonly string[] | null } | undefined = await database.read(
+      {},
+      bind(DIRECTORY_CHAIN, after, ENTRIES),
+    );
+    found((row?.details ?? []).map((detail) => ({ detail })));
+    after = row?.last ?? null;
   }
   return findings;
 }
