@@ -1,4 +1,4 @@
-import type { Account, RecipientId, TransferAmount, WorkspaceId } from '@banking/domain';
+import type { Account, ProductId, RecipientId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
 import { OrderService, startBankingWorker } from '@banking/operations';
 import { until } from '@banking/postgres/testing';
@@ -28,6 +28,9 @@ let workspaceId: WorkspaceId;
 let account: Account;
 let recipientID: RecipientId;
 
+const KEY = { idempotencyKey: 'opened-before' };
+let productID: ProductId;
+
 const order = (more: object) =>
   process.banking.placeOrder({ workspaceId }, {
     accountId: account.id,
@@ -47,7 +50,8 @@ beforeAll(async () => {
   const scope = { workspaceId };
   const products = await process.banking.listProducts({});
   const inEuro = products.find(({ edges }) => edges.currency.code === 'EUR')!;
-  account = (await process.banking.openAccount(scope, { productID: inEuro.id })).resource;
+  productID = inEuro.id;
+  account = (await process.banking.openAccount(scope, { productID }, KEY)).resource;
   await process.banking.fundAccount(scope, { accountId: account.id, amount: '1000000' as TransferAmount });
   recipientID = (await process.banking.addInternationalRecipient(scope, IN_GERMANY)).resource.id;
   await order({ type: 'scheduled', startAt: '2099-01-01T09:00:00Z' });
@@ -65,6 +69,14 @@ describe('while home is away', () => {
 
     const first = { issuer: MIA.issuer, subject: 'noah', email: 'noah@harbour.example' };
     await expect(process.directory.userOf(first)).rejects.toMatchObject(UNAVAILABLE);
+  });
+
+  it('an account that was opened is returned again, and a new one must wait for its code', async () => {
+    const open = (options: { idempotencyKey: string }) =>
+      process.banking.openAccount({ workspaceId }, { productID }, options);
+
+    expect(await open(KEY)).toEqual({ resource: account, isReplay: true });
+    await expect(open({ idempotencyKey: 'opened-now' })).rejects.toMatchObject(UNAVAILABLE);
   });
 
   it('the place of a workspace that the process has not served is read from the copy', async () => {

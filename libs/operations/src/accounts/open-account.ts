@@ -11,7 +11,7 @@ import { bind, DatabaseError, sqlStatement } from '@banking/postgres';
 import type { AuditedCall } from '../audit/audited-call.js';
 import type { Reading } from '../resources/reading.js';
 import { accountQuery } from './get-account.js';
-import { createOnce } from '../idempotency/create-once.js';
+import { createOnce, findReplay } from '../idempotency/create-once.js';
 
 const PREPARE_ACCOUNT = sqlStatement<{ id: bigint; currency_id: number; holder: string }>(
   'prepare_account',
@@ -44,6 +44,9 @@ export async function openAccount(
   options: RequestOptions,
   newCode: NewAccountCode,
 ): Promise<Created<Account>> {
+  // A repeated request needs no code: it does not depend on the database that has all codes.
+  const replay = await findReplay<Account>(reading.database, requestOf(opener, input), options);
+  if (replay) return replay;
   for (let triesLeft = CODE_TRIES - 1; ; triesLeft -= 1) {
     try {
       return await openUnder(await newCode(opener.workspaceId), reading, opener, input, options);
@@ -53,16 +56,22 @@ export async function openAccount(
   }
 }
 
+const requestOf = ({ workspaceId }: AuditedCall, { productID, alias }: OpenAccountInput) => ({
+  workspaceId,
+  operation: 'openAccount',
+  content: { productID, ...(alias !== undefined && { alias }) },
+});
+
 function openUnder(
   code: string,
   reading: Reading,
   caller: AuditedCall,
-  { productID, alias }: OpenAccountInput,
+  input: OpenAccountInput,
   options: RequestOptions,
 ): Promise<Created<Account>> {
   const { workspaceId } = caller;
-  const content = { productID, ...(alias !== undefined && { alias }) };
-  return createOnce(reading, { workspaceId, operation: 'openAccount', content }, options, caller, async (tx) => {
+  const { productID, alias } = input;
+  return createOnce(reading, requestOf(caller, input), options, caller, async (tx) => {
     const [[prepared]] = await tx.pipeline([bind(PREPARE_ACCOUNT, productID, workspaceId)] as const);
     if (!prepared) throw new Refusal('product_unavailable');
     const id = Number(prepared.id);
