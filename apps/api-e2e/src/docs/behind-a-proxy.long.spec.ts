@@ -7,7 +7,7 @@ import { ADA } from '../service.js';
 import { authorize, execute, launchBrowser, openPage } from './browser.js';
 import { PrefixProxy } from './prefix-proxy.js';
 
-const WIDTHS = [1280, 820, 390];
+const WIDTHS = [1280, 390];
 const SCREENSHOTS = join(__dirname, '..', '..', 'test-output');
 
 (browserPath() !== undefined || isCi() ? describe : describe.skip)('docs page behind a proxy, with PUBLIC_URL', () => {

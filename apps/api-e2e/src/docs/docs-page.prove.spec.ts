@@ -10,7 +10,7 @@ import { authorize, type Complaints, execute, launchBrowser, openOperation, open
 import { paleText } from './contrast.js';
 import { differenceOf, README_PICTURE, readmePicture } from './readme-picture.js';
 
-const WIDTHS = [1280, 820, 390];
+const WIDTHS = [1280, 390];
 const SCREENSHOTS = join(__dirname, '..', '..', 'test-output');
 
 const service = serviceOfTheRun();
