@@ -80,12 +80,27 @@ describe('the types of events', () => {
     },
   );
 
-  it('are final where the state table has no next state', () => {
-    for (const [resource, table] of TABLES) {
-      for (const row of EVENT_TYPES.filter((one) => one.resource === resource && one.steps.length > 0)) {
-        const ends = row.steps.every(([, to]) => table[to]?.length === 0);
-        expect([row.type, FINAL_EVENT_TYPES.includes(row.type)]).toEqual([row.type, ends]);
+  it('are final where no step and no other type can follow', () => {
+    for (const [resource, table] of [...TABLES, ['payout', PAYOUT_STEPS]] as typeof TABLES) {
+      const rows = EVENT_TYPES.filter((one) => one.resource === resource);
+      const during = rows.flatMap((row): readonly string[] => ('during' in row ? row.during : []));
+      for (const { type, steps, ...row } of rows) {
+        if (steps.length === 0) {
+          expect([type, 'during' in row]).toEqual([type, true]);
+          continue;
+        }
+        const ends = steps.every(([, to]) => table[to]?.length === 0 && !during.includes(to));
+        expect([type, FINAL_EVENT_TYPES.includes(type)]).toEqual([type, ends]);
       }
+      expect(Object.keys(table)).toEqual(expect.arrayContaining(during));
+    }
+  });
+
+  it('that create a resource without states are final where its resource has no other type', () => {
+    const withStates = [...TABLES.map(([resource]) => resource), 'payout'];
+    for (const row of EVENT_TYPES.filter((one) => 'isCreation' in one && !withStates.includes(one.resource))) {
+      const isOnly = EVENT_TYPES.filter(({ resource }) => resource === row.resource).length === 1;
+      expect([row.type, FINAL_EVENT_TYPES.includes(row.type)]).toEqual([row.type, isOnly]);
     }
   });
 

@@ -8,7 +8,9 @@ interface EventTypeRow {
   readonly isCreation?: true;
   /** The steps of the state table, each as status before and after. `null` is a resource that is new. */
   readonly steps: readonly (readonly [before: string | null, after: string])[];
-  /** No event of the resource follows, but for a return of its money. */
+  /** The statuses in which it happens without a step. */
+  readonly during?: readonly string[];
+  /** No event of the resource follows. */
   readonly isFinal?: true;
   readonly description: string;
 }
@@ -47,9 +49,16 @@ export const EVENT_TYPES = [
     type: 'order.paused',
     resource: 'order',
     steps: [],
+    during: ['active'],
     description: 'The order is active and does not run until it is resumed.',
   },
-  { type: 'order.resumed', resource: 'order', steps: [], description: 'The paused order runs again.' },
+  {
+    type: 'order.resumed',
+    resource: 'order',
+    steps: [],
+    during: ['active'],
+    description: 'The paused order runs again.',
+  },
   {
     type: 'execution.scheduled',
     resource: 'execution',
@@ -111,21 +120,20 @@ export const EVENT_TYPES = [
       [null, 'completed'],
       ['pending', 'completed'],
     ],
-    isFinal: true,
     description: 'The money of a transaction arrived. Also the event of a new transaction that is completed at once.',
   },
   {
     type: 'transaction.failed',
     resource: 'transaction',
     steps: [['pending', 'failed']],
-    isFinal: true,
     description: 'A payment was rejected. `transaction.returned` says that its money came back.',
   },
   {
     type: 'transaction.returned',
     resource: 'transaction',
     steps: [],
-    isFinal: true,
+    // Before `transaction.failed` if both are committed at once.
+    during: ['pending', 'completed', 'failed'],
     description: 'The money of the transaction came back with another one, `changes.transactionID`.',
   },
   {
@@ -163,7 +171,13 @@ export const EVENT_TYPES = [
     steps: [[null, 'enabled']],
     description: 'An account was opened.',
   },
-  { type: 'account.changed', resource: 'account', steps: [], description: 'The alias of an account changed.' },
+  {
+    type: 'account.changed',
+    resource: 'account',
+    steps: [],
+    during: ['enabled', 'disabled'],
+    description: 'The alias of an account changed.',
+  },
   {
     type: 'account.disabled',
     resource: 'account',
@@ -210,6 +224,7 @@ export const EVENT_TYPES = [
     type: 'webhookEndpoint.changed',
     resource: 'webhookEndpoint',
     steps: [],
+    during: ['enabled', 'failing', 'disabled'],
     description: 'The address, types, description or secret of a webhook endpoint changed.',
   },
   {
@@ -240,6 +255,7 @@ export const EVENT_TYPES = [
     type: 'webhookEndpoint.deleted',
     resource: 'webhookEndpoint',
     steps: [],
+    during: ['enabled', 'failing', 'disabled'],
     isFinal: true,
     description: 'A webhook endpoint was deleted.',
   },
@@ -251,7 +267,7 @@ export type EventType = (typeof EVENT_TYPES)[number]['type'];
 /** Whether a text is a type of event that this release makes. */
 export const isEventType = (text: string): text is EventType => EVENT_TYPES.some(({ type }) => type === text);
 
-/** The types of the last events of resources, as one list for the worker. */
+/** The types after which no event of the resource follows: the worker deletes them with the number of the resource. */
 export const FINAL_EVENT_TYPES: readonly EventType[] = EVENT_TYPES.flatMap((row: EventTypeRow) =>
   row.isFinal ? [row.type as EventType] : [],
 );

@@ -23,7 +23,7 @@ const BEGINNING = { after_workspace: 0n, after_time: null, after_id: null } as c
 
 /** Deletes events older than the kept time, a batch at a time over all workspaces: a chore of the worker. */
 export class OldEvents {
-  /** Where the last batch ended. Events that stay are read once a pass. */
+  /** Where the last batch ended. Events that stay for an endpoint are read once a pass. */
   private from: Pick<Deleted, 'after_time' | 'after_id'> & { readonly after_workspace: bigint } = BEGINNING;
 
   constructor(

@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '@banking/domain';
+import { EVENT_TYPES, FINAL_EVENT_TYPES } from '@banking/domain';
 import type { Database } from '@banking/postgres';
 import type { FreshDatabase } from '@banking/postgres/testing';
 import { recordChanges } from '../events/record-changes.js';
@@ -41,7 +41,8 @@ export async function readEvents(owner: FreshDatabase['owner'], after = 0n): Pro
 
 /**
  * Records all changes, and compares the events of all workspaces with the rows: each row that was written since the migration has events,
- * their sequence has no gap, each continues the status of the one before by a listed step, and the last one has the status of the row.
+ * their sequence has no gap, each continues the status of the one before by a listed step, none follows one of a final type, and the last
+ * one has the status of the row.
  *
  * @returns the findings
  */
@@ -78,6 +79,8 @@ function findingsOf(name: string, chain: readonly EventRow[]): string[] {
     if (sequence !== index + 1) findings.push(`${name} has the sequence ${sequence} at ${index + 1}`);
     const row = EVENT_TYPES.find((one) => one.type === type);
     if (!row) findings.push(`${name} has the unknown type ${type}`);
+    const former = chain[index - 1]?.type;
+    if (FINAL_EVENT_TYPES.some((final) => final === former)) findings.push(`${name}: ${type} follows ${former}`);
     if (!changes.status) continue;
     const { before, after } = changes.status;
     if (resource !== 'payout' && before !== status)
