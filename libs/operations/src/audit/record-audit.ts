@@ -1,6 +1,6 @@
 import { bind, isServedElsewhere, sqlStatement, type Database } from '@banking/postgres';
 
-/** How many rows of the outbox one database transaction records. A row has the entries of one batch of orders at most. */
+/** How many rows of the outbox one database transaction records. A row has 100 entries at most. */
 export const AUDIT_ROWS_MAX = 200;
 
 const WORKSPACES_TO_AUDIT = sqlStatement<{ id: bigint }>('workspaces_to_audit', 'select workspaces_to_audit($1) as id');

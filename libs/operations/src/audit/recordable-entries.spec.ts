@@ -86,6 +86,21 @@ describe('the outbox of the audit trail', () => {
     expect(await unrecorded()).toEqual({ waiting: 0, seconds: 0 });
   });
 
+  it('splits the entries of one statement into rows of a hundred, in their order', async () => {
+    const at = (index: number) => ({ resource: { type: 'order', id: index + 1 } });
+    const entries = Array.from({ length: 250 }, (_, n) =>
+      auditEntry(WORKSPACE, { operation: 'runOrder', ...at(n) }, BY_SYSTEM),
+    );
+    await world.database.pipeline({ workspaces: [WORKSPACE] }, [noteAudit(entries)]);
+    expect(await unrecorded()).toMatchObject({ waiting: 3 });
+    while ((await recordAudit(world.database)) > 0);
+
+    const { rows } = await world.owner.query<{ resource: bigint }>(
+      'select resource_id as resource from audit_event order by id desc limit 250',
+    );
+    expect(rows.map(({ resource }) => Number(resource)).reverse()).toEqual(entries.map((_, n) => n + 1));
+  });
+
   it('gives rows of a workspace that is moved no place of others, and does not count them', async () => {
     await world.owner.query(`
       insert into cell_identity (number, name) values (0, 'home');

@@ -66,8 +66,8 @@ describe('old events', () => {
     await world.owner.query('insert into change_outbox (changes) values ($1)', [
       JSON.stringify(
         going.flatMap(({ workspace_id: workspace, resource_type: resource, resource_id: id }) => {
-          const start = [Number(workspace), `${resource}.${resource === 'transaction' ? 'returned' : 'changed'}`];
-          return [1, 2].map(() => [...start, Number(id), {}]);
+          const start = [`${workspace}`, `${resource}.${resource === 'transaction' ? 'returned' : 'changed'}`];
+          return [1, 2].map(() => [...start, `${id}`, {}]);
         }),
       ),
     ]);
