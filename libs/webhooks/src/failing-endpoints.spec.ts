@@ -73,12 +73,12 @@ describe('an endpoint that fails', () => {
     const pauses: number[] = [];
     for (const seconds of [0, 60, 3_600]) {
       await given.read(
-        `update webhook_endpoint set lease_until = null, failing_since = now() - $2 * interval '1 second' where id = $1`,
+        `update webhook_endpoint set paused_until = null, failing_since = now() - $2 * interval '1 second' where id = $1`,
         ...[id, seconds],
       );
       await deliver();
       const [row] = await given.read<{ seconds: number }>(
-        'select extract(epoch from lease_until - now())::float8 as seconds from webhook_endpoint where id = $1',
+        'select extract(epoch from paused_until - now())::float8 as seconds from webhook_endpoint where id = $1',
         id,
       );
       pauses.push(Math.round(row?.seconds ?? 0));

@@ -8,8 +8,8 @@ import { webhookEndpointQuery } from './get-webhook-endpoint.js';
 import { checkUrl, requireTerms, type WebhookTerms } from './webhook-terms.js';
 
 /**
- * Fields that are not given keep their value. An endpoint that is enabled keeps its cursor, begins without failures, and belongs to
- * the caller. One that is disabled already keeps the reason.
+ * Fields that are not given keep their value. An endpoint that is enabled keeps its cursor, is due at once, begins without failures, and
+ * belongs to the caller. One that is disabled already keeps the reason.
  */
 const CHANGE_WEBHOOK_ENDPOINT = sqlStatement(
   'change_webhook_endpoint',
@@ -19,6 +19,7 @@ const CHANGE_WEBHOOK_ENDPOINT = sqlStatement(
        disabled_reason = case when $6 = 'enabled' then null when $6 = 'disabled' then coalesce(disabled_reason, 'user') else disabled_reason end,
        created_by = case when $6 = 'enabled' and status = 'disabled' then coalesce($8, created_by) else created_by end,
        consecutive_failures = case when $6 = 'enabled' then 0 else consecutive_failures end,
+       paused_until = case when $6 = 'enabled' then null else paused_until end,
        failing_since = case when $6 = 'enabled' or $6 = 'disabled' and status <> 'disabled' then null else failing_since end
      where workspace_id = $1 and id = $2 and deleted_at is null
        and (url, types, description, status)

@@ -33,9 +33,9 @@ export const verdictOn = (deliveries: string, isReplaying = 'false'): string => 
     or ${deliveries} + (select coalesce(sum(q.requested_deliveries), 0) from webhook_endpoint q
       where q.workspace_id = $1 and q.requested_on = ${TODAY}) > ${WEBHOOK_REQUESTED_MAX} as exceeds)`;
 
-/** The common table that counts so many deliveries as requested for endpoint `$2`. */
+/** The common table that counts so many deliveries as requested for endpoint `$2`, and makes it due at once. */
 export const counting = (deliveries: string): string => `counted as (
   update webhook_endpoint q
-  set requested_on = ${TODAY},
+  set requested_on = ${TODAY}, paused_until = null,
     requested_deliveries = ${deliveries} + case when q.requested_on = ${TODAY} then q.requested_deliveries else 0 end
   where q.workspace_id = $1 and q.id = $2 and ${deliveries} > 0)`;

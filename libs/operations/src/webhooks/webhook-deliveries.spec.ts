@@ -51,6 +51,35 @@ describe('a test of a webhook endpoint', () => {
   });
 });
 
+describe('a failing endpoint', () => {
+  it.each<[string, (failed: WebhookDelivery) => Promise<unknown>]>([
+    ['is enabled', () => service.changeWebhookEndpoint(ada, { ...named(), status: 'enabled' })],
+    ['is tested', () => service.testWebhookEndpoint(ada, named())],
+    ['gets a retry', ({ id }) => service.retryWebhookDelivery(ada, { ...named(), webhookDeliveryId: id })],
+    ['gets a replay', () => service.replayWebhookEvents(ada, { ...named(), ...ALL })],
+  ])('is due at once when it %s, and a worker that has it keeps it', async (_, request) => {
+    await given.eventsOf(() => given.account(1, '100'));
+    const failed = await service.testWebhookEndpoint(ada, named());
+    await finish(failed, 'failed');
+    await world.owner.query(
+      `update webhook_endpoint set status = 'failing', failing_since = now(), answered_url = url, lease_until = now() - interval '1 s',
+         cursor_event_id = 0, paused_until = now() + interval '5 minutes' where id = $1`,
+      [endpoint.id],
+    );
+    const due = async () => {
+      const { rows } = await world.owner.query<{ id: bigint }>('select id from webhook_endpoints_due(10)');
+      return rows.some(({ id }) => Number(id) === endpoint.id);
+    };
+    expect(await due()).toBe(false);
+    await request(failed);
+    expect(await due()).toBe(true);
+
+    await world.owner.query(`update webhook_endpoint set lease_until = now() + interval '1 minute'`);
+    await request(failed).catch(() => undefined);
+    expect(await due()).toBe(false);
+  });
+});
+
 describe('a replay', () => {
   it('delivers the events of the period and of the types of the endpoint, oldest first', async () => {
     const events = await given.eventsOf(async () => {

@@ -92,7 +92,7 @@ export async function deliveryWorld() {
     /** Makes retries due, and pauses of endpoints end. */
     async passTime(): Promise<void> {
       await read(`update webhook_delivery set next_attempt_at = statement_timestamp() where status = 'pending'`);
-      await read('update webhook_endpoint set lease_until = null, claimed_at = null');
+      await read('update webhook_endpoint set lease_until = null, paused_until = null, claimed_at = null');
     },
     async close(): Promise<void> {
       for (const worker of workers) await worker.stop();
