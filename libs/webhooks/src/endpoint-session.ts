@@ -34,7 +34,7 @@ export const LEASE_MS = 15_000;
 const RENEW_MS = 5_000;
 /** Requests to one endpoint at a time. */
 const CONCURRENCY = 32;
-/** Events that are read at a time, of any type, and due deliveries. */
+/** Events of the types of the endpoint that are read at a time, and due deliveries. */
 const EVENTS_MAX = 500;
 const DUE_MAX = 200;
 /** More are read while fewer than these wait. */
@@ -92,13 +92,13 @@ export class EndpointSession {
   async run(): Promise<void> {
     try {
       while (!this.isLost) {
-        await this.fill();
+        const isCut = await this.fill();
         this.dispatch();
         const isOver = this.running.size === 0 && (this.isEnding || (this.queue.waiting === 0 && !this.hasMore));
         if (isOver) return await this.record(0);
         const isRenewalDue = performance.now() - this.renewedMs > RENEW_MS;
         if (this.outcomes.length > 0 || isRenewalDue) await this.record(LEASE_MS);
-        else await this.changed();
+        else if (!isCut) await this.changed();
       }
     } finally {
       this.abort();
@@ -133,21 +133,22 @@ export class EndpointSession {
     return new Promise((resolve) => void (this.onChange = resolve));
   }
 
-  private async fill(): Promise<void> {
-    if (!this.hasMore || this.isEnding || this.queue.waiting >= WAITING_MIN) return;
+  /** Returns whether it passed events and more follow, which are read without a pause. */
+  private async fill(): Promise<boolean> {
+    if (!this.hasMore || this.isEnding || this.queue.waiting >= WAITING_MIN) return false;
     const { database } = this.options;
     const isProbe = this.isTried;
-    if (isProbe && this.running.size + this.queue.waiting > 0) return;
+    if (isProbe && this.running.size + this.queue.waiting > 0) return false;
     this.hasMore = false;
     if (this.dueOpen === 0) {
       const rows = await readDueDeliveries(database, this.endpoint, isProbe ? 1 : DUE_MAX);
       for (const row of rows) this.addDue(row);
       this.hasMore = rows.length === DUE_MAX;
-      if (isProbe && rows.length > 0) return;
+      if (isProbe && rows.length > 0) return false;
     }
-    if (isProbe && this.open.size > 0) return;
-    const { readTo, events, wanted } = await readNextEvents(database, this.endpoint, this.readTo, EVENTS_MAX);
-    this.hasMore ||= events === EVENTS_MAX;
+    if (isProbe && this.open.size > 0) return false;
+    const { readTo, isCut, wanted } = await readNextEvents(database, this.endpoint, this.readTo, EVENTS_MAX);
+    this.hasMore ||= isCut;
     const [probe] = wanted;
     // The other events stay behind the cursor.
     const added = isProbe && probe ? [probe] : wanted;
@@ -156,6 +157,7 @@ export class EndpointSession {
       this.open.add(event.id);
       this.queue.add(this.items.ofEvent(event));
     }
+    return isCut;
   }
 
   private addDue(row: DueRow): void {

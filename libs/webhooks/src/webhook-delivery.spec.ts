@@ -69,6 +69,19 @@ describe('the delivery of webhooks', () => {
     expect(await given.endpointRow(id)).toMatchObject({ cursor_event_id: BigInt(last ?? 0) });
   });
 
+  it('passes many events of other types in few queries, without a pause', async () => {
+    const { id } = await given.endpoint(receiver.url, { types: ['account.opened'] });
+    await given.events(25_000);
+    const [wanted] = await given.events(1, { type: 'account.opened' });
+    const pipeline = jest.spyOn(given.world.database, 'pipeline');
+    await deliver();
+    const reads = pipeline.mock.calls.flatMap(([, bound]) => bound).map(({ statement }) => statement.name);
+    pipeline.mockRestore();
+    expect(receiver.received.map(({ event }) => event)).toEqual([wanted]);
+    expect(await given.endpointRow(id)).toMatchObject({ cursor_event_id: BigInt(wanted ?? 0) });
+    expect(reads.filter((name) => name === 'next_events_of_webhook').length).toBeLessThanOrEqual(4);
+  });
+
   it('sends the events of a resource one after another', async () => {
     await given.endpoint(receiver.url);
     await given.events(40, { each: 3 });
