@@ -28,6 +28,8 @@ afterAll(async () => {
 
 const accounts = (workspaceId: WorkspaceId) =>
   process.banking.listAccounts({ workspaceId }).then(({ items }) => items.map(({ id }) => id).sort());
+const events = async (name: string) =>
+  process.banking.listEvents({ workspaceId: ids.get(name)! }, { resourceType: 'transfer', limit: 500 });
 const unavailable = { reason: 'unavailable', status: 503, retryAfterSeconds: 1 };
 const setState = (cell: string, name: string, state: string) =>
   server.query(cell, `update cell_workspace set state = '${state}' where workspace_id = ${ids.get(name)}`);
@@ -194,7 +196,10 @@ describe('a cell that is away', () => {
     for (const name of ['home', 'c']) {
       expect(await accounts(ids.get(name)!)).toHaveLength(2);
       await payers.get(name)!.pay();
+      await server.query(name, 'select record_changes(10000)');
+      expect((await events(name)).items.at(-1)).toMatchObject({ resource: { type: 'transfer' } });
     }
+    await expect(events('b')).rejects.toMatchObject(unavailable);
     expect((await process.directory.userOf(MIA))?.grants).toHaveLength(WORKSPACES.length);
   });
 
