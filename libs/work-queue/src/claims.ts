@@ -43,7 +43,7 @@ const WINDOW = 1_000;
  * Work of a workspace that is closed here is not claimed: another cell has it, or will have it. Much of it would fill the window above.
  * A scalar subquery is one index search a row; the planner might turn `not exists` into a join that reads all workspaces.
  */
-const IS_OPEN_HERE = `coalesce((select c.state from cell_workspace c where c.workspace_id = work.workspace_id), 'open') = 'open'`;
+export const IS_OPEN_HERE = `coalesce((select c.state from cell_workspace c where c.workspace_id = work.workspace_id), 'open') = 'open'`;
 
 /**
  * One range of `work_by_claim` for each kind. `statement_timestamp()` is stable, so it bounds an index scan; `clock_timestamp()` does

@@ -10,7 +10,7 @@ export interface WorkKey {
 /** How many pieces are released in one database transaction. */
 const BATCH_SIZE = 500;
 /** How many released pieces become due in a second, so that work that failed together is not retried together. */
-const DUE_PER_SECOND = 100;
+export const DUE_PER_SECOND = 100;
 
 /** A range of `work_by_parking`. Work parked after the start is left out, so that the batches come to an end. */
 export const LIST_PARKED_BATCH = sqlStatement<{ workspace_id: bigint; subject_id: bigint }>(

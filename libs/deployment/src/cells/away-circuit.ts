@@ -12,8 +12,19 @@ export class AwayCircuit {
   /** Undefined while the cell answers; infinite during the call that tries it again. */
   private pausedUntilMs: number | undefined;
 
-  /** @param nowMs milliseconds of a monotonic clock */
-  constructor(private readonly nowMs: () => number = () => performance.now()) {}
+  /**
+   * @param nowMs milliseconds of a monotonic clock
+   * @param onReturn is called when the cell answers after it was away
+   */
+  constructor(
+    private readonly nowMs: () => number = () => performance.now(),
+    private readonly onReturn: () => void = () => undefined,
+  ) {}
+
+  /** Whether the last call that ended did not reach the cell. */
+  get isAway(): boolean {
+    return this.pausedUntilMs !== undefined;
+  }
 
   /** @throws Refusal `unavailable` without a call. @throws what `run` throws */
   async call<T>(run: () => Promise<T>): Promise<T> {
@@ -25,12 +36,19 @@ export class AwayCircuit {
     }
     try {
       const result = await run();
-      this.pausedUntilMs = undefined;
+      this.answered();
       return result;
     } catch (error) {
-      this.pausedUntilMs = isAway(error) ? this.nowMs() + PAUSE_MS : undefined;
+      if (isAway(error)) this.pausedUntilMs = this.nowMs() + PAUSE_MS;
+      else this.answered();
       throw error;
     }
+  }
+
+  private answered(): void {
+    const wasAway = this.isAway;
+    this.pausedUntilMs = undefined;
+    if (wasAway) this.onReturn();
   }
 }
 

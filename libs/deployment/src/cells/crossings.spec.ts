@@ -128,6 +128,10 @@ describe('a cell that is away', () => {
       server.query('b', `select reason from work where kind = 'crossing' and delays > 0 and tries = 0`);
     await eventually(delays, [{ reason: 'unavailable' }]);
     expect(await statesNow('b', order)()).toEqual(['pending']);
+    // As after many failures.
+    const failed = `where kind = 'crossing' and leased_until is null`;
+    const later = `update work set delays = 9, due_at = now() + interval '15 minutes' ${failed} returning 1`;
+    await until(async () => (await server.query('b', later)).length > 0);
 
     await server.setAway('c', false);
     await eventually(statesNow('b', order), ['completed']);

@@ -9,6 +9,8 @@ const FIND_CURRENCY = sqlStatement<{ currency_id: number }>(
   'select currency_id from account_code where code = $1 and workspace_id = $2',
 );
 
+const ANSWER = sqlStatement('answer', 'select');
+
 /** What a cell does for the payers of other cells. */
 export interface PayeeCell {
   readonly database: Database;
@@ -18,6 +20,7 @@ export interface PayeeCell {
 /** The accounts of other cells by their codes: their currencies, and payments to them. */
 export class OtherCells implements CrossingPort {
   private readonly circuits = new Map<number, AwayCircuit>();
+  private returned = 0;
 
   /** @param cellOf a cell by its number; throws `unavailable` while it is away */
   constructor(
@@ -47,8 +50,17 @@ export class OtherCells implements CrossingPort {
     );
   }
 
+  /** Calls the cells that were away, at most once a second each. Returns how often a cell has answered again. Never throws. */
+  async returns(): Promise<number> {
+    const away = [...this.circuits].filter(([, circuit]) => circuit.isAway);
+    await Promise.allSettled(
+      away.map(([number, circuit]) => circuit.call(async () => this.cellOf(number).database.read({}, bind(ANSWER)))),
+    );
+    return this.returned;
+  }
+
   private circuitOf(cellNumber: number): AwayCircuit {
-    const circuit = this.circuits.get(cellNumber) ?? new AwayCircuit();
+    const circuit = this.circuits.get(cellNumber) ?? new AwayCircuit(undefined, () => (this.returned += 1));
     this.circuits.set(cellNumber, circuit);
     return circuit;
   }

@@ -25,4 +25,6 @@ export interface CrossingPort {
    * @throws Refusal `unavailable` if a database is away, or the workspace of the payee is being moved; the outcome is unknown
    */
   arrive(crossing: SubmittedCrossing): Promise<ArrivalOutcome>;
+  /** How often a database has answered again after it was away. Tries those that are away. Never throws. */
+  returns?(): Promise<number>;
 }

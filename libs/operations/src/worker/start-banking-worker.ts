@@ -1,7 +1,14 @@
 import type { Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { EVENTS_MAX, payoutHandler, type PayoutStop, receiveRailEvents, PAYOUT, SandboxRail } from '@banking/payouts';
-import { startWorker, type Chore, type Worker, type WorkerOptions, type WorkHandler } from '@banking/work-queue';
+import {
+  startWorker,
+  wakeDelayed,
+  type Chore,
+  type Worker,
+  type WorkerOptions,
+  type WorkHandler,
+} from '@banking/work-queue';
 import { deleteOldDeliveries, type OpenWebhooks, WebhookDelivery } from '@banking/webhooks';
 import { OldAuditEvents } from '../audit/delete-old-audit-events.js';
 import { AUDIT_ROWS_MAX, recordAudit } from '../audit/record-audit.js';
@@ -54,6 +61,7 @@ const VERIFY_BACKLOG_MS = 1_000;
 const VERIFY_NEXT_MS = 5_000;
 const STATISTICS_MS = 2_000;
 const AUDIT_IDLE_MS = 200;
+const WAKE_IDLE_MS = 1_000;
 const OLD_AUDIT_IDLE_MS = 60 * 60_000;
 const AUDIT_KEPT_DAYS = 3_650;
 
@@ -116,6 +124,7 @@ export function workOf(
     { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_MS },
     { name: 'statistics', run: paced(() => analyzeTables(database), STATISTICS_MS), idleMs: STATISTICS_MS },
     ...(webhooks ? [new WebhookDelivery({ database, ...webhooks, composeEvent, onError })] : []),
+    ...(crossings?.returns ? [wakingOf(database, () => crossings.returns!())] : []),
     ...more,
   ];
   if (!sandbox) return { database, handlers, chores, onError };
@@ -129,6 +138,22 @@ export function workOf(
       ...chores,
     ],
     onError,
+  };
+}
+
+/** Payments to a database that was away are tried when it answers again, and not at the end of their delay. */
+function wakingOf(database: Database, returns: () => Promise<number>): Chore {
+  let seen = 0;
+  return {
+    name: 'wake-delayed',
+    idleMs: WAKE_IDLE_MS,
+    async run() {
+      const count = await returns();
+      if (count === seen) return 0;
+      await wakeDelayed(database);
+      seen = count;
+      return 0;
+    },
   };
 }
 
