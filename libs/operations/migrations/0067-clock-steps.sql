@@ -1,4 +1,4 @@
--- As the policies of the books (0062).
+-- As the policies of the books (0066).
 -- Phase: expand
 
 alter policy written_now on customer_order
