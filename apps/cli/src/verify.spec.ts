@@ -144,7 +144,7 @@ describe('banking verify of damaged books', () => {
       'update transfer set balance_after = balance_after + 1 where id = $1',
     ],
     ['a version is skipped', /without a gap/, 'update transfer set account_version = 1000 where id = $1'],
-    ['a floor is undercut', /under its floor/, 'update transfer set balance_after = -1 where id = $1'],
+    ['an account was below zero', /below zero/, 'update transfer set balance_after = -1 where id = $1'],
     ['a hash is changed', /the hash/, `update transaction set hash = repeat('0', 64) where id = ${OF_INTERNAL}`],
     [
       'a value date is moved',

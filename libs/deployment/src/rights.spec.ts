@@ -3,7 +3,7 @@ import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 
 /**
  * The rights of each role on tables and sequences of the schema, by the catalog. Rights on single columns name the columns. A
- * balance, a version, a floor and a head are in none of them. A time of booking is bounded by a policy. No entry means no right.
+ * balance, a version and a head are in none of them. A time of booking is bounded by a policy. No entry means no right.
  */
 const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [APP_ROLE]: {

@@ -2,7 +2,10 @@ import { type ExportLine, exportLine } from './export-lines.js';
 import { proveExport } from './prove-export.js';
 import { exported, faultOf, SETTLEMENT } from './testing/exported-books.js';
 
-const MOVES = Array.from({ length: 3 }, () => ({ from: 3, to: SETTLEMENT, amount: 7n }));
+const MOVES = [
+  { from: SETTLEMENT, to: 3, amount: 24n },
+  ...Array.from({ length: 3 }, () => ({ from: 3, to: SETTLEMENT, amount: 7n })),
+];
 type Kind = 'recipient' | 'order' | 'execution' | 'conversion' | 'event' | 'transaction';
 
 /** The index of the nth line of a kind. */
@@ -67,28 +70,28 @@ describe('an export with orders, executions, conversions, recipients and events'
     [
       'a lost order',
       cut('order', 2),
-      /^line \d+ has execution 900 of order 500, which is not the order of its transaction$/,
+      /^line \d+ has execution 901 of order 501, which is not the order of its transaction$/,
     ],
     [
       'an instant order elsewhere',
       move('order', 2, (lines) => at(lines, 'order')),
-      /has order 500 in another place than its type/,
+      /has order 501 in another place than its type/,
     ],
-    ['a lost execution', cut('execution', 2), /^line \d+ follows transaction 41 without its execution$/],
+    ['a lost execution', cut('execution', 2), /^line \d+ follows transaction 42 without its execution$/],
     [
       'a lost execution of an instant order',
       cut('execution', 1),
-      /^line \d+ follows transaction 40 without its execution$/,
+      /^line \d+ follows transaction 41 without its execution$/,
     ],
     [
       'an execution of another order',
-      edit('execution', 2, '"orderId":501', '"orderId":499'),
+      edit('execution', 2, '"orderId":502', '"orderId":499'),
       /covers another order than 499$/,
     ],
     [
       'an execution of another transaction',
-      edit('execution', 2, '"transactionId":41', '"transactionId":42'),
-      /does not follow transaction 42$/,
+      edit('execution', 2, '"transactionId":42', '"transactionId":43'),
+      /does not follow transaction 43$/,
     ],
     [
       'a status that no execution has',
@@ -103,18 +106,18 @@ describe('an export with orders, executions, conversions, recipients and events'
     [
       'the rate of a conversion',
       edit('conversion', 1, '"rate":"160"', '"rate":"159"'),
-      /conversion of transaction 41, whose digest/,
+      /conversion of transaction 42, whose digest/,
     ],
     [
       'a conversion of another transaction',
-      edit('conversion', 1, '"transactionId":41', '"transactionId":40'),
-      /does not follow transaction 40$/,
+      edit('conversion', 1, '"transactionId":42', '"transactionId":41'),
+      /does not follow transaction 41$/,
     ],
-    ['a lost conversion', cut('conversion', 1), /^line \d+ follows transaction 41 without its conversion$/],
+    ['a lost conversion', cut('conversion', 1), /^line \d+ follows transaction 42 without its conversion$/],
     [
       'an event of another transaction',
-      edit('event', 1, '"transactionId":41', '"transactionId":40'),
-      /has event 701, which does not follow transaction 40$/,
+      edit('event', 1, '"transactionId":42', '"transactionId":41'),
+      /has event 702, which does not follow transaction 41$/,
     ],
     ['a lost event', (lines) => lines.map(exportLine).toSpliced(at(lines, 'event', 1), 1), /has 2 events$/],
     [
@@ -124,7 +127,7 @@ describe('an export with orders, executions, conversions, recipients and events'
     ],
     [
       'a digest of a recipient in a transfer',
-      edit('transaction', 1, /("recipientDigest":")../, '$1zz'),
+      edit('transaction', 2, /("recipientDigest":")../, '$1zz'),
       /recipientDigest is missing or has the wrong type$/,
     ],
   ])('is refused because of %s', async (_what, forge, problem) => {
@@ -141,7 +144,7 @@ describe('an export with orders, executions, conversions, recipients and events'
 
     const fault = await faultOf(lines.with(at(lines, 'conversion', 1), other).map(exportLine));
 
-    expect(fault?.message).toMatch(/has a conversion of transaction 41, which covers another conversion$/);
+    expect(fault?.message).toMatch(/has a conversion of transaction 42, which covers another conversion$/);
   });
 
   it('is refused if its format is version 1, which does not have such lines', async () => {

@@ -4,6 +4,7 @@ import { exported, exportedText, faultOf, type Move, SETTLEMENT } from './testin
 import { type TransactionContent, transactionHash, type TransferContent } from './transaction-hash.js';
 
 const GIFT: Move = { from: SETTLEMENT, to: 3, amount: 7n };
+const SPENDING: readonly Move[] = [GIFT, ...Array.from({ length: 2 }, () => ({ from: 3, to: SETTLEMENT, amount: 2n }))];
 
 describe('an edited export with recomputed hashes', () => {
   const first = (content: TransactionContent, edit: Partial<TransferContent>) => ({
@@ -21,7 +22,7 @@ describe('an edited export with recomputed hashes', () => {
       (content) => all(content, { type: 'gift' }),
       /^line 9 .* which does not follow the previous trans/,
     ],
-    ['a sum', (content) => first(content, { amount: '8' }), /^line 8 .* out of balance by -1 EUR$/],
+    ['a sum', (content) => first(content, { amount: '8' }), /^line 8 .* out of balance by -6 EUR$/],
     ['nothing moved', (content) => ({ ...content, transfers: [] }), /^line 8 .* without transfers$/],
     ['a stranger', (content) => all(content, { accountId: 77 }), /^line 8 .* account 77, which is not in the export$/],
     ['the workspace', (content) => ({ ...content, workspaceId: 8 }), /^line 8 .* of another workspace$/],
@@ -39,7 +40,7 @@ describe('an edited export with recomputed hashes', () => {
     [
       'a balance',
       (content) => first(content, { balanceAfter: '0' }),
-      /^line 8 .* with the balance 0 where the transfers add up to -14/,
+      /^line 8 .* with the balance 0 where the transfers add up to 5/,
     ],
     [
       'a hash of an earlier version',
@@ -57,7 +58,7 @@ describe('an edited export with recomputed hashes', () => {
       /^line 8 .* which does not follow the previous transaction of account 3$/,
     ],
   ])('is refused because of %s', async (_what, edit, problem) => {
-    const lines = await exported(Array.from({ length: 3 }, () => ({ from: 3, to: SETTLEMENT, amount: 7n })));
+    const lines = await exported(SPENDING);
     const victim = lines[7]!;
     if (!('transaction' in victim)) throw new Error('line 8 is the second transaction');
     const content = edit(victim.transaction.content);
@@ -69,7 +70,7 @@ describe('an edited export with recomputed hashes', () => {
   });
 
   it('is refused because a later transaction of an account has an earlier version of the hash', async () => {
-    const lines = await exported(Array.from({ length: 3 }, () => ({ from: 3, to: SETTLEMENT, amount: 7n })));
+    const lines = await exported(SPENDING);
     const victim = lines[8]!;
     if (!('transaction' in victim)) throw new Error('line 9 is the last transaction');
     const content = { ...victim.transaction.content, hashVersion: 1 as const };
@@ -87,6 +88,13 @@ describe('an edited export with recomputed hashes', () => {
     const heads = await faultOf([claimed[0]!, ...accounts, ...claimed.slice(6)]);
 
     expect(heads?.message).toMatch(/^line 8 ends account 1 with the balance "-8" instead of the claimed "-7"$/);
+  });
+
+  it('is refused if a customer account is below zero, and not if one of the bank is', async () => {
+    expect((await faultOf(await exportedText([GIFT, { ...GIFT, from: 3, to: 4, amount: 8n }])))?.message).toBe(
+      'line 8 has transfer 102, which leaves account 3 below zero',
+    );
+    expect(await faultOf(await exportedText([GIFT]))).toBeUndefined();
   });
 
   it('is consistent if it is completely invented, but has other heads', async () => {

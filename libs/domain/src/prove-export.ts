@@ -81,7 +81,7 @@ export class ExportFault extends Error {
  * - In each transaction, debits equal credits in each currency, and the hash matches the content. The version of the hash never
  *   goes down on an account.
  * - On each customer account, versions have no gap, each balance continues the previous one, and each transaction has the hash
- *   of the previous one.
+ *   of the previous one. It is never below zero.
  * - Each account ends with its claimed balance, version and head.
  * - No line is missing, and no line follows the end.
  *

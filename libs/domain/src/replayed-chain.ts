@@ -33,7 +33,7 @@ export function isOnChain({ claimed }: Chain, { id, accountVersion, balanceAfter
   return isCustomers;
 }
 
-/** Continues the chain by a transfer. @throws LineFault unless version and balance follow */
+/** Continues the chain by a transfer. @throws LineFault unless version and balance follow, and the account is not below zero */
 export function move(chain: Chain, transfer: TransferContent): void {
   const { id, accountId, currencyCode, accountVersion, balanceAfter } = transfer;
   if (currencyCode !== chain.claimed.currencyCode) {
@@ -50,6 +50,7 @@ export function move(chain: Chain, transfer: TransferContent): void {
       `has transfer ${id} with the balance ${balanceAfter} where the transfers add up to ${chain.balance}`,
     );
   }
+  if (chain.balance < 0n) throw new LineFault(`has transfer ${id}, which leaves account ${accountId} below zero`);
 }
 
 export function inVersionOrder(transfers: readonly TransferContent[]): readonly TransferContent[] {

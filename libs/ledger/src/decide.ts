@@ -71,7 +71,7 @@ function move(account: LockedAccount, leg: Leg): void {
   const refuse = (reason: RefusalReason) => leg.refusedAs ?? new Refusal(reason);
   if (account.status !== 'enabled' && leg.type !== 'return') throw refuse('account_disabled');
   const balance = leg.direction === 'credit' ? account.balance + leg.amount : account.balance - leg.amount;
-  if (balance < account.floor) throw refuse('insufficient_funds');
+  if (balance < 0n) throw refuse('insufficient_funds');
   if (balance > BALANCE_MAX) throw refuse('balance_limit_exceeded');
   account.balance = balance;
   account.version += 1;

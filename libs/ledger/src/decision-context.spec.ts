@@ -5,7 +5,7 @@ import { euros } from './testing/world.js';
 
 const account = (workspaceId: number, id: number) => ({
   ...{ workspaceId, id, currencyId: 978, status: 'enabled' },
-  ...{ floor: 0n, balance: 0n, version: 0, head: '' },
+  ...{ balance: 0n, version: 0, head: '' },
 });
 
 describe('the context of a decision', () => {

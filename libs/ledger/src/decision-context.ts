@@ -8,7 +8,6 @@ export interface LockedAccount {
   readonly id: number;
   readonly currencyId: number;
   readonly status: string;
-  readonly floor: bigint;
   balance: bigint;
   version: number;
   /** Hash of the latest transaction, '' before the first. */

@@ -15,7 +15,6 @@ interface AccountRow {
   readonly id: bigint;
   readonly currency_id: number;
   readonly status: string;
-  readonly floor: bigint;
   readonly balance: bigint;
   readonly version: bigint;
   readonly head: string;
@@ -35,7 +34,7 @@ const LOCK_FREE_ACCOUNTS = lockAccounts('lock_free_accounts', 'for no key update
 function lockAccounts(name: string, lock: string): SqlStatement<AccountRow> {
   return sqlStatement<AccountRow>(
     name,
-    `select a.workspace_id, a.id, a.currency_id, a.status, a.floor, a.balance, a.version, a.head
+    `select a.workspace_id, a.id, a.currency_id, a.status, a.balance, a.version, a.head
      from account a
      join unnest($1::bigint[], $2::bigint[]) u(w, i) on (a.workspace_id, a.id) = (u.w, u.i)
      where a.kind = 'customer'

@@ -17,7 +17,7 @@ export interface NewAccount {
   readonly code: string;
 }
 
-/** The database sets balance, version and floor. An account starts at zero with a first snapshot. */
+/** The database sets balance and version. An account starts at zero with a first snapshot. */
 const OPEN_ACCOUNT = sqlStatement(
   'open_account',
   `insert into account (workspace_id, id, product_id, currency_id, name, alias, type, code)

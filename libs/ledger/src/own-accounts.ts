@@ -30,7 +30,7 @@ export function ownAccountKey(workspaceId: number, currencyId: number, kind: Own
 /**
  * Opens the own accounts that the proposals touch and reads their ids into the cache.
  *
- * Own accounts have no floor and are never locked. An account stays open, at zero, if the posting is refused.
+ * Own accounts may be below zero and are never locked. An account stays open, at zero, if the posting is refused.
  */
 export async function ensureOwnAccounts(books: Books, proposals: readonly Proposal[]): Promise<void> {
   const missing = new Map<string, { workspaceId: number; currencyId: number; kind: OwnAccountKind }>();

@@ -98,7 +98,7 @@ describe('transfers that do not add up', () => {
       NOT_CONTINUED,
     ],
     [
-      'it goes below the floor',
+      'it goes below zero',
       () => [
         { ...fromAda(), amount: 1_001, after: -1 },
         { ...toBob(), amount: 1_001, after: 1_501 },
@@ -106,7 +106,7 @@ describe('transfers that do not add up', () => {
       NOT_CONTINUED,
     ],
     [
-      'it goes below the floor in the middle',
+      'it goes below zero in the middle',
       () => [
         { ...fromAda(), amount: 1_001, after: -1 },
         { ...fromAda(), direction: 'credit', amount: 1_001, version: 3, after: 1_000 },

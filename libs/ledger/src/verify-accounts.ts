@@ -6,14 +6,19 @@ import type { ReportFinding } from './finding.js';
 export const BALANCE_CHECK =
   'the balance of a customer account is the sum of its transfers, and its version their number';
 export const VERSION_CHECK = 'versions run without a gap, and each balance continues the one before';
-export const FLOOR_CHECK = 'no customer account is under its floor';
+export const BELOW_ZERO_CHECK = 'no customer account is below zero';
 
 export interface FindingRow {
-  readonly check: 'balance' | 'version' | 'floor' | 'hash';
+  readonly check: 'balance' | 'version' | 'below zero' | 'hash';
   readonly detail: string;
 }
 
-const CHECK_OF = { balance: BALANCE_CHECK, version: VERSION_CHECK, floor: FLOOR_CHECK, hash: HASH_CHECK } as const;
+const CHECK_OF = {
+  balance: BALANCE_CHECK,
+  version: VERSION_CHECK,
+  'below zero': BELOW_ZERO_CHECK,
+  hash: HASH_CHECK,
+} as const;
 
 const ACCOUNTS = ['accounts', rangeKey('account')] as const;
 
@@ -22,7 +27,7 @@ const accountFaults = (name: string, which: string, more = '') =>
   sqlStatement<FindingRow>(
     name,
     `with latest as (
-       select a.id, a.head, a.balance, a.version, a.floor, t.transaction_id, t.account_version, t.balance_after
+       select a.id, a.head, a.balance, a.version, t.transaction_id, t.account_version, t.balance_after
        from account a
        left join lateral (
          select t.transaction_id, t.account_version, t.balance_after from transfer t
@@ -47,7 +52,7 @@ const FAULTS_OF_ACCOUNTS = accountFaults(
                               id, balance, version, balance_after, account_version)
      from latest where (balance, version) <> (balance_after, account_version)
      union all
-     select 'floor', format('account %s holds %s, under its floor', id, balance) from latest where balance < floor`,
+     select 'below zero', format('account %s holds %s', id, balance) from latest where balance < 0`,
 );
 
 /** A position in the transfers of accounts: the account, its version, and the count and sum of its transfers so far. */
@@ -89,9 +94,9 @@ const WALKED_FAULTS = `
    from walked w join account a on a.workspace_id = $1 and a.id = w.account_id and a.kind = 'customer'
    where w.account_version <> w.nth or w.balance_after is distinct from w.total
    union all
-   select 'floor', format('transfer %s leaves account %s at %s, under its floor', w.id, w.account_id, w.balance_after)
+   select 'below zero', format('transfer %s leaves account %s at %s', w.id, w.account_id, w.balance_after)
    from walked w join account a on a.workspace_id = $1 and a.id = w.account_id and a.kind = 'customer'
-   where w.balance_after < a.floor`;
+   where w.balance_after < 0`;
 
 /**
  * Checks the next transfers of customers' accounts, by account and version, after the position `$2` to `$5`. Each transfer is compared

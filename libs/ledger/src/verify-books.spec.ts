@@ -59,7 +59,7 @@ describe('intact books', () => {
 });
 
 describe('a planted fault', () => {
-  const [BALANCED, LEGS, BALANCES, VERSIONS, FLOORS, CLOSED, VALUE_DATES, HASHES] = CHECKS as [
+  const [BALANCED, LEGS, BALANCES, VERSIONS, BELOW_ZERO, CLOSED, VALUE_DATES, HASHES] = CHECKS as [
     string,
     string,
     string,
@@ -139,7 +139,11 @@ describe('a planted fault', () => {
       () => ['update transfer set balance_after = balance_after + 1 where id = $1', [transferId]],
       [VERSIONS, HASHES],
     ],
-    ['a floor lies above what was reached', () => ['update account set floor = 8000 where id = $1', [ada]], [FLOORS]],
+    [
+      'a customer account is below zero',
+      () => ['update transfer set balance_after = -1 where id = $1', [transferId]],
+      [VERSIONS, BELOW_ZERO, HASHES],
+    ],
     [
       'both sides are deleted with their money',
       () => ['delete from transfer where transaction_id = $1 and account_version is null', [transactionId]],

@@ -4,7 +4,7 @@ import { currencyCode } from './own-accounts.js';
 import { ownSums } from './own-sums.js';
 import type { Finding, ReportFinding } from './finding.js';
 import type { RangeOptions } from './ranges.js';
-import { BALANCE_CHECK, FLOOR_CHECK, VERSION_CHECK, verifyAccounts } from './verify-accounts.js';
+import { BALANCE_CHECK, BELOW_ZERO_CHECK, VERSION_CHECK, verifyAccounts } from './verify-accounts.js';
 import { BALANCED_CHECK, HASH_CHECK, LEGS_CHECK, verifyTransactions } from './verify-chain.js';
 import {
   INTERWORKSPACE_CHECK,
@@ -97,7 +97,7 @@ export const CHECKS: readonly string[] = [
   LEGS_CHECK,
   BALANCE_CHECK,
   VERSION_CHECK,
-  FLOOR_CHECK,
+  BELOW_ZERO_CHECK,
   CLOSED_CHECK,
   VALUE_DATES_CHECK,
   HASH_CHECK,

@@ -108,14 +108,9 @@ describe('new transactions', () => {
 });
 
 describe('a fault planted in new transactions', () => {
-  const [BALANCED, LEGS, BALANCES, VERSIONS, FLOORS, HASHES] = [0, 1, 2, 3, 4, 7].map((index) => CHECKS[index]!) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [BALANCED, LEGS, BALANCES, VERSIONS, BELOW_ZERO, HASHES] = [0, 1, 2, 3, 4, 7].map(
+    (index) => CHECKS[index]!,
+  ) as [string, string, string, string, string, string];
 
   it.each<[string, () => [string, unknown[]], string[]]>([
     [
@@ -150,7 +145,11 @@ describe('a fault planted in new transactions', () => {
       () => ['update transfer set balance_after = balance_after + 1 where id = $1', [transferId]],
       [VERSIONS, HASHES],
     ],
-    ['a floor lies above a balance', () => ['update account set floor = 8000 where id = $1', [ada]], [FLOORS]],
+    [
+      'a customer account is below zero',
+      () => ['update transfer set balance_after = -1 where id = $1', [transferId]],
+      [VERSIONS, BELOW_ZERO, HASHES],
+    ],
     [
       'a hash is edited',
       () => [`update transaction set hash = repeat('0', 64) where id = $1`, [transactionId]],

@@ -1,7 +1,7 @@
 import { listDiscrepancies, resolveDiscrepancy, type Resolution } from './discrepancies.js';
 import { openTracking } from './open-payouts.js';
 import { payoutWorker, work } from './testing/workers.js';
-import { AMOUNT, NORTH, SOUTH, faults, openWorld, payOut, type World } from './testing/world.js';
+import { AMOUNT, fund, NORTH, SOUTH, faults, openWorld, payOut, type World } from './testing/world.js';
 import { recordEvent } from './record-rail-event.js';
 
 let world: World;
@@ -154,16 +154,12 @@ describe('a payout that was rejected and then credited', () => {
 
   it('is not reclaimed from an account without the funds, and is once it has them', async () => {
     const before = await balance();
-    await world.owner.query('update account set floor = balance where id = $1', [world.accounts[NORTH]]);
+    await fund(world.books, NORTH, -before);
     try {
       await expect(resolveOpen('reclaimed')).rejects.toMatchObject({ reason: 'insufficient_funds' });
-      expect([await balance(), await returns(), await open()]).toEqual([
-        before,
-        [expect.anything()],
-        [expect.anything()],
-      ]);
+      expect([await balance(), await returns(), await open()]).toEqual([0n, [expect.anything()], [expect.anything()]]);
     } finally {
-      await world.owner.query('update account set floor = 0 where id = $1', [world.accounts[NORTH]]);
+      await fund(world.books, NORTH, before);
     }
 
     await resolveOpen('reclaimed');

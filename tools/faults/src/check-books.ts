@@ -16,7 +16,7 @@ const SUMS = `
   ) x
   group by currency_id having sum(amount) <> 0`;
 
-const BELOW_FLOOR = `select id::text, balance::text from banking.account where kind = 'customer' and balance < floor`;
+const BELOW_ZERO = `select id::text, balance::text from banking.account where kind = 'customer' and balance < 0`;
 
 const INTERVAL_MS = 50;
 
@@ -63,15 +63,15 @@ export async function checkMoney(database: DatabaseServer): Promise<Violation[]>
 
 async function readSnapshot(client: Client): Promise<Violation[]> {
   const sums = await client.query<{ currency: number; sum: string }>(SUMS);
-  const low = await client.query<{ id: string; balance: string }>(BELOW_FLOOR);
+  const low = await client.query<{ id: string; balance: string }>(BELOW_ZERO);
   return [
     ...sums.rows.map(({ currency, sum }): Violation => ({
       check: 'money',
       detail: `the balances in currency ${currency} add up to ${sum} and not to 0`,
     })),
     ...low.rows.map(({ id, balance }): Violation => ({
-      check: 'floor',
-      detail: `account ${id} holds ${balance}, below its floor`,
+      check: 'below-zero',
+      detail: `account ${id} holds ${balance}, below zero`,
     })),
   ];
 }

@@ -19,7 +19,7 @@ export type CheckName =
   | 'reads'
   | 'payouts'
   | 'money'
-  | 'floor'
+  | 'below-zero'
   | 'books'
   | 'append-only'
   | 'events'

@@ -120,7 +120,7 @@ export const SCENARIOS: readonly Scenario[] = [
 ];
 
 const ORDERS = ['acknowledged', 'refused', 'stray-orders', 'one-order-per-key', 'same-response', 'balances'] as const;
-const BOOKS = ['money', 'floor', 'books', 'append-only'] as const;
+const BOOKS = ['money', 'below-zero', 'books', 'append-only'] as const;
 const EVENTS = ['events'] as const;
 /** What must hold in every run under faults. */
 const ALL = [...ORDERS, ...BOOKS, ...EVENTS, 'reads', 'payouts', 'outcome', 'processes', 'secrets'] as const;
@@ -130,7 +130,11 @@ const CELLS = ['crossings', 'moves', 'old-cell', 'ids'] as const;
 
 export const PROMISES: readonly ServicePromise[] = [
   promise('P1', 'Money per currency is conserved', 'bank', { snapshots: 1_000 }, ['money', 'books', 'balances']),
-  promise('P2', 'No balance falls below its floor', 'spend', { rounds: 2_000 }, ['floor', 'outcome', ...ORDERS]),
+  promise('P2', 'No balance of a customer falls below zero', 'spend', { rounds: 2_000 }, [
+    'below-zero',
+    'outcome',
+    ...ORDERS,
+  ]),
   promise(
     'P3',
     'Acknowledged orders survive kill -9 of the service',

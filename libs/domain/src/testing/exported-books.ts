@@ -135,7 +135,7 @@ function failedRun(orderId: number): ExportLine {
 
 /** What belongs to a transaction. Every other order ran later. */
 async function detailsOf(index: number, accountId: number, amount: bigint) {
-  const type = index % 2 === 0 ? 'instant' : 'scheduled';
+  const type = index % 2 === 1 ? 'instant' : 'scheduled';
   const startAt = type === 'instant' ? undefined : '2026-11-21T12:00:00Z';
   const content = { id: 500 + index, accountId, recipientId: RECIPIENT.id, amount: amount.toString(), type, startAt };
   const converted: HashedConversion = {

@@ -38,22 +38,20 @@ export const batches: fc.Arbitrary<Proposal[]> = fc.array(
   { minLength: 1, maxLength: 20 },
 );
 
-/** Five locked accounts with different balances. One may be overdrawn, some are disabled. */
+/** Five locked accounts with different balances. Some are disabled. */
 export const holdings: fc.Arbitrary<LockedAccount[]> = fc
-  .array(fc.record({ above: fc.bigInt({ min: 0n, max: 150n }), isEnabled: fc.boolean() }), {
+  .array(fc.record({ balance: fc.bigInt({ min: 0n, max: 150n }), isEnabled: fc.boolean() }), {
     minLength: 5,
     maxLength: 5,
   })
   .map((list) =>
-    list.map(({ above, isEnabled }, index) => {
-      const floor = index === 0 ? -100n : 0n;
+    list.map(({ balance, isEnabled }, index) => {
       return {
         workspaceId: WORKSPACE_OF[index + 1]!,
         id: index + 1,
         currencyId: 978,
         status: isEnabled || index < 3 ? 'enabled' : 'disabled',
-        floor,
-        balance: floor + above,
+        balance,
         version: index * 7,
         head: index === 2 ? '' : String(index).repeat(64),
       };
@@ -106,7 +104,7 @@ export function decideByModel(
         if (!before) return 'account_not_found';
         if (before.status === 'disabled' && type !== 'return') return 'account_disabled';
         const after = trial.get(account)! + (direction === 'credit' ? amount : -amount);
-        if (after < before.floor) return 'insufficient_funds';
+        if (after < 0n) return 'insufficient_funds';
         if (after > 9_007_199_254_740_991n) return 'balance_limit_exceeded';
         trial.set(account, after);
       }

@@ -1,4 +1,4 @@
-import { parseAmount } from '@banking/domain';
+import { minorUnits, parseAmount } from '@banking/domain';
 import {
   decide,
   lockAndRead,
@@ -48,13 +48,21 @@ async function fundedAccount(books: Books, workspaceId: number): Promise<number>
   const id = 1_000 + workspaceId;
   const account = { workspaceId, id, productId: 1, currencyId: 840, name: 'Ada', type: 'CACC', code: `A${id}` };
   await books.database.pipeline({ workspaces: [workspaceId] }, [openAccount(account)]);
-  const funding = { currencyId: 840, amount: parseAmount('1000000.00', 'USD'), type: 'funding' };
-  const legs: Leg[] = [
-    { ...funding, account: id, direction: 'credit' },
-    { ...funding, account: 'settlement', direction: 'debit' },
-  ];
-  await post(books, [{ entries: [{ workspaceId, status: 'completed', valueDate: '2026-11-21', legs }] }]);
+  await fund(books, workspaceId, parseAmount('1000000.00', 'USD'));
   return id;
+}
+
+/** Credits the account of a workspace from outside: minor units, and below zero a debit. */
+export async function fund(books: Books, workspaceId: number, amount: bigint): Promise<void> {
+  const leg = { currencyId: 840, amount: minorUnits(amount < 0n ? -amount : amount), type: 'funding' };
+  const legs: Leg[] = [
+    { ...leg, account: 1_000 + workspaceId, direction: amount < 0n ? 'debit' : 'credit' },
+    { ...leg, account: 'settlement', direction: amount < 0n ? 'credit' : 'debit' },
+  ];
+  const [outcome] = await post(books, [
+    { entries: [{ workspaceId, status: 'completed', valueDate: '2026-11-21', legs }] },
+  ]);
+  requirePosted(outcome!);
 }
 
 /** The legs of a payout of a hundred dollars, in dollars or converted to rupees. */

@@ -1,7 +1,7 @@
 import type { Control } from './control.js';
 
 const LOCK = 'libs/ledger/src/lock-and-read.ts';
-const TRIGGER = 'libs/ledger/migrations/0025-balances-of-transfers-only.sql';
+const TRIGGER = 'libs/ledger/migrations/0064-no-floors.sql';
 
 /** Faults in the locks, balances and constraints of the books. */
 export const BOOKS_CONTROLS: readonly Control[] = [
@@ -16,10 +16,10 @@ export const BOOKS_CONTROLS: readonly Control[] = [
         from: '     order by a.workspace_id, a.id\n     ${lock}`',
         to: '     order by a.workspace_id, a.id`',
       },
-      { file: TRIGGER, from: '      and a.version = step.first_version - 1\n', to: '' },
+      { file: TRIGGER, from: '      and a.version = s.first_version - 1\n', to: '' },
       {
         file: TRIGGER,
-        from: '      and a.balance = step.balance_before and step.balance_before = step.balance_before_max\n',
+        from: '      and a.balance = s.balance_before and s.balance_before = s.balance_before_max\n',
         to: '',
       },
       {
@@ -79,18 +79,18 @@ export const BOOKS_CONTROLS: readonly Control[] = [
     ],
   },
   {
-    name: 'floor-not-checked',
+    name: 'overdrafts-not-refused',
     promise: 'P2',
-    plants: 'The decision on a transfer ignores the floor of the account.',
+    plants: 'The decision on a transfer lets a balance fall below zero.',
     changes: [
       {
         file: 'libs/ledger/src/decide.ts',
-        from: "  if (balance < account.floor) throw refuse('insufficient_funds');\n",
+        from: "  if (balance < 0n) throw refuse('insufficient_funds');\n",
         to: '',
       },
     ],
     caughtBy: [
-      { spec: 'libs/ledger/src/decide.spec.ts', test: 'any batch on any accounts leaves no account under its floor' },
+      { spec: 'libs/ledger/src/decide.spec.ts', test: 'any batch on any accounts leaves no account below zero' },
     ],
   },
   {
