@@ -60,9 +60,17 @@ describe('the verification of conversions, quotes and fees', () => {
     ['a quote has another rate', () => setQuote("rate = '1'"), [QUOTES]],
     ['a fee is not that of the quote', () => setQuote('fee_amount = fee_amount + 1'), [FEES]],
     [
-      'a fee is of a corridor without a schedule',
-      () => `update recipient set corridor_id = 999999 where id = ${orders.abroad.edges.recipient!.id}`,
-      [FEES, FEES],
+      'a fee has another amount on both sides',
+      () =>
+        `update transfer set amount = amount + 1 where type = 'fee' and transaction_id = ${transactionOf(orders.abroad)}`,
+      [FEES],
+    ],
+    [
+      'a fee is credited to another account than that of fees',
+      () =>
+        `update transfer set account_id = (select id from account a where a.workspace_id = transfer.workspace_id and a.kind = 'settlement' and a.currency_id = transfer.currency_id)
+         where type = 'fee' and direction = 'credit' and transaction_id = ${transactionOf(orders.abroad)}`,
+      [FEES],
     ],
   ])('reports that %s', async (_what, fault, checks) => {
     await faults.plant(fault());

@@ -102,17 +102,17 @@ describe('the verification of orders', () => {
     [
       'an order has another recipient',
       () => setOrder(orders.abroad, 'recipient_id = (select min(r.id) from recipient r where r.id > recipient_id)'),
-      [PAID, FEES],
+      [PAID],
     ],
     [
       'an order is of another account',
       () => setOrder(orders.abroad, 'account_id = account_id + 1'),
-      [PAID, REFERENCE_CHECK.check],
+      [PAID, FEES, REFERENCE_CHECK.check],
     ],
     [
       'the fee was taken as payment',
       () => `update transfer set type = 'spot' where type = 'fee' and transaction_id = ${transactionOf(orders.abroad)}`,
-      [PAID],
+      [PAID, FEES],
     ],
     [
       'a payout is of no order',

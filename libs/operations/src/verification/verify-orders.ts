@@ -1,6 +1,5 @@
 import { EXECUTION } from '../orders/order-statements.js';
 import { sqlStatement } from '@banking/postgres';
-import { CORRIDORS } from '@banking/reference';
 import type { FindingRow, RangeCheck, VerifyOptions } from './verify-ranges.js';
 
 /** Transactions that the caller has listed need no order. */
@@ -216,21 +215,24 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
     parameters: withoutOrder,
   },
   {
-    check: 'every fee is that of the quote, or of a corridor that has a fee schedule',
+    // A schedule may change later, so the fee is compared with what was stored with the payment.
+    check: 'every fee is what its payment states, and what its quote states',
     over: {
       execution: sqlStatement<FindingRow>(
         'verify_fees',
-        `select format('transaction %s of order %s took a fee that no quote and no fee schedule names', e.transaction_id, o.id) as detail
+        `select format('transaction %s of order %s took a fee of %s, credited %s, and states %s', e.transaction_id, o.id, f.taken, f.credited, f.stated) as detail
          from execution e
            join customer_order o on o.workspace_id = $1 and o.id = e.order_id
-           join transfer t on t.workspace_id = $1 and t.transaction_id = e.transaction_id and t.type = 'fee' and t.direction = 'debit'
-           left join recipient r on r.workspace_id = $1 and r.id = o.recipient_id
            left join quote q on q.workspace_id = $1 and q.id = o.quote_id
-         where e.workspace_id = $1 and e.id > $2 and e.id <= $3
-           and case when q.fee_amount is not null then t.amount <> q.fee_amount
-               else (r.corridor_id = any($4::bigint[])) is not true end`,
+           cross join lateral (
+             select coalesce(sum(t.amount) filter (where t.type = 'fee' and t.direction = 'debit' and t.account_id = o.account_id), 0) as taken,
+                    coalesce(sum(t.amount) filter (where t.direction = 'credit' and a.kind = 'fees'), 0) as credited,
+                    coalesce(sum(t.fee_amount), 0) as stated
+             from transfer t join account a on a.workspace_id = $1 and a.id = t.account_id
+             where t.workspace_id = $1 and t.transaction_id = e.transaction_id) f
+         where e.workspace_id = $1 and e.id > $2 and e.id <= $3 and e.transaction_id is not null
+           and (f.taken <> f.stated or f.credited <> f.stated or f.stated <> coalesce(q.fee_amount, f.stated))`,
       ),
     },
-    parameters: () => [CORRIDORS.filter(({ fee }) => fee !== undefined).map(({ id }) => id)],
   },
 ];
