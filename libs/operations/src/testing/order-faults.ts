@@ -57,6 +57,8 @@ export interface OrderFaults {
   readonly orders: Readonly<Record<'abroad' | 'quoted' | 'keyed' | 'later' | 'cancelled', Order>>;
   /** Places an order that runs now and one for later, and cancels every other one of those. */
   placeMore(count: number): Promise<void>;
+  /** Pays the account with this code, which is one of the deployment. */
+  payInto(accountCode: string): Promise<Order>;
   /** Makes a change that triggers and foreign keys forbid, as a superuser who has them off. */
   plant(text: string): Promise<unknown>;
   /** The names of the checks that report something, besides the digests, which report every edit: see `uncovered`. */
@@ -109,6 +111,10 @@ export async function orderFaults(): Promise<OrderFaults> {
       await place({}, { idempotencyKey: `more-${count}` });
       const { id: orderId } = await place(monthly);
       if (count % 2 === 0) await service.cancelOrder(ada, { accountId, orderId });
+    },
+    async payInto(accountCode) {
+      const { resource } = await service.addInternalRecipient(ada, { accountCode });
+      return place({ recipientID: resource.id });
     },
     plant: (text) => world.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`),
     async failedChecks() {

@@ -5,6 +5,7 @@ import { CROSSING_CHECKS } from './verify-crossings.js';
 import { ORDER_KEY_CHECK, verifyOrderKeys } from './verify-order-keys.js';
 import { DIGEST_CHECK } from './verify-digests.js';
 import { ORDER_CHECKS } from './verify-orders.js';
+import { PAYEE_CHECK, verifyPayees } from './verify-payees.js';
 import { REFERENCE_CHECK } from './verify-references.js';
 import { RUN_TIMES_CHECK } from './verify-run-times.js';
 import { DISCREPANCY_CHECKS } from './verify-discrepancies.js';
@@ -146,10 +147,15 @@ export async function verifyPayments(
   const findings: Finding[] = [];
   for (const workspaceId of workspaceIds) {
     findings.push(...(await verifyInRanges(database, workspaceId, RANGE_CHECKS, options)));
+    findings.push(...(await verifyPayees(database, workspaceId, options)));
     findings.push(...(await verifyOrderKeys(database, workspaceId, options)));
   }
   return findings;
 }
 
 /** The checks of `verifyPayments`, by name. */
-export const PAYMENT_CHECKS: readonly string[] = [...RANGE_CHECKS.map(({ check }) => check), ORDER_KEY_CHECK];
+export const PAYMENT_CHECKS: readonly string[] = [
+  ...RANGE_CHECKS.map(({ check }) => check),
+  PAYEE_CHECK,
+  ORDER_KEY_CHECK,
+];

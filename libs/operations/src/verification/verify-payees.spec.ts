@@ -1,0 +1,29 @@
+import { type OrderFaults, orderFaults, transactionOf } from '../testing/order-faults.js';
+import { PAYEE_CHECK } from './verify-payees.js';
+
+let faults: OrderFaults;
+
+beforeEach(async () => {
+  faults = await orderFaults();
+});
+afterEach(() => faults.world.close());
+
+describe('the verification of a payment to an account here', () => {
+  it.each([
+    ['its workspace', 'NW0000000006'],
+    ['another workspace', 'NW0000000008'],
+  ])('reports that it credited another account than the one of its recipient, in %s', async (_where, code) => {
+    const [transactionId] = [transactionOf(await faults.payInto(code)), await faults.payInto(code)];
+    expect(await faults.failedChecks()).toEqual([]);
+
+    await faults.plant(
+      `insert into account (workspace_id, id, currency_id, product_id, name, type, code)
+       select workspace_id, 990001, currency_id, product_id, name, type, 'another' from account where code = '${code}';
+       update transfer t set account_id = 990001 from account a, transaction x
+       where a.code = '${code}' and (t.workspace_id, t.account_id) = (a.workspace_id, a.id)
+         and x.id = ${transactionId} and t.created_at = x.created_at`,
+    );
+
+    expect(await faults.failedChecks()).toEqual([PAYEE_CHECK]);
+  });
+});

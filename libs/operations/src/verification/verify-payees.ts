@@ -1,0 +1,124 @@
+import { type Finding, rangeKey, rangesOf, type RangeOptions } from '@banking/ledger';
+import { bind, isServedElsewhere, sqlStatement, type Database } from '@banking/postgres';
+
+export const PAYEE_CHECK = 'every payment to another account here arrived at the account that its recipient names';
+
+/** A payment that has not arrived at its account within the payer's workspace. */
+interface DepartedRow {
+  readonly transaction_id: bigint;
+  /** Of the account with the code of the recipient. Null if this database has none. */
+  readonly workspace_id: bigint | null;
+  readonly account_id: bigint | null;
+  readonly has_cells: boolean;
+  /** The leg that was credited. Its account is an `interworkspace` account, or a wrong one. */
+  readonly kind: string | null;
+  readonly type: string | null;
+  readonly currency_id: number | null;
+  readonly amount: bigint | null;
+  readonly created_at: string;
+}
+
+/** A payment to another cell is a crossing, which names the code. */
+const DEPARTED = sqlStatement<DepartedRow>(
+  'verify_departed',
+  `select e.transaction_id, k.workspace_id, k.account_id, exists (select from cell_identity) as has_cells,
+          c.kind, c.type, c.currency_id, c.amount, rfc3339(x.created_at) as created_at
+   from execution e
+     join customer_order o on o.workspace_id = $1 and o.id = e.order_id
+     join recipient r on r.workspace_id = $1 and r.id = o.recipient_id and r.kind = 'internal'
+     join transaction x on x.workspace_id = $1 and x.id = e.transaction_id
+     left join account_code k on k.code = r.account_code
+     left join crossing g on g.workspace_id = $1 and g.transaction_id = x.id
+     left join lateral (
+       select a.id, a.kind, t.type, t.currency_id, t.amount
+       from transfer t join account a on a.workspace_id = $1 and a.id = t.account_id
+       where t.workspace_id = $1 and t.transaction_id = x.id and t.direction = 'credit' and a.kind not in ('fx', 'fees')) c on true
+   where e.workspace_id = $1 and e.id > $2 and e.id <= $3
+     and case when g.transaction_id is null then (c.kind = 'customer' and (k.workspace_id, k.account_id) = ($1, c.id)) is not true
+         else (c.kind = 'interworkspace' and g.account_code = r.account_code) is not true end`,
+);
+
+/**
+ * One statement books both halves of a payment, so they have one time. Reads the credits of an account at a time by the index of its
+ * lists.
+ */
+const NOT_ARRIVED = sqlStatement<{ nth: number }>(
+  'verify_arrived',
+  `select u.nth::int as nth
+   from unnest($2::bigint[], $3::text[], $4::int[], $5::bigint[], $6::timestamptz[], $7::int[]) with ordinality
+          u(account_id, type, currency_id, amount, created_at, payments, nth)
+   where u.payments > (
+     select count(*) from transfer t
+     where t.workspace_id = $1 and t.account_id = u.account_id and t.type = u.type and t.direction = 'credit'
+       and t.created_at = u.created_at and t.balance_after is not null and t.currency_id = u.currency_id and t.amount = u.amount
+       and exists (
+         select from transfer d join account a on a.workspace_id = $1 and a.id = d.account_id
+         where d.workspace_id = $1 and d.transaction_id = t.transaction_id and d.direction = 'debit' and a.kind = 'interworkspace'))
+   order by u.nth`,
+);
+
+const EXECUTIONS = ['payments to accounts here', rangeKey('execution')] as const;
+
+/**
+ * Compares the account that each payment of a workspace credited with the account of its recipient, in the same database.
+ *
+ * The halves of a payment between workspaces have no id in common. So the payee's account must have as many credits of the amount at the
+ * time as the payer's workspace has payments. A payee that another cell serves by now is verified there with its own books only.
+ */
+export async function verifyPayees(database: Database, workspaceId: number, options: RangeOptions): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const note = (id: bigint) =>
+    findings.push({
+      check: PAYEE_CHECK,
+      workspaceId,
+      detail: `transaction ${id} has not credited the account of its recipient`,
+    });
+  for await (const { after, upto } of rangesOf(database, workspaceId, EXECUTIONS, options)) {
+    const query = [bind(DEPARTED, workspaceId, after, upto)] as const;
+    const [rows] = await database.pipeline({ workspaces: [workspaceId] }, query);
+    const payments = new Map<number, Map<string, DepartedRow[]>>();
+    for (const row of rows) {
+      const payee = row.workspace_id === null ? undefined : Number(row.workspace_id);
+      if (row.kind !== 'interworkspace' || payee === workspaceId) note(row.transaction_id);
+      else if (payee === undefined) {
+        if (!row.has_cells) note(row.transaction_id);
+      } else {
+        const of = payments.get(payee) ?? new Map<string, DepartedRow[]>();
+        const key = [row.account_id, row.type, row.currency_id, row.amount, row.created_at].join(' ');
+        payments.set(payee, of.set(key, [...(of.get(key) ?? []), row]));
+      }
+    }
+    for (const [payee, groups] of payments) {
+      const missing = await notArrived(database, payee, [...groups.values()]);
+      for (const { transaction_id: id } of missing.flat()) note(id);
+    }
+  }
+  return findings;
+}
+
+/** The groups of equal payments of which fewer arrived in the payee's workspace. */
+async function notArrived(
+  database: Database,
+  payee: number,
+  groups: readonly (readonly DepartedRow[])[],
+): Promise<readonly (readonly DepartedRow[])[]> {
+  const firsts = groups.map(([first]) => first!);
+  const columns = (['account_id', 'type', 'currency_id', 'amount', 'created_at'] as const).map((name) =>
+    firsts.map((row) => row[name]),
+  );
+  const query = [
+    bind(
+      NOT_ARRIVED,
+      payee,
+      ...columns,
+      groups.map((group) => group.length),
+    ),
+  ] as const;
+  try {
+    const [rows] = await database.pipeline({ workspaces: [payee] }, query);
+    return rows.map(({ nth }) => groups[nth - 1]!);
+  } catch (error) {
+    if (isServedElsewhere(error)) return [];
+    throw error;
+  }
+}
