@@ -114,7 +114,7 @@ describe('a program of a stranger, without our packages', () => {
     for (const line of linesOf('books.jsonl').filter((each) => each.startsWith('{"transaction"'))) {
       const { content, hash } = (JSON.parse(line) as { transaction: { content: TransactionContent; hash: string } })
         .transaction;
-      const text = line.slice('{"transaction":{"content":'.length, line.lastIndexOf(',"createdAt"'));
+      const text = line.slice('{"transaction":{"content":'.length, line.lastIndexOf(',"hash"'));
       expect(sha256(text)).toBe(hash);
       for (const { accountId, hash: before } of content.previous) {
         const versions = content.transfers.flatMap((t) => (t.accountId === accountId ? [t.accountVersion!] : []));

@@ -68,6 +68,13 @@ function booked(id: number, accounts: readonly number[], versions: Map<number, n
     const fields = { currencyCode: 'EUR', direction: 'credit' as const, type: 'internal', amount: '1' };
     return { id: id * 10 + side, accountId, ...fields, accountVersion, balanceAfter: String(accountVersion) };
   });
-  const content = { workspaceId: 1, transactionId: id, valueDate: '2026-11-21', transfers, previous: [] };
-  return { content, hash: '', status: 'completed', createdAt: NOON, updatedAt: NOON };
+  const content = {
+    workspaceId: 1,
+    transactionId: id,
+    valueDate: '2026-11-21',
+    createdAt: NOON,
+    transfers,
+    previous: [],
+  };
+  return { content, hash: '', status: 'completed', isOfOneTime: true, updatedAt: NOON };
 }

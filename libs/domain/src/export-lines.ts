@@ -46,9 +46,8 @@ export interface ExportedTransaction {
   /** The hashed content. Its text in the line is exactly the hashed text. */
   readonly content: TransactionContent;
   readonly hash: string;
-  /** Not covered by the hash, because it changes after the money moved. The same applies to the two times. */
+  /** Not covered by the hash, because it changes after the money moved. The same applies to the time. */
   readonly status: string;
-  readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
 }
 
@@ -130,8 +129,8 @@ export type ExportLine =
 /** Writes a line of an export in its only form, RFC 8785 JSON, without the line feed. */
 export function exportLine(line: ExportLine): string {
   if ('transaction' in line) {
-    const { content, hash, status, createdAt, updatedAt } = line.transaction;
-    return covered('transaction', canonicalTransaction(content), { hash, status, createdAt, updatedAt });
+    const { content, hash, status, updatedAt } = line.transaction;
+    return covered('transaction', canonicalTransaction(content), { hash, status, updatedAt });
   }
   if ('recipient' in line) {
     const { content, digest } = line.recipient;

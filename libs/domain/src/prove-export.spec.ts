@@ -39,7 +39,7 @@ function affordable(some: readonly Move[]): Move[] {
 /** Fields that no hash covers, and those of an account without transfers. */
 const UNCOVERED = [
   ...['header.workspace.name', 'header.exportedAt'],
-  ...['transaction.status', 'transaction.createdAt', 'transaction.updatedAt'],
+  ...['transaction.status', 'transaction.updatedAt'],
   ...['order.createdAt', 'execution.id', 'execution.sequence', 'execution.failureCode'],
   ...[
     'execution.scheduledAt',

@@ -85,7 +85,7 @@ export class ExportFault extends Error {
  * - Each account ends with its claimed balance, version and head.
  * - No line is missing, and no line follows the end.
  *
- * No hash covers the name and time of the header, the kind of an account, and the status and times of a transaction. A completely
+ * No hash covers the name and time of the header, the kind of an account, and the status of a transaction and the time of its last change. A completely
  * invented file is consistent too: compare a hash with one that you received before.
  *
  * Memory use is one entry for each account, independent of the number of transactions. Also works in a browser.

@@ -109,7 +109,6 @@ function readTransaction(transaction: Members): ExportedTransaction {
     },
     hash: text(transaction, 'hash', HASH),
     status: text(transaction, 'status', WORD),
-    createdAt: instant(transaction, 'createdAt'),
     updatedAt: instant(transaction, 'updatedAt'),
   };
 }
@@ -117,12 +116,13 @@ function readTransaction(transaction: Members): ExportedTransaction {
 /** Version 1 has no field for its number. */
 function readHashVersion(
   content: Members,
-): Pick<TransactionContent, 'hashVersion' | 'orderDigest' | 'conversionDigest'> {
+): Pick<TransactionContent, 'hashVersion' | 'createdAt' | 'orderDigest' | 'conversionDigest'> {
   const { hashVersion } = content;
   if (hashVersion === undefined) return {};
   if (hashVersion !== HASH_VERSION) throw new LineFault('has a hash of a version that this program does not know');
   const digest = (name: string) => (content[name] === undefined ? undefined : text(content, name, HASH));
-  return { hashVersion, orderDigest: digest('orderDigest'), conversionDigest: digest('conversionDigest') };
+  const digests = { orderDigest: digest('orderDigest'), conversionDigest: digest('conversionDigest') };
+  return { hashVersion, createdAt: instant(content, 'createdAt'), ...digests };
 }
 
 function readTransfer(transfer: Members): TransferContent {

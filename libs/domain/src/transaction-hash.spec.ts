@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
+import type { Timestamp } from './timestamp.js';
 import { type TransactionContent, canonicalTransaction, transactionHash } from './transaction-hash.js';
 
 /** A payout of 12.50 EUR with its fee of 0.30, through the workspace's own settlement and fee accounts. */
@@ -29,6 +30,7 @@ const HEX = 'cd'.repeat(32);
 const COVERED: TransactionContent = {
   ...PAYOUT,
   hashVersion: 2,
+  createdAt: '2026-11-21T09:30:00.000001Z' as Timestamp,
   orderDigest: 'a1'.repeat(32),
   conversionDigest: 'b2'.repeat(32),
   transfers: PAYOUT.transfers.map((transfer) =>
@@ -144,9 +146,10 @@ describe('the hash of a transaction', () => {
     { hashVersion: 1 as const },
     { orderDigest: HEX },
     { orderDigest: undefined },
+    { createdAt: '2026-11-21T09:30:00.000002Z' as Timestamp },
     { conversionDigest: HEX },
     { conversionDigest: undefined },
-  ])('changes with its version and the digests that it covers: %j', async (edit) => {
+  ])('changes with its version, its time and the digests that it covers: %j', async (edit) => {
     expect(await transactionHash({ ...COVERED, ...edit })).not.toBe(await transactionHash(COVERED));
   });
 
@@ -160,7 +163,7 @@ describe('the hash of a transaction', () => {
     },
   );
 
-  it('ignores digests in version 1, which did not have them', () => {
+  it('ignores the time and the digests in version 1, which did not have them', () => {
     expect(canonicalTransaction({ ...COVERED, hashVersion: 1 })).toBe(canonicalTransaction(PAYOUT));
   });
 
@@ -184,7 +187,7 @@ describe('the hash of a transaction', () => {
 
   it('is fixed in version 2 too', async () => {
     expect(canonicalTransaction(COVERED)).toBe(
-      '{"conversionDigest":"b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2","hashVersion":2,' +
+      '{"conversionDigest":"b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2","createdAt":"2026-11-21T09:30:00.000001Z","hashVersion":2,' +
         '"orderDigest":"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1",' +
         '"previous":[{"accountId":1,"hash":"abababababababababababababababababababababababababababababababab"}],' +
         '"transactionId":42,"transfers":[' +
@@ -195,7 +198,7 @@ describe('the hash of a transaction', () => {
         '{"accountId":91,"amount":"30","currencyCode":"EUR","direction":"credit","id":104,"type":"fee"}],' +
         '"valueDate":"2026-11-21","workspaceId":7}',
     );
-    expect(await transactionHash(COVERED)).toBe('1b3e3db8de9518ec1690174884de3cead7585aa07c8d7cbd470d05c93421e3ec');
+    expect(await transactionHash(COVERED)).toBe('d0069bce6d2aba6d9ca946db78218b0daedd36ad2884cc98825a3f083e851fd5');
   });
 });
 

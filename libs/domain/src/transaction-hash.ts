@@ -1,5 +1,6 @@
 import { canonicalJson, type CanonicalValue } from './canonical-json.js';
 import { present } from './present.js';
+import type { Timestamp } from './timestamp.js';
 import type { TransferDirection } from './resources/transfer.js';
 
 /** The version of the hash of new transactions. Transactions of version 1 keep their hash. */
@@ -7,9 +8,9 @@ export const HASH_VERSION = 2;
 
 /**
  * The content that a transaction's hash covers: its transfers, their purpose and recipient, and the previous hash of each account.
- * It excludes the status and times that change, so the hash is permanent.
+ * It excludes the status and the time that change, so the hash is permanent.
  *
- * Version 2 also covers its own number, the order, the conversion and the details of recipients, by their digests. The text of version 1
+ * Version 2 also covers its own number, the time of booking, the order, the conversion and the details of recipients, by their digests. The text of version 1
  * has none of these fields, so a transaction with another version has another hash.
  */
 export interface TransactionContent {
@@ -19,6 +20,8 @@ export interface TransactionContent {
   readonly transactionId: number;
   /** The value date, `2026-11-21`. */
   readonly valueDate: string;
+  /** When it was booked: in UTC with six fractional digits. Version 2 only. */
+  readonly createdAt?: Timestamp | undefined;
   /** The transaction that this one reverses. */
   readonly returnOf?: number | undefined;
   /** The digest of the order that it carries out; see `canonicalOrder`. Version 2 only. */
@@ -65,14 +68,14 @@ export interface ChainLink {
  * Undefined fields are omitted. Fields of other names are ignored, and so are those of version 2 in version 1.
  */
 export function canonicalTransaction(content: TransactionContent): string {
-  const { hashVersion, orderDigest, conversionDigest } = content;
+  const { hashVersion, createdAt, orderDigest, conversionDigest } = content;
   const isLater = hashVersion === 2;
   return canonicalJson({
     workspaceId: content.workspaceId,
     transactionId: content.transactionId,
     valueDate: content.valueDate,
     ...present({ returnOf: content.returnOf }),
-    ...(isLater && present({ hashVersion, orderDigest, conversionDigest })),
+    ...(isLater && present({ hashVersion, createdAt, orderDigest, conversionDigest })),
     transfers: content.transfers
       .toSorted((left, right) => left.id - right.id)
       .map((transfer) => transferContent(transfer, isLater)),

@@ -10,11 +10,12 @@ const RANGE_TRANSACTIONS = 1_000;
 /** A transaction as it is stored. */
 export interface BookedTransaction {
   /** The content that its hash covers. */
-  readonly content: TransactionContent;
+  readonly content: TransactionContent & { readonly createdAt: Timestamp };
   /** The hash that is stored. */
   readonly hash: string;
   readonly status: string;
-  readonly createdAt: Timestamp;
+  /** Whether its transfers have its time of booking. */
+  readonly isOfOneTime: boolean;
   readonly updatedAt: Timestamp;
 }
 
@@ -40,6 +41,7 @@ export interface BookedRow {
   readonly hash: string;
   readonly status: string;
   readonly created_at: Timestamp;
+  readonly is_of_one_time: boolean;
   readonly updated_at: Timestamp;
   readonly value_date: string;
   readonly returned_id: bigint | null;
@@ -63,6 +65,8 @@ const booked = (name: string, which: string) =>
     `select x.id, x.hash, x.status, rfc3339(x.created_at) as created_at, rfc3339(x.updated_at) as updated_at,
           x.value_date::text as value_date, x.return_of as returned_id,
           x.hash_version, x.order_digest, x.conversion_digest,
+          not exists (
+            select from transfer t where t.workspace_id = $1 and t.transaction_id = x.id and t.created_at <> x.created_at) as is_of_one_time,
           (select json_agg(json_build_array(
                     t.id, t.account_id, t.currency_id, t.direction, t.amount::text, t.type, t.description, t.purpose,
                     t.fee_amount::text, t.recipient_id, t.recipient_digest, t.account_version, t.balance_after::text))
@@ -110,18 +114,19 @@ export function bookedOf(workspaceId: number, row: BookedRow): BookedTransaction
     content: contentOf(workspaceId, row),
     hash: row.hash,
     status: row.status,
-    createdAt: row.created_at,
+    isOfOneTime: row.is_of_one_time,
     updatedAt: row.updated_at,
   };
 }
 
-function contentOf(workspaceId: number, row: BookedRow): TransactionContent {
+function contentOf(workspaceId: number, row: BookedRow): BookedTransaction['content'] {
   return {
     workspaceId,
     transactionId: Number(row.id),
     valueDate: row.value_date,
     ...(row.returned_id === null ? {} : { returnOf: Number(row.returned_id) }),
     hashVersion: row.hash_version,
+    createdAt: row.created_at,
     orderDigest: row.order_digest ?? undefined,
     conversionDigest: row.conversion_digest ?? undefined,
     transfers: (row.transfers ?? []).map(transferOf),

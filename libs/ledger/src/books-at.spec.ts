@@ -52,8 +52,8 @@ describe('wasBooked', () => {
   };
   const transaction = (createdAt: string, ...steps: readonly (readonly [number, number | undefined])[]) =>
     ({
-      createdAt,
       content: {
+        createdAt,
         transfers: steps.map(([accountId, accountVersion]) => ({ accountId, accountVersion }) as TransferContent),
       },
     }) as unknown as BookedTransaction;

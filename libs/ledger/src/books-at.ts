@@ -89,8 +89,8 @@ export async function booksAt(
 }
 
 /** Whether a transaction was booked. A transaction of own accounts alone has no version, so the time of its row decides. */
-export function wasBooked({ versions, at }: BooksAt, { content, createdAt }: BookedTransaction): boolean {
+export function wasBooked({ versions, at }: BooksAt, { content }: BookedTransaction): boolean {
   const steps = content.transfers.filter(({ accountVersion }) => accountVersion !== undefined);
-  if (steps.length === 0) return createdAt <= at;
+  if (steps.length === 0) return content.createdAt <= at;
   return steps.every(({ accountId, accountVersion = 0 }) => accountVersion <= (versions.get(accountId) ?? 0));
 }

@@ -98,6 +98,7 @@ describe('any batch on any accounts', () => {
             workspaceId,
             transactionId: id,
             valueDate: entry.valueDate,
+            createdAt: context.at,
             transfers: transfers.map(({ id: transferId, accountId, leg, accountVersion, balanceAfter }) => ({
               id: transferId,
               accountId,
@@ -167,11 +168,20 @@ describe('the hash of a transaction', () => {
     ['the digest of an order', { orderDigest: 'a'.repeat(64) }],
     ['the digest of a conversion', { conversionDigest: 'b'.repeat(64) }],
   ])('is that of its content with %s', async (_what, more) => {
-    const { posted } = decide(contextOf([], { own: OWN }).context, proposal(legs, more));
+    const { context } = contextOf([], { own: OWN });
+    const { posted } = decide(context, proposal(legs, more));
 
     const transfer = { currencyCode: 'EUR', amount: '100', type: 'internal' };
     const content: TransactionContent = {
-      ...{ hashVersion: 2, workspaceId: 1, transactionId: 1, valueDate: '2026-11-21', previous: [], ...more },
+      ...{
+        hashVersion: 2,
+        workspaceId: 1,
+        transactionId: 1,
+        valueDate: '2026-11-21',
+        previous: [],
+        createdAt: context.at,
+        ...more,
+      },
       transfers: [
         { ...transfer, id: 1, accountId: 101, direction: 'debit' },
         { ...transfer, id: 2, accountId: 102, direction: 'credit' },

@@ -1,4 +1,4 @@
-import { Refusal, type RefusalReason } from '@banking/domain';
+import { Refusal, type RefusalReason, type Timestamp } from '@banking/domain';
 import { HASH_VERSION, type TransactionContent } from '@banking/domain/proof';
 import type { DecisionContext, LockedAccount } from './decision-context.js';
 import { hashOf } from './hash-of.js';
@@ -61,7 +61,7 @@ function decideEntry(context: DecisionContext, entry: Entry, before: Map<LockedA
     };
   });
 
-  const hash = hashOf(contentOf(entry, id, transfers, previous));
+  const hash = hashOf(contentOf(entry, id, context.at, transfers, previous));
   for (const account of customers.values()) account.head = hash;
   return { workspaceId: entry.workspaceId, id, at: context.at, hash, entry, transfers };
 }
@@ -93,6 +93,7 @@ function assertBalanced(entry: Entry): void {
 function contentOf(
   entry: Entry,
   id: number,
+  createdAt: Timestamp,
   transfers: readonly PostedTransfer[],
   previous: ReadonlyMap<number, string>,
 ): TransactionContent {
@@ -101,6 +102,7 @@ function contentOf(
     workspaceId: entry.workspaceId,
     transactionId: id,
     valueDate: entry.valueDate,
+    createdAt,
     returnOf: entry.returnOf,
     orderDigest: entry.orderDigest,
     conversionDigest: entry.conversionDigest,

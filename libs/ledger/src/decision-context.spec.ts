@@ -1,3 +1,4 @@
+import type { Timestamp } from '@banking/domain';
 import { DecisionContext } from './decision-context.js';
 import { contextOf } from './testing/batches.js';
 import { crossing, funding, payment } from './testing/proposals.js';
@@ -33,7 +34,7 @@ describe('the context of a decision', () => {
     const reserved = new DecisionContext(
       { ownAccounts: new Map(), transactionIds: [5, 6], transferIds: [7] },
       [],
-      '2026-11-21 09:30:00+00',
+      '2026-11-21T09:30:00.000000Z' as Timestamp,
     );
 
     expect([reserved.takeTransactionId(), reserved.takeTransactionId(), reserved.takeTransferId()]).toEqual([5, 6, 7]);

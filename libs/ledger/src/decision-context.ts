@@ -1,3 +1,4 @@
+import type { Timestamp } from '@banking/domain';
 import { ownAccountKey } from './own-accounts.js';
 import type { PreparedPosting } from './prepare-posting.js';
 import { accountKey, customerAccountsOf, type OwnAccountKind, type Proposal } from './proposal.js';
@@ -24,8 +25,8 @@ export class DecisionContext {
   constructor(
     { ownAccounts, transactionIds, transferIds }: Omit<PreparedPosting, 'proposals' | 'workspaces'>,
     lockedAccounts: readonly LockedAccount[],
-    /** When the posting is written: the time of the database after the locks, in the text of PostgreSQL. */
-    readonly at: string,
+    /** When the posting is written: the time of the database after the locks, in UTC with microseconds. */
+    readonly at: Timestamp,
   ) {
     this.lockedAccounts = new Map(
       lockedAccounts.map((account) => [accountKey(account.workspaceId, account.id), account]),

@@ -1,3 +1,4 @@
+import type { Timestamp } from '@banking/domain';
 import {
   bind,
   sqlStatement,
@@ -21,9 +22,9 @@ interface AccountRow {
 }
 
 /** A statement of its own, because the time of the statement that locks is from before its wait. Never before the transaction began. */
-const READ_CLOCK = sqlStatement<{ at: string }>(
+const READ_CLOCK = sqlStatement<{ at: Timestamp }>(
   'read_clock',
-  'select greatest(now(), statement_timestamp())::text as at',
+  'select rfc3339(greatest(now(), statement_timestamp())) as at',
 );
 
 /** Locks accounts in id order. Two batches that share accounts wait for each other and cannot deadlock. */
@@ -66,7 +67,7 @@ export async function lockAndRead<const T extends readonly BoundStatement<unknow
   );
   const [locked, [clock], ...rows] = (await tx.pipeline([lock, bind(READ_CLOCK), ...reads])) as [
     AccountRow[],
-    [{ at: string }],
+    [{ at: Timestamp }],
     ...RowsOfEach<T>,
   ];
   const context = new DecisionContext(

@@ -140,6 +140,16 @@ describe('a planted fault', () => {
       [VERSIONS, HASHES],
     ],
     [
+      'a time of booking is edited',
+      () => [`update transaction set created_at = created_at - interval '1 us' where id = $1`, [transactionId]],
+      [HASHES],
+    ],
+    [
+      'a transfer has another time than its transaction',
+      () => [`update transfer set created_at = created_at - interval '1 us' where id = $1`, [transferId]],
+      [HASHES],
+    ],
+    [
       'a customer account is below zero',
       () => ['update transfer set balance_after = -1 where id = $1', [transferId]],
       [VERSIONS, BELOW_ZERO, HASHES],

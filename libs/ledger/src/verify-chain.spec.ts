@@ -1,3 +1,4 @@
+import type { Timestamp } from '@banking/domain';
 import type { TransferContent } from '@banking/domain/proof';
 import type { BookedTransaction } from './booked-transactions.js';
 import { hashOf } from './hash-of.js';
@@ -6,7 +7,14 @@ import { BALANCED_CHECK, HASH_CHECK, LEGS_CHECK, verifyTransaction } from './ver
 type Row = readonly [currencyCode: string, direction: 'debit' | 'credit', amount: string];
 
 const contentOf = (rows: readonly Row[]): BookedTransaction['content'] => ({
-  ...{ hashVersion: 2, workspaceId: 1, transactionId: 7, valueDate: '2026-11-21', previous: [] },
+  ...{
+    hashVersion: 2,
+    workspaceId: 1,
+    transactionId: 7,
+    valueDate: '2026-11-21',
+    createdAt: '2026-11-21T09:30:00.000000Z' as Timestamp,
+    previous: [],
+  },
   transfers: rows.map(([currencyCode, direction, amount], index): TransferContent => ({
     ...{ id: index + 1, accountId: 100 + index, type: 'internal' },
     ...{ currencyCode, direction, amount },
@@ -17,7 +25,7 @@ const contentOf = (rows: readonly Row[]): BookedTransaction['content'] => ({
 function findingsOf(rows: readonly Row[], hash?: string): string[][] {
   const findings: string[][] = [];
   const content = contentOf(rows);
-  const transaction = { content, hash: hash ?? hashOf(content) } as BookedTransaction;
+  const transaction = { content, hash: hash ?? hashOf(content), isOfOneTime: true } as BookedTransaction;
   verifyTransaction(transaction, (check, detail) => findings.push([check, detail]));
   return findings;
 }

@@ -20,13 +20,14 @@ export async function verifyTransactions(
   }
 }
 
-export function verifyTransaction({ content, hash }: BookedTransaction, note: ReportFinding): void {
+export function verifyTransaction({ content, hash, isOfOneTime }: BookedTransaction, note: ReportFinding): void {
   const { transactionId, transfers } = content;
   if (transfers.length === 0) note(LEGS_CHECK, `transaction ${transactionId} has no transfers`);
   for (const [currency, sum] of sumsOf(content)) {
     if (sum !== 0n) note(BALANCED_CHECK, `transaction ${transactionId} is out of balance by ${sum} in ${currency}`);
   }
   if (hash !== hashOf(content)) note(HASH_CHECK, `transaction ${transactionId} does not have its hash`);
+  else if (!isOfOneTime) note(HASH_CHECK, `transaction ${transactionId} has transfers of another time`);
 }
 
 function sumsOf({ transfers }: BookedTransaction['content']): ReadonlyMap<string, bigint> {

@@ -84,13 +84,14 @@ export async function exported(
     const own = withDetails && from !== SETTLEMENT ? await detailsOf(index, from, amount) : undefined;
     const digests = {
       hashVersion: 2,
+      createdAt: NOON,
       orderDigest: own?.order.digest,
       conversionDigest: own?.conversion.digest,
     } as const;
     const linked: TransactionContent = isLater ? { ...content, ...digests, returnOf: 39 + index } : content;
     const hash = await transactionHash(linked);
     for (const { accountId } of previous) stateOf(accountId).head = hash;
-    transactions.push({ transaction: { content: linked, hash, status: 'pending', createdAt: NOON, updatedAt: NOON } });
+    transactions.push({ transaction: { content: linked, hash, status: 'pending', updatedAt: NOON } });
     if (!own) continue;
     const { order, execution, conversion, event } = own;
     if (order.content.type !== 'instant') standing.push({ order });

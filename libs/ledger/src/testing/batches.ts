@@ -1,4 +1,4 @@
-import { minorUnits } from '@banking/domain';
+import { minorUnits, type Timestamp } from '@banking/domain';
 import * as fc from 'fast-check';
 import { decide } from '../decide.js';
 import { DecisionContext, type LockedAccount } from '../decision-context.js';
@@ -76,7 +76,7 @@ export function contextOf(
   const context = new DecisionContext(
     { ownAccounts: own, transactionIds: ids, transferIds: ids },
     copies,
-    '2026-11-21 09:30:00+00',
+    '2026-11-21T09:30:00.000000Z' as Timestamp,
   );
   return { context, accounts: copies };
 }
