@@ -117,16 +117,16 @@ describe('a run of the verification', () => {
     expect(stops).toHaveLength(2);
   });
 
-  it('verifies a long backlog in batches, each transaction once', async () => {
+  it('verifies a long backlog in runs that double, each transaction once', async () => {
     await verification.verifyNew();
     // The rows refer to verified transactions: only their number matters here.
     await at.world.owner.query(
       `insert into unverified_posting (workspace_ids, transaction_ids)
        select array[t.workspace_id], array[t.transaction_id]
-       from (select workspace_id, transaction_id from transfer limit 1) t, generate_series(1, 2300) n`,
+       from (select workspace_id, transaction_id from transfer limit 1) t, generate_series(1, 3300) n`,
     );
 
-    expect([await verification.verifyNew(), await verification.verifyNew()]).toEqual([1_000, 1_000]);
+    expect([await verification.verifyNew(), await verification.verifyNew()]).toEqual([1_000, 2_000]);
     expect(await unverified()).toBe(300);
     expect(await verification.verifyNew()).toBe(0);
 
@@ -189,6 +189,20 @@ describe('the repeated verification', () => {
 
     expect(await stop()).toBeDefined();
     expect(stops).toHaveLength(1);
+  });
+
+  it('reads a range more, and as many rows more as transactions were new', async () => {
+    await plant(
+      `insert into account (workspace_id, kind, currency_id, product_id, name, type, code)
+       select $1, 'customer', 840, 1, 'Many', 'CACC', 'M' || n from generate_series(1, 600) n`,
+      at.eve.workspaceId,
+    );
+    await pay();
+    await verification.verifyNew();
+
+    await verification.verifyNext();
+
+    expect((await position())[0]).toEqual({ subject: 'account', workspace: 0, id: 0 });
   });
 
   it('continues after its last step and begins again at the end', async () => {

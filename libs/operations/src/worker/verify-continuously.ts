@@ -13,7 +13,9 @@ import { SERVED_HERE } from '../cells/served-here.js';
 
 /** Transactions that one snapshot verifies, in statements well below 200 ms. */
 const BATCH = 1_000;
-/** Accounts and transactions that one step of the repeated verification verifies, and workspaces that it looks into. */
+/** Batches of a run. The number doubles with each run that leaves a backlog, so that a busy service does not outrun the verification. */
+const BATCHES_MAX = 32;
+/** Accounts and transactions that one range of the repeated verification verifies, and workspaces that it looks into. */
 const STEP = 500;
 const STEP_WORKSPACES = 50;
 
@@ -64,6 +66,9 @@ export const NEXT_ROWS = { account: nextRows('account'), transaction: nextRows('
 export class ContinuousVerification {
   /** The last posting of the last batch, or 0 to begin again. */
   private afterId = 0;
+  private batches = 1;
+  /** Transactions of the batches since the last step of the repeated verification. */
+  private verified = 0;
   private reportedId: number | undefined;
 
   constructor(
@@ -74,8 +79,22 @@ export class ContinuousVerification {
     private readonly cell?: string,
   ) {}
 
-  /** Verifies a batch of what was posted since the last run. Returns its size if there may be more. @throws Refusal `unavailable` */
+  /** Verifies what was posted since the last run, in batches. Returns their size if there may be more. @throws Refusal `unavailable` */
   async verifyNew(): Promise<number> {
+    let size = 0;
+    for (let batch = 0; batch < this.batches; batch += 1) {
+      const more = await this.verifyBatch();
+      if (more === 0) {
+        this.batches = 1;
+        return 0;
+      }
+      size += more;
+    }
+    this.batches = Math.min(2 * this.batches, BATCHES_MAX);
+    return size;
+  }
+
+  private async verifyBatch(): Promise<number> {
     if (await this.isStopped()) return this.published('new', 'stopped');
     const [closed] = await this.database.pipeline({}, [bind(CLOSED_HERE)] as const);
     const except = closed.map(({ id }) => Number(id));
@@ -85,23 +104,31 @@ export class ContinuousVerification {
     const outcome = await this.verify(transactionsByWorkspace(transactions));
     if (outcome !== 'proven') return this.published('new', outcome);
     await deleteVerified(this.database, transactions);
+    this.verified += transactions.length;
     this.published('new', 'proven', transactions.length);
     return hasMore ? transactions.length : 0;
   }
 
   /**
    * Verifies the next accounts and the next transactions of all, over and over. Finds what was changed in rows that no new transaction
-   * touches, and reaches rows from before the first start. Returns 0: the next step waits.
+   * touches, and reaches rows from before the first start. A step has a range more than new transactions were verified since the last one, so
+   * it also reaches the end of tables that grow. Returns 0: the next step waits.
    */
   async verifyNext(): Promise<number> {
+    const ranges = 1 + Math.ceil(this.verified / STEP);
+    this.verified = 0;
     for (const subject of SUBJECTS) {
-      if (await this.isStopped()) return this.published(subject, 'stopped');
-      await this.verifyRange(subject);
+      let goesOn = true;
+      for (let range = 0; goesOn && range < ranges; range += 1) {
+        if (await this.isStopped()) return this.published(subject, 'stopped');
+        goesOn = await this.verifyRange(subject);
+      }
     }
     return 0;
   }
 
-  private async verifyRange(subject: Subject): Promise<void> {
+  /** Whether there are rows after the range. */
+  private async verifyRange(subject: Subject): Promise<boolean> {
     const { last_workspace_id: workspaceId, last_id: id } = (await this.database.read(
       {},
       bind(READ_POSITION, subject),
@@ -113,13 +140,14 @@ export class ContinuousVerification {
     const [, rows] = await this.database.pipeline({ workspaces }, [PLAN_BY_ORDER, query] as const);
     const outcome = rows.length === 0 ? 'proven' : await this.verify(storedRows(subject, rows));
     this.published(subject, outcome, rows.length);
-    if (outcome !== 'proven') return;
+    if (outcome !== 'proven') return false;
     const move = (...to: readonly [bigint | number, bigint | number]): BoundStatement<unknown> =>
       bind(MOVE_POSITION, subject, workspaceId, id, ...to);
     const last = rows.at(-1);
-    if (rows.length === STEP && last) await this.database.pipeline({}, [move(last.workspace_id, last.id)]);
-    else if (workspaces.length === STEP_WORKSPACES) await this.database.pipeline({}, [move(highest + 1, 0)]);
-    else await this.database.pipeline({}, [move(0, 0)]);
+    const isFull = rows.length === STEP && last !== undefined;
+    const goesOn = isFull || workspaces.length === STEP_WORKSPACES;
+    await this.database.pipeline({}, [isFull ? move(last.workspace_id, last.id) : move(goesOn ? highest + 1 : 0, 0)]);
+    return goesOn;
   }
 
   private async verify(stored: readonly StoredRows[]): Promise<'proven' | 'findings' | 'busy'> {
