@@ -2,7 +2,7 @@ export { exportBooks, ExportError } from './export-books.js';
 export { type Anchor, AnchorFault, readAnchor } from './read-anchor.js';
 export { readPublicKey, keyIdOf, signerWith } from './anchor-key.js';
 export { type AnchorComparison, AuditSinceAnchor, SinceAnchor } from './since-anchor.js';
-export { type AnchoredEnds, type AnchorSigner, readEnds, writeAnchor } from './write-anchor.js';
+export { type AnchorSigner, readEnds, writeAnchor } from './write-anchor.js';
 export {
   type AuditTrailProof,
   AuditTrailFault,

@@ -1,4 +1,4 @@
--- As the policies of the books (0066).
+-- As the policies of the books (0065).
 -- Phase: expand
 
 alter policy written_now on customer_order
