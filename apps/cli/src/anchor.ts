@@ -1,12 +1,17 @@
 import type { WorkspaceId } from '@banking/domain';
 import { type AnchorSigner, readEnds, writeAnchor } from '@banking/books-proof';
+import { allWorkspaces } from '@banking/operations/provisioning';
+import { HOME_CELL } from '@banking/process';
 import { type Command, Option } from 'commander';
+import { readConfig } from './config.js';
+import { withDeployment } from './deployment.js';
 import { inCellOf, onEachCell } from './each-cell.js';
 import { examples } from './help.js';
 import { lookupOption, workspaceOption } from './inputs.js';
 import { publicKeyOf, signerOf } from './key-files.js';
 import { createFile } from './new-file.js';
 import { print, reportProgress } from './print.js';
+import { Refused } from './refused.js';
 import { signingCommand } from './sign-command.js';
 import { toStandardOutput, unlessPipeClosed } from './standard-output.js';
 import { chosenWorkspaces } from './workspaces.js';
@@ -64,6 +69,12 @@ async function chosenSigner({ key, signCommand, publicKey }: AnchorOptions, comm
   return signingCommand(signCommand, await publicKeyOf(publicKey));
 }
 
+const idsAtHome = (): Promise<readonly number[]> =>
+  withDeployment(async ({ database }) => (await allWorkspaces(database)).map(({ id }) => id), {
+    changesNothing: true,
+    cell: HOME_CELL,
+  });
+
 /** @returns the report of the anchor, a sentence */
 async function anchored(
   workspaceId: WorkspaceId | undefined,
@@ -81,6 +92,11 @@ async function anchored(
   // An anchor without a database would prove nothing of its workspaces.
   read.end();
   const ends = read.results.map(({ result }) => result);
+  const ids = ends.flatMap(({ workspaces: found }) => found.map(({ id }) => id));
+  const all = workspaceId === undefined && readConfig().cell === undefined ? await idsAtHome() : ids;
+  const isWhole = new Set(ids).size === ids.length && all.every((id) => ids.includes(id));
+  if (!isWhole)
+    throw new Refused('A workspace was moved meanwhile, so the anchor would not have each once. Write it again.');
   const { anchoredAt, workspaces, accounts, keyId } = await writeAnchor(ends, signer, write);
   return `Wrote the heads of ${workspaces} workspaces as of ${anchoredAt}: ${accounts} accounts, signed with key ${keyId}.`;
 }

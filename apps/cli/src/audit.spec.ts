@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { AuditEvent } from '@banking/domain';
 import { World } from './testing/world.js';
 
@@ -44,5 +45,25 @@ describe('banking audit export', () => {
     expect((await exported('--from', newest!.createdAt)).events).toEqual([newest]);
     expect((await exported('--to', newest!.createdAt)).events).toEqual(events.slice(1));
     expect((await exported('--from', 'yesterday')).exitCode).not.toBe(0);
+  });
+
+  it('writes the entries in the order of their chain, also if their times are in another', async () => {
+    // The recorder took an entry that was committed first, and began later.
+    const { events } = await exported();
+    const [newest] = events;
+    await world.query(
+      `with e as (update audit_event set created_at = (select min(created_at) from audit_event where workspace_id = 1) - interval '1 s'
+         where workspace_id = 1 and id = ${newest!.id} returning *)
+       update audit_head h set hash = next_audit_hash((select hash from audit_event where workspace_id = 1 and id = ${newest!.id} - 1), '',
+         audit_content(e.workspace_id, e.id, e.operation, e.outcome, e.reason, e.count, e.resource_type, e.resource_id, e.user_id, e.actor,
+           e.request_id, e.source_address, e.created_at)) from e where h.workspace_id = 1`,
+    );
+    await world.query(
+      `update audit_event e set hash = h.hash from audit_head h where h.workspace_id = 1 and e.workspace_id = 1 and e.id = ${newest!.id}`,
+    );
+    await world.run(['audit', 'export', '--workspace', '1', '--out', join(world.dataDir, 'audit.jsonl')]);
+
+    expect((await exported()).events.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+    expect(await world.run(['prove', join(world.dataDir, 'audit.jsonl')])).toMatchObject({ exitCode: 0 });
   });
 });

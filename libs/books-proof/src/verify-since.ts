@@ -113,8 +113,16 @@ async function differingHeads(
   return details;
 }
 
+/** A workspace without accounts may be removed. Its entry is on the chain, which is verified. */
+const REMOVED = sqlStatement<{ id: bigint }>(
+  'removed_workspaces',
+  `select distinct (record ->> 'id')::bigint as id from directory_change
+   where relation = 'workspace' and action = 'delete' and (record ->> 'id')::bigint = any($1::bigint[])`,
+);
+
 /**
- * Compares the directory with an anchor, in the database that has it: the trail has the anchored entry, and each workspace is there.
+ * Compares the directory with an anchor, in the database that has it: the trail has the anchored entry, and each workspace is there, or was
+ * removed by an operator.
  *
  * @param workspaceIds all workspaces of the deployment
  */
@@ -124,8 +132,11 @@ export async function verifyDirectorySince(
   workspaceIds: readonly number[],
 ): Promise<Finding[]> {
   const present = new Set(workspaceIds);
-  const details = [...workspaces.keys()]
-    .filter((workspaceId) => !present.has(workspaceId))
+  const absent = [...workspaces.keys()].filter((workspaceId) => !present.has(workspaceId));
+  const [rows] = await database.pipeline({}, [bind(REMOVED, absent)] as const);
+  const removed = new Set(rows.map((row) => Number(row.id)));
+  const details = absent
+    .filter((workspaceId) => !removed.has(workspaceId) || workspaces.get(workspaceId)!.size > 0)
     .map((workspaceId) => `workspace ${workspaceId} is in the anchor and not in the directory`);
   if (id > 0) {
     const row = await database.read({}, bind(ANCHORED_DIRECTORY, id));

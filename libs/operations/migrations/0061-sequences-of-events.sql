@@ -195,7 +195,12 @@ begin
         order by n.sequence desc limit 1)
       order by g.resource_type, g.resource_id
       on conflict on constraint event_sequence_pkey do update set sequence = excluded.sequence
-        where event_sequence.sequence < excluded.sequence)
+        where event_sequence.sequence < excluded.sequence),
+    -- Nothing follows the last event of a resource that is final, so its number is not needed any more.
+    final as (
+      delete from event_sequence s using ended g
+      where g.type = any(final_types) and s.workspace_id = after_workspace
+        and s.resource_type = g.resource_type and s.resource_id = g.resource_id)
     select (select count(*) from old), (select count(*) from ended), l.created_at, l.id
     into events_read, events_deleted, last_time, last_id
     from (values (1)) one left join lateral (select o.created_at, o.id from old o order by o.created_at desc, o.id desc limit 1) l on true;

@@ -1,8 +1,8 @@
 import type { AuditEvent, AuditQuery, WorkspaceId } from '@banking/domain';
 import { auditEntry, noteAudit } from '../audit/note-audit.js';
 import { callerOf } from '../audit/audited-call.js';
-import { listAuditEvents } from '../audit/list-audit-events.js';
-import { openReading } from '../resources/reading.js';
+import { checkPeriod } from '../lists/period.js';
+import { auditEventOf, PACKED_AUDIT_EVENT } from '../resources/compose-audit-event.js';
 import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
 import type { Operator } from './trail.js';
 import { workspacesHere } from './workspaces.js';
@@ -86,21 +86,40 @@ export async function noteToken(database: Database, operator: Operator, userId: 
 
 const PAGE = 500;
 
+/** A period is a range of ids, so that the chain of hashes has no gap: ids are in the order of recording, and times almost. */
+const RANGE_OF_PERIOD = sqlStatement<{ first: bigint | null; last: bigint | null }>(
+  'audit_events_of_period',
+  `select (select e.id from audit_event e where e.workspace_id = $1 and ($2::timestamptz is null or e.created_at >= $2)
+           order by e.id limit 1) as first,
+          (select e.id from audit_event e where e.workspace_id = $1 and ($3::timestamptz is null or e.created_at < $3)
+           order by e.id desc limit 1) as last`,
+);
+const AUDIT_EVENTS_BY_ID = sqlStatement<{ id: bigint; event: readonly unknown[] }>(
+  'audit_events_by_id',
+  `select e.id, ${PACKED_AUDIT_EVENT} as event from audit_event e
+   where e.workspace_id = $1 and e.id >= $2 and e.id <= $3 order by e.id desc limit $4`,
+);
+
 /**
- * The audit trail of a workspace for an operator, newest first, a page at a time.
+ * The audit trail of a workspace for an operator, from the last entry on, a page at a time. Each id between the first and the last is
+ * there.
  *
  * @throws Refusal `timestamp_invalid` for a limit of the period that is no instant
  */
 export async function* auditPages(
   database: Database,
   workspaceId: WorkspaceId,
-  period: Pick<AuditQuery, 'from' | 'to'>,
+  { from, to }: Pick<AuditQuery, 'from' | 'to'>,
 ): AsyncGenerator<readonly AuditEvent[], void, undefined> {
-  const reading = openReading(database);
-  let cursor: string | undefined;
-  do {
-    const page = await listAuditEvents(reading, workspaceId, { ...period, limit: PAGE, cursor });
-    yield page.items;
-    cursor = page.next;
-  } while (cursor !== undefined);
+  checkPeriod({ createdFrom: from, createdTo: to }, ['from', 'to']);
+  const scope = { workspaces: [workspaceId] };
+  const range = await database.read(scope, bind(RANGE_OF_PERIOD, workspaceId, from ?? null, to ?? null));
+  if (range?.first == null || range.last === null) return;
+  const { first } = range;
+  for (let { last } = range; last !== null && last >= first;) {
+    const [rows] = await database.pipeline(scope, [bind(AUDIT_EVENTS_BY_ID, workspaceId, first, last, PAGE)] as const);
+    if (rows.length === 0) return;
+    yield rows.map(({ event }) => auditEventOf(event));
+    last = rows.at(-1)!.id - 1n;
+  }
 }

@@ -68,7 +68,11 @@ function actorOf({ userId, actor: { type, tokenId, clientId, ...rest } }: AuditE
   };
 }
 
-export const AUDIT_EVENT_PAGE = pageOfRows(
-  { packed: packed(COLUMNS, 't'), joins: '', rowOf: unpacking(COLUMNS) },
-  (_, row) => composeAuditEvent(row),
+/** SQL of an entry `e`, and what reads it. */
+export const PACKED_AUDIT_EVENT = packed(COLUMNS, 'e');
+const rowOf = unpacking(COLUMNS);
+export const auditEventOf = (values: readonly unknown[]): AuditEvent => composeAuditEvent(rowOf(values));
+
+export const AUDIT_EVENT_PAGE = pageOfRows({ packed: packed(COLUMNS, 't'), joins: '', rowOf }, (_, row) =>
+  composeAuditEvent(row),
 );

@@ -19,6 +19,9 @@ describe('the verification of a payment to an account here', () => {
     await faults.plant(
       `insert into account (workspace_id, id, currency_id, product_id, name, type, code)
        select workspace_id, 990001, currency_id, product_id, name, type, 'another' from account where code = '${code}';
+       insert into audit_outbox (workspace_id, entries) select workspace_id,
+         '[{"operation": "openAccount", "outcome": "done", "resourceType": "account", "resourceId": 990001, "actor": {"type": "system"}}]'
+         from account where id = 990001;
        update transfer t set account_id = 990001 from account a, transaction x
        where a.code = '${code}' and (t.workspace_id, t.account_id) = (a.workspace_id, a.id)
          and x.id = ${transactionId} and t.created_at = x.created_at`,

@@ -1,5 +1,5 @@
 import { type Finding, rangeKey, rangesOf, type RangeOptions } from '@banking/ledger';
-import { bind, isServedElsewhere, sqlStatement, type Database } from '@banking/postgres';
+import { bind, isServedElsewhere, scopesOf, sqlStatement, type Database } from '@banking/postgres';
 
 export const PAYEE_CHECK = 'every payment to another account here arrived at the account that its recipient names';
 
@@ -45,15 +45,15 @@ const DEPARTED = sqlStatement<DepartedRow>(
 const NOT_ARRIVED = sqlStatement<{ nth: number }>(
   'verify_arrived',
   `select u.nth::int as nth
-   from unnest($2::bigint[], $3::text[], $4::int[], $5::bigint[], $6::timestamptz[], $7::int[]) with ordinality
-          u(account_id, type, currency_id, amount, created_at, payments, nth)
+   from unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[], $5::bigint[], $6::timestamptz[], $7::int[]) with ordinality
+          u(workspace_id, account_id, type, currency_id, amount, created_at, payments, nth)
    where u.payments > (
      select count(*) from transfer t
-     where t.workspace_id = $1 and t.account_id = u.account_id and t.type = u.type and t.direction = 'credit'
+     where t.workspace_id = u.workspace_id and t.account_id = u.account_id and t.type = u.type and t.direction = 'credit'
        and t.created_at = u.created_at and t.balance_after is not null and t.currency_id = u.currency_id and t.amount = u.amount
        and exists (
-         select from transfer d join account a on a.workspace_id = $1 and a.id = d.account_id
-         where d.workspace_id = $1 and d.transaction_id = t.transaction_id and d.direction = 'debit' and a.kind = 'interworkspace'))
+         select from transfer d join account a on a.workspace_id = u.workspace_id and a.id = d.account_id
+         where d.workspace_id = u.workspace_id and d.transaction_id = t.transaction_id and d.direction = 'debit' and a.kind = 'interworkspace'))
    order by u.nth`,
 );
 
@@ -88,37 +88,40 @@ export async function verifyPayees(database: Database, workspaceId: number, opti
         payments.set(payee, of.set(key, [...(of.get(key) ?? []), row]));
       }
     }
-    for (const [payee, groups] of payments) {
-      const missing = await notArrived(database, payee, [...groups.values()]);
+    for (const payees of scopesOf([...payments.keys()])) {
+      const missing = await notArrived(database, payees, payments);
       for (const { transaction_id: id } of missing.flat()) note(id);
     }
   }
   return findings;
 }
 
-/** The groups of equal payments of which fewer arrived in the payee's workspace. */
+/** The groups of equal payments of which fewer arrived in the payees' workspaces. */
 async function notArrived(
   database: Database,
-  payee: number,
-  groups: readonly (readonly DepartedRow[])[],
+  payees: readonly number[],
+  payments: ReadonlyMap<number, ReadonlyMap<string, readonly DepartedRow[]>>,
 ): Promise<readonly (readonly DepartedRow[])[]> {
+  const groups = payees.flatMap((payee) => [...payments.get(payee)!.values()]);
   const firsts = groups.map(([first]) => first!);
-  const columns = (['account_id', 'type', 'currency_id', 'amount', 'created_at'] as const).map((name) =>
+  const columns = (['workspace_id', 'account_id', 'type', 'currency_id', 'amount', 'created_at'] as const).map((name) =>
     firsts.map((row) => row[name]),
   );
   const query = [
     bind(
       NOT_ARRIVED,
-      payee,
       ...columns,
       groups.map((group) => group.length),
     ),
   ] as const;
   try {
-    const [rows] = await database.pipeline({ workspaces: [payee] }, query);
+    const [rows] = await database.pipeline({ workspaces: payees }, query);
     return rows.map(({ nth }) => groups[nth - 1]!);
   } catch (error) {
-    if (isServedElsewhere(error)) return [];
-    throw error;
+    if (!isServedElsewhere(error)) throw error;
+    if (payees.length === 1) return [];
+    const found: (readonly DepartedRow[])[] = [];
+    for (const payee of payees) found.push(...(await notArrived(database, [payee], payments)));
+    return found;
   }
 }

@@ -119,15 +119,16 @@ const DIRECTORY_ENTRIES = sqlStatement<FindingRow & { readonly workspace_id: big
      where c.workspace_id = any($1::bigint[]) and c.changed_at > coalesce(h.start_at, '-infinity')
      group by 1, 2, 3, 4),
    unrecorded as materialized (
-     select o.workspace_id, e ->> 'operation' as operation, (e ->> 'resourceId')::bigint as id
-     from audit_outbox o cross join lateral jsonb_array_elements(o.entries) e where o.workspace_id = any($1::bigint[]))
+     select o.workspace_id, e ->> 'operation' as operation, (e ->> 'resourceId')::bigint as id, count(*) as entries
+     from audit_outbox o cross join lateral jsonb_array_elements(o.entries) e
+     where o.workspace_id = any($1::bigint[]) group by 1, 2, 3)
    select x.workspace_id,
      format('%s %s: the directory has %s times %s, and the audit trail fewer', x.type, x.id, x.changes, x.operation) as detail
    from expected x
-   where x.changes > (
-       select count(*) from audit_event e
-       where e.workspace_id = x.workspace_id and e.resource_id = x.id and e.operation = x.operation and e.resource_type = x.type)
-     + (select count(*) from unrecorded u where u.workspace_id = x.workspace_id and u.operation = x.operation and u.id = x.id)`,
+     left join unrecorded u on (u.workspace_id, u.operation, u.id) = (x.workspace_id, x.operation, x.id)
+   where x.changes > coalesce(u.entries, 0) + (
+     select count(*) from audit_event e
+     where e.workspace_id = x.workspace_id and e.resource_id = x.id and e.operation = x.operation and e.resource_type = x.type)`,
 );
 
 /** Compares the directory with its trail, and the trail with its hashes and with the audit trails. @param workspaceIds all workspaces */

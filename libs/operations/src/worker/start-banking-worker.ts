@@ -150,7 +150,7 @@ function wakingOf(database: Database, returns: () => Promise<number>): Chore {
     async run() {
       const count = await returns();
       if (count === seen) return 0;
-      await wakeDelayed(database);
+      await wakeDelayed(database, [CROSSING, EXECUTION]);
       seen = count;
       return 0;
     },

@@ -84,6 +84,8 @@ export class ContinuousVerification {
     let size = 0;
     for (let batch = 0; batch < this.batches; batch += 1) {
       const more = await this.verifyBatch();
+      // Another process verifies meanwhile, so the backlog may be as large as it was.
+      if (more === 'busy') return 0;
       if (more === 0) {
         this.batches = 1;
         return 0;
@@ -94,7 +96,7 @@ export class ContinuousVerification {
     return size;
   }
 
-  private async verifyBatch(): Promise<number> {
+  private async verifyBatch(): Promise<number | 'busy'> {
     if (await this.isStopped()) return this.published('new', 'stopped');
     const [closed] = await this.database.pipeline({}, [bind(CLOSED_HERE)] as const);
     const except = closed.map(({ id }) => Number(id));
@@ -102,6 +104,11 @@ export class ContinuousVerification {
     this.afterId = hasMore ? transactions.at(-1)!.postingId : 0;
     if (transactions.length === 0) return this.published('new', 'proven');
     const outcome = await this.verify(transactionsByWorkspace(transactions));
+    if (outcome === 'busy') {
+      this.afterId = 0;
+      this.published('new', outcome);
+      return outcome;
+    }
     if (outcome !== 'proven') return this.published('new', outcome);
     await deleteVerified(this.database, transactions);
     this.verified += transactions.length;
@@ -118,17 +125,19 @@ export class ContinuousVerification {
     const ranges = 1 + Math.ceil(this.verified / STEP);
     this.verified = 0;
     for (const subject of SUBJECTS) {
-      let goesOn = true;
-      for (let range = 0; goesOn && range < ranges; range += 1) {
+      for (let range = 0; range < ranges; range += 1) {
         if (await this.isStopped()) return this.published(subject, 'stopped');
-        goesOn = await this.verifyRange(subject);
+        const next = await this.verifyRange(subject);
+        // The next step reads what another process kept this one from.
+        if (next === 'busy') this.verified = Math.max(this.verified, (ranges - 1 - range) * STEP);
+        if (next !== 'more') break;
       }
     }
     return 0;
   }
 
-  /** Whether there are rows after the range. */
-  private async verifyRange(subject: Subject): Promise<boolean> {
+  /** Returns whether there are rows after the range, or `busy` if another process verifies meanwhile. */
+  private async verifyRange(subject: Subject): Promise<'more' | 'end' | 'busy'> {
     const { last_workspace_id: workspaceId, last_id: id } = (await this.database.read(
       {},
       bind(READ_POSITION, subject),
@@ -140,14 +149,14 @@ export class ContinuousVerification {
     const [, rows] = await this.database.pipeline({ workspaces }, [PLAN_BY_ORDER, query] as const);
     const outcome = rows.length === 0 ? 'proven' : await this.verify(storedRows(subject, rows));
     this.published(subject, outcome, rows.length);
-    if (outcome !== 'proven') return false;
+    if (outcome !== 'proven') return outcome === 'busy' ? 'busy' : 'end';
     const move = (...to: readonly [bigint | number, bigint | number]): BoundStatement<unknown> =>
       bind(MOVE_POSITION, subject, workspaceId, id, ...to);
     const last = rows.at(-1);
     const isFull = rows.length === STEP && last !== undefined;
     const goesOn = isFull || workspaces.length === STEP_WORKSPACES;
     await this.database.pipeline({}, [isFull ? move(last.workspace_id, last.id) : move(goesOn ? highest + 1 : 0, 0)]);
-    return goesOn;
+    return goesOn ? 'more' : 'end';
   }
 
   private async verify(stored: readonly StoredRows[]): Promise<'proven' | 'findings' | 'busy'> {
