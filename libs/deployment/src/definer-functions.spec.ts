@@ -11,6 +11,7 @@ const BY_INDEX = ['enable_seqscan=off', 'enable_bitmapscan=off', ...NESTED_LOOPS
 const DEFINER_FUNCTIONS = [
   { name: 'analyze_next_table', settings: [PINNED, 'lock_timeout=50ms'], executableBy: [APP_ROLE] },
   { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'chain_directory_change', settings: [PINNED], executableBy: [] },
   { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
   { name: 'claim_webhook_endpoints', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'count_unrecorded_audit', settings: [PINNED], executableBy: [APP_ROLE] },
@@ -22,6 +23,8 @@ const DEFINER_FUNCTIONS = [
   },
   { name: 'delete_old_deliveries', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'delete_old_events', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
+  { name: 'directory_chain', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'directory_head', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'move_balances', settings: [PINNED, ...NESTED_LOOPS], executableBy: [] },
   { name: 'note_account', settings: [PINNED], executableBy: [] },

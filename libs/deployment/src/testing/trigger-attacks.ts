@@ -2,6 +2,11 @@ const ATTACHED = 'execute function banking';
 
 /** The SQL by which a role could attach a trigger function to its own table. */
 export const ATTACKS: Readonly<Record<string, (table: string) => readonly string[]>> = {
+  chain_directory_change: (table) => [
+    `create table ${table} (id bigint, hash text)`,
+    `create trigger attack before insert on ${table} for each row ${ATTACHED}.chain_directory_change()`,
+    `insert into ${table} values (1)`,
+  ],
   change_reference_version: (table) => [
     `create table ${table} (id bigint)`,
     `create trigger attack after insert on ${table} for each row ${ATTACHED}.change_reference_version()`,
