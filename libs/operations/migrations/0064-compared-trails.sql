@@ -3,6 +3,8 @@
 -- Phase: expand
 
 alter table directory_change add column hash text;
+-- Entries from before this migration have none. The chain begins after them.
+alter table directory_change add constraint directory_change_hashed check (hash is not null) not valid;
 
 -- What the hash of an entry covers, besides the hash before it.
 create function directory_content(entry directory_change) returns jsonb
@@ -27,33 +29,20 @@ begin
   return new;
 end $$;
 
--- Entries from before this migration.
-alter table directory_change disable trigger user;
-do $$
-declare
-  entry directory_change;
-  previous text;
-begin
-  for entry in select * from directory_change order by id loop
-    previous := next_audit_hash(previous, repeat('0', 64), directory_content(entry));
-    update directory_change set hash = previous where id = entry.id;
-  end loop;
-end $$;
-alter table directory_change enable trigger user;
-alter table directory_change alter column hash set not null;
 create trigger chained before insert on directory_change for each row execute function chain_directory_change();
 
 -- Entries of the directory's trail after an id, and whether each is as its hash says. Row-level security hides some of them from callers.
 create function directory_chain(after_id bigint, rows_max integer) returns table (id bigint, hash text, is_as_hashed boolean)
   language sql stable security definer set search_path = banking, pg_temp as $$
-  select d.id, d.hash, d.hash = next_audit_hash(p.hash, repeat('0', 64), directory_content(d))
+  select d.id, d.hash,
+    case when d.hash is null then p.hash is null else d.hash = next_audit_hash(p.hash, repeat('0', 64), directory_content(d)) end
   from directory_change d
     left join lateral (select l.hash from directory_change l where l.id < d.id order by l.id desc limit 1) p on true
   where d.id > after_id order by d.id limit rows_max
 $$;
 create function directory_head() returns table (id bigint, hash text)
   language sql stable security definer set search_path = banking, pg_temp as $$
-  select d.id, d.hash from directory_change d order by d.id desc limit 1
+  select d.id, d.hash from (select * from directory_change order by id desc limit 1) d where d.hash is not null
 $$;
 
 -- The time of the last entry that was deleted because of its age.
