@@ -14,8 +14,8 @@ let world: FreshDatabase;
 let wire: Wire;
 let database: Database;
 
-/** For those who call after a silence: they open a connection within it, also on a busy machine. */
-const PATIENT = { statementTimeoutMs: 4_000 };
+/** For calls after a silence: a connection is opened within it, also on a busy machine. */
+const WITH_TIME = { statementTimeoutMs: 4_000 };
 
 /** The connection through the proxy. */
 const open = (options: Partial<DatabaseOptions> = {}) =>
@@ -127,7 +127,7 @@ describe('a pipeline', () => {
 
 describe('a connection that goes silent', () => {
   it('makes a read unavailable and a write doubtful where the server has not read it, and nothing happens', async () => {
-    database = await open(PATIENT);
+    database = await open(WITH_TIME);
     wire.silence();
     await expect(database.pipeline(scope, [bind(addNote, 1, 'read')])).rejects.toMatchObject({ reason: 'unavailable' });
     await database.ping();
@@ -168,7 +168,7 @@ describe('a connection that goes silent', () => {
   });
 
   it('delays one caller and not the next, although every idle connection is silent', async () => {
-    database = await open({ ...PATIENT, poolSize: 3 });
+    database = await open({ ...WITH_TIME, poolSize: 3 });
     await fill(3);
     expect(database.stats()).toMatchObject({ total: 3, idle: 3 });
     wire.silence();
