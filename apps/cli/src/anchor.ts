@@ -3,7 +3,6 @@ import { type AnchorSigner, readEnds, writeAnchor } from '@banking/books-proof';
 import { allWorkspaces } from '@banking/operations/provisioning';
 import { HOME_CELL } from '@banking/process';
 import { type Command, Option } from 'commander';
-import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { inCellOf, onEachCell } from './each-cell.js';
 import { examples } from './help.js';
@@ -69,11 +68,16 @@ async function chosenSigner({ key, signCommand, publicKey }: AnchorOptions, comm
   return signingCommand(signCommand, await publicKeyOf(publicKey));
 }
 
-const idsAtHome = (): Promise<readonly number[]> =>
-  withDeployment(async ({ database }) => (await allWorkspaces(database)).map(({ id }) => id), {
+/** Databases are read one after the other. @throws Refused if a workspace was moved meanwhile, and is in two of them or in none */
+async function requireEachOnce(ids: readonly number[]): Promise<void> {
+  const read = new Set(ids);
+  const all = await withDeployment(({ database }) => allWorkspaces(database), {
     changesNothing: true,
     cell: HOME_CELL,
   });
+  if (read.size === ids.length && all.every(({ id }) => read.has(id))) return;
+  throw new Refused('A workspace was moved meanwhile, so the anchor would not have each once. Write it again.');
+}
 
 /** @returns the report of the anchor, a sentence */
 async function anchored(
@@ -92,11 +96,7 @@ async function anchored(
   // An anchor without a database would prove nothing of its workspaces.
   read.end();
   const ends = read.results.map(({ result }) => result);
-  const ids = ends.flatMap(({ workspaces: found }) => found.map(({ id }) => id));
-  const all = workspaceId === undefined && readConfig().cell === undefined ? await idsAtHome() : ids;
-  const isWhole = new Set(ids).size === ids.length && all.every((id) => ids.includes(id));
-  if (!isWhole)
-    throw new Refused('A workspace was moved meanwhile, so the anchor would not have each once. Write it again.');
+  if (ends.length > 1) await requireEachOnce(ends.flatMap(({ workspaces: found }) => found.map(({ id }) => id)));
   const { anchoredAt, workspaces, accounts, keyId } = await writeAnchor(ends, signer, write);
   return `Wrote the heads of ${workspaces} workspaces as of ${anchoredAt}: ${accounts} accounts, signed with key ${keyId}.`;
 }

@@ -342,6 +342,23 @@ describe('banking verify --since', () => {
     for (const detail of details) expect(detail).toMatch(problem);
   });
 
+  it('has no finding for a workspace that an operator removed', async () => {
+    const [row] = await books.world.query('select name from app order by id limit 1');
+    await books.run('workspace', 'add', 'Short-lived', '--app', String(row!['name']));
+    await books.record();
+    await books.run('anchor', '--key', path('anchor.key'), '--out', path('with-removed.jsonl'));
+    const [added] = await books.world.query('select max(id) as id from workspace');
+    await books.run('workspace', 'remove', String(added!['id']));
+
+    const args = ['--since', path('with-removed.jsonl'), '--public-key', path('anchor.pub')];
+    const { exitCode, stdout } = await books.world.run(['verify', ...args]);
+
+    expect({ exitCode, stdout }).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/The books are in order/),
+    });
+  });
+
   it('is wrong usage without the public key', async () => {
     const { exitCode, stderr } = await books.world.run(['verify', '--since', path('anchor.jsonl')]);
 

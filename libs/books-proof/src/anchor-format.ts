@@ -3,6 +3,8 @@ import { canonicalJson, type CanonicalValue } from '@banking/domain/proof';
 
 export const ANCHOR_FORMAT = 'banking-anchor';
 export const ANCHOR_VERSION = 1;
+/** A SHA-256 in hex. */
+export const HASH = /^[0-9a-f]{64}$/;
 
 /** The head of a customer account in an anchor. */
 export interface AnchoredHead {

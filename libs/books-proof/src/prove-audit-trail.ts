@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AuditEvent } from '@banking/domain';
-import type { AnchoredTrail } from './anchor-format.js';
+import { type AnchoredTrail, HASH } from './anchor-format.js';
 
 /** An entry of the audit trail in a file of `banking audit export`. */
 export interface ExportedAuditEvent extends AuditEvent {
@@ -22,7 +22,6 @@ export class AuditTrailFault extends Error {
 
 /** The hash before the first entry of a trail. */
 const START = '0'.repeat(64);
-const HASH = /^[0-9a-f]{64}$/;
 
 /**
  * Computes the chain of hashes of a file of `banking audit export` again: its entries from the newest to the oldest, each with the next

@@ -6,6 +6,7 @@ import {
   type AnchoredHead,
   type AnchoredTrail,
   anchorLine,
+  HASH,
   statementText,
 } from './anchor-format.js';
 import { keyIdOf } from './anchor-key.js';
@@ -28,7 +29,6 @@ export class AnchorFault extends Error {
 
 type Members = Readonly<Record<string, unknown>>;
 
-const HASH = /^[0-9a-f]{64}$/;
 const SIGNATURE = /^[A-Za-z0-9+/]{86}==$/;
 
 /**
