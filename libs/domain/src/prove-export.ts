@@ -85,8 +85,8 @@ export class ExportFault extends Error {
  * - Each account ends with its claimed balance, version and head.
  * - No line is missing, and no line follows the end.
  *
- * No hash covers the name and time of the header, the kind of an account, and the status of a transaction and the time of its last change. A completely
- * invented file is consistent too: compare a hash with one that you received before.
+ * No hash covers the name and time of the header, the kind of an account, and the status of a transaction and the time of its last change.
+ * A completely invented file is consistent too: compare a hash with one that you received before.
  *
  * Memory use is one entry for each account, independent of the number of transactions. Also works in a browser.
  *

@@ -10,8 +10,8 @@ export const HASH_VERSION = 2;
  * The content that a transaction's hash covers: its transfers, their purpose and recipient, and the previous hash of each account.
  * It excludes the status and the time that change, so the hash is permanent.
  *
- * Version 2 also covers its own number, the time of booking, the order, the conversion and the details of recipients, by their digests. The text of version 1
- * has none of these fields, so a transaction with another version has another hash.
+ * Version 2 also covers its own number, the time of booking, the order, the conversion and the details of recipients, by their digests. The
+ * text of version 1 has none of these fields, so a transaction with another version has another hash.
  */
 export interface TransactionContent {
   /** Default: 1. */

@@ -79,6 +79,12 @@ describe('old events', () => {
     await age(31);
     await deletePass();
     expect(await keptSequence('recipient', recipientId)).toBe(4);
+
+    await service.deleteRecipient(ada, { recipientId });
+    await recordAll(world.database);
+    await age(31);
+    await deletePass();
+    expect(await keptSequence('recipient', recipientId)).toBeUndefined();
   });
 
   it('stay for the kept time', async () => {
