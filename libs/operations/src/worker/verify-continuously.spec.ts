@@ -199,7 +199,13 @@ describe('the repeated verification', () => {
     );
     await pay();
     await verification.verifyNew();
+    const before = await position();
 
+    // Another process verifies: the next step reads what this one could not.
+    await at.world.owner.query(`select pg_advisory_lock(hashtextextended('banking.verification', 0))`);
+    await verification.verifyNext();
+    expect(await position()).toEqual(before);
+    await at.world.owner.query('select pg_advisory_unlock_all()');
     await verification.verifyNext();
 
     expect((await position())[0]).toEqual({ subject: 'account', workspace: 0, id: 0 });
