@@ -226,6 +226,26 @@ describe('a contradiction of the sandbox network', () => {
   });
 });
 
+describe('a list over more workspaces than a scope has', () => {
+  it('has the order and the limit of a whole', async () => {
+    await receive('ACCC');
+    await receive('RJCT');
+    const [other] = (await payOut(world, { workspaceId: SOUTH, open: openTracking })) as [number];
+    for (const status of ['ACCC', 'RJCT']) {
+      await recordEvent(world.books, SOUTH, other, { providerEvent: `e${++events}`, status });
+    }
+    const between = Array.from({ length: 1_500 }, (_, index) => 1_000_000 + index);
+    const workspaces = [SOUTH, ...between, NORTH];
+
+    const all = await listDiscrepancies(world.database, workspaces, { limit: 1_000 });
+
+    expect(all.length).toBeGreaterThan(1);
+    expect(all.at(-1)?.transactionId).toBe(other);
+    expect(all.map(({ openedAt }) => openedAt)).toEqual(all.map(({ openedAt }) => openedAt).sort());
+    expect(await listDiscrepancies(world.database, workspaces, { limit: 1 })).toEqual(all.slice(0, 1));
+  });
+});
+
 describe('a discrepancy of another workspace', () => {
   it('is not found', async () => {
     await receive('ACCC');

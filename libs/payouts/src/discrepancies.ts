@@ -1,6 +1,6 @@
 import { decide, lockAndRead, preparePosting, requirePosted, returnEntry, write, type Books } from '@banking/ledger';
 import type { NoteChanges } from './note-changes.js';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
 import { findPositions, lockTransactions } from './money-position.js';
 
 /** Two final statuses that exclude each other, or one event id with two statuses. */
@@ -74,10 +74,21 @@ export async function listDiscrepancies(
   workspaceIds: readonly number[],
   { includesResolved = false, limit = 100 }: { readonly includesResolved?: boolean; readonly limit?: number } = {},
 ): Promise<Discrepancy[]> {
-  const query = bind(LIST_DISCREPANCIES, workspaceIds, includesResolved, limit);
-  const [rows] = await database.pipeline({ workspaces: workspaceIds }, [query] as const);
-  return rows.map(({ discrepancy }) => discrepancy);
+  const found: Discrepancy[] = [];
+  for (const workspaces of scopesOf(workspaceIds)) {
+    const query = bind(LIST_DISCREPANCIES, workspaces, includesResolved, limit);
+    const [rows] = await database.pipeline({ workspaces }, [query] as const);
+    found.push(...rows.map(({ discrepancy }) => discrepancy));
+  }
+  return found.sort(byListOrder).slice(0, limit);
 }
+
+/** The order of the statement, across its scopes. */
+const byListOrder = (left: Discrepancy, right: Discrepancy): number =>
+  Number(left.resolvedAt !== undefined) - Number(right.resolvedAt !== undefined) ||
+  Date.parse(left.openedAt) - Date.parse(right.openedAt) ||
+  left.workspaceId - right.workspaceId ||
+  left.id - right.id;
 
 export interface ResolveDiscrepancyInput {
   readonly workspaceId: number;
