@@ -32,6 +32,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
 /** Tables of all workspaces, and the reason why they have no row-level security. */
 const OVER_ALL_WORKSPACES: Readonly<Record<string, string>> = {
   work: 'the queue: claimed over all workspaces with one statement, so it holds ids, times and our own words only',
+  webhook_due: 'the queue of webhook endpoints, for functions of the owner only; it holds ids and times only',
   cell_workspace: 'read before there is a scope, to decide whether there may be one; it holds ids and states only',
   workspace_move: 'operators list the moves of all workspaces; it holds ids, steps and the name of an operator only',
   workspace_place: 'finds the database of a workspace, before there is a scope; it holds ids and states only',
@@ -45,6 +46,7 @@ const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   idempotency_by_age: 'finds what has expired, of every workspace',
   work_by_claim: 'finds what is due, whose ever it is',
   work_by_parking: 'finds what is parked, whose ever it is',
+  webhook_due_by_time: 'finds what is due, whose ever it is',
   role_of_user: 'finds the workspaces of a user, which is how a scope comes about',
 };
 

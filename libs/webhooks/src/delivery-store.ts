@@ -80,6 +80,7 @@ const ENDPOINTS_DUE = sqlStatement<{ workspaceId: bigint; id: bigint }>(
   'webhook_endpoints_due',
   'select workspace_id as "workspaceId", id from webhook_endpoints_due($1)',
 );
+const WAKE_MISSED = sqlStatement('wake_webhook_endpoints', 'select wake_webhook_endpoints()');
 const CLAIM = sqlStatement<Omit<ClaimedEndpoint, 'hasAnswered'>>(
   'claim_webhook_endpoints',
   `select workspace_id as "workspaceId", id, token, url, types, status, signature, sealed_secret as "sealedSecret",
@@ -157,6 +158,11 @@ const RESEAL = sqlStatement('reseal_webhook_secret', 'select reseal_webhook_secr
 
 type EndpointName = Pick<ClaimedEndpoint, 'workspaceId' | 'id'>;
 const scopeOf = ({ workspaceId }: EndpointName) => ({ workspaces: [Number(workspaceId)] });
+
+/** Makes endpoints due that should be and are not. Reads every endpoint. @throws Refusal `unavailable` */
+export async function wakeMissed(database: Database): Promise<void> {
+  await database.pipeline({}, [bind(WAKE_MISSED)] as const);
+}
 
 /** Takes the leases of endpoints that have something to deliver, at most so many. @throws Refusal `unavailable` */
 export async function claimEndpoints(

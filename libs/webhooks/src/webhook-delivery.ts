@@ -1,7 +1,7 @@
 import type { Event } from '@banking/domain';
 import type { Database } from '@banking/postgres';
 import type { AddressPolicy } from './address-policy.js';
-import { claimEndpoints, type ClaimedEndpoint, storeResealed, type StoredEvent } from './delivery-store.js';
+import { claimEndpoints, type ClaimedEndpoint, storeResealed, type StoredEvent, wakeMissed } from './delivery-store.js';
 import { EndpointSession, LEASE_MS } from './endpoint-session.js';
 import type { OpenWebhooks } from './open-webhooks.js';
 import { Outbound, type OutboundOptions } from './outbound-request.js';
@@ -22,6 +22,8 @@ export interface WebhookDeliveryOptions extends OpenWebhooks {
 const SESSIONS_MAX = 256;
 /** How late an event is at most because of the pause between two claims. */
 const IDLE_MS = 100;
+/** Between two looks at all endpoints. Events and requests make their endpoints due; this finds what they missed. */
+const MISSED_MS = 10 * 60_000;
 /** How long requests in progress may take after the stop began. */
 const DRAIN_MS = 5_000;
 
@@ -32,6 +34,7 @@ export class WebhookDelivery {
   private readonly sessions = new Map<EndpointSession, Promise<void>>();
   private readonly outbound: Outbound;
   private isStopping = false;
+  private missedAtMs = -Infinity;
 
   constructor(private readonly options: WebhookDeliveryOptions) {
     this.outbound = new Outbound({ ...options.outbound, ...options.policy });
@@ -42,6 +45,10 @@ export class WebhookDelivery {
     for (const session of this.sessions.keys()) session.poke();
     const free = SESSIONS_MAX - this.sessions.size;
     if (free <= 0 || this.isStopping) return 0;
+    if (performance.now() - this.missedAtMs >= MISSED_MS) {
+      await wakeMissed(this.options.database);
+      this.missedAtMs = performance.now();
+    }
     for (const endpoint of await claimEndpoints(this.options.database, free, LEASE_MS)) this.start(endpoint);
     return 0;
   }

@@ -32,6 +32,7 @@ export const MOVED_BY_KEY: readonly string[] = ['sandbox_rail_payment', 'sandbox
 /** Columns that may be written without a scope, so the source may change them while it is closed. They are of no use after a move. */
 const NOT_COMPARED: Readonly<Record<string, readonly string[]>> = {
   work: ['due_at', 'leased_until', 'fence'],
+  webhook_due: ['due_at'],
   sandbox_rail_payment: ['submissions'],
   sandbox_rail_event: ['handed_until', 'acknowledged'],
 };

@@ -23,7 +23,7 @@ const CREATED = new RegExp(
 
 /** Statements with a short lock, or none, on tables that exist. Any other statement is refused. */
 const HARMLESS = [
-  /^create (?:or replace )?(?:table|sequence|function|aggregate|(?:constraint )?trigger|policy|type|schema)\b/,
+  /^create (?:or replace )?(?:table|view|sequence|function|aggregate|(?:constraint )?trigger|policy|type|schema)\b/,
   /^create (?:unique )?index concurrently\b/,
   /^drop index concurrently\b/,
   /^drop trigger\b/,

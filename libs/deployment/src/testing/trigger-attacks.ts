@@ -46,6 +46,16 @@ export const ATTACKS: Readonly<Record<string, (table: string) => readonly string
     `create trigger attack after insert on ${table} for each row ${ATTACHED}.note_webhook_endpoint()`,
     `insert into ${table} values (1, 1, 'enabled')`,
   ],
+  schedule_webhook_endpoint: (table) => [
+    `create table ${table} (workspace_id bigint, id bigint)`,
+    `create trigger attack after insert on ${table} for each row ${ATTACHED}.schedule_webhook_endpoint()`,
+    `insert into ${table} values (1, 1)`,
+  ],
+  schedule_webhooks_of_events: (table) => [
+    `create table ${table} (workspace_id bigint, id bigint)`,
+    `create trigger attack after insert on ${table} referencing new table as fresh for each statement ${ATTACHED}.schedule_webhooks_of_events()`,
+    `insert into ${table} values (1, 1)`,
+  ],
   trail_account: (table) => [
     `create table ${table} (workspace_id bigint, id bigint, alias text, status text)`,
     `create trigger attack after update on ${table} for each row ${ATTACHED}.trail_account()`,
