@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { verifyBooks } from '@banking/ledger';
 import { type AdminSession, APP_ROLE, Database, OWNER_ROLE, SCHEMA } from '@banking/postgres';
 import { DeploymentError } from '../deployment-error.js';
 import { abandonSteps } from './abandon-move.js';
@@ -19,8 +18,8 @@ import { expectWorkspace, leaveWorkspace, openMoved, requireNotServed } from './
 export interface MoveOptions extends MoveSettings {
   /** The name of the cell that the workspace moves to. */
   readonly to: string;
-  /** Verifies the books of the workspace in the target, while the source serves it. @returns the findings. Default: `verifyBooks` */
-  readonly verify?: ((database: Database, workspaceId: number) => Promise<readonly string[]>) | undefined;
+  /** Verifies the workspace in the target, while the source serves it. @returns the findings */
+  readonly verify: (database: Database, workspaceId: number) => Promise<readonly string[]>;
   /** How long the source may be closed before the switch, in milliseconds. Default 2,500. */
   readonly windowMs?: number | undefined;
   /** Called before each step, for `switched` when the target is open, and for `done` at the end; for tests, which throw here. */
@@ -180,7 +179,7 @@ async function verifyCopy(options: MoveOptions, { workspaceId, target }: MoveCel
     lockTimeoutMs: READING_TIMEOUT_MS,
   });
   try {
-    const findings = await (options.verify ?? verifyOnlyBooks)(database, workspaceId);
+    const findings = await options.verify(database, workspaceId);
     if (findings.length === 0) return;
     throw new DeploymentError(
       `The verification of workspace ${workspaceId} in the cell "${target}" has findings: ${findings.slice(0, 5).join('; ')}. Its cell ` +
@@ -189,11 +188,6 @@ async function verifyCopy(options: MoveOptions, { workspaceId, target }: MoveCel
   } finally {
     await database.end();
   }
-}
-
-async function verifyOnlyBooks(database: Database, workspaceId: number): Promise<readonly string[]> {
-  const { findings } = await verifyBooks(database, [workspaceId]);
-  return findings.map(({ check, detail }) => `${check}: ${detail}`);
 }
 
 /** Waits until the target follows closely, so that the workspace is closed for a short time only. */

@@ -1,11 +1,13 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { verifyDeployment } from '@banking/books-proof';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
-import { type ConnectionOptions, ensureEmbeddedLogins } from '@banking/postgres';
-import { administer } from '@banking/postgres/testing';
+import { readDemoBookings } from '@banking/operations/demo';
+import { APP_ROLE, type ConnectionOptions, ensureEmbeddedLogins, SCHEMA } from '@banking/postgres';
+import { administer, openDatabase } from '@banking/postgres/testing';
 import { addCell } from '../cells/add-cell.js';
-import type { MoveSettings } from '../cells/move-settings.js';
+import type { MoveOptions } from '../cells/move-workspace.js';
 import { addressOf } from '../cells/subscription.js';
 import { qualified, tablesOfWorkspace } from '../cells/tables-of-workspace.js';
 import { migrateDeployment } from '../migrate-deployment.js';
@@ -14,7 +16,7 @@ import type { CellServer } from './cell-server.js';
 /** Home and the cell `b`, each with a server of its own. */
 export interface MoveWorld extends CellServer {
   /** The settings of a command. The time in which a workspace may be closed does not depend on this machine. */
-  command(workspaceId: number): MoveSettings & { readonly windowMs: number };
+  command(workspaceId: number): Omit<MoveOptions, 'to'>;
   /** The rows of a workspace in a database, by table. */
   rowsOf(cell: string, workspaceId: number): Promise<Readonly<Record<string, readonly string[]>>>;
   /** What moves have left behind in a database: publications, subscriptions, slots, and the states of workspaces. */
@@ -65,6 +67,12 @@ export async function moveWorld(): Promise<MoveWorld> {
       await client.query('set search_path = banking');
       return (await client.query(text)).rows as Row[];
     });
+  const verify: MoveOptions['verify'] = async (database, workspaceId) => {
+    const home = await openDatabase({ connection: connectionOf('home'), role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const bookedWithoutOrder = await readDemoBookings(home).finally(() => home.end());
+    const { findings } = await verifyDeployment(database, [workspaceId], { isWhole: false, bookedWithoutOrder });
+    return findings.map(({ check, detail }) => `${check}: ${detail}`);
+  };
   return {
     names,
     connectionOf,
@@ -79,7 +87,7 @@ export async function moveWorld(): Promise<MoveWorld> {
     setAway: () => Promise.reject(new Error('not for these servers')),
     add,
     command: (workspaceId) => ({
-      ...{ workspaceId, operator: 'spec', windowMs: 120_000, connectionOf },
+      ...{ workspaceId, operator: 'spec', windowMs: 120_000, connectionOf, verify },
       addressOf: (cell) => addressOf(connectionOf(cell)),
     }),
     rowsOf: (cell, workspaceId) =>
