@@ -44,7 +44,7 @@ export class AllCells {
 
   of(number: number): CellBooks {
     const cell = this.cells.find((one) => one.number === number);
-    if (cell === undefined) throw new Error(`the verification has no cell ${number}`);
+    if (cell === undefined) throw new Error(`the verification lacks the cell ${number}, in which workspaces are`);
     return cell;
   }
 
@@ -68,9 +68,10 @@ export class AllCells {
       const [rows] = await this.home.pipeline({}, [bind(PLACES, ids)] as const);
       const places = placesFrom(rows);
       const found: T[] = [];
-      for (const { number, database } of this.cells) {
+      // A workspace may have moved to a cell that was added since: its rows are not missing, so `of` throws.
+      for (const number of new Set(places.values())) {
         const own = ids.filter((id) => places.get(id) === number);
-        if (own.length > 0) found.push(...(await read(database, own)));
+        found.push(...(await read(this.of(number).database, own)));
       }
       return found;
     });

@@ -1,4 +1,4 @@
-import { verifyCells, verifyDeployment } from '@banking/books-proof';
+import { stepsOverCells, verifyCells, verifyDeployment } from '@banking/books-proof';
 import { verifyPayments } from '@banking/operations/verification';
 import { Refusal } from '@banking/domain';
 import { INTERWORKSPACE_CHECK } from '@banking/ledger';
@@ -116,6 +116,27 @@ describe('payments between cells', () => {
       ]);
     } finally {
       await world.plant('home', `update transfer set amount = amount - 7 where id = (${side})`);
+    }
+  });
+
+  it('are not taken for missing where a workspace has moved meanwhile to a cell that was added later', async () => {
+    const place = (number: number) =>
+      world.plant(
+        'home',
+        `update workspace_place set cell_number = ${number} where workspace_id = ${world.ids.get('b')}`,
+      );
+    const findings: string[] = [];
+    const pass = async () => {
+      for await (const step of stepsOverCells(world.cells)) {
+        findings.push(...step.findings.map(({ detail }) => detail));
+        await place(2);
+      }
+    };
+    try {
+      await expect(pass()).rejects.toThrow('lacks the cell 2');
+      expect(findings).toEqual([]);
+    } finally {
+      await place(1);
     }
   });
 
