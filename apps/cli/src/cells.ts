@@ -22,7 +22,8 @@ export function addCellCommands(program: Command): void {
     .summary('make an empty database a cell')
     .description(
       'Makes the empty database that CELLS_FILE names a cell: schema, ids of its own and a copy of the directory. With the first ' +
-        'cell, the database of DATABASE_URL becomes home. Then start every process with CELLS_FILE. May be repeated.',
+        'cell, the database of DATABASE_URL becomes home: then start every process with CELLS_FILE. Processes that have CELLS_FILE ' +
+        'take up a further cell that it names. May be repeated.',
     )
     .addArgument(lookupArgument('<name>', 'name of the cell in CELLS_FILE'))
     .addOption(jsonOption())

@@ -15,6 +15,7 @@ import {
 } from '@banking/operations';
 import type { Database } from '@banking/postgres';
 import {
+  type CellConfig,
   ConfigError,
   type createLogger,
   type DeploymentConfig,
@@ -79,11 +80,13 @@ export async function openWorkers({
   };
   const start: Start = (deployment, cell) =>
     startOne(deployment, { rates, config, auditKeptDays, webhooks, log, ...cell });
-  const cells = settings.cells?.map((cell) => ({ ...cell, ownerUrl: undefined }));
-  return cells === undefined
-    ? openOne(await openDeployment(settings), start)
-    : openSeveral({ ...settings, cells }, start);
+  const { cells, rereadCells } = config;
+  if (cells === undefined) return openOne(await openDeployment(settings), start);
+  const reread = rereadCells && (() => withoutOwners(rereadCells()));
+  return openSeveral({ ...settings, cells: withoutOwners(cells), rereadCells: reread }, start);
 }
+
+const withoutOwners = (cells: readonly CellConfig[]) => cells.map((cell) => ({ ...cell, ownerUrl: undefined }));
 
 function explainKey(error: unknown): never {
   throw error instanceof SealError ? new ConfigError([error.message]) : error;

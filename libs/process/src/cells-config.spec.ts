@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readDeployment } from './deployment-config.js';
-import { readerOf } from './environment-reader.js';
+import { ConfigError, readerOf } from './environment-reader.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'banking-cells-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -118,6 +118,17 @@ describe('the cells of a deployment', () => {
       cells: [],
       mistakes: [expect.stringMatching(/^CELLS_FILE can be written by other users \(run chmod go-w on it\)/)],
     });
+  });
+
+  it('are read from the file again while a process runs', () => {
+    const file = fileWith({ b: { url: URL_OF_B } });
+    const { rereadCells } = readDeployment(readerOf({ ...HOME, CELLS_FILE: file }));
+
+    writeFileSync(file, JSON.stringify({ b: { url: URL_OF_B }, c: { url: URL_OF_B } }));
+    expect(rereadCells!().map(({ name }) => name)).toEqual(['b', 'c']);
+    writeFileSync(file, JSON.stringify({ b: { url: URL_OF_B }, c: {} }));
+    expect(rereadCells).toThrow(ConfigError);
+    expect(readDeployment(readerOf({ CELLS: '2' })).rereadCells).toBeUndefined();
   });
 
   it.each(['[]', '{"b": ', '{}'])('are not read from a file with %j', (content) => {

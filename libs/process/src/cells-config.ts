@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readDatabaseUrl } from './database-url.js';
-import { type EnvironmentReader, readerOf } from './environment-reader.js';
+import { ConfigError, type EnvironmentReader, readerOf } from './environment-reader.js';
 import { readSecretDocument, readSecretFile, SecretFileError } from './secret-file.js';
 
 /** The name of the database of DATABASE_URL or DATA_DIR where there are several. */
@@ -24,11 +24,18 @@ const NAME = /^[a-z][a-z0-9-]{0,30}$/;
 /** Each server takes memory of its own. */
 const EMBEDDED_MAX = 8;
 
-/** The cells besides home; undefined where neither CELLS nor CELLS_FILE is set. */
+/** The cells besides home. */
+interface ReadCells {
+  readonly cells: readonly CellConfig[];
+  /** Reads CELLS_FILE again, where it is set. @throws ConfigError */
+  readonly rereadCells?: (() => readonly CellConfig[]) | undefined;
+}
+
+/** Undefined where neither CELLS nor CELLS_FILE is set. */
 export function readCells(
   reader: EnvironmentReader,
-  { dataDir, isTlsRequired }: { readonly dataDir: string; readonly isTlsRequired: boolean },
-): readonly CellConfig[] | undefined {
+  settings: { readonly dataDir: string; readonly isTlsRequired: boolean },
+): ReadCells | undefined {
   const { text, mistakes } = reader;
   const file = text('CELLS_FILE');
   const isEmbedded = text('DATABASE_URL') === undefined;
@@ -40,13 +47,26 @@ export function readCells(
         ? 'CELLS_FILE is set without DATABASE_URL, which is home. Set both, or CELLS for embedded databases.'
         : 'CELLS_FILE is set besides CELLS, which is for embedded databases. Remove CELLS_FILE, or replace CELLS by DATABASE_URL.',
     );
-    return [];
+    return { cells: [] };
   }
   if (text('CELLS') !== undefined && !isEmbedded) {
     mistakes.push('CELLS is for embedded databases. With DATABASE_URL, list the other cells in CELLS_FILE.');
   }
-  if (file !== undefined) return readCellsFile(file, reader, { dataDir, isTlsRequired });
-  return embeddedNames(count ?? 1).map((name) => ({ name, dataDir: join(dataDir, 'cells', name) }));
+  if (file === undefined) {
+    return {
+      cells: embeddedNames(count ?? 1).map((name) => ({ name, dataDir: join(settings.dataDir, 'cells', name) })),
+    };
+  }
+  const read = (found: string[]) => readCellsFile(file, found, settings);
+  return {
+    cells: read(mistakes),
+    rereadCells() {
+      const found: string[] = [];
+      const cells = read(found);
+      if (found.length > 0) throw new ConfigError(found);
+      return cells;
+    },
+  };
 }
 
 /** Home is the first of the databases. */
@@ -58,7 +78,7 @@ type Member = (typeof MEMBERS)[number];
 
 function readCellsFile(
   file: string,
-  { mistakes }: EnvironmentReader,
+  mistakes: string[],
   { dataDir, isTlsRequired }: { readonly dataDir: string; readonly isTlsRequired: boolean },
 ): readonly CellConfig[] {
   const content = parse(file, mistakes);

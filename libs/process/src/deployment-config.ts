@@ -12,6 +12,8 @@ export interface DeploymentConfig {
   readonly ownerUrl?: string | undefined;
   /** The further databases of the deployment. Without them, this database is the only one. */
   readonly cells?: readonly CellConfig[] | undefined;
+  /** Reads them from CELLS_FILE again. @throws ConfigError */
+  readonly rereadCells?: (() => readonly CellConfig[]) | undefined;
   /** A streaming replica for lists and statements, with an explicit `sslmode`. */
   readonly replicaUrl?: string | undefined;
   readonly poolSize: number;
@@ -78,7 +80,7 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
     dataDir,
     databaseUrl,
     ownerUrl,
-    ...(cells && { cells }),
+    ...cells,
     replicaUrl,
     poolSize: whole('DATABASE_POOL_SIZE', 2, 100) ?? 8,
     isPooled,

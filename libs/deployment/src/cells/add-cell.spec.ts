@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { READ_SLOTS } from '@banking/operations';
 import { APP_ROLE, bind, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
-import { reasonOf, until, openDatabase } from '@banking/postgres/testing';
+import { administer, reasonOf, until, openDatabase } from '@banking/postgres/testing';
 import { migrateDeployment } from '../migrate-deployment.js';
 import { openDeployment } from '../open-deployment.js';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
@@ -197,6 +197,20 @@ describe('a process', () => {
   it('serves a cell that is configured by its name', async () => {
     await start(server.settings);
     await start(settingsOf(server.settings, cellOf('b')));
+  });
+
+  it('does not open a cell whose directory is not copied yet', async () => {
+    const connection = server.connectionOf('c');
+    const change = (text: string) =>
+      administer(connection, (client) => client.query(`set session_replication_role = replica; ${text}`));
+    await change(`delete from banking.cell where name = 'c'`);
+
+    expect(await reasonOf(start(settingsOf(server.settings, cellOf('c'))))).toMatch(
+      /^The cell "c" is not complete yet/,
+    );
+
+    await change(`insert into banking.cell (number, name) values (2, 'c')`);
+    await start(settingsOf(server.settings, cellOf('c')));
   });
 
   it('does not start with fewer or other cells than there are', async () => {

@@ -8,13 +8,16 @@ interface Identity {
   readonly others: readonly string[] | null;
   /** Whether a sequence of the schema counts by one, as after a migration that ended early. Its ids would be those of other cells too. */
   readonly lacks_steps: boolean;
+  /** Whether the directory, which is copied last, contains this cell. Until then, reference data must come from home alone. */
+  readonly is_listed: boolean;
 }
 
 const READ_IDENTITY = sqlStatement<Identity>(
   'read_cell_identity',
   `select i.name, (select array_agg(c.name order by c.name) from cell c where c.number <> 0) as others,
           exists (select from pg_sequence s join pg_class c on c.oid = s.seqrelid
-                  where c.relnamespace = 'banking'::regnamespace and s.seqincrement = 1) as lacks_steps
+                  where c.relnamespace = 'banking'::regnamespace and s.seqincrement = 1) as lacks_steps,
+          exists (select from cell c where c.name = i.name) as is_listed
    from cell_identity i`,
 );
 
@@ -52,6 +55,11 @@ export async function checkCell(database: Database, { name, others }: ExpectedCe
   if (stored.lacks_steps) {
     throw new DeploymentError(
       `The cell "${name}" has a sequence whose ids other cells may give too. Run banking cell add again, for this cell or, at home, for any.`,
+    );
+  }
+  if (!stored.is_listed) {
+    throw new DeploymentError(
+      `The cell "${name}" is not complete yet. Wait for the end of banking cell add ${name}, or run it again.`,
     );
   }
   if (name !== HOME_CELL) return;

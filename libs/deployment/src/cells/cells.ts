@@ -1,7 +1,7 @@
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
 import { Arrivals } from '@banking/operations';
 import { bind, type Database, sqlStatement, isUnavailable } from '@banking/postgres';
-import { type CellConfig, HOME_CELL } from '@banking/process';
+import { type CellConfig, ConfigError, HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
 import { type Deployment, type DeploymentSettings, openDeployment } from '../open-deployment.js';
 import { checkPlaces, DifferingPlacesError } from './check-places.js';
@@ -23,18 +23,15 @@ export interface CellUse {
 }
 
 /** @param others the accounts of all cells by their codes, to be used when home is open */
-export type MakeUse<T> = (
-  deployment: Deployment,
-  cell: { readonly number: number; readonly name: string },
-  home: Database,
-  others: OtherCells,
-) => T;
+export type MakeUse<T> = (deployment: Deployment, cell: NamedCell, home: Database, others: OtherCells) => T;
 
 export interface CellsSettings extends DeploymentSettings {
   readonly cells: readonly CellConfig[];
+  /** Reads them again, for those that are added while the process runs. @throws ConfigError */
+  readonly rereadCells?: (() => readonly CellConfig[]) | undefined;
 }
 
-/** How often a database that was away at the start is tried. */
+/** How often a database that was away at the start is tried, and CELLS_FILE is read again. */
 const RETRY_MS = 2_000;
 
 const READ_CELLS = sqlStatement<{ number: number; name: string }>(
@@ -42,9 +39,14 @@ const READ_CELLS = sqlStatement<{ number: number; name: string }>(
   'select number, name from cell order by number',
 );
 
-interface Entry<T> {
+interface NamedCell {
   readonly number: number;
   readonly name: string;
+}
+
+interface Entry<T> extends NamedCell {
+  /** Undefined at home. */
+  config: CellConfig | undefined;
   use: T | undefined;
   deployment: Deployment | undefined;
   arrivals: Arrivals | undefined;
@@ -54,21 +56,28 @@ interface Entry<T> {
 
 /**
  * The open databases of a deployment. Home must be reachable at the start. Another cell may be away: it is opened as soon as it answers,
- * and until then its workspaces are unavailable.
+ * and until then its workspaces are unavailable. A cell that is added later is opened when CELLS_FILE names it. Other changes of that file
+ * need a restart.
  */
 export class Cells<T extends CellUse> {
   readonly places: Places;
   private readonly others: OtherCells;
+  private readonly entries: Entry<T>[] = [];
+  /** The numbers of cells that were asked for and are not known. */
+  private readonly unknown = new Set<number>();
   private isClosed = false;
+  private timer: NodeJS.Timeout | undefined;
+  private rereading = Promise.resolve();
+  /** What was last reported about CELLS_FILE. */
+  private reported = '';
 
   private constructor(
     private readonly settings: CellsSettings,
     private readonly make: MakeUse<T>,
-    private readonly entries: readonly Entry<T>[],
     home: Database,
   ) {
     const copies = () =>
-      entries.flatMap(({ number, deployment }) => (number === 0 ? [] : (deployment?.database ?? [])));
+      this.entries.flatMap(({ number, deployment }) => (number === 0 ? [] : (deployment?.database ?? [])));
     this.places = new Places(home, copies);
     this.others = new OtherCells(this.places, (number) => this.payeeCell(number));
   }
@@ -82,20 +91,13 @@ export class Cells<T extends CellUse> {
     const home = await openDeployment(settings);
     let cells: Cells<T> | undefined;
     try {
-      const known = await readCells(home.database);
-      const blank = {
-        use: undefined,
-        deployment: undefined,
-        arrivals: undefined,
-        timer: undefined,
-        opening: undefined,
-      };
-      const entries = known.map((cell): Entry<T> => ({ ...cell, ...blank }));
-      cells = new Cells(settings, make, entries, home.database);
-      const first = entries.find(({ name }) => name === HOME_CELL)!;
+      cells = new Cells(settings, make, home.database);
+      const first = cells.addEntry({ number: 0, name: HOME_CELL }, undefined);
       if (settings.isService) await checkPlaces(home.database, home.database, first);
       cells.makeUse(first, home);
-      await Promise.all(entries.filter((entry) => entry !== first).map((entry) => cells!.tryOpen(entry)));
+      const further = await cells.addEntries(home.database, settings.cells);
+      await Promise.all(further.map((entry) => cells!.tryOpen(entry)));
+      cells.rereadLater();
       return cells;
     } catch (error) {
       await (cells ? cells.close() : home.close());
@@ -121,6 +123,8 @@ export class Cells<T extends CellUse> {
   /** Stops each use, then closes each database. May be called again. */
   async close(): Promise<void> {
     this.isClosed = true;
+    clearTimeout(this.timer);
+    await this.rereading;
     for (const entry of this.entries) clearTimeout(entry.timer);
     await Promise.allSettled(this.entries.map(async ({ opening }) => opening));
     const stopped = await Promise.allSettled(this.entries.map(async ({ use }) => use?.stop?.()));
@@ -134,9 +138,76 @@ export class Cells<T extends CellUse> {
 
   private entry(number: number): Entry<T> {
     const entry = this.entries.find((one) => one.number === number);
+    if (entry !== undefined) return entry;
     // A cell that was added after the start of this process. Another process may serve it.
-    if (entry === undefined) throw away();
+    if (!this.unknown.has(number)) {
+      this.settings.warn?.(
+        `Workspaces of the cell with the number ${number} are unavailable until CELLS_FILE of this process names that cell.`,
+      );
+    }
+    this.unknown.add(number);
+    throw away();
+  }
+
+  private addEntry(cell: NamedCell, config: CellConfig | undefined): Entry<T> {
+    const closed = { use: undefined, deployment: undefined, arrivals: undefined, timer: undefined, opening: undefined };
+    const entry: Entry<T> = { ...cell, config, ...closed };
+    this.entries.push(entry);
     return entry;
+  }
+
+  /** Adds the cells of home that are configured, and new here. */
+  private async addEntries(home: Database, configs: readonly CellConfig[]): Promise<Entry<T>[]> {
+    const cells = await readCells(home);
+    return cells.flatMap((cell) => {
+      const config = configs.find(({ name }) => name === cell.name);
+      return config === undefined || this.isKnown(cell) ? [] : [this.addEntry(cell, config)];
+    });
+  }
+
+  private isKnown({ name }: Pick<NamedCell, 'name'>): boolean {
+    return this.entries.some((entry) => entry.name === name);
+  }
+
+  private rereadLater(): void {
+    const { rereadCells } = this.settings;
+    if (rereadCells === undefined || this.isClosed) return;
+    this.timer = setTimeout(() => {
+      this.rereading = this.reread(rereadCells).then(() => this.rereadLater());
+    }, RETRY_MS).unref();
+  }
+
+  /** Opens the cells that were added. Reports, once, what is not taken up. Never throws. */
+  private async reread(rereadCells: () => readonly CellConfig[]): Promise<void> {
+    try {
+      const configs = rereadCells();
+      const changes: string[] = [];
+      for (const entry of this.entries.filter(({ config }) => config !== undefined)) {
+        const config = configs.find(({ name }) => name === entry.name);
+        if (entry.deployment === undefined) entry.config = config ?? entry.config;
+        else if (config?.databaseUrl !== entry.config?.databaseUrl) changes.push(changed(entry));
+      }
+      if (!configs.every((config) => this.isKnown(config))) {
+        for (const entry of await this.addEntries(this.home.database, configs)) {
+          this.settings.log?.(`The cell ${entry.name} was added.`);
+          this.openRunning(entry);
+        }
+      }
+      const early = configs.filter((config) => !this.isKnown(config)).map(({ name }) => notAdded(name));
+      this.report([...changes, ...early]);
+    } catch (error) {
+      // Home is away, which its loops report.
+      if (isUnavailable(error)) return;
+      this.report(
+        error instanceof ConfigError ? error.mistakes : [`The cells cannot be read: ${(error as Error).message}`],
+      );
+    }
+  }
+
+  private report(lines: readonly string[]): void {
+    const text = lines.join('\n');
+    if (text !== this.reported) for (const line of lines) this.settings.warn?.(line);
+    this.reported = text;
   }
 
   /** Opens a cell. One that cannot be reached, or has other places than home, is tried again. @throws every other error */
@@ -152,19 +223,22 @@ export class Cells<T extends CellUse> {
 
   private retryLater(entry: Entry<T>): void {
     if (this.isClosed) return;
-    entry.timer = setTimeout(() => {
-      this.tryOpen(entry).catch((error: Error) => {
-        this.settings.warn?.(`The cell ${entry.name} cannot be opened: ${error.message}`);
-        this.retryLater(entry);
-      });
-    }, RETRY_MS).unref();
+    entry.timer = setTimeout(() => this.openRunning(entry), RETRY_MS).unref();
+  }
+
+  /** Opens a cell while the process serves others, which no error of this cell ends. */
+  private openRunning(entry: Entry<T>): void {
+    this.tryOpen(entry).catch((error: Error) => {
+      this.settings.warn?.(`The cell ${entry.name} cannot be opened: ${error.message}`);
+      this.retryLater(entry);
+    });
   }
 
   private async openCell(entry: Entry<T>): Promise<void> {
-    const config = this.settings.cells.find(({ name }) => name === entry.name);
-    if (config === undefined) throw new Error(`the cell ${entry.name} is not configured`);
-    const deployment = await openDeployment(settingsOf(this.settings, config));
+    const { config } = entry;
+    const deployment = await openDeployment(settingsOf(this.settings, config!));
     if (this.isClosed) return deployment.close();
+    entry.config = config;
     try {
       if (this.settings.isService) await checkPlaces(this.home.database, deployment.database, entry);
       this.makeUse(entry, deployment);
@@ -187,6 +261,11 @@ export class Cells<T extends CellUse> {
   }
 }
 
+const notAdded = (name: string) => `CELLS_FILE names ${name}, which is no cell yet. Run banking cell add ${name}.`;
+
+const changed = ({ name }: NamedCell) =>
+  `CELLS_FILE has another url of the cell ${name}, or none. Start the process again to use it.`;
+
 const away = (): Refusal =>
   new Refusal('unavailable', 'The database of the workspace is temporarily unavailable.', {
     retryAfterSeconds: RETRY_AFTER_S,
@@ -200,7 +279,7 @@ export function settingsOf(
   return { ...settings, cells: undefined, cell: name, databaseUrl, ownerUrl, dataDir };
 }
 
-async function readCells(home: Database): Promise<readonly { readonly number: number; readonly name: string }[]> {
+async function readCells(home: Database): Promise<readonly NamedCell[]> {
   const [rows] = await home.pipeline({}, [bind(READ_CELLS)] as const);
   return rows;
 }

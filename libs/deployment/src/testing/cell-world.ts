@@ -74,13 +74,24 @@ export async function startProcess(
   };
 }
 
-/** Makes a workspace in each cell, with the user Mia as its administrator. @returns the ids by the name of the cell */
-export async function addWorkspaces(server: CellServer, names: readonly string[]): Promise<Map<string, WorkspaceId>> {
+/**
+ * Makes a workspace in each cell, with the user Mia as its administrator.
+ *
+ * @param isFirst whether app and user are made too. Default true
+ * @returns the ids by the name of the cell
+ */
+export async function addWorkspaces(
+  server: CellServer,
+  names: readonly string[],
+  isFirst = true,
+): Promise<Map<string, WorkspaceId>> {
   const connection = server.connectionOf('home');
   const provisioning = await openDatabase({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
   try {
-    await addApp(provisioning, 'spec', 'Harbour');
-    await addUser(provisioning, 'spec', { email: 'mia@harbour.example', app: 'Harbour', identity: MIA });
+    if (isFirst) {
+      await addApp(provisioning, 'spec', 'Harbour');
+      await addUser(provisioning, 'spec', { email: 'mia@harbour.example', app: 'Harbour', identity: MIA });
+    }
     const ids = new Map<string, WorkspaceId>();
     for (const name of names) {
       const [cell] = name.split(' ');
