@@ -1,3 +1,4 @@
+import { AnchoredBooks } from '../cells/anchored-books.js';
 import { MOVE_POINTS, type MovePoint } from '../cells/cell-fault-kinds.js';
 import type { CellName } from '../cells/cell-servers.js';
 import { endpointOfAll } from '../cells/cells-world.js';
@@ -20,7 +21,7 @@ export const movedWorkspace: Scenario = {
   minutesMax: 2,
   cluster: { hasCells: true },
   run: (context) =>
-    runMoves(context, 2, async (moves, to, _, window) => {
+    runMoves(context, async (moves, to, _, window) => {
       window.longestMs = 0;
       context.tally.addViolations(await moves.move(to));
       const windowMs = Math.round(window.longestMs);
@@ -30,18 +31,20 @@ export const movedWorkspace: Scenario = {
     }),
 };
 
-/** The command that moves a workspace is killed at each of its steps. Then the move is resumed, or abandoned where that is possible. */
+/** Every other move is killed, at each of its steps in turn. Then it is resumed, or abandoned where that is possible. */
 export const killedMove: Scenario = {
   name: 'killed-move',
   faults: MOVE_POINTS.map((point) => `kill-move-${point}` as const),
   phase: 'other',
-  minutesMax: 6,
+  minutesMax: 12,
   cluster: { hasCells: true },
   run: (context) =>
-    runMoves(context, 1, async (moves, to, round) => {
-      const point = MOVE_POINTS[round % MOVE_POINTS.length]!;
-      const isAbandoned = Math.floor(round / MOVE_POINTS.length) % 2 === 0;
+    runMoves(context, async (moves, to, round) => {
+      const kills = Math.floor(round / 2);
+      const point = round % 2 === 0 ? MOVE_POINTS[kills % MOVE_POINTS.length] : undefined;
+      const isAbandoned = Math.floor(kills / MOVE_POINTS.length) % 2 === 0;
       context.tally.addViolations(await moves.move(to, point, isAbandoned));
+      if (point === undefined) return context.onProgress(`moved to ${to}`);
       context.onProgress(`killed at ${point}, ${moves.cell === to ? 'resumed' : 'abandoned'}`);
       await note(context, `kill-move-${point}`, moves.cell);
     }),
@@ -49,8 +52,10 @@ export const killedMove: Scenario = {
 
 type MoveOnce = (moves: Moves, to: CellName, round: number, window: Window) => Promise<void>;
 
-/** @param each clients of each workspace */
-async function runMoves(context: RunContext, each: number, moveOnce: MoveOnce): Promise<void> {
+/** Clients of each workspace. */
+const CLIENTS = 4;
+
+async function runMoves(context: RunContext, moveOnce: MoveOnce): Promise<void> {
   const { cluster, tally, prefix, signal, onProgress } = context;
   const endpoint = await endpointOfAll(cluster);
   const { places, pairs } = await makeCrossingWorld(cluster, endpoint);
@@ -63,12 +68,13 @@ async function runMoves(context: RunContext, each: number, moveOnce: MoveOnce): 
   const owned: LoadAccount[] = [];
   for (const place of places) {
     const open = pairs.filter(({ payer, isClosed }) => payer.workspaceId === place.workspaceId && !isClosed);
-    for (let count = 0; count < each; count += 1) {
+    for (let count = 0; count < CLIENTS; count += 1) {
       const account = await preparation.openAccount(place.workspaceId, 'EUR', FUNDS);
       owned.push(account);
       clients.push(new MovingClient(context, endpoint, moves, { account, place, pairs: open }, clients.length));
     }
   }
+  const anchored = await AnchoredBooks.take(cluster);
   const startedAt = new Date();
   const window = new Window(endpoint, moving.payer);
   onProgress(`${clients.length} clients, and a workspace that is moved`);
@@ -94,7 +100,10 @@ async function runMoves(context: RunContext, each: number, moveOnce: MoveOnce): 
       const paid = owned.flatMap((payer) =>
         pairs.filter((pair) => pair.payer.workspaceId === payer.workspaceId).map((pair) => ({ ...pair, payer })),
       );
-      return checkCrossings(operations, booked, await readCredits(cluster.databases, prefix), paid);
+      return [
+        ...checkCrossings(operations, booked, await readCredits(cluster.databases, prefix), paid),
+        ...(await anchored.prove(places.map(({ workspaceId }) => workspaceId))),
+      ];
     },
   });
 }
