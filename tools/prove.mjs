@@ -10,7 +10,7 @@ const USAGE = `Usage: npm run prove [-- long]
 Runs the long checks that npm test omits (*.prove.spec.ts), such as the published packages under other versions of Node, and random
 tests with many runs. No result comes from a cache.
 
-With long, runs instead what takes minutes (*.long.spec.ts): each benchmark once, the generator, runs under faults, recoveries, and the
+With long, runs instead what takes minutes (*.long.spec.ts): each benchmark once, runs under faults, recoveries, and the
 contract suite through two gateways.
 
 Lists the ten slowest spec files. The last line is "N passed, N failed", with ", N skipped" if tests were skipped.

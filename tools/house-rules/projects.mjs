@@ -62,7 +62,6 @@ export const PROJECTS = {
     specsMayImport: ['embedded-postgres'],
   },
   'api-e2e': { type: 'app', mayImport: ['domain', 'client', 'embedded-postgres', 'postgres', 'local-issuer'] },
-  generators: { type: 'tool', mayImport: [] },
   'house-rules': { type: 'tool', mayImport: [] },
   packages: { type: 'tool', mayImport: [] },
   bench: {

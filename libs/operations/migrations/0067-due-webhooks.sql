@@ -1,6 +1,6 @@
 -- When each endpoint has something to do, so that a worker finds those that are due without reading the others. The time is kept in a table of
 -- its own, because the cursor and the lease of an endpoint change often and stay out of every index.
--- Whoever makes something due locks the row first and reads afterwards what others have committed. So of an event and the end of a session
+-- What makes an endpoint due locks its row first, and then reads what others have committed. So of an event and the end of a session
 -- at once, the later one sees the other.
 -- Phase: expand
 

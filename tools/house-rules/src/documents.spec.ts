@@ -1,30 +1,8 @@
 import { brokenLinks, documents, filesNamedIn, headingsMissingInContents, linksIn, longLines } from './documents.js';
 import { files, read } from './workspace.js';
 
-const FLOWS = 'docs/flows.md';
-
 /** What a start leaves in DATA_DIR. */
 const MADE = ['signing-key.json'];
-
-interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
-}
-
-const published = Object.entries((JSON.parse(read('apps/api/openapi.json')) as Document).paths).flatMap(
-  ([path, methods]) =>
-    Object.entries(methods).map(([method, { operationId }]) => ({
-      name: `${method.toUpperCase()} ${path}`,
-      // The former path of an operation is the same operation.
-      operation: operationId.replace(/Formerly$/, ''),
-    })),
-);
-
-/** What flows.md says of an operation: from its heading to the next. */
-function flowOf(name: string): string | undefined {
-  return read(FLOWS)
-    .split(/^(?=#)/m)
-    .find((section) => section.startsWith(`### \`${name}\`\n`));
-}
 
 describe('the documents of this repository', () => {
   it.each(documents())('have no broken link in %s', (document) => {
@@ -56,37 +34,7 @@ describe('the documents of this repository', () => {
     ['[a](#such-a-thing) [b](#such-a-thing-1)\n\n## Such a *thing*?\n\n## Such a thing', []],
     ['```md\n[a](nosuch.md)\n```\n[b](https://example.com/nosuch.md) [c](../README.md)', []],
   ])('are checked for broken links: %s has %j', (text, broken) => {
-    expect(brokenLinks(FLOWS, text)).toEqual(broken);
-  });
-});
-
-describe('the operations in flows.md', () => {
-  it.each(published)('list the files of $name', ({ name, operation }) => {
-    const linked = linksIn(flowOf(name) ?? '').map(({ target }) => target.replace(/^\.\.\//, ''));
-
-    const declaredIn = files().filter(
-      (file) => file.endsWith('.controller.ts') && read(file).includes(`@Operation('${operation}'`),
-    );
-    const verb = operation.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const answeredIn = files().filter(
-      (file) => /^libs\/operations\/src\/[^/]+\//.test(file) && file.endsWith(`/${verb}.ts`),
-    );
-    expect(declaredIn).toHaveLength(1);
-    expect(linked).toEqual(expect.arrayContaining([...declaredIn, ...answeredIn]));
-    expect(linked.indexOf(declaredIn[0]!)).toBe(0);
-  });
-
-  it('are exactly the published operations', () => {
-    const named = [...read(FLOWS).matchAll(/^### `([A-Z]+ \/.*)`$/gm)].map(([, name]) => name);
-
-    expect(named).toEqual(expect.arrayContaining(published.map(({ name }) => name)));
-    expect(named).toHaveLength(published.length);
-  });
-
-  it('link to each file that they name', () => {
-    const linked = linksIn(read(FLOWS)).flatMap(({ text }) => filesNamedIn(text));
-
-    expect(filesNamedIn(read(FLOWS)).filter((name) => !linked.includes(name))).toEqual([]);
+    expect(brokenLinks('docs/glossary.md', text)).toEqual(broken);
   });
 });
 
