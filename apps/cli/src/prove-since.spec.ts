@@ -142,7 +142,7 @@ describe('banking prove --since', () => {
   it('finds a transaction that was changed and hashed again', async () => {
     const { exitCode, stdout, stderr } = await rewritten((content) =>
       isOn(content, books.busy) && content.transfers.some(({ accountVersion }) => accountVersion === 1)
-        ? { ...content, valueDate: '2020-01-01' }
+        ? { ...content, createdAt: '2020-01-01T00:00:00.000000Z' as typeof content.createdAt }
         : content,
     );
 

@@ -146,16 +146,6 @@ describe('banking verify of damaged books', () => {
     ['a version is skipped', /without a gap/, 'update transfer set account_version = 1000 where id = $1'],
     ['an account was below zero', /below zero/, 'update transfer set balance_after = -1 where id = $1'],
     ['a hash is changed', /the hash/, `update transaction set hash = repeat('0', 64) where id = ${OF_INTERNAL}`],
-    [
-      'a value date is moved',
-      /the hash/,
-      `update transaction set value_date = value_date - 1 where id = ${OF_INTERNAL}`,
-    ],
-    [
-      'a run of value dates is edited',
-      /value dates kept of an account/,
-      'update value_date_run set opening_balance = 7 where account_id = (select account_id from transfer where id = $1)',
-    ],
     ['a type is changed', /the hash/, `update transfer set type = 'gift' where id = $1`],
     ['the head of a chain is cut', /the hash/, accountOf(`head = ''`)],
     [

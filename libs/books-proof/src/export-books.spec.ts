@@ -43,7 +43,7 @@ function euro(): Proposal {
     { ...leg, account: world.demo.accounts['Northwind Trading EUR']!, direction: 'credit' as const },
     { ...leg, account: 'settlement' as const, direction: 'debit' as const },
   ];
-  return { entries: [{ workspaceId: northwind.id, status: 'completed', valueDate: '2026-11-21', legs }] };
+  return { entries: [{ workspaceId: northwind.id, status: 'completed', legs }] };
 }
 
 async function posted(books: Parameters<typeof post>[0], ...proposals: readonly Proposal[]): Promise<void> {

@@ -71,7 +71,6 @@ function booked(id: number, accounts: readonly number[], versions: Map<number, n
   const content = {
     workspaceId: 1,
     transactionId: id,
-    valueDate: '2026-11-21',
     createdAt: NOON,
     transfers,
     previous: [],

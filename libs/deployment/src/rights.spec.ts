@@ -22,7 +22,6 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     audit_head: 'select',
     audit_outbox: 'insert (entries, workspace_id), select (entries, workspace_id)',
     audit_outbox_id_seq: 'usage',
-    back_valued_total: 'select',
     bank: 'insert, select, update (country_code, name, swift_code, updated_at)',
     beneficiary: 'insert, select',
     beneficiary_id_seq: 'usage',
@@ -72,14 +71,13 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     schema_migration: 'select',
     seal: 'select',
     transaction:
-      'insert (conversion_digest, created_at, hash, id, order_digest, return_of, status, updated_at, value_date, workspace_id), select, update (status, updated_at)',
+      'insert (conversion_digest, created_at, hash, id, order_digest, return_of, status, updated_at, workspace_id), select, update (status, updated_at)',
     transaction_id_seq: 'usage',
     transfer:
       'insert (account_id, account_version, amount, balance_after, created_at, currency_id, description, direction, fee_amount, id, purpose, recipient_digest, recipient_id, transaction_id, type, workspace_id), select',
     transfer_id_seq: 'usage',
     unverified_posting: 'delete, select',
     user_identity: 'select',
-    value_date_run: 'select',
     verification_position: 'select, update (last_id, last_workspace_id)',
     webhook_delivery:
       'insert (endpoint_id, event_id, event_type, id, kind, next_attempt_at, workspace_id), select, update (next_attempt_at, status)',

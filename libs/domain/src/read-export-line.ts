@@ -12,7 +12,6 @@ import {
 import {
   ANY,
   CURRENCY,
-  DAY,
   HASH,
   HEAD,
   ID_MIN,
@@ -101,7 +100,6 @@ function readTransaction(transaction: Members): ExportedTransaction {
     content: {
       workspaceId: whole(content, 'workspaceId', ID_MIN),
       transactionId: whole(content, 'transactionId', ID_MIN),
-      valueDate: text(content, 'valueDate', DAY),
       returnOf: content['returnOf'] === undefined ? undefined : whole(content, 'returnOf', ID_MIN),
       ...readHashVersion(content),
       transfers: list(content, 'transfers').map(readTransfer),

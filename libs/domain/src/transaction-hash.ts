@@ -18,8 +18,6 @@ export interface TransactionContent {
   readonly hashVersion?: 1 | 2 | undefined;
   readonly workspaceId: number;
   readonly transactionId: number;
-  /** The value date, `2026-11-21`. */
-  readonly valueDate: string;
   /** When it was booked: in UTC with six fractional digits. Version 2 only. */
   readonly createdAt?: Timestamp | undefined;
   /** The transaction that this one reverses. */
@@ -73,7 +71,6 @@ export function canonicalTransaction(content: TransactionContent): string {
   return canonicalJson({
     workspaceId: content.workspaceId,
     transactionId: content.transactionId,
-    valueDate: content.valueDate,
     ...present({ returnOf: content.returnOf }),
     ...(isLater && present({ hashVersion, createdAt, orderDigest, conversionDigest })),
     transfers: content.transfers

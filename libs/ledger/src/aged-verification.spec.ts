@@ -43,8 +43,8 @@ beforeAll(async () => {
   await plant(
     world,
     `with made as (
-       insert into transaction (workspace_id, status, hash, value_date)
-       select ${NORTH}, 'completed', repeat('0', 64), '2026-11-21' from generate_series(1, $2::int / 2) returning id),
+       insert into transaction (workspace_id, status, hash)
+       select ${NORTH}, 'completed', repeat('0', 64) from generate_series(1, $2::int / 2) returning id),
      numbered as (select id, row_number() over (order by id) as n from made),
      own as (select id from account where kind = 'settlement' and workspace_id = ${NORTH})
      insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)

@@ -43,7 +43,6 @@ export interface BookedRow {
   readonly created_at: Timestamp;
   readonly is_of_one_time: boolean;
   readonly updated_at: Timestamp;
-  readonly value_date: string;
   readonly returned_id: bigint | null;
   readonly hash_version: 1 | 2;
   readonly order_digest: string | null;
@@ -63,8 +62,7 @@ const booked = (name: string, which: string) =>
   sqlStatement<BookedRow>(
     name,
     `select x.id, x.hash, x.status, rfc3339(x.created_at) as created_at, rfc3339(x.updated_at) as updated_at,
-          x.value_date::text as value_date, x.return_of as returned_id,
-          x.hash_version, x.order_digest, x.conversion_digest,
+          x.return_of as returned_id, x.hash_version, x.order_digest, x.conversion_digest,
           not exists (
             select from transfer t where t.workspace_id = $1 and t.transaction_id = x.id and t.created_at <> x.created_at) as is_of_one_time,
           (select json_agg(json_build_array(
@@ -123,7 +121,6 @@ function contentOf(workspaceId: number, row: BookedRow): BookedTransaction['cont
   return {
     workspaceId,
     transactionId: Number(row.id),
-    valueDate: row.value_date,
     ...(row.returned_id === null ? {} : { returnOf: Number(row.returned_id) }),
     hashVersion: row.hash_version,
     createdAt: row.created_at,

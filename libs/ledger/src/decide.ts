@@ -101,7 +101,6 @@ function contentOf(
     hashVersion: HASH_VERSION,
     workspaceId: entry.workspaceId,
     transactionId: id,
-    valueDate: entry.valueDate,
     createdAt,
     returnOf: entry.returnOf,
     orderDigest: entry.orderDigest,

@@ -28,8 +28,6 @@ export interface Leg {
 export interface Entry {
   readonly workspaceId: number;
   readonly status: 'pending' | 'completed';
-  /** The day it counts, `YYYY-MM-DD`. */
-  readonly valueDate: string;
   /** The transaction whose money comes back. Returns post to disabled accounts too. */
   readonly returnOf?: number | undefined;
   /** The digest of the order that it carries out. */

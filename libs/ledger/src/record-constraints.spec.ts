@@ -48,13 +48,13 @@ describe('the role of the app', () => {
     ],
     [
       'books a transaction in the future',
-      `insert into transaction (workspace_id, status, hash, value_date, created_at, updated_at)
-       values (1, 'completed', repeat('a', 64), current_date, statement_timestamp() + interval '1 ms', statement_timestamp() + interval '1 ms')`,
+      `insert into transaction (workspace_id, status, hash, created_at, updated_at)
+       values (1, 'completed', repeat('a', 64), statement_timestamp() + interval '1 ms', statement_timestamp() + interval '1 ms')`,
     ],
     [
       'books a transaction before its database transaction began',
-      `insert into transaction (workspace_id, status, hash, value_date, created_at, updated_at)
-       values (1, 'completed', repeat('a', 64), current_date, now() - interval '1 us', now() - interval '1 us')`,
+      `insert into transaction (workspace_id, status, hash, created_at, updated_at)
+       values (1, 'completed', repeat('a', 64), now() - interval '1 us', now() - interval '1 us')`,
     ],
     ['sets a head', `update account set head = repeat('b', 64)`],
     ['edits a hash', `update transaction set hash = repeat('0', 64)`],
@@ -62,10 +62,9 @@ describe('the role of the app', () => {
     ['edits the version of a hash', 'update transaction set hash_version = 1'],
     [
       'books a transaction of an earlier version of the hash',
-      `insert into transaction (workspace_id, status, hash, value_date, hash_version)
-       values (1, 'completed', repeat('a', 64), current_date, 1)`,
+      `insert into transaction (workspace_id, status, hash, hash_version)
+       values (1, 'completed', repeat('a', 64), 1)`,
     ],
-    ['edits a value date', 'update transaction set value_date = current_date - 1'],
     ['removes a transaction', 'delete from transaction'],
     ['empties the transactions', 'truncate transaction cascade'],
     ['removes an account', 'delete from account'],
@@ -149,8 +148,8 @@ describe('a transaction', () => {
     ['a digest with another letter', `repeat('a', 64)`, `repeat('g', 64)`, 'transaction_digests'],
   ])('is refused with %s', async (_what, hash, digest, constraint) => {
     const transaction = asApp(
-      `insert into transaction (workspace_id, status, hash, value_date, order_digest)
-       values ($1, 'completed', ${hash}, current_date, ${digest})`,
+      `insert into transaction (workspace_id, status, hash, order_digest)
+       values ($1, 'completed', ${hash}, ${digest})`,
       NORTH,
     );
 
@@ -192,8 +191,8 @@ describe('a transaction', () => {
   it('may not be returned twice', async () => {
     const back = () =>
       asApp(
-        `insert into transaction (workspace_id, status, hash, value_date, return_of)
-         select workspace_id, 'completed', repeat('c', 64), current_date, min(id) from transaction
+        `insert into transaction (workspace_id, status, hash, return_of)
+         select workspace_id, 'completed', repeat('c', 64), min(id) from transaction
          where workspace_id = $1 and return_of is null group by workspace_id`,
         NORTH,
       );

@@ -24,17 +24,11 @@ async function idOf(one: Proposal): Promise<number> {
   const [outcome] = await post(world.books, [one]);
   return outcome!.posted![0]!.id;
 }
-async function today(): Promise<string> {
-  const { rows } = await world.owner.query<{ day: string }>(`select (now() at time zone 'UTC')::date::text as day`);
-  return rows[0]!.day;
-}
-
 describe('the return of a payout', () => {
   it('reverses each transfer without the fee', async () => {
     const id = await idOf(payout(ada, euros('10.00'), euros('0.50')));
-    const before = await today();
 
-    const { valueDate, ...entry } = await returnEntry(world.database, NORTH, id);
+    const entry = await returnEntry(world.database, NORTH, id);
 
     const leg = { currencyId: EUR, amount: euros('10.00'), type: 'return' };
     expect(entry).toEqual({
@@ -46,7 +40,6 @@ describe('the return of a payout', () => {
         { ...leg, account: 'settlement', direction: 'debit', description: undefined },
       ],
     });
-    expect([before, await today()]).toContain(valueDate);
   });
 
   it('takes the money again where it is returned itself', async () => {

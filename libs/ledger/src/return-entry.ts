@@ -11,7 +11,6 @@ interface MovedRow {
   direction: 'debit' | 'credit';
   amount: bigint;
   description: string | null;
-  today: string;
 }
 
 /** A transaction of a workspace. */
@@ -22,8 +21,7 @@ export interface TransactionRef {
 
 const MOVED = sqlStatement<MovedRow>(
   'transfers_to_return',
-  `select t.workspace_id, t.transaction_id, t.account_id, a.kind, t.currency_id, t.direction, t.amount, t.description,
-          (statement_timestamp() at time zone 'UTC')::date::text as today
+  `select t.workspace_id, t.transaction_id, t.account_id, a.kind, t.currency_id, t.direction, t.amount, t.description
    from unnest($1::bigint[], $2::bigint[]) u(w, i)
    join transfer t on (t.workspace_id, t.transaction_id) = (u.w, u.i)
    join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
@@ -33,8 +31,7 @@ const MOVED = sqlStatement<MovedRow>(
 
 /**
  * The entries that return transactions: each of their transfers reversed, as type `return`, without the fee. The customer gets the full
- * debit in the account's own currency, and a conversion is reversed. The return of a return takes the money again. Their value date is
- * the database's day.
+ * debit in the account's own currency, and a conversion is reversed. The return of a return takes the money again.
  *
  * Transfers never change, so the entries may be made before the transactions are locked.
  *
@@ -80,5 +77,5 @@ function entryOf({ workspaceId, transactionId }: TransactionRef, moved: readonly
     type: 'return',
     description: description === null ? undefined : `${prefix}: ${description}`,
   }));
-  return { workspaceId, status: 'completed', valueDate: first.today, returnOf: transactionId, legs };
+  return { workspaceId, status: 'completed', returnOf: transactionId, legs };
 }

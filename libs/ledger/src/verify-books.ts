@@ -12,7 +12,6 @@ import {
   findInterworkspaceDifferences,
   settledInstant,
 } from './verify-interworkspace.js';
-import { VALUE_DATES_CHECK, verifyValueDates } from './verify-value-dates.js';
 
 /** The sum of a workspace's `fx` account in a currency: what conversions took in less what they paid out. */
 interface FxPosition {
@@ -76,7 +75,6 @@ export async function verifyBooks(
       if (kind === 'interworkspace') owed.push({ workspaceId, currencyId, amount: amountByTime });
     }
     await verifyAccounts(database, workspaceId, note, options);
-    await verifyValueDates(database, workspaceId, note);
     await verifyTransactions(database, workspaceId, note, options);
     for (const [currencyId, sum] of held) {
       if (sum !== 0n) note(CLOSED_CHECK, `currency ${currencyId} is out by ${sum}`);
@@ -99,7 +97,6 @@ export const CHECKS: readonly string[] = [
   VERSION_CHECK,
   BELOW_ZERO_CHECK,
   CLOSED_CHECK,
-  VALUE_DATES_CHECK,
   HASH_CHECK,
 ];
 /** What it also proves with `isWhole`. */

@@ -11,7 +11,6 @@ const contentOf = (rows: readonly Row[]): BookedTransaction['content'] => ({
     hashVersion: 2,
     workspaceId: 1,
     transactionId: 7,
-    valueDate: '2026-11-21',
     createdAt: '2026-11-21T09:30:00.000000Z' as Timestamp,
     previous: [],
   },

@@ -91,7 +91,7 @@ describe('a finding of verifyStored', () => {
 
     expect(await verifyStored(world.database, [{ workspaceId: NORTH, transactionIds: [transactionId] }])).toEqual([
       {
-        check: CHECKS[7],
+        check: CHECKS[6],
         workspaceId: NORTH,
         detail: `transaction ${transactionId} has no content that can be hashed`,
       },

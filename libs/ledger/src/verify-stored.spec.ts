@@ -108,7 +108,7 @@ describe('new transactions', () => {
 });
 
 describe('a fault planted in new transactions', () => {
-  const [BALANCED, LEGS, BALANCES, VERSIONS, BELOW_ZERO, HASHES] = [0, 1, 2, 3, 4, 7].map(
+  const [BALANCED, LEGS, BALANCES, VERSIONS, BELOW_ZERO, HASHES] = [0, 1, 2, 3, 4, 6].map(
     (index) => CHECKS[index]!,
   ) as [string, string, string, string, string, string];
 

@@ -4,9 +4,9 @@ import type { PostedTransaction } from './proposal.js';
 /** Inserts in the order of the unique key of returns. Two batches with the same keys wait for each other and cannot deadlock. */
 const INSERT_TRANSACTIONS = sqlStatement(
   'insert_transactions',
-  `insert into transaction (workspace_id, id, status, hash, value_date, return_of, order_digest, conversion_digest, created_at, updated_at)
-   select u.*, $9::timestamptz, $9::timestamptz from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::date[], $6::bigint[], $7::text[], $8::text[])
-     u(w, id, s, h, d, return_of, o, c)
+  `insert into transaction (workspace_id, id, status, hash, return_of, order_digest, conversion_digest, created_at, updated_at)
+   select u.*, $8::timestamptz, $8::timestamptz from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[])
+     u(w, id, s, h, return_of, o, c)
    order by w, return_of`,
 );
 
@@ -82,7 +82,6 @@ function booksStatements(posted: readonly PostedTransaction[]): BoundStatement<u
       posted.map(({ id }) => id),
       posted.map(({ entry }) => entry.status),
       posted.map(({ hash }) => hash),
-      posted.map(({ entry }) => entry.valueDate),
       posted.map(({ entry }) => entry.returnOf ?? null),
       posted.map(({ entry }) => entry.orderDigest ?? null),
       posted.map(({ entry }) => entry.conversionDigest ?? null),

@@ -44,8 +44,8 @@ describe('the database', () => {
 
   it('refuses a return of a completed payout without a discrepancy', async () => {
     await receive('ACCC');
-    const give = `insert into transaction (workspace_id, status, hash, value_date, return_of)
-      values (${NORTH}, 'completed', repeat('a', 64), '2026-11-22', ${transactionId})`;
+    const give = `insert into transaction (workspace_id, status, hash, return_of)
+      values (${NORTH}, 'completed', repeat('a', 64), ${transactionId})`;
 
     await expect(write(give)).rejects.toMatchObject({ code: RULE_VIOLATION.returnWithoutReason });
   });

@@ -77,7 +77,6 @@ function between(from: number, to: number, currencyId: number): Entry {
   return {
     workspaceId: WORKSPACE,
     status: 'completed',
-    valueDate: new Date().toISOString().slice(0, 10),
     legs: [
       { ...movement, account: from, direction: 'debit' },
       { ...movement, account: to, direction: 'credit' },

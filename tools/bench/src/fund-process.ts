@@ -24,7 +24,7 @@ async function main(databaseUrl: string, transfers: number): Promise<void> {
         { ...movement, account: Number(id), direction: 'credit' },
         { ...movement, account: 'settlement', direction: 'debit' },
       ];
-      return { workspaceId: WORKSPACE, status: 'completed', valueDate: new Date().toISOString().slice(0, 10), legs };
+      return { workspaceId: WORKSPACE, status: 'completed', legs };
     });
     for (let posted = 0; posted < transfers; posted += 2 * BATCH) {
       const proposals = Array.from({ length: BATCH }, (_, index) => ({ entries: [entries[index % entries.length]!] }));

@@ -76,7 +76,7 @@ const SCRIPT = `
       signed: await signAll(signing),
       webhooks: await verifyTwice(),
       unproven: await proveExport(linesOf(bytesOf(lines.slice(0, 1)))).catch((error) => error.message),
-      hash: await transactionHash({ workspaceId: 1, transactionId: 2, valueDate: '2026-11-21', transfers: [], previous: [] }),
+      hash: await transactionHash({ workspaceId: 1, transactionId: 2, transfers: [], previous: [] }),
     };
   };
 

@@ -80,7 +80,7 @@ export async function exported(
         balanceAfter: state.balance.toString(),
       };
     });
-    const content = { workspaceId: WORKSPACE, transactionId: 40 + index, valueDate: '2026-11-21', transfers, previous };
+    const content = { workspaceId: WORKSPACE, transactionId: 40 + index, transfers, previous };
     const own = withDetails && from !== SETTLEMENT ? await detailsOf(index, from, amount) : undefined;
     const digests = {
       hashVersion: 2,

@@ -9,7 +9,7 @@ export interface Place {
 
 /** One balanced transaction of these legs, alone in its proposal. */
 export function proposal(legs: readonly Leg[], more: Partial<Entry> = {}): Proposal {
-  return { entries: [{ workspaceId: 1, status: 'completed', valueDate: '2026-11-21', legs, ...more }] };
+  return { entries: [{ workspaceId: 1, status: 'completed', legs, ...more }] };
 }
 
 export function funding(to: number, amount: MinorUnits, { workspaceId = 1, currencyId = 978 }: Place = {}): Proposal {

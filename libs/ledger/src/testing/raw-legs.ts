@@ -14,8 +14,8 @@ export interface RawLeg {
   readonly currencyId?: number;
 }
 
-const TRANSACTION = `insert into transaction (workspace_id, status, hash, value_date)
-  values ($1, 'completed', repeat('a', 64), '2026-11-21') returning id`;
+const TRANSACTION = `insert into transaction (workspace_id, status, hash)
+  values ($1, 'completed', repeat('a', 64)) returning id`;
 
 const LEGS = `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
   select $1, currval('transaction_id_seq'), l.*

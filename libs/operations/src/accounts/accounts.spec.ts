@@ -229,7 +229,6 @@ describe('a change of an account', () => {
             {
               workspaceId: ada.workspaceId,
               status: 'completed',
-              valueDate: '2026-11-21',
               legs: [
                 { ...movement, account: accountId, direction: 'credit' },
                 { ...movement, account: 'settlement', direction: 'debit' },

@@ -1,12 +1,4 @@
-import {
-  fromBalanceAmount,
-  minorUnits,
-  type AccountId,
-  type Scope,
-  type Transaction,
-  type WorkspaceId,
-} from '@banking/domain';
-import { post } from '@banking/ledger';
+import { fromBalanceAmount, type AccountId, type Scope, type Transaction, type WorkspaceId } from '@banking/domain';
 import { reasonOf } from '@banking/postgres/testing';
 import { bookMany } from '../testing/many-movements.js';
 import { expectWellFormed } from '../testing/resources.js';
@@ -112,7 +104,8 @@ describe('an account statement', () => {
 
   it('has a next page if one movement more exists than a page holds', async () => {
     const accountId = await given.openEuro();
-    await bookMany(given.world, { accountId, count: 500, valueDate: `date '2026-01-01' + (n % 50)::int` });
+    const bookedAt = `timestamptz '2026-01-01Z' + (n / 10)::int * interval '1 day'`;
+    await bookMany(given.world, { accountId, count: 500, bookedAt });
 
     for (const period of Object.values(EVER)) {
       const pages = await given.readPages(accountId, { ...period, limit: 500 });
@@ -155,32 +148,6 @@ describe('an account statement', () => {
     ]) {
       expect(await reasonOf(refused)).toBe('cursor_invalid');
     }
-  });
-
-  it('is refused if a balance exceeds a JSON integer', async () => {
-    const accountId = await given.openEuro();
-    const most = minorUnits(BigInt(Number.MAX_SAFE_INTEGER));
-    for (const [direction, valueDate] of [
-      ['credit', '2026-01-01'],
-      ['debit', '2026-02-01'],
-      ['credit', '2026-01-01'],
-    ] as const) {
-      const movement = { currencyId: 978, amount: most, type: 'internal' };
-      const legs = [
-        { ...movement, account: accountId, direction },
-        {
-          ...movement,
-          account: 'settlement' as const,
-          direction: direction === 'credit' ? ('debit' as const) : ('credit' as const),
-        },
-      ];
-      await post(given.world.books, [
-        { entries: [{ workspaceId: given.workspaceId, status: 'completed', valueDate, legs }] },
-      ]);
-    }
-
-    expect(await reasonOf(given.read(accountId, { from: '2026-01-15', to: '2026-01-16' }))).toBe('amount_out_of_range');
-    expect(closing(await given.read(accountId, EVER.booking))).toBe(most);
   });
 
   it.each([

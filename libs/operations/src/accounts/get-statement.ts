@@ -21,7 +21,7 @@ import type { CursorScope, CursorSigner } from '../lists/sign-cursor.js';
 import type { Reference } from '../reference/reference.js';
 import type { Reading } from '../resources/reading.js';
 import { withoutNulls } from '../resources/without-nulls.js';
-import { movementOf, PLAN_EACH_TIME, STATEMENT_QUERIES, type StatementRow } from './statement-queries.js';
+import { GET_STATEMENT, movementOf, PLAN_EACH_TIME, type StatementRow } from './statement-queries.js';
 
 /** The end of a page, and the values of the whole statement. */
 interface Position {
@@ -46,9 +46,10 @@ export async function getStatement(
   const scope = { list: 'get_statement', workspaceId, filters: { accountId, from, to, basis } };
   const start = cursor === undefined ? undefined : await verifyCursor(cursors, scope, cursor);
 
-  const period = [accountId, from, to] as const;
+  // The value date of a movement is the day of its booking, so days are instants too.
+  const period = [accountId, instantOf(from), instantOf(to)] as const;
   // One more movement shows whether there is a next page.
-  const read = bind(STATEMENT_QUERIES[basis], workspaceId, ...period, start?.after ?? 0, start?.upper, limit + 1);
+  const read = bind(GET_STATEMENT, workspaceId, ...period, start?.after ?? 0, start?.upper, limit + 1);
   const [, [row]] = await database.readPipeline({ workspaces: [workspaceId] }, [PLAN_EACH_TIME, read]);
   if (!row) throw new Refusal('account_not_found');
 
@@ -114,7 +115,8 @@ function basisOf(from: string, to: string): StatementBasis {
   if (isDay(from) !== isDay(to)) {
     throw refused('to', 'to must be of the same kind as from: both instants, or both days.');
   }
-  if (compareInstants(beginningOf(from), beginningOf(to)) > 0) throw refused('from', 'from must not be after to.');
+  if (compareInstants(parseInstant(instantOf(from)), parseInstant(instantOf(to))) > 0)
+    throw refused('from', 'from must not be after to.');
   return isDay(from) ? 'valueDate' : 'booking';
 }
 
@@ -123,4 +125,5 @@ function refused(path: string, message: string): Refusal {
   return new Refusal(reason, message, { details: [{ path, reason, message }] });
 }
 
-const beginningOf = (text: string) => parseInstant(isDay(text) ? `${text}T00:00:00Z` : text);
+/** Of a day, its beginning in UTC. */
+const instantOf = (text: string): string => (isDay(text) ? `${text}T00:00:00Z` : text);

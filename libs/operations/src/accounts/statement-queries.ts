@@ -1,5 +1,5 @@
-import type { Movement, StatementBasis } from '@banking/domain';
-import { bind, sqlStatement, type SqlStatement } from '@banking/postgres';
+import type { Movement } from '@banking/domain';
+import { bind, sqlStatement } from '@banking/postgres';
 import { column, type Columns, digits, packed, unpacking } from '../resources/columns.js';
 import { orderIdOf, returnedByOf } from '../resources/compose-transaction.js';
 import { timestampOf } from '../resources/timestamp-of.js';
@@ -56,7 +56,7 @@ const MOVEMENT_COLUMNS: Columns<MovementRow> = {
   purpose: column('purpose'),
   feeAmount: digits('fee_amount'),
   recipientName: () => 'r.name',
-  valueDate: () => 'b.value_date',
+  valueDate: () => `(m.created_at at time zone 'UTC')::date`,
   createdAt: column('created_at'),
   version: column('account_version'),
 };
@@ -90,7 +90,7 @@ export function movementOf(values: readonly unknown[]): { readonly movement: Bar
 
 // `offset 0` forces a lookup per row by the whole key. Without statistics, the planner may reverse the join, and the time would grow with
 // the square of the movements.
-const TRANSACTION = `cross join lateral (select b.value_date, b.return_of from transaction b
+const TRANSACTION = `cross join lateral (select b.return_of from transaction b
      where b.workspace_id = m.workspace_id and b.id = m.transaction_id offset 0) b`;
 const RECIPIENT = `left join lateral (select r.name from recipient r
      where r.workspace_id = m.workspace_id and r.id = m.recipient_id offset 0) r on true`;
@@ -128,16 +128,16 @@ const bookedBefore = (instant: string) =>
          where l.workspace_id = $1 and l.account_id = $2 and l.account_version <= m.version
          order by l.account_version desc limit 1) b)`;
 
-// Each query reads opening balance, movements and closing balance from one snapshot.
-// Parameters: the workspace, the account, the period (2), the version before the page (0 for the first page), the highest version of the
-// statement (null for the first page), the number of movements to read.
-
 /**
+ * Opening balance, movements and closing balance of one snapshot. Parameters: the workspace, the account, the period (2 instants), the
+ * version before the page (0 for the first page), the highest version of the statement (null for the first page), the number of movements
+ * to read.
+ *
  * By the versions of the account. They have no gap, so no movement between two balances is missing. A clock that was set back cannot make
  * the period end before it begins.
  */
-const BY_BOOKING = sqlStatement<StatementRow>(
-  'get_statement.booking',
+export const GET_STATEMENT = sqlStatement<StatementRow>(
+  'get_statement',
   `with recursive ${CLASSES}
    select ${ACCOUNT}, o.balance::text as opening, u.version::text as upper,
      case when e.version > o.version then e.balance else o.balance end::text as closing,
@@ -150,60 +150,9 @@ const BY_BOOKING = sqlStatement<StatementRow>(
    where t.workspace_id = $1 and t.id = $2 and t.kind = 'customer'`,
 );
 
-/** The balance before the first run of the day or a later one, plus the later bookings with an earlier value date. */
-const valuedBefore = (day: string) =>
-  `cross join lateral (
-     select coalesce((select v.opening_balance from value_date_run v
-                      where v.workspace_id = $1 and v.account_id = $2 and v.is_highest and v.value_date >= ${day}::date
-                      order by v.value_date limit 1), t.balance)
-          + coalesce((select sum(b.amount) from back_valued_total b
-                      where b.workspace_id = $1 and b.account_id = $2 and b.value_date < ${day}::date), 0) as balance)`;
-
 /**
- * By value date, then by version: run after run. A run ends before the next run of the account. The query counts the runs of the page
- * before it reads their transfers, so it reads no more transfers than the page holds.
- */
-const BY_VALUE_DATE = sqlStatement<StatementRow>(
-  'get_statement.value_date',
-  `select ${ACCOUNT}, o.balance::text as opening, e.balance::text as closing, u.version::text as upper,
-     (select coalesce(json_agg(${MOVEMENT} order by x.value_date, m.account_version), '[]')
-      from (select n.value_date, n.first_version, least(n.last_version, n.first_version + $7::bigint - n.before - 1) as last_version
-            from (select l.*, coalesce(sum(l.last_version - l.first_version + 1)
-                                         over (order by l.value_date, l.first_version
-                                               rows between unbounded preceding and 1 preceding), 0)::bigint as before
-                  from (select v.value_date,
-                               case v.first_version when u.run then u.after + 1 else v.first_version end as first_version,
-                               least(w.first_version - 1, u.version) as last_version
-                        from (select v.value_date, v.first_version from value_date_run v
-                              where v.workspace_id = $1 and v.account_id = $2 and v.first_version + 0 <= u.version
-                                and (v.value_date, v.first_version) >= (u.value_date, u.run) and v.value_date < $4::date
-                              order by v.value_date, v.first_version limit $7::bigint + 1) v
-                        left join lateral (select w.first_version from value_date_run w
-                              where w.workspace_id = $1 and w.account_id = $2 and w.first_version > v.first_version
-                              order by w.first_version limit 1) w on true) l) n
-            where n.before < $7::bigint offset 0) x
-      cross join lateral (select * from transfer m
-            where m.workspace_id = $1 and m.account_id = $2
-              and m.account_version between x.first_version and x.last_version
-            order by m.account_version offset 0) m ${TRANSACTION} ${RECIPIENT}) as movements
-   from account t ${valuedBefore('$3')} o ${valuedBefore('$4')} e
-   cross join lateral (
-     select coalesce($6::bigint, t.version) as version, $5::bigint as after,
-            coalesce(max(v.value_date), $3::date) as value_date, coalesce(max(v.first_version), 0) as run
-     from (select v.value_date, v.first_version from value_date_run v
-           where v.workspace_id = $1 and v.account_id = $2 and v.first_version <= $5::bigint
-           order by v.first_version desc limit 1) v) u
-   where t.workspace_id = $1 and t.id = $2 and t.kind = 'customer'`,
-);
-
-export const STATEMENT_QUERIES: Readonly<Record<StatementBasis, SqlStatement<StatementRow>>> = {
-  booking: BY_BOOKING,
-  valueDate: BY_VALUE_DATE,
-};
-
-/**
- * Planner settings for both queries. A connection keeps a plan that it made while the tables were small, and that plan may use an index
- * on the workspace only. These queries read much and are rare, so each is planned. Without sorting, the planner chooses the index in the
+ * Planner settings for the query. A connection keeps a plan that it made while the tables were small, and that plan may use an index
+ * on the workspace only. It reads much and is rare, so it is planned each time. Without sorting, the planner chooses the index in the
  * order of the query also if the tables have no statistics.
  */
 export const PLAN_EACH_TIME = bind(

@@ -29,10 +29,6 @@ interface ArrivalRow {
   readonly outcome: ArrivalOutcome;
 }
 
-const READ_DAY = sqlStatement<{ today: string }>(
-  'read_day_of_arrivals',
-  `select (statement_timestamp() at time zone 'UTC')::date::text as today`,
-);
 const FIND_PAYEES = sqlStatement<PayeeRow>(
   'find_payees',
   `select u.position::int, k.account_id, k.currency_id
@@ -59,9 +55,6 @@ const INSERT_ARRIVALS = sqlStatement(
    select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::int[], $7::bigint[], $8::text[], $9::bigint[])
    order by 1, 2, 3, 4`,
 );
-
-/** The day on which payments arrive, by the clock of the database. */
-export const readDay = bind(READ_DAY);
 
 /** The accounts of the payees, in their workspaces. */
 export const findPayees = (arrivals: readonly Arrival[]): BoundStatement<PayeeRow> =>

@@ -10,14 +10,7 @@ import {
 } from '@banking/ledger';
 import { BatchedCalls, DatabaseError } from '@banking/postgres';
 import { arrivalEntry } from '../payments/payment-entries.js';
-import {
-  findArrivals,
-  findPayees,
-  insertArrivals,
-  readDay,
-  type Arrival,
-  type DecidedArrival,
-} from './arrival-statements.js';
+import { findArrivals, findPayees, insertArrivals, type Arrival, type DecidedArrival } from './arrival-statements.js';
 import type { ArrivalOutcome, SubmittedCrossing } from './crossing-port.js';
 
 /** `locked`: another session has locked the account, and nothing was decided. */
@@ -57,13 +50,13 @@ export class Arrivals {
   private async arriveAll(arrivals: readonly Arrival[], skipsLocked: boolean): Promise<readonly Result[]> {
     const workspaces = [...new Set(arrivals.map(({ workspaceId }) => workspaceId))];
     const { database } = this.books;
-    const [[day], payees] = await database.pipeline({ workspaces }, [readDay, findPayees(arrivals)] as const);
+    const [payees] = await database.pipeline({ workspaces }, [findPayees(arrivals)] as const);
     const payeeAt = new Map(payees.map((payee) => [payee.position, payee]));
     // Undefined if there is no such account, or it holds another currency. Then it is refused.
     const proposals = arrivals.map(({ workspaceId, crossing }, index): Proposal | undefined => {
       const payee = payeeAt.get(index + 1);
       if (payee?.currency_id !== crossing.currencyId) return undefined;
-      const entry = arrivalEntry({ workspaceId, accountId: Number(payee.account_id) }, crossing, day!.today);
+      const entry = arrivalEntry({ workspaceId, accountId: Number(payee.account_id) }, crossing);
       return { entries: [entry] };
     });
     const posting = await preparePosting(

@@ -31,8 +31,8 @@ const step = (table: 'crossing' | 'transaction', id: number, status: string) =>
 describe('the database of the payer', () => {
   it('refuses a pending payment to another workspace without its crossing', async () => {
     const id = await payment();
-    const copied = `insert into transaction (workspace_id, id, status, hash, value_date)
-      select workspace_id, 900, 'pending', hash, value_date from transaction where id = ${id}`;
+    const copied = `insert into transaction (workspace_id, id, status, hash)
+      select workspace_id, 900, 'pending', hash from transaction where id = ${id}`;
     const leg = (transfer: number, kind: string, direction: string) =>
       `insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type)
        select workspace_id, ${transfer}, 900, id, currency_id, '${direction}', 5, 'internal' from account

@@ -2,15 +2,8 @@ import type { MinorUnits, RecipientId, TransactionId } from '@banking/domain';
 import { decide, lockAndRead, preparePosting, requirePosted, write, type Leg, type Proposal } from '@banking/ledger';
 import { readRecipientDigest } from '../payments/read-recipient-digest.js';
 import { openTracking, recordEvent, sandboxMessage } from '@banking/payouts';
-import { bind, sqlStatement } from '@banking/postgres';
 import { recordTransfer, type DemoAccount, type DemoBank } from './demo-bank.js';
 import type { NetworkEvent } from './orders.js';
-
-/** The value date of a booking is the database's date. */
-const TODAY = sqlStatement<{ today: string }>(
-  'demo_today',
-  `select (statement_timestamp() at time zone 'UTC')::date::text as today`,
-);
 
 export interface DemoPayment {
   readonly from: DemoAccount;
@@ -73,10 +66,9 @@ export class DemoBookings {
     const { books } = this.bank;
     const before = await this.bank.findTransfer(step);
     if (before) return before;
-    const { today } = (await books.database.read({}, bind(TODAY)))!;
     const recipientDigest = await readRecipientDigest(books.database, { workspaceId, accountId, recipientId });
     const legs = legsOf({ recipientId, recipientDigest });
-    const proposal: Proposal = { entries: [{ workspaceId, status, valueDate: today, legs }] };
+    const proposal: Proposal = { entries: [{ workspaceId, status, legs }] };
     const posting = await preparePosting(books, [proposal]);
     return books.database.transaction({ workspaces: posting.workspaces }, async (tx) => {
       const { context } = await lockAndRead(tx, posting);

@@ -62,7 +62,7 @@ describe.each(['2001-01-01T00:00:00Z', '2099-12-31T23:59:59Z'])('a process whose
     });
 
     const { rows } = await world.owner.query(
-      `select distinct value_date = (now() at time zone 'UTC')::date as today, return_of is null as out from transaction order by 2`,
+      `select distinct created_at::date = now()::date as today, return_of is null as out from transaction order by 2`,
     );
     expect(rows).toEqual([
       { today: true, out: false },

@@ -42,7 +42,7 @@ const recipient = (workspaceId: number) =>
   firstId(`select id from recipient where workspace_id = ${workspaceId} order by id limit 1`);
 
 const insertTransaction = () =>
-  `insert into transaction (workspace_id, id, status, hash, value_date) values (${north}, ${NEW_ID}, 'completed', '${HASH}', current_date)`;
+  `insert into transaction (workspace_id, id, status, hash) values (${north}, ${NEW_ID}, 'completed', '${HASH}')`;
 
 interface Side {
   readonly transactionId?: number;
@@ -179,8 +179,8 @@ describe('the checks of references', () => {
          select ${north}, 'customer', 978, 1, 'Many', 'CACC', 'M' || n from generate_series(1, 5000) n;
        insert into recipient (workspace_id, kind, name, account_code, currency_id)
          select ${north}, 'internal', 'Many', 'M' || n, 978 from generate_series(1, 5000) n;
-       insert into transaction (workspace_id, status, hash, value_date)
-         select ${north}, 'completed', '${HASH}', current_date from generate_series(1, 5000) n;
+       insert into transaction (workspace_id, status, hash)
+         select ${north}, 'completed', '${HASH}' from generate_series(1, 5000) n;
        set session_replication_role = origin`,
     );
 

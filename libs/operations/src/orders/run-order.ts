@@ -65,7 +65,7 @@ async function prepareRun(
     const payment = { ...run, amount: minorUnits(run.amount) };
     const terms = await termsOf(payment, facts, means);
     const [order, recipient] = [hashedOrder(run), recipientOf(run.recipientId, facts)];
-    const entries = paymentEntries({ workspaceId, order, recipient, valueDate: facts.today }, terms);
+    const entries = paymentEntries({ workspaceId, order, recipient }, terms);
     return { ...prepared, terms, entries };
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || isTransientFailure(refusal)) throw refusal;

@@ -121,5 +121,5 @@ const INDEXED_BALANCES = `
   select i.indexrelid::regclass::text as name from pg_index i
   where i.indrelid = 'account'::regclass and exists (
     select from pg_attribute a where a.attrelid = i.indrelid
-      and a.attname in ('balance', 'version', 'balance_id', 'balance_at', 'head', 'value_date')
+      and a.attname in ('balance', 'version', 'balance_id', 'balance_at', 'head')
       and (a.attnum = any(i.indkey) or pg_get_expr(i.indpred, i.indrelid) ~ ('\\m' || a.attname || '\\M')))`;

@@ -12,8 +12,6 @@ export interface PaymentDetails {
   readonly workspaceId: number;
   readonly order: HashedOrder;
   readonly recipient: HashedRecipient;
-  /** `YYYY-MM-DD` */
-  readonly valueDate: string;
 }
 
 /**
@@ -25,7 +23,7 @@ export interface PaymentDetails {
  * conversion and the recipient by their digests.
  */
 export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): Entry[] {
-  const { workspaceId, order, recipient, valueDate } = payment;
+  const { workspaceId, order, recipient } = payment;
   const { accountId, description, purposeCode: purpose } = order;
   const amount = minorUnits(BigInt(order.amount));
   const { currencyId, targetCurrencyId, targetAmount, fee, conversion, payee } = terms;
@@ -54,8 +52,8 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
     orderDigest: digestOfOrder(order),
     conversionDigest: conversion && digestOfConversion(convertedBy(order, terms, conversion)),
   };
-  const entry: Entry = { workspaceId, status: statusOfPayment(payee), valueDate, legs, ...digests };
-  return isSettledHere || !payeeHere ? [entry] : [entry, arrivalEntry(payeeHere, arriving, valueDate)];
+  const entry: Entry = { workspaceId, status: statusOfPayment(payee), legs, ...digests };
+  return isSettledHere || !payeeHere ? [entry] : [entry, arrivalEntry(payeeHere, arriving)];
 }
 
 /** A payment of another workspace as it arrives: the type and the text of its transfers, and the amount in the currency of the payee. */
@@ -67,11 +65,10 @@ export interface Arriving {
 }
 
 /** The payee's half of a payment between workspaces. */
-export function arrivalEntry(payee: PayeeHere, arriving: Arriving, valueDate: string): Entry {
+export function arrivalEntry(payee: PayeeHere, arriving: Arriving): Entry {
   return {
     workspaceId: payee.workspaceId,
     status: 'completed',
-    valueDate,
     legs: [creditedLeg(arriving, payee), { ...arriving, account: 'interworkspace', direction: 'debit' }],
   };
 }

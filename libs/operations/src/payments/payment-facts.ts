@@ -17,8 +17,6 @@ export interface NamedPayment {
 
 /** The facts of a payment. What other orders may change is read again under the locks. */
 export interface PaymentFacts extends RecipientFacts {
-  /** The database's day, UTC, `YYYY-MM-DD`. */
-  readonly today: string;
   /** The clock of the database in RFC 3339; in a sandbox that of the workspace if it is ahead. Only runs of orders depend on it. */
   readonly now: string;
   readonly payer_currency_id: number | null;
@@ -70,7 +68,7 @@ export interface QuoteFacts {
 
 /** Looks up each account by itself (`offset 0`): a plan made while the tables were small would read all accounts of the workspace. */
 const factsBy = (clock: string): string =>
-  `select (statement_timestamp() at time zone 'UTC')::date::text as today, rfc3339(${clock}) as now,
+  `select rfc3339(${clock}) as now,
           a.currency_id as payer_currency_id, ac.code as payer_currency, a.status as payer_status,
           ${selectedOf([RECIPIENT_COLUMNS, 'r'], [BENEFICIARY_COLUMNS, 'n'])},
           r.kind as recipient_kind, r.currency_id as recipient_currency_id, rc.code as recipient_currency,

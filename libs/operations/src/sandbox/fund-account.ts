@@ -13,11 +13,10 @@ import type { Reading } from '../resources/reading.js';
 import { transferQuery } from '../transfers/get-transfer.js';
 import { createOnce } from '../idempotency/create-once.js';
 
-/** Needs no lock: the currency of an account never changes, and the value date is the database's day. */
-const PREPARE_FUNDING = sqlStatement<{ currency_id: number; today: string }>(
+/** Needs no lock: the currency of an account never changes. */
+const PREPARE_FUNDING = sqlStatement<{ currency_id: number }>(
   'prepare_funding',
-  `select currency_id, (statement_timestamp() at time zone 'UTC')::date as today
-   from account where workspace_id = $1 and id = $2 and kind = 'customer'`,
+  `select currency_id from account where workspace_id = $1 and id = $2 and kind = 'customer'`,
 );
 
 /** Money that arrives, with the description of its sender. */
@@ -53,7 +52,6 @@ export async function fundAccount(
       {
         workspaceId,
         status: 'completed',
-        valueDate: prepared.today,
         legs: [
           { ...movement, account: accountId, direction: 'credit', description },
           { ...movement, account: 'settlement', direction: 'debit' },

@@ -107,8 +107,8 @@ export async function addTransfers(
 ): Promise<void> {
   await owner.query(
     `with made as (
-       insert into transaction (workspace_id, status, hash, value_date, created_at)
-       select $1, k.status, repeat('0', 64), '2026-11-21', ${from} + n * interval '1 second'
+       insert into transaction (workspace_id, status, hash, created_at)
+       select $1, k.status, repeat('0', 64), ${from} + n * interval '1 second'
        from unnest($2::text[]) k(status), generate_series(1, $3::int) n
        returning workspace_id, id, status, created_at),
      kind as (
@@ -174,8 +174,8 @@ async function linkTransactions({ owner }: Owner, { workspaceId }: AgedWorkspace
     [workspaceId],
   );
   await owner.query(
-    `insert into transaction (workspace_id, status, hash, value_date, return_of, created_at)
-     select $1, 'completed', repeat('0', 64), x.value_date, x.id, x.created_at
+    `insert into transaction (workspace_id, status, hash, return_of, created_at)
+     select $1, 'completed', repeat('0', 64), x.id, x.created_at
      from transaction x
      where x.workspace_id = $1
        and not exists (select from transaction r where r.workspace_id = $1 and r.return_of = x.id)`,

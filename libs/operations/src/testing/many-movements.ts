@@ -4,17 +4,11 @@ import type { TestDatabase } from './test-databases.js';
  * Books many credits of 1 on an account of the demo data in one statement, without the chain of
  * hashes: for what is measured by their number alone.
  *
- * @param valueDate SQL for the day of the transaction number `n`
  * @param bookedAt SQL for the time at which the transfers number `n` are booked
  */
 export async function bookMany(
   { owner }: Pick<TestDatabase, 'owner'>,
-  {
-    accountId,
-    count,
-    valueDate = `date '2026-11-21'`,
-    bookedAt = 'statement_timestamp()',
-  }: { accountId: number; count: number; valueDate?: string; bookedAt?: string },
+  { accountId, count, bookedAt = 'statement_timestamp()' }: { accountId: number; count: number; bookedAt?: string },
 ): Promise<void> {
   await owner.query('begin');
   await owner.query(
@@ -23,8 +17,8 @@ export async function bookMany(
   );
   await owner.query(
     `with made as (
-       insert into transaction (workspace_id, status, hash, value_date)
-       select a.workspace_id, 'completed', repeat('0', 64), ${valueDate}
+       insert into transaction (workspace_id, status, hash)
+       select a.workspace_id, 'completed', repeat('0', 64)
        from account a, generate_series(1, $2::int) n where a.id = $1
        returning workspace_id, id),
      numbered as (select *, row_number() over (order by id) as n from made),

@@ -19,12 +19,11 @@ export const EVER = {
   valueDate: { from: '2000-01-01', to: '2100-01-01' },
 } as const;
 
-/** A booking of an account, in March 2026. */
+/** A booking of an account. */
 export interface Booking {
   /** Minor units. */
   readonly amount: number;
   readonly isCredit: boolean;
-  readonly day: number;
   /** Whether it is booked together with the previous one. */
   readonly isTogether: boolean;
 }
@@ -62,7 +61,7 @@ export async function statementWorld() {
   /** Books on a new account, first an amount that covers all others. */
   const book = async (list: readonly Booking[]): Promise<AccountId> => {
     const accountId = await openEuro();
-    const first: Booking = { amount: 100_000, isCredit: true, day: 3, isTogether: false };
+    const first: Booking = { amount: 100_000, isCredit: true, isTogether: false };
     await bookMore(accountId, [first, ...list]);
     return accountId;
   };
@@ -79,13 +78,13 @@ export async function statementWorld() {
   return { world, service, scope, workspaceId, read, readPages, openEuro, book, bookMore };
 }
 
-function proposalOf(workspaceId: WorkspaceId, account: AccountId, { amount, isCredit, day }: Booking): Proposal {
+function proposalOf(workspaceId: WorkspaceId, account: AccountId, { amount, isCredit }: Booking): Proposal {
   const movement = { currencyId: 978, amount: minorUnits(BigInt(amount)), type: 'internal' };
   const legs = [
     { ...movement, account, direction: isCredit ? 'credit' : 'debit' },
     { ...movement, account: 'settlement', direction: isCredit ? 'debit' : 'credit' },
   ] as const;
-  return { entries: [{ workspaceId, status: 'completed', valueDate: dayOf(day), legs }] };
+  return { entries: [{ workspaceId, status: 'completed', legs }] };
 }
 
 export const opening = ({ openingBalance }: Statement) => fromBalanceAmount(openingBalance);

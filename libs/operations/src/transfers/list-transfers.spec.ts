@@ -53,7 +53,6 @@ async function addOne(): Promise<void> {
         {
           workspaceId: ada.workspaceId as number,
           status: 'completed',
-          valueDate: '2026-11-21',
           legs: [
             { ...movement, account: usd(), direction: 'credit' },
             { ...movement, account: 'settlement', direction: 'debit' },

@@ -139,8 +139,8 @@ describe('the verification of orders', () => {
     [
       'a fee is taken and nothing else',
       () =>
-        `insert into transaction (workspace_id, id, status, hash, value_date)
-         select workspace_id, 900001, 'completed', repeat('0', 64), current_date from transaction where id = ${transactionOf(orders.keyed)};
+        `insert into transaction (workspace_id, id, status, hash)
+         select workspace_id, 900001, 'completed', repeat('0', 64) from transaction where id = ${transactionOf(orders.keyed)};
          insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
          select workspace_id, 900001, 900001, account_id, currency_id, 'debit', 1, 'fee', account_version + 1000, 0 from transfer
          where transaction_id = ${transactionOf(orders.keyed)} and direction = 'debit' and type <> 'fee' and account_version is not null`,

@@ -107,8 +107,8 @@ describe('the verification of payments', () => {
     await world.owner.query('drop index transaction_returned_once');
     await plant(`
       with again as (
-        insert into transaction (workspace_id, status, hash, value_date, return_of)
-        select workspace_id, status, hash, value_date, return_of from transaction where id = ${RETURN}
+        insert into transaction (workspace_id, status, hash, return_of)
+        select workspace_id, status, hash, return_of from transaction where id = ${RETURN}
         returning id)
       insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
       select t.workspace_id, again.id, account_id, currency_id, direction, amount, type, account_version + 1000, balance_after

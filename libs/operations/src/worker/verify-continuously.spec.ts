@@ -247,8 +247,8 @@ describe('the repeated verification', () => {
         at.eve.workspaceId,
       );
       await plant(
-        `insert into transaction (workspace_id, status, hash, value_date)
-       select $1, 'completed', repeat('0', 64), '2026-11-21' from generate_series(1, 20000) n`,
+        `insert into transaction (workspace_id, status, hash)
+       select $1, 'completed', repeat('0', 64) from generate_series(1, 20000) n`,
         at.eve.workspaceId,
       );
       const workspaces = Object.values(at.world.demo.workspaces);

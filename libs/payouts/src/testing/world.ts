@@ -60,7 +60,7 @@ export async function fund(books: Books, workspaceId: number, amount: bigint): P
     { ...leg, account: 'settlement', direction: amount < 0n ? 'credit' : 'debit' },
   ];
   const [outcome] = await post(books, [
-    { entries: [{ workspaceId, status: 'completed', valueDate: '2026-11-21', legs }] },
+    { entries: [{ workspaceId, status: 'completed', legs }] },
   ]);
   requirePosted(outcome!);
 }
@@ -92,7 +92,7 @@ export async function payOut(
     { account, currencyId: 840, direction: 'debit', amount: FEE, type: 'fee' },
     { account: 'fees', currencyId: 840, direction: 'credit', amount: FEE, type: 'fee' },
   ];
-  const entry = { workspaceId, status: 'pending', valueDate: '2026-11-21', legs } as const;
+  const entry = { workspaceId, status: 'pending', legs } as const;
   const proposals = Array.from({ length: count }, () => ({ entries: [entry] }));
   const posting = await preparePosting(world.books, proposals);
   return world.database.transaction({ workspaces: [workspaceId] }, async (tx) => {
