@@ -43,6 +43,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'trail_directory', settings: [PINNED], executableBy: [] },
   { name: 'trail_order', settings: [PINNED], executableBy: [] },
   { name: 'trail_payout_stop', settings: [PINNED], executableBy: [] },
+  { name: 'unrecorded_resources', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'wake_webhook_endpoints', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'webhook_backlog', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'webhook_endpoints_due', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },

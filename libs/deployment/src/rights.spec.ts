@@ -43,6 +43,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     discrepancy_id_seq: 'usage',
     event: 'select',
     event_deletion: 'select',
+    event_sequence: 'select',
     execution: 'insert, select, update (executed_at, failure_code, failure_message, status, transaction_id)',
     execution_id_seq: 'usage',
     idempotency: 'delete, insert, select, update (answer, created_at, fingerprint)',

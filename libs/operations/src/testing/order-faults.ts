@@ -10,7 +10,7 @@ import type {
 } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase } from './test-databases.js';
-import { verifyPayments } from './verify-payments.js';
+import { verifyPlanted } from './verify-payments.js';
 import { DEMO_RATES } from '@banking/rates';
 import { DIGEST_CHECK } from '../verification/verify-digests.js';
 import { ORDER_CHECKS } from '../verification/verify-orders.js';
@@ -100,7 +100,7 @@ export async function orderFaults(): Promise<OrderFaults> {
   await service.cancelOrder(ada, { accountId, orderId: orders.cancelled.id });
   const northwind = world.demo.workspaces['Northwind Trading'];
   const findings = async () => {
-    const found = await verifyPayments(world.database, Object.values(world.demo.workspaces));
+    const found = await verifyPlanted(world.database, Object.values(world.demo.workspaces));
     expect(found.filter(({ workspaceId }) => workspaceId !== northwind)).toEqual([]);
     return found;
   };

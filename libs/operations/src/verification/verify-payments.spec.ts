@@ -1,5 +1,6 @@
 import { demoDatabase } from '../testing/test-databases.js';
-import { verifyPayments } from '../testing/verify-payments.js';
+import { verifyPlanted } from '../testing/verify-payments.js';
+import { EVENT_CHAIN } from './verify-events.js';
 import { PAYMENT_CHECKS, verifyPayments as verifyAll } from './verify-payments.js';
 import { REFERENCE_CHECK } from './verify-references.js';
 
@@ -12,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const verify = () => verifyPayments(world.database, Object.values(world.demo.workspaces));
+const verify = () => verifyPlanted(world.database, Object.values(world.demo.workspaces));
 
 /** Makes a change that triggers and foreign keys forbid, as a superuser who has them off. */
 const plant = (text: string) =>
@@ -80,14 +81,18 @@ describe('the verification of payments', () => {
     [
       'is of another transaction',
       `update transaction set return_of = 999999999 where id = ${RETURN}`,
-      [RETURNS, FAILED],
+      [RETURNS, FAILED, EVENT_CHAIN.check],
     ],
     [
       'is missing for a failed transaction',
       `update transaction set status = 'failed' where status = 'pending'`,
       [FAILED, PAYOUTS],
     ],
-    ['does not name its transaction', `update transaction set return_of = null where id = ${RETURN}`, FAILED],
+    [
+      'does not name its transaction',
+      `update transaction set return_of = null where id = ${RETURN}`,
+      [FAILED, EVENT_CHAIN.check],
+    ],
     [
       'is of a transaction that was completed',
       `update transaction set status = 'completed' where id = ${RETURNED};

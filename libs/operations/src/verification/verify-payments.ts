@@ -1,6 +1,8 @@
 import type { Finding } from '@banking/ledger';
 import { sqlStatement, type Database } from '@banking/postgres';
 import { AUDIT_CHAIN, AUDIT_ENTRIES } from './verify-audit.js';
+import { EVENT_CHAIN, REQUIRED_EVENTS } from './verify-events.js';
+import { WEBHOOK_CHECK } from './verify-webhooks.js';
 import { CROSSING_CHECKS } from './verify-crossings.js';
 import { ORDER_KEY_CHECK, verifyOrderKeys } from './verify-order-keys.js';
 import { DIGEST_CHECK } from './verify-digests.js';
@@ -130,6 +132,9 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
   RUN_TIMES_CHECK,
   AUDIT_CHAIN,
   AUDIT_ENTRIES,
+  EVENT_CHAIN,
+  REQUIRED_EVENTS,
+  WEBHOOK_CHECK,
 ];
 
 /**

@@ -37,6 +37,12 @@ const KEYS = {
   arrival: rangeKey('arrival', 'transaction_id'),
   audit_event: rangeKey('audit_event'),
   audit_head: rangeKey('audit_head'),
+  recipient: rangeKey('recipient'),
+  quote: rangeKey('quote'),
+  event: rangeKey('event'),
+  event_deletion: rangeKey('event_deletion', 'last_id'),
+  webhook_endpoint: rangeKey('webhook_endpoint'),
+  webhook_delivery: rangeKey('webhook_delivery'),
 } as const;
 
 type CheckedTable = keyof typeof KEYS;

@@ -3,7 +3,7 @@ import { LedgerBankingService } from '../ledger-banking-service.js';
 import { resumePausedOrder } from '../provisioning/index.js';
 import { demoDatabase } from '../testing/test-databases.js';
 import { addApp } from '../provisioning/apps.js';
-import { verifyPayments } from '../testing/verify-payments.js';
+import { verifyPayments, verifyPlanted } from '../testing/verify-payments.js';
 import { sql } from '@banking/postgres/testing';
 import { ACCOUNT_TRAIL, DIRECTORY_CHECK, ORDER_TRAIL, verifyDirectory } from './verify-trails.js';
 
@@ -73,7 +73,7 @@ describe('the audit trail of an account with three changes', () => {
   ])('has a finding if %s', async (_what, fault, detail) => {
     await plant(fault(account));
 
-    expect(await verifyPayments(world.database, all())).toEqual([
+    expect(await verifyPlanted(world.database, all())).toEqual([
       { check: ACCOUNT_TRAIL.check, workspaceId: northwind, detail: expect.stringMatching(detail) },
     ]);
   });
@@ -124,7 +124,7 @@ describe('the audit trail of an order that was paused and given to another user'
   ])('has a finding if %s', async (_what, fault, detail) => {
     await plant(fault(orderId));
 
-    expect(await verifyPayments(world.database, all())).toEqual([
+    expect(await verifyPlanted(world.database, all())).toEqual([
       { check: ORDER_TRAIL.check, workspaceId: northwind, detail: expect.stringMatching(detail) },
     ]);
   });
