@@ -25,6 +25,8 @@ export const WEBHOOK_CHECK: RangeCheck = {
          cross join lateral (select coalesce(${CREATION}, k.last_id) as begin) b
          join event e on e.workspace_id = $1 and e.id > $2 and e.id <= $3 and e.id >= b.begin and e.id <= w.cursor_event_id
        where w.workspace_id = $1 and w.deleted_at is null and e.created_at > statement_timestamp() - interval '1 day'
+         -- Events are recorded in the order of their ids, after their time: a range that ends before is not read.
+         and (select u.recorded_at from event u where u.workspace_id = $1 and u.id = $3) > statement_timestamp() - interval '1 day'
          and (cardinality(w.types) = 0 or e.type = any(w.types))
          and not exists (
            select from webhook_delivery d
