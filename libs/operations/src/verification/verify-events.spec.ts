@@ -372,13 +372,16 @@ describe('a verification after events were deleted because of their age', () => 
     expect(await verify()).toEqual([]);
   });
 
+  // Of several databases, each was migrated at a time of its own: an account may be older than the events where it came from.
+  it('finds that the number of an account is lost, in the one database', async () => {
+    await age(31);
+    await plant(`delete from event_sequence where ${of('account', ids.account)}`);
+
+    const isCell = (await countOf('select count(*)::int as count from cell_identity')) > 0;
+    expect(await verify()).toEqual(isCell ? [] : [`account ${ids.account} has no event`]);
+  });
+
   it.each<[string, () => string, readonly RegExp[]]>([
-    [
-      'the number of an account is lost',
-      () =>
-        `delete from event_sequence where ${of('account', ids.account)}; delete from event where ${of('account', ids.account)}`,
-      [/^account \d+ has no event$/],
-    ],
     [
       'a number was given again',
       () => `update event_sequence set sequence = 2 where ${of('account', ids.account)}`,
