@@ -20,7 +20,10 @@ beforeAll(async () => {
        delete from remittance_event e using remittance m, last
        where m.transaction_id = last.id and e.remittance_id = m.id and e.status = 'ACCC'
      ), run as (
-       update execution e set status = 'pending' from last where e.transaction_id = last.id
+       update execution e set status = 'pending' from last where e.transaction_id = last.id returning e.id
+     ), unended as (
+       delete from event e using last, run
+       where e.workspace_id = last.workspace_id and (e.type, e.resource_id) in (('transaction.completed', last.id), ('execution.completed', run.id))
      )
      insert into work (workspace_id, kind, subject_id) select workspace_id, 'payout', id from last returning subject_id::int as id`,
   );
