@@ -14,7 +14,6 @@ export const ANY = /^/;
 /** Without control characters, because `banking prove` prints it to a terminal. */
 export const NAME = /^\P{Cc}*$/u;
 export const KIND = /^[a-z]+$/;
-export const DAY = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
 export const POSITIVE = /^[1-9][0-9]{0,18}$/;
 export const NOT_NEGATIVE = /^(?:0|[1-9][0-9]{0,18})$/;
 export const SIGNED = /^(?:0|-?[1-9][0-9]{0,37})$/;

@@ -1,7 +1,7 @@
 import type { Control } from './control.js';
 
 const LOCK = 'libs/ledger/src/lock-and-read.ts';
-const TRIGGER = 'libs/ledger/migrations/0068-no-floors.sql';
+const TRIGGER = 'libs/ledger/migrations/0069-no-floors.sql';
 
 /** Faults in the locks, balances and constraints of the books. */
 export const BOOKS_CONTROLS: readonly Control[] = [
