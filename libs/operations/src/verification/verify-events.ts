@@ -20,9 +20,13 @@ export const KEPT = `
           when d.last_at is null then (
             select e.created_at from event e where e.workspace_id = $1 order by e.created_at, e.id limit 1) end as begun_at) b on true)`;
 
-/** Whether no change of a resource waits for its event. Those that wait are read once for all rows, if one is suspicious. */
+/**
+ * Whether no change of a resource waits for its event. Those that wait are read once for all rows, if one is suspicious. The changes of a
+ * workspace that is being moved wait in the database that serves it.
+ */
 export const isRecorded = (type: string, id: string): string =>
-  `(${type}, ${id}) not in (select u.resource_type, u.resource_id from unrecorded_resources($1) u)`;
+  `(${type}, ${id}) not in (select u.resource_type, u.resource_id from unrecorded_resources($1) u)
+   and not exists (select from cell_workspace c where c.workspace_id = $1 and c.state <> 'open')`;
 
 const textArray = (texts: readonly string[]) => `array[${texts.map((text) => `'${text}'`).join(', ')}]`;
 const FINAL = textArray(FINAL_EVENT_TYPES);
