@@ -22,12 +22,10 @@ const APPS = {
   worker: 'apps/worker',
   bench: 'tools/bench',
   faults: 'tools/faults',
-  controls: 'tools/faults',
   recovery: 'tools/faults',
-  upgrade: 'tools/faults',
 };
 /** The main file of an app that is not the only one of its project. */
-const MAINS = { controls: 'dist/controls/main.js', recovery: 'dist/recovery/main.js', upgrade: 'dist/upgrade/main.js' };
+const MAINS = { recovery: 'dist/recovery/main.js' };
 const NODE_MIN = [20, 19];
 
 const CACHE = join(ROOT, 'node_modules/.cache/banking');
@@ -44,7 +42,7 @@ Starts an app in this process. Compiles first if a source changed since the last
 Apps: ${Object.keys(APPS).join(', ')}
 
 Short forms: npm start · npm run worker · npm run -s banking -- … · npm run -s token -- <email> · npm run story ·
-npm run bench -- … · npm run faults -- … · npm run controls -- … · npm run recovery -- … · npm run upgrade -- …
+npm run bench -- … · npm run faults -- … · npm run recovery -- …
 `;
 
 /** An expected failure: printed as one sentence, without a stack. */

@@ -71,8 +71,8 @@ export const PROJECTS = {
       ...['books-proof', 'deployment', 'local-issuer'],
     ],
   },
-  // Judges the service from outside, so it imports nothing that decides about money. Upgrades are tried with the code that migrates.
-  faults: { type: 'tool', mayImport: ['domain', 'embedded-postgres', 'local-issuer', 'postgres'] },
+  // Judges the service from outside, so it imports nothing that decides about money.
+  faults: { type: 'tool', mayImport: ['domain', 'embedded-postgres', 'local-issuer'] },
 };
 
 /** Published and without dependencies, so that any team can install them anywhere, browsers included. Their specs may use more. */

@@ -20,8 +20,6 @@ export interface ServiceOptions {
   readonly port: number;
   readonly logFile: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** The top of the workspace whose build runs. Default: this one. */
-  readonly root?: string;
 }
 
 /** A built process that can be killed, paused and started again, always with the same address and settings. */
@@ -55,10 +53,10 @@ export class ServiceProcess {
   /** Starts the process and waits until it is ready. @throws Error if it ends before */
   async start(extra: Readonly<Record<string, string>> = {}): Promise<void> {
     if (this.isAbandoned) throw new Error(`the run has ended, so ${this.name} is not started`);
-    const { app, port, logFile, environment, root = ROOT } = this.options;
+    const { app, port, logFile, environment } = this.options;
     const log = openSync(logFile, 'a');
     const own = app === 'api' ? { PORT: String(port), WORKER: 'off' } : { HEALTH_PORT: String(port) };
-    const child = spawn(process.execPath, [join(root, 'apps', app, 'dist/main.js')], {
+    const child = spawn(process.execPath, [join(ROOT, 'apps', app, 'dist/main.js')], {
       env: { PATH: process.env['PATH'], LOG_FORMAT: 'json', ...environment, ...own, ...extra },
       stdio: ['ignore', log, log],
     });
