@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
+import * as fc from 'fast-check';
 import { REFUSALS, Refusal, type RefusalReason } from '@banking/domain';
 import { BankingClient, ConnectionError, RemoteRefusal, ServiceError } from './index.js';
 
@@ -183,6 +184,79 @@ describe('invalid success', () => {
 
     expect(error.body).toContain('Ada Lovelace');
     expect(inspect(error, { depth: null }) + JSON.stringify(error)).not.toContain('Ada Lovelace');
+  });
+});
+
+describe('any response', () => {
+  const reasons = fc.constantFrom('transfer_not_found', 'unavailable', 'rate_limited', 'outcome_unknown', TOKEN);
+  const texts = fc.oneof(reasons, fc.string(), fc.jsonValue({ maxDepth: 1 }));
+  const bodies = fc.oneof(
+    fc.record(
+      { id: fc.constantFrom(42, 42, '42', 2 ** 53), amount: texts, edges: fc.jsonValue() },
+      { requiredKeys: ['id'] },
+    ),
+    fc.record(
+      {
+        errorCode: texts,
+        message: texts,
+        reason: reasons,
+        requestId: texts,
+        details: fc.array(fc.record({ path: texts, reason: texts, message: texts })),
+      },
+      { requiredKeys: ['reason'] },
+    ),
+    fc.jsonValue(),
+  );
+  const headers = fc.dictionary(
+    fc.constantFrom('content-type', 'link', 'retry-after', 'x-request-id', 'idempotent-replayed'),
+    fc.oneof(
+      fc.constantFrom(
+        'application/problem+json',
+        'text/html',
+        '<x?cursor=%ff>;rel=next',
+        '</t1=b>; rel=next, ":{}',
+        'Wed, 2T',
+        TOKEN,
+      ),
+      fc.string(),
+    ),
+    { maxKeys: 2 },
+  );
+
+  it('is a valid record, or one of the documented errors without the token', async () => {
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(200, 200, 200, 201, 201, 204, 199, 300, 400, 401, 404, 429, 500, 503, 504),
+        headers,
+        fc.oneof({ weight: 4, arbitrary: bodies.map((body) => JSON.stringify(body)) }, fc.string()),
+        async (status, more, body) => {
+          const sent: Readonly<Record<string, string>> = { 'content-type': 'application/json; charset=utf-8', ...more };
+          const response = {
+            status,
+            headers: { get: (name: string) => sent[name.toLowerCase()] ?? null },
+            arrayBuffer: async () => new Uint8Array(Buffer.from(body)).buffer,
+          };
+          const client = new BankingClient({ baseUrl, token: TOKEN, retries: 0, fetch: async () => response });
+
+          const value = await client
+            .workspace(7)
+            .transfers.get(42)
+            .catch((error: unknown) => error);
+
+          seen.add((value as object).constructor.name);
+          if (value instanceof RemoteRefusal || value instanceof ServiceError) {
+            expect(inspect(value, { depth: null, showHidden: true }) + value.stack).not.toContain(TOKEN);
+            expect(JSON.stringify([value, value instanceof ServiceError && value.body])).not.toContain(TOKEN);
+          } else {
+            expect([200, 201]).toContain(status);
+            expect(value).toMatchObject({ id: 42, edges: expect.anything() as unknown });
+          }
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+    expect([...seen].sort()).toEqual(['Object', 'RemoteRefusal', 'ServiceError']);
   });
 });
 

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { MINOR_UNITS_MAX, minorUnits } from './amount.js';
 import { currencies } from './currencies.js';
 import { formatAmount, parseAmount, toDecimal } from './display.js';
+import { Refusal } from './refusal-table.js';
 
 const CODES = currencies()
   .filter(({ decimals }) => decimals !== undefined)
@@ -44,6 +45,34 @@ describe('an amount that a person enters', () => {
     { text: '0.001', code: 'BHD', amount: 1n },
   ])('is read: $text $code', ({ text, code, amount }) => {
     expect(parseAmount(text, code)).toBe(amount);
+  });
+
+  it('is exact: the amount has the digits of the text, and zeros for missing decimals', () => {
+    const written = fc.oneof(
+      fc.stringMatching(/^-?(0|[1-9][0-9]{0,18})(\.[0-9]{1,4})?$/),
+      fc.string({ unit: fc.constantFrom(...'0123456789-.') }),
+    );
+    let read = 0;
+    fc.assert(
+      fc.property(written, codes, (text, code) => {
+        const amount = readOrRefused(() => parseAmount(text, code));
+        if (amount === undefined) return;
+        read += 1;
+        const exact = toDecimal(amount, code);
+        const [whole = '', decimals = ''] = text.split('.');
+        const padded = exact.includes('.') ? `${whole}.${decimals.padEnd(exact.split('.')[1]!.length, '0')}` : whole;
+        expect(exact).toBe(amount === 0n ? padded.replace('-', '') : padded);
+      }),
+      {
+        numRuns: 1_000,
+        examples: [
+          ['-0.00', 'EUR'],
+          ['2.3', 'EUR'],
+          ['9'.repeat(40), 'JPY'],
+        ],
+      },
+    );
+    expect(read).toBeGreaterThan(100);
   });
 
   it('is refused with more decimals than its currency has, and the message has both numbers', () => {
@@ -166,6 +195,16 @@ describe('an amount with the currency of a response', () => {
     );
   });
 });
+
+/** The amount, or undefined if it is refused. Any other error is thrown. */
+function readOrRefused<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
 
 /** Replaces the no-break spaces of locale data by plain ones, so that the table is readable. */
 function plainSpaces(text: string): string {

@@ -5,7 +5,6 @@ const DIST = join(__dirname, '..', '..', 'dist');
 
 describe.each([
   ['fuzz', 'fuzz/main.js', '--seed'],
-  ['fuzz:parsers', 'parsers/main.js', '--seconds'],
   ['sockets', 'sockets/main.js', '--seconds'],
 ])('npm run %s', (name, main, option) => {
   const run = (...args: string[]) => {

@@ -2,6 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as fc from 'fast-check';
 import { SignJWT, type JWTPayload } from 'jose';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
 import type { CredentialFault } from './credential-fault.js';
@@ -81,8 +82,17 @@ describe('an accepted token', () => {
     ['said to be verified by a text', { email: 'ada@bank.example', email_verified: 'true' }, undefined],
     ['a number', { email: 7, email_verified: true }, undefined],
     ['a list', { email: ['ada@bank.example'], email_verified: true }, undefined],
+    ['said to be verified by a number', { email: 'ada@bank.example', email_verified: -92 }, undefined],
   ])('identifies its subject by an e-mail that is %s as %j', async (_, claims, email) => {
     expect(await verifier.subjectOf(await tokenOf(claims))).toEqual({ issuer: ISSUER, subject: 'ada', email });
+  });
+
+  it.each<[string, Readonly<Record<string, unknown>>, Header]>([
+    ['several audiences', { aud: ['other-api', TOKENS.audience] }, {}],
+    ['the whole media type', {}, { typ: 'application/at+jwt' }],
+    ['a beginning in the past', { nbf: now() - 5 }, {}],
+  ])('may have %s', async (_, claims, header) => {
+    expect(await verifier.subjectOf(await tokenOf(claims, header))).toMatchObject({ subject: 'ada' });
   });
 
   it('may be expired for less than thirty seconds', async () => {
@@ -112,6 +122,12 @@ describe('a refused token', () => {
     ['no subject', { sub: undefined }, {}, 'claim'],
     ['an empty subject', { sub: '' }, {}, 'claim'],
     ['a subject that is a number', { sub: 7 }, {}, 'claim'],
+    ['an issuer that is an object', { iss: { a: ISSUER } }, {}, 'issuer'],
+    ['an audience that is a number', { aud: 0 }, {}, 'audience'],
+    ['an expiry that is a text', { exp: 'exp' }, {}, 'claim'],
+    ['an expiry beyond 2^53 - 1', { exp: 2 ** 53 }, {}, 'claim'],
+    ['a date of issue in the future', { iat: now() + 600 }, {}, 'claim'],
+    ['a beginning that is a text', { nbf: 'nbf' }, {}, 'not_yet_valid'],
     ['an expiry with a fraction', { exp: now() + 600.5 }, {}, 'claim'],
     ['an expiry past the tolerance', { exp: now() - 31 }, {}, 'expired'],
     ['a date of issue before yesterday', { iat: now() - 86_500 }, {}, 'expired'],
@@ -130,6 +146,8 @@ describe('a refused token', () => {
     ['a key id that the issuer does not have', { alg: 'ES256', kid: 'other' }, 'unknown_key'],
     ['a key that is too short', { alg: 'RS256', kid: 'short RSA' }, 'unverifiable'],
     ['a critical header that is not known', { alg: 'ES256', kid: 'P-256', crit: ['canary'], canary: 1 }, 'unsupported'],
+    ['a critical header that is a number', { alg: 'ES256', kid: 'P-256', crit: [0] }, 'malformed'],
+    ['an algorithm that is a number', { alg: 900_992, kid: 'P-256' }, 'malformed'],
   ])('has %s', async (_, named, fault) => {
     const [, payload, signature] = (await tokenOf()).split('.');
     const header = Buffer.from(JSON.stringify({ ...named, typ: TOKENS.type })).toString('base64url');
@@ -139,6 +157,35 @@ describe('a refused token', () => {
       message: fault,
       fault,
     });
+  });
+});
+
+describe('a token that no issuer signed', () => {
+  it('is refused, and is no other error', async () => {
+    const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const headers = fc.oneof(
+      fc.record({
+        alg: fc.constantFrom('ES256', 'RS256', 'none'),
+        kid: fc.constantFrom(...Object.keys(KEYS)),
+        typ: fc.constant(TOKENS.type),
+      }),
+      fc.jsonValue(),
+    );
+    const parts = fc
+      .tuple(headers, fc.oneof(fc.constant(claimsNow()), fc.jsonValue()), fc.uint8Array({ maxLength: 256 }))
+      .map(([header, claims, signature]) =>
+        [base64url(header), base64url(claims), Buffer.from(signature).toString('base64url')].join('.'),
+      );
+
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof({ weight: 3, arbitrary: parts }, fc.string(), fc.stringMatching(/^[\w.-]{0,40}$/)),
+        async (token) => {
+          await expect(verifier.subjectOf(token)).rejects.toBeInstanceOf(CredentialError);
+        },
+      ),
+      { numRuns: 300, examples: [['e'], ['n/I.e.'], ['a.b.c'], ['..']] },
+    );
   });
 });
 

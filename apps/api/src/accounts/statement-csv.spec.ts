@@ -139,6 +139,15 @@ describe('statementCsv', () => {
     });
   });
 
+  it('writes a debit of nothing and a balance of minus zero without a sign', () => {
+    const statement = { ...statementOf([{ direction: 'debit', amount: '0' as TransferAmount }]), closingBalance: -0 };
+
+    const [, movement, last] = read(statement as Statement);
+
+    expect(movement).toMatchObject({ amount: '0.00', amountMinorUnits: '0' });
+    expect(last).toMatchObject({ balance: '0.00', balanceMinorUnits: '0' });
+  });
+
   it('writes each link of a movement to a column of its own, empty without a link', () => {
     const links = { orderID: 4, returnOf: 8, returnedBy: 12 };
     const [, linked, plain] = read(statementOf([links as Partial<Movement>, {}]));
@@ -250,7 +259,8 @@ describe('statementCsv', () => {
       '2026-11-01T02:00:00+01:00',
       'statement-NW0000000002-2026-11-01T000000Z-2026-11-01T020000+0100.csv',
     ],
-  ])('names the file of the period from %s to %s %s', (from, to, name) => {
+    ['2026-11-01', '\r\n', 'statement-NW0000000002-2026-11-01-__.csv'],
+  ])('names the file of the period from %s to %j %s', (from, to, name) => {
     expect(statementFileName({ ...statementOf([]), from, to })).toBe(name);
   });
 

@@ -1,6 +1,9 @@
-import type { ErrorBody } from '@banking/domain';
+import * as fc from 'fast-check';
+import { RemoteBankingService } from '@banking/client';
+import type { ErrorBody, WorkspaceId } from '@banking/domain';
 import { MESSAGES, ORDER, PLACE, READ, refused, scriptedGateway } from './testing/scripted-gateway.js';
 import type { Script } from './testing/scripted-upstream.js';
+import { upstreamFailure } from './upstream-failure.js';
 
 let world: Awaited<ReturnType<typeof scriptedGateway>>;
 
@@ -169,5 +172,82 @@ describe('a failure between the gateway and the upstream', () => {
     });
 
     expect({ status, reason: body['reason'] }).toEqual({ status: 502, reason: 'upstream_error' });
+  });
+});
+
+describe('any failure of the upstream', () => {
+  const TOKEN = 'token-of-the-gateway';
+  const texts = fc.oneof(
+    fc.constantFrom(
+      '',
+      TOKEN,
+      'No.',
+      'insufficient_funds',
+      'outcome_unknown',
+      'unavailable',
+      'rate_limited',
+      'x'.repeat(1_500),
+    ),
+    fc.string(),
+    fc.jsonValue({ maxDepth: 1 }),
+  );
+  const details = fc.array(fc.record({ path: texts, reason: texts, message: texts }));
+  const bodies = fc.oneof(
+    fc
+      .record({ errorCode: texts, message: texts, reason: texts, details }, { requiredKeys: [] })
+      .map((body) => JSON.stringify(body)),
+    fc.string(),
+  );
+  const retryAfters = fc.constantFrom(null, '3', 'soon', '-1', '1.5', 'Wed, 21 Oct 2015 07:28:00 GMT');
+
+  it('becomes a bounded response of the interface without the credential, and leaves a creation in doubt', async () => {
+    const seen = new Set<unknown>();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(200, 301, 400, 401, 403, 404, 409, 413, 422, 429, 500, 503, 504),
+        bodies,
+        retryAfters,
+        async (status, body, retryAfter) => {
+          const headers = {
+            get: (name: string) => (name.toLowerCase() === 'retry-after' ? retryAfter : 'application/json'),
+          };
+          const response = { status, headers, arrayBuffer: async () => new Uint8Array(Buffer.from(body)).buffer };
+          const client = new RemoteBankingService({
+            baseUrl: 'http://x.example',
+            token: TOKEN,
+            retries: 0,
+            fetch: async () => response,
+          });
+          const thrown: unknown = await client
+            .placeOrder({ workspaceId: 1 as WorkspaceId }, { accountId: 1 } as never)
+            .then(
+              () => undefined,
+              (error: unknown) => error,
+            );
+          // A body of a success may be valid by chance.
+          if (thrown === undefined) return;
+
+          const { response: passed, why = '' } = upstreamFailure(thrown, 'placeOrder')!;
+
+          seen.add([400, 404, 409, 422].includes(passed.status) ? 'refused' : passed.status);
+          const shown = [
+            passed.errorCode,
+            passed.message,
+            passed.reason,
+            ...(passed.details ?? []).flatMap(Object.values),
+          ];
+          expect(shown.filter((text) => typeof text !== 'string' || text.length > 1_000)).toEqual([]);
+          expect([passed.errorCode, passed.message, passed.reason]).not.toContain('');
+          expect(JSON.stringify([shown, why])).not.toContain(TOKEN);
+          expect(why.length).toBeLessThanOrEqual(1_000);
+          expect(passed.status).toBeGreaterThanOrEqual(status === 200 || status >= 500 ? 500 : 400);
+          expect(passed.status).toBeLessThanOrEqual(504);
+          const { retryAfterSeconds = 0 } = passed;
+          expect(Number.isSafeInteger(retryAfterSeconds) && retryAfterSeconds >= 0).toBe(true);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+    expect([...seen]).toEqual(expect.arrayContaining(['refused', 429, 502, 503, 504]));
   });
 });

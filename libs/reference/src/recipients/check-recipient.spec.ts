@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import type { Known, PayoutMethod } from '@banking/domain';
 import { checkRecipient } from './check-recipient.js';
 import type { Field, BeneficiarySchema } from './recipient-schema.js';
@@ -132,6 +133,64 @@ describe('checkRecipient', () => {
       expect(faults.length).toBeGreaterThan(0);
       expect(JSON.stringify(faults)).not.toContain(typed);
     }
+  });
+
+  it('reports bounded faults of fields without their values, and accepts only texts that survive JSON', () => {
+    const routes = [
+      'IN INR LOCAL',
+      'IN USD SWIFT',
+      'DE EUR LOCAL',
+      'BR BRL LOCAL',
+      'MX MXN LOCAL',
+      'US USD LOCAL',
+      'AR USD SWIFT',
+    ];
+    const values = fc.oneof(
+      fc.constantFrom('', 'SWIFT', 'PIX KEY', 'EVP', 'Corporate', '021000021', 'DEUTDEFF', 'a\u2028b', 'ﬁ', '\ud800'),
+      fc.string({ unit: 'binary', maxLength: 200 }),
+      fc.jsonValue({ maxDepth: 2 }),
+    );
+    const [{ properties } = { properties: {} }] = schemasOf('BR BRL LOCAL');
+    const fields = Object.keys(properties);
+    const changes = fc.dictionary(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...fields) }, fc.string()), values, {
+      maxKeys: 3,
+    });
+    const seen = { accepted: 0, refused: 0 };
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...routes),
+        fc.nat(),
+        changes,
+        fc.subarray(fields, { maxLength: 2 }),
+        (route, at, changed, without) => {
+          const schemas = schemasOf(route);
+          const data: Details = { ...schemas[at % schemas.length]?.examples[0], ...changed };
+          for (const field of without) if (!(field in changed)) delete data[field];
+
+          const faults = checkRecipient(schemas, data);
+
+          seen[faults.length > 0 ? 'refused' : 'accepted'] += 1;
+          expect(faults.length).toBeLessThanOrEqual(20);
+          const quoted = JSON.stringify(schemas);
+          for (const { path, message } of faults) {
+            expect(path).toMatch(/^\/data(?:\/[A-Za-z][A-Za-z0-9_]{0,63})?$/);
+            expect(message.length).toBeLessThanOrEqual(600);
+            expect(message).not.toMatch(/[\p{Cc}\p{Cs}]/u);
+            const repeated = Object.values(data).filter(
+              (value) =>
+                typeof value === 'string' && value.length > 5 && message.includes(value) && !quoted.includes(value),
+            );
+            expect(repeated).toEqual([]);
+          }
+          if (faults.length > 0) return;
+          expect(checkRecipient(schemas, JSON.parse(JSON.stringify(data)))).toEqual([]);
+          expect(Object.keys(data).filter((field) => !fields.includes(field))).toEqual([]);
+          for (const value of Object.values(data)) expect(value).toMatch(/^\S(?:[^\p{Cc}\p{Cs}\p{Cf}]{0,278}\S)?$/su);
+        },
+      ),
+      { numRuns: 300 },
+    );
+    expect(Math.min(seen.accepted, seen.refused)).toBeGreaterThan(5);
   });
 
   it('reports the faults of the schema that the data is meant for', () => {
