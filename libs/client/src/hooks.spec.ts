@@ -136,33 +136,6 @@ describe('options of a call', () => {
     expect(service.received).toEqual([]);
   });
 
-  it('pass each attempt to the signer', async () => {
-    let signed = 0;
-    service.script(dies, responds(201, { id: 1 }));
-    const client = clientWith({
-      signer: ({ method, url, headers, body }) => {
-        expect([method, url.href]).toEqual(['POST', `${service.url}/sandbox/accounts/1/fundings`]);
-        expect(headers).toMatchObject({ 'Workspace-ID': '7', 'Content-Type': 'application/json' });
-        expect(headers).not.toHaveProperty('Authorization');
-        return Promise.resolve({ 'X-Signed': `${new TextDecoder().decode(body)} ${++signed}` });
-      },
-    });
-
-    await fund(client);
-
-    expect(service.received.map(({ headers }) => headers['x-signed'])).toEqual([
-      '{"amount":"5"} 1',
-      '{"amount":"5"} 2',
-    ]);
-  });
-
-  it('refuse a signature that no header can carry, before sending', async () => {
-    const signer = () => Promise.resolve({ 'X-Signed': 'two\nlines' });
-
-    await expect(fund(clientWith({ signer }))).rejects.toMatchObject({ name: 'TypeError' });
-    expect(service.received).toEqual([]);
-  });
-
   it('report the fault that `inspect` finds', async () => {
     service.script(responds(200, [{ id: 'one' }]));
     const inspect = ({ operation, value }: { operation: string; value: unknown }) =>

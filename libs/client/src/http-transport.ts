@@ -7,7 +7,7 @@ import { MovedPaths } from './moved-paths.js';
 import { mayBeExecuted, mayRetry, pauseMs, RETRIES_DEFAULT, RETRIES_MAX } from './retry-policy.js';
 import { type ReceivedResponse, type Inspect, requestIdOf } from './read-response.js';
 import { traceHeaders, type TraceContextSource } from './trace-context.js';
-import { type Call, type CallOptions, nameOf, type RequestSigner, type Transport } from './transport.js';
+import { type Call, type CallOptions, nameOf, type Transport } from './transport.js';
 
 /** The service, and how the client calls it. */
 export interface HttpTransportOptions {
@@ -21,8 +21,6 @@ export interface HttpTransportOptions {
   readonly retries?: number | undefined;
   /** Replaces the `fetch` of the platform. */
   readonly fetch?: Transport | undefined;
-  /** Signs every attempt. */
-  readonly signer?: RequestSigner | undefined;
   /** Called for every attempt and every retry. */
   readonly hooks?: Hooks | undefined;
   /** Checks every success before the call returns it. */
@@ -35,14 +33,13 @@ const TIMEOUT_DEFAULT_MS = 10_000;
 /** The range of a timer. A longer one would fire at once. */
 const TIMEOUT_MAX_MS = 2_147_483_647;
 
-/** Sends calls, with deadline, retries, signature and hooks. The token appears in no message and cannot be inspected. */
+/** Sends calls, with deadline, retries and hooks. The token appears in no message and cannot be inspected. */
 export class HttpTransport {
   readonly #base: URL;
   readonly #credential: Credential | string;
   readonly #timeoutMs: number;
   readonly #retries: number;
   readonly #fetch: Transport;
-  readonly #signer: RequestSigner | undefined;
   readonly #hooks: Hooks;
   readonly #inspect: Inspect | undefined;
   readonly #traceContext: TraceContextSource | undefined;
@@ -57,7 +54,6 @@ export class HttpTransport {
     this.#timeoutMs = validTimeout(timeoutMs ?? TIMEOUT_DEFAULT_MS);
     this.#retries = retries;
     this.#fetch = plugs.fetch ?? globalThis.fetch;
-    this.#signer = plugs.signer;
     this.#hooks = hooks;
     this.#inspect = plugs.inspect;
     this.#traceContext = plugs.traceContext;
@@ -113,7 +109,7 @@ export class HttpTransport {
     const send = (token: string) => this.#send(call, body, attempt, deadline, token);
     const credential = this.#credential;
     if (typeof credential === 'string') return send(credential);
-    const tokenOf = (token: Promise<string>) => obtained('access token', call, deadline, token).then(sendable);
+    const tokenOf = (token: Promise<string>) => obtained(token, call, deadline).then(sendable);
     const token = await tokenOf(credential.token());
     const received = await send(token);
     if (received.response.status !== 401) return received;
@@ -129,11 +125,7 @@ export class HttpTransport {
     token: string,
   ): Promise<ReceivedResponse> {
     const url = new URL(call.path, this.#base);
-    const plain = headersOf(call);
-    const headers = this.#signer
-      ? await obtained('signature', call, deadline, sign(this.#signer, call, url, body, plain))
-      : plain;
-    headers['Authorization'] = `Bearer ${token}`;
+    const headers = { ...headersOf(call), Authorization: `Bearer ${token}` };
     const { before, after } = this.#hooks;
     const attempt = attemptOf(call, number);
     callHook(before, attempt);
@@ -185,27 +177,13 @@ export class HttpTransport {
   }
 }
 
-/** Waits for a value that the request needs. @throws ConnectionError at the deadline, when nothing was sent */
-function obtained<T>(what: string, call: Call, deadline: Deadline, value: Promise<T>): Promise<T> {
-  return deadline.within(value).catch((cause: unknown) => {
+/** Waits for the token. @throws ConnectionError at the deadline, when nothing was sent */
+function obtained(token: Promise<string>, call: Call, deadline: Deadline): Promise<string> {
+  return deadline.within(token).catch((cause: unknown) => {
     if (!deadline.timedOut) throw cause;
-    const message = `${nameOf(call)} had no ${what} within ${deadline.timeoutMs} ms.`;
+    const message = `${nameOf(call)} had no access token within ${deadline.timeoutMs} ms.`;
     throw new ConnectionError(message, { cause, timedOut: true, neverSent: true, requestId: call.requestId });
   });
-}
-
-async function sign(
-  signer: RequestSigner,
-  { method }: Call,
-  url: URL,
-  text: string | undefined,
-  headers: Readonly<Record<string, string>>,
-) {
-  const body = text === undefined ? undefined : new TextEncoder().encode(text);
-  const signature = await signer({ method, url, headers, body });
-  // Throws for a value that no header can carry, before anything is sent.
-  new Headers(signature);
-  return { ...headers, ...signature };
 }
 
 /** Error codes of failures before a request is sent: no address, a refused connection, an untrusted certificate. */

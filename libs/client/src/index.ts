@@ -8,15 +8,7 @@ export type { FollowOptions } from './follow-events.js';
 export type { Attempt, AttemptEnd, Hooks, Retry } from './hooks.js';
 export type { Inspect, Success } from './read-response.js';
 export type { TraceContext, TraceContextSource } from './trace-context.js';
-export type {
-  CallOptions,
-  CreationOptions,
-  RawResponse,
-  RequestSigner,
-  TransportRequest,
-  SignableRequest,
-  Transport,
-} from './transport.js';
+export type { CallOptions, CreationOptions, RawResponse, TransportRequest, Transport } from './transport.js';
 export type {
   AppMethods,
   CorridorMethods,

@@ -1,7 +1,6 @@
 import { BankingError, Refusal } from '@banking/domain';
 import * as client from './index.js';
 import { SessionError } from './session-error.js';
-import { SignatureError } from './signature-error.js';
 import { WebhookVerificationError } from './webhook-error.js';
 
 const { ConnectionError, OutcomeUnknownError, RemoteRefusal, ServiceError } = client;
@@ -38,7 +37,6 @@ describe('the base of all errors', () => {
     ],
     [new SessionError('no', { isOver: true }), { name: 'SessionError', code: 'session_over' }],
     [new SessionError('no', { isOver: false }), { code: 'session_unavailable' }],
-    [new SignatureError('no'), { name: 'SignatureError', code: 'signature_invalid' }],
     [
       new WebhookVerificationError('header_missing', 'no'),
       { name: 'WebhookVerificationError', code: 'header_missing' },

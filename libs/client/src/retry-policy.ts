@@ -33,7 +33,7 @@ const RULES: readonly Rule[] = [
   },
   // The response did not arrive completely.
   { matches: ({ error }) => error instanceof ConnectionError, retry: 'repeatable', mayBeExecuted: true },
-  // The token function or the signer failed.
+  // The token function failed.
   { matches: ({ status }) => status === undefined, retry: 'never', mayBeExecuted: false },
   { matches: ({ status }) => status === 429, retry: 'always', mayBeExecuted: false },
   // Any other 503 may come from a proxy that lost the response of the service.

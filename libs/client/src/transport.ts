@@ -29,20 +29,6 @@ export interface TransportRequest {
  */
 export type Transport = (url: URL, request: TransportRequest) => Promise<RawResponse>;
 
-/** One attempt of a call, before it is sent. */
-export interface SignableRequest {
-  readonly method: string;
-  /** Absolute. */
-  readonly url: URL;
-  /** With `Content-Type` if there is a body. Without `Authorization`. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The bytes of the body; undefined without one. */
-  readonly body?: Uint8Array | undefined;
-}
-
-/** Returns additional headers. Called for every attempt. */
-export type RequestSigner = (request: SignableRequest) => Promise<Readonly<Record<string, string>>>;
-
 /** Options of one call. */
 export interface CallOptions {
   /** Ends the call. A write that was already sent ends with OutcomeUnknownError. */

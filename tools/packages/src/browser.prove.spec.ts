@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { type Browser, type Page, chromium } from 'playwright-core';
@@ -6,11 +6,6 @@ import { run } from './run.js';
 
 const { consumer, pages, service } = run();
 const FOLDER = join(consumer, 'pages');
-
-const VECTORS = join(consumer, 'node_modules/@banking/client/test-vectors/ed25519-signing.json');
-const signing = JSON.parse(readFileSync(VECTORS, 'utf8')) as {
-  readonly [given in 'keyId' | 'created' | 'nonce']: unknown;
-} & { readonly vectors: readonly { readonly headers: object }[] };
 
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const BROWSER = process.env['CHROMIUM_PATH'] || BROWSERS.find((path) => existsSync(path));
@@ -24,7 +19,6 @@ const SCRIPT = `
   import { memoryStore, RefreshTokenSession } from '@banking/client/session';
   import { Refusal, add, compare, formatAmount, fromBalanceAmount, parseAmount, parseTransferAmount, toTransferAmount } from '@banking/domain';
   import { DETAILS, exportLine, linesOf, proveExport, transactionHash } from '@banking/domain/proof';
-  import { SignatureError, ed25519Signer, importEd25519Key, verifyEd25519 } from '@banking/client/signing';
   import { signWebhook, verifyWebhook } from '@banking/client/webhooks';
 
   /** The books of a workspace in which nothing has happened yet, and the same cut short. */
@@ -33,21 +27,6 @@ const SCRIPT = `
   const header = { workspace: { id: 1, name: 'Northwind' }, exportedAt: '2026-11-21T12:00:00.000Z', ...counts };
   const details = Object.fromEntries(DETAILS.map((kind) => [kind, 0]));
   const lines = [exportLine({ header }), exportLine({ end: { ...counts, transfers: 0, ...details } })];
-
-  /** Every vector of the package: what is signed here, whether it holds, and whether it holds for another method. */
-  const signAll = async ({ key, keyId, created, nonce, vectors }) => {
-    const publicKey = await importEd25519Key({ ...key, d: undefined });
-    const sign = ed25519Signer({
-      keyId, privateKey: await importEd25519Key(key), now: () => new Date(created * 1000), nonce: () => nonce,
-    });
-    return Promise.all(vectors.map(async ({ request: { url, body, ...request } }) => {
-      const own = { ...request, url: new URL(url), body: body === undefined ? body : new TextEncoder().encode(body) };
-      const headers = await sign(own);
-      const verified = await verifyEd25519(own, headers, publicKey);
-      const other = await verifyEd25519({ ...own, method: 'PUT' }, headers, publicKey).catch((error) => error);
-      return { headers, verified, refused: other instanceof SignatureError };
-    }));
-  };
 
   /** A webhook signed and verified here, and the same with another body. */
   const verifyTwice = async () => {
@@ -58,7 +37,7 @@ const SCRIPT = `
     return [(await verifyWebhook(new Headers(headers), body, secret)).type, other.reason];
   };
 
-  globalThis.show = async ({ url, token, transferId, signing }) => {
+  globalThis.show = async ({ url, token, transferId }) => {
     const workspace = new BankingClient({ baseUrl: url, token }).workspace(1);
     const transfer = await workspace.transfers.get(transferId);
     const { code } = transfer.edges.account.edges.currency;
@@ -73,7 +52,6 @@ const SCRIPT = `
       refused: [refused instanceof RemoteRefusal, refused instanceof Refusal, refused.reason, refused.requestId !== ''],
       typed: [typed instanceof Refusal, typed.reason],
       proven: (await proveExport(linesOf(bytesOf(lines)))).workspace.name,
-      signed: await signAll(signing),
       webhooks: await verifyTwice(),
       unproven: await proveExport(linesOf(bytesOf(lines.slice(0, 1)))).catch((error) => error.message),
       hash: await transactionHash({ workspaceId: 1, transactionId: 2, transfers: [], previous: [] }),
@@ -114,7 +92,6 @@ const IMPORT_MAP = {
   imports: {
     '@banking/client': '/node_modules/@banking/client/esm/dist/index.js',
     '@banking/client/session': '/node_modules/@banking/client/esm/dist/session.js',
-    '@banking/client/signing': '/node_modules/@banking/client/esm/dist/signing.js',
     '@banking/client/webhooks': '/node_modules/@banking/client/esm/dist/webhooks.js',
     '@banking/domain': '/node_modules/@banking/domain/esm/dist/index.js',
     '@banking/domain/proof': '/node_modules/@banking/domain/esm/dist/proof.js',
@@ -161,9 +138,8 @@ inABrowser('page of another origin in a browser', () => {
     await page.goto(`${pages}/pages/${name}`, { waitUntil: 'load' });
 
     expect(complaints).toEqual([]);
-    const { keyId, created, nonce, vectors } = signing;
     const answer = await page.evaluate(
-      `show(${JSON.stringify({ ...service, transferId: 26, signing })})`, // the international demo transfer
+      `show(${JSON.stringify({ ...service, transferId: 26 })})`, // the international demo transfer
     );
     expect(answer).toEqual({
       shown: '€18,750.00',
@@ -172,7 +148,6 @@ inABrowser('page of another origin in a browser', () => {
       refused: [true, true, 'transfer_not_found', true],
       typed: [true, 'amount_too_precise'],
       proven: 'Northwind',
-      signed: vectors.map(({ headers }) => ({ headers, verified: { keyId, created, nonce }, refused: true })),
       webhooks: ['webhook.test', 'signature_mismatch'],
       unproven: 'line 2 is missing: the export was cut short',
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),

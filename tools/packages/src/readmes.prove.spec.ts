@@ -13,12 +13,8 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
   'libs/client/README.md': {
     prelude: `
-      import { readFileSync } from 'node:fs';
       const currentToken = () => Promise.resolve(${JSON.stringify(service.token)});
-      const vectors = import.meta.resolve('@banking/client/package.json').replace('package.json', 'test-vectors/');
-      const { key } = JSON.parse(readFileSync(new URL('ed25519-signing.json', vectors), 'utf8'));
-      const SECRETS = { webhooks: 'whsec_' + 'A'.repeat(44), 'payments-2026': JSON.stringify(key) };
-      const readSecret = (name: keyof typeof SECRETS) => Promise.resolve(SECRETS[name]);
+      const readSecret = (name: 'webhooks') => Promise.resolve('whsec_' + 'A'.repeat(44));
 
       import { once } from 'node:events';
       import { createServer } from 'node:http';

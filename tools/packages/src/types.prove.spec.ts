@@ -9,7 +9,6 @@ const FOLDER = join(run().consumer, 'types');
 /** What a sibling team writes, and what the compiler must not let them write. */
 const USE = `
 import { type BankingClient, RemoteRefusal, ServiceError } from '@banking/client';
-import { type RequestSigner, SignatureError, ed25519Signer, importEd25519Key, verifyEd25519 } from '@banking/client/signing';
 import { type WebhookFault, type WebhookHeaders, WebhookVerificationError, verifyWebhook } from '@banking/client/webhooks';
 import { type AccountId, type Balance, Refusal, type RefusalReason, REFUSALS, type Transfer, type TransferAmount, add, compare, formatAmount,
   fromBalanceAmount, parseTransferAmount } from '@banking/domain';
@@ -47,20 +46,6 @@ export async function totalOf(bytes: AsyncIterable<Uint8Array>): Promise<string 
     if (error instanceof ExportFault) return error.line;
     throw error;
   }
-}
-
-export async function signerOf(text: string): Promise<RequestSigner> {
-  const pair = await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']);
-  if ('publicKey' in pair) ed25519Signer({ keyId: 'own', privateKey: pair.privateKey });
-  return ed25519Signer({ keyId: 'mine', privateKey: await importEd25519Key(JSON.parse(text)) });
-}
-
-export async function ageOf(url: URL, headers: Record<string, string>, jwk: { kty: string; crv: string; x: string }) {
-  const publicKey = await importEd25519Key(jwk);
-  const verified = await verifyEd25519({ method: 'GET', url, headers }, headers, publicKey).catch((error: unknown) => {
-    return error instanceof SignatureError ? error.message : undefined;
-  });
-  return typeof verified === 'object' ? Date.now() / 1000 - verified.created : verified;
 }
 
 export async function orderOf(headers: WebhookHeaders, body: string, secrets: string[]): Promise<number | WebhookFault | undefined> {
@@ -147,7 +132,7 @@ describe('strict project with skipLibCheck off', () => {
   it('reports the missing fetch of the client', () => {
     const found = complaints(['use.ts'], { ...BUNDLER, ...lib('es2022') });
 
-    const missing = ['URL', 'AbortSignal', 'crypto'].map((name) => `Cannot find name '${name}'.`);
+    const missing = ['URL', 'AbortSignal'].map((name) => `Cannot find name '${name}'.`);
     expect(new Set(found)).toEqual(new Set(missing));
   });
 });

@@ -1,2 +1,0 @@
-// One set of declarations for both ways in, as in index.d.mts.
-export * from '../dist/signing.js';
