@@ -8,8 +8,8 @@ let ids: Readonly<Record<'delivered' | 'failed' | 'pending', string>>;
 beforeAll(async () => {
   await world.openDemo();
   const [made] = await world.query(
-    `insert into webhook_endpoint (workspace_id, url, status, signature, sealed_secret, cursor_event_id, created_by)
-     values (1, 'https://hooks.northwind.example/banking', 'enabled', 'v1', 'sealed', 0, 1) returning id`,
+    `insert into webhook_endpoint (workspace_id, url, status, sealed_secret, cursor_event_id, created_by)
+     values (1, 'https://hooks.northwind.example/banking', 'enabled', 'sealed', 0, 1) returning id`,
   );
   endpoint = String(made?.['id']);
   const deliver = async (event: number, columns: string, values: string) => {

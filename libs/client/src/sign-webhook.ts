@@ -1,4 +1,4 @@
-import { ALGORITHMS, base64Of, signingKeys } from './webhook-keys.js';
+import { base64Of, VERSION, webhookKeys } from './webhook-keys.js';
 import { signedContent, WEBHOOK_ID } from './webhook-message.js';
 
 /** A body to sign. It is typed loosely, so that a test can sign what a receiver has to refuse. */
@@ -24,7 +24,7 @@ export interface SignedWebhook {
 /**
  * Signs a webhook as the service does, for the tests of a receiver. The body is the JSON of the webhook.
  *
- * @param secrets one or several, as after a rotation: `whsec_…`, or a private key `whsk_…` for Ed25519 signatures.
+ * @param secrets one or several, as after a rotation: `whsec_…`.
  * @throws TypeError for an invalid id, timestamp or secret, without quoting it.
  */
 export async function signWebhook(
@@ -36,13 +36,12 @@ export async function signWebhook(
   if (!WEBHOOK_ID.test(id)) throw new TypeError('The id has other characters than letters, digits, "_" and "-".');
   if (!(seconds > 0)) throw new TypeError('The timestamp is not a time after 1970.');
 
-  const keys = await signingKeys(secrets);
+  const keys = await webhookKeys(secrets, 'sign');
   const body = JSON.stringify(webhook);
   const content = signedContent(id, String(seconds), new TextEncoder().encode(body));
-  const signatures = keys.map(async ({ version, key }) => {
-    const signature = await crypto.subtle.sign(ALGORITHMS[version], key, content);
-    return `${version},${base64Of(new Uint8Array(signature))}`;
-  });
+  const signatures = keys.map(
+    async (key) => VERSION + base64Of(new Uint8Array(await crypto.subtle.sign('HMAC', key, content))),
+  );
   return {
     headers: {
       'content-type': 'application/json',

@@ -1,9 +1,10 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, sign as signWithNode } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { signWebhook, verifyWebhook, type WebhookHeaders, WebhookVerificationError } from './webhooks.js';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const OTHER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
+const NEXT = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const AT = new Date('2026-11-23T12:00:00.900Z');
 const options = { now: () => AT };
 
@@ -36,12 +37,6 @@ const STANDARD = {
   options: { now: () => new Date(1_614_265_330_000) },
 };
 
-function ed25519Pair() {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const raw = (key: 'd' | 'x') => Buffer.from(privateKey.export({ format: 'jwk' })[key] ?? '', 'base64url');
-  return { publicKey, whsk: `whsk_${raw('d').toString('base64')}`, whpk: `whpk_${raw('x').toString('base64')}` };
-}
-
 describe('example of Standard Webhooks', () => {
   it('has a valid signature, and is refused because its body is not a webhook', async () => {
     const verified = verifyWebhook(STANDARD.headers, STANDARD.body, STANDARD.secret, STANDARD.options);
@@ -64,19 +59,6 @@ describe('signed webhook', () => {
 
     expect(new StandardWebhook(SECRET).verify(body, { ...headers })).toEqual(webhook);
     expect(new StandardWebhook(SECRET).sign('evt_1_12', now, body)).toBe(headers['webhook-signature'].split(' ')[1]);
-  });
-
-  it('has a v1a signature that node:crypto verifies, and the same one as node:crypto makes', async () => {
-    const { publicKey, whsk } = ed25519Pair();
-    const { headers, body } = await signed(whsk);
-
-    const seed = Buffer.from(whsk.slice(5), 'base64').toString('base64url');
-    const { x } = publicKey.export({ format: 'jwk' });
-    const jwk = { kty: 'OKP', crv: 'Ed25519', d: seed, ...(x !== undefined && { x }) };
-    const content = Buffer.from(`evt_1_12.${headers['webhook-timestamp']}.${body}`);
-    const signature = signWithNode(null, content, createPrivateKey({ key: jwk, format: 'jwk' }));
-    expect(headers['webhook-signature']).toBe(`v1a,${signature.toString('base64')}`);
-    expect(createPublicKey({ key: jwk, format: 'jwk' }).equals(publicKey)).toBe(true);
   });
 
   it.each([
@@ -108,16 +90,13 @@ describe('verification of a webhook', () => {
     }
   });
 
-  it('accepts the old and the new secret during a rotation, and a public key beside them', async () => {
-    const { whsk, whpk } = ed25519Pair();
-    const { headers, body } = await signed([SECRET, whsk]);
+  it('accepts the old and the new secret during a rotation', async () => {
+    const { headers, body } = await signed([SECRET, NEXT]);
 
-    for (const secrets of [[OTHER, SECRET], [SECRET, OTHER], whpk, [OTHER, whpk]]) {
+    for (const secrets of [[OTHER, SECRET], [SECRET, OTHER], NEXT, [OTHER, NEXT]]) {
       expect(await verifyWebhook(headers, body, secrets, options)).toEqual(webhook);
     }
-    expect(await faultOf(verifyWebhook(headers, body, [OTHER, ed25519Pair().whpk], options))).toBe(
-      'signature_mismatch',
-    );
+    expect(await faultOf(verifyWebhook(headers, body, OTHER, options))).toBe('signature_mismatch');
   });
 
   it.each([
@@ -156,6 +135,7 @@ describe('verification of a webhook', () => {
     ['webhook-signature', Array(17).fill('v1,AAAA').join(' '), 'header_malformed'],
     ['webhook-signature', '', 'signature_mismatch'],
     ['webhook-signature', `v1,${'A'.repeat(43)}`, 'signature_mismatch'],
+    ['webhook-signature', 'v1,AAAA', 'signature_mismatch'],
     ['webhook-signature', `v2,${'A'.repeat(43)}=`, 'signature_mismatch'],
   ])('refuses %s %j', async (name, value, fault) => {
     const { headers, body } = await signed();
@@ -178,9 +158,9 @@ describe('verification of a webhook', () => {
     expect(await faultOf(verified)).toBe('signature_mismatch');
   });
 
-  it('refuses a signature of a version with the key of another', async () => {
+  it('refuses a signature of another version', async () => {
     const { headers, body } = await signed();
-    const signature = headers['webhook-signature'].replace('v1,', 'v1a,');
+    const signature = headers['webhook-signature'].replace('v1,', 'v2,');
 
     const verified = verifyWebhook({ ...headers, 'webhook-signature': signature }, body, SECRET, options);
     expect(await faultOf(verified)).toBe('signature_mismatch');
@@ -214,8 +194,7 @@ describe('verification of a webhook', () => {
     ['a short one', `whsec_${randomBytes(16).toString('base64')}`],
     ['one without its prefix', SECRET.slice(6)],
     ['one that is not base64', 'whsec_%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%'],
-    ['a private key', ed25519Pair().whsk],
-    ['a public key of another length', `whpk_${randomBytes(31).toString('base64')}`],
+    ['one with another prefix', SECRET.replace('whsec_', 'whsk_')],
     ['a valid one beside an undefined one', [SECRET, undefined as unknown as string]],
   ])('throws a TypeError that quotes nothing for the secrets: %s', async (_, secrets) => {
     const { headers, body } = await signed();

@@ -9,7 +9,7 @@ import {
 } from './testing/scripted-service.js';
 import type { WebhookMethods } from './webhook-methods.js';
 
-const ENDPOINT = { id: 3, url: 'https://hooks.example', types: [], status: 'enabled', signature: 'v1' };
+const ENDPOINT = { id: 3, url: 'https://hooks.example', types: [], status: 'enabled' };
 const DELIVERY = { id: 9, eventType: 'webhook.test', kind: 'test', status: 'pending', attempts: 0 };
 const PERIOD = { createdFrom: '2026-11-21T09:00:00Z', createdTo: '2026-11-21T10:00:00Z' };
 

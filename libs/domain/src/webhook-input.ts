@@ -2,7 +2,6 @@ import type { EventType } from './event-types.js';
 import type { PlainNumber, WebhookDeliveryId, WebhookEndpointId } from './ids.js';
 import type { PageQuery } from './lists.js';
 import type { WebhookDeliveryStatus } from './resources/webhook-delivery.js';
-import type { WebhookSignature } from './resources/webhook-endpoint.js';
 
 /** The maximum number of webhook endpoints of a workspace. */
 export const WEBHOOK_ENDPOINTS_MAX = 20;
@@ -23,8 +22,6 @@ export interface CreateWebhookEndpointInput {
   readonly types?: readonly EventType[] | undefined;
   /** 1 to 140 characters of free text (`isFreeText`). */
   readonly description?: string | undefined;
-  /** `v1` if it is omitted. It cannot be changed later. */
-  readonly signature?: WebhookSignature | undefined;
 }
 
 /** Names an endpoint of the workspace. */

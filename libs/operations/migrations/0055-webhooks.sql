@@ -13,11 +13,8 @@ create table webhook_endpoint (
   description text,
   status text not null default 'enabled' check (status in ('enabled', 'failing', 'disabled')),
   disabled_reason text check (disabled_reason in ('user', 'gone', 'failing')),
-  signature text not null default 'v1' check (signature in ('v1', 'v1a')),
-  -- The secret of v1, or the private key of v1a, sealed for this workspace and endpoint.
+  -- Sealed for this workspace and endpoint.
   sealed_secret bytea,
-  -- Of v1a.
-  public_key text,
   -- Signs too, until the time.
   previous_sealed_secret bytea,
   previous_valid_until timestamptz,
@@ -33,7 +30,6 @@ create table webhook_endpoint (
   deleted_at timestamptz,
   primary key (workspace_id, id),
   check ((status = 'disabled') = (disabled_reason is not null)),
-  check ((signature = 'v1a') = (public_key is not null)),
   check ((deleted_at is null) = (sealed_secret is not null)),
   check ((previous_sealed_secret is null) = (previous_valid_until is null))
 );
@@ -108,11 +104,11 @@ begin
 end $$;
 
 -- A new secret. The former one signs too for a day. The app role cannot read a sealed secret, so the owner copies it.
-create function rotate_webhook_secret(endpoint bigint, sealed bytea, new_public_key text) returns void
+create function rotate_webhook_secret(endpoint bigint, sealed bytea) returns void
   language sql security definer set search_path = banking, pg_temp as $$
   update webhook_endpoint
   set previous_sealed_secret = sealed_secret, previous_valid_until = statement_timestamp() + interval '24 hours',
-      sealed_secret = sealed, public_key = new_public_key
+      sealed_secret = sealed
   where workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[]) and id = endpoint and deleted_at is null
 $$;
 
@@ -131,16 +127,15 @@ create policy workspaces on webhook_delivery
   using (workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[]))
   with check (workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[]));
 
-revoke execute on function note_webhook_endpoint(), rotate_webhook_secret(bigint, bytea, text) from public;
+revoke execute on function note_webhook_endpoint(), rotate_webhook_secret(bigint, bytea) from public;
 -- All columns but the sealed secrets.
-grant select (workspace_id, id, url, types, description, status, disabled_reason, signature, public_key, previous_valid_until, cursor_event_id,
-  consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at) on webhook_endpoint to banking_app;
-grant insert (workspace_id, id, url, types, description, signature, sealed_secret, public_key, cursor_event_id, created_by)
-  on webhook_endpoint to banking_app;
+grant select (workspace_id, id, url, types, description, status, disabled_reason, previous_valid_until, cursor_event_id, consecutive_failures,
+  failing_since, lease_until, lease_token, created_by, created_at, deleted_at) on webhook_endpoint to banking_app;
+grant insert (workspace_id, id, url, types, description, sealed_secret, cursor_event_id, created_by) on webhook_endpoint to banking_app;
 grant update (url, types, description, status, disabled_reason, consecutive_failures, failing_since, sealed_secret, previous_sealed_secret,
   previous_valid_until, deleted_at) on webhook_endpoint to banking_app;
 grant usage on sequence webhook_endpoint_id_seq, webhook_delivery_id_seq to banking_app;
 grant select on webhook_delivery to banking_app;
 grant insert (workspace_id, id, endpoint_id, event_id, event_type, kind, next_attempt_at) on webhook_delivery to banking_app;
 grant update (status, next_attempt_at) on webhook_delivery to banking_app;
-grant execute on function rotate_webhook_secret(bigint, bytea, text) to banking_app;
+grant execute on function rotate_webhook_secret(bigint, bytea) to banking_app;

@@ -30,7 +30,7 @@ create or replace function webhook_endpoints_due(endpoints_max integer) returns 
 $$;
 
 create or replace function claim_webhook_endpoints(workspace_ids bigint[], endpoint_ids bigint[], lease_ms integer)
-  returns table (workspace_id bigint, id bigint, token bigint, url text, types text[], status text, signature text, sealed_secret bytea,
+  returns table (workspace_id bigint, id bigint, token bigint, url text, types text[], status text, sealed_secret bytea,
     previous_sealed_secret bytea, previous_valid_until timestamptz, cursor_event_id bigint, consecutive_failures integer)
   language sql security definer set search_path = banking, pg_temp as $$
   with free as (
@@ -45,7 +45,7 @@ create or replace function claim_webhook_endpoints(workspace_ids bigint[], endpo
   set lease_token = e.lease_token + 1, lease_until = clock_timestamp() + lease_ms * interval '1 ms', claimed_at = clock_timestamp()
   from free f
   where e.workspace_id = f.workspace_id and e.id = f.id
-  returning e.workspace_id, e.id, e.lease_token, e.url, e.types, e.status, e.signature, e.sealed_secret,
+  returning e.workspace_id, e.id, e.lease_token, e.url, e.types, e.status, e.sealed_secret,
     case when e.previous_valid_until > clock_timestamp() then e.previous_sealed_secret end, e.previous_valid_until, e.cursor_event_id,
     e.consecutive_failures
 $$;

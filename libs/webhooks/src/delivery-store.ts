@@ -12,7 +12,6 @@ export interface ClaimedEndpoint {
   /** The types of events to deliver; empty for all. */
   readonly types: readonly string[];
   readonly status: string;
-  readonly signature: string;
   readonly sealedSecret: Uint8Array;
   /** Signs too. */
   readonly previousSealedSecret: Uint8Array | null;
@@ -83,7 +82,7 @@ const ENDPOINTS_DUE = sqlStatement<{ workspaceId: bigint; id: bigint }>(
 const WAKE_MISSED = sqlStatement('wake_webhook_endpoints', 'select wake_webhook_endpoints()');
 const CLAIM = sqlStatement<Omit<ClaimedEndpoint, 'hasAnswered'>>(
   'claim_webhook_endpoints',
-  `select workspace_id as "workspaceId", id, token, url, types, status, signature, sealed_secret as "sealedSecret",
+  `select workspace_id as "workspaceId", id, token, url, types, status, sealed_secret as "sealedSecret",
      previous_sealed_secret as "previousSealedSecret", previous_valid_until as "previousValidUntil", cursor_event_id as cursor,
      consecutive_failures as "consecutiveFailures"
    from claim_webhook_endpoints($1, $2, $3)`,

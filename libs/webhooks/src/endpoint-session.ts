@@ -14,7 +14,6 @@ import {
 import { type AttemptResult, type Outbound, RequestAbortedError } from './outbound-request.js';
 import { ResourceQueue } from './resource-queue.js';
 import { FAILURES_MAX, retryAfterMs } from './retry-schedule.js';
-import type { Signer } from './sign.js';
 import { webhookChannel } from './webhook-channels.js';
 import { headersOf } from './webhook-message.js';
 
@@ -22,7 +21,8 @@ import { headersOf } from './webhook-message.js';
 export interface SessionOptions {
   readonly database: Database;
   readonly outbound: Outbound;
-  readonly sign: Signer;
+  /** Each signs. */
+  readonly secrets: readonly Uint8Array[];
   /** The event as the interface shows it. */
   readonly composeEvent: (event: StoredEvent) => Event;
   /** From 0 to below 1. */
@@ -180,13 +180,13 @@ export class EndpointSession {
 
   private async send(item: DeliveryItem, signal: AbortSignal): Promise<void> {
     const startedMs = performance.now();
-    const { outbound, sign } = this.options;
+    const { outbound, secrets } = this.options;
     const { message } = item;
     const isProbe = this.status === 'failing' && item.deliveryId === undefined;
     try {
       const result = await outbound.post({
         url: this.endpoint.url,
-        headers: headersOf(message, sign),
+        headers: headersOf(message, secrets),
         body: message.body,
         signal,
       });

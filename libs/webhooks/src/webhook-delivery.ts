@@ -5,7 +5,6 @@ import { claimEndpoints, type ClaimedEndpoint, storeResealed, type StoredEvent, 
 import { EndpointSession, LEASE_MS } from './endpoint-session.js';
 import type { OpenWebhooks } from './open-webhooks.js';
 import { Outbound, type OutboundOptions } from './outbound-request.js';
-import { ed25519Signer, hmacSigner, type Signer } from './sign.js';
 
 export interface WebhookDeliveryOptions extends OpenWebhooks {
   readonly database: Database;
@@ -71,8 +70,14 @@ export class WebhookDelivery {
   private start(endpoint: ClaimedEndpoint): void {
     const { database, composeEvent, random = Math.random, onError = () => undefined } = this.options;
     try {
-      const sign = this.signerOf(endpoint);
-      const session = new EndpointSession(endpoint, { database, outbound: this.outbound, sign, composeEvent, random });
+      const secrets = this.secretsOf(endpoint);
+      const session = new EndpointSession(endpoint, {
+        database,
+        outbound: this.outbound,
+        secrets,
+        composeEvent,
+        random,
+      });
       const running = this.reseal(endpoint)
         .then(() => session.run())
         .catch(onError)
@@ -95,9 +100,8 @@ export class WebhookDelivery {
   }
 
   /** @throws SealError */
-  private signerOf({ workspaceId, id: endpointId, signature, ...endpoint }: ClaimedEndpoint): Signer {
+  private secretsOf({ workspaceId, id: endpointId, ...endpoint }: ClaimedEndpoint): readonly Uint8Array[] {
     const sealed = [endpoint.sealedSecret, ...(endpoint.previousSealedSecret ? [endpoint.previousSealedSecret] : [])];
-    const secrets = sealed.map((secret) => this.options.sealer.open(secret, { workspaceId, endpointId }));
-    return signature === 'v1a' ? ed25519Signer(secrets) : hmacSigner(secrets);
+    return sealed.map((secret) => this.options.sealer.open(secret, { workspaceId, endpointId }));
   }
 }

@@ -1,5 +1,5 @@
+import { createHmac } from 'node:crypto';
 import { type Event, webhookIdOf } from '@banking/domain';
-import type { Signer } from './sign.js';
 
 /** What is sent for an event or a test, the same in each attempt. */
 export interface WebhookMessage {
@@ -23,14 +23,19 @@ export function testMessage(workspaceId: bigint, deliveryId: bigint, createdAt: 
   return { id, body: JSON.stringify({ type: TEST, timestamp, data: {} }) };
 }
 
-/** The headers of Standard Webhooks. The time is that of the attempt. */
-export function headersOf({ id, body }: WebhookMessage, sign: Signer): Readonly<Record<string, string>> {
+/** The headers of Standard Webhooks, with a signature by each secret. The time is that of the attempt. */
+export function headersOf(
+  { id, body }: WebhookMessage,
+  secrets: readonly Uint8Array[],
+): Readonly<Record<string, string>> {
   const timestamp = Math.floor(Date.now() / 1_000);
+  const content = `${id}.${timestamp}.${body}`;
+  const signatures = secrets.map((secret) => `v1,${createHmac('sha256', secret).update(content).digest('base64')}`);
   return {
     'Content-Type': 'application/json',
     'User-Agent': 'banking-webhooks/1',
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': sign(id, timestamp, body),
+    'webhook-signature': signatures.join(' '),
   };
 }

@@ -95,8 +95,6 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     description: 'string?',
     status: 'string',
     disabledReason: 'string?',
-    signature: 'string',
-    publicKey: 'string?',
     failingSince: 'time?',
     createdAt: 'time',
   },

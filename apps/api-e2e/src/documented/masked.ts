@@ -7,7 +7,6 @@ const NEW_CODE = /^BA\d{16}$/;
 const SHOWN_ONCE = ['secret'];
 /** A worker may have attempted a delivery meanwhile. */
 const ATTEMPTED = ['status', 'attempts', 'nextAttemptAt', 'lastAttempt'];
-const PUBLIC_KEY = /^whpk_[A-Za-z0-9+/]{43}=$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
@@ -33,7 +32,6 @@ export function masked(value: unknown, key = ''): unknown {
   )
     return 'a time';
   if (key === 'valueDate' && DAY.test(value)) return 'a day';
-  if (key === 'publicKey' && PUBLIC_KEY.test(value)) return 'a public key';
   if (key === 'hash' && HASH.test(value)) return 'a hash';
   if (key === 'code' && NEW_CODE.test(value)) return 'a new account code';
   if (/^requestI[dD]$/.test(key) && UUID.test(value)) return 'a request id';

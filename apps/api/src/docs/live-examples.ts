@@ -73,11 +73,6 @@ const REQUESTS: Readonly<Partial<Record<OperationId, readonly Example[]>>> = {
       summary: 'An endpoint for parked payouts',
       body: { url: URL, types: ['payout.parked'], description: 'Ledger' },
     },
-    {
-      name: 'created-with-public-key',
-      summary: 'An endpoint whose receiver has no secret',
-      body: { url: URL, signature: 'v1a' },
-    },
   ],
   changeWebhookEndpoint: [
     {

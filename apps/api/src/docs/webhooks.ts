@@ -29,7 +29,7 @@ const HEADERS = {
   'webhook-timestamp':
     'The time of the attempt, in seconds since 1970. Refuse a time more than five minutes ago, or in the future.',
   'webhook-signature':
-    'One or more signatures, with spaces between them: `v1,` with HMAC-SHA256, or `v1a,` with Ed25519, and base64. ' +
+    'One or more signatures, with spaces between them: `v1,` and the HMAC-SHA256 in base64. ' +
     'For 24 hours after the rotation of a secret, there is one of each secret.',
 } as const;
 

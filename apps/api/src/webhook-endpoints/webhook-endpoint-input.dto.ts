@@ -29,13 +29,6 @@ export class CreateWebhookEndpointInputDto implements CreateWebhookEndpointInput
 
   @LineField('ours', DESCRIPTION_MAX, 'Your name for the endpoint.', 'Ledger of Northwind')
   readonly description?: string;
-
-  @ChoiceField(
-    'ours',
-    ['v1', 'v1a'],
-    'The scheme of signatures: `v1` (HMAC-SHA256 with a secret, the default) or `v1a` (Ed25519 with a public key).',
-  )
-  readonly signature?: NonNullable<CreateWebhookEndpointInput['signature']>;
 }
 
 export class WebhookEndpointChangeDto implements Omit<WebhookEndpointChange, 'webhookEndpointId'> {

@@ -48,21 +48,6 @@ export class WebhookEndpointDto implements WebhookEndpoint {
   })
   readonly disabledReason?: NonNullable<WebhookEndpoint['disabledReason']>;
 
-  @Field('ours', {
-    type: 'string',
-    description: 'The scheme of signatures: `v1` or `v1a`. New values may be added.',
-    example: 'v1',
-  })
-  readonly signature!: WebhookEndpoint['signature'];
-
-  @Field('ours', {
-    type: 'string',
-    description: 'Of `v1a`: `whpk_`, and the public key in base64.',
-    example: 'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
-    required: false,
-  })
-  readonly publicKey?: string;
-
   @Ours()
   @TimeField('Since when its deliveries fail.')
   readonly failingSince?: NonNullable<WebhookEndpoint['failingSince']>;
@@ -75,8 +60,7 @@ export class WebhookEndpointDto implements WebhookEndpoint {
 export class WebhookEndpointWithSecretDto extends WebhookEndpointDto implements WebhookEndpointWithSecret {
   @Field('ours', {
     type: 'string',
-    description:
-      'Of `v1`: `whsec_`, and the secret of 32 bytes in base64. Shown once, and not in the replay of a request. Missing for `v1a`.',
+    description: '`whsec_`, and the secret of 32 bytes in base64. Shown once, and not in the replay of a request.',
     example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwLxKlQ0YfDZo=',
     required: false,
   })

@@ -1,7 +1,7 @@
 import { ADA, openTestApp, type TestApp } from '../testing/test-app.js';
 import { WebhookEndpointsModule } from './webhook-endpoints.module.js';
 
-const ENDPOINT = { id: 3, url: 'https://hooks.example', types: [], status: 'enabled', signature: 'v1' };
+const ENDPOINT = { id: 3, url: 'https://hooks.example', types: [], status: 'enabled' };
 const DELIVERY = { id: 9, eventType: 'webhook.test', kind: 'test', status: 'pending', attempts: 0 };
 const PERIOD = { createdFrom: '2026-11-21T09:00:00Z', createdTo: '2026-11-21T10:00:00Z' };
 const NAMED = { webhookEndpointId: 3 };
@@ -27,7 +27,7 @@ describe('the controllers of webhook endpoints', () => {
   afterEach(() => jest.resetAllMocks());
 
   it('create an endpoint, and say where it is and whether it is a replay', async () => {
-    const input = { url: 'https://hooks.example', types: ['order.placed'], signature: 'v1a' };
+    const input = { url: 'https://hooks.example', types: ['order.placed'] };
     banking.createWebhookEndpoint.mockResolvedValue({ resource: ENDPOINT, isReplay: true });
 
     expect(await app.send('POST /webhook-endpoints', input, { 'idempotency-key': 'one' })).toMatchObject({
@@ -96,9 +96,8 @@ describe('the controllers of webhook endpoints', () => {
     ],
     ['POST /webhook-endpoints', 'body_malformed', { url: 'https://a.example', types: ['order.unknown'] }],
     ['POST /webhook-endpoints', 'body_malformed', { url: 'https://a.example', types: { 0: 'order.placed' } }],
-    ['POST /webhook-endpoints', 'body_malformed', { url: 'https://a.example', signature: 'none' }],
     ['POST /webhook-endpoints', 'field_unknown', { url: 'https://a.example', status: 'enabled' }],
-    ['PATCH /webhook-endpoints/3', 'field_unknown', { signature: 'v1a' }],
+    ['PATCH /webhook-endpoints/3', 'field_unknown', { secret: 'whsec_' }],
     ['PATCH /webhook-endpoints/3', 'body_malformed', { status: 'failing' }],
     ['PATCH /webhook-endpoints/3', 'body_malformed', { url: null }],
     ['PATCH /webhook-endpoints/0', 'id_malformed', {}],

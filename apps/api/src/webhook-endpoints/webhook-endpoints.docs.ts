@@ -13,9 +13,8 @@ export const createWebhookEndpoint: OperationText = {
     'Creates an address that receives the events of the workspace, from now on, as signed requests of [Standard Webhooks](https://www.standardwebhooks.com).',
     'A workspace has 20 endpoints at most.',
     '',
-    'The response shows the `secret` of `v1` once. The service stores it encrypted and never shows it again:',
+    'The response shows the `secret` once. The service stores it encrypted and never shows it again:',
     'the replay of a request with the same `Idempotency-Key` has no `secret`. If you lost the response, make a new secret.',
-    'With `v1a`, signatures are verified with `publicKey`, which is no secret.',
   ),
   provenance: 'ours',
   refusals: ['webhook_url_refused', 'webhook_endpoint_limit', 'webhooks_unavailable'],
@@ -63,7 +62,7 @@ export const deleteWebhookEndpoint: OperationText = {
 export const rotateWebhookSecret: OperationText = {
   summary: 'Rotate the secret of a webhook endpoint',
   description: paragraphs(
-    'Makes a new secret, or for `v1a` a new key pair, and shows the secret once.',
+    'Makes a new secret, and shows it once.',
     'The former secret signs too for 24 hours, so receivers can change it meanwhile.',
     'Another rotation within that time ends the secret before the last one.',
   ),

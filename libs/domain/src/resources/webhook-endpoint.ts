@@ -7,9 +7,6 @@ import type { Timestamp } from '../timestamp.js';
 /** Who or what disabled an endpoint: an administrator, its response 410, five days of failures, or its owner's loss of the role. */
 export type WebhookDisabledReason = 'user' | 'gone' | 'failing' | 'owner_without_role';
 
-/** The schemes of Standard Webhooks: HMAC-SHA256 with a secret, or Ed25519 with a key pair of the service. */
-export type WebhookSignature = 'v1' | 'v1a';
-
 /** An address to which the service delivers the events of a workspace. */
 export interface WebhookEndpoint {
   readonly id: WebhookEndpointId;
@@ -20,9 +17,6 @@ export interface WebhookEndpoint {
   readonly status: Open<WebhookEndpointStatus>;
   /** Of a disabled endpoint. */
   readonly disabledReason?: Open<WebhookDisabledReason>;
-  readonly signature: Open<WebhookSignature>;
-  /** Of `v1a`: `whpk_`, and the public key of 32 bytes in base64. */
-  readonly publicKey?: string;
   /** Since when deliveries fail. Present while the status is `failing`, and if it is disabled because of that. */
   readonly failingSince?: Timestamp;
   readonly createdAt: Timestamp;
@@ -31,8 +25,7 @@ export interface WebhookEndpoint {
 /** An endpoint with its new secret, which is shown once. */
 export interface WebhookEndpointWithSecret extends WebhookEndpoint {
   /**
-   * Of `v1`: `whsec_`, and 32 random bytes in base64. Missing for `v1a`, and in the replay of a request, because the service stores no
-   * secret that can be read.
+   * `whsec_`, and 32 random bytes in base64. Missing in the replay of a request, because the service stores no secret that can be read.
    */
   readonly secret?: string;
 }

@@ -11,8 +11,6 @@ export interface WebhookEndpointRow {
   readonly description: string | null;
   readonly status: string;
   readonly disabledReason: string | null;
-  readonly signature: string;
-  readonly publicKey: string | null;
   readonly failingSince: string | null;
   readonly createdAt: string;
 }
@@ -25,8 +23,6 @@ const COLUMNS: Columns<WebhookEndpointRow> = {
   description: column('description'),
   status: column('status'),
   disabledReason: column('disabled_reason'),
-  signature: column('signature'),
-  publicKey: column('public_key'),
   failingSince: column('failing_since'),
   createdAt: column('created_at'),
 };
@@ -42,8 +38,6 @@ export const composeWebhookEndpoint = (row: WebhookEndpointRow): WebhookEndpoint
     description: row.description,
     status: row.status,
     disabledReason: row.disabledReason,
-    signature: row.signature,
-    publicKey: row.publicKey,
     failingSince: row.failingSince === null ? null : timestampOf(row.failingSince),
     createdAt: timestampOf(row.createdAt),
   });

@@ -30,8 +30,8 @@ const NEXT_ENDPOINT = sqlStatement<{ id: bigint; count: number }>(
 /** The endpoint begins behind the last event that is recorded. */
 const ADD_ENDPOINT = sqlStatement(
   'add_webhook_endpoint',
-  `insert into webhook_endpoint (workspace_id, id, url, types, description, signature, sealed_secret, public_key, created_by, cursor_event_id)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+  `insert into webhook_endpoint (workspace_id, id, url, types, description, sealed_secret, created_by, cursor_event_id)
+   values ($1, $2, $3, $4, $5, $6, $7,
      coalesce((select e.id from event e where e.workspace_id = $1 order by e.id desc limit 1), 0))`,
 );
 
@@ -43,16 +43,16 @@ const ADD_ENDPOINT = sqlStatement(
 export async function createWebhookEndpoint(
   reading: Reading,
   caller: AuditedCall,
-  { url, types = [], description, signature = 'v1' }: CreateWebhookEndpointInput,
+  { url, types = [], description }: CreateWebhookEndpointInput,
   options: RequestOptions,
   given: WebhookTerms | undefined,
 ): Promise<Created<WebhookEndpointWithSecret>> {
   const terms = requireTerms(given);
   checkUrl(terms, url);
   const { workspaceId, actor } = caller;
-  const content = { url, types: [...types], signature, ...(description !== undefined && { description }) };
+  const content = { url, types: [...types], ...(description !== undefined && { description }) };
   const request = { workspaceId, operation: 'createWebhookEndpoint', content };
-  const { plain, secret, publicKey } = newSecret(signature);
+  const { plain, secret } = newSecret();
   let createdId: number | undefined;
   const created = await createOnce<WebhookEndpointRow, WebhookEndpoint>(
     reading,
@@ -63,7 +63,7 @@ export async function createWebhookEndpoint(
       const endpointId = await nextEndpoint(tx, workspaceId);
       createdId = endpointId;
       const sealed = terms.sealer.seal(plain, { workspaceId, endpointId });
-      const fields = [url, [...types], description, signature, sealed, publicKey, actor];
+      const fields = [url, [...types], description, sealed, actor];
       return {
         writes: [bind(ADD_ENDPOINT, workspaceId, endpointId, ...fields)],
         audited: { type: 'webhookEndpoint', id: endpointId },
@@ -73,7 +73,7 @@ export async function createWebhookEndpoint(
   );
   const { resource, isReplay } = created;
   // After a lost connection, the endpoint of the key may be that of another request.
-  const isOurs = !isReplay && resource.id === createdId && secret !== undefined;
+  const isOurs = !isReplay && resource.id === createdId;
   return isOurs ? { resource: { ...resource, secret }, isReplay } : created;
 }
 

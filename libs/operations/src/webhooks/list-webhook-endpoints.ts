@@ -6,7 +6,7 @@ import { listPage } from '../lists/list-page.js';
 import type { PagedList } from '../lists/paged-list.js';
 
 /** The app role cannot read the sealed secrets, so the columns are named. */
-const READ = ['id', 'url', 'types', 'description', 'status', 'disabled_reason', 'signature', 'public_key'];
+const READ = ['id', 'url', 'types', 'description', 'status', 'disabled_reason'];
 
 const WEBHOOK_ENDPOINTS: PagedList<RowFacts, WebhookEndpoint> = {
   name: 'list_webhook_endpoints',

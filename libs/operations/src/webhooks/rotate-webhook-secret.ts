@@ -1,9 +1,4 @@
-import {
-  Refusal,
-  type WebhookEndpointName,
-  type WebhookEndpointWithSecret,
-  type WebhookSignature,
-} from '@banking/domain';
+import { Refusal, type WebhookEndpointName, type WebhookEndpointWithSecret } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
 import { callerOf, type AuditedCall } from '../audit/audited-call.js';
 import { auditEntry, noteAudit } from '../audit/note-audit.js';
@@ -13,12 +8,12 @@ import { webhookEndpointQuery } from './get-webhook-endpoint.js';
 import { newSecret } from './webhook-secret.js';
 import { requireTerms, type WebhookTerms } from './webhook-terms.js';
 
-const LOCK_ENDPOINT = sqlStatement<{ signature: WebhookSignature }>(
+const LOCK_ENDPOINT = sqlStatement(
   'lock_webhook_endpoint',
-  `select signature from webhook_endpoint where workspace_id = $1 and id = $2 and deleted_at is null for no key update`,
+  `select from webhook_endpoint where workspace_id = $1 and id = $2 and deleted_at is null for no key update`,
 );
 /** The function copies the former secret, which the app role cannot read. */
-const ROTATE_SECRET = sqlStatement('rotate_webhook_secret', 'select rotate_webhook_secret($1, $2, $3)');
+const ROTATE_SECRET = sqlStatement('rotate_webhook_secret', 'select rotate_webhook_secret($1, $2)');
 
 /** @throws Refusal `webhooks_unavailable`, `webhook_endpoint_not_found` */
 export async function rotateWebhookSecret(
@@ -34,12 +29,12 @@ export async function rotateWebhookSecret(
   return database.transaction(scope, async (tx) => {
     const [[endpoint]] = await tx.pipeline([bind(LOCK_ENDPOINT, workspaceId, endpointId)] as const);
     if (!endpoint) throw new Refusal('webhook_endpoint_not_found');
-    const { plain, secret, publicKey } = newSecret(endpoint.signature);
+    const { plain, secret } = newSecret();
     const [, , [row]] = await tx.commit([
-      bind(ROTATE_SECRET, endpointId, sealer.seal(plain, { workspaceId, endpointId }), publicKey),
+      bind(ROTATE_SECRET, endpointId, sealer.seal(plain, { workspaceId, endpointId })),
       noteAudit([auditEntry(workspaceId, audited, callerOf(caller))]),
       webhookEndpointQuery(workspaceId, endpointId).bound,
     ] as const);
-    return { ...composeWebhookEndpoint(row!), ...(secret !== undefined && { secret }) };
+    return { ...composeWebhookEndpoint(row!), secret };
   });
 }

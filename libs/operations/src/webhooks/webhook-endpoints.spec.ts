@@ -1,4 +1,3 @@
-import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { APP_ROLE, SQLSTATE } from '@banking/postgres';
 import type { WebhookEndpoint } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -34,7 +33,6 @@ describe('a new webhook endpoint', () => {
       types: ['order.completed'],
       description: 'Ledger',
       status: 'enabled',
-      signature: 'v1',
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) as string,
       createdAt: expect.stringMatching(/Z$/) as string,
     });
@@ -59,20 +57,6 @@ describe('a new webhook endpoint', () => {
     expect(rows.map(({ answer }) => answer).join()).not.toContain('whsec_');
     const other = service.createWebhookEndpoint(ada, { url: `${RECEIVER}/other` }, options);
     expect(await outcomeOf(other)).toBe('idempotency_key_reused');
-  });
-
-  it('of v1a shows the public key of the private key that is sealed', async () => {
-    const created = await given.endpoint({ signature: 'v1a' });
-    const sealed = await given.stored<Buffer>(created.id, 'sealed_secret');
-    const key = createPrivateKey({
-      key: Buffer.from(sealed.toString().split('/').slice(2).join('/'), 'base64'),
-      format: 'der',
-      type: 'pkcs8',
-    });
-    const { x } = createPublicKey(key).export({ format: 'jwk' });
-
-    expect(created.secret).toBeUndefined();
-    expect(created.publicKey).toBe(`whpk_${Buffer.from(x!, 'base64url').toString('base64')}`);
   });
 
   it('is refused for an address that is not allowed, and without a key of the deployment', async () => {
@@ -129,7 +113,6 @@ describe('a webhook endpoint', () => {
       types: [],
       description: 'Again',
       status: 'enabled',
-      signature: 'v1',
       createdAt: endpoint.createdAt,
     });
     const cursor = await given.stored<bigint>(endpoint.id, 'cursor_event_id');
@@ -179,14 +162,6 @@ describe('a webhook endpoint', () => {
     expect(await given.stored<Buffer>(endpoint.id, 'previous_sealed_secret')).toEqual(former);
     const left = `extract(epoch from previous_valid_until - now())::int`;
     expect(await given.stored<number>(endpoint.id, left)).toBeCloseTo(86_400, -2);
-  });
-
-  it('has a new key pair after a rotation of v1a', async () => {
-    const { publicKey, ...endpoint } = await given.endpoint({ signature: 'v1a' });
-    const rotated = await service.rotateWebhookSecret(ada, named(endpoint));
-
-    expect(rotated.publicKey).toMatch(/^whpk_/);
-    expect([rotated.secret, rotated.publicKey === publicKey]).toEqual([undefined, false]);
   });
 
   it('is deleted with its secrets, and its pending deliveries end', async () => {

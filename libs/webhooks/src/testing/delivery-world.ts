@@ -54,7 +54,6 @@ export async function deliveryWorld() {
       url: string,
       {
         types = [] as string[],
-        signature = 'v1',
         secret = randomBytes(32) as Uint8Array,
         isNew = false,
         owner = null as number | null,
@@ -64,10 +63,9 @@ export async function deliveryWorld() {
       const id = Number(next?.id);
       const sealed = sealer.seal(secret, { workspaceId: WORKSPACE, endpointId: id });
       await read(
-        `insert into webhook_endpoint (workspace_id, id, url, types, signature, public_key, sealed_secret, created_by, answered_url, cursor_event_id)
-         values ($1, $2, $3, $4, $5, case when $5 = 'v1a' then 'whpk_' end, $6, $7, case when not $8 then $3 end,
-           coalesce((select max(id) from event), 0))`,
-        ...[WORKSPACE, id, url, types, signature, Buffer.from(sealed), owner, isNew],
+        `insert into webhook_endpoint (workspace_id, id, url, types, sealed_secret, created_by, answered_url, cursor_event_id)
+         values ($1, $2, $3, $4, $5, $6, case when not $7 then $3 end, coalesce((select max(id) from event), 0))`,
+        ...[WORKSPACE, id, url, types, Buffer.from(sealed), owner, isNew],
       );
       return { id, secret };
     },
