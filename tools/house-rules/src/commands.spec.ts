@@ -12,6 +12,7 @@ const TOOLS = {
   'tools/versions.mjs': 'npm run versions',
   'tools/openapi.mjs': 'npm run openapi',
   'tools/sbom.mjs': 'npm run -s sbom',
+  'tools/count.mjs': 'npm run count',
   'tools/package.mjs': 'npm run package',
   'tools/image.mjs': 'npm run image',
   'tools/watch-files.mjs': 'npm run watch:write',
