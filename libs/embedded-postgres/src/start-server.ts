@@ -33,7 +33,7 @@ const SETTINGS = {
   full_page_writes: 'on',
   synchronous_commit: 'on',
   max_connections: '50',
-  // Chosen by measurement: docs/adr/0042.
+  // Chosen by measurement: docs/adr/0016.
   shared_buffers: '256MB',
   max_wal_size: '2GB',
   logging_collector: 'off',

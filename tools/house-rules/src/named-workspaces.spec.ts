@@ -6,7 +6,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   find_account_code: 'finds the workspace of a code',
   list_cells: 'counts the workspaces of each cell',
 };
-/** The queue is read over all workspaces: docs/adr/0015. */
+/** The queue is read over all workspaces: docs/adr/0005. */
 const QUEUE = 'work';
 
 const tables = tablesOfWorkspaces(
