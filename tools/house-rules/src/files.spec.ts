@@ -7,8 +7,6 @@ const FOREIGN_PATHS = [
   new RegExp(`\\.\\./${'shared'}`),
 ];
 
-const LINES_MAX = 400;
-
 describe('the files of this repository', () => {
   it('name no path of a developer machine', () => {
     const naming = files().filter((file) => FOREIGN_PATHS.some((path) => path.test(read(file))));
@@ -40,18 +38,5 @@ describe('the files of this repository', () => {
     ['tools/test.mjs', []],
   ])('are checked for empty names: %s has %j', (file, empty) => {
     expect(emptyNamesIn(file)).toEqual(empty);
-  });
-
-  it(`have fewer than ${LINES_MAX} lines of source code`, () => {
-    const sources = files().filter(
-      (file) =>
-        /^(?:apps|libs)\/[^/]+\/src\/.*\.ts$/.test(file) && !/\.(?:data|generated)\.ts$|\/generated\//.test(file),
-    );
-
-    const long = sources
-      .map((file) => ({ file, lines: read(file).split('\n').length - 1 }))
-      .filter(({ lines }) => lines >= LINES_MAX);
-
-    expect(long).toEqual([]);
   });
 });

@@ -147,7 +147,7 @@ function required({
   last: [lastType, isLast] = ['', 'null'],
   more = '',
 }: Required) {
-  const ofResource = `e.workspace_id = $1 and e.resource_type = '${type}' and e.resource_id = ${id}`;
+  const ofResource = `e.resource_type = '${type}' and e.resource_id = ${id}`;
   return sqlStatement<FindingRow>(
     `verify_events_of_${table}`,
     `with ${KEPT}
@@ -156,18 +156,18 @@ function required({
        select ${id} as id, case
            when l.id is null then case
              when ${changedAt} > k.whole_from or not (${isFinal}) and ${createdAt} > k.begun_at and not exists (
-                 select from event_sequence e where ${ofResource})
+                 select from event_sequence e where e.workspace_id = $1 and ${ofResource})
                then 'has no event' end
            when l.id <= k.last_id and ${createdAt} <= k.last_at then null
            when ${status} <> (
                select e.changes -> 'status' ->> 'after' from event e
-               where ${ofResource} and e.changes ? 'status' and (e.sequence = l.sequence or e.id > coalesce(k.last_id, 0))
+               where e.workspace_id = $1 and ${ofResource} and e.changes ? 'status' and (e.sequence = l.sequence or e.id > coalesce(k.last_id, 0))
                order by e.sequence desc limit 1)
              then format('is %s, and its events end with another status', ${status})
            when (l.type = '${lastType}') <> (${isLast}) then format('has %s as its last event', l.type)
            ${more} end as why
        from kept k cross join ${table} t ${join}
-         left join lateral (select e.id, e.type, e.sequence from event e where ${ofResource} order by e.sequence desc limit 1) l on true
+         left join lateral (select e.id, e.type, e.sequence from event e where e.workspace_id = $1 and ${ofResource} order by e.sequence desc limit 1) l on true
        where t.workspace_id = $1 and ${key} > $2 and ${key} <= $3 and ${where}) f
      where f.why is not null and ${isRecorded(`'${type}'`, 'f.id')}`,
   );

@@ -59,9 +59,7 @@ export async function fund(books: Books, workspaceId: number, amount: bigint): P
     { ...leg, account: 1_000 + workspaceId, direction: amount < 0n ? 'debit' : 'credit' },
     { ...leg, account: 'settlement', direction: amount < 0n ? 'credit' : 'debit' },
   ];
-  const [outcome] = await post(books, [
-    { entries: [{ workspaceId, status: 'completed', legs }] },
-  ]);
+  const [outcome] = await post(books, [{ entries: [{ workspaceId, status: 'completed', legs }] }]);
   requirePosted(outcome!);
 }
 
