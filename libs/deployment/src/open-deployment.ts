@@ -39,6 +39,8 @@ export interface DeploymentSettings extends DeploymentMode {
   readonly dataDir: string;
   /** The further databases of the deployment, of which this one is home. */
   readonly cells?: readonly CellConfig[] | undefined;
+  /** Reads them again, for those that are added while the process runs. @throws ConfigError */
+  readonly rereadCells?: (() => readonly CellConfig[]) | undefined;
   /** The name of this database, if it is one of those. */
   readonly cell?: string | undefined;
   /** Whether this process serves requests or due work. A command of an operator does neither. Default false. */
@@ -107,7 +109,8 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     });
     await checkServedMode(database, settings);
     await checkServedSchema(database);
-    await checkCell(database, { name: cellName, others: settings.cells?.map(({ name }) => name) });
+    const others = settings.cells?.map(({ name }) => name);
+    await checkCell(database, { name: cellName, others, mayBeAdded: settings.rereadCells !== undefined });
     const books = openBooks(database);
     if (prepare) await loadReference(database, { demo: hasDemoReference(settings) });
     if (isService) await refuseDemoReference(database, settings);

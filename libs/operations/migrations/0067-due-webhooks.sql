@@ -25,13 +25,14 @@ $$;
 -- When each endpoint has something to do. A scalar subquery is one index search; the planner might turn `exists` into a join that reads all events.
 create view webhook_schedule with (security_invoker = true) as
   select e.workspace_id, e.id as endpoint_id,
-         case when e.deleted_at is not null or e.status = 'disabled' then 'infinity' else greatest(webhook_free_at(e),
+         case when e.status = 'disabled' then 'infinity' else greatest(webhook_free_at(e),
            case when (select v.id from event v where v.workspace_id = e.workspace_id order by v.id desc limit 1) > e.cursor_event_id then '-infinity'
              else coalesce((
                select d.next_attempt_at from webhook_delivery d
                where d.workspace_id = e.workspace_id and d.endpoint_id = e.id and d.status = 'pending'
                order by d.next_attempt_at limit 1), 'infinity') end) end as due_at
-  from webhook_endpoint e;
+  from webhook_endpoint e
+  where e.deleted_at is null;
 
 -- A change of an endpoint, a request for deliveries, and the end of a session make it due. The deliveries of the same statement are visible.
 create function schedule_webhook_endpoint() returns trigger
@@ -39,6 +40,10 @@ create function schedule_webhook_endpoint() returns trigger
 begin
   if tg_relid <> 'banking.webhook_endpoint'::regclass or tg_op not in ('INSERT', 'UPDATE') then
     raise exception 'schedule_webhook_endpoint runs after a change of webhook_endpoint only' using errcode = 'BK013';
+  end if;
+  if new.deleted_at is not null then
+    delete from webhook_due d where d.workspace_id = new.workspace_id and d.endpoint_id = new.id;
+    return null;
   end if;
   insert into webhook_due as d (workspace_id, endpoint_id, due_at) values (new.workspace_id, new.id, '-infinity')
   on conflict (workspace_id, endpoint_id) do update set due_at = d.due_at where false;
@@ -88,19 +93,40 @@ create or replace function webhook_endpoints_due(endpoints_max integer) returns 
   limit endpoints_max
 $$;
 
--- Makes due what should be, over all endpoints: a net for what no trigger saw, such as endpoints from before this migration.
-create function wake_webhook_endpoints() returns integer
-  language sql security definer set search_path = banking, pg_temp as $$
-  with woken as (
-    insert into webhook_due as d (workspace_id, endpoint_id, due_at)
-    select s.workspace_id, s.endpoint_id, s.due_at
-    from webhook_schedule s left join webhook_due o on o.workspace_id = s.workspace_id and o.endpoint_id = s.endpoint_id
-    where o.due_at is null or s.due_at < o.due_at
-    order by s.workspace_id, s.endpoint_id
-    on conflict (workspace_id, endpoint_id) do update set due_at = least(d.due_at, excluded.due_at)
-    returning 1)
-  select count(*)::integer from woken
-$$;
+-- Makes due what should be, over all endpoints that are served here: a net for what no trigger saw, such as endpoints from before this
+-- migration. It locks first and reads afterwards, as the triggers do. One at a time does it.
+create function wake_webhook_endpoints() returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  workspaces bigint[];
+  endpoints bigint[];
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('banking.webhook_due', 0)) then
+    return;
+  end if;
+  insert into webhook_due (workspace_id, endpoint_id, due_at)
+  select s.workspace_id, s.endpoint_id, s.due_at
+  from webhook_schedule s left join webhook_due d on d.workspace_id = s.workspace_id and d.endpoint_id = s.endpoint_id
+  where d.due_at is null
+    and (not exists (select from cell_identity)
+      or (select c.state from cell_workspace c where c.workspace_id = s.workspace_id) = 'open')
+  order by s.workspace_id, s.endpoint_id
+  on conflict (workspace_id, endpoint_id) do nothing;
+
+  select array_agg(h.workspace_id), array_agg(h.endpoint_id) into workspaces, endpoints
+  from (
+    select d.workspace_id, d.endpoint_id
+    from webhook_schedule s join webhook_due d on d.workspace_id = s.workspace_id and d.endpoint_id = s.endpoint_id
+    where s.due_at < d.due_at
+      and (not exists (select from cell_identity)
+        or (select c.state from cell_workspace c where c.workspace_id = s.workspace_id) = 'open')
+    order by d.workspace_id, d.endpoint_id
+    for update of d) h;
+  update webhook_due d set due_at = s.due_at
+  from unnest(workspaces, endpoints) u (workspace_id, endpoint_id)
+    join webhook_schedule s on s.workspace_id = u.workspace_id and s.endpoint_id = u.endpoint_id
+  where d.workspace_id = u.workspace_id and d.endpoint_id = u.endpoint_id and s.due_at < d.due_at;
+end $$;
 
 -- As before (0063), with the time at which an endpoint is free.
 create or replace function claim_webhook_endpoints(workspace_ids bigint[], endpoint_ids bigint[], lease_ms integer)

@@ -86,7 +86,7 @@ export async function listDiscrepancies(
 /** The order of the statement, across its scopes. */
 const byListOrder = (left: Discrepancy, right: Discrepancy): number =>
   Number(left.resolvedAt !== undefined) - Number(right.resolvedAt !== undefined) ||
-  Date.parse(left.openedAt) - Date.parse(right.openedAt) ||
+  (left.openedAt < right.openedAt ? -1 : Number(left.openedAt > right.openedAt)) ||
   left.workspaceId - right.workspaceId ||
   left.id - right.id;
 

@@ -169,8 +169,10 @@ export async function claimEndpoints(
   endpointsMax: number,
   leaseMs: number,
 ): Promise<readonly ClaimedEndpoint[]> {
-  const [due] = await database.pipeline({}, [bind(ENDPOINTS_DUE, endpointsMax)] as const);
-  if (due.length === 0) return [];
+  const [found] = await database.pipeline({}, [bind(ENDPOINTS_DUE, endpointsMax)] as const);
+  if (found.length === 0) return [];
+  // The order in which the recorder locks them.
+  const due = found.toSorted((left, right) => Number(left.workspaceId - right.workspaceId || left.id - right.id));
   const workspaces = [...new Set(due.map(({ workspaceId }) => Number(workspaceId)))];
   const names = [due.map(({ workspaceId }) => workspaceId), due.map(({ id }) => id)];
   try {

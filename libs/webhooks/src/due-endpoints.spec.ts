@@ -23,6 +23,9 @@ const dueAt = async (id: number): Promise<string> =>
   '';
 const lease = (id: number) =>
   given.read(`update webhook_endpoint set lease_until = now() + interval '1 minute' where id = $1`, id);
+/** Statements that no trigger sees. */
+const asReplica = (text: string): string =>
+  `set session_replication_role = replica; ${text}; set session_replication_role = origin`;
 const END_OF_LEASE = 'update webhook_endpoint set lease_until = clock_timestamp() where id = $1';
 const NEW_EVENT = `insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
   values (1, 'order.placed', 'order', nextval('webhook_delivery_id_seq') + 1000000, 1, '{"status": {"before": null, "after": "active"}}', '{"type": "system"}', now())`;
@@ -84,7 +87,7 @@ describe('an endpoint', () => {
       id,
     );
     await given.events(1);
-    expect(await dueAt(id)).toBe('infinity');
+    expect(await dueAt(id)).toBe(end === 'disabled' ? 'infinity' : '');
   });
 
   it('is due at the latest when its lease ends', async () => {
@@ -142,6 +145,47 @@ describe('a look at all endpoints', () => {
     await given.read('select wake_webhook_endpoints()');
 
     expect(await isDue(id)).toBe(true);
+  });
+});
+
+describe('a look at all endpoints that fails', () => {
+  it('is reported, and events are delivered', async () => {
+    const { id } = await given.endpoint(at.url);
+    const [{ text } = { text: '' }] = await given.read<{ text: string }>(
+      `select pg_get_functiondef('wake_webhook_endpoints'::regproc) as text`,
+    );
+    await given.read(
+      `create or replace function wake_webhook_endpoints() returns void language plpgsql as $$ begin raise 'planted'; end $$`,
+    );
+    await given.events(1);
+    const worker = given.worker();
+    await worker.run();
+    await worker.finished();
+    await worker.stop();
+    await given.read(text);
+
+    expect(await dueAt(id)).toBe('infinity');
+    expect(given.errors.splice(0).map(String).join()).toContain('planted');
+  });
+});
+
+describe('an endpoint of a workspace that another database serves', () => {
+  it('is not made due', async () => {
+    const { id } = await given.endpoint(at.url);
+    await given.events(1);
+    await given.read('delete from webhook_due');
+    await given.read(
+      asReplica(
+        `insert into cell_identity (number, name) values (1, 'b'); insert into cell_workspace (workspace_id, state) values (1, 'moving')`,
+      ),
+    );
+    await given.read('select wake_webhook_endpoints()');
+    expect(await dueAt(id)).toBe('');
+
+    await given.read(asReplica(`update cell_workspace set state = 'open'`));
+    await given.read('select wake_webhook_endpoints()');
+    expect(await isDue(id)).toBe(true);
+    await given.read(asReplica('delete from cell_identity; delete from cell_workspace'));
   });
 });
 

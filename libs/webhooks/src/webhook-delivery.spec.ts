@@ -205,6 +205,7 @@ describe('the delivery of webhooks', () => {
        values (1, $1, 999999, 'order.placed', 'replay', now())`,
       id,
     );
+    await given.passTime();
     await deliver();
     expect(receiver.received).toEqual([]);
     expect(await given.deliveries(id)).toMatchObject([{ status: 'failed', attempts: 0 }]);

@@ -33,7 +33,8 @@ export class WebhookDelivery {
   private readonly sessions = new Map<EndpointSession, Promise<void>>();
   private readonly outbound: Outbound;
   private isStopping = false;
-  private missedAtMs = -Infinity;
+  private soughtAtMs = -Infinity;
+  private finding = Promise.resolve();
 
   constructor(private readonly options: WebhookDeliveryOptions) {
     this.outbound = new Outbound({ ...options.outbound, ...options.policy });
@@ -44,10 +45,7 @@ export class WebhookDelivery {
     for (const session of this.sessions.keys()) session.poke();
     const free = SESSIONS_MAX - this.sessions.size;
     if (free <= 0 || this.isStopping) return 0;
-    if (performance.now() - this.missedAtMs >= MISSED_MS) {
-      await wakeMissed(this.options.database);
-      this.missedAtMs = performance.now();
-    }
+    this.findMissed();
     for (const endpoint of await claimEndpoints(this.options.database, free, LEASE_MS)) this.start(endpoint);
     return 0;
   }
@@ -63,8 +61,16 @@ export class WebhookDelivery {
     for (const session of this.sessions.keys()) session.end();
     const timer = setTimeout(() => this.sessions.forEach((_, session) => session.abort()), DRAIN_MS);
     await this.finished();
+    await this.finding;
     clearTimeout(timer);
     this.outbound.close();
+  }
+
+  /** Beside the deliveries, which neither its time nor its failure delays. */
+  private findMissed(): void {
+    if (performance.now() - this.soughtAtMs < MISSED_MS) return;
+    this.soughtAtMs = performance.now();
+    this.finding = wakeMissed(this.options.database).catch(this.options.onError ?? (() => undefined));
   }
 
   private start(endpoint: ClaimedEndpoint): void {

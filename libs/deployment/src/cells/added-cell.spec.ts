@@ -26,20 +26,20 @@ let behind: ProcessWithFile;
 let ids: Map<string, WorkspaceId>;
 const workers: { stop(): Promise<void> }[] = [];
 
-async function start(name: string): Promise<ProcessWithFile> {
+async function start(name: string, cells: readonly string[] = ['b']): Promise<ProcessWithFile> {
   const file = join(folder, name);
   const write = (content: unknown) =>
     writeFile(file, typeof content === 'string' ? content : JSON.stringify(content), { mode: 0o600 });
-  await write({ b: entry('b') });
+  await write(Object.fromEntries(cells.map((cell) => [cell, entry(cell)])));
   const environment = { DATABASE_URL: server.settings.databaseUrl, SANDBOX: 'on', CELLS_FILE: file };
-  const { cells = [], rereadCells } = readDeployment(readerOf(environment));
+  const { cells: named = [], rereadCells } = readDeployment(readerOf(environment));
   const warnings: string[] = [];
   let reads = 0;
   const counted = () => {
     reads += 1;
     return rereadCells!();
   };
-  const withFile = { ...server, settings: { ...server.settings, cells, rereadCells: counted } };
+  const withFile = { ...server, settings: { ...server.settings, cells: named, rereadCells: counted } };
   const process = await startProcess(withFile, undefined, (line) => warnings.push(line));
   return { process, warnings, reads: () => reads, write };
 }
@@ -78,6 +78,18 @@ const plant = (cell: string, text: string) =>
     await client.query('set search_path = banking; set session_replication_role = replica');
     await client.query(text);
   });
+
+describe('CELLS_FILE at the start of a process', () => {
+  it('may name a database before it is a cell, so that a start does not fail meanwhile', async () => {
+    const started = await start('started', ['b', 'c']);
+    try {
+      expect((await accounts(started, 'b')).items).toEqual([]);
+      expect(started.warnings).toEqual(['CELLS_FILE names c, which is no cell yet. Run banking cell add c.']);
+    } finally {
+      await started.process.close();
+    }
+  });
+});
 
 describe('CELLS_FILE of a running process', () => {
   it('is reported without a value while it cannot be used, and the known cells are served', async () => {

@@ -21,11 +21,16 @@ const READ_IDENTITY = sqlStatement<Identity>(
    from cell_identity i`,
 );
 
+/** The cell is being added. A process that serves others tries it again. */
+export class UnfinishedCellError extends DeploymentError {}
+
 /** Which cell a process expects a database to be. Without a name, the only database of its deployment. */
 export interface ExpectedCell {
   readonly name?: string | undefined;
   /** At home: the names of the further cells that are configured. */
   readonly others?: readonly string[] | undefined;
+  /** At home: whether cells may be configured that are added later. */
+  readonly mayBeAdded?: boolean;
 }
 
 /**
@@ -34,7 +39,7 @@ export interface ExpectedCell {
  *
  * @throws DeploymentError when they differ, with the change to make
  */
-export async function checkCell(database: Database, { name, others }: ExpectedCell): Promise<void> {
+export async function checkCell(database: Database, { name, others, mayBeAdded = false }: ExpectedCell): Promise<void> {
   const stored = await database.read({}, bind(READ_IDENTITY));
   if (name === undefined) {
     if (stored === undefined) return;
@@ -58,7 +63,7 @@ export async function checkCell(database: Database, { name, others }: ExpectedCe
     );
   }
   if (!stored.is_listed) {
-    throw new DeploymentError(
+    throw new UnfinishedCellError(
       `The cell "${name}" is not complete yet. Wait for the end of banking cell add ${name}, or run it again.`,
     );
   }
@@ -71,7 +76,7 @@ export async function checkCell(database: Database, { name, others }: ExpectedCe
       `The configuration lacks ${missing.join(', ')} of the cells. Add them to CELLS_FILE or raise CELLS.`,
     );
   }
-  if (unknown.length > 0) {
+  if (unknown.length > 0 && !mayBeAdded) {
     throw new DeploymentError(
       `The deployment has no cell ${unknown.join(', ')} yet. Run banking cell add ${unknown[0]}.`,
     );

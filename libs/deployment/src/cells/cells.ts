@@ -4,6 +4,7 @@ import { bind, type Database, sqlStatement, isUnavailable } from '@banking/postg
 import { type CellConfig, ConfigError, HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
 import { type Deployment, type DeploymentSettings, openDeployment } from '../open-deployment.js';
+import { UnfinishedCellError } from './cell-identity.js';
 import { checkPlaces, DifferingPlacesError } from './check-places.js';
 import { migrateCellsFirst } from './migrate-cells.js';
 import { OtherCells, type PayeeCell } from './other-cells.js';
@@ -27,8 +28,6 @@ export type MakeUse<T> = (deployment: Deployment, cell: NamedCell, home: Databas
 
 export interface CellsSettings extends DeploymentSettings {
   readonly cells: readonly CellConfig[];
-  /** Reads them again, for those that are added while the process runs. @throws ConfigError */
-  readonly rereadCells?: (() => readonly CellConfig[]) | undefined;
 }
 
 /** How often a database that was away at the start is tried, and CELLS_FILE is read again. */
@@ -97,6 +96,7 @@ export class Cells<T extends CellUse> {
       cells.makeUse(first, home);
       const further = await cells.addEntries(home.database, settings.cells);
       await Promise.all(further.map((entry) => cells!.tryOpen(entry)));
+      cells.report(cells.notAddedOf(settings.cells));
       cells.rereadLater();
       return cells;
     } catch (error) {
@@ -193,8 +193,7 @@ export class Cells<T extends CellUse> {
           this.openRunning(entry);
         }
       }
-      const early = configs.filter((config) => !this.isKnown(config)).map(({ name }) => notAdded(name));
-      this.report([...changes, ...early]);
+      this.report([...changes, ...this.notAddedOf(configs)]);
     } catch (error) {
       // Home is away, which its loops report.
       if (isUnavailable(error)) return;
@@ -202,6 +201,10 @@ export class Cells<T extends CellUse> {
         error instanceof ConfigError ? error.mistakes : [`The cells cannot be read: ${(error as Error).message}`],
       );
     }
+  }
+
+  private notAddedOf(configs: readonly CellConfig[]): readonly string[] {
+    return configs.filter((config) => !this.isKnown(config)).map(({ name }) => notAdded(name));
   }
 
   private report(lines: readonly string[]): void {
@@ -214,7 +217,7 @@ export class Cells<T extends CellUse> {
   private tryOpen(entry: Entry<T>): Promise<void> {
     entry.opening = this.openCell(entry).catch((error: unknown) => {
       if (!mayBeTriedAgain(error)) throw error;
-      const why = error instanceof DifferingPlacesError ? 'cannot be opened' : 'is away';
+      const why = isUnavailable(error) || isUnavailable(error.cause) ? 'is away' : 'cannot be opened';
       this.settings.warn?.(`The cell ${entry.name} ${why}: ${error.message}`);
       this.retryLater(entry);
     });
@@ -287,6 +290,7 @@ async function readCells(home: Database): Promise<readonly NamedCell[]> {
 /** The other cells are served meanwhile. */
 const mayBeTriedAgain = (error: unknown): error is Error =>
   error instanceof DifferingPlacesError ||
+  error instanceof UnfinishedCellError ||
   (error instanceof DeploymentError && isUnavailable(error.cause)) ||
   // Home went away while its places were read.
   isUnavailable(error);

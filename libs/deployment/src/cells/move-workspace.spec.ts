@@ -120,6 +120,33 @@ describe('a workspace that is moved to another database and back', () => {
   });
 });
 
+describe('a workspace whose events were deleted', () => {
+  it('has ids of events behind them after a move, and behind the cursors of its endpoints', async () => {
+    const highest = 10_000_000_000n;
+    await world.query(
+      'home',
+      `set session_replication_role = replica;
+       insert into event_deletion (workspace_id, last_id) values (${quiet}, ${highest})
+         on conflict (workspace_id) do update set last_id = excluded.last_id;
+       insert into webhook_endpoint (workspace_id, url, sealed_secret, status, disabled_reason, cursor_event_id)
+         values (${quiet}, 'https://example.com', '\\x00', 'disabled', 'user', ${highest})`,
+    );
+
+    await moveWorkspace({ ...world.command(quiet), to: 'b' });
+    const { from } = await payerOf(process, quiet);
+    await record('b');
+
+    const [{ first } = { first: 0n }] = await world.query<{ first: bigint }>(
+      'b',
+      `select min(id) as first from event where workspace_id = ${quiet} and resource_type = 'account' and resource_id = ${from.id}`,
+    );
+    expect(first).toBeGreaterThan(highest);
+    await archiveWorkspace(world.command(quiet));
+    await moveWorkspace({ ...world.command(quiet), to: 'home' });
+    await archiveWorkspace(world.command(quiet));
+  });
+});
+
 describe('orders during a move', () => {
   it('are placed once each, and those of other workspaces are not refused', async () => {
     const [moving, other] = [await payerOf(process, northwind), await payerOf(process, quiet)];

@@ -71,13 +71,20 @@ const DRAWN = `
   where t.relnamespace = '${SCHEMA}'::regnamespace and t.relname = any ($1)
   order by s.relname, t.relname, a.attname`;
 
+/** Where ids of events remain when their rows are deleted: a receiver and a reader continue behind them. */
+const EVENTS_BEFORE = [
+  ['event_deletion', 'last_id'],
+  ['webhook_endpoint', 'cursor_event_id'],
+] as const;
+
 /**
  * Makes the ids of a workspace grow also after its move: each sequence continues above the rows of the workspace that were drawn elsewhere,
  * so that an order by id stays the order in which they were written. For a workspace whose rows do not change. May be repeated.
  */
 export async function raiseSequences(session: AdminSession, workspaceId: number): Promise<void> {
   const tables = (await tablesOfWorkspace(session)).map(({ name }) => name);
-  const drawn = await session.query<DrawnColumn>(DRAWN, [tables]);
+  const before = EVENTS_BEFORE.map(([table, column]) => ({ name: 'event_id_seq', table, column }));
+  const drawn = [...(await session.query<DrawnColumn>(DRAWN, [tables])), ...before];
   const highest = drawn.map(
     ({ name, table, column }) =>
       `select '${name}' as name, max(${quoteName(column)}) as id from ${qualified(table)} where workspace_id = $1`,

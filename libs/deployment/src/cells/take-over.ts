@@ -95,6 +95,7 @@ export async function leaveWorkspace(source: AdminSession, workspaceId: number):
     if (left.length === 0) return;
     await source.query('delete from account_code where workspace_id = $1', [workspaceId]);
     await source.query('delete from work where workspace_id = $1', [workspaceId]);
+    await source.query('delete from webhook_due where workspace_id = $1', [workspaceId]);
     await source.query(`delete from sandbox_rail_event where not acknowledged and starts_with(key, $1)`, [
       `payout-${workspaceId}-`,
     ]);

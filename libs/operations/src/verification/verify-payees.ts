@@ -19,8 +19,8 @@ interface DepartedRow {
 }
 
 /**
- * A payment to another cell is a crossing, which names the code. A payment within the workspace is compared by the code of the credited
- * account: the codes of a workspace that is being moved are not in its new database yet.
+ * A payment to another cell is a crossing, which names the code. A payment within a workspace that is being moved is compared by the
+ * code of the credited account alone: its codes are not in the new database yet.
  */
 const DEPARTED = sqlStatement<DepartedRow>(
   'verify_departed',
@@ -33,11 +33,13 @@ const DEPARTED = sqlStatement<DepartedRow>(
      left join account_code k on k.code = r.account_code
      left join crossing g on g.workspace_id = $1 and g.transaction_id = x.id
      left join lateral (
-       select a.kind, a.code, t.type, t.currency_id, t.amount
+       select a.id, a.kind, a.code, t.type, t.currency_id, t.amount
        from transfer t join account a on a.workspace_id = $1 and a.id = t.account_id
        where t.workspace_id = $1 and t.transaction_id = x.id and t.direction = 'credit' and a.kind not in ('fx', 'fees')) c on true
    where e.workspace_id = $1 and e.id > $2 and e.id <= $3
-     and case when g.transaction_id is null then (c.kind = 'customer' and c.code = r.account_code) is not true
+     and case when g.transaction_id is null then (c.kind = 'customer' and c.code = r.account_code and case
+           when exists (select from cell_workspace w where w.workspace_id = $1 and w.state <> 'open') then k.account_id is null
+           else (k.workspace_id, k.account_id) = ($1, c.id) end) is not true
          else (c.kind = 'interworkspace' and g.account_code = r.account_code) is not true end`,
 );
 

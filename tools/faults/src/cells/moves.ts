@@ -38,8 +38,8 @@ export class Moves {
     this.times.push(time);
     try {
       if (point !== undefined) {
-        const killed = await this.killAt(to, point);
-        if (killed !== undefined) return killed;
+        const ended = await this.killAt(to, point);
+        if (ended !== undefined && ended.length > 0) return ended;
         if (isAbandoned && point !== 'switched') return await this.run(['--abandon'], this.cell);
       }
       const moved = await this.run(['--to', to], to);
@@ -57,7 +57,7 @@ export class Moves {
   private async run(parameters: readonly string[], cell: CellName): Promise<readonly Violation[]> {
     const command = ['cell', 'move', String(this.workspaceId), ...parameters];
     let proof = await this.cluster.runCommand(command);
-    for (let attempt = 1; attempt < ATTEMPTS && proof.output.includes('could not be switched within'); attempt += 1) {
+    for (let attempt = 1; attempt < ATTEMPTS && hasMissedWindow(proof); attempt += 1) {
       proof = await this.cluster.runCommand(command);
     }
     if (proof.exitCode === 0) this.cell = cell;
@@ -86,7 +86,7 @@ export class Moves {
     }
     command.kill();
     const proof = await done;
-    if (proof.exitCode === null) return undefined;
+    if (proof.exitCode === null || hasMissedWindow(proof)) return undefined;
     if (proof.exitCode === 0) this.cell = to;
     return violationOf('move', proof);
   }
@@ -118,6 +118,8 @@ export class Moves {
     return violations;
   }
 }
+
+const hasMissedWindow = ({ output }: BooksProof): boolean => output.includes('could not be switched within');
 
 function violationOf(command: string, { exitCode, output }: BooksProof): readonly Violation[] {
   if (exitCode === 0) return [];
