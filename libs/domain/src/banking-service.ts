@@ -163,7 +163,6 @@ export abstract class BankingService extends WebhookService {
    * @throws Refusal `timestamp_invalid` for a text that is neither an instant nor a day, for one of each, and for a period that
    *   ends before it begins.
    * @throws Refusal `account_not_found`, `limit_invalid`, `cursor_invalid`.
-   * @throws Refusal `amount_out_of_range` if a balance by value date, which the books do not limit, is beyond 2^53 - 1.
    */
   abstract getStatement(scope: Scope, query: StatementQuery): Promise<StatementPage>;
 

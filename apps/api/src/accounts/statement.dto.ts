@@ -139,7 +139,7 @@ export class StatementDto implements Statement {
 
   @Field('ours', {
     type: () => [MovementDto],
-    description: 'Oldest first, in the order of booking. By value date, in the order of the value dates first.',
+    description: 'Oldest first, in the order of booking.',
   })
   readonly movements!: readonly MovementDto[];
 

@@ -23,7 +23,7 @@ export interface Statement {
   readonly openingBalance: BalanceAmount;
   /** A JSON integer in minor units of the account's currency. */
   readonly closingBalance: BalanceAmount;
-  /** Ordered by booking time; for value dates, by value date first. */
+  /** In the order of booking. */
   readonly movements: readonly Movement[];
   readonly edges: { readonly account: StatementAccount };
 }

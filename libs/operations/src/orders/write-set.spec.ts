@@ -23,7 +23,7 @@ async function orderOnce(accountId: AccountId, amount: string): Promise<{ readon
   const payment = { amount: amount as TransferAmount, purposeCode: 'IR001' };
   const place = async () =>
     (await at.service.placeOrder(at.ada, at.order(accountId, recipientId, payment), at.key())).resource;
-  // The first order of the day makes our own accounts and begins the run of its value date.
+  // The first order makes our own accounts.
   await place();
   const { id } = await place();
   const [row] = await query<{ xid: string }>(`select xmin::text as xid from customer_order where id = ${id}`);
