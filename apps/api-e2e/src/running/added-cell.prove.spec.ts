@@ -1,6 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Account, Order } from '@banking/domain';
+import { type Account, type Order, Refusal } from '@banking/domain';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { until } from '@banking/postgres/testing';
 import { bankingWith } from '../banking.js';
@@ -29,6 +29,10 @@ const urlOf = (name: string) => {
 const writeCells = (...names: string[]) => {
   const cells = Object.fromEntries(names.map((name) => [name, { url: urlOf(name) }]));
   return writeFile(environment['CELLS_FILE']!, JSON.stringify(cells), { mode: 0o600 });
+};
+/** Nothing, while the process does not know the cell. @throws any other error */
+const untilServed = (error: unknown): undefined => {
+  if (!(error instanceof Refusal && error.reason === 'unavailable')) throw error;
 };
 const banking = (...args: string[]) => bankingWith(environment, ...args);
 
@@ -88,7 +92,7 @@ describe('a cell that is added while the service and a worker run', () => {
     expect(places).toContainEqual(expect.objectContaining({ name: MOVED, cell: 'c' }));
     expect(
       await until(
-        () => payee.balanceOf(to.id).catch(() => undefined),
+        () => payee.balanceOf(to.id).catch(untilServed),
         (found) => found !== undefined,
       ),
     ).toBe('0');

@@ -31,14 +31,13 @@ describe('the verification of a payment to an account here', () => {
   });
 
   it('reports that it credited an account here with the code of an account of another workspace', async () => {
-    const [transactionId] = [transactionOf(await faults.payInto('NW0000000006'))];
+    await faults.payInto('NW0000000006');
 
     await faults.plant(
       `update recipient set account_code = 'NW0000000008' where account_code = 'NW0000000006';
        update account set code = 'NW0000000008' where code = 'NW0000000006'`,
     );
 
-    expect(transactionId).toBeGreaterThan(0);
     expect(await faults.failedChecks()).toContain(PAYEE_CHECK);
   });
 });

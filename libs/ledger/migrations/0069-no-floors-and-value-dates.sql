@@ -1,8 +1,10 @@
+-- A customer's account is never below zero, and the service's own accounts may be. The rule was a column that an owner of the database could
+-- change without a trace: the books then verified as correct.
 -- The value date of a transaction is the day of its booking, in UTC: every posting used the day of the database. So it is no column, and a
 -- statement by value date reads the index of the one by time of booking.
 -- Phase: contract, since 0.1.0
 
--- As before, without runs of value dates.
+-- As before, with zero as the lowest balance of a customer's account, and without runs of value dates.
 create or replace function move_balances() returns trigger
   language plpgsql security definer set search_path = banking, pg_temp
   set enable_seqscan = off set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -89,3 +91,6 @@ end $$;
 drop table value_date_run, back_valued_total;
 alter table account drop column value_date;
 alter table transaction drop column value_date;
+-- Drops the check of the former rule too. `not valid` reads no rows: the verification finds a balance from before.
+alter table account drop column floor;
+alter table account add constraint customer_not_below_zero check (kind <> 'customer' or balance >= 0) not valid;
