@@ -3,5 +3,5 @@ const onPostgres = require('../../tools/test-run/on-postgres.cjs');
 module.exports = {
   preset: '../../jest.preset.js',
   displayName: 'ledger',
-  ...onPostgres(['libs/ledger/migrations'], {}),
+  ...onPostgres(),
 };

@@ -3,5 +3,5 @@ const onPostgres = require('../../tools/test-run/on-postgres.cjs');
 module.exports = {
   preset: '../../jest.preset.js',
   displayName: 'postgres',
-  ...onPostgres(['libs/postgres/test-migrations'], {}),
+  ...onPostgres('libs/postgres/test-migrations'),
 };

@@ -11,6 +11,7 @@ export const PROJECTS = {
   process: { type: 'lib', mayImport: [] },
   'embedded-postgres': { type: 'lib', mayImport: ['process'] },
   postgres: { type: 'lib', mayImport: ['domain', 'embedded-postgres'] },
+  schema: { type: 'lib', mayImport: [], specsMayImport: ['postgres'] },
   ledger: { type: 'lib', mayImport: ['domain', 'postgres'] },
   reference: { type: 'lib', mayImport: ['domain'] },
   'work-queue': { type: 'lib', mayImport: ['domain', 'postgres'] },
@@ -32,7 +33,7 @@ export const PROJECTS = {
   deployment: {
     type: 'lib',
     mayImport: [
-      ...['domain', 'process', 'embedded-postgres', 'postgres', 'ledger', 'payouts', 'operations'],
+      ...['domain', 'process', 'embedded-postgres', 'postgres', 'schema', 'ledger', 'payouts', 'operations'],
       'books-proof',
     ],
     specsMayImport: ['rates'],

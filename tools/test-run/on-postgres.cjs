@@ -3,7 +3,6 @@ const { join, resolve } = require('node:path');
 
 const WORKSPACE = resolve(__dirname, '../..');
 
-const EVERY_TABLE = ['libs/ledger/migrations', 'libs/payouts/migrations', 'libs/operations/migrations'];
 const SANDBOX = { 'banking.sandbox': 'on' };
 
 /** As `npm run specs:in-a-cell` sets it. */
@@ -19,20 +18,18 @@ const CELL = {
 
 /**
  * For the jest.config.cjs of a project whose specs need a database. One server serves all projects of a run. Each spec gets a
- * copy of a template that has these migrations and no rows.
+ * copy of a template that has the tables of the service and no rows.
  *
- * @param folders of migrations, from the top of the workspace. Gaps are allowed.
- * @param parameters what the migrations read with `current_setting`.
+ * @param own a folder of migrations to have instead, from the top of the workspace.
  */
-module.exports = (folders = EVERY_TABLE, parameters = SANDBOX) => ({
+module.exports = (own) => ({
   globalSetup: join(__dirname, 'start-test-server.cjs'),
   globalTeardown: join(__dirname, 'stop-test-server.cjs'),
   globals: {
     testDatabase: {
-      folders: folders.map((folder) => join(WORKSPACE, folder)),
-      parameters,
-      // The tables of cells are among the last migrations.
-      ...(isInCell && folders === EVERY_TABLE && { cell: CELL }),
+      migrations: { folder: join(WORKSPACE, own ?? 'libs/schema/migrations'), baseline: 10 },
+      parameters: SANDBOX,
+      ...(isInCell && own === undefined && { cell: CELL }),
     },
   },
 });

@@ -87,7 +87,7 @@ async function add(name: string): Promise<number> {
     try {
       const cell = await reachAsOwner({ ...deployment, ...config, ownerUrl: config.ownerUrl });
       try {
-        const { isSandbox, isSandboxStated, hasDemoReference } = deployment;
+        const { isSandbox, hasDemoReference } = deployment;
         const homeAddress = addressOf(
           config.homeUrl ?? deployment.ownerUrl ?? deployment.databaseUrl ?? home.connection,
         );
@@ -96,7 +96,6 @@ async function add(name: string): Promise<number> {
           name,
           ...connections,
           isSandbox,
-          isSandboxStated,
           hasDemoReference,
           log: reportProgress,
         });

@@ -31,7 +31,7 @@ export async function migrateAll(config: CellsDeployment, { isPlan, json, isIgno
 
 /** Runs work with the logins that may migrate; home is the last. */
 function onAll<T>(config: CellsDeployment, work: (databases: readonly CellSchema[]) => Promise<T>): Promise<T> {
-  const { isSandbox, isSandboxStated } = config;
+  const { isSandbox } = config;
   const all = [...config.cells, { ...config, name: HOME_CELL }];
   const pooled = all.find(({ ownerUrl }) => config.isPooled && ownerUrl === undefined);
   if (pooled) throw needsOwnConnection('Migrations hold a lock of their session.', pooled.name);
@@ -43,7 +43,7 @@ function onAll<T>(config: CellsDeployment, work: (databases: readonly CellSchema
         const database = await reachAsOwner({ databaseUrl, ownerUrl, dataDir, cells: config.cells });
         reached.push(database);
         const login = { url: ownerUrl ?? databaseUrl, isOwnerUrl: ownerUrl !== undefined };
-        const mode = { isSandbox, isSandboxStated, log: reportProgress };
+        const mode = { isSandbox, log: reportProgress };
         databases.push({ name, ...login, connection: database.connection, ...mode });
       }
       return await orInterrupted(signal, () => work(databases));

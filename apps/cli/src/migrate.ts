@@ -83,9 +83,9 @@ async function onDatabase<T>(config: DeploymentConfig, work: (schema: SchemaSett
     const owner = config.ownerUrl;
     if (config.isPooled && owner === undefined) throw needsOwnConnection('Migrations hold a lock of their session.');
     const connection = owner === undefined ? reached.connection : connectionTo(owner);
-    const { isSandbox, isSandboxStated } = config;
+    const { isSandbox } = config;
     try {
-      return await orInterrupted(signal, () => work({ connection, isSandbox, isSandboxStated, log: reportProgress }));
+      return await orInterrupted(signal, () => work({ connection, isSandbox, log: reportProgress }));
     } catch (error) {
       throw explainFailure(error, { url: owner ?? config.databaseUrl }, owner !== undefined);
     } finally {

@@ -1,11 +1,7 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
-import { APP_ROLE, migrate, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { SCHEMA, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { administer, reasonOf } from '@banking/postgres/testing';
 import { DeploymentError } from './deployment-error.js';
 import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
-import { MIGRATIONS } from './all-migrations.js';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { ownServer, type OwnServer } from './testing/own-server.js';
 
@@ -54,7 +50,7 @@ describe('the mode of an existing database', () => {
     await (await openDeployment({ ...settings, isSandbox })).close();
 
     for (const prepare of [true, false]) {
-      const work = openDeployment({ ...settings, isSandbox: !isSandbox, isSandboxStated: false, prepare });
+      const work = openDeployment({ ...settings, isSandbox: !isSandbox, prepare });
       await expect(work).rejects.toThrow(new DeploymentError(message));
     }
     const connection = { connectionString: settings.databaseUrl! };
@@ -118,69 +114,5 @@ describe('the mode of a new database', () => {
       ),
     );
     for (const refusal of refusals) if (refusal) expect(refusal).toBeInstanceOf(DeploymentError);
-  });
-
-  it('is sandbox by default', async () => {
-    await (await openDeployment({ ...settings, isSandboxStated: false })).close();
-
-    expect(await storedModes()).toEqual([{ is_sandbox: true }]);
-  });
-});
-
-describe('the mode of a database of an older version', () => {
-  let folders: string[];
-
-  beforeAll(() => {
-    const folder = mkdtempSync(join(tmpdir(), 'before-mode-'));
-    folders = MIGRATIONS.map((original, index) => {
-      const copy = join(folder, `${index}`);
-      mkdirSync(copy);
-      for (const name of readdirSync(original)) cpSync(join(original, name), join(copy, name));
-      return copy;
-    });
-    const all = folders.flatMap((copy) => readdirSync(copy).map((name) => join(copy, name)));
-    const first = all.map((path) => basename(path)).find((name) => name.endsWith('-deployment-mode.sql'))!;
-    for (const path of all) if (basename(path) >= first) rmSync(path);
-  });
-  afterAll(() => rmSync(join(folders[0]!, '..'), { recursive: true }));
-  beforeEach(async () => {
-    const connection = { connectionString: settings.databaseUrl! };
-    const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
-    await migrate({ connection, folders, schema: SCHEMA, ...roles });
-  });
-
-  it('is sandbox by default without data', async () => {
-    await (await openDeployment({ ...settings, isSandboxStated: false })).close();
-
-    expect(await storedModes()).toEqual([{ is_sandbox: true }]);
-  });
-
-  it('must be stated if there is data', async () => {
-    await query(`insert into app (id, name) values (1, 'Harbour')`);
-
-    const work = openDeployment({ ...settings, isSandboxStated: false });
-
-    await expect(work).rejects.toBeInstanceOf(DeploymentError);
-    expect(await reasonOf(work)).toMatch(
-      /^The database has data, and does not yet store .+ Set SANDBOX=on for demo money/,
-    );
-    expect(await query(`select from pg_class where relname = 'deployment_mode'`)).toEqual([]);
-  });
-
-  it.each([true, false])('is stored as stated (sandbox: %p)', async (isSandbox) => {
-    await query(`insert into app (id, name) values (1, 'Harbour')`);
-
-    await (await openDeployment({ ...settings, isSandbox })).close();
-
-    expect(await storedModes()).toEqual([{ is_sandbox: isSandbox }]);
-  });
-
-  it('warns an operator about demo data in a live database', async () => {
-    await query(`insert into demo_step (name, id) values ('app', 1)`);
-    const lines: string[] = [];
-
-    await (await openDeployment({ ...live(), log: (line) => lines.push(line) })).close();
-
-    expect(lines).toContainEqual(expect.stringMatching(/^this live database holds demo data/));
   });
 });

@@ -5,21 +5,18 @@ import { DeploymentError } from './deployment-error.js';
 export interface DeploymentMode {
   /** Whether the database holds demo money. Only then may the login of a service have more rights than the service needs. */
   readonly isSandbox: boolean;
-  /** False where the setting is a default. The mode of a database that already has data is not taken from a default. Default true. */
-  readonly isSandboxStated?: boolean | undefined;
   /** Whether reference data that is marked as demo is loaded and served. Default: in a sandbox. */
   readonly hasDemoReference?: boolean | undefined;
 }
 
-/** What the migration that stores the mode reads, once in the life of a database. */
-export function modeParameters({ isSandbox, isSandboxStated = true }: DeploymentMode): Record<string, string> {
-  if (!isSandboxStated) return { 'banking.sandbox': 'default' };
+/** What the baseline reads, once in the life of a database. */
+export function modeParameters({ isSandbox }: DeploymentMode): Record<string, string> {
   return { 'banking.sandbox': isSandbox ? 'on' : 'off' };
 }
 
 /**
- * Compares the setting with the database, before anything else is read or written. A database whose schema is older than the stored
- * mode passes: the migration that stores it comes next.
+ * Compares the setting with the database, before anything else is read or written. A new
+ * database passes: it stores the mode.
  *
  * @throws DeploymentError when they differ
  */

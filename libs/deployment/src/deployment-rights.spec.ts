@@ -1,20 +1,8 @@
-import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  APP_ROLE,
-  type ConnectionOptions,
-  DatabaseSetupError,
-  migrate,
-  OWNER_ROLE,
-  PROVISIONING_ROLE,
-  SCHEMA,
-  SQLSTATE,
-} from '@banking/postgres';
-import { attachEmbeddedServer } from '@banking/embedded-postgres';
-import { administer, sql, reasonOf } from '@banking/postgres/testing';
-import { makeDemoData, readDemoIds } from '@banking/operations/demo';
-import { MIGRATIONS } from './all-migrations.js';
+import { APP_ROLE, DatabaseSetupError, OWNER_ROLE, PROVISIONING_ROLE, SQLSTATE } from '@banking/postgres';
+import { sql, reasonOf } from '@banking/postgres/testing';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { addApp, allApps } from '@banking/operations/provisioning';
 import { ownServer, type LoginName, type OwnServer } from './testing/own-server.js';
@@ -124,41 +112,4 @@ describe('a deployment on an external server, with a migrated database', () => {
     await command.close();
     await service.close();
   });
-
-  it('adds the roles and logins that an older version lacks', async () => {
-    const { connection, detach } = await attachEmbeddedServer({ dataDir });
-    await makeTwoRoles(connection);
-    await detach();
-
-    const deployment = await openDeployment({ dataDir, isSandbox: true, isService: true, poolSize: 2 });
-    await makeDemoData(deployment);
-
-    expect(await readDemoIds(deployment.database)).toBeDefined();
-    await deployment.close();
-    const command = await openDeployment({ dataDir, isSandbox: true, prepare: false });
-    const directory = await command.openProvisioning();
-    expect(await allApps(directory)).toHaveLength(2);
-    await directory.end();
-    await command.close();
-  });
 });
-
-/** The state of the previous version: its migrations, its two roles, one login, and the rights of every new database. */
-async function makeTwoRoles(connection: ConnectionOptions): Promise<void> {
-  const older = await mkdtemp(join(tmpdir(), 'banking-older-'));
-  const lists = MIGRATIONS.map(async (folder) => (await readdir(folder)).map((name) => ({ folder, name })));
-  const files = (await Promise.all(lists)).flat();
-  const first = files.find(({ name }) => name.endsWith('-balances-of-transfers-only.sql'))!;
-  for (const { folder, name } of files) if (name < first.name) await copyFile(join(folder, name), join(older, name));
-  const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
-  await migrate({ connection, schema: SCHEMA, ...roles, folders: [older] });
-  await rm(older, { recursive: true });
-  await administer(connection, (client) =>
-    client.query(`
-      drop owned by ${PROVISIONING_ROLE};
-      drop role ${PROVISIONING_ROLE};
-      grant temporary on database postgres to public;
-      create role banking_login login nosuperuser nobypassrls noinherit;
-      grant ${APP_ROLE} to banking_login`),
-  );
-}

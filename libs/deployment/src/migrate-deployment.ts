@@ -1,7 +1,6 @@
 import {
   APP_ROLE,
   type ConnectionOptions,
-  DatabaseError,
   migrate,
   type MigrationPlan,
   OWNER_ROLE,
@@ -9,11 +8,9 @@ import {
   planMigrations,
   PROVISIONING_ROLE,
   SCHEMA,
-  RULE_VIOLATION,
 } from '@banking/postgres';
-import { DeploymentError } from './deployment-error.js';
 import { checkMode, type DeploymentMode, modeParameters } from './deployment-mode.js';
-import { MIGRATIONS } from './all-migrations.js';
+import { MIGRATIONS } from '@banking/schema';
 import { RELEASE } from './release.js';
 import { stepNewSequences } from './cells/step-sequences.js';
 
@@ -48,10 +45,10 @@ export async function planDeployment({ connection, ...mode }: SchemaSettings): P
 }
 
 /**
- * Brings the schema to this version, and stores the mode where the database has none.
+ * Brings the schema to this version. A new database stores the mode.
  *
  * @returns the names of the migrations applied now
- * @throws DeploymentError when the mode has to be set, or another process has stored the other one. @throws as `migrate` does
+ * @throws DeploymentError when the database has the other mode. @throws as `migrate` does
  */
 export async function migrateDeployment(settings: SchemaSettings): Promise<readonly string[]> {
   const { connection, log, isIgnoringOlder = false, ...mode } = settings;
@@ -63,26 +60,17 @@ export async function migrateDeployment(settings: SchemaSettings): Promise<reado
     afterEach: stepNewSequences,
     ...(log && { log }),
   };
-  const { applied } = await migrate(options).catch(explainMode);
+  const { applied } = await migrate(options);
   await checkMode(connection, mode);
   return applied;
 }
 
 const schemaAt = (connection: ConnectionOptions) => ({
   connection,
-  folders: MIGRATIONS,
+  migrations: MIGRATIONS,
   schema: SCHEMA,
   ownerRole: OWNER_ROLE,
   appRole: APP_ROLE,
   provisioningRole: PROVISIONING_ROLE,
   release: RELEASE,
 });
-
-function explainMode(error: unknown): never {
-  if (!(error instanceof DatabaseError) || error.code !== RULE_VIOLATION.modeMissing) throw error;
-  throw new DeploymentError(
-    'The database has data, and does not yet store whether that is demo money. Set SANDBOX=on for demo money or SANDBOX=off for ' +
-      'real money, and start again. It is stored once and cannot be changed.',
-    { cause: error },
-  );
-}

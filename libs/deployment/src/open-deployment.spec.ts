@@ -7,6 +7,7 @@ import { administer, sql, reasonOf } from '@banking/postgres/testing';
 import { makeDemoData, readDemoIds } from '@banking/operations/demo';
 import { DeploymentError } from './deployment-error.js';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
+import { withLaterMigrations } from './testing/later-migrations.js';
 import { ownServer, type OwnServer } from './testing/own-server.js';
 
 describe('a deployment on an external server, with a new database', () => {
@@ -57,7 +58,7 @@ describe('a deployment on an external server, with a new database', () => {
 
     await expect(work).rejects.toBeInstanceOf(DeploymentError);
     const sentence = await reasonOf(work);
-    expect(sentence).toContain('The database lacks 0001-books.sql, 0002-reference.sql');
+    expect(sentence).toContain('The database lacks 0001-deployment.sql, 0002-reference.sql');
     expect(sentence).toContain('Set DATABASE_OWNER_URL to a login that may');
     expect(sentence).not.toContain(server.password);
   });
@@ -65,13 +66,15 @@ describe('a deployment on an external server, with a new database', () => {
   it('names the table that another session has locked against a migration', async () => {
     await (await openDeployment(settings({ databaseUrl: asOwner() }))).close();
 
-    const sentence = await administer({ connectionString: database.urlOf() }, async (client) => {
-      await client.query(`delete from banking.schema_migration where name like '%-paused-orders.sql'`);
-      await client.query('begin; lock table banking.customer_order in access share mode');
-      return reasonOf(openDeployment(settings({ databaseUrl: asOwner() })));
-    });
+    const later = '-- Later.\n-- Phase: expand\nalter table customer_order add column later text;\n';
+    const sentence = await withLaterMigrations([later], () =>
+      administer({ connectionString: database.urlOf() }, async (client) => {
+        await client.query('begin; lock table banking.customer_order in access share mode');
+        return reasonOf(openDeployment(settings({ databaseUrl: asOwner() })));
+      }),
+    );
 
-    expect(sentence).toMatch(/-paused-orders\.sql waited 2 s for a lock .* with locks on customer_order/);
+    expect(sentence).toMatch(/-later\.sql waited 2 s for a lock .* with locks on customer_order/);
     expect(sentence).not.toContain('may not migrate');
   });
 
@@ -88,7 +91,7 @@ describe('a deployment on an external server, with a new database', () => {
 
     expect(await reasonOf(work)).toContain('Run banking migrate or start the service first');
     const again = await reasonOf(openDeployment({ ...settings({}), prepare: false }));
-    expect(again).toContain('The database lacks 0001-books.sql');
+    expect(again).toContain('The database lacks 0001-deployment.sql');
   });
 
   it('serves from two processes that start at the same time', async () => {

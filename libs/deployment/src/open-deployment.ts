@@ -180,7 +180,7 @@ async function connect(settings: DeploymentSettings): Promise<Connected> {
 async function bringUpToDate(
   connection: ConnectionOptions,
   prepare: boolean,
-  { databaseUrl, ownerUrl, isPooled, isSandbox, isSandboxStated, log, cell }: DeploymentSettings,
+  { databaseUrl, ownerUrl, isPooled, isSandbox, log, cell }: DeploymentSettings,
 ): Promise<void> {
   const owner = ownerUrl === undefined ? connection : connectionTo(ownerUrl);
   const explain = (error: unknown): never => {
@@ -188,7 +188,7 @@ async function bringUpToDate(
     if (cell === undefined || !(explained instanceof MigrationError)) throw explained;
     throw new DeploymentError(`The cell "${cell}": ${explained.message}`, { cause: explained });
   };
-  const schema = { connection: owner, isSandbox, isSandboxStated, log };
+  const schema = { connection: owner, isSandbox, log };
   const pending = await missingMigrations(schema).catch(explain);
   if (pending.length === 0) return;
   const database = cell === undefined ? 'The database' : `The database of the cell "${cell}"`;

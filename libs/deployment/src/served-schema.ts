@@ -1,10 +1,9 @@
 import { bind, requireSupport, sqlStatement, type Database } from '@banking/postgres';
 import { RELEASE } from './release.js';
 
-/** As JSON, because a database that no program with phases has migrated lacks the column. */
 const CONTRACTS = sqlStatement<{ name: string; since: string }>(
   'contract_migrations',
-  `select m.name, to_jsonb(m) ->> 'since' as since from schema_migration m where to_jsonb(m) ->> 'phase' = 'contract'`,
+  `select name, since from schema_migration where phase = 'contract'`,
 );
 
 /**

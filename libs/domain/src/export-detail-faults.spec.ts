@@ -146,12 +146,4 @@ describe('an export with orders, executions, conversions, recipients and events'
 
     expect(fault?.message).toMatch(/has a conversion of transaction 42, which covers another conversion$/);
   });
-
-  it('is refused if its format is version 1, which does not have such lines', async () => {
-    const lines = (await exported(MOVES, { details: true })).map(exportLine);
-
-    const fault = await faultOf(lines.with(0, lines[0]!.replace('"formatVersion":2', '"formatVersion":1')));
-
-    expect(fault?.message).toMatch(/is of a kind that its format does not have$/);
-  });
 });

@@ -11,14 +11,12 @@ import { present } from './present.js';
 import type { Timestamp } from './timestamp.js';
 import { canonicalTransaction, type TransactionContent } from './transaction-hash.js';
 
-/** The format and version in the first line. Exports of version 1 are proved as before. */
+/** The format and version in the first line. */
 export const EXPORT_FORMAT = 'banking-export';
-export const EXPORT_VERSION = 2;
+export const EXPORT_VERSION = 1;
 
 /** The first line. No hash covers its name and time. */
 export interface ExportHeader {
-  /** Default: the latest version. */
-  readonly formatVersion?: 1 | 2;
   readonly workspace: { readonly id: number; readonly name: string };
   /** The instant of the exported state. */
   readonly exportedAt: Timestamp;
@@ -54,7 +52,7 @@ export interface ExportedTransaction {
 /** A recipient. These lines follow the accounts, in the order of their ids. */
 export interface ExportedRecipient {
   readonly content: HashedRecipient;
-  /** SHA-256 of the text of `content` in the line. Transfers of hash version 2 contain it. */
+  /** SHA-256 of the text of `content` in the line. Its transfers contain it. */
   readonly digest: string;
 }
 
@@ -64,7 +62,7 @@ export interface ExportedRecipient {
  */
 export interface ExportedOrder {
   readonly content: HashedOrder;
-  /** SHA-256 of the text of `content` in the line. Its transactions of hash version 2 contain it. */
+  /** SHA-256 of the text of `content` in the line. Its transactions contain it. */
   readonly digest: string;
   /** Not covered by a hash, as of when it was read. */
   readonly status: string;
@@ -88,7 +86,7 @@ export interface ExportedExecution {
 /** The conversion of a transaction. It follows its transaction. */
 export interface ExportedConversion {
   readonly content: HashedConversion;
-  /** SHA-256 of the text of `content` in the line. A transaction of hash version 2 contains it. */
+  /** SHA-256 of the text of `content` in the line. Its transaction contains it. */
   readonly digest: string;
   readonly transactionId: number;
 }
@@ -104,11 +102,11 @@ export interface ExportedEvent {
   readonly createdAt: Timestamp;
 }
 
-/** The kinds of lines that version 1 does not have, as the last line counts them. */
+/** The kinds of lines besides accounts and transactions, as the last line counts them. */
 export const DETAILS = ['recipients', 'orders', 'executions', 'conversions', 'events'] as const;
 
 /** The last line. Without it, the export is incomplete. */
-export interface ExportEnd extends Readonly<Partial<Record<(typeof DETAILS)[number], number | undefined>>> {
+export interface ExportEnd extends Readonly<Record<(typeof DETAILS)[number], number>> {
   readonly accounts: number;
   readonly transactions: number;
   readonly transfers: number;
@@ -147,7 +145,7 @@ export function exportLine(line: ExportLine): string {
   if ('execution' in line) return canonicalJson({ execution: present({ ...line.execution }) });
   if ('event' in line) return canonicalJson({ event: present({ ...line.event }) });
   if ('account' in line) return canonicalJson({ account: { ...line.account } });
-  if ('end' in line) return canonicalJson({ end: present({ ...line.end }) });
+  if ('end' in line) return canonicalJson({ end: { ...line.end } });
   const { workspace, ...header } = line.header;
   const named = { format: EXPORT_FORMAT, formatVersion: EXPORT_VERSION, workspace: { ...workspace } };
   return canonicalJson({ header: { ...named, ...header } });

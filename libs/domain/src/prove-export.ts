@@ -1,7 +1,5 @@
 import type { MinorUnits } from './amount.js';
 import {
-  DETAILS,
-  EXPORT_VERSION,
   type ExportedAccount,
   type ExportedTransaction,
   type ExportEnd,
@@ -26,7 +24,6 @@ export interface ExportProof {
   readonly accounts: readonly ProvenAccount[];
   readonly transactions: number;
   readonly transfers: number;
-  /** 0 in an export of version 1, as the following numbers. */
   readonly recipients: number;
   readonly orders: number;
   readonly executions: number;
@@ -78,8 +75,7 @@ export class ExportFault extends Error {
  *
  * It checks these rules:
  *
- * - In each transaction, debits equal credits in each currency, and the hash matches the content. The version of the hash never
- *   goes down on an account.
+ * - In each transaction, debits equal credits in each currency, and the hash matches the content.
  * - On each customer account, versions have no gap, each balance continues the previous one, and each transaction has the hash
  *   of the previous one. It is never below zero.
  * - Each account ends with its claimed balance, version and head.
@@ -137,11 +133,10 @@ class Replay {
     else if ('transaction' in line) await this.takeTransaction(line.transaction, this.header);
     else if ('end' in line) this.takeEnd(line.end, this.header);
     else if ('header' in line) throw new LineFault('is a second header');
-    else await this.takeDetail(line, this.header);
+    else await this.takeDetail(line);
   }
 
-  private async takeDetail(line: DetailLine, { formatVersion }: ExportHeader): Promise<void> {
-    if (formatVersion === 1) throw new LineFault('is of a kind that its format does not have');
+  private async takeDetail(line: DetailLine): Promise<void> {
     if ('recipient' in line) await this.details.takeRecipient(line.recipient);
     else if ('order' in line) {
       const account = this.chains.get(line.order.content.accountId);
@@ -171,16 +166,13 @@ class Replay {
   private takeAccount(claimed: ExportedAccount): void {
     if (this.transactions > 0) throw new LineFault(`has account ${claimed.id} after transactions`);
     if (this.chains.has(claimed.id)) throw new LineFault(`has account ${claimed.id} twice`);
-    this.chains.set(claimed.id, { claimed, balance: 0n, version: 0, head: '', hashVersion: 1 });
+    this.chains.set(claimed.id, { claimed, balance: 0n, version: 0, head: '' });
   }
 
   private async takeTransaction({ content, hash }: ExportedTransaction, header: ExportHeader): Promise<void> {
-    const { transactionId, transfers, previous, hashVersion = 1 } = content;
+    const { transactionId, transfers, previous } = content;
     const name = `transaction ${transactionId}`;
-    if (hashVersion > (header.formatVersion ?? EXPORT_VERSION)) {
-      throw new LineFault(`has ${name} with hash version ${hashVersion}, which its format does not have`);
-    }
-    if (header.formatVersion !== 1) this.details.startTransaction(content);
+    this.details.startTransaction(content);
     if (content.workspaceId !== header.workspace.id) throw new LineFault(`has ${name} of another workspace`);
     expectBalanced(name, transfers);
 
@@ -200,10 +192,7 @@ class Replay {
     if (links.size !== previous.length || links.size !== changed.size) {
       throw new LineFault(`has ${name}, which does not link exactly its customer accounts`);
     }
-    for (const [accountId, { head, hashVersion: before }] of changed) {
-      if (hashVersion < before) {
-        throw new LineFault(`has ${name} with hash version ${hashVersion} after ${before} on account ${accountId}`);
-      }
+    for (const [accountId, { head }] of changed) {
       if (links.get(accountId) !== head) {
         throw new LineFault(`has ${name}, which does not follow the previous transaction of account ${accountId}`);
       }
@@ -211,7 +200,7 @@ class Replay {
     if ((await transactionHash(content)) !== hash)
       throw new LineFault(`has ${name}, whose hash does not match its content`);
     for (const [accountId, chain] of changed) {
-      Object.assign(chain, { head: hash, hashVersion });
+      chain.head = hash;
       const { version } = chain;
       this.onHead?.({ workspaceId: content.workspaceId, accountId, from: before.get(accountId)!, version, hash });
     }
@@ -220,9 +209,7 @@ class Replay {
   }
 
   private takeEnd(end: ExportEnd, header: ExportHeader): void {
-    if (header.formatVersion !== 1) this.details.finish(end);
-    else if (DETAILS.some((kind) => end[kind] !== undefined))
-      throw new LineFault('counts lines that its format does not have');
+    this.details.finish(end);
     const { chains, transactions, transfers } = this;
     const isComplete =
       [end, header].every((counts) => counts.accounts === chains.size && counts.transactions === transactions) &&

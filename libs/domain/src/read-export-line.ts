@@ -7,7 +7,6 @@ import {
   type ExportEnd,
   type ExportHeader,
   type ExportLine,
-  DETAILS,
 } from './export-lines.js';
 import {
   ANY,
@@ -30,7 +29,7 @@ import {
   WORD,
 } from './line-fields.js';
 import { readConversion, readEvent, readExecution, readOrder, readRecipient } from './read-detail-line.js';
-import { type ChainLink, HASH_VERSION, type TransactionContent, type TransferContent } from './transaction-hash.js';
+import { type ChainLink, HASH_VERSION, type TransferContent } from './transaction-hash.js';
 
 /**
  * Reads a line of an export strictly: it must have every field, each of its type, no other field, and the canonical form. So two
@@ -70,12 +69,11 @@ function readAny(line: Members): ExportLine {
 
 function readHeader(header: Members): ExportHeader {
   const { format, formatVersion } = header;
-  if (format !== EXPORT_FORMAT || (formatVersion !== 1 && formatVersion !== EXPORT_VERSION)) {
-    throw new LineFault(`is not the header of ${EXPORT_FORMAT} version 1 or ${EXPORT_VERSION}`);
+  if (format !== EXPORT_FORMAT || formatVersion !== EXPORT_VERSION) {
+    throw new LineFault(`is not the header of ${EXPORT_FORMAT} version ${EXPORT_VERSION}`);
   }
   const workspace = members(header['workspace'], 'workspace');
   return {
-    formatVersion,
     workspace: { id: whole(workspace, 'id', ID_MIN), name: text(workspace, 'name', NAME) },
     exportedAt: instant(header, 'exportedAt'),
     accounts: whole(header, 'accounts'),
@@ -96,12 +94,17 @@ function readAccount(account: Members): ExportedAccount {
 
 function readTransaction(transaction: Members): ExportedTransaction {
   const content = members(transaction['content'], 'content');
+  if (content['hashVersion'] !== HASH_VERSION)
+    throw new LineFault('has a hash of a version that this program does not know');
+  const digest = (name: string) => (content[name] === undefined ? undefined : text(content, name, HASH));
   return {
     content: {
       workspaceId: whole(content, 'workspaceId', ID_MIN),
       transactionId: whole(content, 'transactionId', ID_MIN),
       returnOf: content['returnOf'] === undefined ? undefined : whole(content, 'returnOf', ID_MIN),
-      ...readHashVersion(content),
+      createdAt: instant(content, 'createdAt'),
+      orderDigest: digest('orderDigest'),
+      conversionDigest: digest('conversionDigest'),
       transfers: list(content, 'transfers').map(readTransfer),
       previous: list(content, 'previous').map(readLink),
     },
@@ -109,18 +112,6 @@ function readTransaction(transaction: Members): ExportedTransaction {
     status: text(transaction, 'status', WORD),
     updatedAt: instant(transaction, 'updatedAt'),
   };
-}
-
-/** Version 1 has no field for its number. */
-function readHashVersion(
-  content: Members,
-): Pick<TransactionContent, 'hashVersion' | 'createdAt' | 'orderDigest' | 'conversionDigest'> {
-  const { hashVersion } = content;
-  if (hashVersion === undefined) return {};
-  if (hashVersion !== HASH_VERSION) throw new LineFault('has a hash of a version that this program does not know');
-  const digest = (name: string) => (content[name] === undefined ? undefined : text(content, name, HASH));
-  const digests = { orderDigest: digest('orderDigest'), conversionDigest: digest('conversionDigest') };
-  return { hashVersion, createdAt: instant(content, 'createdAt'), ...digests };
 }
 
 function readTransfer(transfer: Members): TransferContent {
@@ -152,12 +143,14 @@ function readLink(link: Members): ChainLink {
 }
 
 function readEnd(end: Members): ExportEnd {
-  const count = (name: string) => (end[name] === undefined ? undefined : whole(end, name));
-  const [recipients, orders, executions, conversions, events] = DETAILS.map(count);
   return {
-    ...{ recipients, orders, executions, conversions, events },
     accounts: whole(end, 'accounts'),
     transactions: whole(end, 'transactions'),
     transfers: whole(end, 'transfers'),
+    recipients: whole(end, 'recipients'),
+    orders: whole(end, 'orders'),
+    executions: whole(end, 'executions'),
+    conversions: whole(end, 'conversions'),
+    events: whole(end, 'events'),
   };
 }

@@ -8,8 +8,6 @@ export interface Chain {
   balance: bigint;
   version: number;
   head: string;
-  /** Of the hash of its latest transaction. */
-  hashVersion: number;
 }
 
 /** @throws LineFault unless debits equal credits in each currency */

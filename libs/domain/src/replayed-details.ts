@@ -66,13 +66,13 @@ export class ReplayedDetails {
   /** @throws LineFault if the transaction before misses a detail, or a recipient of this one is missing or differs */
   startTransaction(content: TransactionContent): void {
     this.finishTransaction();
-    const { hashVersion, transfers, transactionId } = content;
+    const { transfers, transactionId } = content;
     const name = `transaction ${transactionId}`;
     for (const { recipientId, recipientDigest } of transfers) {
       if (recipientId === undefined) continue;
       const digest = this.recipients.get(recipientId);
       if (digest === undefined) throw notExported(name, recipientId);
-      if (hashVersion === 2 && digest !== recipientDigest) {
+      if (digest !== recipientDigest) {
         throw new LineFault(`has ${name}, which covers other details of recipient ${recipientId}`);
       }
     }
@@ -96,8 +96,8 @@ export class ReplayedDetails {
       throw new LineFault(`has ${name} of transaction ${transactionId}, which has another execution`);
     if (order?.id !== orderId)
       throw new LineFault(`has ${name} of order ${orderId}, which is not the order of its transaction`);
-    const { hashVersion, orderDigest, transfers } = current.content;
-    if (hashVersion === 2 && orderDigest !== order.digest) {
+    const { orderDigest, transfers } = current.content;
+    if (orderDigest !== order.digest) {
       throw new LineFault(`has ${name}, whose transaction covers another order than ${orderId}`);
     }
     const paid = transfers.filter(
@@ -115,7 +115,7 @@ export class ReplayedDetails {
     const current = this.currentOf(name, transactionId);
     if (current.conversion) throw new LineFault(`has ${name}, which has one already`);
     await expectDigest(name, canonicalConversion(content), digest);
-    if (current.content.hashVersion === 2 && current.content.conversionDigest !== digest) {
+    if (current.content.conversionDigest !== digest) {
       throw new LineFault(`has ${name}, which covers another conversion`);
     }
     current.conversion = conversion;
@@ -141,10 +141,9 @@ export class ReplayedDetails {
   private finishTransaction(): void {
     if (!this.current) return;
     const { content, order, execution, conversion } = this.current;
-    const { transactionId, hashVersion, orderDigest, conversionDigest } = content;
+    const { transactionId, orderDigest, conversionDigest } = content;
     const missing = (what: string) => new LineFault(`follows transaction ${transactionId} without its ${what}`);
     if (order && !execution) throw missing('execution');
-    if (hashVersion !== 2) return;
     if ((orderDigest !== undefined) !== (execution !== undefined)) throw missing('execution');
     if ((conversionDigest !== undefined) !== (conversion !== undefined)) throw missing('conversion');
   }

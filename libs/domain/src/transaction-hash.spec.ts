@@ -5,6 +5,7 @@ import { type TransactionContent, canonicalTransaction, transactionHash } from '
 
 /** A payout of 12.50 EUR with its fee of 0.30, through the workspace's own settlement and fee accounts. */
 const PAYOUT: TransactionContent = {
+  createdAt: '2026-11-21T09:30:00.000001Z' as Timestamp,
   workspaceId: 7,
   transactionId: 42,
   transfers: [
@@ -28,8 +29,6 @@ const HEX = 'cd'.repeat(32);
 /** The same payout, with the digests of its order, its conversion and its recipient. */
 const COVERED: TransactionContent = {
   ...PAYOUT,
-  hashVersion: 2,
-  createdAt: '2026-11-21T09:30:00.000001Z' as Timestamp,
   orderDigest: 'a1'.repeat(32),
   conversionDigest: 'b2'.repeat(32),
   transfers: PAYOUT.transfers.map((transfer) =>
@@ -43,7 +42,7 @@ const details = { orderDigest: fc.constantFrom(HEX, undefined), conversionDigest
 const contents: fc.Arbitrary<TransactionContent> = fc.record(
   {
     ...details,
-    hashVersion: fc.constant(2 as const),
+    createdAt: fc.constant('2026-11-21T09:30:00.000000Z' as Timestamp),
     workspaceId: ids,
     transactionId: ids,
     returnOf: ids,
@@ -73,7 +72,7 @@ const contents: fc.Arbitrary<TransactionContent> = fc.record(
       maxLength: 4,
     }),
   },
-  { requiredKeys: ['hashVersion', 'workspaceId', 'transactionId', 'transfers', 'previous'] },
+  { requiredKeys: ['createdAt', 'workspaceId', 'transactionId', 'transfers', 'previous'] },
 );
 
 describe('the hash of a transaction', () => {
@@ -105,6 +104,7 @@ describe('the hash of a transaction', () => {
         const parsed = JSON.parse(canonicalTransaction(content)) as TransactionContent;
         expect(parsed).toEqual({
           ...content,
+          hashVersion: 1,
           transfers: content.transfers.toSorted((left, right) => left.id - right.id),
           previous: content.previous.toSorted((left, right) => left.accountId - right.accountId),
         });
@@ -140,14 +140,12 @@ describe('the hash of a transaction', () => {
   );
 
   it.each([
-    { hashVersion: undefined },
-    { hashVersion: 1 as const },
     { orderDigest: HEX },
     { orderDigest: undefined },
     { createdAt: '2026-11-21T09:30:00.000002Z' as Timestamp },
     { conversionDigest: HEX },
     { conversionDigest: undefined },
-  ])('changes with its version, its time and the digests that it covers: %j', async (edit) => {
+  ])('changes with its time and the digests that it covers: %j', async (edit) => {
     expect(await transactionHash({ ...COVERED, ...edit })).not.toBe(await transactionHash(COVERED));
   });
 
@@ -161,31 +159,13 @@ describe('the hash of a transaction', () => {
     },
   );
 
-  it('ignores the time and the digests in version 1, which did not have them', () => {
-    expect(canonicalTransaction({ ...COVERED, hashVersion: 1 })).toBe(canonicalTransaction(PAYOUT));
-  });
-
   it('is the same for a missing and an undefined field', () => {
     expect(canonicalTransaction({ ...PAYOUT, returnOf: undefined })).toBe(canonicalTransaction(PAYOUT));
   });
 
   it('is fixed, so that exported hashes stay valid', async () => {
-    expect(canonicalTransaction(PAYOUT)).toBe(
-      '{"previous":[{"accountId":1,"hash":"abababababababababababababababababababababababababababababababab"}],' +
-        '"transactionId":42,"transfers":[' +
-        '{"accountId":1,"accountVersion":5,"amount":"1250","balanceAfter":"98750","currencyCode":"EUR","description":"Invoice 2107","direction":"debit",' +
-        '"feeAmount":"30","id":101,"purpose":"IR001","recipientId":12,"type":"payout"},' +
-        '{"accountId":90,"amount":"1250","currencyCode":"EUR","direction":"credit","id":102,"type":"payout"},' +
-        '{"accountId":1,"accountVersion":6,"amount":"30","balanceAfter":"98720","currencyCode":"EUR","direction":"debit","id":103,"type":"fee"},' +
-        '{"accountId":91,"amount":"30","currencyCode":"EUR","direction":"credit","id":104,"type":"fee"}],' +
-        '"workspaceId":7}',
-    );
-    expect(await transactionHash(PAYOUT)).toBe('b340587162fbb7b098ff3703953d7ed76082539ec90e55d9a2fa7126692ae576');
-  });
-
-  it('is fixed in version 2 too', async () => {
     expect(canonicalTransaction(COVERED)).toBe(
-      '{"conversionDigest":"b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2","createdAt":"2026-11-21T09:30:00.000001Z","hashVersion":2,' +
+      '{"conversionDigest":"b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2","createdAt":"2026-11-21T09:30:00.000001Z","hashVersion":1,' +
         '"orderDigest":"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1",' +
         '"previous":[{"accountId":1,"hash":"abababababababababababababababababababababababababababababababab"}],' +
         '"transactionId":42,"transfers":[' +
@@ -196,7 +176,7 @@ describe('the hash of a transaction', () => {
         '{"accountId":91,"amount":"30","currencyCode":"EUR","direction":"credit","id":104,"type":"fee"}],' +
         '"workspaceId":7}',
     );
-    expect(await transactionHash(COVERED)).toBe('bd1ae95130484ee996582d289e9d0a6cde31f42f32404a03fb901f48b49ec5e7');
+    expect(await transactionHash(COVERED)).toBe('59ab6ca76a52fb37f55183b2175993fc5737822e224ceb5f684ed12bfcc70cf3');
   });
 });
 

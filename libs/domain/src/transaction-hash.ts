@@ -3,28 +3,24 @@ import { present } from './present.js';
 import type { Timestamp } from './timestamp.js';
 import type { TransferDirection } from './resources/transfer.js';
 
-/** The version of the hash of new transactions. Transactions of version 1 keep their hash. */
-export const HASH_VERSION = 2;
+/** The version of the hash, which its text states. */
+export const HASH_VERSION = 1;
 
 /**
- * The content that a transaction's hash covers: its transfers, their purpose and recipient, and the previous hash of each account.
+ * The content that a transaction's hash covers: the time of booking, its transfers, the previous hash of each account, and the order, the
+ * conversion and the details of recipients, by their digests.
  * It excludes the status and the time that change, so the hash is permanent.
- *
- * Version 2 also covers its own number, the time of booking, the order, the conversion and the details of recipients, by their digests. The
- * text of version 1 has none of these fields, so a transaction with another version has another hash.
  */
 export interface TransactionContent {
-  /** Default: 1. */
-  readonly hashVersion?: 1 | 2 | undefined;
   readonly workspaceId: number;
   readonly transactionId: number;
-  /** When it was booked: in UTC with six fractional digits. Version 2 only. */
-  readonly createdAt?: Timestamp | undefined;
+  /** When it was booked: in UTC with six fractional digits. */
+  readonly createdAt: Timestamp;
   /** The transaction that this one reverses. */
   readonly returnOf?: number | undefined;
-  /** The digest of the order that it carries out; see `canonicalOrder`. Version 2 only. */
+  /** The digest of the order that it carries out; see `canonicalOrder`. */
   readonly orderDigest?: string | undefined;
-  /** The digest of its conversion; see `canonicalConversion`. Version 2 only. */
+  /** The digest of its conversion; see `canonicalConversion`. */
   readonly conversionDigest?: string | undefined;
   readonly transfers: readonly TransferContent[];
   /** One entry for each customer account of the transaction. Own accounts have no chain. */
@@ -46,7 +42,7 @@ export interface TransferContent {
   readonly feeAmount?: string | undefined;
   /** The recipient. */
   readonly recipientId?: number | undefined;
-  /** The digest of the recipient's name, account and bank; see `canonicalRecipient`. Version 2 only. */
+  /** The digest of the recipient's name, account and bank; see `canonicalRecipient`. */
   readonly recipientDigest?: string | undefined;
   /** The number of the transfer on its customer account, without gaps. Own accounts have none. */
   readonly accountVersion?: number | undefined;
@@ -62,20 +58,18 @@ export interface ChainLink {
 }
 
 /**
- * The text that is hashed: RFC 8785 JSON of exactly the fields above, with transfers sorted by id and links by account id.
- * Undefined fields are omitted. Fields of other names are ignored, and so are those of version 2 in version 1.
+ * The text that is hashed: RFC 8785 JSON of the version and exactly the fields above, with transfers sorted by id and links by account id.
+ * Undefined fields are omitted. Fields of other names are ignored.
  */
 export function canonicalTransaction(content: TransactionContent): string {
-  const { hashVersion, createdAt, orderDigest, conversionDigest } = content;
-  const isLater = hashVersion === 2;
+  const { returnOf, createdAt, orderDigest, conversionDigest } = content;
   return canonicalJson({
+    hashVersion: HASH_VERSION,
     workspaceId: content.workspaceId,
     transactionId: content.transactionId,
-    ...present({ returnOf: content.returnOf }),
-    ...(isLater && present({ hashVersion, createdAt, orderDigest, conversionDigest })),
-    transfers: content.transfers
-      .toSorted((left, right) => left.id - right.id)
-      .map((transfer) => transferContent(transfer, isLater)),
+    createdAt,
+    ...present({ returnOf, orderDigest, conversionDigest }),
+    transfers: content.transfers.toSorted((left, right) => left.id - right.id).map(transferContent),
     previous: content.previous
       .toSorted((left, right) => left.accountId - right.accountId)
       .map(({ accountId, hash }) => ({ accountId, hash })),
@@ -94,7 +88,7 @@ export async function digestOf(text: string): Promise<string> {
 }
 
 /** Selects each field by name, so that other fields are ignored. Built member by member, because every order is hashed. */
-function transferContent(transfer: TransferContent, isLater: boolean): CanonicalValue {
+function transferContent(transfer: TransferContent): CanonicalValue {
   const { id, accountId, currencyCode, direction, type, amount, recipientDigest } = transfer;
   const { description, purpose, feeAmount, recipientId, accountVersion, balanceAfter } = transfer;
   const content: Record<string, string | number> = { id, accountId, currencyCode, direction, type, amount };
@@ -102,7 +96,7 @@ function transferContent(transfer: TransferContent, isLater: boolean): Canonical
   if (purpose !== undefined) content['purpose'] = purpose;
   if (feeAmount !== undefined) content['feeAmount'] = feeAmount;
   if (recipientId !== undefined) content['recipientId'] = recipientId;
-  if (isLater && recipientDigest !== undefined) content['recipientDigest'] = recipientDigest;
+  if (recipientDigest !== undefined) content['recipientDigest'] = recipientDigest;
   if (accountVersion !== undefined) content['accountVersion'] = accountVersion;
   if (balanceAfter !== undefined) content['balanceAfter'] = balanceAfter;
   return content;

@@ -44,7 +44,6 @@ export interface BookedRow {
   readonly is_of_one_time: boolean;
   readonly updated_at: Timestamp;
   readonly returned_id: bigint | null;
-  readonly hash_version: 1 | 2;
   readonly order_digest: string | null;
   readonly conversion_digest: string | null;
   readonly transfers: readonly TransferRow[] | null;
@@ -62,7 +61,7 @@ const booked = (name: string, which: string) =>
   sqlStatement<BookedRow>(
     name,
     `select x.id, x.hash, x.status, rfc3339(x.created_at) as created_at, rfc3339(x.updated_at) as updated_at,
-          x.return_of as returned_id, x.hash_version, x.order_digest, x.conversion_digest,
+          x.return_of as returned_id, x.order_digest, x.conversion_digest,
           not exists (
             select from transfer t where t.workspace_id = $1 and t.transaction_id = x.id and t.created_at <> x.created_at) as is_of_one_time,
           (select json_agg(json_build_array(
@@ -122,7 +121,6 @@ function contentOf(workspaceId: number, row: BookedRow): BookedTransaction['cont
     workspaceId,
     transactionId: Number(row.id),
     ...(row.returned_id === null ? {} : { returnOf: Number(row.returned_id) }),
-    hashVersion: row.hash_version,
     createdAt: row.created_at,
     orderDigest: row.order_digest ?? undefined,
     conversionDigest: row.conversion_digest ?? undefined,

@@ -1,8 +1,4 @@
-import { resolve } from 'node:path';
 import { IdBlocks, type Database } from '@banking/postgres';
-
-/** The folder of the books' migrations. */
-export const LEDGER_MIGRATIONS = resolve(__dirname, '../migrations');
 
 /** Open books: their database, and reserved ids for the next rows. */
 export interface Books {

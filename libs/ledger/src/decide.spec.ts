@@ -94,7 +94,6 @@ describe('any batch on any accounts', () => {
             transfers.flatMap(({ leg }) => (typeof leg.account === 'number' ? [leg.account] : [])),
           );
           const again = await transactionHash({
-            hashVersion: 2,
             workspaceId,
             transactionId: id,
             createdAt: context.at,
@@ -173,7 +172,6 @@ describe('the hash of a transaction', () => {
     const transfer = { currencyCode: 'EUR', amount: '100', type: 'internal' };
     const content: TransactionContent = {
       ...{
-        hashVersion: 2,
         workspaceId: 1,
         transactionId: 1,
         previous: [],

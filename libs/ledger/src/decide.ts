@@ -1,5 +1,5 @@
 import { Refusal, type RefusalReason, type Timestamp } from '@banking/domain';
-import { HASH_VERSION, type TransactionContent } from '@banking/domain/proof';
+import { type TransactionContent } from '@banking/domain/proof';
 import type { DecisionContext, LockedAccount } from './decision-context.js';
 import { hashOf } from './hash-of.js';
 import { currencyCode } from './own-accounts.js';
@@ -98,7 +98,6 @@ function contentOf(
   previous: ReadonlyMap<number, string>,
 ): TransactionContent {
   return {
-    hashVersion: HASH_VERSION,
     workspaceId: entry.workspaceId,
     transactionId: id,
     createdAt,

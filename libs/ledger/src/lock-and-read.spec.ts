@@ -6,7 +6,7 @@ import { lockAndRead } from './lock-and-read.js';
 import { preparePosting } from './prepare-posting.js';
 import type { Outcome, Proposal } from './proposal.js';
 import { payment } from './testing/proposals.js';
-import { account, euros, holding, NORTH, openWorld, type World } from './testing/world.js';
+import { account, euros, holding, NORTH, openWorld, plant, type World } from './testing/world.js';
 import { verifyBooks } from './verify-books.js';
 import { write } from './write.js';
 
@@ -146,7 +146,7 @@ describe('write', () => {
 describe('a leg with a refusal of its own', () => {
   it('is refused with it, also if the account has a fault', async () => {
     const [ada, bob] = [await account(world, '1.00'), await account(world)];
-    await world.owner.query(`update account set status = 'disabled' where id = $1`, [bob]);
+    await plant(world, `update account set status = 'disabled' where id = $1`, [bob]);
     const refusedAs = new Refusal('recipient_invalid');
     const [entry] = payment(ada, bob, euros('0.10')).entries;
     const legs = entry!.legs.map((leg) => (leg.account === bob ? { ...leg, refusedAs } : leg));

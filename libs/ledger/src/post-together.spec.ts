@@ -5,7 +5,7 @@ import { openBooks, type Books } from './books.js';
 import { post } from './post.js';
 import type { Outcome } from './proposal.js';
 import { crossing, funding, payment, payout, proposal } from './testing/proposals.js';
-import { account, EUR, euros, holding, NORTH, openWorld, SOUTH, type World } from './testing/world.js';
+import { account, EUR, euros, holding, NORTH, openWorld, plant, SOUTH, type World } from './testing/world.js';
 import { verifyBooks } from './verify-books.js';
 
 let world: World;
@@ -116,6 +116,14 @@ describe('own accounts that are not open yet', () => {
   const unopened = currencies()
     .map(({ numeric }) => numeric)
     .filter((numeric) => numeric !== EUR);
+  beforeAll(() =>
+    plant(
+      world,
+      `insert into currency (id, code, name) select n, chr(65 + n / 676) || chr(65 + n / 26 % 26) || chr(65 + n % 26), 'Currency' from unnest($1::int[]) n
+       on conflict do nothing`,
+      [unopened],
+    ),
+  );
 
   it('are opened once by concurrent postings in any order', async () => {
     const batch = unopened.map((currencyId) => {

@@ -59,12 +59,6 @@ describe('the role of the app', () => {
     ['sets a head', `update account set head = repeat('b', 64)`],
     ['edits a hash', `update transaction set hash = repeat('0', 64)`],
     ['edits a digest', `update transaction set order_digest = repeat('0', 64)`],
-    ['edits the version of a hash', 'update transaction set hash_version = 1'],
-    [
-      'books a transaction of an earlier version of the hash',
-      `insert into transaction (workspace_id, status, hash, hash_version)
-       values (1, 'completed', repeat('a', 64), 1)`,
-    ],
     ['removes a transaction', 'delete from transaction'],
     ['empties the transactions', 'truncate transaction cascade'],
     ['removes an account', 'delete from account'],
@@ -102,7 +96,6 @@ describe('the owner of the tables', () => {
     ['removes a transfer', 'delete from transfer'],
     ['empties the transfers', 'truncate transfer'],
     ['edits a hash', `update transaction set hash = repeat('0', 64)`],
-    ['edits the version of a hash', 'update transaction set hash_version = 1'],
     ['edits the digest of an order', `update transaction set order_digest = repeat('0', 64)`],
     ['edits the digest of a conversion', `update transaction set conversion_digest = repeat('0', 64)`],
     ['removes a transaction', 'delete from transaction'],

@@ -1,7 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { OWNER_ROLE } from '@banking/postgres';
-import { LEDGER_MIGRATIONS } from './books.js';
 import { crossing, funding } from './testing/proposals.js';
 import { account, euros, NORTH, openWorld, posted, SOUTH, type World } from './testing/world.js';
 import { deleteVerified, nextUnverified } from './unverified-transactions.js';
@@ -77,34 +73,3 @@ describe('unverified transactions', () => {
     expect(await next(0, 2)).toMatchObject({ hasMore: false });
   });
 });
-
-it('moves unverified transactions from the former table by the migration, each once', async () => {
-  const file = (await readdir(LEDGER_MIGRATIONS)).find((name) => name.endsWith('-fewer-writes-of-a-posting.sql'))!;
-  await world.owner.query(`begin; set local role ${OWNER_ROLE}`);
-  await world.owner.query(FORMERLY);
-  await world.owner.query(
-    `insert into unverified_transaction select 1 + n % 2, n / 2, t from generate_series(1, 2100) n, generate_series(1, 2) t`,
-  );
-
-  await world.owner.query(await readFile(join(LEDGER_MIGRATIONS, file), 'utf8'));
-  await world.owner.query('commit');
-
-  expect((await postings()).map(({ size }) => size)).toEqual([500, 500, 500, 500, 100]);
-  const moved = (await next(0, 10_000)).transactions.map((row) => `${row.workspaceId} ${row.transactionId}`);
-  expect(new Set(moved).size).toBe(2_100);
-});
-
-/** What the migration replaces. */
-const FORMERLY = `
-  drop trigger references_exist on transfer;
-  drop function require_references_of_transfer;
-  drop trigger fixed_key on account;
-  alter table transfer add constraint transfer_account
-    foreign key (workspace_id, account_id, currency_id) references account (workspace_id, id, currency_id);
-  alter table transfer add constraint transfer_transaction
-    foreign key (workspace_id, transaction_id) references transaction (workspace_id, id);
-  drop table unverified_posting;
-  drop sequence unverified_posting_id_seq;
-  create table unverified_transaction (
-    workspace_id bigint not null, transaction_id bigint not null, transfer_id bigint not null,
-    primary key (workspace_id, transaction_id, transfer_id));`;

@@ -169,11 +169,6 @@ describe('a planted fault', () => {
       [HASHES],
     ],
     ['a type is edited', () => [`update transfer set type = 'return' where id = $1`, [transferId]], [HASHES]],
-    [
-      'the version of a hash is lowered',
-      () => [`update transaction set hash_version = 1 where id = $1`, [transactionId]],
-      [HASHES],
-    ],
     ...['order_digest', 'conversion_digest'].map((column): [string, () => [string, unknown[]], string[]] => [
       `a transaction gets another ${column}`,
       () => [`update transaction set ${column} = repeat('e', 64) where id = $1`, [transactionId]],

@@ -8,7 +8,6 @@ type Row = readonly [currencyCode: string, direction: 'debit' | 'credit', amount
 
 const contentOf = (rows: readonly Row[]): BookedTransaction['content'] => ({
   ...{
-    hashVersion: 2,
     workspaceId: 1,
     transactionId: 7,
     createdAt: '2026-11-21T09:30:00.000000Z' as Timestamp,

@@ -104,22 +104,4 @@ describe('the function that moves the balances', () => {
 
     expect(rows).toEqual([{ rolsuper: false, rolbypassrls: false, rolcanlogin: false, forced: true }]);
   });
-
-  it('ignores tables that a session puts first in its search path, as every definer function does', async () => {
-    const { rows } = await world.owner.query<{ proname: string; proconfig: string[] | null }>(
-      `select proname, proconfig from pg_proc where pronamespace = 'banking'::regnamespace and prosecdef
-       order by proname`,
-    );
-
-    expect(rows).toEqual([
-      {
-        proname: 'move_balances',
-        proconfig: [
-          'search_path=banking, pg_temp',
-          ...['enable_seqscan=off', 'enable_sort=off', 'enable_hashjoin=off', 'enable_mergejoin=off'],
-        ],
-      },
-      { proname: 'note_unverified', proconfig: ['search_path=banking, pg_temp'] },
-    ]);
-  });
 });

@@ -1,6 +1,5 @@
 export * from './ledger-banking-service.js';
 export * from './apps/ledger-directory.js';
-export { OPERATIONS_MIGRATIONS } from './migrations.js';
 export { countDemoReference } from './reference/demo-reference.js';
 export { loadReference } from './reference/load-reference.js';
 export { VERSIONS_OF_CELL } from './reference/reference-data.js';

@@ -1,5 +1,5 @@
 import { BatchedCalls, bind, sqlStatement, type Database } from '@banking/postgres';
-import { claimColumns, lockClaims, LostClaimError, type Claim } from '@banking/work-queue';
+import { lockClaims, LostClaimError, type Claim } from '@banking/work-queue';
 import type { PayoutAttempt } from './find-earlier-submission.js';
 
 /** A payout at the start of a try. */
@@ -19,8 +19,8 @@ interface PayoutRow extends PayoutAttempt {
  */
 const BEGIN_SUBMITTING = sqlStatement<{ workspace_id: bigint; transaction_id: bigint }>(
   'begin_submitting',
-  `update payout p set status = 'submitting', tries = p.tries + 1, fence = u.fence, updated_at = statement_timestamp()
-   from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) u(workspace_id, kind, transaction_id, fence)
+  `update payout p set status = 'submitting', tries = p.tries + 1, updated_at = statement_timestamp()
+   from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
    where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id) and p.status in ('due', 'submitting')
      and not exists (select from payout_stop where resumed_at is null)
    returning p.workspace_id, p.transaction_id`,
@@ -55,11 +55,8 @@ export class PayoutBeginner {
     return this.database.transaction({ workspaces }, async (tx) => {
       const held = await lockClaims(tx, claims);
       const kept = claims.filter((claim) => held.has(claim));
-      const columns = claimColumns(kept);
-      const [begun, payouts] = await tx.commit([
-        bind(BEGIN_SUBMITTING, ...columns),
-        bind(READ_PAYOUTS, columns[0], columns[2]),
-      ] as const);
+      const ids = [kept.map(({ workspaceId }) => workspaceId), kept.map(({ subjectId }) => subjectId)] as const;
+      const [begun, payouts] = await tx.commit([bind(BEGIN_SUBMITTING, ...ids), bind(READ_PAYOUTS, ...ids)] as const);
       const begunNames = new Set(begun.map(nameOfRow));
       const byName = new Map(payouts.map((payout) => [nameOfRow(payout), payout]));
       return claims.map((claim) => {

@@ -20,7 +20,7 @@ export interface BookedPayout {
 interface PayoutRow {
   workspace_id: bigint;
   transaction_id: bigint;
-  key_nonce: string | null;
+  key_nonce: string;
   status: BookedPayout['status'];
   amount: bigint;
   currency: string;
@@ -110,7 +110,7 @@ function bookedPayoutOf({ workspace_id, transaction_id, key_nonce, amount, event
   const workspaceId = Number(workspace_id);
   const transactionId = Number(transaction_id);
   return {
-    key: payoutKey({ workspaceId, transactionId, nonce: key_nonce ?? undefined }),
+    key: payoutKey({ workspaceId, transactionId, nonce: key_nonce }),
     ...{ workspaceId, transactionId, status: row.status, amount: minorUnits(amount), currency: row.currency },
     events: new Set(events),
   };

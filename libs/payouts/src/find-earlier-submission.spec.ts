@@ -10,7 +10,7 @@ async function tried(attempt: Partial<PayoutAttempt>, atNetwork: readonly RailEv
     asked += 1;
     return atNetwork;
   };
-  const payout = { status: 'submitting', tries: 1, keyNonce: null, isLate: false, ...attempt } as const;
+  const payout = { status: 'submitting', tries: 1, keyNonce: '0123456789ab', isLate: false, ...attempt } as const;
   return { events: await findEarlierSubmission(payout, find), asked };
 }
 

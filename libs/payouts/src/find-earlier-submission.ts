@@ -7,8 +7,8 @@ import type { RailEvent } from './rail-event-writes.js';
 export interface PayoutAttempt {
   readonly status: PayoutStatus;
   readonly tries: number;
-  /** Of the key; null for a payout from before migration 0035. */
-  readonly keyNonce: string | null;
+  /** Of the key. */
+  readonly keyNonce: string;
   /** Whether it waited for its first try for long, as after a restore. */
   readonly isLate: boolean;
 }

@@ -1,5 +1,3 @@
-export { PAYOUT_MIGRATIONS } from './migrations.js';
-
 // A payment on its way
 export * from './open-payouts.js';
 export * from './submit-payout.js';

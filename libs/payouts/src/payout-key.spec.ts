@@ -1,7 +1,7 @@
 import { payoutKey } from './payout-key.js';
-import { EVENTS, REJECTED, Restored } from './testing/restored.js';
+import { REJECTED, Restored } from './testing/restored.js';
 import { payoutWorker } from './testing/workers.js';
-import { NORTH, keyOf, passTime, payOut, type World } from './testing/world.js';
+import { NORTH, keyOf, payOut, type World } from './testing/world.js';
 
 let restored: Restored;
 let world: World;
@@ -46,22 +46,5 @@ describe('a payout after a restore', () => {
     await payOut(world);
 
     await expect(world.owner.query(`update payout set key_nonce = null`)).rejects.toMatchObject({ code: 'BK003' });
-  });
-
-  it('has the key without a random part when it is from before the migration', async () => {
-    const [id] = (await payOut(world)) as [number];
-    await world.owner.query(`
-      alter table payout disable trigger legal_step;
-      update payout set key_nonce = null;
-      alter table payout enable trigger legal_step`);
-
-    await payoutWorker(world, { rail: restored.rail }).step();
-    await passTime(world, 1_000);
-
-    expect(await restored.payments()).toMatchObject([{ key: `payout-${NORTH}-${id}`, submissions: 1 }]);
-    await restored.passDays();
-    expect(await restored.reconcile({ isApplied: true })).toMatchObject({
-      lagging: [{ transactionId: id, newEvents: EVENTS }],
-    });
   });
 });

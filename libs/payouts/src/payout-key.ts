@@ -4,22 +4,21 @@ export interface PayoutName {
   readonly transactionId: number;
   /**
    * Random, from the row of the payout. Ids alone do not name a payment: after a restore the sequences give ids of lost transactions
-   * again. Undefined for a payout from before migration 0035.
+   * again.
    */
-  readonly nonce: string | undefined;
+  readonly nonce: string;
 }
 
-const KEY = /^payout-([1-9]\d{0,15})-([1-9]\d{0,15})(?:-([0-9a-f]{12}))?$/;
+const KEY = /^payout-([1-9]\d{0,15})-([1-9]\d{0,15})-([0-9a-f]{12})$/;
 
 /** The idempotency key of a payout: the same for every try and every worker, and never that of another payout. */
 export function payoutKey({ workspaceId, transactionId, nonce }: PayoutName): string {
-  const key = `payout-${workspaceId}-${transactionId}`;
-  return nonce === undefined ? key : `${key}-${nonce}`;
+  return `payout-${workspaceId}-${transactionId}-${nonce}`;
 }
 
 /** The payout that a key names, which the books may not have; undefined for a key of another service. */
 export function parsePayoutKey(key: string): PayoutName | undefined {
-  const [, workspace, transaction, nonce] = KEY.exec(key) ?? [];
+  const [, workspace, transaction, nonce = ''] = KEY.exec(key) ?? [];
   const [workspaceId, transactionId] = [Number(workspace), Number(transaction)];
   if (!Number.isSafeInteger(workspaceId) || !Number.isSafeInteger(transactionId)) return undefined;
   return { workspaceId, transactionId, nonce };

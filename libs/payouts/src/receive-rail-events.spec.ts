@@ -105,7 +105,6 @@ describe('an event that contradicts the final status of a payout', () => {
 
   it.each([
     ['with another random part, as after a restore', (id: number) => ({ transactionId: id, nonce: '0123456789ab' })],
-    ['without a random part', (id: number) => ({ transactionId: id, nonce: undefined })],
     ['that the books do not have', (id: number) => ({ transactionId: id + 1_000, nonce: '0123456789ab' })],
   ])('is not recorded for a transaction when its key is one %s', async (_what, nameOf) => {
     const { rail, acknowledged } = await lateRejection();

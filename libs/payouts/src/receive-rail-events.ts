@@ -43,7 +43,7 @@ const SERVED_HERE = sqlStatement<{ id: bigint }>(
      or exists (select from cell_workspace c where c.workspace_id = u.id and c.state = 'open')`,
 );
 
-const FIND_NONCES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint; key_nonce: string | null }>(
+const FIND_NONCES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint; key_nonce: string }>(
   'find_payout_nonces',
   `select p.workspace_id, p.transaction_id, p.key_nonce
    from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
@@ -121,7 +121,7 @@ async function findBookedKeys({ database }: Books, names: readonly PayoutName[])
       payoutKey({
         workspaceId: Number(workspace_id),
         transactionId: Number(transaction_id),
-        nonce: key_nonce ?? undefined,
+        nonce: key_nonce,
       }),
     ),
   );

@@ -12,7 +12,7 @@ interface PayoutRow {
   readonly payout_status: PayoutStatus;
   readonly transaction_status: TransactionStatus;
   readonly tries: number;
-  readonly key_nonce: string | null;
+  readonly key_nonce: string;
 }
 
 const FIND_PAYOUT = sqlStatement<PayoutRow>(
@@ -89,7 +89,7 @@ async function obstacleAtNetwork(
   payout: PayoutRow | undefined,
 ): Promise<'outcome_unknown' | undefined> {
   if (!rail || !payout) return undefined;
-  const key = payoutKey({ workspaceId, transactionId, nonce: payout.key_nonce ?? undefined });
+  const key = payoutKey({ workspaceId, transactionId, nonce: payout.key_nonce });
   const events = await rail.find(key, AbortSignal.timeout(10_000));
   return events === undefined ? undefined : 'outcome_unknown';
 }

@@ -85,7 +85,7 @@ async function submitPayout(
   if (payout.status === 'settled' || payout.status === 'failed') return 'done';
   if (payout.status === 'due') return { laterMs: STOPPED_MS, heldFor: STOPPED };
 
-  const key = payoutKey({ workspaceId, transactionId, nonce: payout.keyNonce ?? undefined });
+  const key = payoutKey({ workspaceId, transactionId, nonce: payout.keyNonce });
   const within = <T>(operation: NetworkMessage['operation'], call: (signal: AbortSignal) => Promise<T>) => {
     const until = AbortSignal.any([signal, deadline()]);
     return traceNetwork({ operation, signal: until }, () => beforeAbort(call, until));

@@ -3,16 +3,15 @@ import { MigrationError, type Migration } from './migration-files.js';
 import type { MigrationRoles } from './migration-roles.js';
 import { isAtLeast, type Release } from './release.js';
 
-/** The record of an applied migration. Phase and release are null, or missing, up to the baseline. */
+/** The record of an applied migration. The phase is null up to the baseline, and the release but for a contract. */
 export interface AppliedMigration {
   readonly number: number;
   readonly name: string;
   readonly sha256: string;
-  readonly phase?: string | null;
-  readonly since?: Release | null;
+  readonly phase: string | null;
+  readonly since: Release | null;
 }
 
-/** Programs from before phases insert into the first three columns, so the last two may be null. */
 export function migrationTableSql({ schema, appRole, provisioningRole }: MigrationRoles): string {
   // PostgreSQL reports each part that exists already.
   return `
@@ -23,15 +22,17 @@ export function migrationTableSql({ schema, appRole, provisioningRole }: Migrati
       name text not null,
       sha256 text not null,
       applied_at timestamptz not null default now(),
-      applied_by text not null default session_user
+      applied_by text not null default session_user,
+      phase text,
+      since text
     );
-    alter table schema_migration add column if not exists phase text, add column if not exists since text;
     grant select on schema_migration to ${quoted(appRole)};`;
 }
 
-/** Reads all columns, because a program from before phases made the table without two of them. */
 export async function readApplied(client: Client): Promise<AppliedMigration[]> {
-  const { rows } = await client.query<AppliedMigration>('select * from schema_migration order by number');
+  const { rows } = await client.query<AppliedMigration>(
+    'select number, name, sha256, phase, since from schema_migration order by number',
+  );
   return rows;
 }
 

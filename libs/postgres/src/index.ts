@@ -25,19 +25,11 @@ export type { CallBatchMessage, ConnectionMessage, PipelineMessage, RetryMessage
 // Its schema
 export { migrate, MigrationError, pendingMigrations, planMigrations, type MigrationPlan } from './migrate.js';
 export { requireSupport } from './applied-migrations.js';
-export { readMigrations } from './migration-files.js';
+export { type MigrationFolder, readMigrations } from './migration-files.js';
 export { describeProcesses, olderThan, readProcessesWithoutCells } from './older-processes.js';
 export { applicationNameOf, isAtLeast } from './release.js';
 export { type ScopeCheck, scopesOf } from './rls-scope.js';
 export { readTable } from './read-table.js';
 export { type AdminSession, quoteName, withAdminSession } from './admin-session.js';
 export { ensureEmbeddedLogins } from './ensure-login.js';
-export {
-  APP_ROLE,
-  EMBEDDED_LOGIN,
-  EMBEDDED_OPERATOR_LOGIN,
-  OWNER_ROLE,
-  PROVISIONING_ROLE,
-  SCHEMA,
-  BASELINE,
-} from './names.js';
+export { APP_ROLE, EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from './names.js';

@@ -24,7 +24,7 @@ describe('a login that is no superuser', () => {
   const asMigrator = (): MigrationOptions => {
     const { connection, schema, ownerRole, appRole, provisioningRole, loginRole } = place;
     const roles = { schema, ownerRole, appRole, provisioningRole };
-    return { ...roles, folders: [folder], connection: asLogin(connection, loginRole, password) };
+    return { ...roles, migrations: { folder, baseline: 1 }, connection: asLogin(connection, loginRole, password) };
   };
   const makeLogin = (attributes: string) =>
     place.administer((client) =>
@@ -66,43 +66,6 @@ describe('a login that is no superuser', () => {
     await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
   });
 
-  it('receives the SQL for an administrator in a database with two roles, of the version before', async () => {
-    await makeLogin('');
-    await givenTwoRoles();
-    const options = asMigrator();
-
-    const refused = await migrate(options).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    if (!(refused instanceof MigrationError)) throw new Error('the login may do more than it should');
-    const [, ...sql] = refused.message.split('\n');
-    await place.administer((client) => client.query(sql.join('\n')));
-
-    expect(sql).toHaveLength(3);
-    expect(await migrate(options)).toEqual({ applied: ['0001-coins.sql'] });
-    expect(await mayCreate()).toBe(false);
-    await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
-  });
-
-  it('adds the third role to such a database when it may make roles', async () => {
-    await makeLogin('createrole');
-    await givenTwoRoles();
-    const lines: string[] = [];
-
-    expect(await migrate({ ...asMigrator(), log: (line) => lines.push(line) })).toEqual({
-      applied: ['0001-coins.sql'],
-    });
-
-    // It does not own the database, so it logs the SQL for the owner.
-    const [, sql = ''] = lines.join().split('administrator run: ');
-    expect(sql).toMatch(/^revoke create, temporary on database /);
-    expect(await mayCreate()).toBe(true);
-    await place.administer((client) => client.query(sql.split(';')[0]!));
-    expect(await mayCreate()).toBe(false);
-    await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
-  });
-
   it('takes the right to make temporary tables from the roles when it owns the database', async () => {
     await makeLogin('createrole');
     await place.administer(async (client) => {
@@ -131,16 +94,6 @@ describe('a login that is no superuser', () => {
 
     await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
   });
-
-  /** The setup of an administrator for a login that migrates, before the third role was introduced. */
-  const givenTwoRoles = () =>
-    place.administer(async (client) => {
-      const [owner, app, login] = [place.ownerRole, place.appRole, place.loginRole].map(quoted);
-      await client.query(
-        `create role ${owner} nologin; create role ${app} nologin; grant ${owner}, ${app} to ${login}`,
-      );
-      await client.query(`create schema books authorization ${owner}`);
-    });
 
   /** Whether the roles of the service can make schemas or temporary tables. */
   const mayCreate = () =>

@@ -1,5 +1,5 @@
 import { SQLSTATE } from './sqlstate.js';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { escapeIdentifier as quoted } from 'pg';
@@ -19,21 +19,20 @@ afterEach(async () => {
   await rm(home, { recursive: true });
 });
 
-/** Writes files `folder/NNNN-title.sql`. Returns the options that apply them. */
+/** Writes a folder of files `NNNN-title.sql`. Returns the options that apply them. */
 async function given(files: Record<string, string>): Promise<MigrationOptions> {
-  const folders = [...new Set(Object.keys(files).map((path) => join(home, path, '..')))];
-  await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true })));
-  await Promise.all(Object.entries(files).map(([path, text]) => writeFile(join(home, path), text)));
+  const folder = await mkdtemp(join(home, 'migrations-'));
+  await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)));
   const { connection, schema, ownerRole, appRole, provisioningRole } = place;
-  return { connection, schema, ownerRole, appRole, provisioningRole, folders };
+  return { connection, schema, ownerRole, appRole, provisioningRole, migrations: { folder, baseline: 9 } };
 }
 
-const first = { 'ledger/0001-coins.sql': '-- Coins.\ncreate table coin (id bigint);' };
+const first = { '0001-coins.sql': '-- Coins.\ncreate table coin (id bigint);' };
 const second = {
-  'teller/0002-drawers.sql': '-- Drawers.\ncreate table drawer (id bigint); insert into coin values (1);',
+  '0002-drawers.sql': '-- Drawers.\ncreate table drawer (id bigint); insert into coin values (1);',
 };
 
-describe('migrations of several folders', () => {
+describe('migrations of a folder', () => {
   it('are applied once, in the order of their numbers, as the owner', async () => {
     const options = await given({ ...second, ...first });
 
@@ -111,8 +110,8 @@ describe('migrations of several folders', () => {
   it('stop at the one that fails, of which nothing is applied', async () => {
     const options = await given({
       ...first,
-      'teller/0002-broken.sql': '-- Breaks.\ncreate table half (id bigint); select 1 / 0;',
-      'teller/0003-never.sql': '-- Never.\ncreate table never (id bigint);',
+      '0002-broken.sql': '-- Breaks.\ncreate table half (id bigint); select 1 / 0;',
+      '0003-never.sql': '-- Never.\ncreate table never (id bigint);',
     });
 
     await expect(migrate(options)).rejects.toMatchObject({
@@ -143,18 +142,16 @@ describe('migrations of several folders', () => {
 });
 
 describe('invalid migration files', () => {
-  const next = { 'teller/0003-later.sql': '-- Later.\nselect 1;' };
+  const next = { '0003-later.sql': '-- Later.\nselect 1;' };
 
-  it('are refused with a gap, except as a partial list', async () => {
+  it('are refused with a gap', async () => {
     const options = await given({ ...first, ...next });
 
     await expect(migrate(options)).rejects.toThrow('Migration 0002 is missing: the next file is 0003-later.sql.');
-
-    expect(await migrate({ ...options, isPartial: true })).toEqual({ applied: ['0001-coins.sql', '0003-later.sql'] });
   });
 
   it('are refused with a number twice', async () => {
-    const options = await given({ ...first, 'teller/0001-also.sql': '-- Also.\nselect 1;' });
+    const options = await given({ ...first, '0001-also.sql': '-- Also.\nselect 1;' });
 
     await expect(migrate(options)).rejects.toThrow('Two migrations have the same number: 0001-');
   });
@@ -166,7 +163,7 @@ describe('invalid migration files', () => {
     ['0001-no.sql', '--\nselect 1;', 'sentence of intent'],
     ['0001-no.sql', '-- Ends itself.\ncommit;', 'must not end its database transaction'],
   ])('are refused, such as %s with %j', async (name, text, complaint) => {
-    const options = await given({ [`ledger/${name}`]: text });
+    const options = await given({ [name]: text });
 
     await expect(migrate(options)).rejects.toThrow(complaint);
     await expect(migrate(options)).rejects.toBeInstanceOf(MigrationError);
@@ -175,7 +172,7 @@ describe('invalid migration files', () => {
   it('are refused when they changed after they were applied', async () => {
     await migrate(await given(first));
 
-    const changed = await given({ 'ledger/0001-coins.sql': '-- Coins.\ncreate table coin (id int);' });
+    const changed = await given({ '0001-coins.sql': '-- Coins.\ncreate table coin (id int);' });
 
     await expect(migrate(changed)).rejects.toThrow('0001-coins.sql has changed since it was applied');
     await expect(pendingMigrations(changed)).rejects.toThrow('has changed since');
@@ -184,18 +181,17 @@ describe('invalid migration files', () => {
   it('are accepted with other line ends', async () => {
     await migrate(await given(first));
 
-    const windows = await given({ 'ledger/0001-coins.sql': '-- Coins.\r\ncreate table coin (id bigint);' });
+    const windows = await given({ '0001-coins.sql': '-- Coins.\r\ncreate table coin (id bigint);' });
 
     expect(await migrate(windows)).toEqual({ applied: [] });
   });
 
   it('are refused by a database with later migrations', async () => {
-    const all = await given({ ...first, ...second });
-    await migrate(all);
+    await migrate(await given({ ...first, ...second }));
 
-    const older = { ...all, folders: [join(home, 'ledger')] };
-
-    await expect(migrate(older)).rejects.toThrow('The database is newer than this program: it has 0002-drawers.sql');
+    await expect(migrate(await given(first))).rejects.toThrow(
+      'The database is newer than this program: it has 0002-drawers.sql',
+    );
   });
 });
 

@@ -6,7 +6,7 @@ import { applyMigration, type ApplyOptions, LOCK_TIMEOUT_MS } from './apply-migr
 import { connectClient } from './connect-client.js';
 import { asUnavailable, unavailable } from './failures.js';
 import { withLockTimeout } from './lock-timeout.js';
-import { readMigrations, type Migration } from './migration-files.js';
+import { readMigrations, type Migration, type MigrationFolder } from './migration-files.js';
 import type { MigrationPhase } from './migration-phase.js';
 import { ensureRolesAndSchema, type MigrationRoles } from './migration-roles.js';
 import { readConnectedProcesses, type ConnectedProcesses } from './older-processes.js';
@@ -16,19 +16,12 @@ import type { ConnectionOptions } from './hosts.js';
 
 export { MigrationError } from './migration-files.js';
 
-/** A folder of files `NNNN-title.sql`. */
-type MigrationFolder = string;
-
 export interface MigrationOptions extends MigrationRoles, ApplyOptions {
   readonly connection: ConnectionOptions;
-  readonly folders: readonly MigrationFolder[];
+  readonly migrations: MigrationFolder;
   readonly log?: (line: string) => void;
-  /** Allows gaps between the numbers: for the tests of a library that has only its own folders. */
-  readonly isPartial?: boolean;
   /** Of this program. Without it, a database with migrations that this program does not know is refused. */
   readonly release?: Release;
-  /** The last migration that has no phase. Default: that of the service. */
-  readonly baseline?: number;
 }
 
 /** What `migrate` would do. */
@@ -51,7 +44,7 @@ export interface MigrationPlan {
  * @throws DatabaseError for a mistake in a file; that file and those after it have not been applied.
  */
 export async function migrate(options: MigrationOptions): Promise<{ applied: string[] }> {
-  const files = await readMigrations(options.folders, options);
+  const files = await readMigrations(options.migrations);
   return withClient(options, async (client) => {
     // Notices are about names that do not exist yet.
     await client.query('set statement_timeout = 0; set client_min_messages = warning');
@@ -71,7 +64,7 @@ export async function migrate(options: MigrationOptions): Promise<{ applied: str
  * @throws as `migrate` does.
  */
 export async function planMigrations(options: MigrationOptions): Promise<MigrationPlan> {
-  const files = await readMigrations(options.folders, options);
+  const files = await readMigrations(options.migrations);
   return withClient(options, async (client) => {
     const connected = await readConnectedProcesses(client);
     const { rows } = await client.query(
@@ -121,7 +114,7 @@ async function lockMigrations(client: Client, { schema, log }: MigrationOptions)
   }
 }
 
-/** One line, also for the dozens of a new database: `3 migrations: 0001-books.sql to 0003-directory.sql`. */
+/** One line, also for a new database: `3 migrations: 0001-deployment.sql to 0003-directory.sql`. */
 function describeMigrations(pending: readonly Migration[]): string {
   const names = [...new Set([pending.at(0)?.name, pending.at(-1)?.name])].join(' to ');
   return `${pending.length} ${pending.length === 1 ? 'migration' : 'migrations'}: ${names}`;

@@ -2,12 +2,18 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { phaseOf, type MigrationPhase } from './migration-phase.js';
-import { BASELINE } from './names.js';
 import { mistakeInStatements, statementsOutside } from './non-transactional-migration.js';
 
 /** The migrations or the database do not fit this program. The message states the mistake and the next step. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
+}
+
+/** A folder of files `NNNN-title.sql`, numbered from 1. */
+export interface MigrationFolder {
+  readonly folder: string;
+  /** The number of the last file that makes a new database. Later ones have a phase. */
+  readonly baseline: number;
 }
 
 /** One file `NNNN-title.sql`. */
@@ -18,7 +24,7 @@ export interface Migration {
   readonly text: string;
   /** The statements of a file that runs outside a database transaction, which are sent one by one; undefined for every other file. */
   readonly statements: readonly string[] | undefined;
-  /** Undefined up to the baseline, which is older than phases. */
+  /** Undefined up to the baseline, before which no process uses the database. */
   readonly phase: MigrationPhase | undefined;
   /** SHA-256 of the text, in hex, with lines ending in LF. */
   readonly sha256: string;
@@ -28,19 +34,15 @@ const FILE_NAME = /^(\d{4})-[a-z0-9]+(-[a-z0-9]+)*\.sql$/;
 const INTENT = /^-- \S.*\w/;
 
 /**
- * Reads the migrations of several folders as one list, by number. Numbers count from 1 over all folders together.
+ * Reads the migrations of a folder, by number.
  *
- * @param options.isPartial allows gaps: for the tests of a library that sees only its own folders.
- * @param options.baseline the last migration that has no phase. Default: that of the service.
  * @throws MigrationError for a file with another name, without a sentence of intent on its first line, without a phase after the
  *   baseline, with a number that is taken, behind a gap, or that runs outside a database transaction and may not be safe to run again.
  */
-export async function readMigrations(
-  folders: readonly string[],
-  options: { readonly isPartial?: boolean; readonly baseline?: number } = {},
-): Promise<Migration[]> {
-  const { baseline = BASELINE } = options;
-  const migrations = (await Promise.all(folders.map(readFolder))).flat().sort((a, b) => a.number - b.number);
+export async function readMigrations({ folder, baseline }: MigrationFolder): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql'));
+  const read = await Promise.all(names.map((name) => readMigration(join(folder, name))));
+  const migrations = read.sort((a, b) => a.number - b.number);
   migrations.forEach((migration, at) => {
     const before = migrations[at - 1];
     if (before?.number === migration.number) {
@@ -51,16 +53,11 @@ export async function readMigrations(
         `${migration.name} states no phase. Add the line "-- Phase: expand" or "-- Phase: contract, since 1.2.0" to its head.`,
       );
     }
-    if (options.isPartial !== true && migration.number !== at + 1) {
+    if (migration.number !== at + 1) {
       throw new MigrationError(`Migration ${fourDigits(at + 1)} is missing: the next file is ${migration.name}.`);
     }
   });
   return migrations;
-}
-
-async function readFolder(folder: string): Promise<Migration[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql'));
-  return Promise.all(names.map((name) => readMigration(join(folder, name))));
 }
 
 async function readMigration(path: string): Promise<Migration> {

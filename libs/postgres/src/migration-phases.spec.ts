@@ -26,7 +26,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'banking-migrations-'));
   const { connection, schema, ownerRole, appRole, provisioningRole } = place;
   const roles = { schema, ownerRole, appRole, provisioningRole };
-  options = { connection, ...roles, folders: [folder], release: '1.2.0', baseline: 1 };
+  options = { connection, ...roles, migrations: { folder, baseline: 1 }, release: '1.2.0' };
   await given('0001-coins.sql', BASE);
 });
 afterEach(async () => {
@@ -71,13 +71,6 @@ describe('a migration after the baseline', () => {
     await expect(migrate(options)).rejects.toThrow(complaint);
   });
 
-  it('needs a phase also in a program that states no baseline', async () => {
-    await given('9999-names.sql', '-- Names.\nselect 1;');
-
-    const { baseline: _, ...rest } = options;
-    await expect(migrate({ ...rest, isPartial: true })).rejects.toThrow('9999-names.sql states no phase');
-  });
-
   it('is recorded with its phase', async () => {
     await given('0002-names.sql', EXPAND);
     await given('0003-no-old-names.sql', CONTRACT);
@@ -92,17 +85,6 @@ describe('a migration after the baseline', () => {
       { number: 2, phase: 'expand', since: null },
       { number: 3, phase: 'contract', since: '1.2.0' },
     ]);
-  });
-
-  it('is applied to a database that a program without phases has migrated', async () => {
-    await migrate(options);
-    await place.administer((client) =>
-      client.query('alter table books.schema_migration drop column phase, drop column since'),
-    );
-    expect(await pendingMigrations(options)).toEqual([]);
-    await given('0002-names.sql', EXPAND);
-
-    expect(await migrate(options)).toEqual({ applied: ['0002-names.sql'] });
   });
 
   it('is planned with its phase and the processes that are connected', async () => {

@@ -15,6 +15,3 @@ export const EMBEDDED_LOGIN = 'banking_login';
 
 /** The login of commands on the embedded server: it may take on the app role and the provisioning role, not the owner. */
 export const EMBEDDED_OPERATOR_LOGIN = 'banking_operator';
-
-/** The number of the last migration from before phases: a program either knows all of them or cannot use the database. */
-export const BASELINE = 46;

@@ -23,7 +23,15 @@ beforeEach(async () => {
   place = await emptyDatabase();
   folder = await mkdtemp(join(tmpdir(), 'banking-migrations-'));
   const { connection, schema, ownerRole, appRole, provisioningRole } = place;
-  options = { connection, schema, ownerRole, appRole, provisioningRole, folders: [folder], lockTimeoutMs: 100 };
+  options = {
+    connection,
+    schema,
+    ownerRole,
+    appRole,
+    provisioningRole,
+    migrations: { folder, baseline: 9 },
+    lockTimeoutMs: 100,
+  };
   other = new Client({ ...connection, application_name: 'spec-holder' });
   await other.connect();
   await given('0001-coins.sql', COINS);

@@ -66,12 +66,8 @@ export const RULE_VIOLATION = {
   orderPaused: 'BK012',
   /** A function with its owner's rights runs in the trigger it was made for and in no other. */
   foreignTrigger: 'BK013',
-  /** A database with data has a deployment mode before it is migrated. */
-  modeMissing: 'BK014',
   /** Tables of the sandbox are written in a sandbox only. */
   sandboxOnly: 'BK015',
-  /** The decimals of a currency never change. */
-  decimalsChanged: 'BK016',
   /** A scope of a cell names only workspaces that the cell holds and that are open there. */
   workspaceElsewhere: 'BK017',
   /** The directory and the places are written at home only. The other cells have copies. */

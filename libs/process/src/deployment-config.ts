@@ -25,8 +25,6 @@ export interface DeploymentConfig {
   readonly demo: boolean;
   /** Whether the database holds demo money. */
   readonly isSandbox: boolean;
-  /** False where SANDBOX is unset and `isSandbox` is a default. */
-  readonly isSandboxStated: boolean;
   /** Whether reference data that is marked as demo is loaded and served. */
   readonly hasDemoReference: boolean;
   /** For how many days events are listed before the worker deletes them. */
@@ -51,10 +49,9 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
     );
   }
   const isEmbedded = given('DATABASE_URL') === undefined && !isGateway;
-  const isSandboxStated = text('SANDBOX') !== undefined;
   // A gateway has no database. It offers the operations of a sandbox unless it is set up like a live deployment.
   const isSandbox = flag('SANDBOX', !isGateway || text('OIDC_ISSUER') === undefined);
-  if (!isSandboxStated && !isEmbedded && !isGateway) {
+  if (text('SANDBOX') === undefined && !isEmbedded && !isGateway) {
     mistakes.push(
       'SANDBOX is not set. With DATABASE_URL, set SANDBOX=on for a database of demo money or SANDBOX=off for real money.',
     );
@@ -87,7 +84,6 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
     nameStatements: flag('DATABASE_NAMED_STATEMENTS', !isPooled),
     demo,
     isSandbox,
-    isSandboxStated,
     hasDemoReference,
     eventsKeptDays: whole('EVENTS_KEPT_DAYS', 1, 3_650) ?? 30,
   };

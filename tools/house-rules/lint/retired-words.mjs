@@ -47,5 +47,5 @@ export const RETIRED_WORDS = [
 /** Fixed names with a retired word: an operation id and the columns and triggers of released migrations do not change. */
 export const PUBLISHED_NAMES = [
   ...['forgetRecipient', 'forget_recipient', 'forget-recipient'],
-  ...['forgotten_at', 'forgotten_when_expired'],
+  ...['forgotten_at'],
 ];

@@ -28,7 +28,7 @@ describe('the files of this repository', () => {
   });
 
   it.each([
-    ['libs/ledger/migrations/common/0001-books.sql', ['common']],
+    ['libs/schema/migrations/common/0001-deployment.sql', ['common']],
     ['apps/api/src/shared/types/index.ts', ['shared', 'types']],
     ['apps/api/src/orders/order.types.ts', ['order.types.ts']],
     ['tools/string-utils.mjs', ['string-utils.mjs']],

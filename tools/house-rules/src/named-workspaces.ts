@@ -2,7 +2,7 @@ import ts from 'typescript';
 
 /** The tables with a column `workspace_id`. */
 export function tablesOfWorkspaces(migrations: string): string[] {
-  return [...migrations.matchAll(/create table (\w+) \((.*?)\n\);/gs)].flatMap(([, table = '', columns = '']) =>
+  return [...migrations.matchAll(/create table (\w+) \((.*?)\n\)/gs)].flatMap(([, table = '', columns = '']) =>
     /^\s+workspace_id bigint/m.test(columns) ? [table] : [],
   );
 }

@@ -7,13 +7,10 @@ const TEXT = /\.(?:md|sql|html|css|ya?ml|jsonc)$|^\.ci\//;
 /** Inline code of Markdown quotes names, such as a former name or a user of the operating system. */
 const INLINE_CODE = /`[^`\n]+`/g;
 const DESCRIBED = /\.json$/;
-/** Migrations up to this one are applied in deployments: their text is fixed. Change logs state what was released. */
-const APPLIED_MIGRATION_MAX = 32;
-const MIGRATION = /\/migrations\/(\d{4})-[^/]*\.sql$/;
+/** Change logs state what was released. */
 const RELEASED = /(?:^|\/)CHANGELOG\.md$/;
 
-const isFixed = (file: string): boolean =>
-  RELEASED.test(file) || Number(MIGRATION.exec(file)?.[1] ?? Infinity) <= APPLIED_MIGRATION_MAX;
+const isFixed = (file: string): boolean => RELEASED.test(file);
 
 /** The retired words in a text, each as `file:line "word" → "replacement"`. */
 function reported(file: string, text: string): string[] {

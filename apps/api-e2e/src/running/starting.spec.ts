@@ -145,7 +145,7 @@ describe('the first start on a terminal', () => {
 
     const steps = [
       `created the database in ${dataDir}`,
-      expect.stringMatching(/^applying \d\d migrations: 0001-books\.sql to \d{4}-[\w-]+\.sql$/),
+      expect.stringMatching(/^applying \d\d migrations: 0001-deployment\.sql to \d{4}-[\w-]+\.sql$/),
       'created the demo data',
     ];
     expect(first).toEqual([[...steps, ...READY], STOPPED]);

@@ -45,10 +45,10 @@ interface FromHome {
  */
 export async function addCell(settings: NewCell): Promise<number> {
   const { name, home, cell, homeAddress, log, ...mode } = settings;
-  const { isSandbox, isSandboxStated } = mode;
+  const { isSandbox } = mode;
   await refuseBeforeOthers(home, mode);
-  await migrateDeployment({ connection: cell, isSandbox, isSandboxStated, log });
-  await migrateDeployment({ connection: home, isSandbox, isSandboxStated, log });
+  await migrateDeployment({ connection: cell, isSandbox, log });
+  await migrateDeployment({ connection: home, isSandbox, log });
   await loadAtHome(home, mode);
   return withBoth(home, cell, async (atHome, inCell) => {
     await lockCells(atHome, log);

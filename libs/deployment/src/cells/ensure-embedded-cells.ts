@@ -12,7 +12,7 @@ import { type CellSchema, migrateCells } from './migrate-cells.js';
  * @returns what detaches from their servers. Call it after the databases are opened, so that the servers need not start twice.
  */
 export async function ensureEmbeddedCells(settings: CellsSettings): Promise<() => Promise<void>> {
-  const { databaseUrl, dataDir, cells, isSandbox, isSandboxStated, hasDemoReference, log } = settings;
+  const { databaseUrl, dataDir, cells, isSandbox, hasDemoReference, log } = settings;
   if (databaseUrl !== undefined) return () => Promise.resolve();
   const servers: EmbeddedServer[] = [];
   const attach = async (folder: string) => {
@@ -25,7 +25,7 @@ export async function ensureEmbeddedCells(settings: CellsSettings): Promise<() =
   };
   try {
     const home = await attach(dataDir);
-    const mode = { isSandbox, isSandboxStated, log };
+    const mode = { isSandbox, log };
     const schemas: CellSchema[] = [];
     for (const { name, dataDir: folder } of cells) {
       schemas.push({ name, url: undefined, connection: await attach(folder), ...mode });

@@ -1,25 +1,18 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { applicationNameOf, type ConnectionOptions } from '@banking/postgres';
 import { administer, reasonOf } from '@banking/postgres/testing';
 import { HOME_CELL } from '@banking/process';
-import { MIGRATIONS } from '../all-migrations.js';
 import { migrateDeployment } from '../migrate-deployment.js';
 import { openDeployment } from '../open-deployment.js';
 import { RELEASE } from '../release.js';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
+import { withLaterMigrations } from '../testing/later-migrations.js';
 import { Cells } from './cells.js';
 import { type CellSchema, migrateCells, planCells } from './migrate-cells.js';
 
 let server: CellServer;
-/** The number of a migration after those of the service. */
-let next: string;
 
 beforeAll(async () => {
   server = await cellServer(['b', 'c']);
-  const files = (await Promise.all(MIGRATIONS.map((folder) => readdir(folder)))).flat();
-  next = String(Number(files.sort().at(-1)!.slice(0, 4)) + 1).padStart(4, '0');
 });
 afterAll(() => server.close());
 
@@ -142,28 +135,17 @@ describe('the schema of a cell', () => {
   });
 
   it('has the steps of its ids in a sequence from the migration on that adds it', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'banking-later-'));
-    await writeFile(join(folder, `${next}-later.sql`), '-- Later.\n-- Phase: expand\ncreate sequence later_id_seq;\n');
-    (MIGRATIONS as string[]).push(folder);
-    try {
+    await withLaterMigrations(['-- Later.\n-- Phase: expand\ncreate sequence later_id_seq;\n'], async (names) => {
       const applied = await migrateDeployment({ connection: server.connectionOf('b'), isSandbox: true });
 
-      expect(applied).toEqual([`${next}-later.sql`]);
-      expect(
-        await server.query(
-          'b',
-          `select increment_by, start_value, nextval('later_id_seq') % 64 as rest
-        from pg_sequences where sequencename = 'later_id_seq'`,
-        ),
-      ).toMatchObject([{ increment_by: 64n, rest: 1n }]);
-    } finally {
-      (MIGRATIONS as string[]).pop();
-      await server.query(
-        'b',
-        `drop sequence if exists later_id_seq; delete from schema_migration where number = ${Number(next)}`,
-      );
-      await rm(folder, { recursive: true });
-    }
+      expect(applied).toEqual(names);
+    });
+    const [steps] = await server.query(
+      'b',
+      `select increment_by, start_value, nextval('later_id_seq') % 64 as rest from pg_sequences where sequencename = 'later_id_seq'`,
+    );
+    await server.query('b', 'drop sequence later_id_seq; delete from schema_migration where phase is not null');
+    expect(steps).toMatchObject({ increment_by: 64n, rest: 1n });
   });
 
   it('is refused by a process if it is newer', async () => {

@@ -84,7 +84,7 @@ export async function migrateCellsFirst(settings: CellsSchemas): Promise<void> {
 }
 
 function schemaOf(
-  { isSandbox, isSandboxStated, log }: Omit<SchemaSettings, 'connection'>,
+  { isSandbox, log }: Omit<SchemaSettings, 'connection'>,
   { name, databaseUrl, ownerUrl }: Pick<CellConfig, 'name' | 'databaseUrl' | 'ownerUrl'>,
 ): CellSchema {
   const url = ownerUrl ?? databaseUrl;
@@ -95,7 +95,6 @@ function schemaOf(
     isOwnerUrl: ownerUrl !== undefined,
     connection: connectionTo(url),
     isSandbox,
-    isSandboxStated,
     log,
   };
 }

@@ -58,8 +58,6 @@ export async function exported(
       .filter((id) => id !== SETTLEMENT)
       .map((id) => ({ accountId: id, hash: stateOf(id).head }))
       .filter(({ accountId }, nth, links) => links.findIndex((link) => link.accountId === accountId) === nth);
-    // The first transaction is from before version 2.
-    const isLater = index > 0;
     const transfers = [
       { id: 100 + 2 * index, accountId: from, direction: 'debit' as const },
       { id: 101 + 2 * index, accountId: to, direction: 'credit' as const },
@@ -70,12 +68,11 @@ export async function exported(
       if (accountId === SETTLEMENT) return transfer;
       state.version += 1;
       const details = { description: 'Rechnung für Ä', purpose: 'IR001', feeAmount: '30' };
-      const paid = withDetails && { recipientId: RECIPIENT.id };
-      const later = { ...paid, ...(withDetails && isLater && { recipientDigest: recipient.digest }) };
+      const paid = withDetails && { recipientId: RECIPIENT.id, recipientDigest: recipient.digest };
       return {
         ...transfer,
         ...details,
-        ...later,
+        ...paid,
         accountVersion: state.version,
         balanceAfter: state.balance.toString(),
       };
@@ -83,12 +80,11 @@ export async function exported(
     const content = { workspaceId: WORKSPACE, transactionId: 40 + index, transfers, previous };
     const own = withDetails && from !== SETTLEMENT ? await detailsOf(index, from, amount) : undefined;
     const digests = {
-      hashVersion: 2,
       createdAt: NOON,
       orderDigest: own?.order.digest,
       conversionDigest: own?.conversion.digest,
-    } as const;
-    const linked: TransactionContent = isLater ? { ...content, ...digests, returnOf: 39 + index } : content;
+    };
+    const linked: TransactionContent = { ...content, ...digests, ...(index > 0 && { returnOf: 39 + index }) };
     const hash = await transactionHash(linked);
     for (const { accountId } of previous) stateOf(accountId).head = hash;
     transactions.push({ transaction: { content: linked, hash, status: 'pending', updatedAt: NOON } });

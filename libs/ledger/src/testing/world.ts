@@ -14,6 +14,16 @@ export const SOUTH = 2;
 export const EUR = 978;
 export const USD = 840;
 
+/** What the books refer to. The reason of a return is a row of payouts, whose specs test it. */
+const SURROUNDINGS = `
+  insert into currency (id, code, name, decimals) values (${EUR}, 'EUR', 'Euro', 2), (${USD}, 'USD', 'US dollar', 2);
+  insert into product (id, name, currency_id) values (1, 'Current', ${EUR});
+  insert into app (id, name) values (1, 'Bank');
+  insert into workspace (id, app_id, name) values (${NORTH}, 1, 'North'), (${SOUTH}, 1, 'South'), (3, 1, 'West');
+  insert into recipient (workspace_id, id, kind, name, account_code, currency_id)
+    values (${NORTH}, 12, 'internal', 'Grace', 'G', ${EUR}), (${SOUTH}, 12, 'internal', 'Grace', 'G', ${EUR});
+  alter table transaction disable trigger return_has_reason`;
+
 /** The books of one spec, and a connection of a superuser. */
 export interface World extends FreshDatabase {
   readonly books: Books;
@@ -21,7 +31,9 @@ export interface World extends FreshDatabase {
 
 export async function openWorld(options: Partial<DatabaseOptions> = {}): Promise<World> {
   const fresh = await freshDatabase(options);
-  return { ...fresh, books: openBooks(fresh.database) };
+  const world = { ...fresh, books: openBooks(fresh.database) };
+  await plant(world, SURROUNDINGS);
+  return world;
 }
 
 /** Minor units of an amount in euros. */

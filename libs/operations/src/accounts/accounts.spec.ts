@@ -1,6 +1,7 @@
 import type { AccountId, ProductId, Scope, UserId, WorkspaceId } from '@banking/domain';
 import { parseAmount } from '@banking/domain';
 import { post, verifyBooks } from '@banking/ledger';
+import { SQLSTATE } from '@banking/postgres';
 import { sql, reasonOf } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { expectWellFormed } from '../testing/resources.js';
@@ -174,7 +175,9 @@ describe('an idempotency key', () => {
     await service.openAccount(ada, { productID: euro }, { idempotencyKey: 'protected' });
     const scope = { workspaces: [ada.workspaceId] };
 
-    await world.database.pipeline(scope, [sql(`delete from idempotency where key = 'protected'`)]);
+    await expect(
+      world.database.pipeline(scope, [sql(`delete from idempotency where key = 'protected'`)]),
+    ).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
     await world.database.pipeline(scope, [sql(`update idempotency set answer = '{}' where key = 'protected'`)]);
 
     const { rows } = await world.owner.query<{ answer: string }>(

@@ -1,6 +1,6 @@
 import type { ProductId, Scope, WorkspaceId } from '@banking/domain';
 import { bind } from '@banking/postgres';
-import { PlanProbe, sql, testOrProve } from '@banking/postgres/testing';
+import { PlanProbe, testOrProve } from '@banking/postgres/testing';
 import { BATCH, DELETE_EXPIRED, ExpiredKeys } from './delete-expired-keys.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase, emptyDatabase } from '../testing/test-databases.js';
@@ -129,14 +129,6 @@ describe('expired and valid records', () => {
 
     await world.owner.query('commit');
     expect(await left('expired')).toBe(1);
-  });
-
-  it('are protected by the database from the deletion of a valid one', async () => {
-    await lay('live', 1, 29);
-
-    await world.database.pipeline({ workspaces: [north, south] }, [sql('delete from idempotency')]);
-
-    expect(await left('live')).toBe(1);
   });
 });
 

@@ -74,7 +74,7 @@ describe('loaded reference data', () => {
   it('refuses other decimals of a currency in the database', async () => {
     const change = world.database.pipeline({}, [sql(`update currency set decimals = 0 where code = 'USD'`)]);
 
-    await expect(change).rejects.toMatchObject({ code: RULE_VIOLATION.decimalsChanged });
+    await expect(change).rejects.toMatchObject({ code: RULE_VIOLATION.recordChanged });
   });
 });
 

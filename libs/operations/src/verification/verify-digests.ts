@@ -34,7 +34,7 @@ const COVERED = sqlStatement<CoveringRow>(
              left join beneficiary n on n.workspace_id = $1 and n.recipient_id = r.id
            where t.workspace_id = $1 and t.transaction_id = x.id) as recipients
    from transaction x
-   where x.workspace_id = $1 and x.id > $2 and x.id <= $3 and x.hash_version = 2`,
+   where x.workspace_id = $1 and x.id > $2 and x.id <= $3`,
 );
 
 /** Without the check, an edited order, conversion or recipient would not be found: the hash covers only the digests. */

@@ -2,23 +2,11 @@ import { EVENT_TYPES, FINAL_EVENT_TYPES } from '@banking/domain';
 import { sqlStatement } from '@banking/postgres';
 import { type FindingRow, type RangeCheck } from './verify-ranges.js';
 
-/**
- * What may be missing because of its age: events up to an id and a time. A row of before `whole_from` may have no event, and one of before
- * `begun_at` never had any: it is older than the triggers. A database that is one of several may have been migrated later or earlier than
- * the one from which a workspace came, so there the first event tells it.
- */
+/** What may be missing because of its age: events up to an id and a time. A row of before `whole_from` may have no event. */
 export const KEPT = `
   kept as materialized (
-    select d.last_id, d.last_at, b.begun_at, coalesce(d.last_at, b.begun_at) as whole_from
-    from (values (1)) one
-      left join lateral (
-        select m.last_id, coalesce(m.last_at, statement_timestamp() - interval '1 day') as last_at
-        from event_deletion m where m.workspace_id = $1) d on true
-      left join lateral (
-        select case
-          when not exists (select from cell_identity) then (select min(m.applied_at) from schema_migration m where m.number > 50)
-          when d.last_at is null then (
-            select e.created_at from event e where e.workspace_id = $1 order by e.created_at, e.id limit 1) end as begun_at) b on true)`;
+    select d.last_id, d.last_at, coalesce(d.last_at, '-infinity') as whole_from
+    from (values (1)) one left join event_deletion d on d.workspace_id = $1)`;
 
 /**
  * Whether no change of a resource waits for its event. Those that wait are read once for all rows, if one is suspicious. The changes of a
@@ -80,7 +68,7 @@ export const EVENT_CHAIN: RangeCheck = {
                    and q.sequence < e.sequence and q.changes ? 'status' and (q.sequence = e.sequence - 1 or q.id > coalesce(k.last_id, 0))
                  order by q.sequence desc limit 1)
                then format('begins with %s, and the one before ended with another status', c.before)
-             when p.id is null and e.sequence = 1 and e.resource_type <> 'payout' and r.created_at > k.begun_at
+             when p.id is null and e.sequence = 1 and e.resource_type <> 'payout'
                and (e.type <> all(${CREATIONS}) or c.before <> '')
                then format('is %s, and the resource was new', e.type)
              when e.type = 'transaction.returned' and not exists (
@@ -155,7 +143,7 @@ function required({
      from (
        select ${id} as id, case
            when l.id is null then case
-             when ${changedAt} > k.whole_from or not (${isFinal}) and ${createdAt} > k.begun_at and not exists (
+             when ${changedAt} > k.whole_from or not (${isFinal}) and not exists (
                  select from event_sequence e where e.workspace_id = $1 and ${ofResource})
                then 'has no event' end
            when l.id <= k.last_id and ${createdAt} <= k.last_at then null

@@ -104,12 +104,12 @@ export async function payOut(
 
 /** The key of a payout at the network. */
 export async function keyOf(world: World, transactionId: number): Promise<string> {
-  const { rows } = await world.owner.query<{ workspace_id: string; key_nonce: string | null }>(
+  const { rows } = await world.owner.query<{ workspace_id: string; key_nonce: string }>(
     'select workspace_id::text, key_nonce from payout where transaction_id = $1',
     [transactionId],
   );
   const [{ workspace_id, key_nonce }] = rows as [(typeof rows)[number]];
-  return payoutKey({ workspaceId: Number(workspace_id), transactionId, nonce: key_nonce ?? undefined });
+  return payoutKey({ workspaceId: Number(workspace_id), transactionId, nonce: key_nonce });
 }
 
 /** The findings of a verification, of which no test may leave any. */

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { escapeIdentifier as quoted, type Client } from 'pg';
 import { migrate } from '../migrate.js';
+import type { MigrationFolder } from '../migration-files.js';
 import type { ScopeCheck } from '../rls-scope.js';
 import { APP_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from '../names.js';
 import { administer, dropDatabase, inDatabase, type Published } from './published.js';
 
 /** The databases of a project's specs, as its jest.config.cjs describes them. */
 interface TestDatabase {
-  /** The folders of migrations. They may be a part of all: gaps are allowed. */
-  readonly folders: readonly string[];
+  readonly migrations: MigrationFolder;
   /** What the migrations read with `current_setting`. */
   readonly parameters: Readonly<Record<string, string>>;
   /** SQL that makes the migrated database a cell, and the check of the scopes of its clients. Default: the database is no cell. */
@@ -70,11 +70,11 @@ async function exists(client: Client, database: string): Promise<boolean> {
 }
 
 async function createMigrated(run: Published, client: Client, name: string, described: TestDatabase) {
-  const { folders, parameters, cell } = described;
+  const { migrations, parameters, cell } = described;
   await client.query(`create database ${quoted(name)}`);
   const connection = inDatabase(run.connection, name);
   const roles = { schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
-  await migrate({ connection, folders, parameters, ...roles, isPartial: true });
+  await migrate({ connection, migrations, parameters, ...roles });
   if (cell === undefined) return;
   await administer(connection, (one) =>
     one.query(`set role ${quoted(OWNER_ROLE)}; set search_path = ${quoted(SCHEMA)}; ${cell.sql}`),

@@ -1,0 +1,303 @@
+-- Who may do what: apps, users and how they are recognised, workspaces and the roles in them, and the database that serves each workspace.
+
+create sequence app_id_seq maxvalue 9007199254740991;
+create table app (
+  id bigint primary key default nextval('app_id_seq'),
+  name text not null unique,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+
+create sequence app_user_id_seq maxvalue 9007199254740991;
+create table app_user (
+  id bigint primary key default nextval('app_user_id_seq'),
+  -- In ASCII and small letters, so that one mailbox is one user and no look-alike of another script folds to it.
+  email text not null check (email ~ '^[!-?[-~]+@[a-z0-9.-]+$') unique,
+  status text not null default 'completed',
+  user_type text not null default 'business' check (user_type in ('personal', 'business')),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+
+-- The subject by which an issuer names a user. One subject for a user at each issuer: a second is refused.
+create table user_identity (
+  issuer text not null,
+  subject text not null,
+  user_id bigint not null references app_user on delete cascade,
+  bound_at timestamptz not null default now(),
+  primary key (issuer, subject),
+  unique (user_id, issuer)
+);
+
+create table app_membership (
+  app_id bigint not null references app,
+  user_id bigint not null references app_user on delete cascade,
+  created_at timestamptz not null default now(),
+  primary key (app_id, user_id)
+);
+create index membership_of_user on app_membership (user_id);
+
+create sequence workspace_id_seq maxvalue 9007199254740991;
+create table workspace (
+  id bigint primary key default nextval('workspace_id_seq'),
+  app_id bigint not null references app,
+  name text not null,
+  type text not null default 'business' check (type in ('personal', 'business')),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (app_id, name)
+);
+
+create sequence workspace_role_id_seq maxvalue 9007199254740991;
+create table workspace_role (
+  workspace_id bigint not null references workspace,
+  id bigint not null default nextval('workspace_role_id_seq'),
+  user_id bigint not null references app_user on delete cascade,
+  role text not null check (role in ('member', 'admin')),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  primary key (workspace_id, id),
+  unique (workspace_id, user_id)
+);
+create index role_of_user on workspace_role (user_id);
+
+-- Only a completed user has roles.
+create function has_role(of_user bigint, in_workspace bigint) returns boolean
+  language sql stable set search_path = banking, pg_temp
+  return exists (
+    select from app_user u join workspace_role r on r.user_id = u.id
+    where u.id = of_user and u.status = 'completed' and r.workspace_id = in_workspace);
+
+-- Keeps status and role of a user as they are until the end of the database transaction. It runs as the owner, because a lock on a row
+-- needs the right to change it. The user comes first, as where a user is removed with its roles.
+create function lock_role(of_user bigint, in_workspace bigint) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  perform from app_user where id = of_user for share;
+  perform from workspace_role where user_id = of_user and workspace_id = in_workspace for key share;
+end $$;
+
+-- The one change of the directory that a request may cause: the first sign-in of a subject binds it to the user with its verified e-mail.
+-- Returns the user, or null if no user has that e-mail, the user has a subject of this issuer, or the subject is bound already.
+create function bind_subject(of_issuer text, of_subject text, verified_email text) returns bigint
+  language sql security definer set search_path = banking, pg_temp
+begin atomic
+  insert into user_identity (issuer, subject, user_id)
+  select of_issuer, of_subject, u.id from app_user u where u.email = verified_email
+  on conflict do nothing
+  returning user_id;
+end;
+
+create sequence directory_change_id_seq maxvalue 9007199254740991;
+-- The trail: every change of the directory, with who made it.
+create table directory_change (
+  id bigint primary key default nextval('directory_change_id_seq'),
+  changed_at timestamptz not null default now(),
+  changed_by text not null,
+  relation text not null,
+  action text not null,
+  record jsonb not null,
+  operating_system_user text,
+  hash text not null
+);
+
+create function next_audit_hash(state text, start text, content jsonb) returns text
+  language sql immutable parallel safe
+  return encode(sha256(convert_to(coalesce(state, start) || content::text, 'UTF8')), 'hex');
+
+-- What the hash of an entry covers, besides the hash before it.
+create function directory_content(entry directory_change) returns jsonb
+  language sql stable
+  return jsonb_build_array(entry.id, rfc3339(entry.changed_at), entry.changed_by, entry.operating_system_user, entry.relation, entry.action,
+    entry.record);
+
+-- One database transaction after the other changes the directory: without the lock, two entries would follow the same one.
+create function chain_directory_change() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  previous text;
+begin
+  if tg_relid <> 'banking.directory_change'::regclass or tg_op <> 'INSERT' then
+    raise exception 'chain_directory_change runs before an INSERT into directory_change only' using errcode = 'BK013';
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('banking.directory', 0));
+  -- Drawn behind the lock, so that ids are in the order of the chain.
+  new.id := nextval('directory_change_id_seq');
+  select d.hash into previous from directory_change d order by d.id desc limit 1;
+  new.hash := next_audit_hash(previous, repeat('0', 64), directory_content(new));
+  return new;
+end $$;
+
+create trigger chained before insert on directory_change for each row execute function chain_directory_change();
+
+-- Entries of the directory's trail after an id, and whether each is as its hash says. Row-level security hides some of them from callers.
+create function directory_chain(after_id bigint, rows_max integer) returns table (id bigint, hash text, is_as_hashed boolean)
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select d.id, d.hash,
+    case when d.hash is null then p.hash is null else d.hash = next_audit_hash(p.hash, repeat('0', 64), directory_content(d)) end
+  from directory_change d
+    left join lateral (select l.hash from directory_change l where l.id < d.id order by l.id desc limit 1) p on true
+  where d.id > after_id order by d.id limit rows_max
+$$;
+
+create function directory_head() returns table (id bigint, hash text)
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select d.id, d.hash from (select * from directory_change order by id desc limit 1) d
+$$;
+
+create function trail_directory() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+  name text := nullif(current_setting('app.actor', true), '');
+  is_sign_in boolean := name is null and tg_relid = 'banking.user_identity'::regclass;
+  changed jsonb;
+  operation text;
+  of_user bigint;
+  ids bigint[];
+begin
+  if tg_relid not in ('banking.app'::regclass, 'banking.app_user'::regclass, 'banking.user_identity'::regclass,
+                      'banking.app_membership'::regclass, 'banking.workspace'::regclass, 'banking.workspace_role'::regclass) then
+    raise exception 'trail_directory runs for tables of the directory only' using errcode = 'BK013';
+  end if;
+  if tg_op = 'UPDATE' and old is not distinct from new then
+    return null;
+  end if;
+  changed := case when tg_op = 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
+  insert into directory_change (changed_by, operating_system_user, relation, action, record)
+  values (coalesce(name, session_user), nullif(current_setting('app.operating_system_user', true), ''),
+          tg_table_name, lower(tg_op), changed);
+
+  -- The audit trails of the workspaces concerned. An app, a membership and a removed workspace concern none.
+  operation := case tg_table_name || ' ' || lower(tg_op)
+    when 'workspace insert' then 'addWorkspace'
+    when 'workspace update' then 'renameWorkspace'
+    when 'workspace_role insert' then 'addGrant'
+    when 'workspace_role update' then 'changeGrant'
+    when 'workspace_role delete' then 'removeGrant'
+    when 'user_identity insert' then 'bindUser'
+    when 'app_user update' then case
+      when to_jsonb(old) ->> 'email' <> changed ->> 'email' then 'renameUser'
+      when changed ->> 'status' = 'suspended' then 'suspendUser'
+      when to_jsonb(old) ->> 'status' = 'suspended' then 'resumeUser'
+      when changed ->> 'status' = 'completed' then 'completeUser'
+      else 'changeUser' end
+    end;
+  if operation is null then
+    return null;
+  end if;
+  of_user := case tg_table_name when 'app_user' then changed ->> 'id' when 'workspace' then null else changed ->> 'user_id' end;
+  if tg_table_name = 'workspace' then
+    ids := array[(changed ->> 'id')::bigint];
+  elsif tg_table_name = 'workspace_role' then
+    ids := array[(changed ->> 'workspace_id')::bigint];
+  else
+    -- Of roles, the owner sees those of the scope.
+    perform set_config('app.workspaces', coalesce((
+      select array_agg(w.id)::text from app_membership m join workspace w on w.app_id = m.app_id where m.user_id = of_user), ''), true);
+    select array_agg(r.workspace_id) into ids from workspace_role r where r.user_id = of_user;
+    perform set_config('app.workspaces', scope, true);
+  end if;
+  perform note_in_workspaces(ids, operation, case tg_table_name when 'workspace' then 'workspace' else 'user' end,
+    coalesce(of_user, ids[1]),
+    case when is_sign_in
+      then jsonb_build_object('type', 'user', 'issuer', left(changed ->> 'issuer', 255), 'subject', left(changed ->> 'subject', 255))
+      else audit_operator(coalesce(name, session_user)) end,
+    case when is_sign_in then of_user end);
+  return null;
+end $$;
+
+do $$
+declare
+  relation text;
+begin
+  foreach relation in array array['app', 'app_user', 'user_identity', 'app_membership', 'workspace', 'workspace_role'] loop
+    execute format('create trigger trail after insert or update or delete on %I for each row execute function trail_directory()', relation);
+  end loop;
+end $$;
+
+-- The cell of each workspace. Written at home. The other cells have copies.
+create table workspace_place (
+  workspace_id bigint primary key references workspace,
+  cell_number integer not null,
+  state text not null default 'open' check (state in ('open', 'moving')),
+  created_at timestamptz not null default now(),
+  constraint workspace_place_cell foreign key (cell_number) references cell (number)
+);
+
+-- The workspace of each code of an account, unique over all cells. Written at home before the account is opened in its cell.
+create table account_place (
+  code text primary key,
+  workspace_id bigint not null,
+  created_at timestamptz not null default now()
+);
+
+-- The workspaces that this database serves. It decides, whatever a process has remembered of the places.
+create table cell_workspace (
+  workspace_id bigint primary key references workspace,
+  state text not null default 'open' check (state in ('open', 'moving', 'gone')),
+  created_at timestamptz not null default now()
+);
+
+-- The last move of each workspace, at home. It is deleted when the rows of the former cell are removed.
+create table workspace_move (
+  workspace_id bigint primary key references workspace,
+  source_number integer not null,
+  target_number integer not null,
+  -- The step that is being done, so that a later run of the command continues with it. `switched` is the first that cannot be abandoned.
+  step text not null default 'prepare' check (step in ('prepare', 'follow', 'close', 'switched', 'done', 'abandon')),
+  operator text not null check (char_length(operator) between 1 and 200),
+  started_at timestamptz not null default statement_timestamp(),
+  step_at timestamptz not null default statement_timestamp(),
+  check (target_number <> source_number),
+  constraint workspace_move_source foreign key (source_number) references cell (number),
+  constraint workspace_move_target foreign key (target_number) references cell (number)
+);
+
+-- A number that the source of a move writes. When the target has it, it has all that the source wrote before.
+create table move_mark (
+  workspace_id bigint primary key,
+  number bigint not null default 1
+);
+
+-- A new workspace is open in the cell that it is placed in, at home at once and elsewhere as soon as the copy has its place.
+create function open_placed_workspace() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  insert into cell_workspace (workspace_id)
+  select new.workspace_id from cell_identity i where i.number = new.cell_number
+  on conflict do nothing;
+  return null;
+end $$;
+
+create trigger opened after insert on workspace_place for each row execute function open_placed_workspace();
+
+alter table workspace_place enable always trigger opened;
+
+-- Returns the list of workspaces unchanged if this database serves all of them. A change of a state waits for the lock of each scope that
+-- has seen the former state: with `pg_advisory_xact_lock` of the same key. The state is read after the lock.
+-- It runs with each scope, so the usual list of one workspace is read without a set, and names have their schema instead of a setting.
+create function require_open_workspaces(list text) returns text
+  language plpgsql as $$
+declare
+  ids bigint[];
+  is_open boolean := true;
+begin
+  if list = '' then
+    return list;
+  end if;
+  ids := list::bigint[];
+  if array_length(ids, 1) = 1 then
+    perform pg_advisory_xact_lock_shared(banking.workspace_lock_key(ids[1]));
+    is_open := exists (select from banking.cell_workspace c where c.workspace_id = ids[1] and c.state = 'open');
+  elsif array_length(ids, 1) > 1 then
+    perform pg_advisory_xact_lock_shared(banking.workspace_lock_key(w.id)) from unnest(ids) w (id);
+    is_open := not exists (
+      select from unnest(ids) w (id)
+      where not exists (select from banking.cell_workspace c where c.workspace_id = w.id and c.state = 'open'));
+  end if;
+  if not is_open then
+    raise exception 'a workspace of the scope is not open in this cell' using errcode = 'BK017';
+  end if;
+  return list;
+end $$;

@@ -1,0 +1,334 @@
+-- The books: accounts, transactions, their transfers and conversions, and the rules that keep them balanced whatever the program does.
+
+create sequence account_id_seq maxvalue 9007199254740991;
+create sequence transfer_id_seq maxvalue 9007199254740991;
+create table account (
+  workspace_id bigint not null references workspace,
+  id bigint not null default nextval('account_id_seq'),
+  kind text not null default 'customer' check (kind in ('customer', 'settlement', 'fees', 'fx', 'interworkspace')),
+  currency_id integer not null references currency,
+  product_id bigint references product,
+  name text not null,
+  alias text,
+  type text not null,
+  code text not null,
+  status text not null default 'enabled' check (status in ('enabled', 'disabled')),
+  -- Balance and version are moved by the trigger on transfer alone. Our own accounts keep zero here: theirs is the sum of their transfers.
+  balance bigint not null default 0 check (balance between -9007199254740991 and 9007199254740991),
+  version bigint not null default 0 check (version >= 0),
+  balance_id bigint not null default nextval('transfer_id_seq'),
+  balance_at timestamptz not null default now(),
+  -- Hash of the latest transaction that touched the account; '' before the first.
+  head text not null default '' check ((length(head) in (0, 64)) and head !~ '[^0-9a-f]'),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  primary key (workspace_id, id),
+  -- A code leads to the account that carries it and to no other.
+  constraint account_carries_code unique (workspace_id, id, currency_id, code),
+  unique (workspace_id, code),
+  unique (workspace_id, id, currency_id),
+  check (kind <> 'customer' or product_id is not null),
+  constraint customer_not_below_zero check (kind <> 'customer' or balance >= 0)
+) with (fillfactor = 50);
+create index customer_account_by_time on account (workspace_id, created_at desc, id desc) where kind = 'customer';
+create unique index own_account on account (workspace_id, currency_id, kind) where kind <> 'customer';
+
+-- Which account a code names: the one thing a workspace may find out about another. Read by all, written only for one's own.
+create table account_code (
+  code text primary key,
+  workspace_id bigint not null,
+  account_id bigint not null,
+  currency_id integer not null,
+  constraint account_code_account foreign key (workspace_id, account_id, currency_id, code)
+    references account (workspace_id, id, currency_id, code)
+);
+
+create sequence account_change_id_seq maxvalue 9007199254740991;
+create table account_change (
+  workspace_id bigint not null,
+  id bigint not null default nextval('account_change_id_seq'),
+  account_id bigint not null,
+  changed_at timestamptz not null default statement_timestamp(),
+  -- The user who asked; null for the deployment itself.
+  changed_by bigint,
+  before jsonb not null,
+  after jsonb not null,
+  primary key (workspace_id, id),
+  constraint account_change_account foreign key (workspace_id, account_id) references account (workspace_id, id)
+);
+create index account_change_by_account on account_change (workspace_id, account_id, id);
+
+create sequence transaction_id_seq maxvalue 9007199254740991;
+create table transaction (
+  workspace_id bigint not null,
+  id bigint not null default nextval('transaction_id_seq'),
+  status text not null check (status in ('pending', 'completed', 'failed')),
+  hash text not null check (length(hash) = 64 and hash !~ '[^0-9a-f]'),
+  -- Money that came back: a transaction is returned once, in full.
+  return_of bigint,
+  created_at timestamptz not null default statement_timestamp(),
+  updated_at timestamptz not null default statement_timestamp(),
+  order_digest text,
+  conversion_digest text,
+  primary key (workspace_id, id),
+  constraint transaction_digests check (length(order_digest) = 64 and order_digest !~ '[^0-9a-f]'
+    and length(conversion_digest) = 64 and conversion_digest !~ '[^0-9a-f]'),
+  constraint transaction_return_of foreign key (workspace_id, return_of) references transaction (workspace_id, id)
+);
+-- Pending and failed transactions are few beside the completed ones, and a transaction leaves the index when it completes.
+create index transaction_not_completed on transaction (workspace_id, status, created_at desc, id desc)
+  where status <> 'completed';
+-- The key and this index both begin with the workspace. On a table without statistics the planner took them for equally good, and read
+-- the whole workspace for every transaction. Without the rows that are no return there is one index to take, and less to write.
+create unique index transaction_returned_once on transaction (workspace_id, return_of) where return_of is not null;
+
+create table transfer (
+  workspace_id bigint not null,
+  id bigint not null default nextval('transfer_id_seq'),
+  transaction_id bigint not null,
+  account_id bigint not null,
+  currency_id integer not null,
+  direction text not null check (direction in ('debit', 'credit')),
+  amount bigint not null check (amount > 0),
+  type text not null,
+  description text,
+  purpose text,
+  fee_amount bigint check (fee_amount >= 0),
+  recipient_id bigint,
+  -- Both on customers' accounts, neither on our own.
+  account_version bigint,
+  balance_after bigint check (balance_after between -9007199254740991 and 9007199254740991),
+  created_at timestamptz not null default statement_timestamp(),
+  recipient_digest text,
+  primary key (workspace_id, transaction_id, id),
+  check ((account_version is null) = (balance_after is null)),
+  -- A transfer never changes, so that a constraint does not meet text from before. Control characters were never allowed.
+  constraint transfer_description check (description !~ '[\u0001-\u001f\u007f-\u009f]'),
+  constraint transfer_recipient_digest check ((recipient_id is null) = (recipient_digest is null) and length(recipient_digest) = 64
+    and recipient_digest !~ '[^0-9a-f]')
+);
+create index account_transfer_by_class on transfer (workspace_id, account_id, type, direction, created_at desc, id desc)
+  where balance_after is not null;
+create index recipient_transfer_by_class on transfer (workspace_id, recipient_id, type, direction, created_at desc, id desc)
+  where balance_after is not null and recipient_id is not null;
+create index transfer_by_class on transfer (workspace_id, type, direction, created_at desc, id desc)
+  where account_version is not null;
+create unique index transfer_by_id on transfer (workspace_id, id) where account_version is not null;
+create unique index transfer_version on transfer (workspace_id, account_id, account_version)
+  where account_version is not null;
+
+-- At what rate a transaction converted, and what rounding left over, in parts of a minor unit of the target currency.
+create table conversion (
+  workspace_id bigint not null,
+  transaction_id bigint not null,
+  quote_id bigint,
+  source_currency_id integer not null,
+  source_amount bigint not null check (source_amount > 0),
+  target_currency_id integer not null,
+  target_amount bigint not null check (target_amount > 0),
+  rate text not null check (rate ~ '^(0|[1-9][0-9]{0,14})([.][0-9]{1,15})?$'),
+  rate_source text not null,
+  rate_as_of timestamptz not null,
+  rounding text not null,
+  remainder_numerator numeric not null,
+  remainder_denominator numeric not null check (remainder_denominator > 0),
+  created_at timestamptz not null default statement_timestamp(),
+  fixed_side text not null default 'source' check (fixed_side in ('source', 'target')),
+  primary key (workspace_id, transaction_id),
+  check (target_currency_id <> source_currency_id),
+  constraint conversion_rounds_down check (rounding = 'down' and remainder_numerator >= 0
+    and (fixed_side = 'target' or remainder_numerator < remainder_denominator) and char_length(ltrim(replace(rate, '.', ''), '0')) <= 15)
+);
+
+-- Moves the balances of customers' accounts as transfers are inserted, and refuses transfers that would leave books that do not add up:
+-- (a) the transfers of a transaction sum to zero per currency; (b) on a customer's account they continue its version and its balance step
+-- by
+-- step, never below zero, and while it is disabled only if money comes back; (c) a transfer without a version is on an account of the
+-- service
+-- itself. So all transfers of a transaction arrive in one INSERT. It refuses every other table: attached to a table of its own, a role
+-- would
+-- move a balance without a transfer.
+-- The planner counts the rows of a transition table only when it makes the plan, and the plan stays with the connection. A plan of nested
+-- loops over primary keys suits a batch of any size, so other joins are off.
+create function move_balances() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp
+  set enable_seqscan = off set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  accounts_moved bigint;
+  accounts_given bigint;
+begin
+  if tg_relid <> 'banking.transfer'::regclass or tg_op <> 'INSERT' or tg_when <> 'AFTER' or tg_level <> 'STATEMENT' then
+    raise exception 'move_balances runs after an INSERT into transfer only' using errcode = 'BK013';
+  end if;
+
+  if exists (
+    select from fresh
+    group by workspace_id, transaction_id, currency_id
+    having sum(case direction when 'credit' then amount else -amount end) <> 0
+  ) then
+    raise exception 'unbalanced transaction' using errcode = 'BK001';
+  end if;
+
+  with running as (
+    select f.*, x.hash,
+           sum(case f.direction when 'credit' then f.amount else -f.amount end)
+              over (partition by f.workspace_id, f.account_id order by f.account_version rows unbounded preceding) as moved,
+           lead(f.id) over (partition by f.workspace_id, f.account_id order by f.account_version) is null as is_last
+    from fresh f
+    left join lateral (select t.hash from transaction t
+                       where t.workspace_id = f.workspace_id and t.id = f.transaction_id offset 0) x on true
+    where f.account_version is not null),
+  step as (
+    select workspace_id, account_id,
+           min(account_version) as first_version, max(account_version) as last_version, count(*) as legs,
+           min(balance_after - moved) as balance_before, max(balance_after - moved) as balance_before_max,
+           min(balance_after) as lowest,
+           max(balance_after) filter (where is_last) as balance_last,
+           max(id) filter (where is_last) as last_id,
+           max(hash) filter (where is_last) as last_hash,
+           max(created_at) as last_at,
+           bool_and(type = 'return') as only_returns
+    from running
+    group by workspace_id, account_id),
+  changed as (
+    update account a
+    set balance = s.balance_last, version = s.last_version, balance_id = s.last_id, balance_at = s.last_at, head = s.last_hash
+    from step s
+    where a.workspace_id = s.workspace_id and a.id = s.account_id
+      and a.kind = 'customer'
+      and a.version = s.first_version - 1
+      and s.legs = s.last_version - s.first_version + 1
+      and a.balance = s.balance_before and s.balance_before = s.balance_before_max
+      and s.lowest >= 0
+      and (a.status = 'enabled' or s.only_returns)
+    returning 1)
+  select count(*), (select count(*) from step) into accounts_moved, accounts_given from changed;
+  if accounts_moved <> accounts_given then
+    raise exception 'transfer does not continue its account' using errcode = 'BK002';
+  end if;
+
+  -- A range of one value in the order of the key: without statistics, the plan of an equality may read all accounts of the workspace.
+  if exists (
+    select from (select distinct workspace_id, account_id from fresh where account_version is null) f
+    where coalesce((
+      select a.kind from account a
+      where a.workspace_id = f.workspace_id and a.id >= f.account_id
+        and a.id <= f.account_id order by a.id limit 1), 'customer') = 'customer'
+  ) then
+    raise exception 'transfer does not continue its account' using errcode = 'BK002';
+  end if;
+  return null;
+end $$;
+
+-- Each row is looked up as a range of one value in the order of the key. For an equality, a plan without statistics may read all rows of
+-- the workspace, and the plan stays with the connection. The function has the rights of its caller, so row-level security applies.
+create function require_references_of_transfer() returns trigger
+  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+begin
+  if exists (
+    select from (select distinct workspace_id, account_id, currency_id from fresh) f
+    where f.currency_id is distinct from (
+      select a.currency_id from account a
+      where a.workspace_id = f.workspace_id and a.id >= f.account_id and a.id <= f.account_id order by a.id limit 1)) then
+    raise exception 'a transfer needs an account of its workspace and currency'
+      using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_account';
+  end if;
+  if exists (
+    select from (select distinct workspace_id, transaction_id from fresh) f
+    where (
+      select x.id from transaction x
+      where x.workspace_id = f.workspace_id and x.id >= f.transaction_id and x.id <= f.transaction_id order by x.id limit 1) is null) then
+    raise exception 'a transfer needs a transaction of its workspace'
+      using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_transaction';
+  end if;
+  return null;
+end $$;
+
+create sequence unverified_posting_id_seq maxvalue 9007199254740991;
+create table unverified_posting (
+  id bigint primary key default nextval('unverified_posting_id_seq'),
+  -- The workspace of each transaction.
+  workspace_ids bigint[] not null,
+  transaction_ids bigint[] not null,
+  check (cardinality(workspace_ids) = cardinality(transaction_ids) and cardinality(transaction_ids) > 0)
+) with (
+  autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0.05, vacuum_truncate = off);
+
+-- Where the repeated verification of all rows stands, over all workspaces. It also reaches rows that no trigger saw.
+create table verification_position (
+  subject text check (subject in ('account', 'transaction')) primary key,
+  last_workspace_id bigint not null default 0,
+  last_id bigint not null default 0
+);
+
+create function note_unverified() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_relid <> 'banking.transfer'::regclass or tg_op <> 'INSERT' or tg_when <> 'AFTER' or tg_level <> 'STATEMENT' then
+    raise exception 'note_unverified runs after an INSERT into transfer only' using errcode = 'BK013';
+  end if;
+  insert into unverified_posting (workspace_ids, transaction_ids)
+  select array_agg(workspace_id), array_agg(transaction_id)
+  from (select distinct workspace_id, transaction_id from fresh order by workspace_id, transaction_id) f
+  having count(*) > 0;
+  return null;
+end $$;
+
+insert into verification_position (subject) values ('account'), ('transaction');
+
+create trigger move_balances after insert on transfer
+  referencing new table as fresh for each statement execute function move_balances();
+create trigger references_exist after insert on transfer
+  referencing new table as fresh for each statement execute function require_references_of_transfer();
+create trigger note_unverified after insert on transfer
+  referencing new table as fresh for each statement execute function note_unverified();
+
+-- A transaction takes one step, from pending to its final status.
+create trigger legal_step before update of status on transaction for each row
+  when (old.status <> new.status and (old.status, new.status) not in (('pending', 'completed'), ('pending', 'failed')))
+  execute function refuse_step();
+
+-- As prove_quote: what arrives and what is left over are the amount at the rate, exactly. It also stands for foreign keys to the
+-- currencies.
+create function prove_conversion() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  source_scale numeric := (select power(10::numeric, decimals) from currency where id = new.source_currency_id);
+  target_scale numeric := (select power(10::numeric, decimals) from currency where id = new.target_currency_id);
+begin
+  if source_scale is null or target_scale is null then
+    raise exception 'a conversion needs two currencies'
+      using errcode = 'foreign_key_violation', table = 'conversion',
+            constraint = case when source_scale is null then 'conversion_source' else 'conversion_target' end;
+  end if;
+  if (new.target_amount * new.remainder_denominator + new.remainder_numerator) * source_scale
+     is distinct from new.source_amount * new.rate::numeric * target_scale * new.remainder_denominator then
+    raise exception 'a conversion is not its amount at its rate' using errcode = 'BK006';
+  end if;
+  if new.fixed_side = 'target'
+     and new.remainder_numerator * source_scale >= new.rate::numeric * target_scale * new.remainder_denominator then
+    raise exception 'a conversion takes more than its target amount needs' using errcode = 'BK006';
+  end if;
+  return null;
+end $$;
+
+create trigger proven after insert on conversion for each row execute function prove_conversion();
+
+-- Every trigger function with the rights of the owner checks its table: otherwise a role could forge entries from a table of its own.
+create function trail_account() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_relid <> 'banking.account'::regclass or tg_op <> 'UPDATE' then
+    raise exception 'trail_account runs after an UPDATE of account only' using errcode = 'BK013';
+  end if;
+  insert into account_change (workspace_id, account_id, changed_by, before, after)
+  values (new.workspace_id, new.id, nullif(current_setting('app.user', true), '')::bigint,
+          jsonb_build_object('alias', old.alias, 'status', old.status),
+          jsonb_build_object('alias', new.alias, 'status', new.status));
+  return null;
+end $$;
+
+create trigger trail after update of alias, status on account for each row
+  when (old.alias is distinct from new.alias or old.status is distinct from new.status)
+  execute function trail_account();

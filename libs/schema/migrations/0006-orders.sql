@@ -1,0 +1,273 @@
+-- Orders, their runs, and the clock of a sandbox that makes them due.
+
+create sequence customer_order_id_seq maxvalue 9007199254740991;
+create table customer_order (
+  workspace_id bigint not null,
+  id bigint not null default nextval('customer_order_id_seq'),
+  account_id bigint not null,
+  recipient_id bigint not null,
+  amount bigint not null check (amount > 0),
+  type text not null check (type in ('instant', 'scheduled', 'recurring')),
+  status text not null check (status in ('active', 'completed', 'cancelled', 'failed')),
+  description text,
+  purpose_code text,
+  repeat_unit text check (repeat_unit in ('daily', 'weekly', 'monthly')),
+  repeat_value integer check (repeat_value between 1 and 366),
+  start_at timestamptz,
+  stop_at timestamptz,
+  external_reference text,
+  metadata jsonb,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  quote_id bigint,
+  -- Who placed it; null for the deployment itself.
+  placed_by bigint,
+  -- As it was sent: what repeats is counted from this local day and time, at this offset.
+  anchor text,
+  paused_at timestamptz,
+  pause_reason text,
+  -- Rejections up to this time do not pause the order again.
+  resumed_at timestamptz,
+  primary key (workspace_id, id),
+  constraint customer_order_metadata check (jsonb_typeof(metadata) = 'object'),
+  constraint customer_order_pause check ((paused_at is null) = (pause_reason is null) and (paused_at is null or status = 'active') and
+case pause_reason
+    when 'payouts_rejected' then type = 'recurring'
+    when 'placer_without_role' then type in ('scheduled', 'recurring')
+    else pause_reason is null
+end),
+  constraint customer_order_schedule check (
+case type
+    when 'instant' then num_nonnulls(start_at, stop_at, anchor, repeat_unit, repeat_value) = 0
+    when 'scheduled' then num_nonnulls(stop_at, repeat_unit, repeat_value) = 0 and num_nonnulls(start_at, anchor) = 2
+    else num_nonnulls(start_at, anchor, repeat_unit, repeat_value) = 4 and (stop_at is null or stop_at >= start_at)
+end),
+  constraint customer_order_texts check (char_length(description) between 1 and 512 and char_length(external_reference) between 1 and 140)
+);
+create index account_order_by_class on customer_order (workspace_id, account_id, status, type, created_at desc, id desc)
+  where amount > 0;
+create index customer_order_by_class on customer_order (workspace_id, status, type, created_at desc, id desc)
+  where amount >= 1;
+create unique index customer_order_reference on customer_order (workspace_id, external_reference)
+  where external_reference is not null;
+create index placed_order_by_class
+  on customer_order (workspace_id, placed_by, status, type, created_at desc, id desc)
+  where placed_by is not null;
+create index recipient_order_by_class on customer_order (workspace_id, recipient_id, status, type, created_at desc, id desc)
+  where amount > 0;
+
+-- The order that was placed at a quote. The primary key is what makes the second one fail.
+create table quote_use (
+  workspace_id bigint not null,
+  quote_id bigint not null,
+  order_id bigint not null,
+  used_at timestamptz not null default statement_timestamp(),
+  primary key (workspace_id, quote_id),
+  unique (workspace_id, order_id),
+  constraint quote_use_order foreign key (workspace_id, order_id) references customer_order (workspace_id, id),
+  constraint quote_use_quote foreign key (workspace_id, quote_id) references quote (workspace_id, id)
+);
+
+create function require_references_of_order() returns trigger
+  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+begin
+  if exists (
+    select from (select distinct workspace_id, account_id from fresh) f
+    where (
+      select a.id from account a
+      where a.workspace_id = f.workspace_id and a.id >= f.account_id and a.id <= f.account_id order by a.id limit 1) is null) then
+    raise exception 'an order needs an account of its workspace'
+      using errcode = 'foreign_key_violation', table = 'customer_order', constraint = 'customer_order_account';
+  end if;
+  if exists (
+    select from (select distinct workspace_id, recipient_id from fresh) f
+    where (
+      select r.id from recipient r
+      where r.workspace_id = f.workspace_id and r.id >= f.recipient_id and r.id <= f.recipient_id order by r.id limit 1) is null) then
+    raise exception 'an order needs a recipient of its workspace'
+      using errcode = 'foreign_key_violation', table = 'customer_order', constraint = 'customer_order_recipient';
+  end if;
+  return null;
+end $$;
+
+-- A quote is used in time and for its own payment. It expires by the time the database transaction began: what the service has read behind
+-- its locks still holds when the row is inserted.
+create function prove_quote_use() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  promised quote;
+  ordered customer_order;
+begin
+  select * into promised from quote where workspace_id = new.workspace_id and id = new.quote_id;
+  select * into ordered from customer_order where workspace_id = new.workspace_id and id = new.order_id;
+  if promised.expires_at <= now() or promised.rounding <> 'down' then
+    raise exception 'the quote has expired' using errcode = 'BK007';
+  end if;
+  if (ordered.account_id, ordered.amount, ordered.recipient_id)
+     is distinct from (promised.account_id, promised.amount, coalesce(promised.recipient_id, ordered.recipient_id)) then
+    raise exception 'the quote is of another payment' using errcode = 'BK007';
+  end if;
+  return null;
+end $$;
+
+create trigger proven after insert on quote_use for each row execute function prove_quote_use();
+
+create sequence execution_id_seq maxvalue 9007199254740991;
+-- One run of an order. Its order is written in the same pipeline, so the verification checks the pair instead of a foreign key.
+create table execution (
+  workspace_id bigint not null,
+  id bigint not null default nextval('execution_id_seq'),
+  order_id bigint not null,
+  sequence integer not null check (sequence > 0),
+  status text not null check (status in ('scheduled', 'pending', 'completed', 'failed', 'cancelled')),
+  transaction_id bigint,
+  scheduled_at timestamptz not null,
+  executed_at timestamptz,
+  failure_code text,
+  failure_message text,
+  primary key (workspace_id, id),
+  unique (workspace_id, order_id, sequence),
+  constraint execution_outcome check (
+case status
+    when 'failed' then failure_code is not null
+    when 'pending' then transaction_id is not null and executed_at is not null
+    when 'completed' then transaction_id is not null and executed_at is not null
+    else transaction_id is null and executed_at is null
+end)
+);
+create unique index execution_by_transaction on execution (workspace_id, transaction_id) where transaction_id is not null;
+
+-- Runs that are still pending and runs that were refused are left out; a completed one ends the row.
+create function rejected_three_in_a_row(of_workspace bigint, of_order bigint, since timestamptz) returns boolean
+  language sql stable set search_path = banking, pg_temp
+  return (
+    select count(*) = 3 from (
+      select e.status, x.updated_at
+      from execution e join transaction x on (x.workspace_id, x.id) = (e.workspace_id, e.transaction_id)
+      where e.workspace_id = of_workspace and e.order_id = of_order and e.status in ('completed', 'failed')
+      order by e.sequence desc limit 3) final
+    where final.status = 'failed' and (since is null or final.updated_at > since));
+
+-- Why the next run of an order has to wait; null if it does not. An order whose placer is not known belongs to the deployment itself.
+create function pause_required(of_workspace bigint, of_order bigint) returns text
+  language sql stable set search_path = banking, pg_temp
+  return (
+    select case
+      when o.placed_by is not null and not has_role(o.placed_by, o.workspace_id) then 'placer_without_role'
+      when rejected_three_in_a_row(o.workspace_id, o.id, o.resumed_at) then 'payouts_rejected' end
+    from customer_order o where o.workspace_id = of_workspace and o.id = of_order);
+
+create function require_placer() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  if not coalesce(old.paused_at is not null and new.paused_at is null and new.status = 'active'
+       and has_role(new.placed_by, new.workspace_id), false) then
+    raise exception 'an order gets another placer only when it is resumed, and only one with a role' using errcode = 'BK004';
+  end if;
+  return new;
+end $$;
+
+-- A rejection locks the account before it fails its run, and so does a run before it is written: the later of the two sees the earlier. The
+-- role of the placer is locked: a change of it waits for the run, or the run sees it.
+create function require_running_order() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  perform lock_role(o.placed_by, o.workspace_id) from customer_order o
+  where o.workspace_id = new.workspace_id and o.id = new.order_id and o.placed_by is not null;
+  if exists (
+    select from customer_order o
+    where o.workspace_id = new.workspace_id and o.id = new.order_id
+      and (o.paused_at is not null or pause_required(o.workspace_id, o.id) is not null)) then
+    raise exception 'a paused order does not run' using errcode = 'BK012';
+  end if;
+  return new;
+end $$;
+
+-- A run is pending while its transaction is, and a crossing takes its step before its transaction does. The failure names no reason of the
+-- payee's account. For all rows of the statement. The plan stays with the connection, so it is one of nested loops, which suits any size.
+create function follow_transaction() returns trigger
+  language plpgsql set search_path = banking, pg_temp
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+  if exists (
+    select from stepped n join crossing c on c.workspace_id = n.workspace_id and c.transaction_id = n.id
+    where c.status <> case n.status when 'pending' then 'due' when 'completed' then 'completed' else 'returned' end) then
+    raise exception 'a crossing ends with its transaction' using errcode = 'BK019';
+  end if;
+  update execution e set status = n.status,
+    failure_code = case when n.status = 'failed' then 'payout_rejected' end,
+    failure_message = case when n.status = 'failed' then
+      case when exists (select from crossing c where c.workspace_id = n.workspace_id and c.transaction_id = n.id)
+        then 'The account of the recipient takes no such payment, and the money has come back.'
+        else 'The payout was rejected, and the money has come back.' end end
+  from stepped n
+  where n.status <> 'pending'
+    and e.workspace_id = n.workspace_id and e.transaction_id = n.id and e.status = 'pending';
+  return null;
+end $$;
+
+create sequence order_change_id_seq maxvalue 9007199254740991;
+create table order_change (
+  workspace_id bigint not null,
+  id bigint not null default nextval('order_change_id_seq'),
+  order_id bigint not null,
+  changed_at timestamptz not null default statement_timestamp(),
+  -- The name of an operator, else the login of the service.
+  changed_by text not null,
+  -- The user who asked for it; null for an operator and for the service itself.
+  user_id bigint,
+  before jsonb not null,
+  after jsonb not null,
+  primary key (workspace_id, id),
+  constraint order_change_order foreign key (workspace_id, order_id) references customer_order (workspace_id, id)
+);
+create index order_change_by_order on order_change (workspace_id, order_id, id);
+
+create function trail_order() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_relid <> 'banking.customer_order'::regclass or tg_op <> 'UPDATE' then
+    raise exception 'trail_order runs after an UPDATE of customer_order only' using errcode = 'BK013';
+  end if;
+  insert into order_change (workspace_id, order_id, changed_by, user_id, before, after)
+  values (new.workspace_id, new.id, coalesce(nullif(current_setting('app.actor', true), ''), session_user),
+          nullif(current_setting('app.user', true), '')::bigint,
+          jsonb_build_object('status', old.status, 'pauseReason', old.pause_reason, 'placedBy', old.placed_by),
+          jsonb_build_object('status', new.status, 'pauseReason', new.pause_reason, 'placedBy', new.placed_by));
+  return null;
+end $$;
+
+create trigger legal_step before update of status on customer_order for each row
+  when (old.status <> new.status and (old.status, new.status) not in
+    (('active', 'completed'), ('active', 'cancelled'), ('active', 'failed')))
+  execute function refuse_step();
+create trigger placer before update of placed_by on customer_order for each row
+  when (old.placed_by is distinct from new.placed_by) execute function require_placer();
+create trigger references_exist after insert on customer_order
+  referencing new table as fresh for each statement execute function require_references_of_order();
+create trigger trail after update of status, pause_reason, placed_by on customer_order for each row
+  when (old.pause_reason is distinct from new.pause_reason or old.placed_by is distinct from new.placed_by
+        or old.status <> 'cancelled' and new.status = 'cancelled')
+  execute function trail_order();
+create trigger legal_step before update on execution for each row
+  when (old.status <> new.status and (old.status, new.status) not in
+    (('scheduled', 'pending'), ('scheduled', 'completed'), ('scheduled', 'failed'), ('scheduled', 'cancelled'),
+     ('pending', 'completed'), ('pending', 'failed'))
+    or old.transaction_id is not null and old.transaction_id is distinct from new.transaction_id)
+  execute function refuse_step();
+create trigger may_run before update of status on execution for each row
+  when (old.status = 'scheduled' and new.status in ('pending', 'completed', 'failed')) execute function require_running_order();
+create trigger followed after update on transaction
+  referencing new table as stepped for each statement execute function follow_transaction();
+
+create table sandbox_clock (
+  workspace_id bigint primary key references workspace,
+  now timestamptz not null,
+  -- Who moved it there; null for the deployment itself.
+  moved_by bigint,
+  moved_at timestamptz not null default statement_timestamp(),
+  check (now >= moved_at and now <= (moved_at + '100 years'::interval))
+);
+
+create trigger forward_only before update on sandbox_clock for each row
+  when (new.workspace_id <> old.workspace_id or new.now < old.now) execute function refuse_change();

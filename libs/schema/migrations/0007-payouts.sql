@@ -1,0 +1,354 @@
+-- What leaves the database: the queue of work, payouts over networks and what these say of them, payments between databases.
+
+-- What is to be done, and when: one row a subject, gone when it is done. It is claimed over all workspaces with one statement, so
+-- it has no row-level security and holds nothing but ids, times and words of the service.
+create table work (
+  workspace_id bigint not null,
+  -- Who does it, such as `payout`.
+  kind text not null check (kind ~ '^[a-z][a-z-]{0,30}$'),
+  subject_id bigint not null,
+  due_at timestamptz not null default statement_timestamp(),
+  -- Until when a worker has it. By the clock of the database, as every time here.
+  leased_until timestamptz,
+  -- Raised by each claim: a worker with an older one can finish nothing.
+  fence bigint not null default 0 check (fence >= 0),
+  tries integer not null default 0 check (tries >= 0),
+  parked_at timestamptz,
+  reason text check (char_length(reason) <= 500),
+  -- Failures in a row that pass by themselves, such as an unavailable database. They lengthen the delay and never park.
+  delays integer not null default 0 check (delays >= 0),
+  primary key (workspace_id, kind, subject_id),
+  check (parked_at is null or leased_until is null)
+) with (
+  autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0.05, vacuum_truncate = off);
+create index work_by_claim on work (kind, (greatest(due_at, leased_until))) where parked_at is null;
+create index work_by_parking on work (kind, parked_at, workspace_id, subject_id) where parked_at is not null;
+
+-- In front of other statements it makes them part of the claim: a worker that was overtaken, or slept past its lease, writes nothing.
+create function hold_work(of_workspace bigint, of_kind text, of_subject bigint, under_fence bigint) returns void
+  language plpgsql as $$
+begin
+  perform from work
+  where workspace_id = of_workspace and kind = of_kind and subject_id = of_subject and fence = under_fence
+    and leased_until > clock_timestamp()
+  for update;
+  if not found then
+    raise exception 'the claim on % % is lost', of_kind, of_subject using errcode = 'BK005';
+  end if;
+end $$;
+
+create trigger fenced before update of fence on work for each row when (new.fence < old.fence) execute function refuse_change();
+
+-- A transaction on its way to the outside network. It is written in one pipeline with its transaction and its remittance, so the
+-- verification checks them instead of foreign keys.
+create table payout (
+  workspace_id bigint not null,
+  transaction_id bigint not null,
+  status text not null default 'due' check (status in ('due', 'submitting', 'submitted', 'settled', 'failed', 'parked')),
+  -- How often it was taken up to be submitted. After the first time it is not known whether the network has it, until it is asked.
+  tries integer not null default 0 check (tries >= 0),
+  -- Why it is parked, or why the last try came to nothing.
+  reason text check (char_length(reason) <= 500),
+  parked_at timestamptz,
+  created_at timestamptz not null default statement_timestamp(),
+  updated_at timestamptz not null default statement_timestamp(),
+  -- 48 random bits, a part of the key at the network. After a restore to an earlier moment the sequences give ids of lost payouts again:
+  -- without
+  -- them, a new payout would be taken for a lost one. The service has no right to write the column.
+  key_nonce text not null default right(gen_random_uuid()::text, 12) check (key_nonce ~ '^[0-9a-f]{12}$'),
+  primary key (workspace_id, transaction_id),
+  check ((status = 'parked') = (parked_at is not null))
+);
+
+create trigger forward_only before update of tries on payout for each row when (new.tries < old.tries) execute function refuse_change();
+-- `settled` and `failed` are final: money that comes back later is a new transaction. The final status may come at any step, also before it
+-- is known that the network has the payment.
+create trigger legal_step before update on payout for each row
+  when (old.status in ('settled', 'failed') or old.status <> new.status and new.status not in ('settled', 'failed')
+    and (old.status, new.status) not in
+      (('due', 'submitting'), ('submitting', 'submitted'), ('submitting', 'parked'), ('submitted', 'parked'), ('parked', 'due')))
+  execute function refuse_step();
+
+create sequence payout_stop_id_seq maxvalue 9007199254740991;
+-- A verification had findings: no payout is submitted until an operator resumes payouts. At most one stop is open.
+create table payout_stop (
+  id bigint primary key default nextval('payout_stop_id_seq'),
+  stopped_at timestamptz not null default statement_timestamp(),
+  finding_count integer not null check (finding_count > 0),
+  workspace_ids bigint[] not null,
+  -- The first findings, as evidence. They contain balances of any workspace, so the app role cannot read them.
+  findings jsonb not null,
+  resumed_at timestamptz,
+  resumed_by text check (char_length(resumed_by) between 1 and 200),
+  check ((resumed_at is null) = (resumed_by is null))
+);
+create unique index payout_stop_open on payout_stop ((true)) where resumed_at is null;
+
+-- A stop of payouts and its end, in the audit trails of the workspaces with findings.
+create function trail_payout_stop() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_relid <> 'banking.payout_stop'::regclass or tg_op not in ('INSERT', 'UPDATE') then
+    raise exception 'trail_payout_stop runs after an INSERT or UPDATE of payout_stop only' using errcode = 'BK013';
+  end if;
+  perform note_in_workspaces(
+    (select array_agg(w.id) from workspace w where w.id = any(new.workspace_ids)),
+    case tg_op when 'INSERT' then 'stopPayouts' else 'resumePayouts' end, 'payoutStop', new.id,
+    case tg_op when 'INSERT' then '{"type": "system"}'::jsonb else audit_operator(new.resumed_by) end, null);
+  return null;
+end $$;
+
+create trigger legal_step before update on payout_stop for each row
+  when (old.resumed_at is not null or new.resumed_at is null) execute function refuse_step();
+create trigger trail after insert or update on payout_stop for each row execute function trail_payout_stop();
+
+create sequence remittance_id_seq maxvalue 9007199254740991;
+-- A transaction on its way through the outside network, and what the network said of it.
+create table remittance (
+  workspace_id bigint not null,
+  id bigint not null default nextval('remittance_id_seq'),
+  transaction_id bigint not null,
+  created_at timestamptz not null default statement_timestamp(),
+  updated_at timestamptz not null default statement_timestamp(),
+  primary key (workspace_id, id),
+  unique (workspace_id, transaction_id)
+);
+
+create sequence remittance_event_id_seq maxvalue 9007199254740991;
+create table remittance_event (
+  workspace_id bigint not null,
+  id bigint not null default nextval('remittance_event_id_seq'),
+  remittance_id bigint not null,
+  -- The provider's own name of the event: a repeated one is recorded once.
+  provider_event text not null,
+  status text not null,
+  message text,
+  reason_code text,
+  created_at timestamptz not null default statement_timestamp(),
+  last_updated_at timestamptz not null default statement_timestamp(),
+  primary key (workspace_id, id),
+  constraint remittance_event_once unique (workspace_id, remittance_id, provider_event, status)
+);
+
+create sequence discrepancy_id_seq maxvalue 9007199254740991;
+create table discrepancy (
+  workspace_id bigint not null,
+  id bigint not null default nextval('discrepancy_id_seq'),
+  -- The transaction of the payout. A linked transaction that moves its money again is found from here by return_of.
+  transaction_id bigint not null,
+  kind text not null check (kind in ('credited_then_rejected', 'rejected_then_credited', 'event_reused')),
+  -- The event that contradicts an earlier one.
+  event_id bigint not null,
+  opened_at timestamptz not null default statement_timestamp(),
+  resolved_at timestamptz,
+  resolution text check (resolution in ('returned', 'reclaimed', 'dismissed')),
+  resolved_by text check (char_length(resolved_by) between 1 and 200),
+  note text check (char_length(note) between 1 and 500),
+  resolution_transaction_id bigint,
+  primary key (workspace_id, id),
+  unique (workspace_id, resolution_transaction_id),
+  check ((resolved_at is null) = (resolution is null) and (resolved_at is null) = (resolved_by is null)),
+  check (note is null or resolved_at is not null),
+  check (resolution is distinct from 'dismissed' or note is not null),
+  check ((resolution_transaction_id is not null) = coalesce(resolution in ('returned', 'reclaimed'), false)),
+  check (kind <> 'credited_then_rejected' or resolution is distinct from 'reclaimed'),
+  check (kind <> 'rejected_then_credited' or resolution is distinct from 'returned'),
+  constraint discrepancy_event foreign key (workspace_id, event_id) references remittance_event (workspace_id, id),
+  constraint discrepancy_resolution_transaction foreign key (workspace_id, resolution_transaction_id)
+    references transaction (workspace_id, id),
+  constraint discrepancy_transaction foreign key (workspace_id, transaction_id) references transaction (workspace_id, id)
+);
+create index discrepancy_by_transaction on discrepancy (workspace_id, transaction_id);
+create unique index discrepancy_open on discrepancy (workspace_id, transaction_id, kind) where resolved_at is null;
+
+-- At commit, because the transaction takes its step after the event is written. A final status may agree with where a resolution has
+-- brought
+-- the money since. Only `RJCT` and `ACCC` may contradict the status of the transaction.
+create function require_discrepancy() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  paid_out_id bigint;
+  paid_out_status text;
+begin
+  if new.status in ('RJCT', 'ACCC') then
+    select x.id, x.status into paid_out_id, paid_out_status
+    from remittance m join transaction x on (x.workspace_id, x.id) = (m.workspace_id, m.transaction_id)
+    where m.workspace_id = new.workspace_id and m.id = new.remittance_id;
+    if (paid_out_status, new.status) in (('completed', 'RJCT'), ('failed', 'ACCC'))
+       and not exists (
+         select from discrepancy d
+         where d.workspace_id = new.workspace_id and d.transaction_id = paid_out_id
+           and (d.resolution_transaction_id is not null
+             or d.kind = case new.status when 'RJCT' then 'credited_then_rejected' else 'rejected_then_credited' end)) then
+      raise exception 'a contradictory event needs its discrepancy' using errcode = 'BK010';
+    end if;
+  end if;
+  if exists (
+       select from remittance_event e
+       where e.workspace_id = new.workspace_id and e.remittance_id = new.remittance_id
+         and e.provider_event = new.provider_event and e.status <> new.status)
+     and not exists (
+       select from remittance m join discrepancy d on (d.workspace_id, d.transaction_id) = (m.workspace_id, m.transaction_id)
+       where m.workspace_id = new.workspace_id and m.id = new.remittance_id and d.kind = 'event_reused') then
+    raise exception 'a contradictory event needs its discrepancy' using errcode = 'BK010';
+  end if;
+  return null;
+end $$;
+
+-- At commit, because a rejection posts the return before its transaction fails. Money that has arrived comes back, and money that
+-- has come back is taken again, only to resolve a discrepancy.
+create function require_return_reason() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  if not exists (
+    select from transaction x
+    where x.workspace_id = new.workspace_id and x.id = new.return_of
+      and (x.status = 'failed' or x.status = 'completed' and exists (
+        select from discrepancy d
+        where d.workspace_id = new.workspace_id and d.resolution_transaction_id = new.id))) then
+    raise exception 'a return needs a failed transaction or a discrepancy' using errcode = 'BK011';
+  end if;
+  return null;
+end $$;
+
+create trigger legal_step before update on discrepancy for each row
+  when (old.resolved_at is not null or new.resolved_at is null) execute function refuse_step();
+create constraint trigger contradiction_is_open after insert on remittance_event
+  deferrable initially deferred for each row execute function require_discrepancy();
+-- In the order in which a posting writes the tables, so that the migration and a posting wait for each other and do not deadlock. A
+-- posting updates accounts after its transfers.
+create constraint trigger return_has_reason after insert on transaction
+  deferrable initially deferred for each row when (new.return_of is not null) execute function require_return_reason();
+
+create table sandbox_rail_payment (
+  key text primary key,
+  amount bigint not null check (amount > 0),
+  currency text not null,
+  -- How often it was handed over. It is one payment all the same.
+  submissions integer not null default 1,
+  accepted_at timestamptz not null default clock_timestamp()
+);
+
+-- What the network says of a payment, from the time it says it. Delivered again and again until it is acknowledged.
+create table sandbox_rail_event (
+  key text not null,
+  position integer not null,
+  provider_event text not null,
+  status text not null,
+  reason_code text,
+  due_at timestamptz not null,
+  -- Until when a worker has it, which may acknowledge it.
+  handed_until timestamptz,
+  acknowledged boolean not null default false,
+  primary key (key, "position"),
+  foreign key (key) references sandbox_rail_payment (key)
+) with (
+  autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0.05, vacuum_truncate = off);
+create index sandbox_rail_event_by_delivery on sandbox_rail_event ((greatest(due_at, handed_until))) where not acknowledged;
+
+-- Payments between databases. A crossing is the payer's half: a pending transaction that credits `interworkspace`. An arrival is the
+-- payee's
+-- half, in the database of the payee: accepted with a completed transaction that debits `interworkspace`, or refused without one.
+-- In each database and currency, the `interworkspace` accounts of all workspaces sum to its crossings that are not returned, less its
+-- accepted arrivals. Over all databases this sum is that of the crossings that have not arrived yet.
+
+create table crossing (
+  workspace_id bigint not null,
+  transaction_id bigint not null,
+  -- 48 random bits. After a restore to an earlier moment the sequences give ids again: without them, a new crossing would have the arrival
+  -- of a lost one. The service has no right to write the column.
+  key_nonce text not null default right(gen_random_uuid()::text, 12) check (key_nonce ~ '^[0-9a-f]{12}$'),
+  -- Of the account that is paid.
+  account_code text not null,
+  currency_id integer not null,
+  -- In minor units, after a conversion and without the fee.
+  amount bigint not null check (amount > 0),
+  status text not null default 'due' check (status in ('due', 'completed', 'returned')),
+  created_at timestamptz not null default statement_timestamp(),
+  primary key (workspace_id, transaction_id)
+);
+
+-- `workspace_id` is that of the payee. The key makes a call that is repeated one arrival.
+create table arrival (
+  workspace_id bigint not null,
+  origin_workspace_id bigint not null,
+  origin_transaction_id bigint not null,
+  key_nonce text not null check (key_nonce ~ '^[0-9a-f]{12}$'),
+  account_code text not null,
+  currency_id integer not null,
+  amount bigint not null check (amount > 0),
+  outcome text not null check (outcome in ('accepted', 'refused')),
+  -- The payee's half.
+  transaction_id bigint,
+  created_at timestamptz not null default statement_timestamp(),
+  primary key (workspace_id, origin_workspace_id, origin_transaction_id, key_nonce),
+  unique (workspace_id, transaction_id),
+  check ((outcome = 'accepted') = (transaction_id is not null))
+);
+
+-- A payment within one database is completed at once, so a credit of `interworkspace` that is pending goes to another. The condition of
+-- the trigger leaves out the rows of customers and of payouts without a conversion, which are most.
+create function require_crossing() returns trigger
+  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  if exists (
+       select from account a where a.workspace_id = new.workspace_id and a.id = new.account_id and a.kind = 'interworkspace')
+     and exists (
+       select from transaction x where x.workspace_id = new.workspace_id and x.id = new.transaction_id and x.status = 'pending')
+     and not exists (
+       select from crossing c where c.workspace_id = new.workspace_id and c.transaction_id = new.transaction_id) then
+    raise exception 'a pending payment to another workspace needs its crossing' using errcode = 'BK019';
+  end if;
+  return null;
+end $$;
+
+-- At commit, because the transaction is written before its crossing and takes its step after it.
+create function require_transaction_of_crossing() returns trigger
+  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  if not exists (
+    select from crossing c join transaction x on x.workspace_id = c.workspace_id and x.id = c.transaction_id
+    where c.workspace_id = new.workspace_id and c.transaction_id = new.transaction_id
+      and x.status = case c.status when 'due' then 'pending' when 'completed' then 'completed' else 'failed' end
+      and (c.status <> 'returned'
+        or exists (select from transaction r where r.workspace_id = c.workspace_id and r.return_of = c.transaction_id))
+      and exists (
+        select from transfer t join account a on a.workspace_id = t.workspace_id and a.id = t.account_id
+        where t.workspace_id = c.workspace_id and t.transaction_id = c.transaction_id
+          and a.kind = 'interworkspace' and t.direction = 'credit' and t.amount = c.amount and t.currency_id = c.currency_id)) then
+    raise exception 'a crossing needs its transaction, with its amount and its status' using errcode = 'BK019';
+  end if;
+  return null;
+end $$;
+
+create function require_transaction_of_arrival() returns trigger
+  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  if not exists (
+    select from transaction x
+    where x.workspace_id = new.workspace_id and x.id = new.transaction_id and x.status = 'completed'
+      and exists (
+        select from account_code k join transfer t on t.workspace_id = k.workspace_id and t.account_id = k.account_id
+        where k.code = new.account_code and k.workspace_id = new.workspace_id and t.transaction_id = x.id
+          and t.direction = 'credit' and t.amount = new.amount and t.currency_id = new.currency_id)
+      and exists (
+        select from transfer t join account a on a.workspace_id = t.workspace_id and a.id = t.account_id
+        where t.workspace_id = new.workspace_id and t.transaction_id = x.id
+          and a.kind = 'interworkspace' and t.direction = 'debit' and t.amount = new.amount and t.currency_id = new.currency_id)) then
+    raise exception 'an accepted arrival needs its transaction, with its amount on its account' using errcode = 'BK020';
+  end if;
+  return null;
+end $$;
+
+create constraint trigger has_transaction after insert or update on crossing
+  deferrable initially deferred for each row execute function require_transaction_of_crossing();
+create trigger legal_step before update of status on crossing for each row
+  when (old.status <> new.status and (old.status, new.status) not in (('due', 'completed'), ('due', 'returned')))
+  execute function refuse_step();
+create constraint trigger has_transaction after insert on arrival
+  deferrable initially deferred for each row when (new.outcome = 'accepted') execute function require_transaction_of_arrival();
+create constraint trigger crosses after insert on transfer
+  deferrable initially deferred for each row
+  when (new.account_version is null and new.direction = 'credit' and new.type in ('internal', 'spot')) execute function require_crossing();

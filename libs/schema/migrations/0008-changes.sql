@@ -1,0 +1,690 @@
+-- What is told of changes: events for customers, and the audit trail with its chain of hashes. Statements write outboxes, and a recorder
+-- makes the entries in their order.
+
+create sequence change_outbox_id_seq maxvalue 9007199254740991;
+create table change_outbox (
+  -- Drawn while the changed rows are locked. So the changes of one resource have ids in their order.
+  id bigint primary key default nextval('change_outbox_id_seq'),
+  xact xid8 not null default pg_current_xact_id(),
+  -- For each event: workspace, type, id of the resource, changes, and the user if it is not that of the database transaction.
+  changes jsonb,
+  -- New rows of the tables that a posting writes, as arrays of their columns: a batch of orders writes hundreds of them, and the recorder
+  -- makes the events. The ids belong to: transfer: account, transaction, recipient; transaction: the one that it returns;
+  -- order: account, recipient, quote; execution: order, transaction.
+  resource_type text,
+  workspace_ids bigint[],
+  resource_ids bigint[],
+  statuses text[],
+  first_ids bigint[],
+  second_ids bigint[],
+  third_ids bigint[],
+  user_ids bigint[],
+  user_id bigint default (nullif(current_setting('app.user', true), ''))::bigint,
+  -- Null for a user, and for a worker.
+  actor_type text default coalesce(nullif(current_setting('app.actor_type', true), ''),
+case
+    when (nullif(current_setting('app.actor', true), '') IS NOT NULL) then 'operator'
+    else NULL::text
+end),
+  created_at timestamptz not null default statement_timestamp()
+) with (
+  autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0.05, vacuum_truncate = off);
+
+create sequence event_id_seq maxvalue 9007199254740991;
+create table event (
+  workspace_id bigint not null,
+  id bigint not null default nextval('event_id_seq'),
+  -- The types are listed in libs/domain/src/event-types.ts.
+  type text not null,
+  resource_type text not null,
+  resource_id bigint not null,
+  -- 1, 2, 3 … for each resource.
+  sequence integer not null check (sequence > 0),
+  -- Statuses before and after, and ids of what belongs to the resource. It holds no amounts, names, account codes or texts.
+  changes jsonb not null check (jsonb_typeof(changes) = 'object'),
+  actor jsonb not null check ((actor ->> 'type') in ('user', 'service', 'operator', 'network', 'system')),
+  -- The time of the change.
+  created_at timestamptz not null,
+  recorded_at timestamptz not null default statement_timestamp(),
+  primary key (workspace_id, id),
+  unique (workspace_id, resource_type, resource_id, sequence),
+  check (resource_type = split_part(type, '.', 1))
+) with (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
+create index event_by_time on event (workspace_id, created_at, id);
+
+create table event_sequence (
+  workspace_id bigint not null,
+  resource_type text not null,
+  resource_id bigint not null,
+  sequence integer not null check (sequence > 0),
+  primary key (workspace_id, resource_type, resource_id)
+);
+
+create table event_deletion (
+  workspace_id bigint primary key,
+  -- The greatest id of a deleted event. Events with smaller ids may be left: the last ones of resources that go on.
+  last_id bigint not null check (last_id > 0),
+  -- The greatest time of a deleted event, as `last_id` is the greatest id.
+  last_at timestamptz not null
+);
+
+-- Events of new rows. Accounts of the service itself make none.
+create function note_insertions() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_op <> 'INSERT' or tg_when <> 'AFTER' or tg_level <> 'STATEMENT' then
+    raise exception 'note_insertions runs after an INSERT only' using errcode = 'BK013';
+  end if;
+  if tg_relid = 'banking.transfer'::regclass then
+    insert into change_outbox (resource_type, workspace_ids, resource_ids, first_ids, second_ids, third_ids)
+    select 'transfer', array_agg(workspace_id), array_agg(id), array_agg(account_id), array_agg(transaction_id), array_agg(recipient_id)
+    from fresh where account_version is not null having count(*) > 0;
+  elsif tg_relid = 'banking.transaction'::regclass then
+    insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids)
+    select 'transaction', array_agg(workspace_id), array_agg(id), array_agg(status), array_agg(return_of)
+    from fresh having count(*) > 0;
+  elsif tg_relid = 'banking.customer_order'::regclass then
+    insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids, second_ids, third_ids, user_ids)
+    select 'order', array_agg(workspace_id), array_agg(id), array_agg(status),
+           array_agg(account_id), array_agg(recipient_id), array_agg(quote_id), array_agg(placed_by)
+    from fresh having count(*) > 0;
+  elsif tg_relid = 'banking.execution'::regclass then
+    -- The recorder finds the user of an order that is paid at once. The placer of a later one may change before that. The order is looked
+    -- up as a range of one value in the order of the key: without statistics, the plan of an equality may read all orders.
+    insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids, second_ids, user_ids)
+    select 'execution', array_agg(workspace_id), array_agg(id), array_agg(status), array_agg(order_id), array_agg(transaction_id),
+           array_agg(case when status = 'scheduled' and sequence = 1 then (
+             select o.placed_by from customer_order o
+             where o.workspace_id = fresh.workspace_id and o.id >= fresh.order_id and o.id <= fresh.order_id order by o.id limit 1) end)
+    from fresh having count(*) > 0;
+  elsif tg_relid = 'banking.account'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(workspace_id, 'account.opened', id,
+             jsonb_build_object('status', jsonb_build_object('before', null, 'after', status))))
+    from fresh where kind = 'customer' having count(*) > 0;
+  elsif tg_relid = 'banking.recipient'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(workspace_id, 'recipient.added', id, '{}'::jsonb)) from fresh having count(*) > 0;
+  elsif tg_relid = 'banking.quote'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(workspace_id, 'quote.created', id, jsonb_build_object(
+             'accountId', account_id, 'recipientId', recipient_id))) from fresh having count(*) > 0;
+  else
+    raise exception 'note_insertions runs for tables of events only' using errcode = 'BK013';
+  end if;
+  return null;
+end $$;
+
+-- Events of changed rows. A plan of hash joins suits a statement of any size, and it stays with the connection.
+create function note_updates() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp
+  set enable_nestloop = off set enable_mergejoin = off as $$
+begin
+  if tg_op <> 'UPDATE' or tg_when <> 'AFTER' or tg_level <> 'STATEMENT' then
+    raise exception 'note_updates runs after an UPDATE only' using errcode = 'BK013';
+  end if;
+  if tg_relid = 'banking.customer_order'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(n.workspace_id,
+             case when o.status <> n.status then 'order.' || n.status
+               when o.paused_at is null then 'order.paused' else 'order.resumed' end, n.id,
+             jsonb_build_object('accountId', n.account_id, 'recipientId', n.recipient_id)
+               || case when o.status <> n.status then jsonb_build_object('status', jsonb_build_object('before', o.status, 'after',
+                 n.status))
+                  else '{}' end))
+    from former o join fresh n on n.workspace_id = o.workspace_id and n.id = o.id
+    where o.status <> n.status or (o.paused_at is null) <> (n.paused_at is null) having count(*) > 0;
+  elsif tg_relid = 'banking.execution'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(n.workspace_id,
+             case n.status when 'pending' then 'execution.started' else 'execution.' || n.status end, n.id,
+             jsonb_build_object('status', jsonb_build_object('before', o.status, 'after', n.status),
+               'orderId', n.order_id, 'transactionId', n.transaction_id)))
+    from former o join fresh n on n.workspace_id = o.workspace_id and n.id = o.id
+    where o.status <> n.status having count(*) > 0;
+  elsif tg_relid = 'banking.transaction'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(n.workspace_id, 'transaction.' || n.status, n.id,
+             jsonb_build_object('status', jsonb_build_object('before', o.status, 'after', n.status), 'transactionId', n.return_of)))
+    from former o join fresh n on n.workspace_id = o.workspace_id and n.id = o.id
+    where o.status <> n.status having count(*) > 0;
+  elsif tg_relid = 'banking.recipient'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(n.workspace_id,
+             case when o.forgotten_at is distinct from n.forgotten_at
+               then 'recipient.archived' else 'recipient.changed' end, n.id, '{}'::jsonb))
+    from former o join fresh n on n.workspace_id = o.workspace_id and n.id = o.id
+    where (o.alias, o.saved, o.forgotten_at) is distinct from (n.alias, n.saved, n.forgotten_at) having count(*) > 0;
+  elsif tg_relid = 'banking.payout'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(n.workspace_id,
+             case n.status when 'parked' then 'payout.parked' else 'payout.released' end, n.transaction_id,
+             jsonb_build_object('status', jsonb_build_object('before', o.status, 'after', n.status), 'transactionId', n.transaction_id)))
+    from former o join fresh n on n.workspace_id = o.workspace_id and n.transaction_id = o.transaction_id
+    where o.status <> n.status and (n.status = 'parked' or o.status = 'parked' and n.status = 'due') having count(*) > 0;
+  else
+    raise exception 'note_updates runs for tables of events only' using errcode = 'BK013';
+  end if;
+  return null;
+end $$;
+
+-- For each row, because a posting updates accounts and changes none of these columns: a trigger of a statement would run with each.
+create function note_account() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_relid <> 'banking.account'::regclass or tg_op <> 'UPDATE' then
+    raise exception 'note_account runs after an UPDATE of account only' using errcode = 'BK013';
+  end if;
+  insert into change_outbox (changes)
+  select jsonb_agg(change)
+  from (select jsonb_build_array(new.workspace_id, 'account.' || new.status, new.id,
+                 jsonb_build_object('status', jsonb_build_object('before', old.status, 'after', new.status))) as change
+        where old.status <> new.status
+        union all
+        select jsonb_build_array(new.workspace_id, 'account.changed', new.id, '{}'::jsonb) where old.alias is distinct from new.alias) c;
+  return null;
+end $$;
+
+do $$
+declare
+  relation text;
+begin
+  foreach relation in array array['account', 'transaction', 'transfer', 'recipient', 'quote', 'customer_order', 'execution'] loop
+    execute format('create trigger note_insertions after insert on %I
+      referencing new table as fresh for each statement execute function note_insertions()', relation);
+  end loop;
+  foreach relation in array array['transaction', 'recipient', 'customer_order', 'execution', 'payout'] loop
+    execute format('create trigger note_updates after update on %I
+      referencing old table as former new table as fresh for each statement execute function note_updates()', relation);
+  end loop;
+end $$;
+
+create trigger note_account after update of alias, status on account for each row
+  when (old.alias is distinct from new.alias or old.status is distinct from new.status) execute function note_account();
+
+-- Moves at most so many events of the outbox into `event`, in the order of the changes of each resource, and the rest of the statement that
+-- made the last one. Returns how many; null if another session is recording. The number of a resource may be that of a deleted event.
+-- The plan stays with the connection while the tables grow, so it is one of nested loops over indexes.
+create function record_changes(events_max integer) returns integer
+  language plpgsql security definer set search_path = banking, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+  taken bigint[];
+  recorded integer;
+begin
+  -- The statements below see what the last holder of the lock has committed, because each has a snapshot of its own.
+  if not pg_try_advisory_xact_lock(hashtextextended('banking.events', 0)) then
+    return null;
+  end if;
+  select array_agg(t.id) into taken
+  from (select o.id, sum(o.length) over (order by o.id) - o.length as before
+        from (select c.id, coalesce(cardinality(c.workspace_ids), jsonb_array_length(c.changes)) as length
+              from change_outbox c order by c.id limit events_max) o) t
+  where t.before < events_max;
+  if taken is null then
+    return 0;
+  end if;
+  perform set_config('app.workspaces', (
+    select array_agg(distinct w.id)::text
+    from change_outbox o cross join lateral (
+      select unnest(o.workspace_ids)
+      union all select (e.change ->> 0)::bigint from jsonb_array_elements(o.changes) e (change)) w (id)
+    where o.id = any(taken)), true);
+
+  with noted as materialized (
+    select o.id as outbox_id, e.position, (e.change ->> 0)::bigint as workspace_id, e.change ->> 1 as type,
+      (e.change ->> 2)::bigint as resource_id,
+           (e.change -> 3) -> 'status' as status, (e.change -> 3) - 'status' as ids, (e.change ->> 4)::bigint as user_id
+    from change_outbox o cross join lateral jsonb_array_elements(o.changes) with ordinality e (change, position)
+    where o.id = any(taken)
+    union all
+    select o.id, 2 * n.position + s.part, n.workspace_id, o.resource_type || '.' || s.step, coalesce(s.other, n.id),
+           case when s.after is not null then jsonb_build_object('before', s.before, 'after', s.after) end, s.ids, n.user_id
+    from change_outbox o
+    cross join lateral unnest(o.workspace_ids, o.resource_ids, o.statuses, o.first_ids, o.second_ids, o.third_ids, o.user_ids)
+      with ordinality n (workspace_id, id, status, first, second, third, user_id, position)
+    cross join lateral (
+      select 0 as part, 'booked' as step, null::bigint as other, null as before, null as after,
+             jsonb_build_object('accountId', n.first, 'transactionId', n.second, 'recipientId', n.third) as ids
+      where o.resource_type = 'transfer'
+      union all
+      select 0, case n.status when 'pending' then 'created' else n.status end, null, null, n.status, jsonb_build_object('transactionId',
+        n.first)
+      where o.resource_type = 'transaction'
+      union all
+      select 1, 'returned', n.first, null, null, jsonb_build_object('transactionId', n.id)
+      where o.resource_type = 'transaction' and n.first is not null
+      union all
+      select 0, 'placed', null, null, 'active', jsonb_build_object('accountId', n.first, 'recipientId', n.second, 'quoteId', n.third)
+      where o.resource_type = 'order'
+      -- An order that is paid at once is placed and completed in one step.
+      union all
+      select 1, n.status, null, 'active', n.status, jsonb_build_object('accountId', n.first, 'recipientId', n.second, 'quoteId', n.third)
+      where o.resource_type = 'order' and n.status <> 'active'
+      union all
+      select 0, case n.status when 'pending' then 'started' else n.status end, null, null, n.status,
+             jsonb_build_object('orderId', n.first, 'transactionId', n.second)
+      where o.resource_type = 'execution') s
+    where o.id = any(taken)),
+  made as materialized (
+    select n.outbox_id, n.position, n.workspace_id, n.type, t.resource_type, n.resource_id,
+           jsonb_strip_nulls(n.ids) || case when n.status is not null then jsonb_build_object('status', n.status) else '{}' end as changes,
+           coalesce(n.user_id, o.user_id) as user_id, o.actor_type, o.created_at,
+           -- What an order that is paid at once has written belongs to its placer: one database transaction places orders of many users.
+           case when n.user_id is null and o.user_id is null and o.actor_type is null then
+             case when t.resource_type = 'transfer' then (n.ids ->> 'transactionId')::bigint
+               when t.resource_type = 'transaction' and n.status -> 'before' = 'null' then n.resource_id end end as transaction_of_placer,
+           case when n.user_id is null and o.user_id is null and o.actor_type is null
+               and t.resource_type = 'execution' and n.status -> 'before' = 'null'
+             then (n.ids ->> 'orderId')::bigint end as order_of_placer
+    from noted n join change_outbox o on o.id = n.outbox_id cross join lateral split_part(n.type, '.', 1) t (resource_type)),
+  -- Row-level security allows only plain values in the condition of an index.
+  attributed as (
+    select m.*, coalesce(m.user_id, p.placed_by) as by_user,
+           row_number() over (partition by m.workspace_id, m.resource_type, m.resource_id order by m.outbox_id, m.position) as step
+    from made m
+    left join lateral (
+      select o.placed_by
+      from (select coalesce(m.order_of_placer, (
+              select x.order_id from execution x
+              where x.workspace_id = m.workspace_id
+                and x.transaction_id >= m.transaction_of_placer and x.transaction_id <= m.transaction_of_placer
+              order by x.transaction_id limit 1)) as id offset 0) k
+      cross join lateral (
+        select c.placed_by, c.type from customer_order c
+        where c.workspace_id = m.workspace_id and c.id >= k.id and c.id <= k.id order by c.id limit 1) o
+      where o.type = 'instant' and (m.order_of_placer is not null or m.transaction_of_placer is not null)
+      offset 0) p on true),
+  inserted as (
+    insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
+    select a.workspace_id, a.type, a.resource_type, a.resource_id, coalesce(greatest(l.sequence, d.sequence), 0) + a.step, a.changes,
+           case when a.by_user is not null and coalesce(a.actor_type, 'user') in ('user', 'service')
+             then jsonb_build_object('type', coalesce(a.actor_type, 'user'), 'id', a.by_user)
+             else jsonb_build_object('type', coalesce(a.actor_type, 'system')) end,
+           a.created_at
+    from attributed a
+    left join lateral (
+      select e.sequence from event e
+      where e.workspace_id = a.workspace_id and e.resource_type = a.resource_type and e.resource_id = a.resource_id
+      order by e.sequence desc limit 1) l on true
+    left join event_sequence d
+      on d.workspace_id = a.workspace_id and d.resource_type = a.resource_type and d.resource_id = a.resource_id
+    order by a.outbox_id, a.position
+    returning 1)
+  select count(*) into recorded from inserted;
+  delete from change_outbox where id = any(taken);
+  perform set_config('app.workspaces', scope, true);
+  return recorded;
+end $$;
+
+-- The resources of a workspace of the scope that have changes which are not events yet. A new transaction may be an event of the one that
+-- it
+-- returns.
+create function unrecorded_resources(workspace bigint) returns table (resource_type text, resource_id bigint)
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select o.resource_type, r.id
+  from change_outbox o
+    cross join lateral unnest(o.workspace_ids, o.resource_ids, o.first_ids) n (workspace_id, id, first_id)
+    cross join lateral (values (n.id), (case when o.resource_type = 'transaction' then n.first_id end)) r (id)
+  where n.workspace_id = workspace and r.id is not null
+    and workspace = any(nullif(current_setting('app.workspaces', true), '')::bigint[])
+  union
+  select split_part(e.change ->> 1, '.', 1), (e.change ->> 2)::bigint
+  from change_outbox o cross join lateral jsonb_array_elements(o.changes) e (change)
+  where (e.change ->> 0)::bigint = workspace
+    and workspace = any(nullif(current_setting('app.workspaces', true), '')::bigint[])
+$$;
+
+create function note_deleted_events() returns trigger language plpgsql as $$
+begin
+  insert into event_deletion (workspace_id, last_id, last_at)
+  select workspace_id, max(id), max(created_at) from gone group by workspace_id order by workspace_id
+  on conflict (workspace_id) do update
+  set last_id = greatest(event_deletion.last_id, excluded.last_id),
+      last_at = greatest(event_deletion.last_at, excluded.last_at);
+  return null;
+end $$;
+
+create trigger note_deleted_events after delete on event
+  referencing old table as gone for each statement execute function note_deleted_events();
+create trigger kept_for_a_day before delete on event for each row
+  when (old.created_at > statement_timestamp() - interval '1 day') execute function refuse_change();
+-- It only rises.
+create trigger only_rises before update on event_deletion for each row
+  when (new.last_id < old.last_id or new.workspace_id <> old.workspace_id) execute function refuse_change();
+
+-- Deletes events that are older than the kept time: at most so many are read, in the order of workspaces and times, from after a position.
+-- Returns the next position; its workspace is null after the last one. The number of a resource is kept unless the type of its last event
+-- is
+-- final. An event that is still to be delivered to an endpoint is kept too.
+create function delete_old_events(kept_days integer, final_types text[], events_max integer,
+  inout after_workspace bigint, inout after_time timestamptz, inout after_id bigint, out deleted bigint)
+  language plpgsql security definer set search_path = banking, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+  events_left integer := events_max;
+  workspaces_left integer := 100;
+  events_read integer;
+  events_deleted bigint;
+  delivered_to bigint;
+  last_time timestamptz;
+  last_id bigint;
+begin
+  if kept_days < 1 then
+    raise exception 'events are kept for a day at least' using errcode = 'BK003';
+  end if;
+  deleted := 0;
+  while events_left > 0 and workspaces_left > 0 loop
+    if after_time is null then
+      select w.id into after_workspace from workspace w where w.id > after_workspace order by w.id limit 1;
+      exit when after_workspace is null;
+      after_time := '-infinity';
+      after_id := 0;
+    end if;
+    -- A workspace that is being moved keeps its rows as they are, in both cells. The lock is that of a scope, and the state is read behind
+    -- it.
+    perform pg_advisory_xact_lock_shared(workspace_lock_key(after_workspace));
+    if exists (select from cell_identity)
+       and not exists (select from cell_workspace c where c.workspace_id = after_workspace and c.state = 'open') then
+      after_time := null;
+      workspaces_left := workspaces_left - 1;
+      continue;
+    end if;
+    perform set_config('app.workspaces', format('{%s}', after_workspace), true);
+    delivered_to := coalesce((
+      select min(w.cursor_event_id) from webhook_endpoint w
+      where w.workspace_id = after_workspace and w.deleted_at is null and w.status <> 'disabled'), 9223372036854775807);
+    -- The lock keeps the `ctid` of a row as it is. The last event of a resource is found as the end of a range of the key.
+    with old as materialized (
+      select e.ctid as place, e.id, e.type, e.resource_type, e.resource_id, e.sequence, e.created_at
+      from event e
+      where e.workspace_id = after_workspace and (e.created_at, e.id) > (after_time, after_id)
+        and e.created_at < statement_timestamp() - make_interval(days => kept_days)
+      order by e.created_at, e.id limit events_left
+      for update),
+    ended as (
+      delete from event where ctid = any(array(
+        select o.place from old o
+        where o.id <= delivered_to
+          and (select d.id from webhook_delivery d
+               where d.workspace_id = after_workspace and d.event_id = o.id and d.status = 'pending'
+                 and (select w.status from webhook_endpoint w
+                      where w.workspace_id = after_workspace and w.id = d.endpoint_id and w.deleted_at is null) <> 'disabled'
+               limit 1) is null))
+      returning type, resource_type, resource_id, sequence),
+    -- The events that were deleted are visible to the statement that deletes them.
+    going_on as (
+      insert into event_sequence (workspace_id, resource_type, resource_id, sequence)
+      select after_workspace, g.resource_type, g.resource_id, g.sequence
+      from ended g
+      where g.type <> all(final_types) and g.sequence = (
+        select n.sequence from event n
+        where n.workspace_id = after_workspace and n.resource_type = g.resource_type and n.resource_id = g.resource_id
+        order by n.sequence desc limit 1)
+      order by g.resource_type, g.resource_id
+      on conflict on constraint event_sequence_pkey do update set sequence = excluded.sequence
+        where event_sequence.sequence < excluded.sequence),
+    -- Nothing follows the last event of a resource that is final, so its number is not needed any more.
+    final as (
+      delete from event_sequence s using ended g
+      where g.type = any(final_types) and s.workspace_id = after_workspace
+        and s.resource_type = g.resource_type and s.resource_id = g.resource_id)
+    select (select count(*) from old), (select count(*) from ended), l.created_at, l.id
+    into events_read, events_deleted, last_time, last_id
+    from (values (1)) one left join lateral (select o.created_at, o.id from old o order by o.created_at desc, o.id desc limit 1) l on true;
+    deleted := deleted + events_deleted;
+    after_time := case when events_read = events_left then last_time end;
+    after_id := last_id;
+    events_left := events_left - events_read;
+    workspaces_left := workspaces_left - 1;
+  end loop;
+  perform set_config('app.workspaces', scope, true);
+end $$;
+
+create table audit_event (
+  workspace_id bigint not null,
+  -- 1, 2, 3 … in each workspace, so a missing entry is seen.
+  id bigint not null check (id > 0),
+  operation text not null,
+  outcome text not null check (outcome in ('done', 'refused')),
+  reason text,
+  -- How many requests were refused.
+  count integer not null check (count > 0),
+  resource_type text,
+  resource_id bigint,
+  user_id bigint,
+  actor jsonb not null check ((actor ->> 'type') in ('user', 'operator', 'network', 'system')),
+  request_id text,
+  source_address text,
+  -- The time of the change.
+  created_at timestamptz not null,
+  hash text not null check (hash ~ '^[0-9a-f]{64}$'),
+  primary key (workspace_id, id),
+  check ((reason is not null) = (outcome = 'refused')),
+  check ((resource_type is null) = (resource_id is null))
+) with (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
+-- As in the indexes of other lists, each condition holds for every row that a page by the index may show.
+create index audit_event_by_class on audit_event (workspace_id, operation, created_at desc, id desc) where id >= 1;
+create index audit_event_of_resource on audit_event (workspace_id, resource_id, operation, created_at desc, id desc)
+  where resource_id is not null;
+create index audit_event_of_user on audit_event (workspace_id, user_id, operation, created_at desc, id desc) where user_id is not null;
+
+-- The ends of the chain of a workspace: the last entry that was deleted because of its age, and the last entry.
+create table audit_head (
+  workspace_id bigint primary key,
+  start_id bigint not null default 0,
+  start_hash text not null default repeat('0', 64),
+  id bigint not null,
+  hash text not null,
+  -- The time of the last entry that was deleted because of its age.
+  start_at timestamptz,
+  check (id >= start_id)
+);
+
+-- Whether each entry of a row of the outbox can be recorded. The conversions are those of `record_audit`: a value that this function
+-- accepts cannot stop the recorder. A loop of plain expressions costs less than a query over the array.
+create function are_audit_entries(entries jsonb) returns boolean
+  language plpgsql immutable parallel safe as $$
+declare
+  entry jsonb;
+begin
+  if jsonb_typeof(entries) <> 'array' then
+    return false;
+  end if;
+  for i in 0 .. jsonb_array_length(entries) - 1 loop
+    entry := entries -> i;
+    if not coalesce(
+      char_length(entry ->> 'operation') between 1 and 100
+      and entry ->> 'outcome' in ('done', 'refused')
+      and (entry ->> 'outcome' = 'refused') = (entry ->> 'reason' is not null)
+      and coalesce((entry ->> 'count')::integer, 1) > 0
+      and (entry ->> 'resourceType' is null) = (entry ->> 'resourceId' is null)
+      and coalesce((entry ->> 'resourceId')::bigint, 1) > 0
+      and coalesce((entry ->> 'userId')::bigint, 1) > 0
+      and entry -> 'actor' ->> 'type' in ('user', 'operator', 'network', 'system'), false) then
+      return false;
+    end if;
+  end loop;
+  return true;
+end $$;
+
+create sequence audit_outbox_id_seq maxvalue 9007199254740991;
+create table audit_outbox (
+  workspace_id bigint not null,
+  id bigint not null default nextval('audit_outbox_id_seq'),
+  -- For each entry its operation, outcome, reason, count, resource, user, actor, request and source address.
+  entries jsonb not null check (jsonb_typeof(entries) = 'array'),
+  created_at timestamptz not null default statement_timestamp(),
+  primary key (workspace_id, id),
+  constraint audit_outbox_recordable check (are_audit_entries(entries))
+) with (
+  autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0.05, vacuum_truncate = off);
+-- Finds what is not recorded, of every workspace.
+create index audit_outbox_by_id on audit_outbox (id);
+
+create function split_audit_entries() returns trigger language plpgsql as $$
+begin
+  insert into audit_outbox (workspace_id, entries)
+  select new.workspace_id, jsonb_agg(e.entry order by e.position)
+  from jsonb_array_elements(new.entries) with ordinality e (entry, position)
+  group by (e.position - 1) / 100 order by (e.position - 1) / 100;
+  return null;
+end $$;
+
+create trigger split before insert on audit_outbox for each row
+  when (case jsonb_typeof(new.entries) when 'array' then jsonb_array_length(new.entries) end > 100) execute function split_audit_entries();
+create trigger kept_for_a_year before delete on audit_event for each row
+  when (old.created_at > statement_timestamp() - interval '365 days') execute function refuse_change();
+
+-- The operator of a database transaction: the name that was given, and the account of the operating system.
+create function audit_operator(name text) returns jsonb
+  language sql stable
+  return jsonb_strip_nulls(jsonb_build_object('type', 'operator', 'name', left(name, 255),
+    'operatingSystemUser', left(nullif(current_setting('app.operating_system_user', true), ''), 255)));
+
+-- Writes an entry into the outbox of each of these workspaces that this database serves, in the order of their ids. A workspace whose
+-- place is written by the same SQL statement is not open yet. The lock is that of a scope, and the state is read behind it.
+create function note_in_workspaces(ids bigint[], operation text, resource_type text, resource_id bigint, actor jsonb, of_user bigint)
+  returns void
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+begin
+  if exists (select from cell_identity) then
+    perform pg_advisory_xact_lock_shared(workspace_lock_key(w.id)) from (select unnest(ids) as id order by 1) w;
+    select array_agg(w.id) into ids
+    from unnest(ids) w (id)
+    where exists (select from cell_workspace c where c.workspace_id = w.id and c.state = 'open')
+      or not exists (select from cell_workspace c where c.workspace_id = w.id)
+        and exists (select from workspace_place p join cell_identity i on i.number = p.cell_number where p.workspace_id = w.id);
+  end if;
+  if ids is null then
+    return;
+  end if;
+  perform set_config('app.workspaces', ids::text, true);
+  insert into audit_outbox (workspace_id, entries)
+  select w.id, jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('operation', operation, 'outcome', 'done',
+    'resourceType', resource_type, 'resourceId', resource_id, 'userId', of_user, 'actor', actor)))
+  from unnest(ids) w (id) order by w.id;
+  perform set_config('app.workspaces', scope, true);
+end $$;
+
+-- What the hash of an entry covers, besides the hash before it.
+create function audit_content(
+  workspace_id bigint, id bigint, operation text, outcome text, reason text, count integer, resource_type text, resource_id bigint,
+  user_id bigint, actor jsonb, request_id text, source_address text, created_at timestamptz) returns jsonb
+  language sql stable
+  return jsonb_build_array(workspace_id, id, operation, outcome, reason, count, resource_type, resource_id, user_id, actor, request_id,
+    source_address, rfc3339(created_at));
+
+-- The hash of each entry of a window, from the hash before the first.
+create aggregate audit_chain (start text, content jsonb) (sfunc = next_audit_hash, stype = text);
+
+-- How many rows wait for the recorder, up to a limit, and the age of the oldest.
+create function count_unrecorded_audit(rows_max integer, out waiting integer, out seconds float8)
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select count(*)::integer, coalesce(greatest(extract(epoch from statement_timestamp() - min(r.created_at)), 0), 0)::float8
+  from (
+    select o.created_at from audit_outbox o
+    where not exists (select from cell_identity)
+      or exists (select from cell_workspace c where c.workspace_id = o.workspace_id and c.state = 'open')
+    order by o.id limit rows_max) r
+$$;
+
+-- The workspaces of the oldest rows of the outbox. Without cells, this database serves all. Rows of a workspace that is not open here, as
+-- during a move, do not take the place of others.
+create function workspaces_to_audit(rows_max integer) returns setof bigint
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select distinct r.workspace_id
+  from (
+    select o.workspace_id from audit_outbox o
+    where not exists (select from cell_identity)
+      or exists (select from cell_workspace c where c.workspace_id = o.workspace_id and c.state = 'open')
+    order by o.id limit rows_max) r
+$$;
+
+-- Records the oldest rows of the outbox that belong to the workspaces of the scope. Returns how many; null if another session records.
+create function record_audit(rows_max integer) returns integer
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  scope bigint[] := nullif(current_setting('app.workspaces', true), '')::bigint[];
+  taken bigint[];
+begin
+  -- The statements below see what the last holder of the lock has committed, because each has a snapshot of its own.
+  if not pg_try_advisory_xact_lock(hashtextextended('banking.audit', 0)) then
+    return null;
+  end if;
+  select array_agg(t.id) into taken
+  from (select o.id from audit_outbox o where o.workspace_id = any(scope) order by o.id limit rows_max) t;
+  if taken is null then
+    return 0;
+  end if;
+  with entry as (
+    select o.workspace_id, o.created_at, e.entry,
+           row_number() over (partition by o.workspace_id order by o.id, e.position) as step
+    from audit_outbox o cross join lateral jsonb_array_elements(o.entries) with ordinality e (entry, position)
+    where o.workspace_id = any(scope) and o.id = any(taken)),
+  numbered as (
+    select e.workspace_id, coalesce(h.id, 0) + e.step as id, e.entry ->> 'operation' as operation, e.entry ->> 'outcome' as outcome,
+           e.entry ->> 'reason' as reason, coalesce((e.entry ->> 'count')::integer, 1) as count,
+             e.entry ->> 'resourceType' as resource_type,
+           (e.entry ->> 'resourceId')::bigint as resource_id, (e.entry ->> 'userId')::bigint as user_id, e.entry -> 'actor' as actor,
+           e.entry ->> 'requestId' as request_id, e.entry ->> 'sourceAddress' as source_address, e.created_at,
+           coalesce(h.hash, repeat('0', 64)) as start
+    from entry e left join audit_head h on h.workspace_id = e.workspace_id),
+  chained as (
+    insert into audit_event (workspace_id, id, operation, outcome, reason, count, resource_type, resource_id, user_id, actor, request_id,
+                             source_address, created_at, hash)
+    select n.workspace_id, n.id, n.operation, n.outcome, n.reason, n.count, n.resource_type, n.resource_id, n.user_id, n.actor,
+      n.request_id,
+           n.source_address, n.created_at,
+           audit_chain(n.start, audit_content(n.workspace_id, n.id, n.operation, n.outcome, n.reason, n.count, n.resource_type,
+             n.resource_id,
+                         n.user_id, n.actor, n.request_id, n.source_address, n.created_at))
+             over (partition by n.workspace_id order by n.id rows between unbounded preceding and current row)
+    from numbered n
+    returning workspace_id, id, hash)
+  insert into audit_head (workspace_id, id, hash)
+  select distinct on (c.workspace_id) c.workspace_id, c.id, c.hash from chained c order by c.workspace_id, c.id desc
+  on conflict (workspace_id) do update set id = excluded.id, hash = excluded.hash;
+  delete from audit_outbox where workspace_id = any(scope) and id = any(taken);
+  return cardinality(taken);
+end $$;
+
+-- Deletes the oldest entries of each workspace of the scope that are older than so many days, at most so many of each workspace. The hash
+-- of the last one stays, so the rest can be verified. Returns how many.
+create function delete_audit_events(kept_days integer, rows_max integer) returns integer
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  scope bigint[] := nullif(current_setting('app.workspaces', true), '')::bigint[];
+  deleted integer;
+begin
+  if kept_days < 365 then
+    raise exception 'entries of the audit trail are kept for a year' using errcode = 'BK003';
+  end if;
+  -- The lock of the recorder, because both change the ends of a chain.
+  if not pg_try_advisory_xact_lock(hashtextextended('banking.audit', 0)) then
+    return 0;
+  end if;
+  with oldest as (
+    select e.workspace_id, e.id, e.hash, e.created_at,
+           bool_and(e.created_at < statement_timestamp() - make_interval(days => kept_days))
+             over (partition by e.workspace_id order by e.id) as is_old
+    from unnest(scope) w (id) cross join lateral (
+      select * from audit_event l where l.workspace_id = w.id order by l.workspace_id, l.id limit rows_max) e),
+  gone as (
+    delete from audit_event e using oldest o
+    where o.is_old and e.workspace_id = o.workspace_id and e.id = o.id
+    returning e.workspace_id, e.id, e.hash, e.created_at),
+  started as (
+    update audit_head h set start_id = g.id, start_hash = g.hash, start_at = greatest(h.start_at, g.latest)
+    from (select distinct on (workspace_id) workspace_id, id, hash, max(created_at) over (partition by workspace_id) as latest
+          from gone order by workspace_id, id desc) g
+    where h.workspace_id = g.workspace_id)
+  select count(*) into deleted from gone;
+  return deleted;
+end $$;

@@ -1,0 +1,217 @@
+-- Who may read and write what: row-level security, tables that only grow, and the rights of each role. What is not granted is refused.
+
+do $$
+declare
+  -- The setting lists the workspaces that a database transaction acts for; unset or empty means none. It is written out in every policy,
+  -- because a function would hide it from the planner.
+  in_scope text := $sql$workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[])$sql$;
+  is_expired text := $sql$created_at <= statement_timestamp() - interval '30 days'$sql$;
+  -- A row has the time of its database transaction or of its statement, also where the clock of the server steps back between the two.
+  is_now text := $sql$created_at between symmetric now() and statement_timestamp()$sql$;
+  relation text;
+begin
+  -- Every table with a workspace, but those that the roles read over all workspaces: they hold only ids, times and states.
+  for relation in
+    select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
+    where c.relnamespace = 'banking'::regnamespace and c.relkind = 'r'
+      and c.relname not in ('work', 'webhook_due', 'workspace_place', 'cell_workspace', 'workspace_move')
+    union all select 'directory_change'
+  loop
+    execute format('alter table %I enable row level security', relation);
+    -- Functions of the owner read the trail of the directory, which has no workspace.
+    if relation <> 'directory_change' then
+      execute format('alter table %I force row level security', relation);
+    end if;
+    if relation in ('account_code', 'account_place') then
+      -- Which workspace a code leads to is the one thing that a workspace may find out about another.
+      execute format('create policy readable on %I for select using (true)', relation);
+      execute format('create policy workspaces on %I for insert with check (%s)', relation, in_scope);
+    elsif relation = 'workspace_role' then
+      -- A user sees its own roles, from which its scope is made.
+      execute format($sql$create policy workspaces on workspace_role
+        using (%1$s or user_id = nullif(current_setting('app.user', true), '')::bigint) with check (%1$s)$sql$, in_scope);
+    elsif relation = 'idempotency' then
+      execute format('create policy readable on idempotency for select using (%s)', in_scope);
+      execute format('create policy kept on idempotency for insert with check (%s)', in_scope);
+      execute format('create policy renewed_when_expired on idempotency for update using (%1$s
+        and %2$s) with check (%1$s)', in_scope, is_expired);
+      execute format('create policy expired on idempotency to banking_owner using (%s) with check (false)', is_expired);
+    elsif relation = 'directory_change' then
+      execute format($sql$create policy readable on directory_change for select using (relation <> 'workspace_role' or (record ->> %s)$sql$,
+        replace(in_scope, 'workspace_id', $sql$'workspace_id')::bigint$sql$));
+    else
+      execute format('create policy workspaces on %I using (%s) with check (%2$s)', relation, in_scope);
+    end if;
+  end loop;
+
+  foreach relation in array array['transaction', 'customer_order', 'remittance'] loop
+    execute format('create policy written_now on %I as restrictive for insert with check (%s
+      and updated_at = created_at)', relation, is_now);
+  end loop;
+  execute format('create policy written_now on transfer as restrictive for insert with check (%s)', is_now);
+
+  -- Functions with the rights of the owner find what is due in any workspace.
+  foreach relation in array array['event', 'webhook_delivery', 'webhook_endpoint'] loop
+    execute format('create policy found_by_worker on %I for select to banking_owner using (true)', relation);
+  end loop;
+end $$;
+create policy found_by_recorder on audit_outbox for select to banking_owner using (true);
+create policy of_app on workspace_role for select using (
+  workspace_id in (select w.id from workspace w where w.app_id = nullif(current_setting('app.app', true), '')::bigint));
+
+-- Tables whose rows stay, for every role. Which steps a status takes is stated beside each table.
+do $$
+declare
+  relation text;
+  refused text;
+  columns text;
+begin
+  for relation, refused in values
+    ('account', 'delete'), ('audit_head', 'delete'), ('crossing', 'delete'), ('currency', 'delete'), ('customer_order', 'delete'),
+    ('discrepancy', 'delete'), ('event_deletion', 'delete'), ('execution', 'delete'), ('payout', 'delete'),
+    ('payout_stop', 'delete'), ('recipient', 'delete'), ('sandbox_clock', 'delete'), ('transaction', 'delete'),
+    ('account_change', 'update or delete'), ('arrival', 'update or delete'), ('cell_identity', 'update or delete'),
+    ('conversion', 'update or delete'), ('deployment_mode', 'update or delete'), ('directory_change', 'update or delete'),
+    ('order_change', 'update or delete'), ('quote_use', 'update or delete'), ('remittance_event', 'update or delete'),
+    ('transfer', 'update or delete'), ('audit_event', 'update'), ('audit_outbox', 'update'), ('change_outbox', 'update'),
+    ('event', 'update'), ('quote', 'update')
+  loop
+    execute format('create trigger append_only before %s on %I for each row execute function refuse_change()', refused, relation);
+    execute format('create trigger append_only_truncate before truncate on %I for each statement
+      execute function refuse_change()', relation);
+  end loop;
+  -- What never changes of the others.
+  for relation, columns in values
+    ('account', 'workspace_id, id, currency_id'),
+    ('crossing', 'workspace_id, transaction_id, key_nonce, account_code, currency_id, amount, created_at'),
+    -- The decimals say what every amount in a currency means.
+    ('currency', 'id, decimals'),
+    ('customer_order', 'workspace_id, id, account_id, recipient_id'),
+    ('discrepancy', 'workspace_id, id, transaction_id, kind, event_id, opened_at'),
+    ('payout', 'workspace_id, transaction_id, key_nonce, created_at'),
+    ('payout_stop', 'id, stopped_at, finding_count, workspace_ids, findings'),
+    ('recipient', 'workspace_id, id'),
+    ('transaction', 'workspace_id, id, hash, return_of, created_at, order_digest, conversion_digest')
+  loop
+    execute format('create trigger fixed_columns before update of %s on %I for each row
+      when ((%s) is distinct from (%s)) execute function refuse_change()',
+      columns, relation, regexp_replace(columns, '(\w+)', 'old.\1', 'g'), regexp_replace(columns, '(\w+)', 'new.\1', 'g'));
+  end loop;
+  foreach relation in array array['app', 'app_user', 'user_identity', 'app_membership', 'workspace', 'workspace_role',
+                                  'cell', 'workspace_place', 'account_place'] loop
+    execute format('create trigger written_at_home before insert or update or delete on %I for each statement
+      execute function require_home()',
+      relation);
+  end loop;
+  foreach relation in array array['sandbox_clock', 'sandbox_rail_payment', 'sandbox_rail_event', 'demo_step'] loop
+    execute format('create trigger sandbox_only before insert or update on %I for each statement
+      execute function require_sandbox()', relation);
+  end loop;
+end $$;
+
+-- Free text, when it is written and when it changes.
+do $$
+declare
+  relation text;
+  fields text[];
+  field text;
+begin
+  for relation, fields in values
+    ('app', array['name']), ('workspace', array['name']), ('account', array['alias']), ('recipient', array['name', 'alias',
+      'account_code']),
+    ('beneficiary', array['data']), ('customer_order', array['description', 'external_reference', 'purpose_code', 'metadata'])
+  loop
+    execute format('create trigger free_text before insert on %I for each row when (%s)
+      execute function refuse_forbidden_character()', relation,
+      (select string_agg(format('has_forbidden_character(new.%I)', f), ' or ') from unnest(fields) f));
+  end loop;
+  for relation, field in values ('app', 'name'), ('workspace', 'name'), ('account', 'alias'), ('recipient', 'alias') loop
+    execute format('create trigger free_text_changed before update of %1$I on %2$I for each row
+      when (new.%1$I is distinct from old.%1$I and has_forbidden_character(new.%1$I)) execute function refuse_forbidden_character()',
+      field, relation);
+  end loop;
+  create trigger free_text before update of note on discrepancy for each row
+    when (has_forbidden_character(new.note)) execute function refuse_forbidden_character();
+end $$;
+
+grant usage on sequence account_id_seq, audit_outbox_id_seq, beneficiary_id_seq, customer_order_id_seq, discrepancy_id_seq,
+  execution_id_seq, payout_stop_id_seq, quote_id_seq, recipient_id_seq, remittance_event_id_seq, remittance_id_seq,
+  transaction_id_seq, transfer_id_seq, webhook_delivery_id_seq, webhook_endpoint_id_seq to banking_app;
+grant select on account_change, app, app_membership, app_user, audit_event, audit_head, cell, cell_identity, cell_workspace,
+  deployment_mode, event, event_deletion, event_sequence, order_change, reference_version, seal, user_identity, workspace,
+  workspace_place, workspace_role to banking_app;
+grant select, insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status), update (alias, status,
+  updated_at) on account to banking_app;
+grant select, insert on account_code to banking_app;
+grant select, insert (code, workspace_id) on account_place to banking_app;
+grant select, insert (workspace_id, origin_workspace_id, origin_transaction_id, key_nonce, account_code, currency_id, amount,
+  outcome, transaction_id) on arrival to banking_app;
+grant select (workspace_id, entries), insert (workspace_id, entries) on audit_outbox to banking_app;
+grant select, insert, update (name, country_code, swift_code, updated_at) on bank to banking_app;
+grant select, insert on beneficiary to banking_app;
+grant select (id, created_at) on change_outbox to banking_app;
+grant select, insert on conversion to banking_app;
+grant select, insert on corridor to banking_app;
+grant select, insert (workspace_id, transaction_id, account_code, currency_id, amount), update (status) on crossing to
+  banking_app;
+grant select, insert, update (code, name, symbol, decimals, updated_at) on currency to banking_app;
+grant select, insert, update (status, updated_at, placed_by, paused_at, pause_reason, resumed_at) on customer_order to
+  banking_app;
+grant select, insert on demo_step to banking_app;
+grant select (id, changed_at, relation, action, record) on directory_change to banking_app;
+grant select, insert (workspace_id, transaction_id, kind, event_id), update (resolved_at, resolution, resolved_by, note,
+  resolution_transaction_id) on discrepancy to banking_app;
+grant select, insert, update (status, transaction_id, executed_at, failure_code, failure_message) on execution to banking_app;
+grant select, insert, update (fingerprint, answer, created_at) on idempotency to banking_app;
+grant select, insert (workspace_id, transaction_id, status), update (status, tries, reason, parked_at, updated_at) on
+  payout to banking_app;
+grant select (id, stopped_at, finding_count, workspace_ids, resumed_at), insert (finding_count, workspace_ids, findings) on
+  payout_stop to banking_app;
+grant select, insert on product to banking_app;
+grant select, insert on quote to banking_app;
+grant select, insert on quote_use to banking_app;
+grant select, insert, update (alias, saved, forgotten_at, updated_at) on recipient to banking_app;
+grant select, insert (version, facts), delete on reference_snapshot to banking_app;
+grant select, insert, update (updated_at) on remittance to banking_app;
+grant select, insert on remittance_event to banking_app;
+grant select, insert (workspace_id, now, moved_by), update (now, moved_by, moved_at) on sandbox_clock to banking_app;
+grant select, insert (key, position, provider_event, status, reason_code, due_at), update (handed_until, acknowledged) on
+  sandbox_rail_event to banking_app;
+grant select, insert (key, amount, currency), update (submissions) on sandbox_rail_payment to banking_app;
+grant select, insert (workspace_id, id, status, hash, return_of, created_at, updated_at, order_digest, conversion_digest),
+  update (status, updated_at) on transaction to banking_app;
+grant select, insert (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose,
+  fee_amount, recipient_id, account_version, balance_after, created_at, recipient_digest) on transfer to banking_app;
+grant select, delete on unverified_posting to banking_app;
+grant select, update (last_workspace_id, last_id) on verification_position to banking_app;
+grant select, insert (workspace_id, id, endpoint_id, event_id, event_type, kind, next_attempt_at), update (status,
+  next_attempt_at) on webhook_delivery to banking_app;
+grant select (workspace_id, id, url, types, description, status, disabled_reason, previous_valid_until, cursor_event_id,
+  consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
+  requested_deliveries, paused_until), insert (workspace_id, id, url, types, description, sealed_secret, cursor_event_id,
+  created_by), update (url, types, description, status, disabled_reason, sealed_secret, previous_sealed_secret,
+  previous_valid_until, consecutive_failures, failing_since, created_by, deleted_at, answered_url, requested_on,
+  requested_deliveries, paused_until) on webhook_endpoint to banking_app;
+grant select, insert (workspace_id, kind, subject_id, due_at), update (due_at, leased_until, fence, tries, parked_at, reason,
+  delays), delete on work to banking_app;
+grant execute on function analyze_next_table, are_audit_entries, audit_content, bind_subject, claim_webhook_endpoints,
+  count_unrecorded_audit, delete_audit_events, delete_expired_keys, delete_old_deliveries, delete_old_events, directory_chain,
+  directory_head, has_role, hold_work, lock_role, next_audit_hash, pause_required, record_audit, record_changes,
+  record_webhook_attempts, rejected_three_in_a_row, require_open_workspaces, reseal_webhook_secret, rotate_webhook_secret,
+  unrecorded_resources, wake_webhook_endpoints, webhook_backlog, webhook_endpoints_due, workspace_lock_key, workspaces_to_audit,
+  workspaces_with_old_deliveries, has_forbidden_character(text), has_forbidden_character(jsonb), rfc3339 to banking_app;
+
+grant usage on sequence app_id_seq, app_user_id_seq, workspace_id_seq, workspace_role_id_seq to banking_provisioning;
+grant select on cell, cell_identity, deployment_mode, workspace_move to banking_provisioning;
+grant select, insert (id, name), update (name, updated_at), delete on app to banking_provisioning;
+grant select, insert (app_id, user_id) on app_membership to banking_provisioning;
+grant select, insert (id, email, status, user_type), update (email, status, updated_at), delete on app_user to
+  banking_provisioning;
+grant select, insert (workspace_id), delete on cell_workspace to banking_provisioning;
+grant select, update (resumed_at, resumed_by) on payout_stop to banking_provisioning;
+grant select, insert (issuer, subject, user_id) on user_identity to banking_provisioning;
+grant select, insert (id, app_id, name, type), update (name, updated_at), delete on workspace to banking_provisioning;
+grant select, insert (workspace_id, cell_number), delete on workspace_place to banking_provisioning;
+grant select, insert (workspace_id, id, user_id, role), update (role, updated_at), delete on workspace_role to
+  banking_provisioning;
+grant execute on function has_forbidden_character(text), has_forbidden_character(jsonb), rfc3339 to banking_provisioning;
