@@ -49,6 +49,6 @@ export async function demoDatabase(): Promise<TestDatabase & { readonly demo: De
 }
 
 /** For `makeDemoData`, which closes what it opens. */
-export function openProvisioning({ connection }: Pick<FreshDatabase, 'connection'>): Promise<Database> {
+function openProvisioning({ connection }: Pick<FreshDatabase, 'connection'>): Promise<Database> {
   return openDatabase({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
 }

@@ -74,8 +74,8 @@ function sectionOf({ name, text }: Migration, columns: readonly Column[], rights
 /** What the comment of a column says of its unit. */
 function unitOf(text: string, { table, name }: Column): string {
   const columns = text.split(`create table ${table} (\n`)[1]!.split('\n)')[0]!;
-  const [, comment = ''] = new RegExp(`((?:^  --.*\\n)+)^  ${name} `, 'm').exec(columns) ?? [];
-  const [unit] = /minor units[^,.]*/i.exec(comment.replaceAll(/\n  --/g, '')) ?? [];
+  const [, comment = ''] = new RegExp(`((?:^ {2}--.*\\n)+)^ {2}${name} `, 'm').exec(columns) ?? [];
+  const [unit] = /minor units[^,.]*/i.exec(comment.replaceAll(/\n {2}--/g, '')) ?? [];
   return unit === undefined ? '' : ` (${unit.toLowerCase()})`;
 }
 
