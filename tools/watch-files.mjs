@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,8 +10,8 @@ const LIBRARY = 'libs/telemetry';
 
 const USAGE = `Usage: npm run watch:write
 
-Writes the alert rules, their tests, the dashboard and the tables of docs/watch.md from the lists of metrics and alerts
-in ${LIBRARY}. A test compares the files with the lists.
+Writes the alert rules, their tests and the dashboard from the lists of metrics and alerts in ${LIBRARY}.
+A test compares the files with the lists.
 
 Options:
   -h, --help  print this help
@@ -28,7 +28,7 @@ if (exitCode === undefined) {
   const { WRITTEN_FILES } = require(join(ROOT, LIBRARY, 'dist/watch/files.js'));
   for (const [name, contentOf] of Object.entries(WRITTEN_FILES)) {
     const file = join(ROOT, name);
-    writeFileSync(file, contentOf(readFileSync(file, 'utf8')));
+    writeFileSync(file, contentOf());
     process.stdout.write(`Wrote ${name}.\n`);
   }
 } else {

@@ -89,7 +89,7 @@ describe('retry table of the README', () => {
 });
 
 describe('retry table for integrators', () => {
-  const PAGE = 'docs/integrate/errors-and-retries.md';
+  const PAGE = 'docs/integrate/conventions.md';
   const ENDINGS: Readonly<Record<string, Ending>> = {
     'No response': broken(false),
     '504 `outcome_unknown`': refused('outcome_unknown'),

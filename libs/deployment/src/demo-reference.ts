@@ -19,6 +19,6 @@ export async function refuseDemoReference(database: Database, mode: DeploymentMo
   if (corridors + minimums === 0) return;
   throw new DeploymentError(
     `The reference data has ${corridors} corridors and ${minimums} SWIFT minimums that are marked as demo: their figures are invented. ` +
-      'Replace or delete them (docs/secure.md#demo-reference-data), or set DEMO_REFERENCE=on to serve them.',
+      'Replace or delete them (docs/access.md#demo-reference-data), or set DEMO_REFERENCE=on to serve them.',
   );
 }

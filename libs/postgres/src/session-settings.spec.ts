@@ -9,7 +9,7 @@ import { freshDatabase, sql, type FreshDatabase } from './testing/index.js';
 import { asLogin } from './testing/published.js';
 
 const PASSWORD = 'only-in-this-spec';
-/** The file that docs/connect.md tells an administrator to run. */
+/** The file that docs/postgresql.md tells an administrator to run. */
 const FILE = readFileSync(join(__dirname, '../login-behind-pooler.sql'), 'utf8');
 
 const settings = { schema: SCHEMA, statementTimeoutMs: STATEMENT_TIMEOUT_MS, lockTimeoutMs: LOCK_TIMEOUT_MS };

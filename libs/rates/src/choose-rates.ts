@@ -27,6 +27,6 @@ export function chooseRates(
   const databaseTime = async () => (await database.read({}, bind(READ_TIME)))!.ms;
   if (rates) return new HttpRateSource({ url: rates.url, maxAgeMs: rates.maxAgeS * 1_000, databaseTime, warn });
   if (sandbox) return DEMO_RATES;
-  warn('There is no RATES_URL, so payments are made within a currency only. docs/rates.md describes the source.');
+  warn('There is no RATES_URL, so payments are made within a currency only. docs/books.md describes the source.');
   return NO_RATES;
 }

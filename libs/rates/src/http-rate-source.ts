@@ -85,7 +85,7 @@ export class HttpRateSource implements RateSource {
     try {
       this.offsetMs = (await this.databaseTime()) - this.now();
       const document = readRateDocument(await this.fetchText());
-      if (!document) throw new SourceError('it is not the document that docs/rates.md describes');
+      if (!document) throw new SourceError('it is not the document that docs/books.md describes');
       const fault = this.faultOf(document) ?? this.formerFaultOf(document);
       if (fault) throw new SourceError(`its asOf, ${document.asOf}, is ${fault}`);
       [this.lastDocument, this.hasFailed] = [document, false];

@@ -113,7 +113,7 @@ export function addCosts(program: Command): void {
     .summary('processor time, bytes and log of an order')
     .description(
       'Places orders over HTTP and carries them out. Prints the processor time, the bytes of tables and indexes and the write-ahead log of ' +
-        'an order, from which docs/sizing.md computes cells and disks. Linux only.',
+        'an order, from which docs/performance.md computes cells and disks. Linux only.',
     )
     .addOption(count('--seconds', 'seconds of placing orders', 30))
     .addOption(count('--connections', 'concurrent connections, which is the size of a batch at most', 64))

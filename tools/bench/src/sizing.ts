@@ -29,7 +29,7 @@ interface TableGrowth {
   readonly indexBytes: number;
 }
 
-/** What an order takes, from which docs/sizing.md computes how many cells a load needs. */
+/** What an order takes, from which docs/performance.md computes how many cells a load needs. */
 export interface SizingResult {
   readonly orders: number;
   readonly placing: PhaseCost;

@@ -6,7 +6,7 @@ import { projects } from './workspace.js';
 import { WorkspaceCopy } from './workspace-copy.js';
 
 describe('nx run-many -t test, with the results of all tests in the cache', () => {
-  const FILE = 'docs/integrate/errors-and-retries.md';
+  const FILE = 'docs/integrate/conventions.md';
   let copy: WorkspaceCopy;
 
   beforeAll(() => {

@@ -8,7 +8,7 @@ import { type DemoIds, readDemoIds } from '../world.js';
 import { PgBouncer, type PgBouncerOptions } from './pgbouncer.js';
 
 const LOGIN = 'behind_pooler';
-/** The file that docs/connect.md tells an administrator to run. */
+/** The file that docs/postgresql.md tells an administrator to run. */
 const LOGIN_FILE = join(dirname(require.resolve('@banking/postgres/package.json')), 'login-behind-pooler.sql');
 
 /** A service that reaches its database through PgBouncer only. */

@@ -84,7 +84,7 @@ describe('source of rates', () => {
         message: expect.stringContaining('this deployment has no source of rates') as string,
       },
     });
-    expect(await service.logged(/"msg":"(There is no RATES_URL[^"]*)"/)).toContain('docs/rates.md');
+    expect(await service.logged(/"msg":"(There is no RATES_URL[^"]*)"/)).toContain('docs/books.md');
     await service.stop();
   });
 

@@ -32,10 +32,10 @@ describe('the OpenAPI document', () => {
   it('is OpenAPI 3.1 with the version of the package, whose changes are documented', () => {
     const folder = join(__dirname, '../..');
     const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
-    const changes = readFileSync(join(folder, '../../docs/interface-changes.md'), 'utf8');
+    const changes = readFileSync(join(folder, '../../docs/integrate/conventions.md'), 'utf8');
 
     expect([document.openapi, document.info.version]).toEqual(['3.1.0', version]);
-    expect(/^## (\S+)/m.exec(changes)?.[1]).toBe(version);
+    expect(/^### (\d\S+)/m.exec(changes)?.[1]).toBe(version);
   });
 
   it('lists exactly the operations of the access matrix', () => {

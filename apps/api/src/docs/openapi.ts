@@ -16,7 +16,7 @@ import { LIVE_EXAMPLES } from './live-examples.js';
 import { WebhookEventDto, WebhookTestDto } from './webhook.dto.js';
 import { webhooks } from './webhooks.js';
 
-/** The version of the package. docs/interface-changes.md lists the changes of each version. */
+/** The version of the package. docs/integrate/conventions.md lists the changes of each version. */
 const VERSION = (JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as { version: string })
   .version;
 

@@ -181,7 +181,7 @@ async function explained<T>(where: string, work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code !== SQLSTATE.insufficientPrivilege) throw error;
     throw new DeploymentError(
-      `The login of the cell "${where}" may not prepare it: ${error.message}. docs/scale-out.md lists the rights that it needs.`,
+      `The login of the cell "${where}" may not prepare it: ${error.message}. docs/cells.md lists the rights that it needs.`,
       { cause: error },
     );
   }

@@ -40,7 +40,7 @@ export async function checkPlaces(
   if (differing.length === 0) return;
   throw new DifferingPlacesError(
     `The cell "${name}" serves workspaces that home places in other cells: ${differing.slice(0, 5).join(', ')}` +
-      `${differing.length > 5 ? ` and ${differing.length - 5} more` : ''}. It is not opened. Was a database restored? See docs/recover.md, ` +
+      `${differing.length > 5 ? ` and ${differing.length - 5} more` : ''}. It is not opened. Was a database restored? See docs/maintain.md, ` +
       `section "Several databases".`,
   );
 }

@@ -25,7 +25,7 @@ export async function requireEqualRoles(source: AdminSession, target: AdminSessi
   if (there![0]?.roles === here![0]?.roles) return;
   throw new DeploymentError(
     `The cells "${cells.source}" and "${cells.target}" differ in the roles of workspace ${cells.workspaceId}: a copy of the directory is ` +
-      `behind. Run the command again when the copies follow; docs/watch.md has the alerts CopyBehind and CopyLost.`,
+      `behind. Run the command again when the copies follow; docs/observe.md has the alerts CopyBehind and CopyLost.`,
   );
 }
 

@@ -27,7 +27,7 @@ export async function requireNotServed(target: AdminSession, { workspaceId, ...c
   if (served.length === 0) return;
   throw new DeploymentError(
     `The cell "${cells.target}" serves workspace ${workspaceId}, and home has no record of its switch. Nothing is changed. Has home lost ` +
-      `commits? See docs/recover.md, section "Several databases".`,
+      `commits? See docs/maintain.md, section "Several databases".`,
   );
 }
 

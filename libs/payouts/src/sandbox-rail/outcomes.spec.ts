@@ -50,8 +50,8 @@ describe('the outcomes of the sandbox', () => {
   });
 });
 
-describe('docs/sandbox.md', () => {
-  const page = readFileSync(join(__dirname, '../../../../docs/sandbox.md'), 'utf8');
+describe('docs/integrate/sandbox.md', () => {
+  const page = readFileSync(join(__dirname, '../../../../docs/integrate/sandbox.md'), 'utf8');
   const rows = page
     .split('\n')
     .filter((line) => line.startsWith('| `9'))

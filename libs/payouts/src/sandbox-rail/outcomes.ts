@@ -11,7 +11,7 @@ interface PlannedEvent {
 
 /** The outcome of a payment. */
 export interface SandboxOutcome {
-  /** The description in docs/sandbox.md. */
+  /** The description in docs/integrate/sandbox.md. */
   readonly description: string;
   readonly events: readonly PlannedEvent[];
   /** The failure of the submission itself. */

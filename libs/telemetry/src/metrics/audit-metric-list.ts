@@ -4,9 +4,8 @@ import { gauge } from './metric.js';
 export const AUDIT_METRICS = {
   banking_audit_unrecorded: gauge(
     'Audit',
-    'books',
     ['cell'],
     'Committed changes that are not in the audit trail yet, by batch; 10000 means that or more.',
   ),
-  banking_audit_oldest_unrecorded_seconds: gauge('Audit', 'books', ['cell'], 'Age of the oldest of them.'),
+  banking_audit_oldest_unrecorded_seconds: gauge('Audit', ['cell'], 'Age of the oldest of them.'),
 } as const;

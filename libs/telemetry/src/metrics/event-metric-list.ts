@@ -4,9 +4,8 @@ import { gauge } from './metric.js';
 export const EVENT_METRICS = {
   banking_events_unrecorded: gauge(
     'Events',
-    'books',
     ['cell'],
     'Statements whose changes are not events yet; 10000 means that or more.',
   ),
-  banking_events_oldest_unrecorded_seconds: gauge('Events', 'books', ['cell'], 'Age of the oldest of them.'),
+  banking_events_oldest_unrecorded_seconds: gauge('Events', ['cell'], 'Age of the oldest of them.'),
 } as const;

@@ -11,8 +11,8 @@ const WORK_S = [0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const ORDERS = [1, 2, 4, 8, 16, 32, 64];
 
 /**
- * All metrics, by name. The registration, the tables of docs/watch.md and the panels of the dashboard are made of this list, and the
- * alert rules may name no other.
+ * All metrics, by name. The registration and the panels of the dashboard are made of this list, and the alert rules may name no
+ * other.
  *
  * No label has an id, a name, an amount or an account code. The values of each label are bounded. With several databases, `cell` is the
  * name of one of at most 64; without them, no series has it.
@@ -20,147 +20,109 @@ const ORDERS = [1, 2, 4, 8, 16, 32, 64];
 export const METRICS = {
   banking_http_request_duration_seconds: histogram(
     'HTTP',
-    'api',
     ['method', 'route', 'status'],
     REQUEST_S,
     'Time to respond. The route is a template, or none for an unknown path.',
   ),
   banking_http_refusals_total: counter(
     'HTTP',
-    'api',
     ['reason'],
     'Error responses by reason, such as rate_limited and idempotency_key_reused.',
   ),
   banking_authentication_failures_total: counter(
     'HTTP',
-    'api',
     ['fault'],
     'Refused credentials, such as missing, expired and signature.',
   ),
   banking_issuer_keys_up: gauge(
     'HTTP',
-    'api',
     [],
     '1 if the last fetch of the keys of the identity provider has succeeded; 0 if it has failed.',
   ),
   banking_idempotent_replays_total: counter(
     'HTTP',
-    'api',
     [],
     'Repeated requests that received the stored response of their key.',
   ),
 
   banking_order_batch_size: histogram(
     'Orders',
-    'books',
     ['strategy'],
     ORDERS,
     'Orders in a batch. The strategy contended waits for locks of other sessions.',
   ),
   banking_order_batch_wait_seconds: histogram(
     'Orders',
-    'books',
     ['strategy'],
     WAIT_S,
     'How long the longest waiting order of a batch has waited for it.',
   ),
   banking_order_batch_duration_seconds: histogram(
     'Orders',
-    'books',
     ['strategy'],
     STATEMENT_S,
     'Time to carry out a batch, from its locks to its commit.',
   ),
   banking_orders_locked_total: counter(
     'Orders',
-    'books',
     [],
     'Orders that left a batch because another session had locked their account.',
   ),
 
-  banking_database_connections: gauge(
-    'Database',
-    'books',
-    ['state', 'cell'],
-    'Connections of the pool: idle and used.',
-  ),
-  banking_database_callers_waiting: gauge('Database', 'books', ['cell'], 'Callers that wait for a connection now.'),
+  banking_database_connections: gauge('Database', ['state', 'cell'], 'Connections of the pool: idle and used.'),
+  banking_database_callers_waiting: gauge('Database', ['cell'], 'Callers that wait for a connection now.'),
   banking_database_connection_wait_seconds: histogram(
     'Database',
-    'books',
     [],
     WAIT_S,
     'How long a caller waited for a connection.',
   ),
-  banking_database_connection_refusals_total: counter(
-    'Database',
-    'books',
-    [],
-    'Callers that received no connection in time.',
-  ),
+  banking_database_connection_refusals_total: counter('Database', [], 'Callers that received no connection in time.'),
   banking_database_pipeline_duration_seconds: histogram(
     'Database',
-    'books',
     [],
     STATEMENT_S,
     'Time of a round trip with one or more SQL statements.',
   ),
   banking_database_errors_total: counter(
     'Database',
-    'books',
     ['sqlstate'],
     'Failed round trips by SQLSTATE: 55P03 is a lock timeout, lost a lost connection.',
   ),
   banking_database_retries_total: counter(
     'Database',
-    'books',
     ['sqlstate'],
     'Retries after a deadlock (40P01) or a serialization failure (40001).',
   ),
   banking_database_values_up: gauge(
     'Database',
-    'books',
     ['cell'],
     '1 if the values of due work and payouts were read; 0 if they are left out.',
   ),
 
-  banking_work_due: gauge(
-    'Due work',
-    'books',
-    ['kind', 'cell'],
-    'Work that a worker could claim now; 1000 means that or more.',
-  ),
+  banking_work_due: gauge('Due work', ['kind', 'cell'], 'Work that a worker could claim now; 1000 means that or more.'),
   banking_work_oldest_due_seconds: gauge(
     'Due work',
-    'books',
     ['kind', 'cell'],
     'For how long the longest due work could have been claimed; 0 without any.',
   ),
-  banking_work_parked: gauge(
-    'Due work',
-    'books',
-    ['kind', 'cell'],
-    'Work that waits for an operator; 1000 means that or more.',
-  ),
+  banking_work_parked: gauge('Due work', ['kind', 'cell'], 'Work that waits for an operator; 1000 means that or more.'),
   banking_payouts_open: gauge(
     'Due work',
-    'books',
     ['status', 'cell'],
     'Payouts without a final status, of at most 500 whose next step is the soonest.',
   ),
-  banking_payouts_oldest_seconds: gauge('Due work', 'books', ['status', 'cell'], 'Age of the oldest of these payouts.'),
-  banking_payouts_stopped: gauge('Due work', 'books', ['cell'], '1 while payouts are stopped because of a finding.'),
+  banking_payouts_oldest_seconds: gauge('Due work', ['status', 'cell'], 'Age of the oldest of these payouts.'),
+  banking_payouts_stopped: gauge('Due work', ['cell'], '1 while payouts are stopped because of a finding.'),
   banking_work_duration_seconds: histogram(
     'Due work',
-    'work',
     ['kind', 'outcome'],
     WORK_S,
     'Time of a try, such as a payout, until its result is recorded.',
   ),
-  banking_chore_failures_total: counter('Due work', 'work', ['chore'], 'Failed runs of a chore of the worker.'),
+  banking_chore_failures_total: counter('Due work', ['chore'], 'Failed runs of a chore of the worker.'),
   banking_network_request_duration_seconds: histogram(
     'Due work',
-    'work',
     ['operation', 'outcome'],
     WORK_S,
     'Time of a call of the payment network. The outcome is ok, failed or timeout.',
@@ -173,20 +135,17 @@ export const METRICS = {
 
   banking_verification_runs_total: counter(
     'Verification',
-    'work',
     ['subject', 'outcome'],
     'Runs: proven, findings, busy (another worker verifies) or stopped.',
   ),
-  banking_verification_rows_total: counter('Verification', 'work', ['subject'], 'Rows without a finding.'),
+  banking_verification_rows_total: counter('Verification', ['subject'], 'Rows without a finding.'),
   banking_verification_last_success_timestamp_seconds: gauge(
     'Verification',
-    'work',
     ['subject', 'cell'],
     'When this process last verified without a finding.',
   ),
   banking_verification_findings: gauge(
     'Verification',
-    'books',
     ['cell'],
     'Findings of the open stop of payouts; 0 without a stop.',
   ),
@@ -195,41 +154,35 @@ export const METRICS = {
 
   banking_rates_requests_total: counter(
     'Exchange rates',
-    'books',
     ['outcome'],
     'Requests to the source of rates: ok or failed.',
   ),
   banking_rates_as_of_timestamp_seconds: gauge(
     'Exchange rates',
-    'books',
     [],
     'Time of the rates by their own date. Missing before the first document.',
   ),
 
   banking_upstream_request_duration_seconds: histogram(
     'Gateway',
-    'gateway',
     ['operation', 'status'],
     REQUEST_S,
     'Time of a request to the upstream. The status is failed without a response.',
   ),
   banking_upstream_circuit_open: gauge(
     'Gateway',
-    'gateway',
     [],
     '1 while the circuit breaker is open, which is until a probe succeeds.',
   ),
 
-  banking_ready: gauge('Process', 'all', [], '1 if /health/ready would respond with 200.'),
+  banking_ready: gauge('Process', [], '1 if /health/ready would respond with 200.'),
   banking_build_info: gauge(
     'Process',
-    'all',
     ['app', 'version', 'commit', 'node'],
     'Always 1. The labels describe the program.',
   ),
   banking_event_loop_utilization_ratio: gauge(
     'Process',
-    'all',
     [],
     'Part of the time since the last scrape in which the event loop was busy.',
   ),

@@ -1,4 +1,4 @@
-/** An alert rule, with the series that its test makes of it. The section of docs/watch.md has the name of the alert. */
+/** An alert rule, with the series that its test makes of it. The section of docs/observe.md has the name of the alert. */
 export interface AlertRule {
   readonly name: string;
   /** `critical` wakes an operator, `warning` is read in working hours. */

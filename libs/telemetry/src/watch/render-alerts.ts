@@ -1,7 +1,7 @@
 import type { AlertRule } from './alert-rule.js';
 
 /** Where operators read what to do. A deployment with a copy of its own replaces it. */
-const MANUAL = 'docs/watch.md';
+const MANUAL = 'docs/observe.md';
 
 /** The anchor of the section of an alert in the manual: its name in lower case. */
 export const runbookOf = ({ name }: Pick<AlertRule, 'name'>): string => `${MANUAL}#${name.toLowerCase()}`;

@@ -14,7 +14,7 @@ export interface Recovered {
   readonly network: NetworkCopy;
   readonly moment: Moment;
   readonly onProgress: (line: string) => void;
-  /** As docs/recover.md describes. The random part of a payout's key protects also without it. */
+  /** As docs/maintain.md describes. The random part of a payout's key protects also without it. */
   readonly advanceIds: boolean;
 }
 
@@ -39,7 +39,7 @@ const ADVANCE_IDS = `
   select setval(format('banking.%I', sequencename), last_value + 1000000)
   from pg_sequences where schemaname = 'banking' and last_value is not null`;
 
-/** Does what docs/recover.md tells an operator to do after a recovery, and proves the result. */
+/** Does what docs/maintain.md tells an operator to do after a recovery, and proves the result. */
 export async function checkRecovered(recovered: Recovered): Promise<RecoveryFigures> {
   const { server, service, load, onProgress } = recovered;
   onProgress('verifying the recovered books');

@@ -13,7 +13,7 @@ const failover = (isSynchronous: boolean): RecoveryKind => ({
   name: isSynchronous ? 'failover-sync' : 'failover-async',
   title: `two hosts in DATABASE_URL, a${isSynchronous ? ' synchronous' : 'n asynchronous'} replica promoted under load`,
   hasTwoHosts: true,
-  // What a synchronous replica confirmed is not lost, so the worker goes on too. Otherwise it stops, as docs/fail-over.md describes.
+  // What a synchronous replica confirmed is not lost, so the worker goes on too. Otherwise it stops, as docs/postgresql.md describes.
   keepsWorker: isSynchronous,
   advanceIds: !isSynchronous,
   async recover(run: RecoveryRun): Promise<RecoveredServer> {

@@ -23,7 +23,7 @@ const NOTES = `Recoveries:
 ${RECOVERY_KINDS.map(({ name, title }) => `  ${name.padEnd(14)} ${title}`).join('\n')}
 
 Each one starts a PostgreSQL server, two api processes and a worker of its own, places orders, loses the server, recovers the books,
-and then does what docs/recover.md and docs/fail-over.md tell an operator to do. It compares the books with the log of the clients.
+and then does what docs/maintain.md and docs/postgresql.md tell an operator to do. It compares the books with the log of the clients.
 
 Exit codes: 0 no deviation; 1 a deviation, or a run that ended early; 2 wrong usage; 3 skipped, because PostgreSQL programs are missing.`;
 

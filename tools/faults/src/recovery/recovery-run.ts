@@ -28,7 +28,7 @@ export interface RecoveryKind {
   readonly hasTwoHosts?: boolean;
   /** Whether the worker goes on. Then the network is that of the recovered books. */
   readonly keepsWorker?: boolean;
-  /** As docs/recover.md describes; without it the ids of lost orders are given again. */
+  /** As docs/maintain.md describes; without it the ids of lost orders are given again. */
   readonly advanceIds: boolean;
   /** Loses the server and recovers another one, while the load runs or after it has stopped. */
   recover(run: RecoveryRun): Promise<RecoveredServer>;
