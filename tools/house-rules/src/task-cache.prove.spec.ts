@@ -20,7 +20,12 @@ describe('nx run-many -t test, with the results of all tests in the cache', () =
     copy.write(FILE, `${copy.read(FILE)}\nAnother line.\n`);
 
     const readers = projects().filter(({ folder }) => filesReadBy(folder).includes(FILE));
-    expect(readers.map(({ folder }) => folder)).toEqual(['apps/api-e2e', 'libs/client', 'tools/house-rules']);
+    expect(readers.map(({ folder }) => folder)).toEqual([
+      'apps/api',
+      'apps/api-e2e',
+      'libs/client',
+      'tools/house-rules',
+    ]);
     expect(testedNow(copy)).toEqual(readers.map(({ manifest }) => manifest.name).sort());
   });
 });
