@@ -12,6 +12,10 @@ import { readServerStatus, connectionOf, type Connection } from '../running-serv
 import { asUser, giveTo } from '../server-user.js';
 import { until } from './until.js';
 
+/**
+ * Valid until 2120, except for `expired.crt`. Only specs trust them, and the keys of their authorities were deleted. `ca.crt` signed
+ * `localhost.crt` and `other-name.crt` (db.example), `second-ca.crt` signed `expired.crt` and `client.crt`, `other-ca.crt` nothing.
+ */
 const CERTIFICATES = join(__dirname, 'tls-test-certificates');
 
 /** The login that can connect over TCP. */
