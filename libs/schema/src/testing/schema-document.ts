@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { APP_ROLE, PROVISIONING_ROLE, readMigrations } from '@banking/postgres';
 import type { FreshDatabase } from '@banking/postgres/testing';
 import { MIGRATIONS } from '../index.js';
@@ -37,6 +35,13 @@ const RIGHTS = `
 
 const ROLES: Readonly<Record<string, string>> = { [APP_ROLE]: 'service', [PROVISIONING_ROLE]: 'operator' };
 
+const HEAD = `# The database
+
+Generated from \`libs/schema\` by \`npm run schema\`. Every table that belongs to a workspace has its \`workspace_id\` first in each key, and
+row-level security. Amounts and balances are integers in minor units of the currency of the row; times are those of the database; \`?\` marks
+a column that may be null. The service writes as \`banking_app\`, operators' commands as \`banking_provisioning\`; what neither may write,
+triggers and functions of the owner write.`;
+
 /** docs/schema.md: the tables in the order of the files, as the database has them. */
 export async function schemaDocument(owner: FreshDatabase['owner']): Promise<string> {
   const { rows: columns } = await owner.query<Column>(COLUMNS);
@@ -44,11 +49,10 @@ export async function schemaDocument(owner: FreshDatabase['owner']): Promise<str
   const { rows: references } = await owner.query<{ table: string; parent: string }>(REFERENCES);
   const sections = (await readMigrations(MIGRATIONS)).flatMap((file) => sectionOf(file, columns, rights));
   const arrows = references.map(({ table, parent }) => `  ${table} --> ${parent}`);
-  const head = readFileSync(join(__dirname, 'schema-document-head.md'), 'utf8');
   const titles = [...sections.filter((part) => part.startsWith('## ')), '## References'].map((part) => part.slice(3));
   const contents = titles.map((title) => `- [${title}](#${title.toLowerCase().replaceAll('.', '')})`).join('\n');
   const diagram = ['```mermaid', 'flowchart LR', ...arrows, '```'].join('\n');
-  return `${[head.trimEnd(), contents, ...sections.map(wrapped), '## References', diagram].join('\n\n')}\n`;
+  return `${[HEAD, contents, ...sections.map(wrapped), '## References', diagram].join('\n\n')}\n`;
 }
 
 function sectionOf({ name, text }: Migration, columns: readonly Column[], rights: readonly Right[]): string[] {
