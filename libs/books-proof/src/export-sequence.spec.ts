@@ -1,7 +1,7 @@
 import type { Timestamp } from '@banking/domain';
 import type { BookedTransaction } from '@banking/ledger';
 import * as fc from 'fast-check';
-import { ExportSequence } from './export-sequence.js';
+import { ExportSequence } from './export-books.js';
 
 const NOON = '2026-11-21T12:00:00.000000Z' as Timestamp;
 const ACCOUNTS = [1, 2, 3, 4];

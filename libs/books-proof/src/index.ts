@@ -1,8 +1,16 @@
 export { exportBooks, ExportError } from './export-books.js';
-export { type Anchor, AnchorFault, readAnchor } from './read-anchor.js';
-export { readPublicKey, keyIdOf, signerWith } from './anchor-key.js';
+export {
+  type Anchor,
+  AnchorFault,
+  readAnchor,
+  readPublicKey,
+  keyIdOf,
+  signerWith,
+  type AnchorSigner,
+  readEnds,
+  writeAnchor,
+} from './anchor.js';
 export { type AnchorComparison, AuditSinceAnchor, SinceAnchor } from './since-anchor.js';
-export { type AnchorSigner, readEnds, writeAnchor } from './write-anchor.js';
 export {
   type AuditTrailProof,
   AuditTrailFault,
@@ -13,5 +21,5 @@ export {
 export { SINCE_CHECK, verifyDirectorySince, verifySince } from './verify-since.js';
 export type { Attention } from './find-attention.js';
 export { type DeploymentReport, verifyDeployment } from './verify-deployment.js';
-export { type CellBooks, cellBooksOf } from './cells/cell-books.js';
+export { type CellBooks, cellBooksOf } from './cells/halves.js';
 export { CELLS_CHECKS, stepsOverCells, verifyCells } from './cells/verify-cells.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AuditEvent } from '@banking/domain';
-import { type AnchoredTrail, HASH } from './anchor-format.js';
+import { type AnchoredTrail, HASH } from './anchor.js';
 
 /** An entry of the audit trail in a file of `banking audit export`. */
 export interface ExportedAuditEvent extends AuditEvent {

@@ -1,7 +1,6 @@
 import type { ExportProof, ProvenHead } from '@banking/domain/proof';
-import type { AnchoredHead, AnchoredTrail } from './anchor-format.js';
+import type { AnchoredHead, AnchoredTrail, Anchor } from './anchor.js';
 import type { AuditTrailProof } from './prove-audit-trail.js';
-import type { Anchor } from './read-anchor.js';
 
 /** The comparison of an export with an anchor. */
 export interface AnchorComparison {

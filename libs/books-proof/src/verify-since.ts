@@ -1,6 +1,6 @@
 import type { Finding } from '@banking/ledger';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
-import type { Anchor } from './read-anchor.js';
+import type { Anchor } from './anchor.js';
 
 export const SINCE_CHECK = 'every account and every trail still has what the anchor says';
 

@@ -8,9 +8,10 @@ import {
   type ProductMethods,
   type PurposeMethods,
   type RecipientSchemaMethods,
-} from './methods-without-workspace.js';
+  viewOf,
+  type WorkspaceView,
+} from './workspace-view.js';
 import { RemoteBankingService } from './remote-banking-service.js';
-import { viewOf, type WorkspaceView } from './workspace-view.js';
 
 export type BankingClientOptions = HttpTransportOptions;
 

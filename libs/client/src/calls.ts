@@ -1,5 +1,12 @@
-import { type Created, isIdempotencyKey, type Page, Refusal, type Scope } from '@banking/domain';
-import { digits } from './call-arguments.js';
+import {
+  type OrderName,
+  parseId,
+  Refusal,
+  type Created,
+  isIdempotencyKey,
+  type Page,
+  type Scope,
+} from '@banking/domain';
 import type { HttpTransport } from './http-transport.js';
 import { newIdempotencyKey } from './new-idempotency-key.js';
 import {
@@ -12,6 +19,32 @@ import {
   readPagedRecord,
 } from './read-response.js';
 import type { Call, CallOptions, CreationOptions } from './transport.js';
+
+/** The query string of the defined members, in which a list repeats its name, or an empty string. */
+export function search(query: object): string {
+  const given = Object.entries(query as Readonly<Record<string, unknown>>).flatMap(([name, value]) =>
+    [value].flat().map((one) => [name, one] as const),
+  );
+  const sent = given.filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]);
+  const text = new URLSearchParams(sent).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** An id in a path. Callers without types may pass anything, and only an id may become part of a path. */
+export function digits(id: number, reason: 'id_malformed' | 'workspace_id_invalid' = 'id_malformed'): string {
+  const text = String(id);
+  if (typeof id !== 'number' || parseId(text) === undefined) throw new Refusal(reason);
+  return text;
+}
+
+export const orderPath = ({ accountId, orderId }: OrderName): string =>
+  `accounts/${digits(accountId)}/orders/${digits(orderId)}`;
+
+/** A country as one segment of a path. An empty text, dots and lone surrogates are refused: they would change the path. */
+export function segment(country: string): string {
+  if (/^\.{0,2}$|\p{Surrogate}/u.test(country)) throw new Refusal('country_unknown');
+  return encodeURIComponent(country);
+}
 
 /** A created resource with its idempotency key: the key of the caller, or the one that the client generated. */
 export interface CreationResult<T> extends Created<T> {
@@ -106,7 +139,7 @@ export class Calls {
 }
 
 /** The parts of a scope that become headers, or end a read. */
-export type CallScope = Pick<Call, 'workspaceId' | 'requestId' | 'actor'> & Pick<CallOptions, 'signal'>;
+type CallScope = Pick<Call, 'workspaceId' | 'requestId' | 'actor'> & Pick<CallOptions, 'signal'>;
 
 const readArray = (received: ReceivedResponse) => readResponse(received, 'array');
 const readRecord = (received: ReceivedResponse) => readResponse(received, 'object');

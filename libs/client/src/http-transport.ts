@@ -1,10 +1,9 @@
 import { Refusal } from '@banking/domain';
 import { type Credential, credentialOf, type CredentialOption, sendable } from './credentials.js';
-import { Deadline } from './deadline.js';
+import { Deadline, mayBeExecuted, mayRetry, pauseMs, RETRIES_DEFAULT, RETRIES_MAX } from './retry-policy.js';
 import { ConnectionError, OutcomeUnknownError } from './errors.js';
 import { attemptOf, callHook, type Hooks } from './hooks.js';
 import { MovedPaths } from './moved-paths.js';
-import { mayBeExecuted, mayRetry, pauseMs, RETRIES_DEFAULT, RETRIES_MAX } from './retry-policy.js';
 import { type ReceivedResponse, type Inspect, requestIdOf } from './read-response.js';
 import { traceHeaders, type TraceContextSource } from './trace-context.js';
 import { type Call, type CallOptions, nameOf, type Transport } from './transport.js';

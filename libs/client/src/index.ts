@@ -3,8 +3,7 @@ export * from './banking-client.js';
 export type { CreationResult } from './calls.js';
 export type { Credential, CredentialOption } from './credentials.js';
 export * from './errors.js';
-export type { EventMethods } from './event-methods.js';
-export type { FollowOptions } from './follow-events.js';
+export type { EventMethods, FollowOptions } from './follow-events.js';
 export type { Attempt, AttemptEnd, Hooks, Retry } from './hooks.js';
 export type { Inspect, Success } from './read-response.js';
 export type { TraceContext, TraceContextSource } from './trace-context.js';
@@ -15,8 +14,9 @@ export type {
   ProductMethods,
   PurposeMethods,
   RecipientSchemaMethods,
-} from './methods-without-workspace.js';
+  ListMethods,
+  WorkspaceView,
+} from './workspace-view.js';
 export { RemoteBankingService } from './remote-banking-service.js';
 export type { WebhookMethods } from './webhook-methods.js';
-export type { ListMethods, WorkspaceView } from './workspace-view.js';
 export type { NamedOrder, OrderWaitOptions } from './wait-for-order.js';

@@ -1,4 +1,4 @@
-import { nextCursor } from './next-page.js';
+import { nextCursor } from './pages.js';
 
 describe('Link header of a page', () => {
   it.each<[string | null, string | null | undefined]>([

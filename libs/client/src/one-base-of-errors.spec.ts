@@ -1,6 +1,6 @@
 import { BankingError, Refusal } from '@banking/domain';
 import * as client from './index.js';
-import { SessionError } from './session-error.js';
+import { SessionError } from './credentials.js';
 import { WebhookVerificationError } from './webhook-error.js';
 
 const { ConnectionError, OutcomeUnknownError, RemoteRefusal, ServiceError } = client;

@@ -1,8 +1,7 @@
 import { RefreshTokenSession } from './refresh-token-session.js';
-import { SessionError } from './session-error.js';
+import { SessionError, memoryStore, type SessionTokens, type TokenStore } from './credentials.js';
 import { failureOf, RotatingAuth, TestTokenStore } from './testing/rotating-auth.js';
 import { type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
-import { memoryStore, type SessionTokens, type TokenStore } from './token-store.js';
 
 let auth: RotatingAuth;
 let service: ScriptedService;

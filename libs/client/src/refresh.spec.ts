@@ -1,9 +1,8 @@
 import { inspect } from 'node:util';
 import { RefreshTokenSession, type RefreshTokenSessionOptions } from './refresh-token-session.js';
-import { SessionError } from './session-error.js';
+import { SessionError, memoryStore } from './credentials.js';
 import { failureOf, TestTokenStore } from './testing/rotating-auth.js';
 import { responds, hangs, type ScriptedService, scriptedService } from './testing/scripted-service.js';
-import { memoryStore } from './token-store.js';
 
 const REFRESH_TOKEN = 'the-refresh-token';
 const TOKENS = { accessToken: 'the-access-token', refreshToken: 'the-next-refresh-token' };
@@ -223,7 +222,7 @@ describe('session', () => {
 
   it('throws errors that another copy of the library recognises', async () => {
     await jest.isolateModulesAsync(async () => {
-      const other = await import('./session-error.js');
+      const other = await import('./credentials.js');
       class Expired extends SessionError {}
       const own = new SessionError('It is over.', { isOver: true });
 

@@ -1,4 +1,23 @@
 import {
+  BankingService,
+  type Event,
+  type EventId,
+  type EventPage,
+  type EventQuery,
+  type PlainNumber,
+  type Scope,
+  type CreateWebhookEndpointInput,
+  type Page,
+  type PageQuery,
+  type WebhookDelivery,
+  type WebhookDeliveryName,
+  type WebhookDeliveryQuery,
+  type WebhookEndpoint,
+  type WebhookEndpointChange,
+  type WebhookEndpointName,
+  type WebhookEndpointWithSecret,
+  type WebhookReplay,
+  type WebhookReplayInput,
   type Account,
   type AccountChange,
   type AccountId,
@@ -20,9 +39,6 @@ import {
   type OrderQuery,
   type OrderReference,
   type PlaceOrderInput,
-  type Page,
-  type PageQuery,
-  type PlainNumber,
   type Product,
   type Quote,
   type QuoteId,
@@ -33,7 +49,6 @@ import {
   type RecipientQuery,
   type RecipientSchema,
   type SandboxClock,
-  type Scope,
   type StatementPage,
   type StatementQuery,
   type Transaction,
@@ -44,11 +59,140 @@ import {
   type TransferQuery,
   type User,
 } from '@banking/domain';
-import { HttpTransport, type HttpTransportOptions } from './http-transport.js';
-import { digits, orderPath, search, segment } from './call-arguments.js';
-import { Calls, withoutWorkspace, inWorkspace, type CreationResult } from './calls.js';
-import { RemoteWebhookService } from './remote-webhook-service.js';
+import {
+  digits,
+  search,
+  orderPath,
+  segment,
+  Calls,
+  inWorkspace,
+  type CreationResult,
+  withoutWorkspace,
+} from './calls.js';
 import type { CallOptions, CreationOptions } from './transport.js';
+import { HttpTransport, type HttpTransportOptions } from './http-transport.js';
+
+/** The operations of the port that tell what happened, over HTTP. */
+abstract class RemoteRecordService extends BankingService {
+  readonly #calls: Calls;
+
+  constructor(calls: Calls) {
+    super();
+    this.#calls = calls;
+  }
+
+  async listEvents(scope: Scope, query: EventQuery = {}, options?: CallOptions): Promise<EventPage> {
+    const holdMs = (query.wait ?? 0) * 1_000;
+    return this.#calls.followedPage<Event>('listEvents', inWorkspace(scope), `events${search(query)}`, holdMs, options);
+  }
+
+  async getEvent(
+    scope: Scope,
+    { eventId }: { readonly eventId: EventId | PlainNumber },
+    options?: CallOptions,
+  ): Promise<Event> {
+    return this.#calls.get('getEvent', inWorkspace(scope), `events/${digits(eventId)}`, options, eventId);
+  }
+}
+
+const ENDPOINTS = 'webhook-endpoints';
+
+const pathOf = (id: number): string => `${ENDPOINTS}/${digits(id)}`;
+
+/** The operations of the port for webhook endpoints, over HTTP. */
+abstract class RemoteWebhookService extends RemoteRecordService {
+  readonly #calls: Calls;
+
+  constructor(calls: Calls) {
+    super(calls);
+    this.#calls = calls;
+  }
+
+  async createWebhookEndpoint(
+    scope: Scope,
+    input: CreateWebhookEndpointInput,
+    options?: CreationOptions,
+  ): Promise<CreationResult<WebhookEndpointWithSecret>> {
+    return this.#calls.create('createWebhookEndpoint', scope, ENDPOINTS, input, options);
+  }
+
+  async listWebhookEndpoints(
+    scope: Scope,
+    query: PageQuery = {},
+    options?: CallOptions,
+  ): Promise<Page<WebhookEndpoint>> {
+    return this.#calls.page('listWebhookEndpoints', inWorkspace(scope), `${ENDPOINTS}${search(query)}`, options);
+  }
+
+  async getWebhookEndpoint(
+    scope: Scope,
+    { webhookEndpointId: id }: WebhookEndpointName,
+    options?: CallOptions,
+  ): Promise<WebhookEndpoint> {
+    return this.#calls.get('getWebhookEndpoint', inWorkspace(scope), pathOf(id), options, id);
+  }
+
+  async changeWebhookEndpoint(
+    scope: Scope,
+    { webhookEndpointId: id, ...body }: WebhookEndpointChange,
+    options?: CallOptions,
+  ): Promise<WebhookEndpoint> {
+    return this.#calls.change('changeWebhookEndpoint', scope, 'PATCH', pathOf(id), { body, id }, options);
+  }
+
+  async deleteWebhookEndpoint(
+    scope: Scope,
+    { webhookEndpointId: id }: WebhookEndpointName,
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.#calls.remove('deleteWebhookEndpoint', scope, pathOf(id), options);
+  }
+
+  async rotateWebhookSecret(
+    scope: Scope,
+    { webhookEndpointId: id }: WebhookEndpointName,
+    options?: CallOptions,
+  ): Promise<WebhookEndpointWithSecret> {
+    const path = `${pathOf(id)}/secret-rotation`;
+    return this.#calls.change('rotateWebhookSecret', scope, 'POST', path, { id }, options);
+  }
+
+  async testWebhookEndpoint(
+    scope: Scope,
+    { webhookEndpointId: id }: WebhookEndpointName,
+    options?: CallOptions,
+  ): Promise<WebhookDelivery> {
+    const path = `${pathOf(id)}/test`;
+    return this.#calls.change('testWebhookEndpoint', scope, 'POST', path, { isDeferred: true }, options);
+  }
+
+  async replayWebhookEvents(
+    scope: Scope,
+    { webhookEndpointId: id, ...body }: WebhookReplayInput,
+    options?: CallOptions,
+  ): Promise<WebhookReplay> {
+    const path = `${pathOf(id)}/replay`;
+    return this.#calls.change('replayWebhookEvents', scope, 'POST', path, { body, isDeferred: true }, options);
+  }
+
+  async listWebhookDeliveries(
+    scope: Scope,
+    { webhookEndpointId: id, ...query }: WebhookDeliveryQuery,
+    options?: CallOptions,
+  ): Promise<Page<WebhookDelivery>> {
+    const path = `${pathOf(id)}/deliveries${search(query)}`;
+    return this.#calls.page('listWebhookDeliveries', inWorkspace(scope), path, options);
+  }
+
+  async retryWebhookDelivery(
+    scope: Scope,
+    { webhookEndpointId, webhookDeliveryId: id }: WebhookDeliveryName,
+    options?: CallOptions,
+  ): Promise<WebhookDelivery> {
+    const path = `${pathOf(webhookEndpointId)}/deliveries/${digits(id)}/retry`;
+    return this.#calls.change('retryWebhookDelivery', scope, 'POST', path, { id, isDeferred: true }, options);
+  }
+}
 
 /**
  * The port over HTTP, for programs that run on any implementation of it. Each method also takes options for one call. Deadlines,

@@ -1,7 +1,7 @@
 import { RefreshTokenSession } from './refresh-token-session.js';
 import { failureOf, RotatingAuth, TestTokenStore } from './testing/rotating-auth.js';
 import { hangs, type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
-import { memoryStore, type SessionTokens, type TokenStore } from './token-store.js';
+import { memoryStore, type SessionTokens, type TokenStore } from './credentials.js';
 
 let auth: RotatingAuth;
 let service: ScriptedService;

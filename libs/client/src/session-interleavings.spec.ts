@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { RefreshTokenSession } from './refresh-token-session.js';
-import { SessionError } from './session-error.js';
+import { SessionError, type SessionTokens } from './credentials.js';
 import { RotatingAuth, TestTokenStore } from './testing/rotating-auth.js';
-import type { SessionTokens } from './token-store.js';
 
 /** `npm run prove` has the higher number. */
 const RUNS = expect.getState().testPath?.endsWith('.prove.spec.ts') ? 2_000 : 200;

@@ -1,7 +1,7 @@
 import { WebhookVerificationError } from './webhook-error.js';
 import { bytesOf, VERSION, type WebhookKey, webhookKeys } from './webhook-keys.js';
 import { signedContent, type Webhook, WEBHOOK_ID } from './webhook-message.js';
-import { hasWideInteger } from './wide-integers.js';
+import { hasWideInteger } from './read-response.js';
 
 /** The headers of a request: the `Headers` of fetch, or an object, such as the `IncomingHttpHeaders` of Node. */
 export type WebhookHeaders =

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { hasWideInteger } from './wide-integers.js';
+import { hasWideInteger } from './read-response.js';
 
 const WIDE = '9007199254740993';
 

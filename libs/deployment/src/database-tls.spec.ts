@@ -1,6 +1,6 @@
 import { TlsServer } from '@banking/embedded-postgres/testing';
 import { reasonOf } from '@banking/postgres/testing';
-import { DeploymentError } from './deployment-error.js';
+import { DeploymentError } from './explain-failure.js';
 import { openDeployment } from './open-deployment.js';
 
 // An environment with DATABASE_URL may have no embedded server.

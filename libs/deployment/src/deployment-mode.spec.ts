@@ -1,6 +1,6 @@
 import { SCHEMA, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { administer, reasonOf } from '@banking/postgres/testing';
-import { DeploymentError } from './deployment-error.js';
+import { DeploymentError } from './explain-failure.js';
 import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { ownServer, type OwnServer } from './testing/own-server.js';

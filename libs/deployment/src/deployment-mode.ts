@@ -1,6 +1,6 @@
 import { isSandbox as readIsSandbox } from '@banking/operations';
 import { APP_ROLE, readTable, SCHEMA, type ConnectionOptions, type Database } from '@banking/postgres';
-import { DeploymentError } from './deployment-error.js';
+import { DeploymentError } from './explain-failure.js';
 
 export interface DeploymentMode {
   /** Whether the database holds demo money. Only then may the login of a service have more rights than the service needs. */

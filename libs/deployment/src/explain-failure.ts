@@ -1,8 +1,55 @@
 import { isNativeError } from 'node:util/types';
+import { HOME_CELL, hostsOf } from '@banking/process';
+import { DatabaseError, MigrationError, SQLSTATE, isUnavailable, DatabaseSetupError } from '@banking/postgres';
 import { Refusal } from '@banking/domain';
-import { DatabaseError, MigrationError, SQLSTATE, isUnavailable } from '@banking/postgres';
-import { type ConfiguredDatabase, folderOf, placeOf, settingOf } from './configured-database.js';
-import { DeploymentError } from './deployment-error.js';
+import { EmbeddedServerError } from '@banking/embedded-postgres';
+
+/** A database as the configuration names it, for messages. */
+interface ConfiguredDatabase {
+  /** Undefined for an embedded one. */
+  readonly url: string | undefined;
+  /** The name of the cell, if the deployment has several databases. */
+  readonly cell?: string | undefined;
+}
+
+/** The setting with the login that serves, or with the one that migrates. */
+export function settingOf({ cell }: Pick<ConfiguredDatabase, 'cell'>, isOwner = false): string {
+  if (cell === undefined || cell === HOME_CELL) return isOwner ? 'DATABASE_OWNER_URL' : 'DATABASE_URL';
+  return `${isOwner ? 'ownerUrl' : 'url'} of the cell "${cell}" in CELLS_FILE`;
+}
+
+/** The hosts of the database, never the login or its password. */
+function placeOf({ url, cell }: ConfiguredDatabase): string {
+  if (url !== undefined) return `at ${hostsOf(url)}`;
+  return `in ${folderOf({ cell })}`;
+}
+
+/** The folder of an embedded database. */
+function folderOf({ cell }: Pick<ConfiguredDatabase, 'cell'>): string {
+  return cell === undefined || cell === HOME_CELL ? 'DATA_DIR' : `DATA_DIR/cells/${cell}`;
+}
+
+/** A start that cannot continue. Its message names the next step. */
+export class DeploymentError extends Error {
+  override readonly name = 'DeploymentError';
+}
+
+/** Names the setting for the login that migrates: the login that serves is not meant to. */
+export function explainLogin(pending: readonly string[], cell: string | undefined): (error: unknown) => never {
+  return (error) => {
+    const { cause } = error as { cause?: unknown };
+    const isNotAllowed =
+      error instanceof MigrationError &&
+      cause instanceof DatabaseError &&
+      cause.code === SQLSTATE.insufficientPrivilege;
+    if (!isNotAllowed) throw error;
+    throw new DeploymentError(
+      `The database lacks ${pending.join(', ')}, and the login of ${settingOf({ cell })} may not migrate. ` +
+        `Set ${settingOf({ cell }, true)} to a login that may; in a sandbox, this one may be such a login. ${error.message}`,
+      { cause: error },
+    );
+  };
+}
 
 /** Corrupted data, an error of the file system. */
 const DAMAGED = /^(?:XX00[12]|58)/;
@@ -65,3 +112,8 @@ function explainUnreachable(error: Refusal, database: ConfiguredDatabase, isOwne
 
 const orEmbedded = ({ cell }: ConfiguredDatabase) =>
   cell === undefined ? '; without DATABASE_URL the embedded database is used' : '';
+
+const OPERATOR_ERRORS = [DatabaseSetupError, DeploymentError, EmbeddedServerError, MigrationError];
+
+/** Whether the message of an error of a deployment states what an operator can do, so that its stack is not needed. */
+export const isOperatorError = (error: unknown): boolean => OPERATOR_ERRORS.some((kind) => error instanceof kind);

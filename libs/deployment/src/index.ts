@@ -1,14 +1,18 @@
-export { migrateDeployment, missingMigrations, planDeployment, type SchemaSettings } from './migrate-deployment.js';
+export {
+  migrateDeployment,
+  missingMigrations,
+  planDeployment,
+  type SchemaSettings,
+  needsOwnConnection,
+} from './migrate-deployment.js';
 export * from './open-deployment.js';
-export { needsOwnConnection } from './needs-own-connection.js';
-export { explainFailure } from './explain-failure.js';
+export { explainFailure, isOperatorError } from './explain-failure.js';
 export { RELEASE } from './release.js';
-export { isOperatorError } from './operator-errors.js';
 export { addCell } from './cells/add-cell.js';
 export { callCell } from './cells/call-cell.js';
 export { abandonMove, moveWorkspace } from './cells/move-workspace.js';
-export { archiveWorkspace } from './cells/archive-workspace.js';
-export type { CellAccess } from './cells/move-settings.js';
+export { archiveWorkspace } from './cells/remove-rows.js';
+export type { CellAccess } from './cells/move-record.js';
 export { Cells, type CellsSettings, settingsOf } from './cells/cells.js';
 export { CellsBankingService } from './cells/cells-banking-service.js';
 export { CellsDirectory, HomeOrCopies } from './cells/cells-directory.js';
@@ -17,5 +21,4 @@ export { ensureEmbeddedCells } from './cells/ensure-embedded-cells.js';
 export type { OtherCells } from './cells/other-cells.js';
 export { type CellSchema, migrateCells, planCells } from './cells/migrate-cells.js';
 export { accountCodes, type Places, reserveKnownCode, untilOpen } from './cells/places.js';
-export { sumOfWork } from './cells/sum-of-work.js';
-export { VerificationOverCells } from './cells/verify-over-cells.js';
+export { sumOfWork, VerificationOverCells } from './cells/verify-over-cells.js';

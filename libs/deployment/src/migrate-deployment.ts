@@ -9,10 +9,11 @@ import {
   PROVISIONING_ROLE,
   SCHEMA,
 } from '@banking/postgres';
-import { checkMode, type DeploymentMode, modeParameters } from './deployment-mode.js';
 import { MIGRATIONS } from '@banking/schema';
+import { checkMode, type DeploymentMode, modeParameters } from './deployment-mode.js';
 import { RELEASE } from './release.js';
 import { stepNewSequences } from './cells/step-sequences.js';
+import { settingOf, DeploymentError } from './explain-failure.js';
 
 export interface SchemaSettings extends DeploymentMode {
   /** The login that may migrate. */
@@ -74,3 +75,11 @@ const schemaAt = (connection: ConnectionOptions) => ({
   provisioningRole: PROVISIONING_ROLE,
   release: RELEASE,
 });
+
+/** For work that a session of its own does, which a pooler in transaction mode does not give. @param why a sentence */
+export function needsOwnConnection(why: string, cell?: string): DeploymentError {
+  return new DeploymentError(
+    `${why} That needs a connection without a pooler. Set ${settingOf({ cell }, true)} to the address of the PostgreSQL server itself, with a ` +
+      'login that has the right.',
+  );
+}

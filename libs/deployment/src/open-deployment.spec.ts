@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { verifyBooks } from '@banking/ledger';
 import { administer, sql, reasonOf } from '@banking/postgres/testing';
 import { makeDemoData, readDemoIds } from '@banking/operations/demo';
-import { DeploymentError } from './deployment-error.js';
+import { DeploymentError } from './explain-failure.js';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { withLaterMigrations } from './testing/later-migrations.js';
 import { ownServer, type OwnServer } from './testing/own-server.js';

@@ -1,9 +1,10 @@
-import { openBooks, type Books } from '@banking/ledger';
+import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
+import { countDemoReference, loadReference, refreshStatistics, SCOPE_CHECK } from '@banking/operations';
 import {
+  Database,
   APP_ROLE,
   applicationNameOf,
   type ConnectionOptions,
-  Database,
   EMBEDDED_LOGIN,
   EMBEDDED_OPERATOR_LOGIN,
   ensureEmbeddedLogins,
@@ -12,22 +13,54 @@ import {
   PROVISIONING_ROLE,
   type ReplicaOptions,
   SCHEMA,
+  bind,
+  requireSupport,
+  sqlStatement,
 } from '@banking/postgres';
-import type { EmbeddedServer } from '@banking/embedded-postgres';
+import { openBooks, type Books } from '@banking/ledger';
 import { type CellConfig, connectionTo, HOME_CELL } from '@banking/process';
-import { attachDatabase } from './attach-database.js';
-import { checkCell } from './cells/cell-identity.js';
-import { settingOf } from './configured-database.js';
-import { hasDemoReference, refuseDemoReference } from './demo-reference.js';
-import { DeploymentError } from './deployment-error.js';
-import { explainFailure } from './explain-failure.js';
-import { explainLogin } from './explain-login.js';
-import { needsOwnConnection } from './needs-own-connection.js';
-import { checkServedMode, type DeploymentMode } from './deployment-mode.js';
-import { loadReference, refreshStatistics, SCOPE_CHECK } from '@banking/operations';
-import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
+import { DeploymentError, settingOf, explainFailure, explainLogin } from './explain-failure.js';
+import { type DeploymentMode, checkServedMode } from './deployment-mode.js';
+import { checkCell } from './cells/step-sequences.js';
+import { needsOwnConnection, migrateDeployment, missingMigrations } from './migrate-deployment.js';
 import { RELEASE } from './release.js';
-import { checkServedSchema } from './served-schema.js';
+
+/** Where a deployment reports to. */
+interface Reports {
+  readonly log?: ((line: string) => void) | undefined;
+  readonly warn?: ((line: string) => void) | undefined;
+}
+
+/** Attaches to the embedded server of a folder, and logs the creation of its database. @throws EmbeddedServerError */
+export async function attachDatabase(
+  dataDir: string,
+  isReplicated: boolean,
+  { log, warn }: Reports,
+): Promise<EmbeddedServer> {
+  const server = await attachEmbeddedServer({ dataDir, isReplicated, ...(warn && { log: warn }) });
+  if (server.isNew) log?.(`created the database in ${dataDir}`);
+  return server;
+}
+
+/** Whether reference data with invented figures is loaded and served: by default in a sandbox. */
+export const hasDemoReference = ({ isSandbox, hasDemoReference: isStated }: DeploymentMode): boolean =>
+  isStated ?? isSandbox;
+
+/**
+ * Refuses to serve invented limits and delivery times as if they were those of the deployment. Rows can be there from an older version, or
+ * from a time with the other setting.
+ *
+ * @throws DeploymentError with the change to make
+ */
+async function refuseDemoReference(database: Database, mode: DeploymentMode): Promise<void> {
+  if (hasDemoReference(mode)) return;
+  const { corridors, minimums } = await countDemoReference(database);
+  if (corridors + minimums === 0) return;
+  throw new DeploymentError(
+    `The reference data has ${corridors} corridors and ${minimums} SWIFT minimums that are marked as demo: their figures are invented. ` +
+      'Replace or delete them (docs/access.md#demo-reference-data), or set DEMO_REFERENCE=on to serve them.',
+  );
+}
 
 export interface DeploymentSettings extends DeploymentMode {
   /** A server of PostgreSQL 15 or later. Without it, the embedded server of `dataDir` is used. */
@@ -202,4 +235,20 @@ async function bringUpToDate(
   const work = migrateDeployment(schema);
   const isServing = databaseUrl !== undefined && ownerUrl === undefined;
   await (isServing ? work.catch(explainLogin(pending, cell)) : work).catch(explain);
+}
+
+const CONTRACTS = sqlStatement<{ name: string; since: string }>(
+  'contract_migrations',
+  `select name, since from schema_migration where phase = 'contract'`,
+);
+
+/**
+ * Checks again, on a connection that other processes see, that the database supports this program: a contract migration may have been
+ * applied since the first check, when this process was not yet visible.
+ *
+ * @throws MigrationError with the release that is needed
+ */
+export async function checkServedSchema(database: Database): Promise<void> {
+  const [contracts] = await database.pipeline({}, [bind(CONTRACTS)]);
+  for (const contract of contracts) requireSupport({ ...contract, phase: 'contract' }, RELEASE);
 }

@@ -2,7 +2,7 @@ import { MigrationError } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase, reasonOf } from '@banking/postgres/testing';
 import { missingMigrations } from './migrate-deployment.js';
 import { RELEASE } from './release.js';
-import { checkServedSchema } from './served-schema.js';
+import { checkServedSchema } from './open-deployment.js';
 
 const LATER = '99.0.0';
 

@@ -1,40 +1,147 @@
-import type { AccountId, AppId, PlainNumber, QuoteId, RecipientId, TransactionId, TransferId } from './ids.js';
-import type { AccountChange, OpenAccountInput, StatementQuery } from './account-input.js';
-import type { Page, PageQuery } from './lists.js';
-import type { CreateQuoteInput } from './quote-input.js';
 import type {
+  AuditQuery,
+  EventPage,
+  EventQuery,
+  CreateWebhookEndpointInput,
+  WebhookDeliveryName,
+  WebhookDeliveryQuery,
+  WebhookEndpointChange,
+  WebhookEndpointName,
+  WebhookReplay,
+  WebhookReplayInput,
+  AccountChange,
+  OpenAccountInput,
+  StatementQuery,
+  CreateQuoteInput,
   CorridorQuery,
   AddInternalRecipientInput,
   AddInternationalRecipientInput,
   RecipientChange,
   RecipientQuery,
-} from './recipient-input.js';
-import type { Created, RequestOptions } from './idempotency.js';
-import type {
   OrderName,
   OrderPage,
   OrderPageQuery,
   OrderQuery,
   OrderReference,
   PlaceOrderInput,
-} from './order-input.js';
-import type { ClockChange, FundAccountInput, AddTransactionEventInput } from './sandbox-input.js';
+  ClockChange,
+  FundAccountInput,
+  AddTransactionEventInput,
+  TransferQuery,
+} from './inputs.js';
+import type { EventId, PlainNumber, AccountId, AppId, QuoteId, RecipientId, TransactionId, TransferId } from './ids.js';
+import type { Page, PageQuery } from './lists.js';
+import type { AuditEvent, Event } from './resources/event.js';
 import type { Scope } from './scope.js';
+import type { Created, RequestOptions } from './idempotency.js';
+import type { WebhookDelivery, WebhookEndpoint, WebhookEndpointWithSecret } from './resources/webhook.js';
 import type { Account } from './resources/account.js';
-import type { App } from './resources/app.js';
-import type { Corridor } from './resources/corridor.js';
-import type { Order } from './resources/order.js';
-import type { Product } from './resources/product.js';
-import type { Quote } from './resources/quote.js';
-import type { Recipient } from './resources/recipient.js';
-import type { RecipientSchema } from './resources/recipient-schema.js';
+import type { App, User } from './resources/user.js';
+import type { Corridor, Product } from './resources/reference.js';
+import type { Order, Quote } from './resources/order.js';
+import type { Recipient, RecipientSchema } from './resources/recipient.js';
 import type { SandboxClock } from './resources/sandbox-clock.js';
 import type { StatementPage } from './resources/statement.js';
-import type { Transaction } from './resources/transaction.js';
-import type { Transfer } from './resources/transfer.js';
-import type { User } from './resources/user.js';
-import type { TransferQuery } from './transfer-query.js';
-import { WebhookService } from './webhook-service.js';
+import type { Transaction, Transfer } from './resources/transaction.js';
+
+/** The part of the port that tells what happened. */
+abstract class RecordService {
+  /**
+   * GET /events: the events of the workspace, oldest first. A reader who follows `next` misses none. With `wait`, a call that finds
+   * none waits for one. An abort of `scope.signal` ends the wait early.
+   *
+   * @throws Refusal `parameter_invalid` for an unknown type, for a `resourceId` without `resourceType`, and for another `wait`.
+   * @throws Refusal `id_malformed`, `limit_invalid`, `cursor_invalid`, `timestamp_invalid`.
+   * @throws Refusal `cursor_expired` if events behind the cursor were deleted because of their age.
+   * @throws Refusal `route_not_found` from an upstream without events.
+   */
+  abstract listEvents(scope: Scope, query?: EventQuery): Promise<EventPage>;
+
+  /** GET /events/{eventId}. @throws Refusal `event_not_found`; `route_not_found` as `listEvents` */
+  abstract getEvent(scope: Scope, query: { readonly eventId: EventId | PlainNumber }): Promise<Event>;
+
+  /**
+   * GET /audit-events: the audit trail of the workspace, newest first. An entry appears shortly after its change.
+   *
+   * @throws Refusal `parameter_invalid` for a `resourceType` without `resourceId`.
+   * @throws Refusal `limit_invalid`, `cursor_invalid`, `timestamp_invalid`; `route_not_found` from an upstream without an audit trail.
+   */
+  abstract listAuditEvents(scope: Scope, query?: AuditQuery): Promise<Page<AuditEvent>>;
+}
+
+/** The part of the port that manages webhook endpoints. Every method refuses with `route_not_found` from an upstream without webhooks. */
+abstract class WebhookService extends RecordService {
+  /**
+   * POST /webhook-endpoints: creates an endpoint, which receives the events that are recorded from now on. The result has the secret, and
+   * the replay of a request has none.
+   *
+   * @throws Refusal `webhook_url_refused`, `webhook_endpoint_limit`, `webhooks_unavailable`, and those of the idempotency key.
+   */
+  abstract createWebhookEndpoint(
+    scope: Scope,
+    input: CreateWebhookEndpointInput,
+    options?: RequestOptions,
+  ): Promise<Created<WebhookEndpointWithSecret>>;
+
+  /** GET /webhook-endpoints: the endpoints of the workspace, newest first. @throws Refusal `limit_invalid`, `cursor_invalid` */
+  abstract listWebhookEndpoints(scope: Scope, query?: PageQuery): Promise<Page<WebhookEndpoint>>;
+
+  /** GET /webhook-endpoints/{webhookEndpointId}. @throws Refusal `webhook_endpoint_not_found` */
+  abstract getWebhookEndpoint(scope: Scope, query: WebhookEndpointName): Promise<WebhookEndpoint>;
+
+  /**
+   * PATCH /webhook-endpoints/{webhookEndpointId}: changes the address, types or description, or disables or enables the endpoint.
+   * Omitted fields stay.
+   *
+   * @throws Refusal `webhook_endpoint_not_found`; `webhook_url_refused`, `webhooks_unavailable` for an address.
+   */
+  abstract changeWebhookEndpoint(scope: Scope, change: WebhookEndpointChange): Promise<WebhookEndpoint>;
+
+  /**
+   * DELETE /webhook-endpoints/{webhookEndpointId}: deletes the endpoint and its secret. Its pending deliveries end.
+   *
+   * @throws Refusal `webhook_endpoint_not_found`.
+   */
+  abstract deleteWebhookEndpoint(scope: Scope, query: WebhookEndpointName): Promise<void>;
+
+  /**
+   * POST /webhook-endpoints/{webhookEndpointId}/secret-rotation: makes a new secret. The former one signs too for 24 hours.
+   *
+   * @throws Refusal `webhook_endpoint_not_found`, `webhooks_unavailable`.
+   */
+  abstract rotateWebhookSecret(scope: Scope, query: WebhookEndpointName): Promise<WebhookEndpointWithSecret>;
+
+  /**
+   * POST /webhook-endpoints/{webhookEndpointId}/test: sends a test of the type `webhook.test`, shortly after.
+   *
+   * @throws Refusal `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `webhook_delivery_limit`.
+   */
+  abstract testWebhookEndpoint(scope: Scope, query: WebhookEndpointName): Promise<WebhookDelivery>;
+
+  /**
+   * POST /webhook-endpoints/{webhookEndpointId}/replay: delivers the events of a period again that the endpoint has a type of.
+   *
+   * @throws Refusal `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `timestamp_invalid`.
+   * @throws Refusal `webhook_replay_limit` for a period with more than 10,000 events of all types.
+   * @throws Refusal `webhook_delivery_limit` during another replay, or for too many pending or requested deliveries of the workspace.
+   */
+  abstract replayWebhookEvents(scope: Scope, input: WebhookReplayInput): Promise<WebhookReplay>;
+
+  /**
+   * GET /webhook-endpoints/{webhookEndpointId}/deliveries: the deliveries of an endpoint, newest first.
+   *
+   * @throws Refusal `webhook_endpoint_not_found`, `limit_invalid`, `cursor_invalid`.
+   */
+  abstract listWebhookDeliveries(scope: Scope, query: WebhookDeliveryQuery): Promise<Page<WebhookDelivery>>;
+
+  /**
+   * POST /webhook-endpoints/{webhookEndpointId}/deliveries/{webhookDeliveryId}/retry: attempts a pending or failed delivery now.
+   *
+   * @throws Refusal `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `webhook_delivery_not_found`, `webhook_delivered`.
+   * @throws Refusal `event_not_found` if the event is not kept any more, `webhook_delivery_limit`.
+   */
+  abstract retryWebhookDelivery(scope: Scope, query: WebhookDeliveryName): Promise<WebhookDelivery>;
+}
 
 /**
  * The port: the published interface, one method for each operation.

@@ -1,4 +1,4 @@
-import { amountRefusal } from './amount-refusal.js';
+import { amountRefusal } from './amount.js';
 import { CURRENCY_ROWS, type CurrencyRow } from './currencies.data.js';
 import type { CurrencyId } from './ids.js';
 

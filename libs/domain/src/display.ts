@@ -1,8 +1,7 @@
-import { type MinorUnits, minorUnits } from './amount.js';
-import { amountRefusal } from './amount-refusal.js';
+import { type MinorUnits, minorUnits, amountRefusal } from './amount.js';
 import { decimalsOf, isCurrencyCode } from './currencies.js';
 import type { BaseRefusal } from './base-refusal.js';
-import type { Currency } from './resources/currency.js';
+import type { Currency } from './resources/reference.js';
 
 /** A currency as a response has it, or its code in capital letters. */
 export type CurrencyOrCode = string | Pick<Currency, 'code' | 'decimals'>;

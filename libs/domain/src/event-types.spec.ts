@@ -1,5 +1,10 @@
-import { EVENT_TYPES, FINAL_EVENT_TYPES, isEventType } from './event-types.js';
-import { EVENT_RESOURCE_TYPES, type EventResourceType } from './event-resource-types.js';
+import {
+  EVENT_TYPES,
+  FINAL_EVENT_TYPES,
+  isEventType,
+  EVENT_RESOURCE_TYPES,
+  type EventResourceType,
+} from './event-types.js';
 import {
   ACCOUNT_STEPS,
   EXECUTION_STEPS,

@@ -6,10 +6,11 @@ import {
   type HashedConversion,
   type HashedOrder,
   type HashedRecipient,
-} from './hashed-details.js';
+  canonicalTransaction,
+  type TransactionContent,
+} from './transaction-hash.js';
 import { present } from './present.js';
 import type { Timestamp } from './timestamp.js';
-import { canonicalTransaction, type TransactionContent } from './transaction-hash.js';
 
 /** The format and version in the first line. */
 export const EXPORT_FORMAT = 'banking-export';

@@ -5,8 +5,8 @@ import {
   type HashedConversion,
   type HashedOrder,
   type HashedRecipient,
-} from './hashed-details.js';
-import { digestOf } from './transaction-hash.js';
+  digestOf,
+} from './transaction-hash.js';
 
 const RECIPIENT: HashedRecipient = {
   id: 3,

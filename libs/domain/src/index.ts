@@ -8,36 +8,36 @@ export * from './display.js';
 
 // Resources on the wire
 export * from './resources/account.js';
-export * from './resources/app.js';
-export * from './resources/audit-event.js';
-export * from './resources/corridor.js';
-export * from './resources/currency.js';
+export * from './resources/user.js';
+export * from './resources/event.js';
+export * from './resources/reference.js';
+export * from './resources/reference.js';
 export * from './resources/event.js';
 export * from './resources/order.js';
-export * from './resources/product.js';
-export * from './resources/quote.js';
+export * from './resources/reference.js';
+export * from './resources/order.js';
 export * from './resources/recipient.js';
-export * from './resources/recipient-schema.js';
+export * from './resources/recipient.js';
 export * from './resources/sandbox-clock.js';
 export * from './resources/statement.js';
 export * from './resources/transaction.js';
-export * from './resources/transfer.js';
+export * from './resources/transaction.js';
 export * from './resources/user.js';
-export * from './resources/webhook-delivery.js';
-export * from './resources/webhook-endpoint.js';
+export * from './resources/webhook.js';
+export * from './resources/webhook.js';
 
 // Values and inputs
-export * from './audit-query.js';
+export * from './inputs.js';
 export * from './email.js';
-export * from './event-query.js';
-export * from './event-resource-types.js';
+export * from './inputs.js';
+export * from './event-types.js';
 export * from './event-types.js';
 export * from './free-text.js';
 export * from './ids.js';
 export * from './idempotency.js';
 export * from './lists.js';
-export * from './order-input.js';
-export * from './transfer-query.js';
+export * from './inputs.js';
+export * from './inputs.js';
 export * from './open.js';
 export * from './states.js';
 export * from './timestamp.js';
@@ -48,12 +48,12 @@ export type { ErrorBody, RefusalDetail, RefusalOptions } from './base-refusal.js
 export * from './refusal-table.js';
 
 // The ports
-export * from './account-input.js';
+export * from './inputs.js';
 export * from './banking-service.js';
 export * from './scope.js';
-export * from './quote-input.js';
-export * from './recipient-input.js';
-export * from './sandbox-input.js';
+export * from './inputs.js';
+export * from './inputs.js';
+export * from './inputs.js';
 export * from './directory.js';
-export * from './webhook-input.js';
+export * from './inputs.js';
 export * from './webhook-id.js';

@@ -4,7 +4,7 @@
  */
 export * from './canonical-json.js';
 export * from './export-lines.js';
-export * from './hashed-details.js';
+export * from './transaction-hash.js';
 export * from './lines-of.js';
 export * from './prove-export.js';
 export * from './transaction-hash.js';

@@ -6,10 +6,8 @@ import {
   type ExportHeader,
   type ExportLine,
 } from './export-lines.js';
-import { LineFault } from './line-fields.js';
-import { readExportLine } from './read-export-line.js';
-import { type Chain, expectBalanced, inVersionOrder, isOnChain, move } from './replayed-chain.js';
-import { ReplayedDetails } from './replayed-details.js';
+import { LineFault, readExportLine } from './read-export-line.js';
+import { type Chain, expectBalanced, inVersionOrder, isOnChain, move, ReplayedDetails } from './replay.js';
 import type { Timestamp } from './timestamp.js';
 import { transactionHash } from './transaction-hash.js';
 

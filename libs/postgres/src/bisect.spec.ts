@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { DatabaseError } from 'pg';
-import { bisect } from './bisect.js';
+import { bisect } from './batched-calls.js';
 
 const rejection = () => new DatabaseError('rejected', 8, 'error');
 

@@ -1,6 +1,6 @@
 import { Refusal } from '@banking/domain';
 import { DatabaseError } from 'pg';
-import type { PipelineResults } from './pipeline-results.js';
+import type { PipelineResults } from './failures.js';
 import { type BindScope, bindScope as bindPlainScope, type RlsScope } from './rls-scope.js';
 import type { BoundStatement } from './sql-statement.js';
 

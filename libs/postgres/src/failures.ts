@@ -1,7 +1,14 @@
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
 import { DatabaseError } from 'pg';
-import type { PipelineResults } from './pipeline-results.js';
 import { RULE_VIOLATION, SQLSTATE, SQLSTATE_CLASS } from './sqlstate.js';
+
+/** What came back when every statement of a pipeline was carried out. */
+export interface PipelineResults {
+  /** The rows of each statement, in order. */
+  readonly rows: readonly Record<string, unknown>[][];
+  /** The command tag of each statement, such as `COMMIT` or `INSERT 0 1`. */
+  readonly tags: readonly string[];
+}
 
 /** The settings of the server or of this program would lose data or lift a constraint. The message states what to change. */
 export class DatabaseSetupError extends Error {

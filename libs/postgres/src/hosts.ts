@@ -1,4 +1,4 @@
-import type { Client, ClientConfig } from 'pg';
+import { Client, type ClientConfig, type PoolConfig } from 'pg';
 
 /** The address of the server and the login, as `pg` takes them. */
 export interface ConnectionOptions extends Pick<
@@ -10,7 +10,7 @@ export interface ConnectionOptions extends Pick<
 }
 
 /** One host of a database, as `pg` takes it. */
-export type HostConnection = Omit<ConnectionOptions, 'otherHosts'>;
+type HostConnection = Omit<ConnectionOptions, 'otherHosts'>;
 
 /** The hosts of a database in their order. */
 export function hostsIn({
@@ -49,4 +49,48 @@ export class CurrentHost {
  */
 export function takePassword(client: Client, { password }: HostConnection): void {
   if (typeof password === 'function') (client as unknown as { password: typeof password }).password = password;
+}
+
+type OnConnected = ((error: Error) => void) | ((error: null, client: Client) => void);
+
+/** A client of a pool, with the host that it was made for. */
+export interface HostClient extends Client {
+  readonly usedHost: HostConnection;
+}
+
+/**
+ * Makes the class of the clients of a pool. Each connects to the host that is the current one when it is made, and leaves it when that
+ * fails: `pg-pool` itself knows one host.
+ */
+export function hostClient(current: CurrentHost, timeoutMs: number): new (config: PoolConfig) => HostClient {
+  return class extends Client {
+    // Private, because it contains the password, and a printed object must not.
+    readonly #usedHost: HostConnection;
+
+    constructor(config: PoolConfig) {
+      const usedHost = current.connection;
+      super({ ...config, ...usedHost, connectionTimeoutMillis: timeoutMs });
+      takePassword(this, usedHost);
+      this.#usedHost = usedHost;
+    }
+
+    get usedHost(): HostConnection {
+      return this.#usedHost;
+    }
+
+    override connect(): Promise<Client>;
+    override connect(onConnected: OnConnected): void;
+    override connect(onConnected?: OnConnected): Promise<Client> | void {
+      const connected = super.connect().catch((error: unknown) => {
+        current.leave(this.#usedHost);
+        throw error;
+      });
+      if (onConnected === undefined) return connected;
+      const report = onConnected as (error: Error | null, client?: Client) => void;
+      connected.then(
+        (client) => report(null, client),
+        (error: Error) => report(error),
+      );
+    }
+  };
 }

@@ -6,30 +6,32 @@ export { DatabaseError } from 'pg';
 export { bind, sqlStatement, type BoundStatement, type RowsOfEach, type SqlStatement } from './sql-statement.js';
 
 // The database
-export { Database, type DatabaseOptions } from './database.js';
+export { Database, type DatabaseOptions, type DbTransaction } from './database.js';
 export type { ConnectionOptions } from './hosts.js';
 export type { ReplicaOptions } from './replica-reads.js';
-export type { DbTransaction } from './db-transaction.js';
-export { bisect } from './bisect.js';
-export { BatchedCalls } from './batched-calls.js';
+export { bisect, BatchedCalls } from './batched-calls.js';
 export { IdBlocks } from './id-blocks.js';
 export { CommitInDoubtError, DatabaseSetupError, isServedElsewhere, isUnavailable, sqlstateOf } from './failures.js';
 export { RULE_VIOLATION, SQLSTATE } from './sqlstate.js';
-export { backoffMs, type Backoff, type RetryPolicy } from './backoff.js';
-export { RETRY_POLICIES } from './retry-policies.js';
+export { backoffMs, type Backoff, type RetryPolicy, RETRY_POLICIES } from './backoff.js';
 
 // For metrics and traces
 export { batchedCallChannel, callBatchChannel, connectionChannel, pipelineChannel, retryChannel } from './channels.js';
 export type { CallBatchMessage, ConnectionMessage, PipelineMessage, RetryMessage } from './channels.js';
 
 // Its schema
-export { migrate, MigrationError, pendingMigrations, planMigrations, type MigrationPlan } from './migrate.js';
-export { requireSupport } from './applied-migrations.js';
+export {
+  migrate,
+  MigrationError,
+  pendingMigrations,
+  planMigrations,
+  type MigrationPlan,
+  requireSupport,
+} from './migrate.js';
 export { type MigrationFolder, readMigrations } from './migration-files.js';
 export { describeProcesses, olderThan, readProcessesWithoutCells } from './older-processes.js';
 export { applicationNameOf, isAtLeast } from './release.js';
 export { type ScopeCheck, scopesOf } from './rls-scope.js';
-export { readTable } from './read-table.js';
-export { type AdminSession, quoteName, withAdminSession } from './admin-session.js';
-export { ensureEmbeddedLogins } from './ensure-login.js';
+export { readTable, type AdminSession, quoteName, withAdminSession } from './admin-session.js';
+export { ensureEmbeddedLogins } from './migration-roles.js';
 export { APP_ROLE, EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from './names.js';

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { escapeIdentifier as quoted, escapeLiteral } from 'pg';
 import { migrate, MigrationError, pendingMigrations, type MigrationOptions } from './migrate.js';
-import { emptyDatabase, type EmptyDatabase } from './testing/empty-database.js';
-import { asLogin } from './testing/published.js';
+import { emptyDatabase, type EmptyDatabase, asLogin } from './testing/fresh-database.js';
 
 let place: EmptyDatabase;
 let folder: string;

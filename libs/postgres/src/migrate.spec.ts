@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { escapeIdentifier as quoted } from 'pg';
 import { migrate, MigrationError, pendingMigrations, type MigrationOptions } from './migrate.js';
 import { Wire } from './testing/wire.js';
-import { emptyDatabase, type EmptyDatabase } from './testing/empty-database.js';
+import { emptyDatabase, type EmptyDatabase } from './testing/fresh-database.js';
 
 let place: EmptyDatabase;
 let home: string;

@@ -1,18 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Client } from 'pg';
-import { actAs } from './act-as-role.js';
-import { migrationTableSql, pendingOf, readApplied, type AppliedMigration } from './applied-migrations.js';
-import { applyMigration, type ApplyOptions, LOCK_TIMEOUT_MS } from './apply-migration.js';
-import { connectClient } from './connect-client.js';
+import { type Client, escapeIdentifier as quoted } from 'pg';
+import { actAs, actOutsideAs, connectClient, type AdminSession } from './admin-session.js';
 import { asUnavailable, unavailable } from './failures.js';
 import { withLockTimeout } from './lock-timeout.js';
-import { readMigrations, type Migration, type MigrationFolder } from './migration-files.js';
-import type { MigrationPhase } from './migration-phase.js';
+import {
+  readMigrations,
+  type Migration,
+  type MigrationFolder,
+  MigrationError,
+  type MigrationPhase,
+} from './migration-files.js';
 import { ensureRolesAndSchema, type MigrationRoles } from './migration-roles.js';
-import { readConnectedProcesses, type ConnectedProcesses } from './older-processes.js';
-import type { Release } from './release.js';
-import { MIGRATION_LOCK_POLL_MS } from './retry-policies.js';
+import { readConnectedProcesses, type ConnectedProcesses, refuseOlderProcesses } from './older-processes.js';
+import { type Release, isAtLeast } from './release.js';
+import { MIGRATION_LOCK_POLL_MS } from './backoff.js';
 import type { ConnectionOptions } from './hosts.js';
+import { columnTypes } from './sql-statement.js';
 
 export { MigrationError } from './migration-files.js';
 
@@ -130,4 +133,168 @@ function prepare(client: Client, options: MigrationOptions): Promise<AppliedMigr
       return readApplied(client);
     });
   });
+}
+
+/** The record of an applied migration. The phase is null up to the baseline, and the release but for a contract. */
+interface AppliedMigration {
+  readonly number: number;
+  readonly name: string;
+  readonly sha256: string;
+  readonly phase: string | null;
+  readonly since: Release | null;
+}
+
+function migrationTableSql({ schema, appRole, provisioningRole }: MigrationRoles): string {
+  // PostgreSQL reports each part that exists already.
+  return `
+    set local client_min_messages = warning;
+    grant usage on schema ${quoted(schema)} to ${quoted(appRole)}, ${quoted(provisioningRole)};
+    create table if not exists schema_migration (
+      number int primary key,
+      name text not null,
+      sha256 text not null,
+      applied_at timestamptz not null default now(),
+      applied_by text not null default session_user,
+      phase text,
+      since text
+    );
+    grant select on schema_migration to ${quoted(appRole)};`;
+}
+
+async function readApplied(client: Client): Promise<AppliedMigration[]> {
+  const { rows } = await client.query<AppliedMigration>(
+    'select number, name, sha256, phase, since from schema_migration order by number',
+  );
+  return rows;
+}
+
+async function recordMigration(client: Client, { number, name, sha256, phase }: Migration): Promise<void> {
+  await client.query('insert into schema_migration (number, name, sha256, phase, since) values ($1, $2, $3, $4, $5)', [
+    ...[number, name, sha256],
+    ...[phase?.name, phase?.name === 'contract' ? phase.since : undefined],
+  ]);
+}
+
+/**
+ * The files to apply.
+ *
+ * @param release of this program. Without it, a database with migrations that the program does not know is refused.
+ * @throws MigrationError where an applied file has changed, or the database does not support this program any more
+ */
+function pendingOf(
+  files: readonly Migration[],
+  applied: readonly AppliedMigration[],
+  release: Release | undefined,
+): Migration[] {
+  const unknown: AppliedMigration[] = [];
+  for (const one of applied) {
+    const file = files.find((migration) => migration.number === one.number);
+    if (file === undefined) {
+      requireSupport(one, release);
+      unknown.push(one);
+    } else if (file.sha256 !== one.sha256) {
+      throw new MigrationError(
+        `${file.name} has changed since it was applied (as ${one.name}). Restore it, and put the change into a new file.`,
+      );
+    }
+  }
+  const pending = files.filter((file) => !applied.some(({ number }) => number === file.number));
+  const [first] = unknown;
+  if (first !== undefined && pending.length > 0) {
+    throw new MigrationError(
+      `The database is newer than this program: it has ${first.name}, which this program does not know, and lacks ` +
+        `${pending.map(({ name }) => name).join(', ')}. Run a newer program.`,
+    );
+  }
+  return pending;
+}
+
+/**
+ * Checks that a program may use the schema after a migration that it does not know.
+ *
+ * @throws MigrationError with the release that is needed
+ */
+export function requireSupport(
+  { name, phase, since }: Pick<AppliedMigration, 'name' | 'phase' | 'since'>,
+  release: Release | undefined,
+): void {
+  if (release !== undefined && phase === 'expand') return;
+  if (release !== undefined && phase === 'contract' && since) {
+    if (isAtLeast(release, since)) return;
+    throw new MigrationError(
+      `The database is newer than this program: it has ${name}, after which release ${since} or newer is needed. ` +
+        `This is release ${release}. Run release ${since} or newer.`,
+    );
+  }
+  throw new MigrationError(
+    `The database is newer than this program: it has ${name}, which this program does not know. Run a newer one.`,
+  );
+}
+
+interface ApplyOptions {
+  readonly schema: string;
+  readonly ownerRole: string;
+  /** Custom configuration parameters that migrations read with `current_setting`, such as `{ 'banking.sandbox': 'on' }`. */
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** How long a statement may wait for a lock. Default: 2 s in a database transaction, a minute outside. */
+  readonly lockTimeoutMs?: number;
+  /** Applies a contract migration also while processes are connected that it breaks. Default false. */
+  readonly isIgnoringOlder?: boolean;
+  /** Ends each migration: as the owner role, in the database transaction that records it. */
+  readonly afterEach?: (session: Pick<AdminSession, 'query'>) => Promise<void>;
+}
+
+/** While a statement waits for a lock on a table, requests of the service wait behind it. */
+const LOCK_TIMEOUT_MS = 2_000;
+/** A concurrent build waits for running database transactions and blocks no other statement. */
+const OUTSIDE_LOCK_TIMEOUT_MS = 60_000;
+
+/**
+ * Applies one file as the owner role and records it: in one database transaction, or statement by statement where the file is marked
+ * to run outside of one. Such a file is recorded when all of it has succeeded; until then it runs again from its first statement.
+ *
+ * @throws MigrationError when the file ends its database transaction, a lock was not available in time, or processes are connected
+ *   that a contract migration would break
+ * @throws DatabaseError for a mistake in the file, with its name as `migration`
+ */
+async function applyMigration(client: Client, options: ApplyOptions, migration: Migration): Promise<void> {
+  const { ownerRole, schema } = options;
+  const { name, text, statements } = migration;
+  const isOutside = statements !== undefined;
+  const timeoutMs = options.lockTimeoutMs ?? (isOutside ? OUTSIDE_LOCK_TIMEOUT_MS : LOCK_TIMEOUT_MS);
+  const apply = async () => {
+    if (statements !== undefined) {
+      if (options.isIgnoringOlder !== true) await refuseOlderProcesses(client, migration);
+      await actOutsideAs(client, ownerRole, schema, async () => {
+        for (const statement of statements) await client.query(statement);
+      });
+    }
+    await actAs(client, ownerRole, schema, async () => {
+      for (const parameter of Object.entries(options.parameters ?? {})) {
+        await client.query('select set_config($1, $2, true)', parameter);
+      }
+      if (statements === undefined) {
+        if (options.isIgnoringOlder !== true) await refuseOlderProcesses(client, migration);
+        await client.query(text);
+      }
+      if (client.getTransactionStatus() !== 'T') {
+        throw new MigrationError(`${name} must not end its database transaction: leave out begin and commit.`);
+      }
+      await options.afterEach?.({ query: (sql, values) => rowsOf(client, sql, values) });
+      await recordMigration(client, migration);
+    });
+  };
+  try {
+    await withLockTimeout(client, { timeoutMs, schema, what: name, isOutside }, apply);
+  } catch (error) {
+    throw error instanceof Error ? Object.assign(error, { migration: name }) : error;
+  }
+}
+
+async function rowsOf<Row extends object>(
+  client: Client,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  return (await client.query<Row>({ text, values: [...values], types: columnTypes })).rows;
 }

@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import { migrate, MigrationError, pendingMigrations, planMigrations, type MigrationOptions } from './migrate.js';
 import { applicationNameOf } from './release.js';
 import { SQLSTATE } from './sqlstate.js';
-import { emptyDatabase, type EmptyDatabase } from './testing/empty-database.js';
+import { emptyDatabase, type EmptyDatabase } from './testing/fresh-database.js';
 import { reasonOf } from './testing/reason-of.js';
 
 const BASE = '-- Coins.\ncreate table coin (id bigint, old text);';

@@ -1,6 +1,8 @@
-import { DatabaseError, escapeIdentifier as quoted, type Client } from 'pg';
+import { DatabaseError, escapeIdentifier as quoted, Client } from 'pg';
 import { MigrationError } from './migration-files.js';
 import { SQLSTATE } from './sqlstate.js';
+import { APP_ROLE, EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, PROVISIONING_ROLE } from './names.js';
+import type { ConnectionOptions } from './hosts.js';
 
 /** The schema, the role that owns its tables, the role that uses them and the role that changes the directory. */
 export interface MigrationRoles {
@@ -128,4 +130,41 @@ function stepsFrom(existing: Existing, roles: MigrationRoles): string[] {
     ...notOurs.map((name) => `grant ${quoted(name)} to ${quoted(existing.login)}${how}`),
     ...(existing.schemaOwner === null ? [`create schema ${quoted(schema)} authorization ${quoted(ownerRole)}`] : []),
   ];
+}
+
+/** The logins of the embedded server, and the roles that each may take on. */
+const LOGINS: Readonly<Record<string, readonly string[]>> = {
+  [EMBEDDED_LOGIN]: [APP_ROLE],
+  [EMBEDDED_OPERATOR_LOGIN]: [APP_ROLE, PROVISIONING_ROLE],
+};
+
+/**
+ * Ensures that the logins of the embedded server exist, each with its roles and without a right of its own. No SQL lets such a login
+ * become the owner of the tables.
+ *
+ * @param connection of a superuser of the server, which has the roles already
+ */
+export async function ensureEmbeddedLogins(connection: ConnectionOptions): Promise<void> {
+  const client = new Client({ ...connection, application_name: 'banking-login' });
+  try {
+    await client.connect();
+    for (const [login, roles] of Object.entries(LOGINS)) {
+      for (const role of roles) await ensureLogin(client, login, role);
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+async function ensureLogin(client: Client, login: string, role: string): Promise<void> {
+  const { rowCount } = await client.query(
+    `select from pg_roles where rolname = $1 and pg_has_role(oid, (select oid from pg_roles where rolname = $2), 'member')`,
+    [login, role],
+  );
+  if (rowCount === 1) return;
+  await client.query(
+    `do $$ begin create role ${quoted(login)} login nosuperuser nobypassrls noinherit;
+     exception when duplicate_object or unique_violation then null; end $$`,
+  );
+  await client.query(`grant ${quoted(role)} to ${quoted(login)}`);
 }

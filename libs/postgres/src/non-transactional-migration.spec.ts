@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { migrate, MigrationError, pendingMigrations, type MigrationOptions } from './migrate.js';
 import { Wire } from './testing/wire.js';
-import { emptyDatabase, type EmptyDatabase } from './testing/empty-database.js';
-import { asLogin } from './testing/published.js';
+import { emptyDatabase, type EmptyDatabase, asLogin } from './testing/fresh-database.js';
 
 const COINS = '-- Coins.\ncreate table coin (id bigint);';
 const INDEX = `-- Outside a transaction: so that coins can be added meanwhile.

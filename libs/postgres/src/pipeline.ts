@@ -1,8 +1,6 @@
 import { DatabaseError, type Connection, type FieldDef, type Submittable } from 'pg';
-import { columnReader, type ColumnReader } from './column-types.js';
-import { ConnectionLost } from './failures.js';
-import type { PipelineResults } from './pipeline-results.js';
-import type { BoundStatement } from './sql-statement.js';
+import { columnReader, type ColumnReader, type BoundStatement } from './sql-statement.js';
+import { ConnectionLost, type PipelineResults } from './failures.js';
 
 /** A prepared statement of one connection. */
 export interface Prepared {

@@ -1,11 +1,9 @@
 import { Refusal } from '@banking/domain';
 import { DatabaseError } from 'pg';
-import { ConnectionLost, DatabaseSetupError } from './failures.js';
-import type { PipelineResults } from './pipeline-results.js';
+import { ConnectionLost, DatabaseSetupError, type PipelineResults } from './failures.js';
 import type { ClusterIdentity } from './replica-identity.js';
-import { SessionPool, type PoolOptions } from './session-pool.js';
+import { SessionPool, type PoolOptions, sendPipeline } from './session-pool.js';
 import type { BoundStatement } from './sql-statement.js';
-import { sendPipeline } from './use-session.js';
 
 /** Between two attempts to connect. */
 const RETRY_MS = 2_000;

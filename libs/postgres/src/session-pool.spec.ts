@@ -4,7 +4,7 @@ import { DatabaseSetupError } from './failures.js';
 import { APP_ROLE, SCHEMA } from './names.js';
 import { bind, sqlStatement } from './sql-statement.js';
 import { freshDatabase, type FreshDatabase, until } from './testing/index.js';
-import { inDatabase } from './testing/published.js';
+import { inDatabase } from './testing/fresh-database.js';
 import { Wire } from './testing/wire.js';
 
 const backend = sqlStatement<{ pid: number }>('pool.backend', 'select pg_backend_pid() as pid');

@@ -1,10 +1,22 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Pool, type ClientBase, type PoolClient } from 'pg';
-import { connectionChannel } from './channels.js';
-import { asConnectionFailure, isUnavailable, unavailable } from './failures.js';
-import { type HostClient, hostClient } from './host-client.js';
-import { CurrentHost, type ConnectionOptions } from './hosts.js';
+import { connectionChannel, retryChannel } from './channels.js';
+import {
+  asConnectionFailure,
+  isUnavailable,
+  unavailable,
+  asUnavailable,
+  isReadOnlyServer,
+  isStalePlan,
+  isConflict,
+  sqlstateOf,
+  type PipelineResults,
+} from './failures.js';
+import { type HostClient, hostClient, CurrentHost, type ConnectionOptions } from './hosts.js';
 import { Session, type SessionClient } from './session.js';
 import { sessionSetup, type SessionSettings } from './session-setup.js';
+import type { BoundStatement } from './sql-statement.js';
+import { backoffMs, RETRY_POLICIES } from './backoff.js';
 
 export interface PoolOptions extends Omit<SessionSettings, 'setupTimeoutMs'> {
   readonly connection: ConnectionOptions;
@@ -173,5 +185,57 @@ export class SessionPool {
   private dueAtMs(nowMs: number): number {
     const lifetimeMs = nowMs < this.openedAtMs + NEW_POOL_MS ? FIRST_LIFETIME_MS : LIFETIME_MS;
     return nowMs + lifetimeMs * (0.8 + Math.random() * 0.4);
+  }
+}
+
+/**
+ * Lends a connection of the pool to some work.
+ *
+ * @throws Refusal `unavailable` where the server cannot serve at the moment. @throws what the work throws
+ */
+export async function useSession<T>(pool: SessionPool, use: (session: Session) => Promise<T>): Promise<T> {
+  const session = await pool.acquire();
+  try {
+    return await use(session);
+  } catch (error) {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    if ([error, cause].some((one) => isStalePlan(one) || isReadOnlyServer(one))) pool.renew();
+    throw asUnavailable(error);
+  } finally {
+    pool.release(session);
+  }
+}
+
+/** Sends a pipeline outside of a database transaction of ours. @param calls a function is called when a connection is free */
+export function sendPipeline(
+  pool: SessionPool,
+  calls: readonly BoundStatement<unknown>[] | (() => readonly BoundStatement<unknown>[]),
+  failureOf = (error: unknown) => error,
+): Promise<PipelineResults> {
+  return useSession(pool, async (session) => {
+    const sent = typeof calls === 'function' ? calls() : calls;
+    const results = await session.send(sent).catch((error: unknown) => Promise.reject(failureOf(error)));
+    if (session.transactionStatus !== 'I') throw new Error('a pipeline left a database transaction open');
+    return results;
+  });
+}
+
+/**
+ * Runs work again that the server rolled back because of a deadlock or a serialization failure (40P01, 40001). A conflict that
+ * outlasts all tries is reported as `unavailable`.
+ *
+ * @param work must have had no effect outside of the database
+ * @throws what the last try threw
+ */
+export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
+  const policy = RETRY_POLICIES.conflict;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (tries >= policy.triesMax || !isConflict(error)) throw error;
+      if (retryChannel.hasSubscribers) retryChannel.publish({ sqlstate: sqlstateOf(error) ?? '', tries });
+      await pause(backoffMs(policy, tries, Math.random()));
+    }
   }
 }

@@ -3,7 +3,7 @@ import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
 import { APP_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from './names.js';
 import { freshDatabase, type FreshDatabase } from './testing/index.js';
-import { asLogin } from './testing/published.js';
+import { asLogin } from './testing/fresh-database.js';
 
 const PASSWORD = 'only-in-this-spec';
 const SET_OPTION_SINCE = 160_000;

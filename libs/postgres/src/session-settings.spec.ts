@@ -4,9 +4,9 @@ import { Client, escapeIdentifier as quoted } from 'pg';
 import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
 import { APP_ROLE, SCHEMA } from './names.js';
-import { LOCK_TIMEOUT_MS, loginSettingsSql, STATEMENT_TIMEOUT_MS } from './session-settings.js';
+import { LOCK_TIMEOUT_MS, loginSettingsSql, STATEMENT_TIMEOUT_MS } from './session-setup.js';
 import { freshDatabase, sql, type FreshDatabase } from './testing/index.js';
-import { asLogin } from './testing/published.js';
+import { asLogin } from './testing/fresh-database.js';
 
 const PASSWORD = 'only-in-this-spec';
 /** The file that docs/postgresql.md tells an administrator to run. */

@@ -1,8 +1,7 @@
 import type { Connection, PoolClient } from 'pg';
 import { pipelineChannel } from './channels.js';
-import { isConnectionUnusableAfter } from './failures.js';
+import { isConnectionUnusableAfter, type PipelineResults } from './failures.js';
 import { Pipeline, type Prepared } from './pipeline.js';
-import type { PipelineResults } from './pipeline-results.js';
 import type { BoundStatement } from './sql-statement.js';
 
 /** What a pipeline may take longer than a statement: for the network, and for the server to report that a statement took too long. */

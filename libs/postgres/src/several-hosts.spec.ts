@@ -1,11 +1,10 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { once } from 'node:events';
-import { connectClient } from './connect-client.js';
+import { connectClient, readTable } from './admin-session.js';
 import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
 import type { ConnectionOptions } from './hosts.js';
 import { APP_ROLE, SCHEMA } from './names.js';
-import { readTable } from './read-table.js';
 import { SQLSTATE } from './sqlstate.js';
 import { freshDatabase, sql, type FreshDatabase, until, Wire } from './testing/index.js';
 

@@ -1,4 +1,91 @@
-import { encodeParameter, type WireValue } from './parameters.js';
+import { types } from 'pg';
+
+/** Reads one value of a column from the text the server sent. */
+export type ColumnReader = (text: string) => unknown;
+
+/** Type ids of PostgreSQL itself (pg_type.dat); they never change. */
+const INT8 = 20;
+const INT8_LIST = 1016;
+const TEXT_LIST = 1009;
+/** Dates, times, intervals and numeric keep their own spelling: a Date has no microseconds, a number not enough digits. */
+const AS_WRITTEN = [1082, 1083, 1114, 1184, 1186, 1266, 1700];
+const LISTS_AS_WRITTEN = [1115, 1182, 1183, 1185, 1187, 1231, 1270];
+
+/** `pg` accepts every type id, although its types list only some. */
+const readerOf = types.getTypeParser as (oid: number) => ColumnReader;
+
+const asWritten: ColumnReader = (text) => text;
+const listAsWritten = readerOf(TEXT_LIST) as (text: string) => (string | null)[];
+const listOfBigint: ColumnReader = (text) =>
+  listAsWritten(text).map((entry) => (entry === null ? null : BigInt(entry)));
+
+const readers = new Map<number, ColumnReader>([
+  [INT8, BigInt],
+  [INT8_LIST, listOfBigint],
+  ...AS_WRITTEN.map((oid): [number, ColumnReader] => [oid, asWritten]),
+  ...LISTS_AS_WRITTEN.map((oid): [number, ColumnReader] => [oid, listAsWritten]),
+]);
+
+/**
+ * How columns are read: int8 as `bigint`, numeric, dates, times and intervals as the server wrote them, json parsed,
+ * everything else as `pg` reads it. Text stays text, so `to_json(…)::text` hands JSON through unread.
+ */
+export function columnReader(oid: number): ColumnReader {
+  return readers.get(oid) ?? readerOf(oid);
+}
+
+/** The same for a `pg` client outside of the pool. */
+export const columnTypes = {
+  getTypeParser: ((oid: number, format?: string) =>
+    format === 'binary' ? types.getTypeParser(oid, 'binary') : columnReader(oid)) as typeof types.getTypeParser,
+};
+
+/** A parameter as it is sent: text, bytes, or null. */
+type WireValue = string | Buffer | null;
+
+/**
+ * Writes a value the way PostgreSQL reads it.
+ *
+ * Runs before anything is sent, so that an invalid value does not leave half a message on the connection.
+ *
+ * @throws Error for a function, a symbol or an invalid Date. @throws TypeError for a value that JSON cannot express, bigint included.
+ */
+function encodeParameter(value: unknown): WireValue {
+  if (value === null || value === undefined) return null;
+  switch (typeof value) {
+    case 'string':
+      return value;
+    case 'number':
+    case 'bigint':
+    case 'boolean':
+      return String(value);
+    case 'object':
+      return encodeObject(value);
+    default:
+      throw new Error(`a ${typeof value} cannot be a parameter`);
+  }
+}
+
+function encodeObject(value: object): WireValue {
+  if (value instanceof Date) return encodeDate(value);
+  if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  if (Array.isArray(value)) return `{${value.map(encodeElement).join(',')}}`;
+  return JSON.stringify(value);
+}
+
+/** Throws a RangeError for an invalid Date. */
+function encodeDate(value: Date): string {
+  return value.toISOString();
+}
+
+function encodeElement(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return `{${value.map(encodeElement).join(',')}}`;
+  const text = encodeParameter(value);
+  if (text === null) return 'NULL';
+  if (typeof text !== 'string') return `"\\\\x${text.toString('hex')}"`;
+  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+}
 
 declare const row: unique symbol;
 

@@ -1,4 +1,4 @@
-import { isShownByPrimary, positionOf } from './wal-position.js';
+import { isShownByPrimary, positionOf } from './replica-reads.js';
 
 const position = (snapshot: string) => positionOf({ lsn: '0/1', timeline: '00000001', snapshot }).snapshot;
 

@@ -1,4 +1,4 @@
-import { usageFor } from './command-line.js';
+import { usageFor } from './run-service.js';
 
 const USAGE = 'Usage: npm start\n';
 

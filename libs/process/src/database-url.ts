@@ -1,8 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { EnvironmentReader } from './environment-reader.js';
-import { addPasswordFile, PASSWORD_FILE, passwordFrom } from './password-file.js';
-import { isLoopback } from './trustworthy-url.js';
+import { addPasswordFile, PASSWORD_FILE, passwordFrom, isLoopback } from './password-file.js';
 
 /** TLS of a connection, as `node:tls` takes it. */
 interface TlsSettings {

@@ -24,7 +24,7 @@ describe('readDeployment', () => {
       eventsKeptDays: 30,
       demo: true,
       isSandbox: true,
-           hasDemoReference: true,
+      hasDemoReference: true,
       mistakes: [],
     });
   });
@@ -93,13 +93,13 @@ describe('DEMO_REFERENCE', () => {
 
 describe('SANDBOX', () => {
   it.each([
-    [{}, { isSandbox: true,  demo: true }],
-    [{ OIDC_ISSUER: 'https://login.example' }, { isSandbox: true,  demo: true }],
-    [{ SANDBOX: 'on' }, { isSandbox: true,  demo: true }],
-    [{ SANDBOX: 'off' }, { isSandbox: false,  demo: false }],
+    [{}, { isSandbox: true, demo: true }],
+    [{ OIDC_ISSUER: 'https://login.example' }, { isSandbox: true, demo: true }],
+    [{ SANDBOX: 'on' }, { isSandbox: true, demo: true }],
+    [{ SANDBOX: 'off' }, { isSandbox: false, demo: false }],
     [
       { SANDBOX: 'on', DATABASE_URL },
-      { isSandbox: true,  demo: false },
+      { isSandbox: true, demo: false },
     ],
     [
       { SANDBOX: 'on', DATABASE_URL, DEMO_DATA: 'on' },
@@ -107,7 +107,7 @@ describe('SANDBOX', () => {
     ],
     [
       { SANDBOX: 'off', DATABASE_URL },
-      { isSandbox: false,  demo: false },
+      { isSandbox: false, demo: false },
     ],
     [
       { SANDBOX: 'off', DATABASE_URL, DEMO_DATA: 'off' },

@@ -1,4 +1,4 @@
-import { FairSlots } from './fair-slots.js';
+import { FairSlots } from './round-robin.js';
 
 /** How many single slots the key gets. */
 function takeAll(slots: FairSlots<string>, key: string): number {

@@ -1,4 +1,4 @@
-import { describeError } from './logged-error.js';
+import { describeError } from './logger.js';
 
 const VALUE = 'Zq8-typed-50100123456789';
 

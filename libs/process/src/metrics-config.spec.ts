@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Environment, readerOf } from './environment-reader.js';
-import { readMetrics } from './metrics-config.js';
+import { readMetrics } from './telemetry-config.js';
 
 describe('the configuration of metrics', () => {
   it.each([

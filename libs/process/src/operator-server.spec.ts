@@ -1,4 +1,4 @@
-import { serveOperators, type OperatorServer } from './operator-server.js';
+import { serveOperators, type OperatorServer } from './run-service.js';
 
 let server: OperatorServer;
 

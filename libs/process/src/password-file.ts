@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { isIP } from 'node:net';
 import type { EnvironmentReader } from './environment-reader.js';
 import { readSecretFile, SecretFileError } from './secret-file.js';
 
@@ -45,4 +46,17 @@ export function passwordFrom({ searchParams }: URL): (() => string) | undefined 
       throw new Error(`The password file ${path} ${(error as Error).message}.`, { cause: error });
     }
   };
+}
+
+/** Whether a response from this URL cannot be changed on the way: https, or http on a loopback address. */
+export function isTrustworthy(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
+
+/** Whether a host, with or without the brackets of a URL, is a loopback address. */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'));
 }

@@ -1,5 +1,5 @@
 import { readerOf } from './environment-reader.js';
-import { readTracing } from './tracing-config.js';
+import { readTracing } from './telemetry-config.js';
 
 const ENDPOINT = 'http://collector.example:4318';
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { EnvironmentReader } from './environment-reader.js';
-import { isLoopback } from './trustworthy-url.js';
+import { isLoopback } from './password-file.js';
 
 /** The keys that encrypt the secrets of webhook endpoints, and the networks that may receive webhooks. */
 export interface WebhooksConfig {

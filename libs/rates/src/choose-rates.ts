@@ -1,7 +1,6 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { DEMO_RATES } from './demo-rate-source.js';
+import { DEMO_RATES, NO_RATES, type RateSource } from './rate-source.js';
 import { HttpRateSource } from './http-rate-source.js';
-import { NO_RATES, type RateSource } from './rate-source.js';
 
 export interface RateChoice {
   /** The configured source, if there is one. */

@@ -1,6 +1,6 @@
 import type { CurrencyCode, Rate } from '@banking/domain';
 import * as fc from 'fast-check';
-import { crossRate, readRateDocument, type RateDocument } from './rate-document.js';
+import { crossRate, readRateDocument, type RateDocument } from './http-rate-source.js';
 
 const CODES = ['EUR', 'INR', 'JPY', 'KWD', 'USD'] as const;
 const codes = fc.constantFrom<CurrencyCode>(...CODES);

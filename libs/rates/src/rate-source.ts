@@ -1,4 +1,6 @@
+import { channel, type Channel } from 'node:diagnostics_channel';
 import { type CurrencyCode, type Rate, Refusal } from '@banking/domain';
+import { DEMO_RATES_SOURCE, demoRate } from '@banking/reference';
 
 /** An exact rate minus the spread of its pair, with its source and time. */
 export interface DatedRate extends Rate {
@@ -28,3 +30,19 @@ export const NO_RATES: RateSource = {
 export function noRate(from: CurrencyCode, to: CurrencyCode): Refusal {
   return new Refusal('rate_unavailable', `There is no rate from ${from} to ${to}. Choose another currency.`);
 }
+
+/** A request for the document of exchange rates. See `channels.ts` of `@banking/postgres`. */
+interface RatesMessage {
+  /** RFC 3339, of the document; undefined if the source could not be used. */
+  readonly asOf?: string | undefined;
+}
+export const ratesChannel = channel('banking:rates:document') as Channel<unknown, RatesMessage>;
+
+/** The invented rates of the demo table. For sandboxes only. */
+export const DEMO_RATES: RateSource = {
+  async rateOf(from, to) {
+    const rate = demoRate(from, to);
+    if (rate === undefined) throw noRate(from, to);
+    return { ...rate, source: DEMO_RATES_SOURCE.name, asOf: `${DEMO_RATES_SOURCE.date}T00:00:00Z` };
+  },
+};

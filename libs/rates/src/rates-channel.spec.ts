@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { HttpRateSource } from './http-rate-source.js';
-import { ratesChannel } from './rates-channel.js';
+import { ratesChannel } from './rate-source.js';
 
 const ASOF = '2026-11-21T11:59:00Z';
 

@@ -1,6 +1,6 @@
 import { inverse, rateOf, type Rate } from '@banking/domain';
 import * as fc from 'fast-check';
-import { writtenRate } from './written-rate.js';
+import { writtenRate } from './http-rate-source.js';
 
 const parts = fc.bigInt({ min: 1n, max: 10n ** 18n });
 const nearOne = fc.tuple(parts, fc.bigInt({ min: -1_000n, max: 1_000n }));

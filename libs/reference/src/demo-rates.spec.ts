@@ -1,6 +1,6 @@
 import { convert, type CurrencyCode, currencyOf, inverse, minorUnits } from '@banking/domain';
 import * as fc from 'fast-check';
-import { CORRIDORS } from './corridors/all-corridors.js';
+import { CORRIDORS } from './corridors/corridors.js';
 import { DEMO_RATES_SOURCE, type DemoRate, demoRate } from './demo-rates.js';
 import { PRODUCTS } from './products.js';
 

@@ -1,6 +1,6 @@
 import { type MinorUnits, minorUnits, MINOR_UNITS_MAX, type Rounding } from '@banking/domain';
 import * as fc from 'fast-check';
-import { CORRIDORS, feeScheduleOf } from './corridors/all-corridors.js';
+import { CORRIDORS, feeScheduleOf } from './corridors/corridors.js';
 import { feeOf, type FeeSchedule } from './fee.js';
 
 const amounts = fc.bigInt({ min: 0n, max: 10n ** 15n }).map(minorUnits);

@@ -7,13 +7,11 @@
 export { COUNTRIES, COUNTRIES_SOURCE, countryOf, type Country } from './countries.js';
 export { PRODUCTS, PRODUCTS_SOURCE } from './products.js';
 export { SWIFT_MINIMUM_SOURCE, swiftMinimumOf } from './currency-details.js';
-export { CORRIDORS, feeScheduleOf } from './corridors/all-corridors.js';
+export { CORRIDORS, feeScheduleOf } from './corridors/corridors.js';
 export type { CorridorEntry } from './corridors/corridor-entry.js';
 export { feeOf, type FeeSchedule } from './fee.js';
 export { DEMO_RATES_SOURCE, demoRate, type DemoRate } from './demo-rates.js';
 export { BANKS, BANKS_SOURCE, bankOf } from './banks.js';
 export { PURPOSES, PURPOSES_SOURCE, purposesOf } from './purposes.js';
-export { recipientSchemasOf } from './recipients/recipient-schemas-of.js';
-export { checkBeneficiaryTexts } from './recipients/beneficiary-texts.js';
+export { recipientSchemasOf, checkBeneficiaryTexts, type BeneficiarySchema } from './recipients/recipient-schema.js';
 export { checkRecipient } from './recipients/check-recipient.js';
-export type { BeneficiarySchema } from './recipients/recipient-schema.js';

@@ -45,7 +45,4 @@ export const RETIRED_WORDS = [
 ];
 
 /** Fixed names with a retired word: an operation id and the columns and triggers of released migrations do not change. */
-export const PUBLISHED_NAMES = [
-  ...['forgetRecipient', 'forget_recipient', 'forget-recipient'],
-  ...['forgotten_at'],
-];
+export const PUBLISHED_NAMES = [...['forgetRecipient', 'forget_recipient', 'forget-recipient'], ...['forgotten_at']];

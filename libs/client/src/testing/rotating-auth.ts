@@ -1,5 +1,4 @@
-import type { SessionError } from '../session-error.js';
-import type { SessionTokens, TokenStore } from '../token-store.js';
+import type { SessionError, SessionTokens, TokenStore } from '../credentials.js';
 
 /** An auth service that accepts a refresh token once, and ends the session at its second use. */
 export class RotatingAuth {

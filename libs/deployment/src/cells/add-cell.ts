@@ -9,17 +9,21 @@ import {
   SCHEMA,
   SQLSTATE,
   withAdminSession,
+  APP_ROLE,
+  applicationNameOf,
+  Database,
 } from '@banking/postgres';
-import { VERSIONS_OF_CELL } from '@banking/operations';
+import { VERSIONS_OF_CELL, loadReference } from '@banking/operations';
 import { HOME_CELL } from '@banking/process';
-import { DeploymentError } from '../deployment-error.js';
+import { DeploymentError } from '../explain-failure.js';
 import type { DeploymentMode } from '../deployment-mode.js';
 import { migrateDeployment, missingMigrations } from '../migrate-deployment.js';
-import { copyReference, loadAtHome } from './copy-reference.js';
 import { copyDirectory, publishDirectory, withBoth } from './directory-copies.js';
 import { CELLS_MAX, lastValues, stepSequences } from './step-sequences.js';
+import { hasDemoReference } from '../open-deployment.js';
+import { RELEASE } from '../release.js';
 
-export interface NewCell extends DeploymentMode {
+interface NewCell extends DeploymentMode {
   readonly name: string;
   /** Connections of logins that may migrate, replicate and subscribe. */
   readonly home: ConnectionOptions;
@@ -183,6 +187,36 @@ async function explained<T>(where: string, work: () => Promise<T>): Promise<T> {
     throw new DeploymentError(
       `The login of the cell "${where}" may not prepare it: ${error.message}. docs/cells.md lists the rights that it needs.`,
       { cause: error },
+    );
+  }
+}
+
+/** In the order of their references. */
+const TABLES = ['currency', 'product', 'bank', 'corridor'] as const;
+
+/** Loads the reference data at home, as a service does when it starts. */
+async function loadAtHome(connection: ConnectionOptions, mode: DeploymentMode): Promise<void> {
+  // The server may still show the connection when the first cell is added, which processes that know no cells prevent.
+  const applicationName = applicationNameOf(RELEASE, true);
+  const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1, applicationName });
+  try {
+    await loadReference(database, { demo: hasDemoReference(mode) });
+  } finally {
+    await database.end();
+  }
+}
+
+/** Gives a cell the reference data of home, with its times, so that a workspace that moves has the same. Keeps the rows that it has. */
+async function copyReference(home: AdminSession, cell: AdminSession): Promise<void> {
+  for (const table of TABLES) {
+    const [rows] = await home.query<{ list: string }>(
+      `select coalesce(json_agg(t), '[]')::text as list from ${SCHEMA}.${table} t`,
+    );
+    await cell.actAs(OWNER_ROLE, SCHEMA, () =>
+      cell.query(
+        `insert into ${table} select * from json_populate_recordset(null::${table}, $1::json) on conflict do nothing`,
+        [rows!.list],
+      ),
     );
   }
 }

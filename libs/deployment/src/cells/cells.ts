@@ -2,13 +2,12 @@ import { Refusal, RETRY_AFTER_S } from '@banking/domain';
 import { Arrivals } from '@banking/operations';
 import { bind, type Database, sqlStatement, isUnavailable } from '@banking/postgres';
 import { type CellConfig, ConfigError, HOME_CELL } from '@banking/process';
-import { DeploymentError } from '../deployment-error.js';
+import { DeploymentError } from '../explain-failure.js';
 import { type Deployment, type DeploymentSettings, openDeployment } from '../open-deployment.js';
-import { UnfinishedCellError } from './cell-identity.js';
-import { checkPlaces, DifferingPlacesError } from './check-places.js';
+import { UnfinishedCellError } from './step-sequences.js';
 import { migrateCellsFirst } from './migrate-cells.js';
 import { OtherCells, type PayeeCell } from './other-cells.js';
-import { Places } from './places.js';
+import { checkPlaces, DifferingPlacesError, Places } from './places.js';
 
 /** A cell of the deployment, with what a process has made of it; `use` is undefined while its database is away. */
 export interface Cell<T> {

@@ -1,7 +1,7 @@
 import { type AdminSession, quoteName, SCHEMA } from '@banking/postgres';
-import { asLogin } from './as-login.js';
+import { asLogin } from './subscription.js';
 import { type MovedTable, qualified, tablesOfWorkspace } from './tables-of-workspace.js';
-import type { MoveSessions } from './move-settings.js';
+import type { MoveSessions } from './move-record.js';
 
 /** A key of a table as JSON. */
 type Key = string;

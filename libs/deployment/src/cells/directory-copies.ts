@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, type ConnectionOptions, SCHEMA, withAdminSession } from '@banking/postgres';
 import { SLOT_NAME } from '@banking/operations';
-import { DeploymentError } from '../deployment-error.js';
+import { DeploymentError } from '../explain-failure.js';
 import { createSubscription, literal, unlogged } from './subscription.js';
 
 /** The tables that are written at home, and that every other cell has a copy of. */

@@ -1,6 +1,6 @@
 import type { EmbeddedServer } from '@banking/embedded-postgres';
 import { HOME_CELL } from '@banking/process';
-import { attachDatabase } from '../attach-database.js';
+import { attachDatabase } from '../open-deployment.js';
 import { addCell } from './add-cell.js';
 import type { CellsSettings } from './cells.js';
 import { addressOf } from './subscription.js';

@@ -3,7 +3,7 @@ import { verifyBooks } from '@banking/ledger';
 import { administer, sql, testOrProve } from '@banking/postgres/testing';
 import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
-import { archiveWorkspace } from './archive-workspace.js';
+import { archiveWorkspace } from './remove-rows.js';
 import { abandonMove, type MoveOptions, moveWorkspace } from './move-workspace.js';
 
 let world: MoveWorld;

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, OWNER_ROLE, SCHEMA, SQLSTATE, sqlstateOf } from '@banking/postgres';
-import { DeploymentError } from '../deployment-error.js';
+import { DeploymentError } from '../explain-failure.js';
 import { createSubscription } from './subscription.js';
 import { qualified, tablesOfWorkspace } from './tables-of-workspace.js';
-import type { MoveCells, MoveSessions } from './move-settings.js';
+import type { MoveCells, MoveSessions } from './move-record.js';
 
 const POLL_MS = 50;
 const MARK_POLL_MS = 5;

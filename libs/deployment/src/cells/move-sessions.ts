@@ -1,9 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, sqlstateOf, withAdminSession, isUnavailable } from '@banking/postgres';
 import { HOME_CELL } from '@banking/process';
-import { DeploymentError } from '../deployment-error.js';
-import { lockCell, lockMove } from './move-record.js';
-import type { CellAccess, MoveCells, MoveSessions } from './move-settings.js';
+import { DeploymentError } from '../explain-failure.js';
+import { lockCell, lockMove, type CellAccess, type MoveCells, type MoveSessions } from './move-record.js';
 
 /** @throws DeploymentError naming the cell that does not answer */
 export async function withCell<T>(

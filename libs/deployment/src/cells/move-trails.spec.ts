@@ -5,7 +5,7 @@ import { verifyBooks } from '@banking/ledger';
 import { verifyPayments } from '@banking/operations/verification';
 import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
-import { archiveWorkspace } from './archive-workspace.js';
+import { archiveWorkspace } from './remove-rows.js';
 import { moveWorkspace } from './move-workspace.js';
 
 let world: MoveWorld;

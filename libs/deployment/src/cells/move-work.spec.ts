@@ -3,7 +3,7 @@ import { administer, until } from '@banking/postgres/testing';
 import type { AccountId, ProductId, RecipientId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
-import { archiveWorkspace } from './archive-workspace.js';
+import { archiveWorkspace } from './remove-rows.js';
 import { moveWorkspace } from './move-workspace.js';
 
 let world: MoveWorld;

@@ -10,7 +10,7 @@ import { addApp, addWorkspace, removeWorkspace } from '@banking/operations/provi
 import { type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 import { eventsOf, sequencesWithGap } from '../testing/events-of-cell.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
-import { archiveWorkspace } from './archive-workspace.js';
+import { archiveWorkspace } from './remove-rows.js';
 import { abandonMove, moveWorkspace } from './move-workspace.js';
 import { CELLS_MAX } from './step-sequences.js';
 

@@ -1,19 +1,46 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, APP_ROLE, Database, OWNER_ROLE, SCHEMA } from '@banking/postgres';
-import { DeploymentError } from '../deployment-error.js';
-import { abandonSteps } from './abandon-move.js';
-import { reopenWorkspace } from './close-workspace.js';
+import {
+  endMove,
+  recordStep,
+  type MoveCells,
+  type MoveSessions,
+  beginMove,
+  type Move,
+  placeOf,
+  readMove,
+  type MoveSettings,
+  type Step,
+} from './move-record.js';
+import { unpublish, unsubscribe, publishWorkspace, subscribe, untilCopied, untilFollowed } from './move-replication.js';
+import { removeRows, hasRows } from './remove-rows.js';
+import { leaveTarget, expectWorkspace, leaveWorkspace, openMoved, requireNotServed } from './take-over.js';
+import { DeploymentError } from '../explain-failure.js';
+import { reopenWorkspace, closeAndSwitch, DifferingRowsError, type OnClosed } from './switch-workspace.js';
 import { compareBefore } from './compare-rows.js';
-import { requireEqualCells, requireEqualRoles } from './equal-cells.js';
-import { beginMove, type Move, placeOf, readMove, recordStep } from './move-record.js';
+import { requireEqualCells, requireEqualRoles } from './migrate-cells.js';
 import { untilRecorded } from './move-events.js';
-import { publishWorkspace, subscribe, unpublish, unsubscribe, untilCopied, untilFollowed } from './move-replication.js';
 import { unlessAway, withCell, withCellOf, withCells, withHome } from './move-sessions.js';
-import type { MoveCells, MoveSessions, MoveSettings, Step } from './move-settings.js';
-import { hasRows } from './remove-rows.js';
-import { closeAndSwitch, DifferingRowsError, type OnClosed } from './switch-workspace.js';
 import { qualified, tablesOfWorkspace } from './tables-of-workspace.js';
-import { expectWorkspace, leaveWorkspace, openMoved, requireNotServed } from './take-over.js';
+
+/** The source is open. Removes what the move has made, and its record. May be repeated. */
+async function abandonSteps(
+  sessions: MoveSessions,
+  cells: MoveCells,
+  log: (line: string) => void = () => undefined,
+): Promise<void> {
+  const { home, source, target } = sessions;
+  const { workspaceId } = cells;
+  await recordStep(home, workspaceId, 'abandon');
+  await unsubscribe(target, cells);
+  await unpublish(source, cells);
+  const removed = await removeRows(target, workspaceId);
+  await leaveTarget(target, workspaceId);
+  await endMove(home, workspaceId);
+  log(
+    `Removed ${removed} rows from the cell ${cells.target}. The cell ${cells.source} serves workspace ${workspaceId}.`,
+  );
+}
 
 export interface MoveOptions extends MoveSettings {
   /** The name of the cell that the workspace moves to. */

@@ -1,7 +1,7 @@
 import { type AdminSession, SCHEMA } from '@banking/postgres';
-import { asLogin } from './as-login.js';
-import { DeploymentError } from '../deployment-error.js';
-import type { MoveCells, MoveSessions } from './move-settings.js';
+import { asLogin } from './subscription.js';
+import { DeploymentError } from '../explain-failure.js';
+import type { MoveCells, MoveSessions } from './move-record.js';
 import { raiseSequences } from './step-sequences.js';
 
 /** Transactions of one row of `unverified_posting`. */

@@ -1,7 +1,8 @@
 import { type CellBooks, stepsOverCells } from '@banking/books-proof';
 import type { Finding } from '@banking/ledger';
 import { readPayoutStop, stopPayouts } from '@banking/payouts';
-import { bind, type Database, sqlStatement, isUnavailable } from '@banking/postgres';
+import { bind, type Database, sqlStatement, isUnavailable, type AdminSession } from '@banking/postgres';
+import { Refusal } from '@banking/domain';
 
 /** What one turn reads at most. Most workspaces have no row to read. */
 const TURN_ROWS = 500;
@@ -89,4 +90,60 @@ async function stopCell(database: Database, findings: readonly Finding[]): Promi
     database,
     findings.map((finding) => (isHere(finding) ? finding : { ...finding, workspaceId: undefined })),
   );
+}
+
+/** A session for one piece of work, which can be stopped and awaited before anything else uses the connection. */
+export interface ProofSession {
+  readonly session: AdminSession;
+  /** Resolves when the connection is in no database transaction of the work. After the signal, nothing of it begins any more. */
+  ended(): Promise<void>;
+}
+
+export function proofSession({ query, actAs, inTransaction }: AdminSession, signal: AbortSignal): ProofSession {
+  const running = new Set<Promise<unknown>>();
+  const run = async <T>(work: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    const unit = work();
+    running.add(unit);
+    return unit.finally(() => running.delete(unit));
+  };
+  return {
+    session: {
+      query: (text, values) => run(() => query(text, values)),
+      actAs: (role, schema, work) => run(() => actAs(role, schema, work)),
+      inTransaction: (work) => run(() => inTransaction(work)),
+    },
+    async ended() {
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+/** The state of the queue of one database, or of several together. */
+interface WorkStatus {
+  readonly parked: Readonly<Record<string, number>>;
+  readonly unserved: Readonly<Record<string, number>>;
+  readonly oldestDueSeconds: number;
+}
+
+/**
+ * The work of several databases. A database that is away counts nothing, because it must not hide the work of the others.
+ *
+ * @throws Refusal `unavailable` if none answers. @throws every other error
+ */
+export async function sumOfWork(readers: readonly (() => Promise<WorkStatus>)[]): Promise<WorkStatus> {
+  const results = await Promise.allSettled(readers.map(async (read) => read()));
+  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+  const unexpected = failures.find((failure) => !(failure instanceof Refusal));
+  const statuses = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  if (unexpected !== undefined || statuses.length === 0) throw unexpected ?? failures[0];
+  const parked = sumByKind(statuses.map((status) => status.parked));
+  const unserved = sumByKind(statuses.map((status) => status.unserved));
+  return { parked, unserved, oldestDueSeconds: Math.max(...statuses.map(({ oldestDueSeconds }) => oldestDueSeconds)) };
+}
+
+function sumByKind(counts: readonly WorkStatus['parked'][]): WorkStatus['parked'] {
+  const sum: Record<string, number> = {};
+  for (const [kind, count] of counts.flatMap((one) => Object.entries(one))) sum[kind] = (sum[kind] ?? 0) + count;
+  return sum;
 }

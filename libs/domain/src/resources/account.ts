@@ -3,8 +3,7 @@ import type { AccountId, BalanceId } from '../ids.js';
 import type { Open } from '../open.js';
 import type { AccountStatus } from '../states.js';
 import type { Timestamp } from '../timestamp.js';
-import type { Currency } from './currency.js';
-import type { Product } from './product.js';
+import type { Currency, Product } from './reference.js';
 
 /** Cash account types of ISO 20022: `CACC` current, `SVGS` savings, and the others of its list. */
 export type AccountType = Open<'CACC' | 'SVGS'>;

@@ -3,7 +3,7 @@ import type { OrderId, TransactionId, TransferId } from '../ids.js';
 import type { PagedRecord } from '../lists.js';
 import type { Timestamp } from '../timestamp.js';
 import type { Account } from './account.js';
-import type { TransferDirection, TransferType } from './transfer.js';
+import type { TransferDirection, TransferType } from './transaction.js';
 
 /** How a movement is assigned to a period: by its booking time, or by its value date. */
 export type StatementBasis = 'booking' | 'valueDate';

@@ -1,8 +1,17 @@
+import type { ExecutedTransfer } from './executed-transfer.js';
 import type { OrderId, RemittanceEventId, RemittanceId, TransactionId } from '../ids.js';
 import type { Open } from '../open.js';
 import type { TransactionStatus } from '../states.js';
 import type { Timestamp } from '../timestamp.js';
-import type { ExecutedTransfer } from './executed-transfer.js';
+
+export type { ExecutedTransfer, TransferDirection, TransferType } from './executed-transfer.js';
+
+/** One side of a transaction: money moving into or out of one account. */
+export interface Transfer extends Omit<ExecutedTransfer, 'edges'> {
+  readonly edges: ExecutedTransfer['edges'] & {
+    readonly transaction?: Transaction;
+  };
+}
 
 /** One balanced journal entry of the books. It executes transfers. */
 export interface Transaction {

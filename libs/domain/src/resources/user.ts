@@ -1,7 +1,14 @@
-import type { RoleId, UserId, WorkspaceId } from '../ids.js';
+import type { AppId, RoleId, UserId, WorkspaceId } from '../ids.js';
+import type { Timestamp } from '../timestamp.js';
 import type { Open } from '../open.js';
 import type { UserStatus } from '../states.js';
-import type { Timestamp } from '../timestamp.js';
+
+/** An application of the service. A user belongs to one or several. */
+export interface App {
+  readonly id: AppId;
+  readonly name: string;
+  readonly createdAt?: Timestamp;
+}
 
 export const PARTY_TYPES = ['personal', 'business'] as const;
 

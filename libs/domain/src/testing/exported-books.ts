@@ -6,10 +6,13 @@ import {
   type HashedConversion,
   type HashedOrder,
   type HashedRecipient,
-} from '../hashed-details.js';
+  digestOf,
+  type TransactionContent,
+  transactionHash,
+  type TransferContent,
+} from '../transaction-hash.js';
 import { ExportFault, proveExport } from '../prove-export.js';
 import type { Timestamp } from '../timestamp.js';
-import { digestOf, type TransactionContent, transactionHash, type TransferContent } from '../transaction-hash.js';
 
 /** Money from one account to another: minor units. */
 export interface Move {

@@ -1,10 +1,16 @@
 /** A server for a test run, and a separate database for each spec. */
 
 export { until } from '@banking/embedded-postgres/testing';
-export { analyzeTables } from './analyze-tables.js';
-export { freshDatabase, openDatabase, type FreshDatabase, type Preparation } from './fresh-database.js';
-export { copyDataDirTemplate, makeDataDirTemplate } from './data-dir-template.js';
-export { administer } from './published.js';
+export {
+  analyzeTables,
+  freshDatabase,
+  openDatabase,
+  type FreshDatabase,
+  type Preparation,
+  copyDataDirTemplate,
+  makeDataDirTemplate,
+  administer,
+} from './fresh-database.js';
 export { startTestServer } from './start-test-server.js';
 export { Wire } from './wire.js';
 export { PlanProbe } from './plan-probe.js';

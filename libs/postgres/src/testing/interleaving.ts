@@ -1,7 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { Client } from 'pg';
-import type { Database } from '../database.js';
-import type { DbTransaction } from '../db-transaction.js';
+import type { Database, DbTransaction } from '../database.js';
 import { CommitInDoubtError } from '../failures.js';
 import type { ConnectionOptions } from '../hosts.js';
 import type { BoundStatement } from '../sql-statement.js';

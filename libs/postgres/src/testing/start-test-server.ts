@@ -1,4 +1,4 @@
-import { administer, dropDatabase, newPrefix, publish, type Published } from './published.js';
+import { administer, dropDatabase, newPrefix, publish, type Published } from './fresh-database.js';
 import { joinTestServer } from './test-server.js';
 
 /**

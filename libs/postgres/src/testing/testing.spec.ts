@@ -1,5 +1,5 @@
 import { bind, sqlStatement } from '../sql-statement.js';
-import { dropDatabase, published } from './published.js';
+import { dropDatabase, published } from './fresh-database.js';
 import { freshDatabase } from './index.js';
 
 const whoAndWhere = sqlStatement<{ role: string; name: string; notes: number }>(

@@ -1,6 +1,6 @@
 import { currencyOf } from '@banking/domain';
 import { countryOf } from '../countries.js';
-import { CORRIDORS } from './all-corridors.js';
+import { CORRIDORS } from './corridors.js';
 
 const corridorsTo = (country: string) => CORRIDORS.filter((corridor) => corridor.destinationCountry === country);
 import type { CorridorEntry } from './corridor-entry.js';

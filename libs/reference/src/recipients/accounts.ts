@@ -1,7 +1,140 @@
-import type { Known, PayoutMethod } from '@banking/domain';
-import { BR_STR, JPZGN, MX_SPEI } from '../corridors/routing-sources.js';
+import { validate as abaFits } from 'abavalidator';
+import { ValidationErrorsIBAN, validateIBAN } from 'ibantools';
+import type { BeneficiaryAccountType, Known, PayoutMethod } from '@banking/domain';
+import { MISTYPED, type Fault, type Check, type Format, digits } from './format.js';
 import type { Source } from '../source.js';
-import { digits, type Format } from './format.js';
+import { BR_STR, JPZGN, MX_SPEI } from '../corridors/routing-sources.js';
+
+/**
+ * The rules that a pattern cannot express. Each takes a text that matches its pattern and, for NUBAN, the routing code.
+ *
+ * CLABE, CBU and NUBAN share one weighted sum with different weights. The library for CLABEs is not used, because it refuses
+ * banks that it does not list.
+ */
+export const CHECKS: Readonly<Record<Check, (number: string, routingCode: string) => Fault | undefined>> = {
+  iban: ibanFault,
+  aba: (number) => (abaFits(number) ? undefined : MISTYPED),
+  clabe: (number) => unless(number.at(-1) === tensComplement(number.slice(0, -1), '371')),
+  cbu: (number) =>
+    unless(
+      number.at(7) === tensComplement(number.slice(0, 7), '7139713') &&
+        number.at(-1) === tensComplement(number.slice(8, -1), '3971397139713'),
+    ),
+  // The standard of 2011 includes the three digits of the bank. Longer codes belong to institutions outside of it.
+  nuban: (number, routingCode) =>
+    unless(routingCode.length !== 3 || number.at(-1) === tensComplement(routingCode + number.slice(0, -1), '373')),
+  rib: (number) => unless(BigInt(number) % 97n === 0n),
+  cpf: (number) => unless(number === withElevens(number.slice(0, 9), 11) && new Set(number).size > 1),
+  cnpj: (number) => unless(number === withElevens(number.slice(0, 12), 9) && new Set(number).size > 1),
+};
+
+function unless(fits: boolean): Fault | undefined {
+  return fits ? undefined : MISTYPED;
+}
+
+/** The digit that completes the weighted sum to a multiple of ten. The weights are digits, and repeat. */
+function tensComplement(digits: string, weights: string): string {
+  const sum = [...digits].reduce(
+    (total, digit, index) => total + Number(digit) * Number(weights[index % weights.length]),
+    0,
+  );
+  return String((10 - (sum % 10)) % 10);
+}
+
+/**
+ * A CPF or CNPJ with its two correct check digits: modulo 11 with weights 2, 3, … from the right, repeated after
+ * `weightMax`. A letter counts as its ASCII code less 48 (Receita Federal, for CNPJs since July 2026).
+ */
+function withElevens(body: string, weightMax: number): string {
+  let text = body;
+  for (let round = 0; round < 2; round += 1) {
+    const fromRight = [...text].reverse();
+    const sum = fromRight.reduce((total, char, index) => {
+      return total + (char.charCodeAt(0) - 48) * ((index % (weightMax - 1)) + 2);
+    }, 0);
+    text += sum % 11 < 2 ? '0' : String(11 - (sum % 11));
+  }
+  return text;
+}
+
+const NATIONAL: Fault = {
+  reason: 'national_check_digits',
+  message:
+    'is a well-formed IBAN around an account number that its country does not issue: the national check digits do not fit.',
+};
+
+/** SIX, Swiss QR bill: the bank refuses a payment to a QR-IBAN without a reference, and a recipient has no field for one. */
+const QR: Fault = {
+  reason: 'qr_iban',
+  message: 'is a QR-IBAN, which takes only payments with a QR reference: ask for the ordinary IBAN of the account.',
+};
+
+/**
+ * Checks the two digits of ISO 7064 MOD 97-10 against the one pair that is issued: a pair that differs by 97 would divide
+ * too. The library then checks the national rules. Our check comes first, because the library refuses the letters that the
+ * registry allows for Pakistan and the Dominican Republic.
+ */
+function ibanFault(iban: string): Fault | undefined {
+  const digits = [...`${iban.slice(4)}${iban.slice(0, 2)}00`].map((char) => parseInt(char, 36)).join('');
+  const due = String(98n - (BigInt(digits) % 97n)).padStart(2, '0');
+  if (iban.slice(2, 4) !== due) return MISTYPED;
+
+  const { errorCodes } = validateIBAN(iban, { allowQRIBAN: false });
+  if (errorCodes.includes(ValidationErrorsIBAN.WrongAccountBankBranchChecksum)) return NATIONAL;
+  return errorCodes.includes(ValidationErrorsIBAN.QRIBANNotAllowed) ? QR : undefined;
+}
+
+const DICT: Source = {
+  name: 'Banco Central do Brasil, API of the DICT: the kinds of PIX key and how each is written',
+  date: '2026-11-21',
+  kind: 'public',
+};
+
+/** One kind of PIX key, by its name in the DICT. */
+interface PixKey {
+  readonly kind: 'CPF' | 'CNPJ' | 'PHONE' | 'EMAIL' | 'EVP';
+  readonly heldBy: readonly Known<BeneficiaryAccountType>[];
+  readonly key: Format;
+}
+
+/**
+ * A key replaces the account number and identifies the bank. Its kind is sent as well, because eleven digits may be a CPF, a
+ * telephone number or an account. CNPJs may contain letters since July 2026.
+ */
+export const PIX_KEYS: readonly PixKey[] = [
+  pix('CPF', ['Individual'], {
+    rule: '11 digits, without dots and hyphen',
+    pattern: '^[0-9]{11}$',
+    example: '12345678909',
+    check: 'cpf',
+  }),
+  pix('CNPJ', ['Corporate'], {
+    rule: '14 characters in capitals: 12 letters or digits, then 2 check digits, without dots, slash and hyphen',
+    pattern: '^[A-Z0-9]{12}[0-9]{2}$',
+    example: '00038166000105',
+    check: 'cnpj',
+  }),
+  pix('PHONE', ['Individual', 'Corporate'], {
+    rule: 'a plus sign, the country code and the number, 15 digits at most, without spaces or hyphens',
+    pattern: '^\\+[1-9][0-9]{6,14}$',
+    example: '+5561988880000',
+  }),
+  pix('EMAIL', ['Individual', 'Corporate'], {
+    rule: 'at most 77 characters, in small letters',
+    pattern: "^[a-z0-9.!#$%&'*+/=?^_`\\{\\|\\}~\\-]{1,64}@[a-z0-9\\-]+(?:\\.[a-z0-9\\-]+){1,8}$",
+    maxLength: 77,
+    example: 'contato@example.com.br',
+  }),
+  pix('EVP', ['Individual', 'Corporate'], {
+    rule: 'the random key of 36 characters, in small letters and with its hyphens',
+    pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+    example: '123e4567-e89b-12d3-a456-426655440000',
+  }),
+];
+
+function pix(kind: PixKey['kind'], heldBy: PixKey['heldBy'], format: Omit<Format, 'name' | 'source'>): PixKey {
+  return { kind, heldBy, key: { ...format, name: `PIX key, ${kind}`, source: DICT } };
+}
 
 const DAY = '2026-11-21';
 

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { hasForbiddenCharacter, isFreeText } from '@banking/domain';
 import { canonicalJson, type CanonicalValue } from '@banking/domain/proof';
-import { checkBeneficiaryTexts } from './beneficiary-texts.js';
-import { recipientSchemasOf } from './recipient-schemas-of.js';
+import { checkBeneficiaryTexts, recipientSchemasOf } from './recipient-schema.js';
 
 const [schema] = recipientSchemasOf({ countryCode: 'IN', currencyCode: 'USD', payoutMethod: 'SWIFT' });
 const example = schema?.examples[0] ?? {};

@@ -1,7 +1,7 @@
 import { clabe } from 'clabe-validator';
 import * as fc from 'fast-check';
 import { countrySpecs, isValidIBAN } from 'ibantools';
-import { CHECKS } from './check-digits.js';
+import { CHECKS } from './accounts.js';
 import { ibanFormatOf } from './iban-formats.js';
 
 const digits = (length: number) => fc.stringMatching(new RegExp(`^[0-9]{${length}}$`));

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import type { Known, PayoutMethod } from '@banking/domain';
 import { checkRecipient } from './check-recipient.js';
-import type { Field, BeneficiarySchema } from './recipient-schema.js';
-import { recipientSchemasOf } from './recipient-schemas-of.js';
+import { type Field, type BeneficiarySchema, recipientSchemasOf } from './recipient-schema.js';
 
 type Details = Partial<Record<Field, unknown>> & Record<string, unknown>;
 

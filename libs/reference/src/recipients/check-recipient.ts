@@ -1,11 +1,17 @@
 import type { RefusalDetail } from '@banking/domain';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import { checkBeneficiaryTexts, fault, FAULTS_MAX } from './beneficiary-texts.js';
-import { CHECKS } from './check-digits.js';
+import {
+  checkBeneficiaryTexts,
+  fault,
+  FAULTS_MAX,
+  type Field,
+  FIELDS,
+  type BeneficiarySchema,
+  variantOf,
+  type Variant,
+} from './recipient-schema.js';
+import { CHECKS } from './accounts.js';
 import type { Format } from './format.js';
-import { type Field, FIELDS, type BeneficiarySchema } from './recipient-schema.js';
-import { variantOf } from './recipient-schemas-of.js';
-import type { Variant } from './variants.js';
 
 type Data = Readonly<Partial<Record<Field, string>>>;
 

@@ -1,5 +1,5 @@
-import { CORRIDORS } from '../corridors/all-corridors.js';
-import { recipientSchemasOf } from './recipient-schemas-of.js';
+import { CORRIDORS } from '../corridors/corridors.js';
+import { recipientSchemasOf } from './recipient-schema.js';
 
 /** 64 KiB, the length limit of a request body. */
 const LONG = 65_536;

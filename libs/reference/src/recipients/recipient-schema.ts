@@ -1,9 +1,62 @@
-import { FORBIDDEN_CLASSES, type RecipientFieldSchema, type RecipientSchema } from '@banking/domain';
+import {
+  FORBIDDEN_CLASSES,
+  type RecipientFieldSchema,
+  type RecipientSchema,
+  type CorridorQuery,
+  FORBIDDEN_CHARACTERS,
+  hasForbiddenCharacter,
+  type RefusalDetail,
+} from '@banking/domain';
+import { CORRIDORS } from '../corridors/corridors.js';
+import type { CorridorEntry } from '../corridors/corridor-entry.js';
+import { accountFormatOf, PIX_KEYS } from './accounts.js';
+import type { Format } from './format.js';
+import { ibanFormatOf } from './iban-formats.js';
+import { routingCodeOf } from './routing-codes.js';
 import { COUNTRIES, COUNTRIES_SOURCE, countryOf } from '../countries.js';
 import { SEPA_SCOPE } from '../corridors/routing-sources.js';
 import type { Source } from '../source.js';
-import type { Format } from './format.js';
-import type { Variant } from './variants.js';
+
+/** One form of recipient details for a corridor. */
+export interface Variant {
+  readonly corridor: CorridorEntry;
+  readonly account: Format;
+  readonly routing: {
+    /** The value of `routingCodeType1`. */
+    readonly type: string;
+    /** The format of `routingCodeValue1`, or its only allowed text. */
+    readonly code: Format | string;
+  };
+}
+
+/** The variants of all corridors, in the order of the corridors. */
+const VARIANTS: readonly Variant[] = CORRIDORS.flatMap(variantsOf);
+
+/**
+ * The variants of a corridor: one with its routing code and, for reais in Brazil, one for each kind of PIX key that such a
+ * beneficiary can have.
+ *
+ * @throws Error for a corridor without a format of its account number or routing code
+ */
+function variantsOf(corridor: CorridorEntry): Variant[] {
+  const { destinationCountry, payoutMethod, routingCodeType, beneficiaryAccountType } = corridor;
+  const byIban = routingCodeType === 'SWIFT' ? ibanFormatOf(destinationCountry) : undefined;
+  const account = byIban ?? accountFormatOf(destinationCountry, payoutMethod);
+  const code = routingCodeOf(destinationCountry, routingCodeType);
+  if (account === undefined || code === undefined) {
+    throw new Error(`no format for ${destinationCountry} ${payoutMethod} ${routingCodeType}`);
+  }
+
+  const keys = PIX_KEYS.filter(({ heldBy }) => takesPix(corridor) && heldBy.includes(beneficiaryAccountType));
+  return [
+    { corridor, account, routing: { type: routingCodeType, code } },
+    ...keys.map(({ kind, key }) => ({ corridor, account: key, routing: { type: 'PIX KEY', code: kind } })),
+  ];
+}
+
+function takesPix({ destinationCountry, destinationCurrency, payoutMethod }: CorridorEntry): boolean {
+  return destinationCountry === 'BR' && destinationCurrency === 'BRL' && payoutMethod === 'LOCAL';
+}
 
 /** The fields of `Beneficiary.data`. A schema requires some or all of them and forbids others. */
 export const FIELDS = [
@@ -46,7 +99,7 @@ const ADDRESS_MAX = 140;
 const COUNTRY_CODES = COUNTRIES.map(({ alpha2 }) => alpha2);
 
 /** The schema of a variant. Equal variants have equal schemas. */
-export function schemaOf(variant: Variant): BeneficiarySchema {
+function schemaOf(variant: Variant): BeneficiarySchema {
   const { corridor } = variant;
   const { destinationCountry: country, destinationCurrency, payoutMethod, beneficiaryAccountType: kind } = corridor;
   const properties = propertiesOf(variant);
@@ -141,4 +194,92 @@ function nameOf(country: string): string {
 
 function cited({ name, date }: Source): string {
   return `${name} (${date})`;
+}
+
+/** One schema for each variant, created at first use. */
+const schemas = new Map<Variant, BeneficiarySchema>();
+const origins = new WeakMap<BeneficiarySchema, Variant>();
+
+/**
+ * The schemas of the details that a corridor requires of a beneficiary: one JSON Schema for each form, persons before
+ * companies. Empty without such a corridor. A disabled corridor has its schemas too.
+ *
+ * The documents are frozen. {@link checkRecipient} accepts these objects only.
+ *
+ * @param choice with the country as ISO 3166-1 alpha-2 and both codes in capital letters
+ */
+export function recipientSchemasOf(choice: CorridorQuery): BeneficiarySchema[] {
+  return VARIANTS.filter(
+    ({ corridor }) =>
+      corridor.destinationCountry === choice.countryCode &&
+      corridor.destinationCurrency === choice.currencyCode &&
+      corridor.payoutMethod === choice.payoutMethod &&
+      (choice.beneficiaryAccountType ?? corridor.beneficiaryAccountType) === corridor.beneficiaryAccountType,
+  ).map(cachedSchemaOf);
+}
+
+/** The variant of a schema; undefined for a document of another origin. */
+export function variantOf(schema: BeneficiarySchema): Variant | undefined {
+  return origins.get(schema);
+}
+
+function cachedSchemaOf(variant: Variant): BeneficiarySchema {
+  const known = schemas.get(variant);
+  if (known !== undefined) return known;
+  const schema = frozen(schemaOf(variant));
+  schemas.set(variant, schema);
+  origins.set(schema, variant);
+  return schema;
+}
+
+function frozen<Value extends object>(value: Value): Value {
+  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) frozen(part as object);
+  return Object.freeze(value);
+}
+
+/** The maximum number of faults in a response. */
+export const FAULTS_MAX = 20;
+
+/** Above this number of fields, the faults are not listed, because listing them would block the process. */
+const FIELDS_SENT_MAX = 100;
+
+/** A key that a message may repeat: it looks like the name of a field, not like a value. */
+const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
+
+/**
+ * The faults of beneficiary details that apply to every corridor; empty if there are none. Details without such a fault are an
+ * object of known fields with texts, so that their hash and their JSON exist.
+ *
+ * The reasons are `type`, `field_unknown` and `format`, as in `checkRecipient`.
+ *
+ * @param data untrusted input of any type
+ */
+export function checkBeneficiaryTexts(data: unknown): RefusalDetail[] {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    return [{ path: '/data', reason: 'type', message: 'data must be an object.' }];
+  }
+  const fields: [string, unknown][] = Object.entries(data);
+  if (fields.length > FIELDS_SENT_MAX) return [unknownField('')];
+  return fields.flatMap(([name, value]) => textFault(name, value) ?? []).slice(0, FAULTS_MAX);
+}
+
+/** A fault of a known field: the sentences follow its name. */
+export function fault(field: Field, reason: string, ...sentences: string[]): RefusalDetail {
+  return { path: `/data/${field}`, reason, message: `${field} ${sentences.join(' ')}` };
+}
+
+function textFault(name: string, value: unknown): RefusalDetail | undefined {
+  if (!isField(name)) return unknownField(name);
+  if (typeof value !== 'string') return fault(name, 'type', 'must be a text in quotes.');
+  if (hasForbiddenCharacter(value)) return fault(name, 'format', `must not contain ${FORBIDDEN_CHARACTERS}.`);
+  return undefined;
+}
+
+function isField(name: string): name is Field {
+  return (FIELDS as readonly string[]).includes(name);
+}
+
+function unknownField(name: string): RefusalDetail {
+  const path = FIELD_NAME.test(name) ? `/data/${name}` : '/data';
+  return { path, reason: 'field_unknown', message: `The fields of data are ${FIELDS.join(', ')}, and no others.` };
 }

@@ -1,11 +1,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { countrySpecs } from 'ibantools';
-import { CORRIDORS } from '../corridors/all-corridors.js';
+import { CORRIDORS } from '../corridors/corridors.js';
 import type { CorridorEntry } from '../corridors/corridor-entry.js';
 import { checkRecipient } from './check-recipient.js';
 import { ibanFormatOf } from './iban-formats.js';
-import { FIELDS, type BeneficiarySchema } from './recipient-schema.js';
-import { recipientSchemasOf } from './recipient-schemas-of.js';
+import { FIELDS, type BeneficiarySchema, recipientSchemasOf } from './recipient-schema.js';
 
 const documents = CORRIDORS.flatMap((corridor) => schemasOf(corridor).map((schema) => ({ corridor, schema })));
 

@@ -1,5 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { EnvironmentReader } from './environment-reader.js';
-import { isTrustworthy } from './trustworthy-url.js';
+import { isTrustworthy } from './password-file.js';
+
+/** The listener of the metrics, and the commit that the process was built of. */
+export interface MetricsConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly commit: string | undefined;
+}
+
+const COMMIT = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** The manifest of this package. Only that of a release archive names a commit. */
+const MANIFEST = join(__dirname, '..', 'package.json');
+
+/**
+ * Reads METRICS_PORT, METRICS_HOST and BUILD_COMMIT. Undefined without a port: no metrics are collected.
+ *
+ * @param manifest names the commit if BUILD_COMMIT is not set, so that no composition and no image has to
+ */
+export function readMetrics(
+  { text, whole, mistakes }: EnvironmentReader,
+  manifest = MANIFEST,
+): MetricsConfig | undefined {
+  const port = whole('METRICS_PORT', 0, 65_535);
+  const host = text('METRICS_HOST') ?? '127.0.0.1';
+  const commit = text('BUILD_COMMIT');
+  if (commit !== undefined && !COMMIT.test(commit)) {
+    mistakes.push(
+      'BUILD_COMMIT is not the name of a commit. Set 1 to 64 letters, digits, dots, hyphens or underscores.',
+    );
+  }
+  return port === undefined ? undefined : { host, port, commit: commit ?? commitIn(manifest) };
+}
+
+const commitIn = (manifest: string): string | undefined =>
+  (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly gitHead?: string }).gitHead;
 
 /** The samplers of OTEL_TRACES_SAMPLER. */
 const TRACE_SAMPLERS = [
@@ -58,4 +95,35 @@ function readRatio({ text, mistakes }: EnvironmentReader): number {
   if (/^(?:0|1|0?\.[0-9]{1,9}|[01]\.[0-9]{1,9})$/.test(value) && Number(value) <= 1) return Number(value);
   mistakes.push(`OTEL_TRACES_SAMPLER_ARG is "${value}". Set a number from 0 to 1, such as 0.01.`);
   return 1;
+}
+
+/** How long entries of the audit trail are kept, in days. */
+export const readAuditKeptDays = ({ whole }: EnvironmentReader): number =>
+  whole('AUDIT_KEPT_DAYS', 365, 36_500) ?? 3_650;
+
+/** The identity provider, exactly as written, because tokens repeat it letter by letter. Without one, tokens are signed locally. */
+export function readIssuer({ text, mistakes }: EnvironmentReader): string | undefined {
+  const issuer = text('OIDC_ISSUER');
+  if (issuer !== undefined && !isTrustworthy(issuer)) {
+    mistakes.push('OIDC_ISSUER must be the https URL of the identity provider (http only on a loopback address).');
+  }
+  return issuer;
+}
+
+/** The document that exchange rates come from. */
+export interface RatesConfig {
+  readonly url: string;
+  readonly maxAgeS: number;
+}
+
+/** Undefined if no source of rates is configured. */
+export function readRates({ url, whole, mistakes }: EnvironmentReader): RatesConfig | undefined {
+  const ratesUrl = url('RATES_URL', ['https:', 'http:']);
+  if (ratesUrl !== undefined && !isTrustworthy(ratesUrl)) {
+    mistakes.push(
+      'RATES_URL must begin with https:// (http only on a loopback address): over http, rates could be changed on the way.',
+    );
+  }
+  const maxAgeS = whole('RATES_MAX_AGE_S', 1, 604_800) ?? 3_600;
+  return ratesUrl === undefined ? undefined : { url: ratesUrl, maxAgeS };
 }
