@@ -27,7 +27,7 @@ describe('the interruption of a command', () => {
     await world.query('rollback');
 
     expect({ exitCode, stdout, stderr }).toEqual({ exitCode: code, stdout: '', stderr: `Stopped by ${signal}.\n` });
-    expect(world.holders()).toBe(1);
+    expect(await world.holders()).toBe(1);
   });
 
   it('succeeds if the reader closes the pipe early', async () => {
@@ -40,7 +40,7 @@ describe('the interruption of a command', () => {
       command.once('close', (exit) => done([exit, said]));
     });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    expect(world.holders()).toBe(1);
+    expect(await world.holders()).toBe(1);
   });
 });
 

@@ -5,7 +5,7 @@ import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync, rmSync, symli
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { EmbeddedServerError } from './embedded-server-error.js';
-import type { Connection } from './running-server.js';
+import type { Connection } from './session.js';
 import { chooseServerUser, refuseSharedUser } from './server-user.js';
 import { queryValue, World } from './testing/world.js';
 const world = new World();
@@ -71,7 +71,7 @@ describe('a database with changed access files', () => {
     await (await world.attach(dataDir)).detach();
     const [file, elsewhere] = [join(dataDir, 'database', 'pg_hba.conf'), join(world.folder(), 'precious')];
     writeFileSync(elsewhere, 'precious');
-    for (const path of [file, `${file}.half`]) {
+    for (const path of [file, `${file}.${process.pid}`]) {
       rmSync(path, { force: true });
       symlinkSync(elsewhere, path);
     }

@@ -30,7 +30,7 @@ describe('an empty DATA_DIR', () => {
 
     expect(attached.map(({ started }) => started).sort()).toEqual([false, true]);
     expect(attached[0]?.host).toBe(attached[1]?.host);
-    expect(namesIn(dataDir)).toEqual(['database', 'run', 'server.log', 'socket']);
+    expect(namesIn(dataDir)).toEqual(['database', 'server.log', 'socket']);
     await Promise.all([one.detach(), other.detach()]);
     expect(isServed(dataDir)).toBe(false);
   });
@@ -102,28 +102,38 @@ describe('a service that uses the server', () => {
 
     expect(next.started).toBe(false);
     expect(serverOf(dataDir)).toEqual(orphan);
-    expect(readdirSync(join(dataDir, 'run')).filter((name) => name.startsWith('holder-'))).toHaveLength(1);
     await next.detach();
     expect(isServed(dataDir)).toBe(false);
   });
 
   it.each([
-    ['takes the lock', (names: Names) => names.run.includes('lock')],
-    ['makes the database', (names: Names) => names.home.some((name) => name.startsWith('database-half-'))],
-    ['starts the server', (names: Names) => names.run.includes('server')],
+    ['makes the database', (dataDir: string) => namesIn(dataDir).some((name) => name.startsWith('database-half-'))],
+    ['starts the server', isServed],
   ])('does not prevent the next start when it is killed while it %s', async (_when, condition) => {
     const dataDir = join(world.folder(), 'data');
     const killed = world.process(dataDir);
-    await until(() => condition({ home: namesIn(dataDir), run: namesIn(join(dataDir, 'run')) }));
+    await until(() => condition(dataDir));
     await killed.kill();
 
     const next = await world.attach(dataDir);
 
     expect(await queryValue(next.connection.host, 'select 1')).toBe(1);
-    expect(namesIn(dataDir)).toEqual(['database', 'run', 'server.log', 'socket']);
+    expect(namesIn(dataDir)).toEqual(['database', 'server.log', 'socket']);
     await next.detach();
-    expect(namesIn(join(dataDir, 'run'))).toEqual(['server']);
     expect(isServed(dataDir)).toBe(false);
+  });
+
+  it('attaches again when its session was ended, and still stops the server as the last process', async () => {
+    const dataDir = await world.stoppedDataDir();
+    const lines: string[] = [];
+    const service = await world.attach(dataDir, (line) => lines.push(line));
+    const sessions = `from pg_stat_activity where application_name = 'embedded server'`;
+
+    await queryValue(service.connection.host, `select pg_terminate_backend(pid, 5000) ${sessions}`);
+    await until(async () => (await queryValue(service.connection.host, `select count(*)::int ${sessions}`)) === 1);
+    await service.detach();
+
+    expect([lines, isServed(dataDir)]).toEqual([[], false]);
   });
 
   it('has a server outside of its process group, which Ctrl-C does not reach', async () => {
@@ -132,7 +142,7 @@ describe('a service that uses the server', () => {
 
     const groupOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ')[2];
 
-    if (process.platform === 'linux') expect(groupOf(serverOf(dataDir)?.pid ?? 0)).not.toBe(groupOf(process.pid));
+    if (process.platform === 'linux') expect(groupOf(serverOf(dataDir) ?? 0)).not.toBe(groupOf(process.pid));
     await service.detach();
   });
 });
@@ -145,8 +155,8 @@ describe('a server that is killed', () => {
     await queryValue(service.connection.host, 'create table kept as select 7 as amount');
     const killed = serverOf(dataDir);
 
-    process.kill(killed?.pid ?? 0, 'SIGKILL');
-    await until(() => lines.some((line) => line.startsWith('the database server runs again')));
+    process.kill(killed ?? 0, 'SIGKILL');
+    await until(() => lines.includes('the database server had ended while in use, and runs again'));
 
     expect(serverOf(dataDir)).not.toEqual(killed);
     expect(await queryValue(service.connection.host, 'select amount from kept')).toBe(7);
@@ -160,7 +170,7 @@ describe('a server that is killed', () => {
     const { host = '' } = await service.waitFor('attached');
     await queryValue(host, 'create table kept as select 7 as amount');
     await service.kill();
-    process.kill(serverOf(dataDir)?.pid ?? 0, 'SIGKILL');
+    process.kill(serverOf(dataDir) ?? 0, 'SIGKILL');
 
     const next = await world.attach(dataDir);
 
@@ -169,11 +179,6 @@ describe('a server that is killed', () => {
     await next.detach();
   });
 });
-
-interface Names {
-  readonly home: readonly string[];
-  readonly run: readonly string[];
-}
 
 function namesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder).sort() : [];

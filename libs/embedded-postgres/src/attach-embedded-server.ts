@@ -1,25 +1,12 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findPackage, provideBinaries } from './binaries.js';
-import { openDataFolder, openRunFolder, openSocketFolder, type DataFolder } from './data-folder.js';
+import { findPackage, provideBinaries, type Binaries } from './binaries.js';
+import { openDataFolder, type DataFolder } from './data-folder.js';
 import { EmbeddedServerError, explainFileError } from './embedded-server-error.js';
-import { addAttachedProcess, countAttachedProcesses, removeAttachedProcess } from './attached-processes.js';
-import { underLock } from './run-lock.js';
 import { ensureCluster } from './make-cluster.js';
-import type { ProcessIdentity } from './process-identity.js';
-import {
-  answeringServer,
-  readServerStatus,
-  connectionOf,
-  knownServer,
-  mayBeStarting,
-  recordServer,
-  stopServer,
-  type Connection,
-} from './running-server.js';
+import { isCrashing, isRunning, logSize, readLog, REPLICATED, serverPid, START_WAIT_S } from './server.js';
+import { startFailure, startServer, stopServer } from './server.js';
 import { refuseSharedUser } from './server-user.js';
-import { startServer } from './start-server.js';
-import { watchServer } from './watch-server.js';
+import { AttachedSession, connectionOf, type Connection } from './session.js';
 
 export interface EmbeddedServerOptions {
   /** Made when missing. All files of the server are in it. */
@@ -41,20 +28,7 @@ export interface EmbeddedServer {
   detach(): Promise<void>;
 }
 
-/** The running server. `process` is undefined when it answers but is not visible, such as in another container. */
-interface Running {
-  readonly connection: Connection;
-  readonly started: boolean;
-  readonly isNew: boolean;
-  readonly process: ProcessIdentity | undefined;
-}
-
-/** The wait for a server that reports that it is starting, recovering or stopping. */
-const BUSY_WAIT_MS = 120_000;
-/** The wait for a living server that does not answer. A working server answers sooner. */
-const SILENT_WAIT_MS = 30_000;
-/** The wait for a process that may be a server, without proof. */
-const UNPROVEN_WAIT_MS = 3_000;
+const PAUSE_AFTER_FAILURE_MS = 5_000;
 
 /**
  * Attaches this process to the PostgreSQL server under `dataDir`, and starts the server if it does not run.
@@ -65,100 +39,97 @@ const UNPROVEN_WAIT_MS = 3_000;
  * @throws EmbeddedServerError when the server cannot run; the message states what to do.
  */
 export async function attachEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
-  const { dataDir: wanted, log = () => undefined, isReplicated = false } = options;
+  const { dataDir, log = () => undefined, isReplicated = false } = options;
   const rethrowExplained = (error: unknown): never => {
-    throw explainFileError(error, wanted);
+    throw explainFileError(error, dataDir);
   };
   try {
     const found = findPackage();
-    const { dataDir, run } = openRunFolder(wanted);
+    const folder = openDataFolder(dataDir);
+    const connection = connectionOf(folder);
+    let provided: Binaries | undefined;
+    const binaries = () => (provided ??= provideBinaries(found, folder.dataDir, folder.user, log));
+    const ensure = () => ensureServer({ folder, connection, binaries, isReplicated, log });
 
-    const ensure = async (): Promise<Running> => ensureServer(openDataFolder(dataDir, run), found, log, isReplicated);
-    const [attached, running] = await underLock(run, { log }, async () => {
-      const mine = addAttachedProcess(run);
-      try {
-        countAttachedProcesses(run);
-        return [mine, await ensure()] as const;
-      } catch (error) {
-        removeAttachedProcess(mine);
-        throw error;
+    const { session: first, started, isNew } = await ensure();
+    let session = first;
+    const detaching = new AbortController();
+    let recovering: Promise<void> = Promise.resolve();
+    const recover = async () => {
+      while (!detaching.signal.aborted) {
+        try {
+          const next = await ensure();
+          session = next.session;
+          if (next.started) log(`the database server had ended while in use, and runs again`);
+          return watch();
+        } catch (error) {
+          const { message } = explainFileError(error, dataDir) as Error;
+          log(`the database server has ended while in use, and could not be started again: ${message}`);
+          const pause = sleep(PAUSE_AFTER_FAILURE_MS, undefined, { ref: false, signal: detaching.signal });
+          await pause.catch(() => undefined); // Ends early when this process detaches.
+        }
       }
-    });
+    };
+    const watch = () => session.watch(() => void (recovering = recover()));
+    watch();
 
-    const restart = () => underLock(run, { log }, async () => (await ensure()).process);
-    const watch = watchServer(running.process, log, () => restart().catch(rethrowExplained));
     const detach = async () => {
-      await watch.stop();
-      const last = watch.current();
-      if (!existsSync(run)) return last && stopServer(last, log); // DATA_DIR was removed meanwhile, so no other process can use the server.
-      await underLock(run, { log }, async () => {
-        removeAttachedProcess(attached);
-        const server = countAttachedProcesses(run) === 0 ? knownServer(run) : undefined;
-        if (server !== undefined) await stopServer(server, log);
-      }).catch(rethrowExplained);
+      detaching.abort();
+      await recovering;
+      if (await session.leave()) await stopServer(folder, binaries(), log).catch(rethrowExplained);
+      await session.close();
     };
     let detached: Promise<void> | undefined;
-    const { connection, started, isNew } = running;
     return { connection, started, isNew, detach: () => (detached ??= detach()) };
   } catch (error) {
     return rethrowExplained(error);
   }
 }
 
-/** Under the lock. */
-async function ensureServer(
-  folder: DataFolder,
-  found: ReturnType<typeof findPackage>,
-  log: (line: string) => void,
-  isReplicated: boolean,
-): Promise<Running> {
-  const socketFolder = openSocketFolder(folder);
-  const connection = connectionOf(socketFolder);
-  if (await answersInTime(folder, connection)) {
-    const process = answeringServer(folder);
-    if (process !== undefined) recordServer(folder.run, process);
-    return { connection, started: false, isNew: false, process };
-  }
-  refuseSharedUser(folder.user);
-  const binaries = provideBinaries(found, folder.dataDir, folder.user, log);
-  const isNew = await ensureCluster(folder, binaries);
-  return {
-    connection,
-    started: true,
-    isNew,
-    process: await startServer(folder, socketFolder, binaries, { log, isReplicated }),
-  };
+interface Server {
+  readonly folder: DataFolder;
+  readonly connection: Connection;
+  readonly binaries: () => Binaries;
+  readonly isReplicated: boolean;
+  readonly log: (line: string) => void;
 }
 
-/** Whether a server runs and accepts connections: false when there is none, or once it has stopped. */
-async function answersInTime(folder: DataFolder, connection: Connection): Promise<boolean> {
+/** Attaches to the server, and starts it when none runs. Several processes may do so at once: postmaster.pid lets one server start. */
+async function ensureServer({ folder, connection, binaries, isReplicated, log }: Server) {
   const since = Date.now();
+  let [started, isNew, logged] = [false, false, 0];
   for (;;) {
-    const status = await readServerStatus(connection);
-    if (status === 'ready') return true;
-    const known = knownServer(folder.run);
-    let waitMs = mayBeStarting(folder) ? UNPROVEN_WAIT_MS : 0;
-    if (known !== undefined) waitMs = SILENT_WAIT_MS;
-    if (status === 'busy') waitMs = BUSY_WAIT_MS;
-    if (status === 'broken') {
+    const session = await AttachedSession.open(connection);
+    if (typeof session === 'object') return { session, started, isNew };
+    const isBroken = session === 'broken' || (session === 'busy' && started && isCrashing(folder, logged));
+    if (isBroken && started) {
+      const output = readLog(folder, logged);
+      await stopServer(folder, binaries(), log, { isBroken });
+      throw startFailure(folder, output);
+    }
+    if (isBroken) {
       throw new EmbeddedServerError(
         `The database server of ${folder.database} runs but cannot read its files: look into ${folder.log}, stop the ` +
           'processes that use it, put a backup in its place, and start again.',
       );
     }
-    if (status === 'refused') {
+    if (session === 'refused') {
       throw new EmbeddedServerError(
         `The database server of ${folder.database} does not accept this user: run as the user that started it or as root, ` +
           'or stop what uses it and start again.',
       );
     }
-    if (Date.now() - since >= waitMs) {
-      if (known === undefined && status === 'silent') return false;
+    if (session === 'silent' && !isRunning(folder)) {
+      refuseSharedUser(folder.user);
+      isNew = (await ensureCluster(folder, binaries())) || isNew;
+      logged = logSize(folder);
+      started = await startServer(folder, binaries(), isReplicated ? REPLICATED : {}, log);
+    } else if (Date.now() - since > START_WAIT_S * 1000) {
       throw new EmbeddedServerError(
-        `The database server (process ${known?.pid ?? answeringServer(folder)?.pid ?? 'unknown'}) runs but has not become ` +
-          `ready in ${waitMs / 1000} seconds: look into ${folder.log}, stop that process (kill -INT), and start again.`,
+        `The database server (process ${serverPid(folder) ?? 'unknown'}) runs but has not become ready in ${START_WAIT_S} ` +
+          `seconds: look into ${folder.log}, stop that process (kill -INT), or remove postmaster.pid if it is another program, and ` +
+          'start again.',
       );
-    }
-    await sleep(20);
+    } else await sleep(50);
   }
 }

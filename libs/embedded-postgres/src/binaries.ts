@@ -1,21 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { EmbeddedServerError, SET_DATABASE_URL } from './embedded-server-error.js';
-import { isOurs } from './private-folder.js';
-import { isAlive, ownIdentity, parseIdentity, writeIdentity } from './process-identity.js';
+import { isOurs, makeDraft } from './data-folder.js';
 import { asUser, type ServerUser } from './server-user.js';
 
 /** PostgreSQL's programs as npm brought them, `native` being the folder with bin, lib and share. */
@@ -26,7 +13,8 @@ export interface Package {
 
 export interface Binaries {
   readonly initdb: string;
-  readonly postgres: string;
+  /** Runs `postgres` of its folder. */
+  readonly pgCtl: string;
   readonly major: string;
 }
 
@@ -87,7 +75,7 @@ const COPY = 'banking-postgres-';
 const HALF = `${COPY}half-`;
 
 function programs(native: string, major: string): Binaries {
-  return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres'), major };
+  return { initdb: join(native, 'bin', 'initdb'), pgCtl: join(native, 'bin', 'pg_ctl'), major };
 }
 
 /** Makes the links that npm leaves out of packages, as the package's install script does; false without the permission. */
@@ -126,34 +114,16 @@ function failureOf(native: string, user: ServerUser | undefined): string | undef
  * first rename wins. Modes are set, because those of npm depend on the umask.
  */
 function copyNative(native: string, goal: string): void {
-  for (const name of readdirSync(dirname(goal))) {
-    const copying = name.startsWith(HALF) ? parseIdentity(name.slice(HALF.length)) : undefined;
-    if (copying && !isAlive(copying)) rmSync(join(dirname(goal), name), { recursive: true, force: true });
-  }
-  const half = mkdtempSync(join(dirname(goal), `${HALF}${writeIdentity(ownIdentity())}-`));
+  const half = makeDraft(dirname(goal), HALF);
   const inside = join(half, 'native');
-  copyTree(native, inside);
+  cpSync(native, inside, { recursive: true, verbatimSymlinks: true });
+  execFileSync('chmod', ['-R', 'u=rwX,go=rX', inside]);
   makeLinks(inside);
-  chmodSync(inside, 0o755);
   try {
     renameSync(inside, goal);
   } catch (error) {
     if (!existsSync(goal)) throw error;
   } finally {
     rmSync(half, { recursive: true, force: true });
-  }
-}
-
-function copyTree(from: string, to: string): void {
-  mkdirSync(to);
-  chmodSync(to, 0o755);
-  for (const entry of readdirSync(from, { withFileTypes: true })) {
-    const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.isDirectory()) copyTree(source, target);
-    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(source), target);
-    else {
-      copyFileSync(source, target);
-      chmodSync(target, 0o755);
-    }
   }
 }

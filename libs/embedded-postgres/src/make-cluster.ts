@@ -1,48 +1,41 @@
 import { spawn } from 'node:child_process';
-import {
-  closeSync,
-  fsyncSync,
-  lstatSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { closeSync, fchownSync, fsyncSync, lstatSync, openSync, readFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { writeAccessFiles } from './access-files.js';
 import { SERVER_ENV, type Binaries } from './binaries.js';
-import type { DataFolder } from './data-folder.js';
+import { makeDraft, type DataFolder } from './data-folder.js';
 import { diskFull, EmbeddedServerError } from './embedded-server-error.js';
-import { asUser, giveTo } from './server-user.js';
-
-/** An initdb whose parent was killed may still write there: it ends when its folder is removed. */
-const LEFT_BEHIND = { recursive: true, force: true, maxRetries: 20, retryDelay: 50 };
+import { asUser, giveTo, type ServerUser } from './server-user.js';
 
 /**
- * Under the lock: makes the database at the first start, and checks its version at every other. It is made in another folder and
- * renamed, so that a killed start leaves no partial database.
+ * Makes the database at the first start, and checks its version at every other. It is made in another folder and renamed, so that a
+ * killed start leaves no partial database, and of several processes the first one wins.
  *
  * @returns whether it was made now
  * @throws EmbeddedServerError for a full disk, data of another PostgreSQL version, or a folder without a database.
  */
 export async function ensureCluster(folder: DataFolder, binaries: Binaries): Promise<boolean> {
-  if (lstatSync(folder.database, { throwIfNoEntry: false }) !== undefined) {
+  const isMade = () => lstatSync(folder.database, { throwIfNoEntry: false }) !== undefined;
+  if (isMade()) {
     checkVersion(folder.database, binaries.major);
     writeAccessFiles(folder.database, folder.user);
     return false;
   }
-  for (const name of readdirSync(folder.dataDir)) {
-    if (name.startsWith('database-half-')) rmSync(join(folder.dataDir, name), LEFT_BEHIND);
+  const half = makeDraft(folder.dataDir, 'database-half-');
+  try {
+    giveTo(folder.user, half);
+    await initdb(folder, binaries, half);
+    writeAccessFiles(half, folder.user);
+    renameSync(half, folder.database);
+    syncFolder(folder.dataDir);
+    return true;
+  } catch (error) {
+    if (isMade()) return false;
+    throw error;
+  } finally {
+    rmSync(half, { recursive: true, force: true });
   }
-  const half = mkdtempSync(join(folder.dataDir, 'database-half-'));
-  giveTo(folder.user, half);
-  await initdb(folder, binaries, half);
-  writeAccessFiles(half, folder.user);
-  renameSync(half, folder.database);
-  syncFolder(folder.dataDir);
-  return true;
 }
 
 function checkVersion(database: string, major: string): void {
@@ -86,7 +79,6 @@ async function initdb(folder: DataFolder, binaries: Binaries, half: string): Pro
     child.once('error', reject).once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'));
   });
   if (ended === 0) return;
-  rmSync(half, { recursive: true, force: true });
   if (/No space left on device|Disk quota exceeded/.test(output)) throw diskFull(folder.dataDir);
   throw new EmbeddedServerError(
     `PostgreSQL's initdb could not make a database in ${folder.dataDir} (it ended with ${ended}). ` +
@@ -101,5 +93,42 @@ function syncFolder(path: string): void {
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** Over the socket, which is the only access, an operating system user must be in the map. */
+const HBA = 'local all all peer map=banking\n';
+
+/**
+ * Writes the users that may log in to the database, which are root and the user of the server. Written at every start, so that a
+ * database with other files, such as `trust`, gets these.
+ */
+function writeAccessFiles(database: string, serverUser: ServerUser | undefined): void {
+  const names = new Set(['root', serverUser?.name ?? ownName()]);
+  const map = [...names].map((name) => `banking "${name.replaceAll('"', '""')}" all\n`);
+  replaceFile(join(database, 'pg_hba.conf'), HBA, serverUser);
+  replaceFile(join(database, 'pg_ident.conf'), map.join(''), serverUser);
+}
+
+/** The folder belongs to the server's user, so an existing file or link is replaced, never followed or written to. */
+function replaceFile(path: string, text: string, owner: ServerUser | undefined): void {
+  const half = `${path}.${process.pid}`;
+  rmSync(half, { force: true });
+  const descriptor = openSync(half, 'wx', 0o600);
+  try {
+    writeFileSync(descriptor, text);
+    if (owner !== undefined) fchownSync(descriptor, owner.uid, owner.gid);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(half, path);
+}
+
+/** A user without an entry in the user database has no name; PostgreSQL does not run for such a user. */
+function ownName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.geteuid?.() ?? '');
   }
 }

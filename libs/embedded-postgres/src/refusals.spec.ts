@@ -10,7 +10,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { EmbeddedServerError, explainFileError } from './embedded-server-error.js';
-import { isAlive } from './process-identity.js';
 import { isServed, serverOf, World, type UserIds } from './testing/world.js';
 const world = new World();
 afterEach(() => world.end());
@@ -42,9 +41,9 @@ describe('a DATA_DIR that cannot be used', () => {
     await expect(world.attach('/proc/banking')).rejects.toThrow(EmbeddedServerError);
   });
 
-  it('is refused when its run folder is a link', async () => {
+  it('is refused when its socket folder is a link', async () => {
     const [dataDir, elsewhere] = [world.folder(), world.folder()];
-    symlinkSync(elsewhere, join(dataDir, 'run'));
+    symlinkSync(elsewhere, join(dataDir, 'socket'));
 
     await expect(world.attach(dataDir)).rejects.toThrow(/belongs to another user or is open to others/);
     expect(readdirSync(elsewhere)).toEqual([]);
@@ -58,7 +57,6 @@ describe('a DATA_DIR that cannot be used', () => {
     await expect(world.attach(dataDir)).rejects.toThrow(
       /made by PostgreSQL 17, and this is PostgreSQL 18: .*pg_upgrade/,
     );
-    expect(readdirSync(join(dataDir, 'run'))).toEqual([]);
   });
 
   it.each(['', 'garbage'])('is refused as damaged with the version %j', async (version) => {
@@ -69,13 +67,11 @@ describe('a DATA_DIR that cannot be used', () => {
     await expect(world.attach(dataDir)).rejects.toThrow(/is damaged \(its PG_VERSION names no version\): put a backup/);
   });
 
-  it.each(['run', 'socket'])('is refused with a file instead of its folder %s', async (name) => {
+  it('is refused with a file instead of its folder of the socket', async () => {
     const dataDir = world.folder();
-    writeFileSync(join(dataDir, name), '');
+    writeFileSync(join(dataDir, 'socket'), '');
 
-    await expect(world.attach(dataDir)).rejects.toThrow(
-      `${join(dataDir, name)} is a file where a folder has to be: move it`,
-    );
+    await expect(world.attach(dataDir)).rejects.toThrow(/socket is a file where a folder has to be: move it away/);
   });
 
   it('is refused with a folder or a link instead of its log', async () => {
@@ -125,7 +121,7 @@ describe('the files of a killed server', () => {
     const killed = world.process(dataDir, undefined);
     await killed.waitFor('attached');
     await killed.kill();
-    process.kill(serverOf(dataDir)?.pid ?? 0, 'SIGKILL');
+    process.kill(serverOf(dataDir) ?? 0, 'SIGKILL');
     const stranger = world.process(await world.stoppedDataDir());
     await stranger.waitFor('attached');
     reuseNumber(join(dataDir, 'database'), stranger.child.pid ?? 0);
@@ -145,19 +141,6 @@ describe('the files of a killed server', () => {
 
     expect(next.started).toBe(true);
     await next.detach();
-  });
-});
-
-describe('a DATA_DIR that is removed while a process uses the server', () => {
-  it('does not prevent the stop of the server', async () => {
-    const dataDir = await world.stoppedDataDir();
-    const service = await world.attach(dataDir);
-    const server = serverOf(dataDir);
-    rmSync(dataDir, { recursive: true });
-
-    await service.detach();
-
-    expect(server && isAlive(server)).toBe(false);
   });
 });
 

@@ -1,8 +1,7 @@
 /* eslint-disable house/plain-words -- "nobody" is the name of a Unix user */
 import { spawnSync } from 'node:child_process';
-import { lchownSync, lstatSync, readFileSync } from 'node:fs';
+import { lchownSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { EmbeddedServerError, SET_DATABASE_URL } from './embedded-server-error.js';
-import { othersRunningAs } from './processes-of-user.js';
 
 /** The user of the server where this process runs as root: PostgreSQL refuses to run as root. */
 export interface ServerUser {
@@ -38,6 +37,36 @@ export function refuseSharedUser(user: ServerUser | undefined): void {
       `the database: start as an ordinary user, or make a user postgres (useradd --system postgres) and give it the folder of the ` +
       `database, if there is one, or ${SET_DATABASE_URL}.`,
   );
+}
+
+/** The programs of an embedded server, and the shell that they start. */
+const OURS = ['postgres', 'pg_ctl', 'initdb', 'sh'];
+
+/** A new process runs one of these programs after this time. */
+const EXEC_MS = 100;
+
+/** The programs that run as a user and do not belong to an embedded server. Other systems than Linux have a user of PostgreSQL's own. */
+function othersRunningAs(uid: number): readonly { readonly pid: number; readonly name: string }[] {
+  if (process.platform !== 'linux') return [];
+  const first = listOthers(uid);
+  if (first.length === 0) return [];
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXEC_MS);
+  return listOthers(uid).filter(({ pid }) => first.some((one) => one.pid === pid));
+}
+
+/** proc_pid_status(5): the four user ids are the real, the effective, the saved and that of the file system. */
+function listOthers(uid: number): { pid: number; name: string }[] {
+  return readdirSync('/proc').flatMap((entry) => {
+    if (!/^\d+$/.test(entry)) return [];
+    try {
+      const status = readFileSync(`/proc/${entry}/status`, 'latin1');
+      const [, name = ''] = /^Name:\t(.*)$/m.exec(status) ?? [];
+      const [, uids = ''] = /^Uid:\t(.*)$/m.exec(status) ?? [];
+      return uids.split('\t').includes(String(uid)) && !OURS.includes(name) ? [{ pid: Number(entry), name }] : [];
+    } catch {
+      return []; // The process has ended.
+    }
+  });
 }
 
 function ownerOf(folders: readonly string[], users: readonly ServerUser[]): ServerUser | undefined {

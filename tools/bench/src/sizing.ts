@@ -120,8 +120,9 @@ async function untilSettled(admin: Client, last: number): Promise<void> {
 }
 
 const WAL = `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as number`;
-/** Of the service and the worker, without the two of this process. */
-const SESSIONS = `select count(*) - 2 as number from pg_stat_activity where backend_type = 'client backend'`;
+/** Of the service and the worker, without the two of this process, and those by which processes share the server. */
+const SESSIONS = `select count(*) - 2 as number from pg_stat_activity
+  where backend_type = 'client backend' and application_name <> 'embedded server'`;
 
 async function numberOf(admin: Client, query: string): Promise<number> {
   const { rows } = await admin.query<{ number: string }>(query);

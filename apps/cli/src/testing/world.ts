@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -123,8 +123,8 @@ export class World {
   }
 
   /** The number of processes that use the database server, including this one. */
-  holders(): number {
-    return readdirSync(join(this.dataDir, 'run')).filter((name) => name.startsWith('holder-')).length;
+  async holders(): Promise<number> {
+    return (await this.query(`select from pg_stat_activity where application_name = 'embedded server'`)).length;
   }
 
   file(name: string): string {

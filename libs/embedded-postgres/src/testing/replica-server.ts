@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { Client, type QueryResultRow } from 'pg';
 import { SERVER_ENV } from '../binaries.js';
 import { PORT } from '../data-folder.js';
-import type { Connection } from '../running-server.js';
+import type { Connection } from '../session.js';
 import { until } from './until.js';
 
 const PID_FILE = 'postmaster.pid';

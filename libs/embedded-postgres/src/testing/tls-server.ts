@@ -1,15 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { findPackage, provideBinaries, SERVER_ENV } from '../binaries.js';
-import { openDataFolder, openRunFolder, openSocketFolder, type DataFolder } from '../data-folder.js';
+import { findPackage, provideBinaries, type Binaries } from '../binaries.js';
+import { openDataFolder, type DataFolder } from '../data-folder.js';
 import { ensureCluster } from '../make-cluster.js';
-import { readServerStatus, connectionOf, type Connection } from '../running-server.js';
-import { asUser, giveTo } from '../server-user.js';
+import { startServer, stopServer } from '../server.js';
+import { giveTo } from '../server-user.js';
+import { connectionOf } from '../session.js';
 import { until } from './until.js';
 
 /**
@@ -37,33 +37,23 @@ export class TlsServer {
   private constructor(
     private readonly root: string,
     private readonly folder: DataFolder,
-    private readonly socket: Connection,
-    private readonly child: ChildProcess,
+    private readonly binaries: Binaries,
     private readonly port: number,
   ) {}
 
   static async start(): Promise<TlsServer> {
     const root = realpathSync(mkdtempSync(join(tmpdir(), 'banking-tls-')));
     chmodSync(root, 0o755);
-    const { dataDir, run } = openRunFolder(join(root, 'data'));
-    const folder = openDataFolder(dataDir, run);
-    const binaries = provideBinaries(findPackage(), dataDir, folder.user, () => undefined);
+    const folder = openDataFolder(join(root, 'data'));
+    const binaries = provideBinaries(findPackage(), folder.dataDir, folder.user, () => undefined);
     await ensureCluster(folder, binaries);
     writeOwned(folder, 'pg_hba.conf', ACCESS);
     writeOwned(folder, 'client-ca.crt', readFileSync(TlsServer.file('second-ca.crt'), 'utf8'));
-    const socket = connectionOf(openSocketFolder(folder));
     const port = await freePort();
-    const settings = {
-      listen_addresses: LISTEN_ADDRESSES,
-      unix_socket_directories: socket.host,
-      ssl_ca_file: 'client-ca.crt',
-    };
-    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const options = { ...asUser(folder.user), cwd: folder.database, env: SERVER_ENV, stdio: 'ignore' } as const;
-    const child = spawn(binaries.postgres, ['-D', folder.database, '-p', String(port), ...args], options);
-    const server = new TlsServer(root, folder, { ...socket, port }, child, port);
+    const server = new TlsServer(root, folder, binaries, port);
+    const settings = { listen_addresses: LISTEN_ADDRESSES, ssl_ca_file: 'client-ca.crt' };
+    await startServer(folder, binaries, settings, () => undefined, port);
     try {
-      await server.ready();
       await server.administer(`alter role postgres password '${PASSWORD}'`);
       await server.administer(`create role ${TlsServer.CERTIFICATE_LOGIN} login superuser`);
       return server;
@@ -119,24 +109,13 @@ export class TlsServer {
   }
 
   async stop(): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      this.child.kill('SIGQUIT');
-      await once(this.child, 'exit');
-    }
+    await stopServer(this.folder, this.binaries, () => undefined);
     rmSync(this.root, { recursive: true, force: true });
-  }
-
-  private async ready(): Promise<void> {
-    const status = await until(
-      () => readServerStatus(this.socket),
-      (found) => found === 'ready' || this.child.exitCode !== null,
-    );
-    if (status !== 'ready') throw new Error(`postgres ended with ${this.child.exitCode}`);
   }
 
   /** The first value of the first row. */
   private async administer(sql: string): Promise<unknown> {
-    const client = new Client(this.socket);
+    const client = new Client({ ...connectionOf(this.folder), port: this.port });
     await client.connect();
     try {
       const { rows } = await client.query<Record<string, unknown>>(sql);

@@ -1,20 +1,11 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-} from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import { attachEmbeddedServer, type EmbeddedServer } from '../attach-embedded-server.js';
-import { isAlive, parseIdentity, type ProcessIdentity } from '../process-identity.js';
+import { isRunning, serverPid } from '../server.js';
 import { installationFor } from './installation.js';
 import { until } from './until.js';
 import type { ProcessEvent } from './attaching-process.js';
@@ -58,7 +49,6 @@ export class World {
     const dataDir = join(this.folder(), 'data');
     this.template ??= makeTemplate();
     execFileSync('cp', ['-a', await this.template, dataDir]);
-    rmSync(join(dataDir, 'run'), { recursive: true });
     return dataDir;
   }
 
@@ -122,12 +112,9 @@ export class World {
     }
     for (const dataDir of this.dataDirs) {
       const server = serverOf(dataDir);
-      if (server !== undefined && isAlive(server)) {
-        process.kill(server.pid, 'SIGQUIT');
-        await until(() => !isAlive(server));
-      }
-      const note = join(dataDir, 'socket-folder');
-      if (existsSync(note)) rmSync(readFileSync(note, 'utf8').trim(), { recursive: true, force: true });
+      if (server === undefined || !isServed(dataDir)) continue;
+      process.kill(server, 'SIGQUIT');
+      await until(() => !isServed(dataDir));
     }
     this.dataDirs.clear();
     for (const folder of this.folders.splice(0)) rmSync(folder, { recursive: true, force: true });
@@ -141,20 +128,11 @@ async function makeTemplate(): Promise<string> {
   return folder;
 }
 
-/** The process last recorded as the server, dead or alive. */
-export function serverOf(dataDir: string): ProcessIdentity | undefined {
-  try {
-    return parseIdentity(readlinkSync(join(dataDir, 'run', 'server')));
-  } catch {
-    return undefined;
-  }
-}
+/** The process in postmaster.pid, dead or alive. */
+export const serverOf = (dataDir: string): number | undefined => serverPid({ database: join(dataDir, 'database') });
 
-/** Whether the server of this folder is alive. */
-export function isServed(dataDir: string): boolean {
-  const server = serverOf(dataDir);
-  return server !== undefined && isAlive(server);
-}
+/** Whether a server of this folder runs. */
+export const isServed = (dataDir: string): boolean => isRunning({ database: join(dataDir, 'database') });
 
 /** Runs one query over a connection of its own. */
 export async function queryValue(host: string, sql: string): Promise<unknown> {

@@ -155,7 +155,7 @@ async function createMigrated(run: Published, client: Client, name: string, desc
 const TEMPLATE_VARIABLE = 'BANKING_DATA_DIR_TEMPLATE';
 
 /** Files of one server, which the next start creates. */
-const OF_ONE_PLACE = ['run', 'socket', 'socket-folder', 'server.log'];
+const OF_ONE_PLACE = ['socket', 'server.log'];
 
 /**
  * For Jest's globalSetup: makes a DATA_DIR that the specs of the run copy. Making one takes seconds, and a copy is the same.
