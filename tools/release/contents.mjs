@@ -11,7 +11,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 
 /** What a project has at run time beside its compiled files. */
-const DATA = ['package.json', 'migrations', 'docs-page', 'examples', 'openapi.json'];
+const DATA = ['package.json', 'migrations', 'docs-page', 'examples.json', 'openapi.json'];
 
 /** Files of dependencies that a program never loads: declarations, sources, maps, bundles for browsers and manuals. */
 const UNUSED = [

@@ -1,5 +1,5 @@
 import { routesOf } from '../documented/document.js';
-import { committedDocument } from '../isolation/committed-document.js';
+import { committedDocument } from '../documented/read-document.js';
 import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';

@@ -80,10 +80,14 @@ export function examplesOf(
   return responses[String(status)]?.content?.['application/json'].examples ?? {};
 }
 
-/** The reasons for which an operation may be refused. */
-export function reasonsOf(operation: DocumentedOperation): string[] {
-  const refusals = Object.keys(operation.responses).filter((status) => Number(status) >= 400);
-  return refusals.flatMap((status) => Object.keys(examplesOf(operation, status)));
+/** The reasons for which an operation may be refused, from the texts of its responses. */
+export function reasonsOf({ responses }: DocumentedOperation): string[] {
+  return Object.entries(responses)
+    .filter(([status]) => Number(status) >= 400)
+    .flatMap(([, { description }]) => {
+      const reasons = description.startsWith('One of') ? /`(\w+)`/g : /^`(\w+)`:/gm;
+      return [...description.matchAll(reasons)].map(([, reason = '']) => reason);
+    });
 }
 
 /** A request of the document, with the example values of its parameters. */

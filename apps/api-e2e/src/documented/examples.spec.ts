@@ -1,5 +1,3 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { isCi } from '../config.js';
 import { ADA } from '../service.js';
 import { callOf, examplesOf, isOfWebhooks, isOnce, requestOf, type Route, routesOf, successOf } from './document.js';
@@ -7,10 +5,9 @@ import { makeEndpoints } from './make-endpoints.js';
 import { untilAudited } from './until-audited.js';
 import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
+import { readExamples } from './read-document.js';
 import { faultsInHeaders } from './sent-headers.js';
 import { blocksOf, hasCurl, inShell } from './shell.js';
-
-const RECORDED = join(__dirname, '..', '..', '..', 'api', 'examples');
 
 if (!hasCurl) console.warn('The commands of the document are not tried: there is no curl here.');
 
@@ -127,12 +124,12 @@ describe('examples of the document', () => {
     expect(tagged).not.toHaveLength(0);
   });
 
-  it('shows every recorded response, and has requests only of operations', () => {
-    const shown = routes.flatMap((route) =>
-      ['requests', ...named(route).map(([name]) => name)].map((name) => `${route.operation.operationId}/${name}.json`),
+  it('are shown all, and belong to operations', () => {
+    const shown = routes.flatMap((route) => named(route).map(([name]) => `${route.operation.operationId}/${name}`));
+    const recorded = Object.entries(readExamples()).flatMap(([operation, examples]) =>
+      examples.filter(({ response }) => response !== undefined).map(({ name }) => `${operation}/${name}`),
     );
-    const files = readdirSync(RECORDED, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.json'));
 
-    expect(files.filter((file) => !shown.includes(file))).toEqual([]);
+    expect(recorded.filter((name) => !shown.includes(name))).toEqual([]);
   });
 });

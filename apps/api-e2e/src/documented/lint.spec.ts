@@ -1,17 +1,29 @@
 import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { bareEnvironment } from '../config.js';
 
 const PROJECT = join(__dirname, '..', '..');
-const DOCUMENT = join(PROJECT, '..', 'api', 'openapi.json');
+const API = join(PROJECT, '..', 'api');
+const OUTPUT = join(PROJECT, 'test-output');
 
-describe('committed OpenAPI document', () => {
-  it('passes the strictest lint rules', async () => {
-    const { totals, problems } = await lint(DOCUMENT);
+/** Prints the document that the service serves. */
+const SERVED = `require('./dist/docs/offline-document.js').offlineDocument().then((one) => console.log(JSON.stringify(one)))`;
 
-    expect(problems).toEqual([]);
-    expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
+describe('the OpenAPI document', () => {
+  it('passes the strictest lint rules as it is committed, and with the examples as it is served', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', SERVED], { cwd: API, maxBuffer: 2 ** 24 });
+    mkdirSync(OUTPUT, { recursive: true });
+    const served = join(OUTPUT, 'openapi.json');
+    writeFileSync(served, stdout);
+
+    for (const file of [join(API, 'openapi.json'), served]) {
+      const { totals, problems } = await lint(file);
+
+      expect({ file, problems }).toEqual({ file, problems: [] });
+      expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
+    }
   });
 });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as ts from 'typescript';
 import { bareEnvironment } from '../config.js';
-import { committedDocument } from '../isolation/committed-document.js';
+import { committedDocument } from './read-document.js';
 import { routesOf, successOf } from './document.js';
 
 const PROJECT = join(__dirname, '..', '..');

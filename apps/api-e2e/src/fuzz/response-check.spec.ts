@@ -1,5 +1,5 @@
 import { callOf, examplesOf, routesOf } from '../documented/document.js';
-import { committedDocument } from '../isolation/committed-document.js';
+import { committedDocument } from '../documented/read-document.js';
 import { faultsInLog } from './fuzz-requests.js';
 import { ResponseCheck } from './response-check.js';
 import { NUMBER_MARKER, TEXT_MARKER } from './step.js';

@@ -2,7 +2,7 @@ import { testOrProve } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
 import { callOf, examplesOf, requestOf, type Route, routesOf, successOf } from '../documented/document.js';
 import { faultsInError } from '../hostile/raw-request.js';
-import { committedDocument } from '../isolation/committed-document.js';
+import { committedDocument } from '../documented/read-document.js';
 import { ADA } from '../service.js';
 import { AttackedGateway } from './gateway-under-attack.js';
 import { withoutEmptyEdges } from './comparable.js';

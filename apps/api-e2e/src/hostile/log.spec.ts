@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { until } from '@banking/postgres/testing';
-import { committedDocument } from '../isolation/committed-document.js';
+import { committedDocument } from '../documented/read-document.js';
 import { sendRequest } from '../responses.js';
 import { CANARY, secretsIn } from '../log-lines.js';
 import { ADA, serviceOfTheRun } from '../service.js';

@@ -1,6 +1,6 @@
 import { SharedBatches } from './batches.js';
 import { countOf, kindOf, plansOf } from './cases.js';
-import { committedDocument } from './committed-document.js';
+import { committedDocument } from '../documented/read-document.js';
 import { Matrix, REFUSED_OWNER } from './matrix.js';
 import { nameOf } from './positions.js';
 import { type CalledService, Services, type UnfilteredService } from './services.js';

@@ -1,7 +1,7 @@
 import { routesOf } from '../documented/document.js';
 import { countOf, plansOf } from './cases.js';
 import { IDENTIFIERS, NO_IDENTIFIERS } from './classification.js';
-import { committedDocument } from './committed-document.js';
+import { committedDocument } from '../documented/read-document.js';
 import { Matrix } from './matrix.js';
 import { nameOf, positionsOf } from './positions.js';
 import { Services } from './services.js';

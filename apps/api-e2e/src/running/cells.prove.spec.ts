@@ -7,7 +7,7 @@ import { Payer } from '../contract/paying.js';
 import { refusesHostile } from '../hostile/refuses-hostile.js';
 import { countOf, plansOf } from '../isolation/cases.js';
 import { CellRows } from '../isolation/cell-rows.js';
-import { committedDocument } from '../isolation/committed-document.js';
+import { committedDocument } from '../documented/read-document.js';
 import { Matrix } from '../isolation/matrix.js';
 import { ENVIRONMENT } from '../isolation/services.js';
 import { makeWorld, type World } from '../isolation/world.js';

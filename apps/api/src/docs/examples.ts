@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { OperationId } from '../access/access-matrix.js';
@@ -8,13 +8,14 @@ export type ParameterObject = Exclude<NonNullable<OperationObject['parameters']>
 
 /** An example request. `npm run examples` records its response in a new demo deployment, and a test repeats it. */
 export interface Example {
-  /** Names the recorded response: `apps/api/examples/<operation>/<name>.json`. */
   readonly name: string;
   /** One line. */
   readonly summary: string;
   /** The values of the parameters, by name. */
   readonly values?: Readonly<Record<string, string | number | boolean>>;
   readonly body?: object;
+  /** Recorded. Undefined for a response without a body, and until `npm run examples`. */
+  readonly response?: unknown;
 }
 
 /** Responses to example requests, by name. A request whose response is not recorded yet has no value. */
@@ -32,28 +33,26 @@ export interface ExampleSource {
 /** The examples of fields, and of the fields of a nested object. */
 export type FieldExamples = Readonly<{ [field: string]: string | FieldExamples }>;
 
-const EXAMPLES = join(__dirname, '..', '..', 'examples');
+type ExamplesFile = Readonly<Partial<Record<OperationId, readonly Example[]>>>;
 
-const recordedRequests = (operation: OperationId): readonly Example[] =>
-  (readJson(operation, 'requests') ?? []) as readonly Example[];
+let file: ExamplesFile | undefined;
+const recorded = (operation: OperationId): readonly Example[] => {
+  file ??= JSON.parse(readFileSync(join(__dirname, '..', '..', 'examples.json'), 'utf8')) as ExamplesFile;
+  return file[operation] ?? [];
+};
 
 /** The examples of a sandbox: requests that work in the demo data, with their recorded responses. */
 export const DEMO_EXAMPLES: ExampleSource = {
-  requests: recordedRequests,
-  responses: (operation) => {
-    const entries = recordedRequests(operation).map(({ name, summary }) => {
-      const value = readJson(operation, name);
-      return [name, { summary, ...(value !== undefined && { value }) }] as const;
-    });
-    return Object.fromEntries(entries);
-  },
+  requests: recorded,
+  responses: (operation) =>
+    Object.fromEntries(
+      recorded(operation).map(({ name, summary, response }) => [
+        name,
+        { summary, ...(response !== undefined && { value: response }) },
+      ]),
+    ),
   fields: {},
 };
-
-function readJson(operation: OperationId, name: string): unknown {
-  const file = join(EXAMPLES, operation, `${name}.json`);
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
-}
 
 /** Adds the values of the examples to the parameters: one value, or one to choose for each example. */
 export function filledIn(parameters: readonly ParameterObject[], examples: readonly Example[]): ParameterObject[] {

@@ -1,10 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { offlineDocument } from './offline-document.js';
-import type { FieldExamples } from './examples.js';
+import type { Example, FieldExamples } from './examples.js';
 import { LIVE_EXAMPLES } from './live-examples.js';
 
-const RECORDED = join(__dirname, '..', '..', 'examples');
+const RECORDED = JSON.parse(readFileSync(join(__dirname, '..', '..', 'examples.json'), 'utf8')) as Readonly<
+  Record<string, readonly Example[]>
+>;
 
 /** What only a sandbox has. */
 const OF_A_SANDBOX = /\bdemo|sandbox|npm run|\b(ada|bob|cy|eve)\b|northwind|southwind|T\+\d \(/i;
@@ -21,10 +23,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-const responsesOf = (operation: string): unknown[] =>
-  readdirSync(join(RECORDED, operation))
-    .filter((file) => file !== 'requests.json')
-    .map((file) => JSON.parse(readFileSync(join(RECORDED, operation, file), 'utf8')) as unknown);
+const responsesOf = (operation: string): unknown[] => RECORDED[operation]?.map(({ response }) => response) ?? [];
 
 /** The texts that the demo data has of its own, from the recorded responses. */
 function demoTexts(): Set<string> {
@@ -39,7 +38,7 @@ function demoTexts(): Set<string> {
       else if (inner.length > 3 && !ofReference.has(inner)) texts.add(inner);
     }
   };
-  for (const operation of readdirSync(RECORDED)) if (!REFERENCE.includes(operation)) collect(responsesOf(operation));
+  for (const operation of Object.keys(RECORDED)) if (!REFERENCE.includes(operation)) collect(responsesOf(operation));
   return texts;
 }
 
