@@ -15,7 +15,6 @@ const TOOLS = {
   'tools/count.mjs': 'npm run count',
   'tools/package.mjs': 'npm run package',
   'tools/image.mjs': 'npm run image',
-  'tools/watch-files.mjs': 'npm run watch:write',
 };
 
 /** Scripts that run an installed program as it is, or a program that reads no arguments. */

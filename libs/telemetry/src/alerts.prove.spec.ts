@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-const FOLDER = join(__dirname, '..', '..', '..', '..', 'deploy', 'prometheus');
+const FOLDER = join(__dirname, '../../../deploy/prometheus');
 
 const run = (...args: readonly string[]) => {
   const { status, stdout, stderr, error } = spawnSync('promtool', args, { cwd: FOLDER, encoding: 'utf8' });

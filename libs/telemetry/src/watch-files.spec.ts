@@ -1,14 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { METRICS } from '../metrics/metric-list.js';
-import { ALERT_RULES } from './alert-rules.js';
-import { WRITTEN_FILES } from './files.js';
-import { runbookOf } from './render-alerts.js';
+import { parse } from 'yaml';
+import { METRICS } from './metrics/metric-list.js';
 
-const ROOT = join(__dirname, '..', '..', '..', '..');
-const read = (name: string) => readFileSync(join(ROOT, name), 'utf8');
+const read = (name: string) => readFileSync(join(__dirname, '../../..', name), 'utf8');
 const MANUAL = read('docs/observe.md');
 const RUNBOOKS = MANUAL.slice(MANUAL.indexOf('\n## Runbooks'), MANUAL.indexOf('\n## Health'));
+const [RULES_FILE, TESTS_FILE] = ['deploy/prometheus/alerts.yaml', 'deploy/prometheus/alerts.test.yaml'];
+const DASHBOARD_FILE = 'deploy/grafana/dashboard.json';
+
+interface AlertRule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly runbook: string };
+}
+const RULES = (parse(read(RULES_FILE)) as { groups: { rules: AlertRule[] }[] }).groups.flatMap(({ rules }) => rules);
 
 /** Names of metrics in an expression, without the endings that Prometheus adds to those of a histogram. */
 function metricsIn(text: string): readonly string[] {
@@ -20,38 +27,35 @@ function metricsIn(text: string): readonly string[] {
 
 const unknownIn = (text: string) => metricsIn(text).filter((name) => !Object.hasOwn(METRICS, name));
 
-/** The section of the manual with this heading. */
-const sectionOf = (title: string) =>
-  RUNBOOKS.split(/^(?=### )/m).find((section) => section.startsWith(`### ${title}\n`));
-
-describe('the files that are made of the lists of metrics and alerts', () => {
-  it.each(Object.entries(WRITTEN_FILES))('include %s as npm run watch:write writes it', (name, contentOf) => {
-    expect(read(name)).toBe(contentOf());
-  });
-
-  it('name only metrics of the list', () => {
-    expect(unknownIn(RUNBOOKS)).toEqual([]);
-    for (const { name, expr, test } of ALERT_RULES) {
-      const series = [...Object.keys(test.firing), ...Object.keys(test.quiet)];
-      expect({ name, unknown: unknownIn([expr, ...series].join(' ')) }).toEqual({ name, unknown: [] });
-    }
+describe('the files for operators', () => {
+  it.each([
+    ...[RULES_FILE, TESTS_FILE, DASHBOARD_FILE].map((file) => [file, read(file)] as const),
+    ['docs/observe.md', RUNBOOKS] as const,
+  ])('name only metrics that exist: %s', (_file, text) => {
+    expect(unknownIn(text)).toEqual([]);
   });
 });
 
 describe('the alerts', () => {
-  it.each(ALERT_RULES)('$name has a runbook with meaning, evidence and action', (rule) => {
-    const section = sectionOf(rule.name);
+  it.each(RULES)('$alert has a severity, and a runbook with meaning, evidence and action', (rule) => {
+    const section = RUNBOOKS.split(/^(?=### )/m).find((one) => one.startsWith(`### ${rule.alert}\n`)) ?? '';
+    const steps = [...section.matchAll(/^- \*\*(.+?):\*\*/gm)].map(([, step]) => step);
 
-    expect(section).toBeDefined();
-    const steps = [...section!.matchAll(/^- \*\*(.+?):\*\*/gm)].map(([, step]) => step);
     expect(steps).toEqual(['Meaning', 'Look at', 'Do']);
-    expect(runbookOf(rule)).toBe(`docs/observe.md#${rule.name.toLowerCase()}`);
+    expect(rule.annotations.runbook).toBe(`docs/observe.md#${rule.alert.toLowerCase()}`);
+    expect(['critical', 'warning']).toContain(rule.labels.severity);
   });
 
   it('have one runbook each, and no runbook has no alert', () => {
     const titles = [...RUNBOOKS.matchAll(/^### (.+)$/gm)].map(([, title]) => title);
 
-    expect(titles).toEqual(ALERT_RULES.map(({ name }) => name));
+    expect(titles).toEqual(RULES.map(({ alert }) => alert));
+  });
+
+  it('are tested with series for which they fire, and with others', () => {
+    const { tests } = parse(read(TESTS_FILE)) as { tests: { name: string }[] };
+
+    expect(tests.map(({ name }) => name)).toEqual(RULES.flatMap(({ alert }) => [`${alert} firing`, `${alert} quiet`]));
   });
 });
 
@@ -62,7 +66,7 @@ describe('the dashboard', () => {
     readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
     readonly targets?: readonly { readonly expr: string }[];
   }
-  const { panels } = JSON.parse(read('deploy/grafana/dashboard.json')) as { readonly panels: readonly Panel[] };
+  const { panels } = JSON.parse(read(DASHBOARD_FILE)) as { readonly panels: readonly Panel[] };
 
   it('has panels with ids of their own that do not overlap', () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
