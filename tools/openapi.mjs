@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { exitCodeOf } from './arguments.mjs';
+import { drawStates } from './state-diagrams.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const FILE = 'apps/api/openapi.json';
@@ -32,10 +33,20 @@ if (exitCode === undefined) {
   const text = JSON.stringify(committedForm(await offlineDocument()));
   writeFileSync(join(ROOT, FILE), await format(text, { ...(await resolveConfig(join(ROOT, FILE))), parser: 'json' }));
   process.stdout.write(`Wrote ${FILE}.\n`);
-  const { STATE_DIAGRAMS } = require(join(ROOT, 'apps/api/dist/docs/state-diagrams/state-diagrams.js'));
-  const { drawDiagram } = require(join(ROOT, 'apps/api/dist/docs/state-diagrams/draw-diagram.js'));
+  const { STATE_DIAGRAMS } = require(join(ROOT, 'apps/api/dist/docs/events-section.js'));
+  const domain = createRequire(join(ROOT, 'apps/api/package.json'))('@banking/domain');
+  const { ORDER_STEPS, EXECUTION_STEPS, TRANSACTION_STEPS, PAYOUT_STEPS, EVENT_TYPES } = domain;
+  const tables = {
+    order: ORDER_STEPS,
+    execution: EXECUTION_STEPS,
+    transaction: TRANSACTION_STEPS,
+    payout: PAYOUT_STEPS,
+  };
   for (const diagram of STATE_DIAGRAMS) {
-    writeFileSync(join(ROOT, IMAGES, `${diagram.name}.svg`), drawDiagram(diagram));
+    const resource = diagram.name.replace('-states', '');
+    const types = EVENT_TYPES.filter((row) => row.resource === resource);
+    const svg = await drawStates(diagram, tables[resource], types);
+    writeFileSync(join(ROOT, IMAGES, `${diagram.name}.svg`), svg);
     process.stdout.write(`Wrote ${IMAGES}/${diagram.name}.svg.\n`);
   }
 } else {

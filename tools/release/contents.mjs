@@ -49,6 +49,7 @@ export function copyContents(built, folder, { commit, version }) {
   }
   copyTree(built, 'node_modules', folder, isUsed);
   for (const name of ['LICENSE', 'Containerfile', 'deploy', LOGIN_BEHIND_POOLER]) copyTree(built, name, folder);
+  copyTree(built, 'docs/images', folder, (path) => path.endsWith('-states.svg'));
   cpSync(join(built, 'tools/release/health-check.mjs'), join(folder, 'health-check.mjs'));
 
   const { name, description, license, engines } = JSON.parse(readFileSync(join(built, 'package.json'), 'utf8'));

@@ -1,6 +1,13 @@
 import { EVENT_TYPES } from '@banking/domain';
 import { paragraphs } from '../http/paragraphs.js';
-import { STATE_DIAGRAMS } from './state-diagrams/state-diagrams.js';
+
+/** The pictures of states, in the order of a payment. `npm run openapi` draws them from the tables of states. */
+export const STATE_DIAGRAMS = [
+  { name: 'order-states', title: 'States of an order' },
+  { name: 'execution-states', title: 'States of an execution' },
+  { name: 'transaction-states', title: 'States of a transaction' },
+  { name: 'payout-states', title: 'States of a payout' },
+] as const;
 
 /** The section of events in the introduction: the diagrams of states, whose steps are events, and all types of events. */
 export function eventsSection(): string {
