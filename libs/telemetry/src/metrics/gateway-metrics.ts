@@ -9,7 +9,7 @@ export function collectGateway(metrics: Metrics): readonly Unsubscribe[] {
   circuit.set(0);
   return [
     onEnd(upstreamChannel, ({ operation, result }, seconds) =>
-      durations.observe(seconds, operation, result?.status ?? 'failed'),
+      durations.observe({ operation, status: result?.status ?? 'failed' }, seconds),
     ),
     onMessage(circuitChannel, ({ state }) => circuit.set(state === 'open' ? 1 : 0)),
   ];

@@ -18,7 +18,7 @@ export function collectHttp(metrics: Metrics): readonly Unsubscribe[] {
     responseChannel,
     ({ method, route, status, ms = 0, reason, credentialFault, isReplay }) => {
       const known = METHODS.has(method) ? method : 'other';
-      durations.observe(ms / 1000, known, route, status);
+      durations.observe({ method: known, route, status }, ms / 1000);
       // A gateway passes on any text of its upstream.
       if (reason !== undefined) refusals.inc({ reason: isRefusalReason(reason) ? reason : 'other' });
       if (credentialFault !== undefined) authenticationFailures.inc({ fault: credentialFault });

@@ -1,5 +1,4 @@
-import { Counter, Gauge, Registry, type Histogram } from 'prom-client';
-import { LeanHistogram } from './lean-histogram.js';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { METRICS, type CounterName, type GaugeName, type HistogramName } from './metric-list.js';
 import type { Metric } from './metric.js';
 
@@ -22,13 +21,12 @@ export class Metrics {
     });
   }
 
-  histogram(name: HistogramName): LeanHistogram {
-    return this.registeredAs(name, () => {
-      const { help, labels, buckets = [] }: Metric = METRICS[name];
-      const histogram = new LeanHistogram(name, help, labels, buckets);
-      this.registry.registerMetric(histogram as unknown as Histogram);
-      return histogram;
-    });
+  histogram(name: HistogramName): Histogram {
+    const { buckets }: Metric = METRICS[name];
+    return this.registeredAs(
+      name,
+      (options) => new Histogram({ ...options, ...(buckets && { buckets: [...buckets] }) }),
+    );
   }
 
   private registeredAs<T>(name: keyof typeof METRICS, make: (options: MetricOptions) => T): T {

@@ -9,9 +9,9 @@ export function collectOrders(metrics: Metrics): Unsubscribe {
   const durations = metrics.histogram('banking_order_batch_duration_seconds');
   const locked = metrics.counter('banking_orders_locked_total');
   return onEnd(orderBatchChannel, ({ orders, waitMs, strategy, result = [] }, seconds) => {
-    sizes.observe(orders.length, strategy);
-    waits.observe(waitMs / 1000, strategy);
-    durations.observe(seconds, strategy);
+    sizes.observe({ strategy }, orders.length);
+    waits.observe({ strategy }, waitMs / 1000);
+    durations.observe({ strategy }, seconds);
     const lockedCount = result.filter(({ kind }) => kind === 'locked').length;
     if (lockedCount > 0) locked.inc(lockedCount);
   });

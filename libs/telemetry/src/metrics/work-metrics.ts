@@ -17,15 +17,15 @@ export function collectWork(metrics: Metrics): readonly Unsubscribe[] {
   const webhooks = metrics.histogram('banking_webhook_request_duration_seconds');
   const lastSuccess = metrics.gauge('banking_verification_last_success_timestamp_seconds');
   return [
-    onEnd(workChannel, ({ kind, outcome = 'lost' }, seconds) => tries.observe(seconds, kind, outcome)),
+    onEnd(workChannel, ({ kind, outcome = 'lost' }, seconds) => tries.observe({ kind, outcome }, seconds)),
     onEnd(choreChannel, ({ name, error }) => {
       if (error !== undefined) choreFailures.inc({ chore: name });
     }),
     onEnd(networkChannel, ({ operation, signal, error }, seconds) => {
       const failure = signal?.aborted === true ? 'timeout' : 'failed';
-      calls.observe(seconds, operation, error === undefined ? 'ok' : failure);
+      calls.observe({ operation, outcome: error === undefined ? 'ok' : failure }, seconds);
     }),
-    onMessage(webhookChannel, ({ outcome, seconds }) => webhooks.observe(seconds, outcome)),
+    onMessage(webhookChannel, ({ outcome, seconds }) => webhooks.observe({ outcome }, seconds)),
     onMessage(verificationChannel, ({ subject, outcome, rows: count, cell }) => {
       runs.inc({ subject, outcome });
       if (outcome !== 'proven') return;
