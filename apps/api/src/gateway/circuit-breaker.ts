@@ -1,4 +1,3 @@
-import { circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhenResult } from 'cockatiel';
 import type { Logger } from 'pino';
 import { Refusal } from '@banking/domain';
 import { circuitChannel } from '@banking/telemetry';
@@ -21,8 +20,6 @@ interface RequestKind {
   readonly hasWaited?: boolean;
 }
 
-type Outcome<T> = ({ readonly response: T } | { readonly error: unknown }) & { readonly isFailure: boolean };
-
 /**
  * Stops sending to an upstream that fails: after five consecutive failures no request is sent for five seconds. Then one request probes
  * the upstream, and its outcome decides.
@@ -31,75 +28,72 @@ type Outcome<T> = ({ readonly response: T } | { readonly error: unknown }) & { r
  * timeout of a request that waited in the queue first, and requests that began before the circuit opened. A refusal such as 429 is no failure.
  */
 export class CircuitBreaker {
-  private readonly breaker = circuitBreaker(
-    handleWhenResult((outcome) => (outcome as Outcome<UpstreamResponse>).isFailure),
-    { halfOpenAfter: PROBE_AFTER_MS, breaker: new ConsecutiveBreaker(FAILURES_MAX) },
-  );
-  private succeededAtMs = -Infinity;
+  private failures = 0;
   private openings = 0;
-  private probeAtMs = 0;
+  /** Undefined while the circuit is closed. */
+  private probeAtMs: number | undefined;
+  private isProbing = false;
+  private succeededAtMs = -Infinity;
 
   /** @param isUpstreamFailure whether an error is a failure of the upstream */
   constructor(
     private readonly isUpstreamFailure: (error: unknown) => boolean,
-    log: Pick<Logger, 'error' | 'info'>,
-  ) {
-    this.breaker.onBreak((reason) => {
-      this.openings += 1;
-      this.probeAtMs = Date.now() + PROBE_AFTER_MS;
-      circuitChannel.publish({ state: 'open' });
-      const why = 'value' in reason ? whyOf(reason.value as Outcome<UpstreamResponse>) : undefined;
-      log.error({ why }, `circuit open: the upstream fails, so nothing is sent for ${PROBE_AFTER_MS / 1000} seconds`);
-    });
-    this.breaker.onReset(() => {
-      circuitChannel.publish({ state: 'closed' });
-      log.info('circuit closed: the upstream responds again');
-    });
-  }
-
-  /** Whether no request may be sent now. */
-  private get isOpen(): boolean {
-    const { state } = this.breaker;
-    return state === CircuitState.HalfOpen || (state === CircuitState.Open && Date.now() < this.probeAtMs);
-  }
+    private readonly log: Pick<Logger, 'error' | 'info'>,
+  ) {}
 
   /**
    * Sends a request if the circuit is closed, or as the probe of an open circuit.
    *
    * @throws Refusal `unavailable` if nothing was sent; the error of the request
    */
-  async run<T extends UpstreamResponse>(request: () => Promise<T>, kind: RequestKind): Promise<T> {
-    // Cockatiel would let other requests wait for the probe and then send all of them at once.
+  async run<T extends UpstreamResponse>(
+    request: () => Promise<T>,
+    { isOfCaller, hasWaited = false }: RequestKind,
+  ): Promise<T> {
     this.refuseWhileOpen();
-    const { isFailure: _, ...outcome } = await this.attempt(request, kind);
-    if ('error' in outcome) throw outcome.error;
-    return outcome.response;
+    this.isProbing = this.probeAtMs !== undefined;
+    const { openings } = this;
+    try {
+      const response = await request();
+      this.count(openings, this.isFailedResponse(response, isOfCaller) ? `status ${response.status}` : undefined);
+      return response;
+    } catch (error) {
+      this.count(openings, this.isUpstreamFailure(error) && !hasWaited ? whyOf(error) : undefined);
+      throw error;
+    }
   }
 
   /** @throws Refusal `unavailable` if the circuit is open */
   refuseWhileOpen(): void {
-    if (!this.isOpen) return;
+    if (this.probeAtMs === undefined || (!this.isProbing && Date.now() >= this.probeAtMs)) return;
     const retryAfterSeconds = Math.max(1, Math.ceil((this.probeAtMs - Date.now()) / 1000));
     throw new Refusal('unavailable', 'The upstream service has failed several times in a row.', { retryAfterSeconds });
   }
 
-  private attempt<T extends UpstreamResponse>(
-    request: () => Promise<T>,
-    { isOfCaller, hasWaited = false }: RequestKind,
-  ): Promise<Outcome<T>> {
-    const { openings } = this;
-    const isCurrent = () => openings === this.openings;
-    return this.breaker.execute(() =>
-      request().then(
-        (response): Outcome<T> => ({
-          response,
-          isFailure: this.isFailedResponse(response, isOfCaller) && isCurrent(),
-        }),
-        (error: unknown): Outcome<T> => ({
-          error,
-          isFailure: this.isUpstreamFailure(error) && !hasWaited && isCurrent(),
-        }),
-      ),
+  /** @param failure why the request has failed; undefined if it has not */
+  private count(openings: number, failure: string | undefined): void {
+    if (openings !== this.openings) return; // It began before the circuit opened.
+    if (failure !== undefined) {
+      this.failures += 1;
+      if (this.isProbing || this.failures >= FAILURES_MAX) this.open(failure);
+      return;
+    }
+    this.failures = 0;
+    if (this.probeAtMs === undefined) return;
+    this.probeAtMs = undefined;
+    this.isProbing = false;
+    circuitChannel.publish({ state: 'closed' });
+    this.log.info('circuit closed: the upstream responds again');
+  }
+
+  private open(why: string): void {
+    this.openings += 1;
+    this.isProbing = false;
+    this.probeAtMs = Date.now() + PROBE_AFTER_MS;
+    circuitChannel.publish({ state: 'open' });
+    this.log.error(
+      { why },
+      `circuit open: the upstream fails, so nothing is sent for ${PROBE_AFTER_MS / 1000} seconds`,
     );
   }
 
@@ -109,9 +103,8 @@ export class CircuitBreaker {
   }
 }
 
-/** The system's code of a connection error, or the status. Both are free of personal data. */
-function whyOf(outcome: Outcome<UpstreamResponse>): string {
-  if ('response' in outcome) return `status ${outcome.response.status}`;
-  const { code, name } = outcome.error as { readonly code?: unknown; readonly name?: unknown };
+/** The system's code of a connection error, which is free of personal data. */
+function whyOf(error: unknown): string {
+  const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
   return typeof code === 'string' ? code : String(name);
 }
