@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { Refusal } from '@banking/domain';
 
 /** After a pause a burst may contain the requests of two seconds, or the orders of twenty seconds. */
@@ -46,7 +47,7 @@ interface Bucket {
  * This replaces @fastify/rate-limit, whose counter is read after an await: concurrent requests all see the same count.
  */
 export class RateLimit {
-  private readonly buckets = new Map<string, Bucket>();
+  private readonly buckets = new LRUCache<string, Bucket>({ max: CALLERS_MAX });
 
   constructor(
     private readonly policy?: RateLimitPolicy,
@@ -88,10 +89,7 @@ export class RateLimit {
     const bucket = this.buckets.get(key) ?? { left: burst, filledAtMs: nowMs };
     bucket.left = Math.min(burst, bucket.left + ((nowMs - bucket.filledAtMs) / 1000) * perSecond);
     bucket.filledAtMs = nowMs;
-    this.buckets.delete(key);
     this.buckets.set(key, bucket);
-    const oldest = this.buckets.keys().next();
-    if (this.buckets.size > CALLERS_MAX && !oldest.done) this.buckets.delete(oldest.value);
     return bucket;
   }
 }

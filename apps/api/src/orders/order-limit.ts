@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { AccountId, Created, RequestOptions, Order, Scope } from '@banking/domain';
 import { type Headed, orderLimit, RateLimit } from '../access/rate-limit.js';
 
@@ -17,8 +18,8 @@ interface Attempt extends RequestOptions, Pick<Scope, 'workspaceId'> {
  */
 export class OrderLimit {
   private readonly limit: RateLimit | undefined;
-  /** Digests of the bodies of placed orders, by idempotency key. The oldest are dropped first. */
-  private readonly placed = new Map<string, string>();
+  /** Digests of the bodies of placed orders, by idempotency key. */
+  private readonly placed = new LRUCache<string, string>({ max: KEYS_REMEMBERED_MAX });
 
   constructor(perMinute: number | undefined, nowMs?: () => number) {
     this.limit = perMinute === undefined ? undefined : new RateLimit(orderLimit(perMinute), nowMs);
@@ -35,14 +36,8 @@ export class OrderLimit {
     this.limit.take(reply, String(workspaceId));
     const created = await place();
     if (created.isReplay) this.limit.giveBack(String(workspaceId));
-    if (key !== undefined) this.remember(key, digest);
+    if (key !== undefined) this.placed.set(key, digest);
     return created;
-  }
-
-  private remember(key: string, digest: string): void {
-    this.placed.set(key, digest);
-    const oldest = this.placed.keys().next();
-    if (this.placed.size > KEYS_REMEMBERED_MAX && !oldest.done) this.placed.delete(oldest.value);
   }
 }
 
