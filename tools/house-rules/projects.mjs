@@ -16,7 +16,7 @@ export const PROJECTS = {
   reference: { type: 'lib', mayImport: ['domain'] },
   'work-queue': { type: 'lib', mayImport: ['domain', 'postgres'] },
   payouts: { type: 'lib', mayImport: ['domain', 'postgres', 'ledger', 'work-queue'] },
-  webhooks: { type: 'lib', mayImport: ['domain', 'process', 'postgres'] },
+  webhooks: { type: 'lib', mayImport: ['domain', 'client', 'process', 'postgres'] },
   rates: {
     type: 'lib',
     mayImport: ['domain', 'process', 'postgres', 'reference'],

@@ -1,3 +1,4 @@
+import { signWebhook } from '@banking/client/webhooks';
 import type { Event } from '@banking/domain';
 import type { Database } from '@banking/postgres';
 import { type DeliveryItem, DeliveryItems } from './delivery-item.js';
@@ -15,7 +16,6 @@ import { type AttemptResult, type Outbound, RequestAbortedError } from './outbou
 import { ResourceQueue } from './resource-queue.js';
 import { FAILURES_MAX, retryAfterMs } from './retry-schedule.js';
 import { webhookChannel } from './webhook-channels.js';
-import { headersOf } from './webhook-message.js';
 
 /** What a session needs besides its endpoint. */
 export interface SessionOptions {
@@ -184,10 +184,12 @@ export class EndpointSession {
     const { message } = item;
     const isProbe = this.status === 'failing' && item.deliveryId === undefined;
     try {
+      const texts = secrets.map((secret) => `whsec_${Buffer.from(secret).toString('base64')}`);
+      const { headers, body } = await signWebhook(message.webhook, texts, { id: message.id, timestamp: new Date() });
       const result = await outbound.post({
         url: this.endpoint.url,
-        headers: headersOf(message, secrets),
-        body: message.body,
+        headers: { 'user-agent': 'banking-webhooks/1', ...headers },
+        body,
         signal,
       });
       this.finish(item, { startedMs, isProbe, result });

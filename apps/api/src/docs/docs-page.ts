@@ -65,12 +65,13 @@ export async function serveDocs(
   const server = app.getHttpAdapter().getInstance() as FastifyInstance;
   const serve = (path: string, file: PublicFile, policy = PAGE_POLICY) =>
     server.get(path, PUBLIC, (request, reply) => file.send(request, reply.header('Content-Security-Policy', policy)));
-  const file = (name: string, read: () => Buffer | string) => new PublicFile(TYPES[extname(name)]!, read);
+  const file = (name: string, read: ConstructorParameters<typeof PublicFile>[1]) =>
+    new PublicFile(TYPES[extname(name)]!, read);
 
   serve(
     '/openapi.json',
-    file('openapi.json', () => {
-      const document = JSON.stringify(createDocument(app, deployment));
+    file('openapi.json', async () => {
+      const document = JSON.stringify(await createDocument(app, deployment));
       return config.upstream ? checkedDocument(document) : document;
     }),
   );

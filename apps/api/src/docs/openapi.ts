@@ -33,10 +33,10 @@ export interface Deployment {
 type Components = NonNullable<OpenAPIObject['components']>;
 
 /** The OpenAPI document, from the declared routes and the recorded responses. */
-export function createDocument(
+export async function createDocument(
   app: INestApplication,
   { sandbox, publicUrl, refusalsOfAll = [] }: Deployment,
-): OpenAPIObject {
+): Promise<OpenAPIObject> {
   const outline = new DocumentBuilder()
     .setTitle('Banking transfer service')
     .setVersion(VERSION)
@@ -75,7 +75,8 @@ export function createDocument(
   document.components = { ...document.components, responses, headers: usedHeaders(document.paths, responses) };
   const reasons = new Set(operations.flatMap(({ refusals }) => refusals));
   document.info.description = introduction(reasons, { sandbox, publicUrl });
-  return { ...asOpenApi31(document), webhooks: webhooks(source) as unknown as NonNullable<OpenAPIObject['webhooks']> };
+  const ofWebhooks = (await webhooks(source)) as unknown as NonNullable<OpenAPIObject['webhooks']>;
+  return { ...asOpenApi31(document), webhooks: ofWebhooks };
 }
 
 type Schemas = NonNullable<Components['schemas']>;

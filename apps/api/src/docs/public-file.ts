@@ -29,7 +29,7 @@ export class PublicFile {
   /** @param read called once, at the first request */
   constructor(
     private readonly type: string,
-    private readonly read: () => Buffer | string,
+    private readonly read: () => Buffer | string | Promise<string>,
   ) {}
 
   /** Responds with the file, or with 304 if the client has it (RFC 9110, section 15.4.5). */
@@ -57,7 +57,8 @@ export class PublicFile {
   }
 
   private async make(encoding: Encoding): Promise<Representation> {
-    const plain = encoding === 'identity' ? Buffer.from(this.read()) : (await this.representation('identity')).bytes;
+    const plain =
+      encoding === 'identity' ? Buffer.from(await this.read()) : (await this.representation('identity')).bytes;
     const bytes = await ENCODINGS[encoding](plain);
     return { bytes, etag: entityTagOf(bytes) };
   }

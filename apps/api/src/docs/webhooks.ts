@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { type SignableWebhook, signWebhook } from '@banking/client/webhooks';
 import { type Event, webhookIdOf } from '@banking/domain';
 import { paragraphs } from '../http/paragraphs.js';
 import type { ExampleSource } from './examples.js';
@@ -46,7 +46,7 @@ const RESPONSES = {
 };
 
 /** The requests that the service sends to webhook endpoints, for the section `webhooks` of the document. */
-export function webhooks(source: ExampleSource) {
+export async function webhooks(source: ExampleSource) {
   return {
     event: {
       post: outline({
@@ -55,7 +55,7 @@ export function webhooks(source: ExampleSource) {
         description:
           'Sent to each webhook endpoint of the workspace that has the type, once for each event, and again after a failure.',
         schema: 'WebhookEvent',
-        example: eventExample(source),
+        example: await eventExample(source),
       }),
     },
     test: {
@@ -64,7 +64,7 @@ export function webhooks(source: ExampleSource) {
         summary: 'Receive a test',
         description: 'Sent once to an endpoint for which an administrator requested it. It belongs to no event.',
         schema: 'WebhookTest',
-        example: testExample(),
+        example: await testExample(),
       }),
     },
   };
@@ -106,26 +106,22 @@ function outline({ operationId, summary, description, schema, example }: Outline
 }
 
 /** A webhook of the recorded event. @returns undefined if none is recorded */
-function eventExample(source: ExampleSource): SignedExample | undefined {
+async function eventExample(source: ExampleSource): Promise<SignedExample | undefined> {
   const recorded = Object.entries(source.responses('getEvent'));
   const [name, { summary, value } = { summary: '' }] = recorded[0] ?? ['placed'];
   if (value === undefined) return undefined;
   const event = value as Event;
   const body = { type: event.type, timestamp: event.createdAt, data: event };
-  return { name, summary, headers: signedHeaders(webhookIdOf(1, event), body), body };
+  return { name, summary, headers: await signedHeaders(webhookIdOf(1, event), body), body };
 }
 
-function testExample(): SignedExample {
+async function testExample(): Promise<SignedExample> {
   const body = { type: 'webhook.test', timestamp: '2026-11-23T12:00:00.000Z', data: {} };
-  return { name: 'test', summary: 'A test', headers: signedHeaders('tst_1_1_20261123120000000', body), body };
+  return { name: 'test', summary: 'A test', headers: await signedHeaders('tst_1_1_20261123120000000', body), body };
 }
 
 /** The headers as they are sent a second after the event, by the secret of the examples. */
-function signedHeaders(id: string, body: { readonly timestamp: string }): SignedExample['headers'] {
-  const seconds = Math.floor((Date.parse(body.timestamp) + SENT_AFTER_MS) / 1_000);
-  const key = Buffer.from(EXAMPLE_SECRET.replace('whsec_', ''), 'base64');
-  const signature = createHmac('sha256', key)
-    .update(`${id}.${seconds}.${JSON.stringify(body)}`)
-    .digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signature}` };
+async function signedHeaders(id: string, body: SignableWebhook): Promise<SignedExample['headers']> {
+  const timestamp = new Date(Date.parse(body.timestamp) + SENT_AFTER_MS);
+  return (await signWebhook(body, EXAMPLE_SECRET, { id, timestamp })).headers;
 }
