@@ -61,7 +61,7 @@ export const logSize = ({ log }: DataFolder): number => lstatSync(log, { throwIf
  */
 export async function startServer(
   folder: DataFolder,
-  binaries: Binaries,
+  binaries: Pick<Binaries, 'pgCtl'>,
   more: Readonly<Record<string, string>>,
   log: (line: string) => void,
   port = PORT,
@@ -107,7 +107,7 @@ export async function startServer(
  */
 export async function stopServer(
   folder: DataFolder,
-  binaries: Binaries,
+  binaries: Pick<Binaries, 'pgCtl'>,
   log: (line: string) => void,
   { isBroken = false } = {},
 ): Promise<void> {
@@ -129,7 +129,7 @@ export async function stopServer(
 /** Runs pg_ctl outside of our session, which Ctrl-C does not reach. @returns its output if it failed */
 async function pgCtl(
   { dataDir, user }: DataFolder,
-  { pgCtl: program }: Binaries,
+  { pgCtl: program }: Pick<Binaries, 'pgCtl'>,
   action: 'start' | 'stop',
   args: readonly string[],
 ): Promise<string | undefined> {

@@ -1,12 +1,11 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
-  chownSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -14,23 +13,20 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, type QueryResultRow } from 'pg';
-import { SERVER_ENV } from '../binaries.js';
-import { PORT } from '../data-folder.js';
-import type { Connection } from '../session.js';
+import type { Binaries } from '../binaries.js';
+import type { DataFolder } from '../data-folder.js';
+import { isRunning, serverPid, startServer, stopServer } from '../server.js';
+import { giveTo } from '../server-user.js';
+import { connectionOf, type Connection } from '../session.js';
 import { until } from './until.js';
 
 const PID_FILE = 'postmaster.pid';
 const REPLICATION = 'local replication all peer map=banking\n';
 
 /** The least that makes a standby of an embedded server. */
-const SETTINGS = {
-  listen_addresses: '',
-  hot_standby: 'on',
-  // At least that of the primary, and little memory beside it.
-  max_connections: '50',
-  shared_buffers: '64MB',
-  wal_retrieve_retry_interval: '100ms',
-};
+const SETTINGS = { hot_standby: 'on', shared_buffers: '64MB', wal_retrieve_retry_interval: '100ms' };
+
+const ignore = () => undefined;
 
 /** Where a primary has its files, and its programs. */
 interface PrimaryFiles {
@@ -40,12 +36,9 @@ interface PrimaryFiles {
 
 /** A streaming replica of an embedded server, for specs, runs under faults and benches. */
 export class ReplicaServer {
-  private child: ChildProcess | undefined;
-
   private constructor(
-    private readonly root: string,
-    private readonly programs: string,
-    private readonly owner: { readonly uid: number; readonly gid: number },
+    private readonly folder: DataFolder,
+    private readonly binaries: Pick<Binaries, 'pgCtl'>,
     private readonly primary: Connection,
     private readonly primaryData: string,
     private readonly settings: Readonly<Record<string, string>>,
@@ -61,10 +54,14 @@ export class ReplicaServer {
       );
       const { data, programs } = rows[0] as PrimaryFiles;
       await allowReplication(client, data);
-      const root = mkdtempSync(join(tmpdir(), 'banking-replica-'));
-      const replica = new ReplicaServer(root, programs, statSync(data), primary, data, settings);
+      const dataDir = realpathSync(mkdtempSync(join(tmpdir(), 'banking-replica-')));
+      const { uid, gid } = statSync(data);
+      const user = process.geteuid?.() === 0 ? { name: String(uid), uid, gid } : undefined;
+      const paths = { database: join(dataDir, 'database'), socket: join(dataDir, 'socket') };
+      const folder = { dataDir, user, ...paths, log: join(dataDir, 'server.log') };
+      const replica = new ReplicaServer(folder, { pgCtl: join(programs, 'pg_ctl') }, primary, data, settings);
       try {
-        chmodSync(root, 0o711);
+        chmodSync(dataDir, 0o711);
         await replica.copy(client, data);
         await replica.start();
         return replica;
@@ -79,12 +76,12 @@ export class ReplicaServer {
 
   /** The login of the primary, over the socket of the replica. */
   get connection(): Connection {
-    return { ...this.primary, host: join(this.root, 'socket') };
+    return { ...this.primary, host: connectionOf(this.folder).host };
   }
 
   /** Begins with the process of the server. */
   get pidFile(): string {
-    return join(this.data, PID_FILE);
+    return join(this.folder.database, PID_FILE);
   }
 
   /** The same of the primary. */
@@ -98,19 +95,10 @@ export class ReplicaServer {
     const settings = {
       ...SETTINGS,
       primary_conninfo: `host='${host}' port=${port} user=${user} application_name=replica`,
-      unix_socket_directories: join(this.root, 'socket'),
       ...this.settings,
     };
-    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const { uid, gid } = this.owner;
-    const asOwner = process.geteuid?.() === 0 ? { uid, gid } : {};
-    const options = { ...asOwner, cwd: this.data, env: SERVER_ENV, stdio: 'ignore' } as const;
-    const child = spawn(join(this.programs, 'postgres'), ['-D', this.data, '-p', String(PORT), ...args], options);
-    const killWithUs = () => child.kill('SIGQUIT');
-    process.once('exit', killWithUs);
-    child.once('exit', () => process.off('exit', killWithUs));
-    this.child = child;
-    await this.ready();
+    await startServer(this.folder, this.binaries, settings, ignore);
+    process.off('exit', this.killWithUs).once('exit', this.killWithUs);
   }
 
   /** Runs a query as the superuser. */
@@ -145,58 +133,33 @@ export class ReplicaServer {
 
   /** Ends the server as a crash does. */
   async stop(): Promise<void> {
-    const { child } = this;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill('SIGQUIT');
-    await ended;
+    process.off('exit', this.killWithUs);
+    await stopServer(this.folder, this.binaries, ignore, { isBroken: true });
   }
 
   /** Stops the server and removes its files. */
   async remove(): Promise<void> {
     await this.stop();
-    rmSync(this.root, { recursive: true, force: true });
+    rmSync(this.folder.dataDir, { recursive: true, force: true });
   }
 
-  private get data(): string {
-    return join(this.root, 'data');
-  }
+  private readonly killWithUs = () => {
+    if (isRunning(this.folder)) process.kill(serverPid(this.folder)!, 'SIGQUIT');
+  };
 
   private async copy(client: Client, data: string): Promise<void> {
+    const { database, socket, user } = this.folder;
     await client.query(`select pg_backup_start('replica', true)`);
-    execFileSync('cp', ['-a', data, this.data], { stdio: 'ignore' });
+    execFileSync('cp', ['-a', data, database], { stdio: 'ignore' });
     const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)');
-    for (const name of [PID_FILE, 'postmaster.opts']) rmSync(join(this.data, name), { force: true });
-    this.write(join(this.data, 'backup_label'), rows[0]?.labelfile ?? '');
-    this.write(join(this.data, 'standby.signal'), '');
-    mkdirSync(join(this.root, 'socket'), { mode: 0o700 });
-    this.giveAway(join(this.root, 'socket'));
-  }
-
-  private write(path: string, text: string): void {
-    writeFileSync(path, text, { mode: 0o600 });
-    this.giveAway(path);
-  }
-
-  private giveAway(path: string): void {
-    if (process.geteuid?.() === 0) chownSync(path, this.owner.uid, this.owner.gid);
-  }
-
-  private async ready(): Promise<void> {
-    const child = this.child as ChildProcess;
-    const isOver = () => child.exitCode !== null || child.signalCode !== null;
-    const failure = await until(
-      () =>
-        this.query('select 1').then(
-          () => undefined,
-          (error: unknown) => error,
-        ),
-      (error) => error === undefined || isOver(),
-    );
-    if (failure !== undefined) {
-      const ending = child.exitCode ?? child.signalCode;
-      throw new Error(`the replica did not start: postgres ended with ${ending}`, { cause: failure });
+    for (const name of [PID_FILE, 'postmaster.opts']) rmSync(join(database, name), { force: true });
+    const files = { backup_label: rows[0]?.labelfile ?? '', 'standby.signal': '' };
+    for (const [name, text] of Object.entries(files)) {
+      writeFileSync(join(database, name), text, { mode: 0o600 });
+      giveTo(user, join(database, name));
     }
+    mkdirSync(socket, { mode: 0o700 });
+    giveTo(user, socket);
   }
 }
 
