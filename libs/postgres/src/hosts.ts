@@ -71,6 +71,8 @@ export function hostClient(current: CurrentHost, timeoutMs: number): new (config
       const usedHost = current.connection;
       super({ ...config, ...usedHost, connectionTimeoutMillis: timeoutMs });
       takePassword(this, usedHost);
+      // `pg` also reports a broken connection as an event, which would end a process without a listener, as the pool adds one too late.
+      this.on('error', () => undefined);
       this.#usedHost = usedHost;
     }
 

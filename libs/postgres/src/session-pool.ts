@@ -167,8 +167,6 @@ export class SessionPool {
   }
 
   private async openSession(client: SessionClient): Promise<void> {
-    // `pg` also reports a broken connection as an event, which would end a process without a listener.
-    client.on('error', () => undefined);
     const { usedHost } = client as unknown as HostClient;
     const { generation } = this;
     await this.setUp(client).catch((error: unknown) => {
