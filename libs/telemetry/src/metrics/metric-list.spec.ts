@@ -1,5 +1,4 @@
-import { METRICS } from './metric-list.js';
-import type { Metric } from './metric.js';
+import { METRICS, type Metric } from './metric-list.js';
 
 const ROWS = Object.entries<Metric>(METRICS);
 

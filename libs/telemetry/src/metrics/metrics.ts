@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { METRICS, type CounterName, type GaugeName, type HistogramName } from './metric-list.js';
-import type { Metric } from './metric.js';
+import { METRICS, type CounterName, type GaugeName, type HistogramName, type Metric } from './metric-list.js';
 
 /** The metrics of a process. Each is registered when it is used first, so that a process has no metrics of parts that it lacks. */
 export class Metrics {
