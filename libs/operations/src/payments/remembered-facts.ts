@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { LRUCache } from 'lru-cache';
 import type { NamedPayment, PaymentFacts } from './payment-facts.js';
 
 /** About 2 kB each. */
@@ -6,26 +7,19 @@ const REMEMBERED_MAX = 4_000;
 
 /**
  * The facts of recent payments, so that an order is prepared without a round trip of its own. They may be out of date: compare them with
- * the facts behind the locks. The least recently used are dropped first.
+ * the facts behind the locks.
  */
 export class RememberedFacts {
-  private readonly facts = new Map<string, PaymentFacts>();
+  private readonly facts = new LRUCache<string, PaymentFacts>({ max: REMEMBERED_MAX });
 
   /** The facts of an earlier payment of the same account to the same recipient. */
   recall(payment: NamedPayment): PaymentFacts | undefined {
-    const name = nameOf(payment);
-    const facts = this.facts.get(name);
-    if (!facts) return undefined;
-    this.facts.delete(name);
-    this.facts.set(name, facts);
-    return facts;
+    return this.facts.get(nameOf(payment));
   }
 
   /** @param facts of a payment without a quote */
   remember(payment: NamedPayment, facts: PaymentFacts): void {
     this.facts.set(nameOf(payment), { ...facts, reference_is_taken: false });
-    const oldest = this.facts.keys().next();
-    if (this.facts.size > REMEMBERED_MAX && !oldest.done) this.facts.delete(oldest.value);
   }
 }
 
