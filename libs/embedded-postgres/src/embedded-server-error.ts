@@ -46,13 +46,6 @@ export function explainFileError(error: unknown, folder: string): unknown {
           'set DATA_DIR to a folder, or move the file away.',
         { cause: error },
       );
-    case 'EISDIR':
-    case 'ELOOP':
-      return new EmbeddedServerError(
-        `${path ?? `Something in ${folder}`} is a ${code === 'EISDIR' ? 'folder' : 'link'} where a file has to be: ` +
-          'move it away and start again.',
-        { cause: error },
-      );
     case 'ENOENT':
       return new EmbeddedServerError(
         `DATA_DIR ${folder} is not there any more, or leads nowhere (${path ?? code}): bring it back and start again, ` +

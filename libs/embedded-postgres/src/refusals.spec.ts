@@ -74,17 +74,6 @@ describe('a DATA_DIR that cannot be used', () => {
     await expect(world.attach(dataDir)).rejects.toThrow(/socket is a file where a folder has to be: move it away/);
   });
 
-  it('is refused with a folder or a link instead of its log', async () => {
-    const dataDir = world.folder();
-    mkdirSync(join(dataDir, 'server.log'));
-
-    await expect(world.attach(dataDir)).rejects.toThrow(/server\.log is a folder where a file has to be: move it away/);
-
-    rmSync(join(dataDir, 'server.log'), { recursive: true });
-    symlinkSync(join(dataDir, 'elsewhere'), join(dataDir, 'server.log'));
-    await expect(world.attach(dataDir)).rejects.toThrow(/server\.log is a link where a file has to be: move it away/);
-  });
-
   it('is refused without a change when its database folder has no database', async () => {
     const dataDir = world.folder();
     mkdirSync(join(dataDir, 'database'));

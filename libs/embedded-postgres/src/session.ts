@@ -48,7 +48,7 @@ export class AttachedSession {
 
   /** Attaches to a running server. A connection is the proof: a process, a socket file or a line in a log are none. */
   static async open(connection: Connection): Promise<AttachedSession | Unattached> {
-    const options = { application_name: 'embedded server', connectionTimeoutMillis: 2_000, query_timeout: 10_000 };
+    const options = { application_name: 'embedded server', connectionTimeoutMillis: 2_000, query_timeout: 20_000 };
     const client = new Client({ ...connection, ...options });
     const session = new AttachedSession(client);
     client.on('error', () => (session.isOpen = false));
@@ -68,9 +68,9 @@ export class AttachedSession {
 
   /** Calls back when the connection ends, as it does with the server. Does not keep the process alive. */
   watch(onEnd: () => void): void {
+    if (!this.isOpen) return onEnd();
     this.client.once('end', onEnd);
     (this.client as Client & { unref(): void }).unref();
-    if (!this.isOpen) onEnd();
   }
 
   /**
