@@ -1,5 +1,5 @@
 import { routesOf } from '../documented/document.js';
-import { committedDocument } from '../documented/read-document.js';
+import { offlineDocument } from '../documented/read-document.js';
 import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
@@ -7,7 +7,7 @@ import { idOf } from '../world.js';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** The operations that change something by their path alone. */
-const BODILESS = routesOf(committedDocument())
+const BODILESS = routesOf(offlineDocument())
   .filter(({ method, operation }) => method !== 'GET' && operation.requestBody === undefined)
   .map(({ method, path }) => [method, path] as const);
 

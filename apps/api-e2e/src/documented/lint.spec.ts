@@ -3,20 +3,16 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { bareEnvironment } from '../config.js';
+import { API, offlineText } from './read-document.js';
 
 const PROJECT = join(__dirname, '..', '..');
-const API = join(PROJECT, '..', 'api');
 const OUTPUT = join(PROJECT, 'test-output');
-
-/** Prints the document that the service serves. */
-const SERVED = `require('./dist/docs/offline-document.js').offlineDocument().then((one) => console.log(JSON.stringify(one)))`;
 
 describe('the OpenAPI document', () => {
   it('passes the strictest lint rules as it is committed, and with the examples as it is served', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['-e', SERVED], { cwd: API, maxBuffer: 2 ** 24 });
     mkdirSync(OUTPUT, { recursive: true });
     const served = join(OUTPUT, 'openapi.json');
-    writeFileSync(served, stdout);
+    writeFileSync(served, offlineText());
 
     for (const file of [join(API, 'openapi.json'), served]) {
       const { totals, problems } = await lint(file);

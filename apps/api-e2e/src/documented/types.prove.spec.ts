@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as ts from 'typescript';
 import { bareEnvironment } from '../config.js';
-import { committedDocument } from './read-document.js';
+import { offlineDocument } from './read-document.js';
 import { routesOf, successOf } from './document.js';
 
 const PROJECT = join(__dirname, '..', '..');
@@ -18,7 +18,7 @@ const NOT_OF_THE_PORT = ['getLiveness', 'getReadiness'];
 const NO_CONTENT = 204;
 
 describe('types generated from the document', () => {
-  const routes = routesOf(committedDocument()).filter(
+  const routes = routesOf(offlineDocument()).filter(
     (route) => !NOT_OF_THE_PORT.includes(route.operation.operationId) && successOf(route) !== NO_CONTENT,
   );
 

@@ -1,10 +1,10 @@
 import { callOf, examplesOf, routesOf } from '../documented/document.js';
-import { committedDocument } from '../documented/read-document.js';
+import { offlineDocument } from '../documented/read-document.js';
 import { faultsInLog } from './fuzz-requests.js';
 import { ResponseCheck } from './response-check.js';
 import { NUMBER_MARKER, TEXT_MARKER } from './step.js';
 
-const document = committedDocument();
+const document = offlineDocument();
 const check = new ResponseCheck(document);
 const route = routesOf(document).find(({ operation }) => operation.operationId === 'getAccount')!;
 const request = { ...callOf(route), body: undefined };

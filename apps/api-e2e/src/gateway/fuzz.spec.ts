@@ -2,7 +2,7 @@ import { testOrProve } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
 import { callOf, examplesOf, requestOf, type Route, routesOf, successOf } from '../documented/document.js';
 import { faultsInError } from '../hostile/raw-request.js';
-import { committedDocument } from '../documented/read-document.js';
+import { offlineDocument } from '../documented/read-document.js';
 import { ADA } from '../service.js';
 import { AttackedGateway } from './gateway-under-attack.js';
 import { withoutEmptyEdges } from './comparable.js';
@@ -12,7 +12,7 @@ const RESPONSES = testOrProve(150, 600);
 const seed = Date.now() & 0x7fffffff;
 
 /** The examples of each operation that calls the upstream for each request and has a response with a body. */
-const EXAMPLES = routesOf(committedDocument())
+const EXAMPLES = routesOf(offlineDocument())
   .filter(
     ({ operation }) =>
       operation.security.length > 0 && !operation.responses['304'] && !/^listApp/.test(operation.operationId),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { until } from '@banking/postgres/testing';
-import { committedDocument } from '../documented/read-document.js';
+import { offlineDocument } from '../documented/read-document.js';
 import { sendRequest } from '../responses.js';
 import { CANARY, secretsIn } from '../log-lines.js';
 import { ADA, serviceOfTheRun } from '../service.js';
@@ -20,7 +20,7 @@ async function linesOf(requestId: string): Promise<Record<string, unknown>[]> {
 
 /** Requests of each operation with the canary in path, query and body. */
 function* canaryRequests(): Generator<{ method: string; path: string; body?: string }> {
-  const { paths, components } = committedDocument();
+  const { paths, components } = offlineDocument();
   for (const [template, methods] of Object.entries(paths)) {
     for (const [name, { requestBody }] of Object.entries(methods)) {
       const method = name.toUpperCase();

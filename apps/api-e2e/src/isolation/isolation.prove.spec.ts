@@ -1,12 +1,12 @@
 import { SharedBatches } from './batches.js';
 import { countOf, kindOf, plansOf } from './cases.js';
-import { committedDocument } from '../documented/read-document.js';
+import { offlineDocument } from '../documented/read-document.js';
 import { Matrix, REFUSED_OWNER } from './matrix.js';
 import { nameOf } from './positions.js';
 import { type CalledService, Services, type UnfilteredService } from './services.js';
 import { makeWorld, type World } from './world.js';
 
-const plans = plansOf(committedDocument());
+const plans = plansOf(offlineDocument());
 
 /** Without their conditions, these statements would return our own accounts of all workspaces, and no order could be placed. */
 const OF_OWN_ACCOUNTS = ['find_own_accounts'];

@@ -1,13 +1,13 @@
 import { routesOf } from '../documented/document.js';
 import { countOf, plansOf } from './cases.js';
 import { IDENTIFIERS, NO_IDENTIFIERS } from './classification.js';
-import { committedDocument } from '../documented/read-document.js';
+import { offlineDocument } from '../documented/read-document.js';
 import { Matrix } from './matrix.js';
 import { nameOf, positionsOf } from './positions.js';
 import { Services } from './services.js';
 import { makeWorld, type World } from './world.js';
 
-const document = committedDocument();
+const document = offlineDocument();
 const plans = plansOf(document);
 
 describe('a position of the OpenAPI document', () => {

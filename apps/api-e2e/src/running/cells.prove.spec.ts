@@ -7,7 +7,7 @@ import { Payer } from '../contract/paying.js';
 import { refusesHostile } from '../hostile/refuses-hostile.js';
 import { countOf, plansOf } from '../isolation/cases.js';
 import { CellRows } from '../isolation/cell-rows.js';
-import { committedDocument } from '../documented/read-document.js';
+import { offlineDocument } from '../documented/read-document.js';
 import { Matrix } from '../isolation/matrix.js';
 import { ENVIRONMENT } from '../isolation/services.js';
 import { makeWorld, type World } from '../isolation/world.js';
@@ -154,7 +154,7 @@ describe('a worker of three databases', () => {
 });
 
 // After all others, because the service is started again, with ids of the spec.
-const plans = plansOf(committedDocument());
+const plans = plansOf(offlineDocument());
 
 describe(`a workspace, in ${countOf(plans)} cases with callers whose workspaces are in other databases,`, () => {
   let rows: CellRows;
