@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { hostClient } from './host-client.js';
+import { hostClient } from './hosts.js';
 import { CurrentHost } from './hosts.js';
 
 const AUTHENTICATION_OK = message('R', Buffer.from([0, 0, 0, 0]));
