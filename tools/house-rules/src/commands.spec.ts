@@ -20,7 +20,7 @@ const TOOLS = {
 /** Scripts that run an installed program as it is, or a program that reads no arguments. */
 const FOREIGN = ['build', 'lint', 'format', 'picture'];
 /** Scripts whose program has a spec of its own for this. */
-const TRIED_ELSEWHERE = ['examples', 'fuzz', 'sockets'];
+const TRIED_ELSEWHERE = ['examples', 'fuzz', 'sockets', 'schema'];
 
 function run(tool: string, ...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, tool), ...args], { encoding: 'utf8' });
