@@ -22,10 +22,7 @@ const APPS = {
   worker: 'apps/worker',
   bench: 'tools/bench',
   faults: 'tools/faults',
-  recovery: 'tools/faults',
 };
-/** The main file of an app that is not the only one of its project. */
-const MAINS = { recovery: 'dist/recovery/main.js' };
 const NODE_MIN = [20, 19];
 
 const CACHE = join(ROOT, 'node_modules/.cache/banking');
@@ -42,7 +39,7 @@ Starts an app in this process. Compiles first if a source changed since the last
 Apps: ${Object.keys(APPS).join(', ')}
 
 Short forms: npm start · npm run worker · npm run -s banking -- … · npm run -s token -- <email> · npm run story ·
-npm run bench -- … · npm run faults -- … · npm run recovery -- …
+npm run bench -- … · npm run faults -- …
 `;
 
 /** An expected failure: printed as one sentence, without a stack. */
@@ -234,7 +231,7 @@ async function start([app, ...args]) {
     throw new Stop('The dependencies are not installed. Run npm ci first.');
   }
 
-  const main = join(ROOT, APPS[app], MAINS[app] ?? 'dist/main.js');
+  const main = join(ROOT, APPS[app], 'dist/main.js');
   const shippedWithoutSources = existsSync(main) && !existsSync(join(ROOT, APPS[app], 'src'));
   if (!shippedWithoutSources) await build(main);
 

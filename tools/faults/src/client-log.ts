@@ -11,10 +11,11 @@ export interface SentOrder {
   readonly recipientId: number;
   /** Minor units, as the interface writes them. */
   readonly amount: string;
+  readonly isPayout: boolean;
 }
 
 /** Written before the request is sent. */
-export interface SendEvent extends SentOrder {
+interface SendEvent extends SentOrder {
   readonly event: 'send';
   readonly attempt: number;
   readonly api: number;
@@ -46,22 +47,22 @@ export interface ReadEvent {
   readonly actual: string;
 }
 
-/** A fault that was injected. */
-export interface FaultEvent {
+interface FaultEvent {
   readonly event: 'fault';
   readonly kind: string;
   readonly target: string;
 }
 
-export type LogEvent = SendEvent | ResponseEvent | ReadEvent | FaultEvent;
-type LoggedEvent = LogEvent & { readonly at: number };
+type LogEvent = SendEvent | ResponseEvent | ReadEvent | FaultEvent;
+export type LoggedEvent = LogEvent & { readonly at: number };
 
 /**
  * The log of the clients, which judges the service. An event is on disk when `append` resolves, so that the log knows every request
  * that the service may have received. Concurrent events share one fsync.
  */
 export class ClientLog {
-  readonly events: LogEvent[] = [];
+  readonly events: LoggedEvent[] = [];
+  private readonly attempts = new Map<string, number>();
   private waiting: string[] = [];
   /** The write that runs, or the last one. */
   private written: Promise<void> = Promise.resolve();
@@ -77,9 +78,17 @@ export class ClientLog {
     return new ClientLog(await open(path, 'ax'), path);
   }
 
+  /** The number of the next attempt of this key. */
+  nextAttempt(key: string): number {
+    const attempt = (this.attempts.get(key) ?? 0) + 1;
+    this.attempts.set(key, attempt);
+    return attempt;
+  }
+
   async append(event: LogEvent): Promise<void> {
-    this.events.push(event);
-    this.waiting.push(`${JSON.stringify({ at: Date.now(), ...event })}\n`);
+    const logged = { at: Date.now(), ...event };
+    this.events.push(logged);
+    this.waiting.push(`${JSON.stringify(logged)}\n`);
     this.next ??= this.written.then(() => this.write());
     await this.next;
   }
@@ -98,20 +107,41 @@ export class ClientLog {
   }
 }
 
-/**
- * Parses a log. A last line without an end belongs to a run that was killed while it wrote, and is ignored.
- *
- * @throws Error for any other line that is no event
- */
-export function parseLog(text: string): LoggedEvent[] {
-  const lines = text.split('\n').slice(0, -1);
-  return lines.map((line, index) => {
-    try {
-      const parsed = JSON.parse(line) as Partial<LoggedEvent> | null;
-      if (typeof parsed?.event === 'string' && typeof parsed.at === 'number') return parsed as LoggedEvent;
-    } catch {
-      // Reported below, like a line of JSON that is no event.
-    }
-    throw new Error(`line ${index + 1} of the client log is no event: ${line.slice(0, 80)}`);
+/** One order with all its attempts, as its client knows it. */
+export interface Operation extends SentOrder {
+  /**
+   * `ok`: an attempt was acknowledged. `refused`: every attempt was refused, so nothing may have been done. `unknown`: at least one
+   * attempt has no known outcome and none was acknowledged; its request may still be on its way after a later refusal.
+   */
+  readonly outcome: Outcome;
+  readonly attempts: number;
+  readonly sentAt: number;
+  readonly acknowledgedAt?: number | undefined;
+  /** The digests of all acknowledgements. */
+  readonly digests: readonly string[];
+  /** Every id that an acknowledgement named. */
+  readonly orderIds: readonly number[];
+}
+
+/** The operations of a log, in the order in which they were first sent. */
+export function operationsOf(events: readonly LoggedEvent[]): Operation[] {
+  const sent = new Map<string, (SendEvent & { readonly at: number })[]>();
+  const responses = new Map<string, ResponseEvent & { readonly at: number }>();
+  for (const event of events) {
+    if (event.event === 'send') sent.set(event.key, [...(sent.get(event.key) ?? []), event]);
+    if (event.event === 'response') responses.set(`${event.key} ${event.attempt}`, event);
+  }
+  return [...sent.values()].map((attempts): Operation => {
+    const { key, workspaceId, accountId, recipientId, amount, isPayout, at } = attempts[0]!;
+    const received = attempts.map(({ attempt }) => responses.get(`${key} ${attempt}`));
+    const acknowledged = received.filter((response) => response?.outcome === 'ok');
+    const isRefused = received.every((response) => response?.outcome === 'refused');
+    return {
+      ...{ key, workspaceId, accountId, recipientId, amount, isPayout, sentAt: at, attempts: attempts.length },
+      outcome: acknowledged.length > 0 ? 'ok' : isRefused ? 'refused' : 'unknown',
+      acknowledgedAt: acknowledged[0]?.at,
+      digests: acknowledged.flatMap((response) => response?.digest ?? []),
+      orderIds: [...new Set(acknowledged.flatMap((response) => response?.orderId ?? []))],
+    };
   });
 }

@@ -1,5 +1,4 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { DelayedPipe } from './delayed-pipe.js';
 
 /** One connection of a process to PostgreSQL. */
 interface Link {
@@ -39,15 +38,18 @@ export class DatabaseProxy {
   /** Links on which the statement of the cut was sent. */
   private committing = new Set<Link>();
 
-  private constructor(private readonly listener: Server) {}
+  private constructor(
+    private readonly listener: Server,
+    private target: string,
+  ) {}
 
-  /** @param socket the path of the Unix socket of PostgreSQL */
-  static async start(socket: string): Promise<DatabaseProxy> {
+  /** @param target the path of the Unix socket of PostgreSQL */
+  static async start(target: string): Promise<DatabaseProxy> {
     const listener = createServer();
-    const proxy = new DatabaseProxy(listener);
+    const proxy = new DatabaseProxy(listener, target);
     listener.on('connection', (client) => {
       if (proxy.isRefusing) client.resetAndDestroy();
-      else proxy.join(client, connect(socket));
+      else proxy.join(client, connect(proxy.target));
     });
     await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
     return proxy;
@@ -72,7 +74,6 @@ export class DatabaseProxy {
     for (const link of this.links) if (link.isSilent) this.resetLink(link);
   }
 
-  /** Resets every connection. */
   reset(): void {
     for (const link of this.links) this.resetLink(link);
   }
@@ -85,6 +86,19 @@ export class DatabaseProxy {
 
   accept(): void {
     this.isRefusing = false;
+  }
+
+  /** Leads to another server from now on, as a virtual address does. */
+  switchTo(target: string): void {
+    this.target = target;
+    this.reset();
+  }
+
+  /** Ends every fault. */
+  heal(): void {
+    this.accept();
+    this.delay(0);
+    this.endSilence();
   }
 
   /** Resets the connection of the next commit. @returns whether there was one before the signal */
@@ -129,12 +143,7 @@ export class DatabaseProxy {
     await new Promise((resolve) => this.listener.close(resolve));
   }
 
-  private interrupt(
-    statement: string,
-    when: CutTime,
-    signal: AbortSignal,
-    act: (link: Link, bytes: Buffer) => void,
-  ): Promise<boolean> {
+  private interrupt(statement: string, when: CutTime, signal: AbortSignal, act: Cut['act']): Promise<boolean> {
     if (signal.aborted) return Promise.resolve(false);
     return new Promise((resolve) => {
       const end = (isDone: boolean) => {
@@ -198,5 +207,38 @@ export class DatabaseProxy {
       return this.cut.act(link, bytes);
     }
     link.toClient.pass(bytes, this.delayMs);
+  }
+}
+
+/** Passes pieces of data on after a delay, always in the order in which they arrived, also while the delay changes. */
+class DelayedPipe {
+  private readonly waiting: { readonly bytes: Buffer; readonly dueAt: number }[] = [];
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly write: (bytes: Buffer) => void) {}
+
+  pass(bytes: Buffer, delayMs: number): void {
+    if (delayMs === 0 && this.waiting.length === 0) return this.write(bytes);
+    this.waiting.push({ bytes, dueAt: Date.now() + delayMs });
+    this.wait();
+  }
+
+  /** Drops what still waits. */
+  end(): void {
+    clearTimeout(this.timer);
+    this.waiting.length = 0;
+  }
+
+  private wait(): void {
+    const [first] = this.waiting;
+    if (first === undefined || this.timer !== undefined) return;
+    const writeDue = () => {
+      this.timer = undefined;
+      while (this.waiting[0] !== undefined && this.waiting[0].dueAt <= Date.now()) {
+        this.write(this.waiting.shift()!.bytes);
+      }
+      this.wait();
+    };
+    this.timer = setTimeout(writeDue, Math.max(0, first.dueAt - Date.now()));
   }
 }

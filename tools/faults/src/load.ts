@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MinorUnits, parseTransferAmount, subtract } from '@banking/domain';
-import { call, type Endpoint } from './call.js';
-import type { ClientLog, ResponseEvent, SentOrder } from './client-log.js';
+import type { SentOrder } from './client-log.js';
+import { call, type Endpoint, isRetried, type Sent, sendOrder } from './orders.js';
 import type { Random } from './random.js';
-import { isRetried, sendOrder } from './send-order.js';
+import type { RunContext } from './scenario.js';
 import { FUNDS, type LoadAccount, type LoadWorld, PAYOUT_AMOUNT, PAYOUT_FEE } from './world.js';
 
 /** A client gives up an order after this time; its outcome may then stay unknown. */
@@ -16,152 +16,141 @@ const AMOUNTS = [5, 500] as const;
  * others are between pool accounts of one currency.
  */
 const SHARES = { payout: 1, owned: 5, quad: 2 };
+/** Of so many orders, one is sent again at the end, where `repeats`. */
+const REPEATED_EACH = 10;
 
 export interface LoadOptions {
-  readonly endpoint: Endpoint;
   readonly world: LoadWorld;
-  readonly log: ClientLog;
-  readonly random: Random;
-  /** The beginning of every key of the run. */
-  readonly prefix: string;
-  readonly signal: AbortSignal;
-  /** Called after each order. */
-  readonly onOrder: (outcome: ResponseEvent['outcome'], isQuad: boolean) => void;
+  readonly endpoint?: Endpoint;
+  readonly signal?: AbortSignal;
   /** Whether each client waits between two orders as long as an order takes: half of the load. */
   readonly isHalf?: boolean;
   /** Whether each client also reads the list of orders and the statement of the account. */
   readonly readsLists?: boolean;
-  /** Called after each read that was compared. */
-  readonly onRead: () => void;
+  /** Whether earlier orders are sent again at the end: their keys still have their responses. */
+  readonly repeats?: boolean;
 }
 
 /** A payment that a client chose. */
 interface Choice {
   readonly order: SentOrder;
-  readonly isPayout: boolean;
   readonly isOwned: boolean;
   /** Between two currencies, so that four accounts are debited or credited: payer, payee, and ours of both currencies. */
   readonly isQuad: boolean;
 }
 
 /** Runs one client for each owned account until the signal. Each client finishes the order it has begun. */
-export async function runLoad(options: LoadOptions): Promise<void> {
-  await Promise.all(options.world.owned.map((account, index) => new LoadClient(options, account, index).run()));
+export async function runLoad(context: RunContext, options: LoadOptions): Promise<void> {
+  await Promise.all(options.world.owned.map((own, index) => new LoadClient(context, options, own, index).run()));
 }
 
 class LoadClient {
   private readonly random: Random;
+  private readonly endpoint: Endpoint;
+  private readonly repeated: SentOrder[] = [];
   private placed = 0;
   /** The balance of the own account; undefined once an order on it ended with an unknown outcome. */
   private balance: MinorUnits | undefined = FUNDS;
 
   constructor(
+    private readonly context: RunContext,
     private readonly options: LoadOptions,
     private readonly account: LoadAccount,
     private readonly index: number,
   ) {
-    this.random = options.random.fork(`client ${index}`);
+    this.random = context.random.fork(`client ${index}`);
+    this.endpoint = options.endpoint ?? context.cluster.endpoint;
   }
 
   async run(): Promise<void> {
-    const { endpoint, signal, onOrder, isHalf } = this.options;
+    const { isHalf, repeats, signal = this.context.signal } = this.options;
+    const { tally } = this.context;
     while (!signal.aborted) {
       const beganAt = Date.now();
       const choice = this.choose();
-      const { outcome, orderId, api, status } = await this.place(choice);
-      onOrder(outcome, choice.isQuad);
-      if (choice.isOwned) this.count(choice, outcome);
-      if (outcome === 'ok' && orderId !== undefined) await this.readBack(choice, orderId, api + 1);
-      if (status === 401) await endpoint.renewToken?.(api);
+      const sent = await this.place(choice.order);
+      const isPlaced = sent.outcome === 'ok';
+      tally.countOperation(isPlaced);
+      if (isPlaced) tally.count('acknowledged');
+      if (isPlaced && choice.isQuad) tally.count('quads');
+      if (choice.isOwned) this.count(choice.order, sent.outcome);
+      if (isPlaced) await this.readBack(choice, sent.orderId!, sent.api + 1);
+      if (sent.status === 401) await this.endpoint.renewToken?.(sent.api);
+      if (repeats && isPlaced && this.placed % REPEATED_EACH === 0) this.repeated.push(choice.order);
       if (isHalf) await sleep(Date.now() - beganAt, undefined, { signal }).catch(() => undefined);
     }
+    for (const order of this.repeated) await this.place(order);
   }
 
   private choose(): Choice {
     const { random, account, options } = this;
-    const { world, prefix } = options;
+    const { pool, payoutRecipient, recipientFor } = options.world;
     const kind = random.below(10);
     const isPayout = kind < SHARES.payout;
     const isOwned = isPayout || kind < SHARES.payout + SHARES.owned;
-    const payer = isOwned ? account : random.pick(world.pool);
-    const isQuad = !isOwned && kind < SHARES.payout + SHARES.owned + SHARES.quad;
-    const isPayee = ({ currency, id }: LoadAccount) =>
-      isQuad ? currency !== payer.currency : currency === payer.currency && id !== payer.id;
-    const payees = world.pool.filter(isPayee);
-    const key = `${prefix}-${this.index}-${(this.placed += 1)}`;
-    const recipientId = isPayout
-      ? world.payoutRecipient(payer.workspaceId)
-      : world.recipientFor(payer.workspaceId, random.pick(payees));
+    const payer = isOwned ? account : random.pick(pool);
+    const converted = pool.filter(({ currency }) => currency !== payer.currency);
+    const isQuad = !isOwned && kind < SHARES.payout + SHARES.owned + SHARES.quad && converted.length > 0;
+    const same = pool.filter(({ currency, id }) => currency === payer.currency && id !== payer.id);
+    const { workspaceId, id: accountId } = payer;
+    const payee = random.pick(isQuad ? converted : same);
+    const recipientId = isPayout ? payoutRecipient(workspaceId) : recipientFor(workspaceId, payee);
     const amount = String(isPayout ? PAYOUT_AMOUNT : random.between(...AMOUNTS));
-    return {
-      order: { key, workspaceId: payer.workspaceId, accountId: payer.id, recipientId, amount },
-      ...{ isPayout, isOwned, isQuad },
-    };
+    const key = `${this.context.prefix}-${this.index}-${(this.placed += 1)}`;
+    return { order: { key, workspaceId, accountId, recipientId, amount, isPayout }, isOwned, isQuad };
   }
 
   /** Sends the order, with the same key again while that is worth it, each time to any api. */
-  private async place({
-    order,
-    isPayout,
-  }: Choice): Promise<Pick<ResponseEvent, 'outcome' | 'orderId' | 'status'> & { api: number }> {
-    const { endpoint, log } = this.options;
+  private async place(order: SentOrder): Promise<Sent & { readonly api: number }> {
+    const sender = { endpoint: this.endpoint, log: this.context.log };
     const until = Date.now() + GIVE_UP_MS;
     let hasUnknown = false;
-    for (let attempt = 1; ; attempt += 1) {
+    for (;;) {
       const api = this.random.below(2);
-      const response = await sendOrder(endpoint, log, { order, isPayout, attempt, api });
-      hasUnknown ||= response.outcome === 'unknown';
-      if (!isRetried(response) || Date.now() > until) {
-        const outcome = response.outcome === 'refused' && hasUnknown ? 'unknown' : response.outcome;
-        return { ...response, outcome, api };
+      const sent = await sendOrder(sender, order, api);
+      hasUnknown ||= sent.outcome === 'unknown';
+      if (!isRetried(sent) || Date.now() > until) {
+        return { ...sent, api, outcome: sent.outcome === 'refused' && hasUnknown ? 'unknown' : sent.outcome };
       }
       await sleep(this.random.between(...PAUSE_MS));
     }
   }
 
-  private count({ order, isPayout }: Choice, outcome: ResponseEvent['outcome']): void {
+  private count({ amount, isPayout }: SentOrder, outcome: Sent['outcome']): void {
     if (outcome === 'unknown') this.balance = undefined;
     if (outcome !== 'ok' || this.balance === undefined) return;
-    this.balance = subtract(this.balance, parseTransferAmount(order.amount));
+    this.balance = subtract(this.balance, parseTransferAmount(amount));
     if (isPayout) this.balance = subtract(this.balance, PAYOUT_FEE);
   }
 
   /** Reads the order and the balance through the other process, at once after the acknowledgement. */
-  private async readBack(choice: Choice, orderId: number, api: number): Promise<void> {
-    const { order, isOwned } = choice;
+  private async readBack({ order, isOwned }: Choice, orderId: number, api: number): Promise<void> {
     const { workspaceId, accountId, key } = order;
-    if (this.options.readsLists === true) await this.readLists(choice, orderId, api);
+    const read = (path: string, expected: string, valueOf: (body: Body) => string, through = api) =>
+      this.read(through, workspaceId, path, expected, valueOf);
     const path = `/accounts/${accountId}`;
-    // An instant order is completed when it is placed.
-    const orderOf = ({ description, status }: Record<string, unknown>) => `${description} ${status}`;
-    await this.read(api, workspaceId, `${path}/orders/${orderId}`, `${key} completed`, orderOf);
-    if (!isOwned || this.balance === undefined) return;
-    const balanceOf = ({ edges }: Record<string, unknown>) =>
-      `${(edges as { balances: { amount: number }[] }).balances[0]?.amount}`;
-    await this.read(api, workspaceId, path, String(this.balance), balanceOf);
-  }
-
-  /**
-   * Reads the order in the list of its account, and the balance in the statement. Then reads the newest order of the list, which may be
-   * of another client: what a list has shown, a later read shows too.
-   */
-  private async readLists({ order, isOwned }: Choice, orderId: number, api: number): Promise<void> {
-    const { workspaceId, accountId } = order;
-    let newest: number | undefined;
-    const shown = (orders: unknown) => {
-      const ids = (orders as { id: number }[]).map(({ id }) => id);
-      newest = ids[0];
-      return ids.includes(orderId) ? `order ${orderId}` : `${ids.length} orders without it`;
-    };
-    await this.read(api, workspaceId, `/orders?accountId=${accountId}`, `order ${orderId}`, shown);
-    if (newest !== undefined) {
-      const path = `/accounts/${accountId}/orders/${newest}`;
-      await this.read(api + 1, workspaceId, path, `order ${newest}`, ({ id }) => `order ${String(id)}`);
+    const balance = isOwned ? this.balance : undefined;
+    if (this.options.readsLists) {
+      let newest: number | undefined;
+      const shown = (orders: Body) => {
+        const ids = (orders as unknown as { id: number }[]).map(({ id }) => id);
+        newest = ids[0];
+        return ids.includes(orderId) ? `order ${orderId}` : `${ids.length} orders without it`;
+      };
+      await read(`/orders?accountId=${accountId}`, `order ${orderId}`, shown);
+      // It may be of another client: what a list has shown, a later read shows too.
+      if (newest !== undefined) {
+        await read(`${path}/orders/${newest}`, `order ${newest}`, ({ id }) => `order ${String(id)}`, api + 1);
+      }
+      const period = 'from=2000-01-01T00:00:00Z&to=2100-01-01T00:00:00Z&limit=1';
+      const closing = ({ closingBalance }: Body) => String(closingBalance);
+      if (balance !== undefined) await read(`${path}/statement?${period}`, String(balance), closing);
     }
-    if (!isOwned || this.balance === undefined) return;
-    const period = 'from=2000-01-01T00:00:00Z&to=2100-01-01T00:00:00Z&limit=1';
-    const closing = ({ closingBalance }: Record<string, unknown>) => String(closingBalance);
-    await this.read(api, workspaceId, `/accounts/${accountId}/statement?${period}`, String(this.balance), closing);
+    // An instant order is completed when it is placed.
+    const orderOf = ({ description, status }: Body) => `${String(description)} ${String(status)}`;
+    await read(`${path}/orders/${orderId}`, `${key} completed`, orderOf);
+    const balanceOf = ({ edges }: Body) => String((edges as Edges).balances[0]?.amount);
+    if (balance !== undefined) await read(path, String(balance), balanceOf);
   }
 
   /** A read without a response, or with a failure of the service, compares nothing. */
@@ -170,14 +159,20 @@ class LoadClient {
     workspaceId: number,
     path: string,
     expected: string,
-    valueOf: (body: Record<string, unknown>) => string,
+    valueOf: (body: Body) => string,
   ): Promise<void> {
-    const { endpoint, log, onRead } = this.options;
+    const { endpoint } = this;
+    const { log, tally } = this.context;
     const { status, body } = await call(endpoint, { api, method: 'GET', path, workspaceId });
     if (status === undefined || status >= 500) return;
     if (status === 401 && endpoint.renewToken !== undefined) return endpoint.renewToken(api);
-    const actual = status === 200 ? valueOf(JSON.parse(body) as Record<string, unknown>) : `status ${status}`;
+    const actual = status === 200 ? valueOf(JSON.parse(body) as Body) : `status ${status}`;
     await log.append({ event: 'read', check: 'reads', subject: path, api: api % 2, expected, actual });
-    onRead();
+    tally.count('reads');
   }
+}
+
+type Body = Record<string, unknown>;
+interface Edges {
+  readonly balances: readonly { readonly amount: number }[];
 }

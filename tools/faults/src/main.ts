@@ -3,10 +3,9 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { choosePromises, listIds, PROMISES, type ServicePromise } from './promises.js';
+import { choosePromises, failureText, PROMISES, type ServicePromise, tableOf } from './promises.js';
 import { SEED_MAX } from './random.js';
-import { failureText, tableOf } from './report.js';
-import { runPromises } from './run-promises.js';
+import { runPromises } from './run.js';
 
 const MISUSED = 2;
 /** As a shell reports SIGINT. */
@@ -15,13 +14,17 @@ const INTERRUPTED = 130;
 interface Options {
   readonly seed?: number;
   readonly minutes?: number;
+  readonly orders: number;
+  readonly transfers: number;
 }
 
-const NOTES = `Promises:
+const IDS = ['all', ...new Set(PROMISES.map(({ id }) => id))].join(', ');
+
+const NOTES = `Promises, each with its scenario:
 ${PROMISES.map(({ id, title, scenario }) => `  ${id.padEnd(4)} ${title} (${scenario})`).join('\n')}
 
 Each scenario starts a PostgreSQL server, two api processes and two workers of its own, and stops them again. It ends when the figures
-of its promises are reached or its time is over.
+of its promises are reached or its time is over. P37 to P42 start three servers. P33 loses a server, and needs the programs of PostgreSQL.
 
 Verdicts: pass, the figure was reached without a violation; fail, a violation was found; unknown, the run shows too little.
 
@@ -29,28 +32,30 @@ Exit codes: 0 no violation; 1 a violation, or a run that ended early; 2 wrong us
 
 const program = new Command('faults')
   .description('Runs the service under load and faults, and compares the log of its clients with the database.')
-  .argument('<promise...>', `promises to run: ${listIds()}`, collectPromises)
-  .option('--seed <number>', 'seed of load and faults (default: random)', wholeUpTo(SEED_MAX))
-  .option('--minutes <number>', 'total time of all scenarios (default: until the figures are reached)', positive)
+  .argument('<promise...>', `promises or scenarios to run: ${IDS}`, collectPromises)
+  .option('--seed <number>', 'seed of load and faults (default: random)', wholeNumber)
+  .option('--minutes <number>', 'time of load and faults in all (default: until the figures are reached)', positive)
+  .option('--orders <number>', 'of P33: acknowledged orders before the backup, and after it', wholeNumber, 300)
+  .option('--transfers <number>', 'of P33: transfers in the books before the orders', wholeNumber, 0)
   .addHelpText('after', `\n${NOTES}`)
   .exitOverride()
   .showHelpAfterError()
-  .action(async (_: unknown, { seed = randomInt(SEED_MAX), minutes }: Options, { processedArgs }: Command) => {
-    const exitCode = await run(processedArgs[0] as readonly ServicePromise[], seed, minutes);
+  .action(async (_: unknown, options: Options, { processedArgs }: Command) => {
+    const exitCode = await run(processedArgs[0] as readonly ServicePromise[], options);
     // What an interrupted scenario still waits for is of no more use.
     process.exit(exitCode);
   });
 
-async function run(promises: readonly ServicePromise[], seed: number, minutes: number | undefined): Promise<number> {
-  const ids = [...new Set(promises.map(({ id }) => id))].join(' ');
-  const command = `npm run faults -- ${ids} --seed ${seed}${minutes === undefined ? '' : ` --minutes ${minutes}`}`;
+async function run(promises: readonly ServicePromise[], options: Options): Promise<number> {
+  const { seed = randomInt(SEED_MAX), minutes, orders, transfers } = options;
   process.stderr.write(`seed ${seed}\n`);
   const folder = await mkdtemp(join(tmpdir(), 'banking-faults-'));
   // A server of root runs as another user, who must pass through. Otherwise its files would be outside this folder.
   await chmod(folder, 0o711);
   const onProgress = (line: string) => process.stderr.write(`${line}\n`);
   const signal = interruption();
-  const { rows, results } = await runPromises({ promises, seed, minutes, folder, onProgress, signal });
+  const sizes = { orders, transfers };
+  const { rows, results } = await runPromises({ promises, seed, minutes, sizes, folder, onProgress, signal });
   process.stdout.write(`${tableOf(rows)}\n\nseed ${seed}\n`);
   const failed = results.filter(({ violations, error }) => violations.length > 0 || error !== undefined);
   const hasViolation = results.some(({ violations }) => violations.length > 0);
@@ -58,7 +63,8 @@ async function run(promises: readonly ServicePromise[], seed: number, minutes: n
     await rm(folder, { recursive: true, force: true });
     return signal.aborted ? INTERRUPTED : 0;
   }
-  process.stdout.write(`${failureText(failed, command)}\n`);
+  const words = [...process.argv.slice(2), ...(options.seed === undefined ? ['--seed', seed] : [])];
+  process.stdout.write(`${failureText(failed, `npm run faults -- ${words.join(' ')}`)}\n`);
   return 1;
 }
 
@@ -73,21 +79,16 @@ function interruption(): AbortSignal {
   return controller.signal;
 }
 
-function collectPromises(id: string, before: readonly ServicePromise[] | undefined): readonly ServicePromise[] {
-  try {
-    const chosen = choosePromises([id]);
-    return [...new Set([...(Array.isArray(before) ? before : []), ...chosen])];
-  } catch (error) {
-    throw new InvalidArgumentError((error as Error).message);
-  }
+function collectPromises(word: string, before: readonly ServicePromise[] | undefined): readonly ServicePromise[] {
+  const chosen = choosePromises(word);
+  if (chosen === undefined) throw new InvalidArgumentError(`Unknown promise '${word}'. Choose from ${IDS}.`);
+  return [...new Set([...(Array.isArray(before) ? before : []), ...chosen])];
 }
 
-function wholeUpTo(most: number): (text: string) => number {
-  return (text) => {
-    const value = /^[0-9]{1,10}$/.test(text) ? Number(text) : NaN;
-    if (!(value <= most)) throw new InvalidArgumentError(`Give a whole number from 0 to ${most}.`);
-    return value;
-  };
+function wholeNumber(text: string): number {
+  const value = /^[0-9]{1,10}$/.test(text) ? Number(text) : NaN;
+  if (!(value <= SEED_MAX)) throw new InvalidArgumentError(`Give a whole number from 0 to ${SEED_MAX}.`);
+  return value;
 }
 
 function positive(text: string): number {

@@ -27,10 +27,7 @@ export function randomOf(seed: number): Random {
     next,
     below,
     between: (least, most) => least + below(most - least + 1),
-    pick: <T>(all: readonly T[]): T => {
-      if (all.length === 0) throw new Error('there is nothing to choose from');
-      return all[below(all.length)] as T;
-    },
+    pick: (all) => all[below(all.length)]!,
     fork: (name) => randomOf(hashOf(`${seed} ${name}`)),
   };
 }

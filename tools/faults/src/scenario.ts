@@ -1,41 +1,51 @@
-import type { MinorUnits } from '@banking/domain';
-import type { Violation } from './check-orders.js';
-import type { ClientLog } from './client-log.js';
+import type { SentOrder, ClientLog, Operation } from './client-log.js';
+import type { BooksState } from './books.js';
 import type { Cluster, ClusterOptions } from './cluster.js';
-import type { Operation } from './history.js';
-import type { BooksState } from './read-books.js';
+import { type Sent, sendOrder } from './orders.js';
 import type { Random } from './random.js';
-import type { FaultKind } from './schedule.js';
 import type { LoadAccount } from './world.js';
 
 /** What a scenario counts, and a promise demands a number of. */
-export type Figure =
-  | 'faults'
-  | 'acknowledged'
-  | 'reads'
-  | 'snapshots'
-  | 'rounds'
-  | 'keys'
-  | 'mutations'
-  | 'refusedChanges'
-  | 'kills'
-  | 'outages'
-  | 'quads'
-  | 'injected'
-  | 'takeovers'
-  | 'stops'
-  | 'parked'
-  | 'payouts'
-  | 'minutes'
-  | 'requests'
-  | 'searched'
-  | 'tokens'
-  | 'sockets'
-  | 'ids'
-  | 'events'
-  | 'deliveries';
+export const UNITS = {
+  faults: 'faults',
+  acknowledged: 'acknowledged orders',
+  reads: 'reads',
+  snapshots: 'snapshots',
+  rounds: 'rounds',
+  keys: 'keys',
+  mutations: 'other bodies',
+  refusedChanges: 'changes refused',
+  kills: 'kills',
+  outages: 'outages',
+  quads: 'conversions',
+  injected: 'errors injected',
+  takeovers: 'claims taken over',
+  stops: 'stops',
+  parked: 'parked',
+  payouts: 'payouts',
+  minutes: 'minutes',
+  requests: 'requests',
+  searched: 'texts searched',
+  tokens: 'tokens',
+  sockets: 'slow connections',
+  ids: 'ids',
+  events: 'events',
+  deliveries: 'deliveries of webhooks',
+  recovered: 'books recovered',
+} as const;
 
+type Figure = keyof typeof UNITS;
 export type Figures = Partial<Record<Figure, number>>;
+
+/** What a check found against a promise. */
+export interface Violation {
+  /** As docs/reliability.md lists them. */
+  readonly check: string;
+  readonly detail: string;
+}
+
+export const violationsOf = (check: string, details: readonly string[]): Violation[] =>
+  details.map((detail) => ({ check, detail }));
 
 /** A run of one scenario. */
 export interface RunContext {
@@ -51,27 +61,53 @@ export interface RunContext {
   /** The time after which the signal is aborted at the latest. */
   readonly limitMs: number;
   readonly onProgress: (line: string) => void;
-  /** Reads the final state later, together with that of other scenarios of the same cluster; missing to read it at once. */
-  readonly finishLater?: (finish: Finish) => void;
+  /** Of scenarios that recover books: orders before and after the backup, and transfers before them. */
+  readonly sizes: RecoverySizes;
+}
+
+export interface RecoverySizes {
+  readonly orders: number;
+  readonly transfers: number;
 }
 
 /** What the final checks need beside the context. */
 export interface Finish {
   /** Accounts that only the clients of the run pay from, and that receive nothing. */
   readonly owned?: readonly Pick<LoadAccount, 'id'>[];
-  readonly startedAt: Date;
-  readonly feeOf?: (operation: Operation) => MinorUnits;
+  /** Whether the log was compared before, with books that have changed since. */
+  readonly isCompared?: boolean;
   /** What the scenario compares besides, with the orders in the books. */
   readonly check?: (operations: readonly Operation[], books: BooksState) => Promise<readonly Violation[]>;
+}
+
+/** When a scenario runs: `alone` if it measures times, so that no other load is on the machine; the soak beside the others. */
+type Phase = 'alone' | 'soak' | 'other';
+
+/** A load with its faults and the figures that it counts. */
+export interface Scenario {
+  readonly name: string;
+  /** Each of them must have been injected at least once. */
+  readonly faults: readonly string[];
+  readonly phase: Phase;
+  /** What differs from two api processes and two workers. */
+  readonly cluster?: ClusterOptions;
+  /** What this machine lacks for the scenario, which is skipped then. */
+  readonly missing?: () => string | undefined;
+  /** The time in which a machine that does nothing else reaches the figures. */
+  readonly minutesMax: number;
+  /** Applies load and faults until the signal. */
+  run(context: RunContext): Promise<Finish>;
 }
 
 /** Counts while a scenario runs, and ends it. */
 export class Tally {
   readonly figures: Figures = {};
-  readonly faults = new Map<FaultKind, number>();
+  readonly faults = new Map<string, number>();
   readonly violations: Violation[] = [];
   /** Why the run shows less than it should. */
-  readonly doubts: string[] = [];
+  readonly doubts = new Set<string>();
+  /** What was measured. */
+  readonly notes: string[] = [];
   private hasEnded = false;
   operations = 0;
   succeeded = 0;
@@ -84,13 +120,6 @@ export class Tally {
     this.onChange();
   }
 
-  countFault(kind: FaultKind): void {
-    this.faults.set(kind, (this.faults.get(kind) ?? 0) + 1);
-    if (kind.startsWith('kill-api') || kind.startsWith('kill-worker')) this.count('kills');
-    if (kind === 'outage') this.count('outages');
-    this.count('faults');
-  }
-
   countOperation(isSuccess: boolean): void {
     this.operations += 1;
     if (isSuccess) this.succeeded += 1;
@@ -98,7 +127,7 @@ export class Tally {
 
   /** Keeps the verdict from being a pass. */
   doubt(reason: string): void {
-    if (!this.doubts.includes(reason)) this.doubts.push(reason);
+    this.doubts.add(reason);
   }
 
   /** Counts nothing more: what an interrupted scenario still sees is caused by the interruption. */
@@ -107,6 +136,10 @@ export class Tally {
   }
 
   /** Reports a violation and ends the scenario. */
+  violate(check: string, ...details: readonly string[]): void {
+    this.addViolations(violationsOf(check, details));
+  }
+
   addViolations(violations: readonly Violation[]): void {
     if (this.hasEnded) return;
     this.violations.push(...violations);
@@ -114,21 +147,20 @@ export class Tally {
   }
 }
 
-/** When a scenario runs: `alone` if it measures times, so that no other load is on the machine; the soak beside the others. */
-export type Phase = 'alone' | 'soak' | 'other';
+/** Logs a fault and counts it. */
+export async function noteFault({ log, tally }: RunContext, kind: string, target: string): Promise<void> {
+  await log.append({ event: 'fault', kind, target });
+  tally.faults.set(kind, (tally.faults.get(kind) ?? 0) + 1);
+  if (kind.startsWith('kill-api') || kind.startsWith('kill-worker')) tally.count('kills');
+  if (kind === 'outage') tally.count('outages');
+  tally.count('faults');
+}
 
-/** A load with its faults and the figures that it counts. */
-export interface Scenario {
-  readonly name: string;
-  /** Each of them must have been injected at least once. */
-  readonly faults: readonly FaultKind[];
-  readonly phase: Phase;
-  /** What differs from two api processes and two workers. */
-  readonly cluster?: ClusterOptions;
-  /** What this machine lacks for the scenario, which is skipped then. */
-  readonly missing?: () => string | undefined;
-  /** The time in which a machine that does nothing else reaches the figures. */
-  readonly minutesMax: number;
-  /** Applies load and faults until the signal, then reads the final state. */
-  run(context: RunContext): Promise<void>;
+/** Places an order once, as one operation of the run. */
+export async function placeOrder(context: RunContext, order: SentOrder, api: number): Promise<Sent> {
+  const { cluster, log, tally } = context;
+  const sent = await sendOrder({ endpoint: cluster.endpoint, log }, order, api);
+  tally.countOperation(sent.outcome === 'ok');
+  if (sent.outcome === 'ok') tally.count('acknowledged');
+  return sent;
 }

@@ -1,7 +1,8 @@
 import { type MinorUnits, minorUnits } from '@banking/domain';
-import { call, type CallOptions, type Endpoint } from './call.js';
+import type { SentOrder } from './client-log.js';
+import { call, type CallOptions, type Endpoint } from './orders.js';
 
-/** An account of the load, with the balance it was funded with. */
+/** An account of the load. */
 export interface LoadAccount {
   readonly workspaceId: number;
   readonly id: number;
@@ -23,10 +24,10 @@ export interface WorldSize {
   /** Of each currency. */
   readonly pool: number;
   readonly owned: number;
+  readonly currencies?: readonly string[];
+  readonly workspaces?: readonly number[];
 }
 
-const CURRENCIES = ['EUR', 'USD', 'GBP'];
-const WORKSPACES = [1, 2];
 /** Minor units; more than a run spends. */
 export const FUNDS = minorUnits(1_000_000_000n);
 /** What a payout in EUR to Germany costs, in minor units. */
@@ -34,41 +35,41 @@ export const PAYOUT_FEE = minorUnits(1_250n);
 /** The least that the corridor accepts. */
 export const PAYOUT_AMOUNT = minorUnits(5_000n);
 
-const GERMAN = {
-  countryCode: 'DE',
-  currencyCode: 'EUR',
-  payoutMethod: 'SWIFT',
-  data: {
-    beneficiaryName: 'Northwind Trading Berlin',
-    beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
-    destinationCountry: 'DE',
-    beneficiaryAccountType: 'Corporate',
-    beneficiaryCountryCode: 'DE',
-    beneficiaryAccountNumber: 'DE89370400440532013000',
-    routingCodeType1: 'SWIFT',
-    routingCodeValue1: 'DEUTDEFF',
-  },
+export const GERMANY = '/recipients/international?countryCode=DE&currencyCode=EUR&payoutMethod=SWIFT';
+export const BENEFICIARY = {
+  beneficiaryName: 'Northwind Trading Berlin',
+  beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
+  destinationCountry: 'DE',
+  beneficiaryAccountType: 'Corporate',
+  beneficiaryCountryCode: 'DE',
+  beneficiaryAccountNumber: 'DE89370400440532013000',
+  routingCodeType1: 'SWIFT',
+  routingCodeValue1: 'DEUTDEFF',
 };
 
 const TOGETHER = 8;
 
 /** The calls that prepare a world, before any fault. */
 export class Preparation {
-  private readonly products = new Map<string, number>();
+  private products: Promise<ReadonlyMap<string, number>> | undefined;
 
-  constructor(private readonly endpoint: Endpoint) {}
+  constructor(
+    private readonly endpoint: Endpoint,
+    private readonly firstWorkspace = 1,
+  ) {}
 
-  async readProducts(workspaceId = 1): Promise<void> {
-    const products = await this.send<Product[]>({ method: 'GET', path: '/products', workspaceId });
-    for (const { id, edges } of products) this.products.set(edges.currency.code, id);
+  async productOf(currency: string): Promise<number | undefined> {
+    const path = '/products';
+    this.products ??= this.send<Product[]>({ method: 'GET', path, workspaceId: this.firstWorkspace }).then(
+      (products) => new Map(products.map(({ id, edges }) => [edges.currency.code, id])),
+    );
+    return (await this.products).get(currency);
   }
 
-  async openAccount(workspaceId: number, currency: string, amount: MinorUnits): Promise<LoadAccount> {
-    const body = { productID: this.products.get(currency) };
-    const { id, code } = await this.send<{ id: number; code: string }>({
-      ...{ method: 'POST', path: '/accounts', workspaceId, body },
-    });
-    const account = { workspaceId, id, currency, code };
+  async openAccount(workspaceId = this.firstWorkspace, currency = 'EUR', amount = FUNDS): Promise<LoadAccount> {
+    const body = { productID: await this.productOf(currency) };
+    const opened = await this.send<LoadAccount>({ method: 'POST', path: '/accounts', workspaceId, body });
+    const account = { workspaceId, id: opened.id, currency, code: opened.code };
     await this.fund(account, amount);
     return account;
   }
@@ -89,12 +90,19 @@ export class Preparation {
   }
 
   /** @param account the number, whose end decides what the network of the sandbox does */
-  async addPayoutRecipient(workspaceId: number, account = GERMAN.data.beneficiaryAccountNumber): Promise<number> {
-    const { countryCode, currencyCode, payoutMethod } = GERMAN;
-    const data = { ...GERMAN.data, beneficiaryAccountNumber: account };
-    const query = `countryCode=${countryCode}&currencyCode=${currencyCode}&payoutMethod=${payoutMethod}`;
-    const path = `/recipients/international?${query}`;
-    return (await this.send<{ id: number }>({ method: 'POST', path, workspaceId, body: { data } })).id;
+  async addPayoutRecipient(workspaceId = 1, account = BENEFICIARY.beneficiaryAccountNumber): Promise<number> {
+    const body = { data: { ...BENEFICIARY, beneficiaryAccountNumber: account } };
+    return (await this.send<{ id: number }>({ method: 'POST', path: GERMANY, workspaceId, body })).id;
+  }
+
+  /** An account with money, and a recipient that it pays: another account, or one abroad. */
+  async pair(isPayout = false): Promise<Payment> {
+    const payer = await this.openAccount();
+    const { workspaceId, id: accountId } = payer;
+    const recipientId = isPayout
+      ? await this.addPayoutRecipient(workspaceId)
+      : await this.addRecipient(workspaceId, await this.openAccount());
+    return { workspaceId, accountId, recipientId, isPayout, amount: isPayout ? String(PAYOUT_AMOUNT) : '5' };
   }
 
   /** @throws Error for any response that is no success */
@@ -107,55 +115,49 @@ export class Preparation {
   }
 }
 
+/** An order without its key. */
+export type Payment = Omit<SentOrder, 'key'>;
+
 interface Product {
   readonly id: number;
   readonly edges: { readonly currency: { readonly code: string } };
 }
 
 /** Opens and funds all accounts, and adds the recipients that the load pays. */
-export async function makeWorld(endpoint: Endpoint, size: WorldSize): Promise<LoadWorld> {
-  const preparation = new Preparation(endpoint);
-  await preparation.readProducts();
-  const workspaceOf = (index: number) => WORKSPACES[index % WORKSPACES.length] as number;
-  const wanted = CURRENCIES.flatMap((currency) =>
-    Array.from({ length: size.pool }, (_, index) => ({ currency, workspaceId: workspaceOf(index) })),
-  );
-  const open = ({ workspaceId, currency }: { workspaceId: number; currency: string }) =>
-    preparation.openAccount(workspaceId, currency, FUNDS);
-  const pool = await together(wanted, open);
-  const owners = Array.from({ length: size.owned }, (_, index) => ({
-    currency: 'EUR',
-    workspaceId: workspaceOf(index),
-  }));
-  const owned = await together(owners, open);
-
+export async function makeWorld(
+  endpoint: Endpoint,
+  { pool: size, owned: clients, currencies = ['EUR', 'USD', 'GBP'], workspaces = [1, 2] }: WorldSize,
+): Promise<LoadWorld> {
+  const preparation = new Preparation(endpoint, workspaces[0]);
+  const accounts = (count: number, currency: string) =>
+    together(Array.from({ length: count }), (_, index) =>
+      preparation.openAccount(workspaces[index % workspaces.length], currency),
+    );
+  const pool: LoadAccount[] = [];
+  for (const currency of currencies) pool.push(...(await accounts(size, currency)));
+  const owned = await accounts(clients, 'EUR');
   const recipients = new Map<string, number>();
-  const pairs = WORKSPACES.flatMap((workspaceId) => pool.map((account) => ({ workspaceId, account })));
+  const pairs = workspaces.flatMap((workspaceId) => pool.map((account) => ({ workspaceId, account })));
   await together(pairs, async ({ workspaceId, account }) => {
     recipients.set(`${workspaceId} ${account.id}`, await preparation.addRecipient(workspaceId, account));
   });
   const payouts = new Map<number, number>();
-  for (const workspaceId of WORKSPACES) payouts.set(workspaceId, await preparation.addPayoutRecipient(workspaceId));
+  for (const workspaceId of workspaces) payouts.set(workspaceId, await preparation.addPayoutRecipient(workspaceId));
   return {
     pool,
     owned,
-    recipientFor: (workspaceId, { id }) => required(recipients.get(`${workspaceId} ${id}`)),
-    payoutRecipient: (workspaceId) => required(payouts.get(workspaceId)),
+    recipientFor: (workspaceId, { id }) => recipients.get(`${workspaceId} ${id}`)!,
+    payoutRecipient: (workspaceId) => payouts.get(workspaceId)!,
   };
 }
 
 /** Does the work for all of them, a few at a time, in their order. */
-async function together<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
+export async function together<T, R>(all: readonly T[], work: (one: T, index: number) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   let next = 0;
   const takeNext = async () => {
-    for (let index = next++; index < all.length; index = next++) results[index] = await work(all[index] as T);
+    for (let index = next++; index < all.length; index = next++) results[index] = await work(all[index]!, index);
   };
   await Promise.all(Array.from({ length: TOGETHER }, takeNext));
   return results;
-}
-
-function required(id: number | undefined): number {
-  if (id === undefined) throw new Error('the world has no such recipient');
-  return id;
 }

@@ -1,9 +1,152 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkWebhooks } from '../check-webhooks.js';
-import type { Member } from '../cluster.js';
-import type { RunContext, Scenario } from '../scenario.js';
-import { createEndpoint, makeRetriesDue, plantChanges, readPlanted } from '../webhook-events.js';
-import { type Reaction, WebhookReceiver } from '../webhook-receiver.js';
+import type { Cluster } from '../cluster.js';
+import { call } from '../orders.js';
+import { noteFault, type RunContext, type Scenario, type Violation, violationsOf } from '../scenario.js';
+import { percentile } from './clients.js';
+
+/** What a receiver does with a request that it has read. `hang` sends no response. */
+type Reaction = 'deliver' | 'fail' | 'reset' | 'hang';
+
+/** A request as it arrived. */
+interface Arrival {
+  readonly webhookId: string;
+  readonly eventId: number;
+  /** The id of the resource of the event, and its position there. */
+  readonly resource: number;
+  readonly sequence: number;
+  readonly atMs: number;
+  readonly isSigned: boolean;
+  readonly reaction: Reaction;
+}
+
+/** A receiver of webhooks that fails by choice, and notes what arrives. */
+class WebhookReceiver {
+  readonly arrivals: Arrival[] = [];
+  /** How often each event has arrived. */
+  readonly counts = new Map<string, number>();
+  readonly delivered = new Set<number>();
+  /** With the prefix `whsec_`. */
+  private secret = '';
+  private readonly server: Server;
+
+  constructor(
+    private readonly react: (count: number) => Reaction,
+    private readonly onArrival: (arrival: Arrival) => void = () => undefined,
+  ) {
+    this.server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('error', () => undefined);
+      request.on('end', () => this.note(request.headers, Buffer.concat(chunks).toString(), response));
+    });
+  }
+
+  /** Listens, and creates an endpoint for the planted events. @throws Error if it is refused */
+  async subscribe({ endpoint }: Cluster, key: string): Promise<void> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/webhooks`;
+    const body = { url, types: [TYPE], description: 'A receiver of the fault runs' };
+    const options = { api: 0, method: 'POST', path: '/webhook-endpoints', workspaceId: WORKSPACE, key, body } as const;
+    const received = await call(endpoint, options);
+    if (received.status !== 201) throw new Error(`the endpoint got ${received.status}: ${received.body}`);
+    this.secret = (JSON.parse(received.body) as { readonly secret: string }).secret;
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private note(headers: IncomingHttpHeaders, body: string, response: ServerResponse): void {
+    const webhookId = String(headers['webhook-id']);
+    const { data } = JSON.parse(body) as { data: { id: number; sequence: number; resource: { id: number } } };
+    const count = (this.counts.get(webhookId) ?? 0) + 1;
+    this.counts.set(webhookId, count);
+    const reaction = this.react(count);
+    const arrival = {
+      ...{ webhookId, reaction, eventId: data.id, sequence: data.sequence, resource: Number(data.resource.id) },
+      ...{ atMs: Date.now(), isSigned: this.isSigned(headers, body) },
+    };
+    this.arrivals.push(arrival);
+    if (reaction === 'deliver') {
+      this.delivered.add(data.id);
+      response.writeHead(204).end();
+    } else if (reaction === 'fail') response.writeHead(500).end('planned');
+    else if (reaction === 'reset') response.socket?.resetAndDestroy();
+    this.onArrival(arrival);
+  }
+
+  /** As Standard Webhooks describes, without our code. */
+  private isSigned(headers: IncomingHttpHeaders, body: string): boolean {
+    const key = Buffer.from(this.secret.replace(/^whsec_/, ''), 'base64');
+    const content = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
+    const expected = Buffer.from(`v1,${createHmac('sha256', key).update(content).digest('base64')}`);
+    const signatures = String(headers['webhook-signature'])
+      .split(' ')
+      .map((one) => Buffer.from(one));
+    return signatures.some((one) => one.length === expected.length && timingSafeEqual(one, expected));
+  }
+}
+
+const WORKSPACE = 1;
+/** The type of the planted events. No operation of a scenario makes it. */
+const TYPE = 'account.changed';
+/** Ids of resources that no service gives. */
+const RESOURCES_FROM = 4_000_000_000_000;
+const CHANGES_OF_ROW = 100;
+
+/** Writes changes of resources into the outbox, as a trigger does: one of each. The worker makes events of them. */
+async function plantChanges({ database }: Cluster, from: number, resources: number): Promise<void> {
+  await database.query(
+    `insert into banking.change_outbox (changes)
+     select jsonb_agg(jsonb_build_array($1::bigint, $2::text, $3::bigint + n, '{}'::jsonb) order by n)
+     from generate_series($4::int, $4::int + $5::int - 1) n group by n / ${CHANGES_OF_ROW} order by n / ${CHANGES_OF_ROW}`,
+    [WORKSPACE, TYPE, RESOURCES_FROM, from, resources],
+  );
+}
+
+/** The ids of the planted events that were recorded. */
+async function readPlanted({ database }: Cluster): Promise<readonly number[]> {
+  const rows = await database.query<{ id: number }>(
+    `select id::float8 as id from banking.event where workspace_id = $1 and type = $2 and resource_id >= $3 order by id`,
+    [WORKSPACE, TYPE, RESOURCES_FROM],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Compares what a receiver got with the events that were recorded: none missing, in order at first, signed, with one id each. */
+function checkWebhooks({ arrivals, delivered }: WebhookReceiver, events: readonly number[]): Violation[] {
+  const seen = new Set<string>();
+  const last = new Map<number, number>();
+  const names = new Map<number, string>();
+  // The first request for each event that came after one for a later event of its resource.
+  const inverted = arrivals.filter(({ webhookId, resource, sequence }) => {
+    const before = last.get(resource) ?? 0;
+    if (seen.has(webhookId)) return false;
+    seen.add(webhookId);
+    last.set(resource, Math.max(before, sequence));
+    return sequence < before;
+  });
+  const renamed = arrivals.filter(({ eventId, webhookId }) => {
+    const name = names.get(eventId) ?? webhookId;
+    names.set(eventId, name);
+    return name !== webhookId;
+  });
+  const faults: readonly (readonly [string, readonly unknown[]])[] = [
+    ['events did not arrive', events.filter((id) => !delivered.has(id))],
+    ['first requests came before one of the same resource', inverted.map(({ eventId }) => eventId)],
+    ['requests had no valid signature', arrivals.filter(({ isSigned }) => !isSigned).map((one) => one.webhookId)],
+    ['requests for an event had another webhook-id', renamed.map(({ webhookId }) => webhookId)],
+  ];
+  const found = faults.filter(([, wrong]) => wrong.length > 0);
+  return violationsOf(
+    'webhooks',
+    found.map(([what, wrong]) => `${wrong.length} ${what}: ${wrong.slice(0, 3).join(', ')}`),
+  );
+}
 
 const RESOURCES = 2_000;
 const EVENTS_EACH = 3;
@@ -22,28 +165,21 @@ const DELIVERED_WITHIN_MS = 420_000;
  * The worker delivers to a receiver that fails 30 %, resets 10 % and hangs 5 % of the requests, while workers are killed. Each event must
  * arrive, first in the order of its resource, signed, and always with one `webhook-id`.
  */
-export const webhooks: Scenario = {
-  name: 'webhooks',
-  faults: ['kill-worker'],
-  phase: 'other',
-  minutesMax: 9,
+const webhooks: Scenario = {
+  ...{ name: 'webhooks', faults: ['kill-worker'], phase: 'other', minutesMax: 9 },
   async run(context) {
-    const { cluster, random, tally, signal, prefix, onProgress } = context;
-    const react = (_: string, count: number): Reaction => {
-      if (count >= FAULTY_ARRIVALS) return 'deliver';
-      const value = random.next();
+    const { cluster, random, tally, signal, prefix } = context;
+    const react = (count: number): Reaction => {
+      const value = count >= FAULTY_ARRIVALS ? 1 : random.next();
       if (value < FAILS) return 'fail';
       if (value < FAILS + RESETS) return 'reset';
       return value < FAILS + RESETS + HANGS ? 'hang' : 'deliver';
     };
-    const { receiver, url, close } = await WebhookReceiver.start(react, ({ reaction }) => {
-      tally.countOperation(reaction === 'deliver');
-    });
+    const receiver = new WebhookReceiver(react, ({ reaction }) => tally.countOperation(reaction === 'deliver'));
     try {
-      receiver.secret = (await createEndpoint(cluster, url, prefix)).secret;
-      onProgress(`${RESOURCES} resources with ${EVENTS_EACH} events each, and a receiver that fails`);
+      await receiver.subscribe(cluster, prefix);
       const ended = new AbortController();
-      const killing = killWorkers(context, ended.signal, () => receiver.delivered.size);
+      const killing = killWorkers(context, AbortSignal.any([ended.signal, signal]), () => receiver.delivered.size);
       for (let wave = 0; wave < WAVES * EVENTS_EACH && !signal.aborted; wave += 1) {
         await plantChanges(cluster, ((wave % WAVES) * RESOURCES) / WAVES, RESOURCES / WAVES);
         await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
@@ -51,44 +187,90 @@ export const webhooks: Scenario = {
       await untilDelivered(context, receiver);
       ended.abort();
       await killing;
-      const events = await readPlanted(cluster);
-      tally.addViolations(checkWebhooks(receiver.arrivals, receiver.delivered, events));
-      const { ownEnds } = { ownEnds: cluster.members.flatMap(({ process }) => process.ownEnds) };
-      tally.addViolations(ownEnds.map((detail) => ({ check: 'processes', detail })));
-      const repeated = receiver.arrivals.length - receiver.counts.size;
-      onProgress(`${receiver.delivered.size} of ${events.length} events arrived, ${repeated} requests were repeated`);
+      tally.addViolations(checkWebhooks(receiver, await readPlanted(cluster)));
+      tally.notes.push(`${receiver.arrivals.length - receiver.counts.size} requests were repeated`);
       tally.count('deliveries', receiver.delivered.size);
     } finally {
-      await close();
+      await receiver.close();
     }
+    return {};
   },
 };
 
-/** Makes retries due until every planted event has arrived, or the time is over. */
-async function untilDelivered({ cluster, signal }: RunContext, receiver: WebhookReceiver): Promise<void> {
+/** Makes retries due until every planted event has arrived, so that a run does not wait for hours, or the time is over. */
+async function untilDelivered({ cluster }: RunContext, { delivered }: WebhookReceiver): Promise<void> {
   const until = Date.now() + DELIVERED_WITHIN_MS;
-  while (!signal.aborted && Date.now() < until) {
+  const { database } = cluster;
+  while (Date.now() < until) {
     const events = await readPlanted(cluster);
-    if (events.length >= RESOURCES * EVENTS_EACH && events.every(({ id }) => receiver.delivered.has(id))) return;
-    await makeRetriesDue(cluster);
-    await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
+    const isRecorded = (await database.query('select from banking.change_outbox limit 1')).length === 0;
+    if (isRecorded && events.every((id) => delivered.has(id))) return;
+    await database.query(
+      `update banking.webhook_delivery set next_attempt_at = now() where status = 'pending' and next_attempt_at > now()`,
+    );
+    // Ends the pause of endpoints that have not answered yet.
+    await database.query(
+      'update banking.webhook_endpoint set claimed_at = null where answered_url is distinct from url',
+    );
+    await sleep(POLL_MS);
   }
 }
 
 /** Kills a worker each time after some more events have arrived. */
-async function killWorkers(
-  { cluster, log, tally, random, signal }: RunContext,
-  ended: AbortSignal,
-  delivered: () => number,
-): Promise<void> {
+async function killWorkers(context: RunContext, signal: AbortSignal, delivered: () => number): Promise<void> {
+  const { cluster, random } = context;
   const step = (RESOURCES * EVENTS_EACH) / (KILLS + 2);
-  for (let kill = 0; kill < KILLS && !signal.aborted && !ended.aborted; kill += 1) {
-    while (delivered() < (kill + 1) * step && !signal.aborted && !ended.aborted) await sleep(20);
+  for (let kill = 0; kill < KILLS && !signal.aborted; kill += 1) {
+    while (delivered() < (kill + 1) * step && !signal.aborted) await sleep(20);
     await sleep(random.between(0, 500));
-    const { process } = cluster.workers[kill % cluster.workers.length] as Member;
+    const { process } = cluster.workers[kill % 2]!;
     await process.kill();
-    await log.append({ event: 'fault', kind: 'kill-worker', target: process.name });
-    tally.countFault('kill-worker');
     await process.start();
+    await noteFault(context, 'kill-worker', process.name);
   }
 }
+
+const HEALTHY = 9;
+const DELAY_MAX_MS = 1_000;
+const EACH_MS = 250;
+const EVENTS_AT_ONCE = 5;
+
+/** One endpoint sends no response, and nine others get the same events. Their delay must not grow. */
+const hangingEndpoint: Scenario = {
+  ...{ name: 'hanging-endpoint', faults: [], phase: 'alone', minutesMax: 1.5 },
+  async run({ cluster, tally, signal, prefix }) {
+    const hanging = new WebhookReceiver(() => 'hang');
+    const plantedAtMs: number[] = [];
+    const delays: number[] = [];
+    const note = ({ resource, atMs }: Arrival) => {
+      delays.push(atMs - plantedAtMs[resource - RESOURCES_FROM]!);
+      tally.countOperation(true);
+      tally.count('deliveries');
+    };
+    const healthy = Array.from({ length: HEALTHY }, () => new WebhookReceiver(() => 'deliver', note));
+    try {
+      for (const [index, one] of [hanging, ...healthy].entries()) await one.subscribe(cluster, `${prefix}-${index}`);
+      while (!signal.aborted) {
+        const from = plantedAtMs.length;
+        plantedAtMs.push(...Array.from({ length: EVENTS_AT_ONCE }, () => Date.now()));
+        await plantChanges(cluster, from, EVENTS_AT_ONCE);
+        await sleep(EACH_MS, undefined, { signal }).catch(() => undefined);
+      }
+      const wanted = plantedAtMs.length;
+      const until = Date.now() + DELIVERED_WITHIN_MS;
+      while (healthy.some(({ delivered }) => delivered.size < wanted) && Date.now() < until) await sleep(POLL_MS);
+      const p95 = percentile(delays, 0.95);
+      const figures = `95 % of the deliveries to other endpoints took up to ${p95} ms`;
+      tally.notes.push(figures);
+      if (p95 > DELAY_MAX_MS) tally.violate('webhooks', figures);
+      if (hanging.arrivals.length === 0) tally.doubt('no request hung');
+      const events = await readPlanted(cluster);
+      for (const receiver of healthy) tally.addViolations(checkWebhooks(receiver, events));
+    } finally {
+      for (const receiver of [hanging, ...healthy]) await receiver.close();
+    }
+    return {};
+  },
+};
+
+export const WEBHOOK_SCENARIOS: readonly Scenario[] = [webhooks, hangingEndpoint];

@@ -1,0 +1,205 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkOrders, checkOwnedBalances, readBooks, strayPayments } from './books.js';
+import { operationsOf, type ReadEvent } from './client-log.js';
+import type { Cluster } from './cluster.js';
+import { type Finish, type RunContext, type Violation, violationsOf } from './scenario.js';
+import { searchSecrets } from './secrets.js';
+import type { Server } from './servers.js';
+
+const SETTLE_MS = 150_000;
+const POLL_MS = 500;
+
+const UNSETTLED = `
+  select (select count(*) from payout where status in ('due', 'submitting', 'submitted') and created_at > $1)::int
+    + (select count(*) from crossing where status = 'due' and created_at > $1)::int as count`;
+
+/** Ends all faults, and waits until the payouts, and the payments to other cells, since a time are settled. */
+export async function settle({ cluster, tally, onProgress }: RunContext, since: Date): Promise<void> {
+  onProgress('ending all faults, and waiting until the payouts are settled');
+  await cluster.heal();
+  tally.violate('processes', ...cluster.ownEnds);
+  const until = Date.now() + SETTLE_MS;
+  for (;;) {
+    let unsettled = 0;
+    for (const server of cluster.databases) unsettled += await server.count(UNSETTLED, [since]);
+    if (unsettled === 0) return;
+    if (Date.now() > until) {
+      return tally.violate('payouts', `${unsettled} payouts or payments between cells are not settled`);
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+/** Compares the orders of one scenario with what its clients know. */
+export async function compareWithLog(context: RunContext, { owned = [], check, isCompared }: Finish): Promise<void> {
+  const { cluster, log, tally, prefix, onProgress } = context;
+  if (isCompared) return;
+  onProgress('comparing the client log with the database');
+  const books = await readBooks(cluster.databases, prefix);
+  const operations = operationsOf(log.events);
+  tally.addViolations([
+    ...checkOrders(operations, books),
+    ...checkOwnedBalances(owned, operations, books),
+    ...checkReads(log.events.filter((event) => event.event === 'read')),
+    ...violationsOf('payouts', books.payoutFaults),
+    ...((await check?.(operations, books)) ?? []),
+  ]);
+  for (const server of cluster.databases) {
+    const strays = await strayPayments(server);
+    tally.violate('payouts', ...strays.map((key) => `the network has a payment ${key} without a payout`));
+  }
+}
+
+/** Compares each response that was read with what the client expected. */
+function checkReads(reads: readonly ReadEvent[]): Violation[] {
+  return reads
+    .filter(({ expected, actual }) => expected !== actual)
+    .map(({ check, subject, api, expected, actual }) => ({
+      check,
+      detail: `${subject} through api-${api} gave ${actual}, and ${expected} was expected`,
+    }));
+}
+
+/** Checks what holds for each database, and the logs of its processes. */
+export async function proveBooks({ cluster, tally, prefix, onProgress }: RunContext): Promise<void> {
+  onProgress('running banking verify');
+  for (const server of cluster.databases) tally.addViolations(await checkEvents(server));
+  const { exitCode, output } = await cluster.runCommand('verify', '--json');
+  if (exitCode !== 0) tally.violate('books', `banking verify: ${output.slice(-2_000)}`);
+  const secrets = await searchSecrets(cluster, prefix);
+  tally.addViolations(secrets.violations);
+  tally.count('searched', secrets.searched);
+  for (const server of cluster.databases) {
+    const allowed = await tryChanges(server);
+    tally.count('refusedChanges', CHANGES.length - allowed.length);
+    tally.violate('append-only', ...allowed);
+  }
+  if (cluster.cells.size > 1) {
+    const { ids, violations } = await checkIds(cluster);
+    tally.count('ids', ids);
+    tally.addViolations(violations);
+  }
+}
+
+const RECORDED_MS = 60_000;
+const GAPS = `
+  select 'the events of ' || resource_type || ' ' || resource_id || ' have a gap' as fault from banking.event
+  group by workspace_id, resource_type, resource_id having min(sequence) <> 1 or max(sequence) <> count(*) limit 5`;
+
+/** Rows whose last status has no event. Rows of a workspace have moved with its events. */
+const STATUSES = `
+  with stored (workspace_id, type, id, status) as (
+    select workspace_id, 'order', id, status from banking.customer_order
+    union all select workspace_id, 'execution', id, status from banking.execution
+    union all select workspace_id, 'transaction', id, status from banking.transaction),
+  told as (
+    select distinct on (workspace_id, resource_type, resource_id) workspace_id, resource_type, resource_id,
+           changes -> 'status' ->> 'after' as status
+    from banking.event where changes ? 'status' order by workspace_id, resource_type, resource_id, sequence desc)
+  select s.type || ' ' || s.id || ' is ' || s.status || ' and its events end with ' || coalesce(t.status, 'nothing') as fault
+  from stored s left join told t on t.workspace_id = s.workspace_id and t.resource_type = s.type and t.resource_id = s.id
+  where s.status is distinct from t.status limit 5`;
+
+/** Compares the events of a database with its rows, when all changes are recorded. */
+async function checkEvents(server: Server): Promise<Violation[]> {
+  if (!(await untilRecorded(server))) {
+    return violationsOf('events', ['changes are not events a minute after the faults ended']);
+  }
+  const faults: string[] = [];
+  for (const text of [GAPS, STATUSES]) {
+    faults.push(...(await server.query<{ fault: string }>(text)).map(({ fault }) => fault));
+  }
+  return violationsOf('events', faults);
+}
+
+/** Waits for the workers, which record all changes. */
+export async function untilRecorded(server: Server): Promise<boolean> {
+  const until = Date.now() + RECORDED_MS;
+  while ((await server.query('select from banking.change_outbox limit 1')).length > 0) {
+    if (Date.now() > until) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}
+
+/** The books, which the role of the service may add to and never change. */
+const CHANGES = ['transfer', 'transaction', 'conversion', 'remittance_event', 'account_change'].flatMap((table) => [
+  `update ${table} set workspace_id = workspace_id`,
+  `delete from ${table}`,
+  `truncate ${table}`,
+]);
+/** A trigger refuses the change with BK003, or the role lacks the right (42501). */
+const REFUSED = ['42501', 'BK003'];
+
+/** Tries to change the books as the role of the service. Every attempt is rolled back. @returns the changes that were not refused */
+async function tryChanges(server: Server): Promise<string[]> {
+  const client = await server.connect();
+  const allowed: string[] = [];
+  try {
+    for (const change of CHANGES) {
+      await client.query('begin; set local role banking_app');
+      const code = await client.query(change).then(
+        () => 'was allowed',
+        (error: { code?: string }) => error.code ?? 'unknown',
+      );
+      await client.query('rollback');
+      if (!REFUSED.includes(code)) allowed.push(`"${change}" as banking_app: ${code}`);
+    }
+  } finally {
+    await client.end();
+  }
+  return allowed;
+}
+
+const STEP = 64n;
+const SEQUENCES = `
+  select c.relname as name, q.seqincrement::text as step, pg_sequence_last_value(c.oid)::text as last,
+         t.relname as "tableName", a.attname as "columnName", (select number from cell_identity) as number
+  from pg_sequence q join pg_class c on c.oid = q.seqrelid
+  left join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = c.oid and d.classid = 'pg_attrdef'::regclass
+  left join pg_attrdef f on f.oid = d.objid
+  left join pg_class t on t.oid = f.adrelid
+  left join pg_attribute a on a.attrelid = f.adrelid and a.attnum = f.adnum
+  where c.relnamespace = 'banking'::regnamespace
+  order by 1, 4`;
+
+interface Sequence {
+  readonly name: string;
+  readonly step: string;
+  readonly last: string | null;
+  /** The column that draws from it. */
+  readonly tableName: string | null;
+  readonly columnName: string | null;
+  /** Of the cell. */
+  readonly number: number;
+}
+
+/** Home has the originals of these; the other cells have copies. */
+const COPIED = `select distinct tablename as name from pg_publication_tables where schemaname = 'banking'`;
+
+/** Whether every sequence gives ids of its own cell, and no id of any table is in two cells. All sequences come from the catalog. */
+async function checkIds({ cells, database: home }: Cluster) {
+  const faults: string[] = [];
+  const copied = new Set((await home.query<{ name: string }>(COPIED)).map(({ name }) => name));
+  const owners = new Map<string, string>();
+  for (const [cell, server] of cells) {
+    const sequences = await server.query<Sequence>(SEQUENCES);
+    if (sequences.length === 0) faults.push(`${cell} has no sequence`);
+    for (const { name, step, last, tableName, columnName, number } of sequences) {
+      const isOwn = last === null || BigInt(last) % STEP === BigInt(number);
+      if (BigInt(step) !== STEP || !isOwn) faults.push(`${name} of ${cell} is at ${last} and steps by ${step}`);
+      if (tableName === null || columnName === null) {
+        faults.push(`${name} of ${cell} is the default of no column, so its ids are not compared`);
+        continue;
+      }
+      if (cell !== 'home' && copied.has(tableName)) continue;
+      for (const { id } of await server.query<{ id: string }>(`select ${columnName}::text as id from ${tableName}`)) {
+        const key = `${tableName}.${columnName} ${id}`;
+        const owner = owners.get(key);
+        if (owner !== undefined) faults.push(`${key} is in ${owner} and in ${cell}`);
+        owners.set(key, cell);
+      }
+    }
+  }
+  return { ids: owners.size, violations: violationsOf('ids', faults) };
+}
