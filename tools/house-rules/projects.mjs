@@ -68,8 +68,8 @@ export const PROJECTS = {
   bench: {
     type: 'tool',
     mayImport: [
-      ...['domain', 'client', 'embedded-postgres', 'postgres', 'ledger', 'operations', 'rates'],
-      ...['books-proof', 'deployment', 'local-issuer'],
+      ...['domain', 'client', 'embedded-postgres', 'postgres', 'ledger', 'operations', 'books-proof', 'deployment'],
+      'local-issuer',
     ],
   },
   // Judges the service from outside, so it imports nothing that decides about money.

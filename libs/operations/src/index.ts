@@ -6,9 +6,7 @@ export { VERSIONS_OF_CELL } from './reference/reference-data.js';
 export { isSandbox } from './sandbox/require-sandbox.js';
 
 // Orders
-export { OrderService, type OrderSubmitter } from './orders/order-service.js';
-export { placeOrder } from './orders/place-order.js';
-export { postOrders } from './orders/post-orders.js';
+export { OrderService } from './orders/order-service.js';
 export { EXECUTION } from './orders/order-statements.js';
 export { COUNT_UNRECORDED_AUDIT } from './audit/count-unrecorded-audit.js';
 export { hasWorkspace, noteRefusals } from './audit/note-refusals.js';
@@ -17,7 +15,6 @@ export { recordAudit } from './audit/record-audit.js';
 export { COUNT_UNRECORDED } from './events/count-unrecorded.js';
 export { refreshStatistics } from './worker/refresh-statistics.js';
 export { startBankingWorker } from './worker/start-banking-worker.js';
-export { ContinuousVerification } from './worker/verify-continuously.js';
 export { PAYOUT, readPayoutStop, type PayoutStop } from '@banking/payouts';
 
 // Payments between databases
@@ -35,6 +32,5 @@ export type { WebhookTerms } from './webhooks/webhook-terms.js';
 // For operators and the demo data
 export { newAccountCode } from './accounts/account-code.js';
 export { digestOfConversion, digestOfOrder, digestOfRecipient } from './payments/hashed-details.js';
-export { openReading } from './resources/reading.js';
 export { type DirectorySlot, READ_SLOTS, SLOT_NAME } from './cells/directory-slots.js';
 export { SCOPE_CHECK } from './cells/scope-check.js';

@@ -1,205 +1,194 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type autocannon from 'autocannon';
-import type { Books } from '@banking/ledger';
-import { DEMO_RATES } from '@banking/rates';
-import { openReading, OrderService, type OrderSubmitter, postOrders } from '@banking/operations';
-import { openDeployment } from '@banking/deployment';
-import { bind, type ConnectionOptions, SCHEMA, sqlStatement, type Database } from '@banking/postgres';
+import type { Transfer } from '@banking/domain';
+import { SCHEMA } from '@banking/postgres';
 import { analyzeTables } from '@banking/postgres/testing';
-import { attachEmbeddedServer } from '@banking/embedded-postgres';
-import { httpLoad, callConcurrently, type LoadRun } from './load.js';
+import { Client } from 'pg';
+import { compareAll, type Effort, type Figure, warmUpOf } from './compare.js';
+import { httpLoad, type LoadRun } from './load.js';
 import { makeMinimalLedger, transferring } from './minimal-ledger.js';
-import { anyOf, makePayers, orderOf, place, type Payer, type Payers } from './payers.js';
-import { proveBooks } from './prove-books.js';
-import { compareAll, counted, type Effort, type ComparisonPlan, type Result, resultOf } from './request.js';
 import { type BenchTarget, startService } from './service.js';
-import { inWorkshop } from './world.js';
+import { inWorkshop, makePayers, onServer, type Payer, type Payers, proveBooks, withProcesses } from './world.js';
 
 export interface OrdersOptions extends Effort {
   /** How many accounts the orders are spread over, and in the second case over how many workspaces. */
   readonly accounts: number;
   readonly workspaces: number;
-  /** Who ask at once within this process. */
-  readonly callers: number;
   readonly cases: readonly Case[];
 }
 
+/** By case, the least ratio that we aim at. */
+const AIMS = { accounts: 0.28, workspaces: 0.28, hot: 1.3 } as const;
 export const CASES = ['accounts', 'workspaces', 'hot'] as const;
 type Case = keyof Payers & (typeof CASES)[number];
 
-/** Of either control. */
+/** Of the control. */
 const CONTROL_CONNECTIONS = 16;
-const P99_AIM_MS = 30;
-const LONE_AIM = 1.15;
 
-const AIMS = {
-  accounts: { oneByOne: 4, minimal: 0.45, minimalOverHttp: 0.28 },
-  workspaces: { oneByOne: 4, minimal: 0.45, minimalOverHttp: 0.28 },
-  hot: { oneByOne: 10, minimal: 2.2, minimalOverHttp: 1.3 },
-} as const;
-
-/** What is measured on. */
-interface Ground {
-  readonly dataDir: string;
-  readonly connection: ConnectionOptions;
-  readonly payers: Payers;
-}
-
-/** Measures the placing of orders. */
-export function benchOrders(options: OrdersOptions): Promise<Result> {
-  return inWorkshop(async ({ folder, runs }) => {
-    const { onProgress, ...size } = options;
+/** Places orders over HTTP. */
+export function benchOrders(options: OrdersOptions): Promise<Figure[]> {
+  const { accounts, workspaces, cases, connections, onProgress } = options;
+  return inWorkshop(async (folder, runs) => {
     const dataDir = folder('orders');
-    onProgress(`A database with ${size.accounts} accounts in one workspace, and as many in ${size.workspaces}`);
-    const payers = await makePayers(dataDir, size);
-    const server = await attachEmbeddedServer({ dataDir });
-    runs({ stop: () => server.detach() });
-    const { connection } = server;
-    await makeMinimalLedger(connection, size.accounts);
-    await analyzeTables(connection, SCHEMA);
-
-    const ground = { dataDir, connection, payers };
-    const comparisons = await compareInProcess(ground, options);
+    onProgress(`A database with ${accounts} accounts in one workspace, and as many in ${workspaces}`);
+    const payers = await makePayers(dataDir, accounts, workspaces);
     const service = runs(await startService(dataDir));
-    comparisons.push(...(await compareAll(questionsOverHttp(ground, service, options), options)));
+    const figures = await onServer(dataDir, async (connection) => {
+      await makeMinimalLedger(connection, accounts);
+      // No table is empty when it is analyzed.
+      await placing(service, payers.accounts, connections)(warmUpOf(options.seconds));
+      await analyzeTables(connection, SCHEMA);
+      const where = { accounts: `over ${accounts} accounts`, workspaces: `over ${workspaces} workspaces` };
+      const comparisons = cases.map((name) => ({
+        name: `Orders ${name === 'hot' ? 'on one account' : where[name]}`,
+        control: `a minimal function per transfer, ${CONTROL_CONNECTIONS} connections`,
+        aim: AIMS[name],
+        ours: placing(service, payers[name], connections),
+        theirs: transferring(connection, CONTROL_CONNECTIONS, accounts, Math.min(accounts, payers[name].length)),
+      }));
+      return compareAll(comparisons, options);
+    });
     await service.stop();
     onProgress('Proving the books and the payments');
     await proveBooks(dataDir);
-    return resultOf(comparisons);
+    return figures;
   });
 }
 
-async function compareInProcess(ground: Ground, options: OrdersOptions) {
-  const opening = { dataDir: ground.dataDir, isSandbox: true, prepare: false };
-  const ours = await openDeployment(opening);
-  const theirs = await openDeployment({ ...opening, poolSize: CONTROL_CONNECTIONS }).catch(async (error: unknown) => {
-    await ours.close();
-    throw error;
-  });
-  try {
-    await requireFsync(ours.database);
-    return await compareAll(questionsInProcess(ground, ours.books, theirs.books, options), options);
-  } finally {
-    await theirs.close();
-    await ours.close();
-  }
-}
-
-function questionsInProcess(ground: Ground, ours: Books, theirs: Books, options: OrdersOptions): ComparisonPlan[] {
-  const service = new OrderService(ours, DEMO_RATES, { hasPayoutNetwork: true });
-  const { payers } = ground;
-  const together = (of: readonly Payer[], callers: number): LoadRun => {
-    return (seconds) => callConcurrently(callers, seconds, () => place(service, anyOf(of)));
-  };
-  // A lone order is compared on connections of the same pool.
-  const lone: ComparisonPlan = {
-    name: 'A lone order, in process',
-    control: 'the same statements without the queue',
-    compares: 'p50Ms',
-    aim: LONE_AIM,
-    sides: { ours: together(payers.accounts, 1), control: oneByOne(ours, payers.accounts, 1) },
-  };
-  const crowds = options.cases.flatMap((name): ComparisonPlan[] => {
-    const asked = { name: `${whereOf(name, options)}, in process` };
-    const crowd = together(payers[name], options.callers);
-    return [
-      {
-        ...asked,
-        control: `the same rows one order at a time, ${CONTROL_CONNECTIONS} connections`,
-        aim: AIMS[name].oneByOne,
-        // The control is our own code, and its ratio would need a scale of its own.
-        isCharted: false,
-        sides: { ours: crowd, control: oneByOne(theirs, payers[name], CONTROL_CONNECTIONS) },
-      },
-      {
-        ...asked,
-        ...MINIMAL,
-        aim: AIMS[name].minimal,
-        sides: { ours: crowd, control: minimal(name, ground, options) },
-      },
-    ];
-  });
-  return [lone, ...crowds];
-}
-
-function questionsOverHttp(ground: Ground, service: BenchTarget, options: OrdersOptions): ComparisonPlan[] {
-  return options.cases.map((name) => ({
-    name: `${whereOf(name, options)}, over HTTP`,
-    ...MINIMAL,
-    aim: AIMS[name].minimalOverHttp,
-    p99AimMs: P99_AIM_MS,
-    sides: { ours: posting(service, ground.payers[name], options), control: minimal(name, ground, options) },
-  }));
-}
-
-const MINIMAL = { control: `a minimal function per transfer, ${CONTROL_CONNECTIONS} connections` };
-
-function whereOf(name: Case, { accounts, workspaces }: OrdersOptions): string {
-  const where = {
-    accounts: `over ${counted(accounts)} accounts`,
-    workspaces: `over ${workspaces} workspaces`,
-    hot: 'on one account',
-  };
-  return `Orders ${where[name]}`;
-}
-
-/** Everything an order takes, by itself: an order service for each caller, so that its facts too are read for it alone. */
-function oneByOne(books: Books, payers: readonly Payer[], callers: number): LoadRun {
-  const { reference } = openReading(books.database);
-  const batcher: OrderSubmitter = {
-    async submit(order) {
-      const [outcome] = await postOrders({ books, reference }, [order], true);
-      if (!outcome) throw new Error('an order without an outcome');
-      return outcome;
-    },
-  };
-  const services = Array.from({ length: callers }, () => new OrderService(books, DEMO_RATES, { batcher }));
-  return (seconds) => callConcurrently(callers, seconds, (caller) => place(services[caller]!, anyOf(payers)));
-}
-
-function minimal(name: Case, { connection, payers }: Ground, { accounts }: OrdersOptions): LoadRun {
-  return transferring(connection, CONTROL_CONNECTIONS, accounts, Math.min(accounts, payers[name].length));
-}
-
-/** Orders of any of the payers, and nothing else. */
-export function posting(
-  answering: BenchTarget,
-  payers: readonly Payer[],
-  { connections }: { readonly connections: number },
-): LoadRun {
-  return httpLoad({ answering, connections, expects: 200, requests: [orderRequest(answering, payers)] });
-}
-
-/** Each request is another payer's, with a key of its own. */
-export function orderRequest(answering: BenchTarget, payers: readonly Payer[]): autocannon.Request {
-  const headers = { ...answering.headers, 'Content-Type': 'application/json' };
-  const orders = payers.map((payer) => ({
-    path: `/accounts/${payer.accountId}/orders`,
-    body: JSON.stringify(orderOf(payer)),
-    workspace: String(payer.workspaceId),
-  }));
-  return {
+/** Orders of any of the payers, each with a key of its own. */
+function placing({ headers, ...target }: BenchTarget, payers: readonly Payer[], connections: number): LoadRun {
+  const request: autocannon.Request = {
     method: 'POST',
-    setupRequest(request) {
-      const { workspace, ...order } = anyOf(orders);
+    setupRequest(sent) {
+      const { accountId, workspaceId, recipientID } = payers[Math.floor(Math.random() * payers.length)]!;
+      const order = { amount: '5000', recipientID, type: 'instant', purposeCode: 'IR001', description: 'Invoice 4711' };
+      const own = { 'Content-Type': 'application/json', 'Workspace-ID': String(workspaceId) };
       return {
-        ...request,
-        ...order,
-        headers: { ...headers, 'Workspace-ID': workspace, 'Idempotency-Key': randomUUID() },
+        ...{ ...sent, path: `/accounts/${accountId}/orders`, body: JSON.stringify(order) },
+        headers: { ...headers, ...own, 'Idempotency-Key': randomUUID() },
       };
     },
   };
+  return httpLoad({ ...target, headers }, connections, [request]);
 }
 
-const DURABILITY = sqlStatement<{ fsync: string; commit: string }>(
-  'bench_durability',
-  `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`,
-);
+/** A database with its payers. */
+interface Ground {
+  readonly dataDir: string;
+  readonly payers: readonly Payer[];
+  readonly connections: number;
+}
 
-/** Figures of a database that may lose commits are not comparable. */
-async function requireFsync(database: Database): Promise<void> {
-  const settings = await database.read({}, bind(DURABILITY));
-  if (settings?.fsync !== 'on' || settings.commit !== 'on') {
-    throw new Error(`fsync is ${settings?.fsync}, synchronous_commit ${settings?.commit}; both must be on`);
+const POLL_MS = 100;
+/** Longer than any backlog of a bench takes. */
+const SETTLE_MAX_MS = 30 * 60_000;
+const EVENTS = 3;
+
+/**
+ * The simulated network reports its last event after six seconds. Ten times as fast, its delays do not limit the figure of a short run.
+ * All events still arrive later than the response to the submission.
+ */
+const FASTER_NETWORK = `
+  create function ${SCHEMA}.bench_network() returns trigger language plpgsql as $$
+  begin
+    new.due_at := statement_timestamp() + (new.due_at - statement_timestamp()) / 10;
+    return new;
+  end $$;
+  grant execute on function ${SCHEMA}.bench_network to public;
+  create trigger bench_network before insert on ${SCHEMA}.sandbox_rail_event
+    for each row execute function ${SCHEMA}.bench_network();`;
+
+/** The whole way of orders: placed over HTTP, and carried out with all events of the network. */
+export function benchSettled(options: Effort & { readonly accounts: number }): Promise<Figure[]> {
+  const { accounts, connections, onProgress } = options;
+  return inWorkshop(async (folder) => {
+    const groundIn = async (name: string): Promise<Ground> => {
+      onProgress(`A database with ${accounts} accounts`);
+      const dataDir = folder(name);
+      const { accounts: payers } = await makePayers(dataDir, accounts, 1);
+      await query(dataDir, FASTER_NETWORK);
+      return { dataDir, payers, connections };
+    };
+    const [settled, accepted] = [await groundIn('settled'), await groundIn('accepted')];
+    const one = { control: 'orders accepted without a worker', aim: 0.5, theirs: accepting(accepted) };
+    const two = { control: 'one process, which is api and worker', theirs: settling(settled, 1) };
+    const figures = await compareAll(
+      [
+        { ...one, name: 'Orders placed and carried out in one process', warmsUp: true, ours: settling(settled, 1) },
+        { ...two, name: 'Orders placed and carried out, two workers', warmsUp: true, ours: settling(settled, 2) },
+      ],
+      options,
+    );
+    onProgress('Proving the books and the payments');
+    for (const { dataDir } of [settled, accepted]) await proveBooks(dataDir);
+    return figures;
+  });
+}
+
+/** Places orders for a number of seconds. Counts those that are completed, and the time until none is pending. */
+function settling({ dataDir, payers, connections }: Ground, workers: 1 | 2): LoadRun {
+  return (seconds) =>
+    withProcesses(async (runs) => {
+      const service = runs(await startService(dataDir, { settings: { WORKER: 'on' } }));
+      if (workers === 2) runs(await startService(dataDir, { app: 'worker' }));
+      const place = placing(service, payers, connections);
+      await place(warmUpOf(seconds));
+      await settledSince(dataDir, 0);
+      const [last] = await query<{ id: string }>(dataDir, `select max(id)::text as id from ${SCHEMA}.transaction`);
+      const began = performance.now();
+      const placed = await place(seconds);
+      const settled = await settledSince(dataDir, Number(last?.id));
+      const tookS = (performance.now() - began) / 1_000;
+      await requireEvents(service);
+      return { ...placed, perSecond: settled / tookS };
+    });
+}
+
+function accepting({ dataDir, payers, connections }: Ground): LoadRun {
+  return (seconds) =>
+    withProcesses(async (runs) => {
+      const place = placing(runs(await startService(dataDir)), payers, connections);
+      await place(warmUpOf(seconds));
+      return place(seconds);
+    });
+}
+
+/** Transactions since one, by status. The demo data has a payment that stays pending, which none of the payers made. */
+const STATUSES = `
+  select count(*) filter (where status = 'completed')::int as completed, count(*) filter (where status = 'failed')::int as failed,
+         count(*) filter (where status = 'pending')::int as pending
+  from ${SCHEMA}.transaction x
+  where id > $1 and exists (select from ${SCHEMA}.transfer t where (t.workspace_id, t.transaction_id) = (x.workspace_id, x.id)
+    and t.description = 'Invoice 4711')`;
+
+/** Waits until no order after a transaction is pending. @returns how many are completed. @throws Error if one failed */
+async function settledSince(dataDir: string, transaction: number): Promise<number> {
+  for (const deadline = Date.now() + SETTLE_MAX_MS; Date.now() < deadline; await sleep(POLL_MS)) {
+    const [row] = await query<{ completed: number; failed: number; pending: number }>(dataDir, STATUSES, [transaction]);
+    if (row!.failed > 0) throw new Error(`${row!.failed} orders failed`);
+    if (row!.pending === 0) return row!.completed;
+  }
+  throw new Error('some orders are still pending');
+}
+
+function query<Row extends object>(dataDir: string, text: string, values: readonly unknown[] = []): Promise<Row[]> {
+  return onServer(dataDir, async (connection) => {
+    const client = new Client(connection);
+    await client.connect();
+    try {
+      return (await client.query<Row>(text, [...values])).rows;
+    } finally {
+      await client.end();
+    }
+  });
+}
+
+/** The newest transfers are those of orders. @throws Error unless each has all its events */
+async function requireEvents({ url, headers }: BenchTarget): Promise<void> {
+  const response = await fetch(`${url}/transfers?limit=20`, { headers });
+  for (const { id, edges } of (await response.json()) as Transfer[]) {
+    const events = edges.transaction?.edges.internationalRemittance?.edges.events ?? [];
+    if (events.length < EVENTS) throw new Error(`transfer ${id} has ${events.length} events`);
   }
 }

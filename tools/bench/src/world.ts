@@ -1,53 +1,40 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDeployment } from '@banking/deployment';
-import { makeDemoData, readDemoIds } from '@banking/operations/demo';
-import { SCHEMA } from '@banking/postgres';
-import { analyzeTables } from '@banking/postgres/testing';
+import type { UserId, WorkspaceId, TransferAmount } from '@banking/domain';
+import { parseAmount } from '@banking/domain';
+import { verifyDeployment } from '@banking/books-proof';
+import { openDeployment, type Deployment } from '@banking/deployment';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
-import { fillBooks, sampleTransfers } from './fill-books.js';
-import { type BenchTarget, startService } from './service.js';
-
-const SAMPLE = 300;
-
-/** One database with its service, and the paths of transfers that are asked for. */
-export interface World {
-  readonly dataDir: string;
-  readonly service: BenchTarget;
-  readonly transferPaths: readonly string[];
-  /** The transfers of the demo data among them, one of each kind. */
-  readonly demoTransfers: readonly number[];
-  /** The transfers that were posted between accounts to fill the books. */
-  readonly filled: number;
-}
+import { post, requirePosted, type Proposal } from '@banking/ledger';
+import { LedgerBankingService } from '@banking/operations';
+import { makeDemoData, readDemoBookings, readDemoIds } from '@banking/operations/demo';
+import { addGrant, addWorkspace, allWorkspaces } from '@banking/operations/provisioning';
+import { bind, type ConnectionOptions, SCHEMA, sqlStatement } from '@banking/postgres';
+import { analyzeTables } from '@banking/postgres/testing';
+import type { BenchTarget } from './service.js';
 
 interface Stoppable {
   stop(): Promise<void>;
 }
 
-/** What a bench makes, and what stops it again. */
-export interface Workshop {
-  /** A folder of its own, by name. */
-  folder(name: string): string;
-  /** Keeps in mind what is to be stopped. */
-  runs<T extends Stoppable>(running: T): T;
-}
+/** Keeps in mind what is to be stopped. */
+type Runs = <T extends Stoppable>(running: T) => T;
 
-/** Gives a bench a place to work in, of which nothing is left afterwards, however it ends. */
-export async function inWorkshop<T>(work: (workshop: Workshop) => Promise<T>): Promise<T> {
+/** Gives a bench folders and stops what it has started, so that nothing is left afterwards, however it ends. */
+export async function inWorkshop<T>(work: (folder: (name: string) => string, runs: Runs) => Promise<T>): Promise<T> {
   const home = await mkdtemp(join(tmpdir(), 'banking-bench-'));
   // As root, the database server runs as another user, who must enter the folder.
   await chmod(home, 0o711);
   try {
-    return await withProcesses((runs) => work({ folder: (name) => join(home, name), runs }));
+    return await withProcesses((runs) => work((name) => join(home, name), runs));
   } finally {
     await rm(home, { recursive: true, force: true });
   }
 }
 
 /** Stops what a run has started, the last one first, however it ends. */
-export async function withProcesses<T>(work: (runs: Workshop['runs']) => Promise<T>): Promise<T> {
+export async function withProcesses<T>(work: (runs: Runs) => Promise<T>): Promise<T> {
   const all: Stoppable[] = [];
   try {
     return await work((running) => (all.push(running), running));
@@ -56,42 +43,158 @@ export async function withProcesses<T>(work: (runs: Workshop['runs']) => Promise
   }
 }
 
-/** Gives all tables of a database their statistics. */
-export async function analyzeWorld(dataDir: string): Promise<void> {
-  const embedded = await attachEmbeddedServer({ dataDir });
-  await analyzeTables(embedded.connection, SCHEMA);
-  await embedded.detach();
+/** Does some work on the server of a data folder, which stays afterwards only if another process uses it. */
+export async function onServer<T>(dataDir: string, work: (connection: ConnectionOptions) => Promise<T>): Promise<T> {
+  const server = await attachEmbeddedServer({ dataDir });
+  try {
+    return await work(server.connection);
+  } finally {
+    await server.detach();
+  }
 }
 
-/** Makes demo data with this many transfers in its books, and starts a service on it. */
-export async function makeWorld(
-  dataDir: string,
-  transfers: number,
-  onProgress: (line: string) => void,
-): Promise<World> {
-  onProgress(`A database with ${transfers} transfers`);
-  const deployment = await openDeployment({ dataDir, isSandbox: true, statementTimeoutMs: 60_000 });
+async function onDeployment<T>(dataDir: string, work: (deployment: Deployment) => Promise<T>): Promise<T> {
+  const deployment = await openDeployment({ dataDir, isSandbox: true, statementTimeoutMs: 10 * 60_000 });
   try {
-    await makeDemoData(deployment);
-    let tenths = 0;
-    const filled = await fillBooks(deployment, transfers, (there) => {
-      if (Math.floor((10 * there) / transfers) <= tenths) return;
-      tenths = Math.floor((10 * there) / transfers);
-      onProgress(`  ${there} of ${transfers}`);
-    });
-    await analyzeWorld(dataDir);
-    const demo = await readDemoIds(deployment.database);
-    // Half of the requested transfers are those of the demo data, one of each kind. The other half are spread over the books.
-    const kinds = Object.values(demo?.transfers ?? {});
-    const ids = (await sampleTransfers(deployment, SAMPLE)).flatMap((id, index) => [id, kinds[index % kinds.length]]);
-    return {
-      dataDir,
-      service: await startService(dataDir),
-      transferPaths: ids.map((id) => `/transfers/${id}`),
-      demoTransfers: kinds,
-      filled,
-    };
+    return await work(deployment);
   } finally {
     await deployment.close();
   }
+}
+
+/** Northwind Trading, of which Ada is an admin in the demo data. */
+const WORKSPACE = 1;
+const ADA = 'ada@northwind.example';
+/** Transactions of one database transaction, two transfers each. */
+const BATCH = 500;
+const SAMPLE = 300;
+
+const ACCOUNTS = sqlStatement<{ id: bigint; currency_id: number }>(
+  'bench_accounts',
+  `select id, currency_id from account
+   where workspace_id = $1 and kind = 'customer' and status = 'enabled' and balance >= 100 and currency_id = (
+     select currency_id from account where workspace_id = $1 and kind = 'customer' and status = 'enabled'
+     group by currency_id order by count(*) desc, currency_id limit 1)
+   order by balance desc, id limit 1000`,
+);
+const SAMPLED = sqlStatement<{ id: bigint }>(
+  'bench_sample',
+  `select t.id from transfer t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
+   where t.workspace_id = $1 and a.kind = 'customer' order by md5(t.id::text) limit $2`,
+);
+
+/**
+ * Makes demo data, and posts so many transfers between accounts of a demo workspace, each to the next and the last to the first.
+ *
+ * @returns paths of transfers from all over the books, the same ones for the same books
+ */
+export function makeBooks(
+  dataDir: string,
+  transfers: number,
+  onProgress: (line: string) => void,
+): Promise<readonly string[]> {
+  onProgress(`A database with ${transfers} transfers`);
+  return onDeployment(dataDir, async (deployment) => {
+    await makeDemoData(deployment);
+    const { books, database } = deployment;
+    const scope = { workspaces: [WORKSPACE] };
+    const [accounts] = await database.pipeline(scope, [bind(ACCOUNTS, WORKSPACE)] as const);
+    for (let posted = 0; posted < transfers; posted += 2 * BATCH) {
+      const proposals = Array.from({ length: Math.min(BATCH, (transfers - posted) / 2) }, (_, index): Proposal => {
+        const [from, to] = [accounts[index % accounts.length]!, accounts[(index + 1) % accounts.length]!];
+        const common = { amount: parseAmount('1.00', 'USD'), type: 'internal', description: 'Float' };
+        const movement = { ...common, currencyId: from.currency_id };
+        const legs = [
+          { ...movement, account: Number(from.id), direction: 'debit' as const },
+          { ...movement, account: Number(to.id), direction: 'credit' as const },
+        ];
+        return { entries: [{ workspaceId: WORKSPACE, status: 'completed', legs }] };
+      });
+      (await post(books, proposals)).forEach(requirePosted);
+      if (posted > 0 && posted % 100_000 === 0) onProgress(`  ${posted} of ${transfers}`);
+    }
+    await onServer(dataDir, (connection) => analyzeTables(connection, SCHEMA));
+    const [sample] = await database.pipeline(scope, [bind(SAMPLED, WORKSPACE, SAMPLE)] as const);
+    return sample.map(({ id }) => `/transfers/${id}`);
+  });
+}
+
+/** A payer: an account with funds, and an international recipient in the same currency. */
+export interface Payer {
+  readonly workspaceId: number;
+  readonly accountId: number;
+  readonly recipientID: number;
+}
+
+/** Who pays in which case: many accounts of one workspace, as many in many workspaces, or one account. */
+export type Payers = Readonly<Record<'accounts' | 'workspaces' | 'hot', readonly Payer[]>>;
+
+/** Enough for more orders than any run places. */
+const FUNDS = '10000000000000' as TransferAmount;
+const CURRENCY = 'EUR';
+const ABROAD = {
+  countryCode: 'DE',
+  currencyCode: CURRENCY,
+  payoutMethod: 'SWIFT',
+  data: {
+    beneficiaryName: 'Northwind Trading Berlin',
+    beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
+    destinationCountry: 'DE',
+    beneficiaryAccountType: 'Corporate',
+    beneficiaryCountryCode: 'DE',
+    beneficiaryAccountNumber: 'DE89370400440532013000',
+    routingCodeType1: 'SWIFT',
+    routingCodeValue1: 'DEUTDEFF',
+  },
+} as const;
+
+/** Makes accounts, workspaces and recipients. */
+export function makePayers(dataDir: string, accounts: number, workspaces: number): Promise<Payers> {
+  return onDeployment(dataDir, async (deployment) => {
+    await makeDemoData(deployment);
+    const { database, books } = deployment;
+    const demo = await readDemoIds(database);
+    const banking = new LedgerBankingService(database, books, { hasPayoutNetwork: true });
+    const product = (await banking.listProducts()).find(({ edges }) => edges.currency?.code === CURRENCY);
+    if (!demo || !product) throw new Error('the demo data is not complete');
+    const openIn = async (workspaceId: WorkspaceId, count: number): Promise<Payer[]> => {
+      const scope = { workspaceId, actor: demo.users[ADA] as UserId };
+      const { resource: recipient } = await banking.addInternationalRecipient(scope, ABROAD);
+      const payers: Payer[] = [];
+      while (payers.length < count) {
+        const { resource } = await banking.openAccount(scope, { productID: product.id });
+        await banking.fundAccount(scope, { accountId: resource.id, amount: FUNDS });
+        payers.push({ workspaceId, accountId: resource.id, recipientID: recipient.id });
+      }
+      return payers;
+    };
+    const home = WORKSPACE as WorkspaceId;
+    const spread = await openIn(home, accounts);
+    const far: Payer[] = [];
+    const directory = await deployment.openProvisioning();
+    for (let number = 1; number <= workspaces; number += 1) {
+      const id = await addWorkspace(directory, 'bench', { app: 'Northwind Treasury', name: `Branch ${number}` });
+      await addGrant(directory, 'bench', { workspaceId: id, email: ADA, role: 'admin' });
+      far.push(...(await openIn(id as WorkspaceId, Math.ceil(accounts / workspaces))));
+    }
+    await directory.end();
+    return { accounts: spread, workspaces: far, hot: await openIn(home, 1) };
+  });
+}
+
+/** Verifies the books and the payments after a bench. @throws Error if there is a finding */
+export function proveBooks(dataDir: string): Promise<void> {
+  return onDeployment(dataDir, async ({ database }) => {
+    const ids = (await allWorkspaces(database)).map(({ id }) => id);
+    const bookedWithoutOrder = await readDemoBookings(database);
+    const { findings } = await verifyDeployment(database, ids, { isWhole: true, bookedWithoutOrder });
+    if (findings[0]) throw new Error(`${findings.length} faults in the books: ${JSON.stringify(findings[0])}`);
+  });
+}
+
+/** The body of a successful response. */
+export async function bodyOf({ url, headers }: BenchTarget, path: string): Promise<string> {
+  const response = await fetch(`${url}${path}`, { headers });
+  if (!response.ok) throw new Error(`${path} got ${response.status}`);
+  return response.text();
 }

@@ -5,7 +5,7 @@ import type { Server } from './servers.js';
 import { FUNDS, PAYOUT_FEE } from './world.js';
 
 /** An order of the load as the database holds it. */
-export interface BookedOrder {
+interface BookedOrder {
   readonly key: string;
   readonly workspaceId: number;
   readonly id: number;

@@ -84,7 +84,7 @@ export async function runScenarios(
   // A server of root runs as another user, who must pass through to the database.
   await chmod(folder, 0o711);
   const startedAt = Date.now();
-  const begun: { readonly scenario: Scenario; readonly context: RunContext; finish?: Finish }[] = [];
+  const begun: { readonly scenario: Scenario; readonly context: RunContext; finish?: Finish | undefined }[] = [];
   let cluster: Cluster | undefined;
   let error: string | undefined;
   let servedAt = new Date();
@@ -109,10 +109,12 @@ export async function runScenarios(
     await unlessAborted(finishAll(), signal);
   };
   const finishAll = async () => {
-    const first = begun[0]!.context;
-    await settle(first, servedAt);
-    for (const { context, finish = {} } of begun) await compareWithLog(context, finish);
-    await proveBooks(first);
+    const finished = begun.filter(({ finish }) => finish !== undefined);
+    const [first] = finished;
+    if (first === undefined) return begun[0]?.context.tally.violate('processes', ...cluster!.ownEnds);
+    await settle(first.context, servedAt);
+    for (const { context, finish } of finished) await compareWithLog(context, finish!);
+    await proveBooks(first.context);
   };
   try {
     await run();

@@ -95,8 +95,8 @@ export interface Scenario {
   readonly missing?: () => string | undefined;
   /** The time in which a machine that does nothing else reaches the figures. */
   readonly minutesMax: number;
-  /** Applies load and faults until the signal. */
-  run(context: RunContext): Promise<Finish>;
+  /** Applies load and faults until the signal. @returns undefined if its books cannot be compared */
+  run(context: RunContext): Promise<Finish | undefined>;
 }
 
 /** Counts while a scenario runs, and ends it. */

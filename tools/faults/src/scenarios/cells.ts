@@ -96,8 +96,7 @@ async function takeAway(
     for (const proxy of proxies) proxy.accept();
   }
   const backAt = performance.now();
-  const isServed = async () =>
-    (await clients.order(own, 0)).status === 201 && (await clients.order(own, 1)).status === 201;
+  const isServed = async () => hasServed(await clients.order(own, 0)) && hasServed(await clients.order(own, 1));
   const isBack = await until(isServed);
   const tookMs = Math.round(performance.now() - backAt);
   context.onProgress(`${outage} of ${victim}: served ${tookMs} ms after the return`);
@@ -116,6 +115,8 @@ async function until(condition: () => Promise<boolean>): Promise<boolean> {
   }
   return false;
 }
+
+const hasServed = ({ status }: Received): boolean => status !== undefined && status < 300;
 
 /** A workspace whose database answers is served. One whose database is away is refused, with the time after which to retry. */
 type Expected = 'served' | 'refused' | undefined;
@@ -193,8 +194,7 @@ class CellClients {
   private async judge(what: string, sent: Promise<Received>, expected: Expected): Promise<Received> {
     const received = await sent;
     const { status, error, headers, body } = received;
-    const isServed = status !== undefined && status < 300;
-    const isExpected = expected === undefined || (expected === 'served' ? isServed : isUnavailable(received));
+    const isExpected = expected === undefined || (expected === 'served' ? hasServed : isUnavailable)(received);
     const got = `${status ?? error}, Retry-After ${headers?.['retry-after'] ?? 'missing'}: ${body.slice(0, 200)}`;
     if (!isExpected) this.context.tally.violate('outcome', `${what} was to be ${expected} and got ${got}`);
     return received;

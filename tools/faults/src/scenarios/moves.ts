@@ -119,6 +119,8 @@ async function anchorBooks(cluster: Cluster, workspaces: readonly number[]): Pro
 }
 
 const POLL_MS = 2;
+/** After which a request without a free connection to its database gets 503. */
+const CONNECTION_MS = 2_000;
 const WATCH_MS = 10;
 const POINT_WAIT_MS = 60_000;
 /** On a busy machine the workspace may not be closed and switched within the window. Then the command says so, and its cell serves it. */
@@ -141,15 +143,17 @@ class Moves {
 
   /** Only the workspace that is being moved is refused, and a payment to it, and only with the time after which to retry. */
   readonly judge = (received: Received, { path, method, workspaceId, body }: CallOptions): void => {
-    const { status, error, ms } = received;
+    const { status, error, ms, body: text } = received;
     if (status !== undefined && status < 300) return;
     const { recipientID } = (body ?? {}) as { recipientID?: number };
     const isOwn = [workspaceId, this.payees.get(recipientID ?? 0)?.workspaceId].includes(this.workspaceId);
     const now = performance.now();
     const isMoving = this.times.some(({ beganAt, endedAt }) => beganAt <= now && now - ms <= endedAt);
     if (isUnavailable(received) && isOwn && isMoving) return;
+    // No connection to a database came free in time.
+    if (isUnavailable(received) && ms >= CONNECTION_MS) return this.context.tally.doubt('the machine is too busy');
     const whose = isOwn ? 'the moving workspace' : 'a workspace that was not moved';
-    this.context.tally.violate('outcome', `${method} ${path} of ${whose} got ${status ?? error}`);
+    this.context.tally.violate('outcome', `${method} ${path} of ${whose} got ${status ?? error} ${text.slice(0, 200)}`);
   };
 
   /** Reads until the signal, through both processes in turn. */
