@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { exitCodeOf } from './arguments.mjs';
 import { ROOT, run } from './programs.mjs';
 import { buildahIn, makeBaseImage } from './release/base-image.mjs';
-import { report } from './release/command.mjs';
+import { report, unpack } from './release/command.mjs';
 import { checkImage } from './release/image-checks.mjs';
-import { unpack } from './release/start-times.mjs';
 
 const USAGE = `Usage: npm run image
 

@@ -9,7 +9,6 @@ import { build } from './release/build.mjs';
 import { report } from './release/command.mjs';
 import { copyContents, EMBEDDED } from './release/contents.mjs';
 import { copySources, describeSources, hasChanges } from './release/sources.mjs';
-import { measureStarts } from './release/start-times.mjs';
 
 const USAGE = `Usage: npm run package [-- option...]
 
@@ -20,12 +19,11 @@ Builds api, worker and cli of the last commit, and writes to tmp/release:
   SHA256SUMS                           the checksums of these files
 
 The version is that of apps/api with the commit. The same commit results in the same bytes with the same versions of Node and npm.
-Starts the service of both archives, and prints their sizes and the times until they are ready. Needs git and GNU tar.
+Prints the sizes of both archives. Needs git and GNU tar.
 
 Options:
   --uncommitted  packages the files of the checkout, with changes that are not committed
   --twice        builds a second time, and fails if a byte differs
-  --no-start     does not start the service
   --into=<path>  writes to this empty or new folder instead of tmp/release
   -h, --help     print this help
 
@@ -33,7 +31,7 @@ Exit codes: 0 success; 1 failed; 2 wrong usage.
 `;
 
 const INTO = '--into=';
-const OPTIONS = ['--uncommitted', '--twice', '--no-start'];
+const OPTIONS = ['--uncommitted', '--twice'];
 
 /** Writes the files of the release into a folder. */
 async function release(sources, output) {
@@ -127,13 +125,6 @@ async function main(args) {
     if (options.includes('--twice')) {
       if (!(await isSameAgain(sources, output))) return 1;
       process.stdout.write('A second build has the same bytes.\n');
-    }
-    if (!options.includes('--no-start')) {
-      report('Starting …');
-      const [withDatabase, withoutDatabase] = [archives.withDatabase.file, archives.withoutDatabase.file];
-      const times = await measureStarts({ withDatabase, withoutDatabase });
-      for (const [what, ms] of Object.entries(times))
-        process.stdout.write(`Ready after ${(ms / 1000).toFixed(2)} s: ${what}\n`);
     }
     return 0;
   } catch (error) {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 
 /** What npm hands on to its scripts. Another npm would take it for its own configuration. */
 const OF_NPM = /^(?:npm_(?:package|lifecycle|config_local_prefix|config_workspace)|INIT_CWD$|NODE_OPTIONS$)/;
@@ -25,4 +26,11 @@ export function command(program, args, { cwd, environment = {} } = {}) {
       else reject(new Error(`${program} ${args[0] ?? ''} failed: ${error.code ?? error.signal}\n${stdout}${stderr}`));
     });
   });
+}
+
+/** Unpacks an archive without the folder that contains all its files. */
+export async function unpack(archive, folder) {
+  mkdirSync(folder, { recursive: true });
+  await command('tar', ['-xzf', archive, '--strip-components=1', '-C', folder]);
+  return folder;
 }

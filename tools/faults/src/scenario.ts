@@ -1,5 +1,4 @@
 import type { SentOrder, ClientLog, Operation } from './client-log.js';
-import type { BooksState } from './books.js';
 import type { Cluster, ClusterOptions } from './cluster.js';
 import { type Sent, sendOrder } from './orders.js';
 import type { Random } from './random.js';
@@ -76,8 +75,8 @@ export interface Finish {
   readonly owned?: readonly Pick<LoadAccount, 'id'>[];
   /** Whether the log was compared before, with books that have changed since. */
   readonly isCompared?: boolean;
-  /** What the scenario compares besides, with the orders in the books. */
-  readonly check?: (operations: readonly Operation[], books: BooksState) => Promise<readonly Violation[]>;
+  /** What the scenario compares besides, with the keys of the orders in the books. */
+  readonly check?: (operations: readonly Operation[], booked: ReadonlySet<string>) => Promise<readonly Violation[]>;
 }
 
 /** When a scenario runs: `alone` if it measures times, so that no other load is on the machine; the soak beside the others. */

@@ -24,7 +24,7 @@ let root: string;
 let paths: string[];
 
 beforeAll(async () => {
-  const tool = [join(ROOT, 'tools/package.mjs'), '--uncommitted', '--no-start', `--into=${output}`];
+  const tool = [join(ROOT, 'tools/package.mjs'), '--uncommitted', `--into=${output}`];
   await command(process.execPath, tool, { cwd: ROOT, timeoutMs: BUILD_MS });
   names = readdirSync(output).sort();
   await command('tar', ['-xzf', join(output, withDatabase('.tar.gz')), '-C', folder], { cwd: folder });

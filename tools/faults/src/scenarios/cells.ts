@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CellName, type Cluster, FURTHER_CELLS } from '../cluster.js';
-import type { BooksState } from '../books.js';
 import type { Operation } from '../client-log.js';
 import type { CutTime } from '../database-proxy.js';
 import { call, type Endpoint, isUnavailable, parsedOf, type Received, sendOrder } from '../orders.js';
@@ -286,7 +285,7 @@ const crossingCrash: Scenario = {
     // The claims of killed workers.
     for (const server of cluster.databases) await expireLeases(server);
     return {
-      check: (operations, books) => checkCrossings(context, operations, books, (one) => pairs.find(paidBy(one))),
+      check: (operations, booked) => checkCrossings(context, operations, booked, (one) => pairs.find(paidBy(one))),
     };
   },
 };
@@ -363,10 +362,9 @@ interface KeyedCredit {
 export async function checkCrossings(
   { cluster, prefix }: RunContext,
   operations: readonly Operation[],
-  books: BooksState,
+  booked: ReadonlySet<string>,
   payeeOf: (operation: Operation) => { readonly payee: LoadAccount; readonly isClosed: boolean } | undefined,
 ): Promise<Violation[]> {
-  const booked = new Set(books.orders.map(({ key }) => key));
   const credits = new Map<string, KeyedCredit[]>();
   for (const server of cluster.databases) {
     for (const credit of await server.query<KeyedCredit>(CREDITS, [`${prefix}-%`])) {

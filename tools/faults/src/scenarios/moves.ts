@@ -82,8 +82,8 @@ async function runMoves(
   for (const server of cluster.databases) await expireLeases(server);
   return {
     owned: world.owned,
-    check: async (operations, books) => [
-      ...(await checkCrossings(context, operations, books, ({ recipientId, workspaceId: from }) => {
+    check: async (operations, booked) => [
+      ...(await checkCrossings(context, operations, booked, ({ recipientId, workspaceId: from }) => {
         const payee = payees.get(recipientId);
         return payee === undefined || payee.workspaceId === from ? undefined : { payee, isClosed: false };
       })),
