@@ -4,7 +4,6 @@ import { type Violation, violationsOf } from './scenario.js';
 import type { Server } from './servers.js';
 import { FUNDS, PAYOUT_FEE } from './world.js';
 
-/** An order of the load as the database holds it. */
 interface BookedOrder {
   readonly key: string;
   readonly workspaceId: number;
@@ -22,13 +21,11 @@ interface KeyedDebits {
   readonly amount: string;
 }
 
-/** The final state of the databases, which the client log is compared with. */
 export interface BooksState {
   readonly orders: readonly BookedOrder[];
   readonly debits: readonly KeyedDebits[];
   /** What is wrong between payouts and the payments of the network. */
   readonly payoutFaults: readonly string[];
-  /** The balance of each customer account, by its id. */
   readonly balances: ReadonlyMap<number, string>;
 }
 
@@ -57,7 +54,6 @@ const PAYOUT_FAULTS = `
 
 const BALANCES = `select id::float8 as id, balance::text as balance from account where kind = 'customer'`;
 
-/** Reads the orders whose key begins with the prefix, and what belongs to them. */
 export async function readBooks(servers: readonly Server[], prefix: string): Promise<BooksState> {
   const like = [`${prefix}-%`];
   const each = async <Row extends object>(text: string, values: readonly unknown[] = like) =>
@@ -81,7 +77,6 @@ export async function strayPayments(server: Server): Promise<string[]> {
   return rows.map(({ key }) => key).sort();
 }
 
-/** Compares what the clients know with the final state of the database. */
 export function checkOrders(operations: readonly Operation[], books: BooksState): Violation[] {
   const orders = new Map<string, BookedOrder[]>();
   for (const order of books.orders) orders.set(order.key, [...(orders.get(order.key) ?? []), order]);

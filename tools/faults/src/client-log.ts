@@ -9,12 +9,10 @@ export interface SentOrder {
   readonly workspaceId: number;
   readonly accountId: number;
   readonly recipientId: number;
-  /** Minor units, as the interface writes them. */
   readonly amount: string;
   readonly isPayout: boolean;
 }
 
-/** Written before the request is sent. */
 interface SendEvent extends SentOrder {
   readonly event: 'send';
   readonly attempt: number;
@@ -29,17 +27,14 @@ export interface ResponseEvent {
   readonly outcome: Outcome;
   /** Missing if there was no response. */
   readonly status?: number;
-  /** The reason of a refusal, or the error of the connection. */
   readonly reason?: string;
   readonly orderId?: number;
-  /** SHA-256 of the body. */
   readonly digest?: string;
 }
 
 /** A response that is compared with what its client expects, such as a read that began after an acknowledgement. */
 export interface ReadEvent {
   readonly event: 'read';
-  /** The check that a difference violates. */
   readonly check: 'reads' | 'outcome';
   readonly subject: string;
   readonly api: number;
@@ -78,7 +73,6 @@ export class ClientLog {
     return new ClientLog(await open(path, 'ax'), path);
   }
 
-  /** The number of the next attempt of this key. */
   nextAttempt(key: string): number {
     const attempt = (this.attempts.get(key) ?? 0) + 1;
     this.attempts.set(key, attempt);
@@ -107,7 +101,6 @@ export class ClientLog {
   }
 }
 
-/** One order with all its attempts, as its client knows it. */
 export interface Operation extends SentOrder {
   /**
    * `ok`: an attempt was acknowledged. `refused`: every attempt was refused, so nothing may have been done. `unknown`: at least one
@@ -117,9 +110,7 @@ export interface Operation extends SentOrder {
   readonly attempts: number;
   readonly sentAt: number;
   readonly acknowledgedAt?: number | undefined;
-  /** The digests of all acknowledgements. */
   readonly digests: readonly string[];
-  /** Every id that an acknowledgement named. */
   readonly orderIds: readonly number[];
 }
 

@@ -12,7 +12,6 @@ const APPS = ['api', 'api', 'worker', 'worker'] as const;
 export const PROCESS_SETTING = 'faults.process';
 const CALLER = 'ada@northwind.example';
 
-/** The cells besides home. */
 export const FURTHER_CELLS = ['b', 'c'] as const;
 export type CellName = 'home' | (typeof FURTHER_CELLS)[number];
 
@@ -24,17 +23,13 @@ export interface Member {
   /** That to home. */
   readonly proxy: DatabaseProxy;
   readonly links: ReadonlyMap<CellName, DatabaseProxy>;
-  /** Used if `hasClocks`. */
   readonly clock: ProcessClock;
 }
 
-/** What differs from other clusters. */
 export interface ClusterOptions {
   /** Whether each process has a wall clock of its own. PostgreSQL has the real time. */
   readonly hasClocks?: boolean;
-  /** Whether the data of PostgreSQL is on a disk that can become full. */
   readonly hasDisk?: boolean;
-  /** Whether the api processes read lists on a streaming replica. */
   readonly hasReplica?: boolean;
   /** Whether there are three databases: home, b and c. */
   readonly hasCells?: boolean;
@@ -51,9 +46,7 @@ export class Cluster {
   readonly apis: Member[] = [];
   readonly workers: Member[] = [];
   readonly cells = new Map<CellName, Server>();
-  /** Used if `hasDisk`. */
   disk: SmallDisk | undefined;
-  /** Used if `hasReplica`. */
   replica: Replica | undefined;
   /** Without data at first. Used if `installed`. */
   private replacement: InstalledServer | undefined;
@@ -68,7 +61,6 @@ export class Cluster {
     private readonly options: ClusterOptions,
   ) {}
 
-  /** Makes a database with demo data in the folder, and starts all processes on it. */
   static async start(folder: string, options: ClusterOptions = {}): Promise<Cluster> {
     const cluster = new Cluster(folder, options);
     try {
@@ -81,7 +73,6 @@ export class Cluster {
     return cluster;
   }
 
-  /** The caller and the api processes. */
   get endpoint(): Endpoint {
     return { token: this.token, url: (api) => this.url(api) };
   }
@@ -91,17 +82,14 @@ export class Cluster {
     return this.cells.get('home') as DatabaseServer;
   }
 
-  /** The embedded server of a cell. */
   of(cell: CellName): DatabaseServer {
     return this.cells.get(cell) as DatabaseServer;
   }
 
-  /** The two installed servers. */
   get installed(): { readonly primary: InstalledServer; readonly replacement: InstalledServer } {
     return { primary: this.cells.get('home') as InstalledServer, replacement: this.replacement! };
   }
 
-  /** Those of all cells, or the only one. */
   get databases(): readonly Server[] {
     return [...this.cells.values()];
   }
@@ -144,13 +132,11 @@ export class Cluster {
     return (await this.require(['token', CALLER], environment)).trim();
   }
 
-  /** A new token, with the real time. */
   async newToken({ caller = CALLER, lifetimeSeconds = 24 * 3600 } = {}): Promise<string> {
     const issuer = await LocalIssuer.open(this.dataDir);
     return issuer.sign({ email: caller, audience: 'banking-api', lifetimeSeconds });
   }
 
-  /** Runs `banking` without faults. */
   command(parameters: readonly string[], more: Environment = {}): RunningCommand {
     const environment = { ...this.environmentOf('cli', this.commandLinks), ...more };
     return startCommand('apps/cli/dist/main.js', parameters, environment);
@@ -195,7 +181,6 @@ export class Cluster {
     this.disk?.unmount();
   }
 
-  /** Removes the databases; the logs stay. */
   async removeData(): Promise<void> {
     for (const name of ['data', 'primary', 'replacement']) {
       await rm(join(this.folder, name), { recursive: true, force: true });
@@ -290,7 +275,6 @@ export class Cluster {
     };
   }
 
-  /** Names both servers. */
   private get hostsUrl(): string {
     const hosts = ['primary', 'replacement'].map((name) => `${encodeURIComponent(join(this.folder, name))}:5432`);
     return `postgres://${this.replacement!.login}@${hosts.join(',')}/banking?target_session_attrs=read-write`;

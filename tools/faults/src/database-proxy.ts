@@ -1,6 +1,5 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** One connection of a process to PostgreSQL. */
 interface Link {
   readonly client: Socket;
   readonly server: Socket;
@@ -8,7 +7,6 @@ interface Link {
   readonly toClient: DelayedPipe;
   /** Bytes of both ends are dropped, and neither end is told. */
   isSilent: boolean;
-  /** What the server sent and the client does not receive yet. */
   held?: Buffer[] | undefined;
 }
 
@@ -94,7 +92,6 @@ export class DatabaseProxy {
     this.reset();
   }
 
-  /** Ends every fault. */
   heal(): void {
     this.accept();
     this.delay(0);
@@ -223,7 +220,6 @@ class DelayedPipe {
     this.wait();
   }
 
-  /** Drops what still waits. */
   end(): void {
     clearTimeout(this.timer);
     this.waiting.length = 0;

@@ -22,7 +22,6 @@ export class ProcessClock {
     this.shift(0);
   }
 
-  /** The environment of the process. */
   get environment(): Readonly<Record<string, string>> {
     if (FAKETIME === undefined) return {};
     return {
@@ -36,7 +35,6 @@ export class ProcessClock {
     };
   }
 
-  /** Sets the difference to the real time. */
   shift(hours: number): void {
     // Renamed, so that the process never reads half of it.
     writeFileSync(`${this.file}.new`, `${hours < 0 ? '-' : '+'}${Math.abs(hours)}h\n`);
@@ -77,7 +75,6 @@ export class SmallDisk {
     }
   }
 
-  /** Gives the disk its size again. */
   free(): void {
     mount(`remount,size=${DISK_BYTES}`, this.folder);
   }

@@ -30,7 +30,6 @@ export async function settle({ cluster, tally, onProgress }: RunContext, since: 
   }
 }
 
-/** Compares the orders of one scenario with what its clients know. */
 export async function compareWithLog(context: RunContext, { owned = [], check, isCompared }: Finish): Promise<void> {
   const { cluster, log, tally, prefix, onProgress } = context;
   if (isCompared) return;
@@ -50,7 +49,6 @@ export async function compareWithLog(context: RunContext, { owned = [], check, i
   }
 }
 
-/** Compares each response that was read with what the client expected. */
 function checkReads(reads: readonly ReadEvent[]): Violation[] {
   return reads
     .filter(({ expected, actual }) => expected !== actual)
@@ -141,10 +139,8 @@ interface Sequence {
   readonly name: string;
   readonly step: string;
   readonly last: string | null;
-  /** The column that draws from it. */
   readonly tableName: string | null;
   readonly columnName: string | null;
-  /** Of the cell. */
   readonly number: number;
 }
 

@@ -31,7 +31,6 @@ export interface LoadOptions {
   readonly repeats?: boolean;
 }
 
-/** A payment that a client chose. */
 interface Choice {
   readonly order: SentOrder;
   readonly isOwned: boolean;

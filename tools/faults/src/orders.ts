@@ -3,23 +3,19 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientLog, ResponseEvent, SentOrder } from './client-log.js';
 
-/** The api processes and the caller. */
 export interface Endpoint {
   readonly token: string;
   url(api: number): string;
-  /** Called with every response, or failure, and the time it took. */
   readonly onReceived?: (received: Received, options: CallOptions) => void;
   /** Gets a new token after an api has refused the present one with 401. */
   readonly renewToken?: (api: number) => Promise<void>;
 }
 
-/** A response, or the error of a request without one. */
 export interface Received {
   readonly status?: number;
   readonly headers?: IncomingHttpHeaders;
   readonly body: string;
   readonly error?: string;
-  /** From the request to the last byte of the response. */
   readonly ms: number;
 }
 
@@ -99,14 +95,12 @@ export function orderBody({ key, recipientId, amount, isPayout }: SentOrder) {
   };
 }
 
-/** What one attempt got. */
 export interface Sent extends ResponseEvent {
   readonly body: string;
   /** In seconds; NaN without the header. */
   readonly retryAfter: number;
 }
 
-/** Who sends orders, and the log that holds what was sent and received. */
 export interface Sender {
   readonly endpoint: Endpoint;
   readonly log: ClientLog;

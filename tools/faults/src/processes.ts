@@ -14,7 +14,6 @@ const STOP_MS = 25_000;
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Starts a built program, which ends with this process. */
 function startProgram(file: string, args: readonly string[], environment: Environment, output: number | 'pipe') {
   const child = spawn(process.execPath, [join(ROOT, file), ...args], {
     env: { PATH: process.env['PATH'], ...environment },
@@ -38,14 +37,11 @@ export interface CommandResult {
   readonly output: string;
 }
 
-/** A command that runs. */
 export interface RunningCommand {
   readonly done: Promise<CommandResult>;
-  /** SIGKILL. */
   kill(): void;
 }
 
-/** Starts a command, such as that of operators. */
 export function startCommand(file: string, args: readonly string[], environment: Environment): RunningCommand {
   const child = startProgram(file, args, environment, 'pipe');
   let [stdout, output] = ['', ''];
@@ -55,11 +51,9 @@ export function startCommand(file: string, args: readonly string[], environment:
   return { done, kill: () => void child.kill('SIGKILL') };
 }
 
-/** What differs between the processes of a cluster. */
 interface ServiceOptions {
   readonly app: 'api' | 'worker';
   readonly name: string;
-  /** Of the HTTP interface, or of the health checks of a worker. */
   readonly port: number;
   readonly logFile: string;
   readonly environment: Environment;
@@ -79,7 +73,6 @@ export class ServiceProcess {
     return this.options.name;
   }
 
-  /** Undefined before the start. */
   get pid(): number | undefined {
     return this.child?.pid;
   }
@@ -120,7 +113,6 @@ export class ServiceProcess {
     }
   }
 
-  /** The status of a health check; undefined without a response. */
   async health(check: 'ready' | 'live', limitMs = 2_000): Promise<number | undefined> {
     return (await send(`${this.url}/health/${check}`, { signal: AbortSignal.timeout(limitMs) })).status;
   }

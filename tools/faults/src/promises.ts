@@ -98,7 +98,6 @@ export function choosePromises(word: string): readonly ServicePromise[] | undefi
   return found.length === 0 ? undefined : found;
 }
 
-/** What a run of a scenario left. */
 export interface ScenarioResult {
   readonly scenario: string;
   readonly figures: Figures;
@@ -110,14 +109,12 @@ export interface ScenarioResult {
   readonly violations: readonly Violation[];
   /** Why the run shows less than it should. */
   readonly doubts: readonly string[];
-  /** What was measured. */
   readonly notes: readonly string[];
   /** The error that ended the run before the final state was read. */
   readonly error?: string | undefined;
   readonly logPath: string;
 }
 
-/** One row of the table. */
 export interface Row {
   readonly promise: ServicePromise;
   readonly faults: number;
@@ -180,7 +177,6 @@ function doubtsOf({ goals, checks }: ServicePromise, result: ScenarioResult): st
 
 const HEAD = ['Promise', 'Faults', 'Operations', 'Violations', 'Verdict', 'Figures'];
 
-/** The table of a run as text. */
 export function tableOf(rows: readonly Row[]): string {
   const cells = rows.map(({ promise, faults, operations, violations, verdict, note }) => [
     `${promise.id} ${promise.title}`,

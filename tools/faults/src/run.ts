@@ -13,7 +13,6 @@ export interface RunOptions {
   readonly seed: number;
   /** Of load and faults of all scenarios together; undefined for at most about an hour. */
   readonly minutes?: number | undefined;
-  /** Receives the logs; made if missing. */
   readonly folder: string;
   readonly onProgress: (line: string) => void;
   readonly sizes?: RecoverySizes;

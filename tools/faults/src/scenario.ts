@@ -46,14 +46,12 @@ export interface Violation {
 export const violationsOf = (check: string, details: readonly string[]): Violation[] =>
   details.map((detail) => ({ check, detail }));
 
-/** A run of one scenario. */
 export interface RunContext {
   readonly cluster: Cluster;
   readonly log: ClientLog;
   readonly random: Random;
   /** The beginning of every key. */
   readonly prefix: string;
-  /** Counted as the run goes on. */
   readonly tally: Tally;
   /** Aborted when the figures are reached or the time is over. */
   readonly signal: AbortSignal;
@@ -69,7 +67,6 @@ export interface RecoverySizes {
   readonly transfers: number;
 }
 
-/** What the final checks need beside the context. */
 export interface Finish {
   /** Accounts that only the clients of the run pay from, and that receive nothing. */
   readonly owned?: readonly Pick<LoadAccount, 'id'>[];
@@ -98,14 +95,12 @@ export interface Scenario {
   run(context: RunContext): Promise<Finish | undefined>;
 }
 
-/** Counts while a scenario runs, and ends it. */
 export class Tally {
   readonly figures: Figures = {};
   readonly faults = new Map<string, number>();
   readonly violations: Violation[] = [];
   /** Why the run shows less than it should. */
   readonly doubts = new Set<string>();
-  /** What was measured. */
   readonly notes: string[] = [];
   private hasEnded = false;
   operations = 0;
@@ -124,7 +119,6 @@ export class Tally {
     if (isSuccess) this.succeeded += 1;
   }
 
-  /** Keeps the verdict from being a pass. */
   doubt(reason: string): void {
     this.doubts.add(reason);
   }
@@ -134,7 +128,6 @@ export class Tally {
     this.hasEnded = true;
   }
 
-  /** Reports a violation and ends the scenario. */
   violate(check: string, ...details: readonly string[]): void {
     this.addViolations(violationsOf(check, details));
   }

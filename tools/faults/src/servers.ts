@@ -28,7 +28,6 @@ interface Connection {
 export abstract class Server {
   protected isAbandoned = false;
 
-  /** Of the superuser. */
   abstract get connection(): Connection;
   /** The login of the services. */
   abstract get login(): string;
@@ -36,7 +35,6 @@ export abstract class Server {
   /** Ends the server without a checkpoint, when the state of the run is of no more use. */
   abstract abandon(): Promise<void>;
 
-  /** The path of the socket, for a proxy. */
   get socket(): string {
     return `${this.connection.host}/.s.PGSQL.${this.connection.port}`;
   }
@@ -70,7 +68,6 @@ export abstract class Server {
     }
   }
 
-  /** A connection of its own, for many queries. */
   async connect(database = this.connection.database): Promise<Client> {
     const { host, port, user } = this.connection;
     const limits = { application_name: 'faults', connectionTimeoutMillis: 5_000 };
@@ -211,7 +208,6 @@ export class DatabaseServer extends Server {
     return pid;
   }
 
-  /** Undefined while no server runs. */
   private postmaster(): number | undefined {
     const file = join(this.folder, PID_FILE);
     if (!existsSync(file)) return undefined;
@@ -342,13 +338,11 @@ export class InstalledServer extends Server {
     await this.stop('SIGQUIT');
   }
 
-  /** Makes the standby a primary. */
   async promote(): Promise<void> {
     await this.query('select pg_promote(true, 60)', [], 'postgres');
     await this.readyAs(true);
   }
 
-  /** Runs a program on this server. */
   async runOn(program: string, ...args: readonly string[]): Promise<void> {
     await this.run(program, ['-h', this.folder, '-p', String(this.port), '-U', 'postgres', ...args]);
   }

@@ -2,7 +2,6 @@ import { type MinorUnits, minorUnits } from '@banking/domain';
 import type { SentOrder } from './client-log.js';
 import { call, type CallOptions, type Endpoint } from './orders.js';
 
-/** An account of the load. */
 export interface LoadAccount {
   readonly workspaceId: number;
   readonly id: number;
@@ -21,7 +20,6 @@ export interface LoadWorld {
 }
 
 export interface WorldSize {
-  /** Of each currency. */
   readonly pool: number;
   readonly owned: number;
   readonly currencies?: readonly string[];
@@ -115,7 +113,6 @@ export class Preparation {
   }
 }
 
-/** An order without its key. */
 export type Payment = Omit<SentOrder, 'key'>;
 
 interface Product {

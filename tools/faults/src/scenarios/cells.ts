@@ -158,7 +158,6 @@ class CellClients {
     return this.judge(`opening an account in ${cell}`, sent, expected);
   }
 
-  /** Pays the other account of the workspace. */
   order(place: PlacedWorkspace, api: number, expected?: Expected, isPayout = false): Promise<Received> {
     const { log, prefix, tally } = this.context;
     const { cell, workspaceId, payer, payoutRecipientId } = place;
@@ -175,7 +174,6 @@ class CellClients {
     return this.judge(`an order in ${cell}`, sent, expected);
   }
 
-  /** Pays out, and waits until the network has credited it. */
   async payOut(place: PlacedWorkspace): Promise<void> {
     const { cell, workspaceId, payer } = place;
     const { body } = await this.order(place, 0, 'served', true);

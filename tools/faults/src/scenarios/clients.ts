@@ -304,7 +304,6 @@ class SlowSocket {
   }
 }
 
-/** @returns the time of each read */
 async function readFor({ cluster, tally }: RunContext, accountId: number, forMs: number): Promise<number[]> {
   const until = Date.now() + forMs;
   const times: number[] = [];

@@ -82,7 +82,6 @@ async function jumpUntilAborted(context: RunContext, clients: Clients, aged: Sen
   }
 }
 
-/** Sends tokens that the process has not seen before. */
 async function checkTokens({ cluster, log, tally }: RunContext, api: number, hours: number): Promise<void> {
   const { clock, process } = cluster.apis[api]!;
   const short = await cluster.newToken({ lifetimeSeconds: SHORT_LIFETIME_S });
@@ -103,7 +102,6 @@ async function checkTokens({ cluster, log, tally }: RunContext, api: number, hou
   }
 }
 
-/** An order whose key is about to expire. */
 async function placeAgedOrder({ cluster, log, prefix }: RunContext): Promise<SentOrder> {
   const order = { ...(await new Preparation(cluster.endpoint).pair()), key: `${prefix}-aged-1` };
   const { outcome } = await sendOrder({ endpoint: cluster.endpoint, log }, order, 0);

@@ -85,7 +85,6 @@ async function sendWithErrors({ cluster, log, random, tally }: RunContext, order
   tally.violate('outcome', `${order.key} got ${status ?? ''} ${reason ?? ''}, Retry-After ${retryAfter}`);
 }
 
-/** Without errors, the same key must succeed. */
 async function complete({ cluster, log, tally }: RunContext, order: SentOrder): Promise<boolean> {
   const sender = { endpoint: cluster.endpoint, log };
   const { outcome } = await sendUntilDone(sender, order, (attempt) => attempt);
@@ -122,7 +121,6 @@ async function lockAccounts(context: RunContext, requests: Requests): Promise<vo
   const lock = await cluster.database.connect();
   await lock.query('begin; lock table banking.account in access exclusive mode');
   const responses = await requests.sendTogether();
-  // Releases the lock.
   await lock.end();
   const releasedAt = performance.now();
   const isRecovered = await Promise.all([0, 1].map((api) => requests.untilPlaced(api)));
@@ -156,7 +154,6 @@ class Requests {
     private readonly payment: Payment,
   ) {}
 
-  /** Orders and reads at once, through both processes. */
   async sendTogether(): Promise<Received[]> {
     const { endpoint } = this.context.cluster;
     const { workspaceId, accountId } = this.payment;
@@ -170,7 +167,6 @@ class Requests {
     return received;
   }
 
-  /** Places an order, again and again until one is acknowledged. */
   async untilPlaced(api: number): Promise<boolean> {
     const until = Date.now() + 10 * RECOVERED_WITHIN_MS;
     while (Date.now() < until) if (await this.place(api, () => undefined)) return true;

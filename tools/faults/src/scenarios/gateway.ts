@@ -65,9 +65,7 @@ export const gateway: Scenario = {
 
 /** An HTTP proxy between a gateway and its upstream. It counts the creations of each key, and resets connections. */
 class UpstreamProxy {
-  /** POST requests by their Idempotency-Key. */
   readonly posts = new Map<string, number>();
-  /** Keys whose next request is reset, after the upstream has responded to it. */
   readonly resets = new Set<string>();
 
   private constructor(

@@ -14,7 +14,6 @@ import { plantCanaries } from '../secrets.js';
 import type { DatabaseServer } from '../servers.js';
 import { makeWorld } from '../world.js';
 
-/** Accounts of each currency, and clients. */
 const POOL = 20;
 const CLIENTS = 16;
 const INTERVAL_MS = 50;
@@ -108,7 +107,6 @@ const BELOW_ZERO = `
   select format('account %s holds %s, below zero', id, balance) as fault
   from banking.account where kind = 'customer' and balance < 0`;
 
-/** Reads all balances until the signal. */
 export async function watchMoney({ cluster, tally, signal }: Pick<RunContext, 'cluster' | 'tally' | 'signal'>) {
   await whileConnected(cluster.database, signal, async (client) => {
     const sums = await client.query<{ fault: string }>(SUMS);
@@ -164,7 +162,6 @@ class EventReader {
 }
 
 const DEADLOCKS = 'select coalesce(sum(deadlocks), 0)::int as count from pg_stat_database';
-/** Deadlock detected, serialization failure. */
 const CONFLICT = /^.*\b(40P01|40001)\b.*$/m;
 
 /** Deadlocks since the count, and conflicts that a process reported. */
@@ -187,7 +184,6 @@ const MIB = 1024 * 1024;
 /** Of memory in MiB, and of open files, in a minute. */
 const GROWTH_MAX = 1;
 
-/** What a process holds at a time. */
 interface ResourceSample {
   readonly process: string;
   readonly pid: number;
@@ -204,7 +200,6 @@ export function sampleResources({ members }: Cluster, atMs = 0): ResourceSample[
       const handles = readdirSync(`/proc/${pid}/fd`).length;
       return [{ process: name, pid: pid!, atMs, rssBytes: rssKb * 1024, handles }];
     } catch {
-      // It has just ended.
       return [];
     }
   });
@@ -240,7 +235,6 @@ async function watchGrowth({ cluster, signal, tally }: RunContext): Promise<void
   if (measured === 0) tally.doubt('no process ran long enough to measure its growth');
 }
 
-/** A minute, by least squares. */
 function slopeOf(samples: readonly ResourceSample[], valueOf: (sample: ResourceSample) => number): number {
   const mean = (of: (sample: ResourceSample) => number) =>
     samples.reduce((sum, one) => sum + of(one), 0) / samples.length;

@@ -15,7 +15,6 @@ const MOVE_POINTS = ['closed', 'switched', 'prepare', 'follow'] as const;
 type MovePoint = (typeof MOVE_POINTS)[number];
 
 const WINDOW_MAX_MS = 3_000;
-/** Of all workspaces. */
 const CLIENTS = 12;
 
 /** A workspace is moved from cell to cell, while its clients and those of other cells pay, and pay each other. */
@@ -136,7 +135,6 @@ class Moves {
   constructor(
     private readonly context: RunContext,
     private readonly workspaceId: number,
-    /** The cell that serves the workspace. */
     public cell: CellName,
     private readonly payees: ReadonlyMap<number, LoadAccount>,
   ) {}
@@ -156,7 +154,6 @@ class Moves {
     this.context.tally.violate('outcome', `${method} ${path} of ${whose} got ${status ?? error} ${text.slice(0, 200)}`);
   };
 
-  /** Reads until the signal, through both processes in turn. */
   async watch(endpoint: Endpoint, { workspaceId, id }: LoadAccount, signal: AbortSignal): Promise<void> {
     let lastServedAt = performance.now();
     for (let api = 0; !signal.aborted; api += 1) {

@@ -10,9 +10,7 @@ import { makeWorld } from '../world.js';
 
 /** What the recovered books must have and must not have, by the clock of the clients: milliseconds. */
 interface Moment {
-  /** An order acknowledged before this time is in the books. */
   readonly keptUntil: number;
-  /** An order sent after this time is not. */
   readonly lostFrom: number;
 }
 
@@ -24,7 +22,6 @@ interface Recovery {
   /** Waits for more acknowledged orders. @throws Error if there are none for two minutes */
   more(orders?: number): Promise<void>;
   stopLoad(): Promise<void>;
-  /** Measures a step. */
   timed<T>(step: string, work: () => Promise<T>): Promise<T>;
 }
 
@@ -120,7 +117,6 @@ async function killWorkers({ workers }: Cluster): Promise<void> {
   for (const { process } of workers) await process.kill();
 }
 
-/** Compares the log of the clients with recovered books. */
 async function compareBooks(
   { tally, prefix }: RunContext,
   server: Server,
@@ -211,7 +207,6 @@ async function writeNetwork(server: Server, { payments, events }: NetworkCopy): 
   await server.query('update sandbox_rail_event set due_at = least(due_at, statement_timestamp())');
 }
 
-/** What is wrong with the payments of the payouts in the books. */
 async function paymentFaults(server: Server): Promise<string[]> {
   const rows = await server.query<{ fault: string }>(
     `select format('payout %s of workspace %s is %s, with %s submissions and the amount %s instead of %s', p.transaction_id,
@@ -225,7 +220,6 @@ async function paymentFaults(server: Server): Promise<string[]> {
   return rows.map(({ fault }) => fault);
 }
 
-/** pg_dump and pg_restore into an empty cluster. */
 const dump: Kind = {
   name: 'dump',
   advancesIds: true,
@@ -253,7 +247,6 @@ const dump: Kind = {
   },
 };
 
-/** A base backup and archived WAL, recovered to a moment. */
 const pitr: Kind = {
   name: 'pitr',
   installed: { settings: (folder) => ['archive_mode = on', `archive_command = 'cp %p ${folder}/archive-%f'`] },

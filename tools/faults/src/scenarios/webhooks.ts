@@ -10,7 +10,6 @@ import { percentile } from './clients.js';
 /** What a receiver does with a request that it has read. `hang` sends no response. */
 type Reaction = 'deliver' | 'fail' | 'reset' | 'hang';
 
-/** A request as it arrived. */
 interface Arrival {
   readonly webhookId: string;
   readonly eventId: number;
@@ -25,10 +24,8 @@ interface Arrival {
 /** A receiver of webhooks that fails by choice, and notes what arrives. */
 class WebhookReceiver {
   readonly arrivals: Arrival[] = [];
-  /** How often each event has arrived. */
   readonly counts = new Map<string, number>();
   readonly delivered = new Set<number>();
-  /** With the prefix `whsec_`. */
   private secret = '';
   private readonly server: Server;
 
@@ -92,7 +89,6 @@ class WebhookReceiver {
 }
 
 const WORKSPACE = 1;
-/** The type of the planted events. No operation of a scenario makes it. */
 const TYPE = 'account.changed';
 /** Ids of resources that no service gives. */
 const RESOURCES_FROM = 4_000_000_000_000;
@@ -108,7 +104,6 @@ async function plantChanges({ database }: Cluster, from: number, resources: numb
   );
 }
 
-/** The ids of the planted events that were recorded. */
 async function readPlanted({ database }: Cluster): Promise<readonly number[]> {
   const rows = await database.query<{ id: number }>(
     `select id::float8 as id from banking.event where workspace_id = $1 and type = $2 and resource_id >= $3 order by id`,
@@ -153,7 +148,6 @@ function checkWebhooks({ arrivals, delivered }: WebhookReceiver, events: readonl
 
 const RESOURCES = 2_000;
 const EVENTS_EACH = 3;
-/** The parts of the resources whose changes are written one after another. */
 const WAVES = 10;
 const KILLS = 10;
 const FAILS = 0.3;
@@ -217,7 +211,6 @@ async function untilDelivered({ cluster }: RunContext, { delivered }: WebhookRec
   }
 }
 
-/** Kills a worker each time after some more events have arrived. */
 async function killWorkers(context: RunContext, signal: AbortSignal, delivered: () => number): Promise<void> {
   const { cluster, random } = context;
   const step = (RESOURCES * EVENTS_EACH) / (KILLS + 2);
