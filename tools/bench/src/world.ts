@@ -1,8 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { UserId, WorkspaceId, TransferAmount } from '@banking/domain';
-import { parseAmount } from '@banking/domain';
+import { parseAmount, type TransferAmount, type UserId, type WorkspaceId } from '@banking/domain';
 import { verifyDeployment } from '@banking/books-proof';
 import { openDeployment, type Deployment } from '@banking/deployment';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
@@ -83,8 +82,31 @@ const SAMPLED = sqlStatement<{ id: bigint }>(
    where t.workspace_id = $1 and a.kind = 'customer' order by md5(t.id::text) limit $2`,
 );
 
+/** Posts so many transfers between accounts of a demo workspace, each to the next and the last to the first. */
+export async function postTransfers(
+  { books, database }: Deployment,
+  transfers: number,
+  onProgress: (line: string) => void = () => undefined,
+): Promise<void> {
+  const [accounts] = await database.pipeline({ workspaces: [WORKSPACE] }, [bind(ACCOUNTS, WORKSPACE)] as const);
+  for (let posted = 0; posted < transfers; posted += 2 * BATCH) {
+    const proposals = Array.from({ length: Math.min(BATCH, (transfers - posted) / 2) }, (_, index): Proposal => {
+      const [from, to] = [accounts[index % accounts.length]!, accounts[(index + 1) % accounts.length]!];
+      const common = { amount: parseAmount('1.00', 'USD'), type: 'internal', description: 'Float' };
+      const movement = { ...common, currencyId: from.currency_id };
+      const legs = [
+        { ...movement, account: Number(from.id), direction: 'debit' as const },
+        { ...movement, account: Number(to.id), direction: 'credit' as const },
+      ];
+      return { entries: [{ workspaceId: WORKSPACE, status: 'completed', legs }] };
+    });
+    (await post(books, proposals)).forEach(requirePosted);
+    if (posted > 0 && posted % 100_000 === 0) onProgress(`  ${posted} of ${transfers}`);
+  }
+}
+
 /**
- * Makes demo data, and posts so many transfers between accounts of a demo workspace, each to the next and the last to the first.
+ * Makes demo data and so many transfers.
  *
  * @returns paths of transfers from all over the books, the same ones for the same books
  */
@@ -96,25 +118,10 @@ export function makeBooks(
   onProgress(`A database with ${transfers} transfers`);
   return onDeployment(dataDir, async (deployment) => {
     await makeDemoData(deployment);
-    const { books, database } = deployment;
-    const scope = { workspaces: [WORKSPACE] };
-    const [accounts] = await database.pipeline(scope, [bind(ACCOUNTS, WORKSPACE)] as const);
-    for (let posted = 0; posted < transfers; posted += 2 * BATCH) {
-      const proposals = Array.from({ length: Math.min(BATCH, (transfers - posted) / 2) }, (_, index): Proposal => {
-        const [from, to] = [accounts[index % accounts.length]!, accounts[(index + 1) % accounts.length]!];
-        const common = { amount: parseAmount('1.00', 'USD'), type: 'internal', description: 'Float' };
-        const movement = { ...common, currencyId: from.currency_id };
-        const legs = [
-          { ...movement, account: Number(from.id), direction: 'debit' as const },
-          { ...movement, account: Number(to.id), direction: 'credit' as const },
-        ];
-        return { entries: [{ workspaceId: WORKSPACE, status: 'completed', legs }] };
-      });
-      (await post(books, proposals)).forEach(requirePosted);
-      if (posted > 0 && posted % 100_000 === 0) onProgress(`  ${posted} of ${transfers}`);
-    }
+    await postTransfers(deployment, transfers, onProgress);
     await onServer(dataDir, (connection) => analyzeTables(connection, SCHEMA));
-    const [sample] = await database.pipeline(scope, [bind(SAMPLED, WORKSPACE, SAMPLE)] as const);
+    const scope = { workspaces: [WORKSPACE] };
+    const [sample] = await deployment.database.pipeline(scope, [bind(SAMPLED, WORKSPACE, SAMPLE)] as const);
     return sample.map(({ id }) => `/transfers/${id}`);
   });
 }

@@ -4,8 +4,7 @@ import type { Operation } from '../client-log.js';
 import type { CutTime } from '../database-proxy.js';
 import { call, type Endpoint, isUnavailable, parsedOf, type Received, sendOrder } from '../orders.js';
 import { noteFault, type RunContext, type Scenario, type Violation, violationsOf } from '../scenario.js';
-import type { DatabaseServer } from '../servers.js';
-import { type LoadAccount, PAYOUT_AMOUNT, Preparation } from '../world.js';
+import { type LoadAccount, type LoadWorld, makeWorld, PAYOUT_AMOUNT, Preparation } from '../world.js';
 import { expireLeases } from './payouts.js';
 
 /** A workspace in one of the cells, with accounts and recipients of its own. */
@@ -28,11 +27,18 @@ const PLACES = `
   from workspace_place p join cell c on c.number = p.cell_number
   order by p.workspace_id`;
 
-/** The workspaces by their cells, and the user who may act in all of them. */
-export async function placesOf(cluster: Cluster) {
+/**
+ * The workspaces by their cells, the user who may act in all of them, and accounts of each workspace.
+ *
+ * @param pool accounts of each workspace that receive, and `owned` of those that only pay
+ */
+export async function cellsWorld(cluster: Cluster, pool: number, owned: number) {
   const places = await cluster.database.query<{ cell: CellName; workspaceId: number }>(PLACES);
   const endpoint: Endpoint = { ...cluster.endpoint, token: await cluster.newToken({ caller: CALLER_OF_ALL }) };
-  return { places, endpoint, preparation: new Preparation(endpoint, places[0]?.workspaceId) };
+  const workspaces = places.map(({ workspaceId }) => workspaceId);
+  const size = { pool: pool * places.length, owned: owned * places.length, currencies: ['EUR'], workspaces };
+  const world = await makeWorld(endpoint, size);
+  return { places, workspaces, endpoint, preparation: new Preparation(endpoint, workspaces[0]), world };
 }
 
 const OUTAGES = ['cell-unreachable', 'cell-killed', 'cell-frozen'] as const;
@@ -131,16 +137,13 @@ class CellClients {
     private readonly product: number,
   ) {}
 
-  /** Opens two accounts in each workspace, with money and recipients. */
   static async prepare(context: RunContext): Promise<CellClients> {
-    const { places, endpoint, preparation } = await placesOf(context.cluster);
-    const placed: PlacedWorkspace[] = [];
-    for (const { cell, workspaceId } of places) {
-      const payer = await preparation.openAccount(workspaceId);
-      const recipientId = await preparation.addRecipient(workspaceId, await preparation.openAccount(workspaceId));
-      const payoutRecipientId = await preparation.addPayoutRecipient(workspaceId);
-      placed.push({ cell, workspaceId, payer, recipientId, payoutRecipientId });
-    }
+    const { places, endpoint, preparation, world } = await cellsWorld(context.cluster, 1, 1);
+    const placed = places.map(({ cell, workspaceId }, index): PlacedWorkspace => {
+      const recipientId = world.recipientFor(workspaceId, world.pool[index]!);
+      const payoutRecipientId = world.payoutRecipient(workspaceId);
+      return { cell, workspaceId, payer: world.owned[index]!, recipientId, payoutRecipientId };
+    });
     return new CellClients(context, endpoint, placed, (await preparation.productOf('EUR'))!);
   }
 
@@ -198,38 +201,6 @@ class CellClients {
   }
 }
 
-/** An account that pays an account of another workspace, which is in another cell unless it was moved. */
-interface CellPair {
-  readonly from: CellName;
-  readonly to: CellName;
-  readonly payer: LoadAccount;
-  readonly payee: LoadAccount;
-  readonly recipientId: number;
-  /** Whether the payee takes no payments, so that the money comes back. */
-  readonly isClosed: boolean;
-}
-
-/** Every way to pay from one workspace to another: to an account that is open, and to one that is closed. */
-async function makePairs(
-  cluster: Cluster,
-): Promise<{ readonly endpoint: Endpoint; readonly pairs: readonly CellPair[] }> {
-  const { places, endpoint, preparation } = await placesOf(cluster);
-  const payers = new Map<number, LoadAccount>();
-  for (const { workspaceId } of places) payers.set(workspaceId, await preparation.openAccount(workspaceId));
-  const pairs: CellPair[] = [];
-  for (const { cell: to, workspaceId } of places) {
-    const [open, closed] = [await preparation.openAccount(workspaceId), await preparation.openAccount(workspaceId)];
-    for (const { cell: from, workspaceId: origin } of places.filter((one) => one.workspaceId !== workspaceId)) {
-      for (const payee of [open, closed]) {
-        const recipientId = await preparation.addRecipient(origin, payee);
-        pairs.push({ from, to, payer: payers.get(origin)!, payee, recipientId, isClosed: payee === closed });
-      }
-    }
-    await preparation.disable(closed);
-  }
-  return { endpoint, pairs };
-}
-
 /** Where a payment between cells is interrupted: a statement of the worker, by the side of the payment whose database gets it. */
 const POINTS = (['before', 'after'] as const satisfies readonly CutTime[]).flatMap(
   (when) =>
@@ -254,25 +225,30 @@ const crossingCrash: Scenario = {
   cluster: { hasCells: true },
   async run(context) {
     const { cluster, log, prefix, signal, tally, random } = context;
-    const { endpoint, pairs } = await makePairs(cluster);
+    const { places, endpoint, preparation, world } = await cellsWorld(cluster, 2, 1);
+    const [open, closed] = [world.pool.slice(0, places.length), world.pool.slice(places.length)];
+    for (const account of closed) await preparation.disable(account);
+    const pairs = places.flatMap((from) => places.filter((to) => to !== from).map((to) => ({ from, to })));
     // A worker that has found a difference stops payouts, and is not ready any more.
     const stopped = untilStopped(context).then((findings) => tally.violate('books', ...findings));
     let placed = 0;
-    const pay = async ({ from, to }: CellPair) => {
+    const pay = async ({ from, to }: (typeof pairs)[number]) => {
       placed += 1;
-      const isClosed = placed % CLOSED_EACH === 0;
-      const pair = pairs.find((one) => one.from === from && one.to === to && one.isClosed === isClosed)!;
-      const { workspaceId, id: accountId } = pair.payer;
+      const { workspaceId, id: accountId } = world.owned.find((one) => one.workspaceId === from.workspaceId)!;
+      const payees = placed % CLOSED_EACH === 0 ? closed : open;
+      const recipientId = world.recipientFor(
+        workspaceId,
+        payees.find((one) => one.workspaceId === to.workspaceId)!,
+      );
       const amount = String(random.between(1, 500));
-      const order = { workspaceId, accountId, recipientId: pair.recipientId, amount, isPayout: false };
+      const order = { workspaceId, accountId, recipientId, amount, isPayout: false };
       const { outcome } = await sendOrder({ endpoint, log }, { ...order, key: `${prefix}-${placed}` }, placed);
       tally.countOperation(outcome === 'ok');
       if (outcome === 'ok') tally.count('acknowledged');
     };
-    const open = pairs.filter(({ isClosed }) => !isClosed);
     for (let round = 0; !signal.aborted; round += 1) {
       // The payments of every point come from each cell to each other one.
-      const pair = open[(round + Math.floor(round / POINTS.length)) % open.length]!;
+      const pair = pairs[(round + Math.floor(round / POINTS.length)) % pairs.length]!;
       const interrupted = interrupt(context, POINTS[round % POINTS.length]!, pair, () => pay(pair));
       interrupted.catch(() => undefined);
       await Promise.race([interrupted, stopped]);
@@ -282,16 +258,9 @@ const crossingCrash: Scenario = {
     await stopped;
     // The claims of killed workers.
     for (const server of cluster.databases) await expireLeases(server);
-    return {
-      check: (operations, booked) => checkCrossings(context, operations, booked, (one) => pairs.find(paidBy(one))),
-    };
+    return { check: (operations, booked) => checkCrossings(context, operations, booked, world, closed) };
   },
 };
-
-const paidBy =
-  ({ accountId, recipientId }: Operation) =>
-  (pair: CellPair) =>
-    pair.payer.id === accountId && pair.recipientId === recipientId;
 
 const STOPS = `select f->>'check' || ': ' || (f->>'detail') as finding from payout_stop, jsonb_array_elements(findings) f`;
 
@@ -312,7 +281,7 @@ async function untilStopped({ cluster, signal }: RunContext): Promise<string[]> 
 async function interrupt(
   context: RunContext,
   { kind, side, statement, when }: (typeof POINTS)[number],
-  pair: CellPair,
+  pair: Readonly<Record<'from' | 'to', { readonly cell: CellName }>>,
   pay: () => Promise<void>,
 ): Promise<void> {
   const { cluster, random } = context;
@@ -320,7 +289,7 @@ async function interrupt(
   let isOver = false;
   const wait = AbortSignal.timeout(STATEMENT_WAIT_MS);
   const withheld = links
-    .get(pair[side])!
+    .get(pair[side].cell)!
     .withhold(statement, wait, when)
     .finally(() => (isOver = true));
   while (!isOver) {
@@ -330,7 +299,7 @@ async function interrupt(
   const release = await withheld;
   if (release === undefined) return;
   const isServer = kind === 'kill-payee-cell';
-  if (isServer) await (cluster.of(pair.to) satisfies DatabaseServer).endPostmaster('SIGKILL');
+  if (isServer) await cluster.of(pair.to.cell).endPostmaster('SIGKILL');
   else await process.kill();
   release();
   if (!isServer) await process.start();
@@ -353,15 +322,16 @@ interface KeyedCredit {
 }
 
 /**
- * Each payment to another workspace has arrived exactly once, or has come back exactly once if the payee takes none.
+ * Each payment to another workspace has arrived exactly once, or has come back exactly once from a closed account.
  *
- * @param payeeOf undefined for an order that is no such payment
+ * @param closed accounts that take no payments
  */
 export async function checkCrossings(
   { cluster, prefix }: RunContext,
   operations: readonly Operation[],
   booked: ReadonlySet<string>,
-  payeeOf: (operation: Operation) => { readonly payee: LoadAccount; readonly isClosed: boolean } | undefined,
+  world: LoadWorld,
+  closed: readonly LoadAccount[] = [],
 ): Promise<Violation[]> {
   const credits = new Map<string, KeyedCredit[]>();
   for (const server of cluster.databases) {
@@ -371,10 +341,11 @@ export async function checkCrossings(
   }
   const faults = operations.flatMap((operation) => {
     const { key, accountId, amount } = operation;
-    const to = payeeOf(operation);
-    if (to === undefined) return [];
+    const payee = world.pool.find((one) => world.recipientFor(operation.workspaceId, one) === operation.recipientId);
+    if (payee === undefined || payee.workspaceId === operation.workspaceId) return [];
+    const isClosed = closed.includes(payee);
     const own = credits.get(key) ?? [];
-    const expected = { accountId: to.isClosed ? accountId : to.payee.id, amount, isReturn: to.isClosed };
+    const expected = { accountId: isClosed ? accountId : payee.id, amount, isReturn: isClosed };
     const isRight = ([credit, ...others]: readonly KeyedCredit[]) =>
       others.length === 0 &&
       credit?.accountId === expected.accountId &&

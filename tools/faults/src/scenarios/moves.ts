@@ -6,8 +6,8 @@ import { runLoad } from '../load.js';
 import { call, type CallOptions, type Endpoint, isUnavailable, type Received } from '../orders.js';
 import type { CommandResult } from '../processes.js';
 import { noteFault, type RunContext, type Scenario, type Violation, violationsOf } from '../scenario.js';
-import { type LoadAccount, makeWorld } from '../world.js';
-import { checkCrossings, placesOf } from './cells.js';
+import type { LoadAccount } from '../world.js';
+import { cellsWorld, checkCrossings } from './cells.js';
 import { expireLeases } from './payouts.js';
 
 /** Where the command of a move is killed: a step that home has recorded, or `closed` while the workspace is closed at its cell. */
@@ -15,7 +15,8 @@ const MOVE_POINTS = ['closed', 'switched', 'prepare', 'follow'] as const;
 type MovePoint = (typeof MOVE_POINTS)[number];
 
 const WINDOW_MAX_MS = 3_000;
-const CLIENTS = 12;
+/** Of each workspace. */
+const CLIENTS = 4;
 
 /** A workspace is moved from cell to cell, while its clients and those of other cells pay, and pay each other. */
 const movedWorkspace: Scenario = {
@@ -52,9 +53,7 @@ async function runMoves(
   moveOnce: (moves: Moves, to: CellName, round: number) => Promise<void>,
 ): ReturnType<Scenario['run']> {
   const { cluster, signal } = context;
-  const { places, endpoint } = await placesOf(cluster);
-  const workspaces = places.map(({ workspaceId }) => workspaceId);
-  const world = await makeWorld(endpoint, { pool: 2 * places.length, owned: CLIENTS, currencies: ['EUR'], workspaces });
+  const { places, workspaces, endpoint, world } = await cellsWorld(cluster, 2, CLIENTS);
   // Home stays where it is.
   const { workspaceId, cell } = places.find((place) => place.cell !== 'home')!;
   const payees = new Map(
@@ -82,10 +81,7 @@ async function runMoves(
   return {
     owned: world.owned,
     check: async (operations, booked) => [
-      ...(await checkCrossings(context, operations, booked, ({ recipientId, workspaceId: from }) => {
-        const payee = payees.get(recipientId);
-        return payee === undefined || payee.workspaceId === from ? undefined : { payee, isClosed: false };
-      })),
+      ...(await checkCrossings(context, operations, booked, world)),
       ...(await provesBooks()),
     ],
   };

@@ -298,59 +298,47 @@ async function waitFor(server: Server, query: string): Promise<void> {
   }
 }
 
-/** What a synchronous replica confirmed is not lost. */
-const momentOf = (isSynchronous: boolean): Moment => ({ keptUntil: isSynchronous ? Infinity : 0, lostFrom: Infinity });
+/** A streaming replica is promoted under load. */
+function promoted(kind: 'replica' | 'failover', isSynchronous: boolean): Kind {
+  const isFailover = kind === 'failover';
+  return {
+    name: `${kind}-${isSynchronous ? 'sync' : 'async'}`,
+    // DATABASE_URL names both servers, so nothing is switched or restarted: the processes find the new primary themselves.
+    installed: { hasTwoHosts: isFailover },
+    // With an asynchronous replica the worker stops, as docs/fail-over.md describes.
+    keepsWorker: isFailover && isSynchronous,
+    advancesIds: isFailover && !isSynchronous,
+    async recover(run) {
+      const { cluster, primary, replacement, more, timed } = run;
+      await startReplica(run, isSynchronous);
+      await more();
+      if (!isFailover) await cutStream(run, isSynchronous);
+      if (!isFailover || !isSynchronous) await killWorkers(cluster);
+      await timed('from the kill to a new order', async () => {
+        await primary.stop('SIGQUIT');
+        await replacement.promote();
+        cluster.replaceServer();
+        // The last responses of the old primary have arrived by now.
+        await more(1);
+      });
+      await more();
+      // What a synchronous replica confirmed is not lost.
+      return { keptUntil: isSynchronous ? Infinity : 0, lostFrom: Infinity };
+    },
+  };
+}
 
-/** A streaming replica is promoted under load, after the stream to it was cut. */
-const replica = (isSynchronous: boolean): Kind => ({
-  name: isSynchronous ? 'replica-sync' : 'replica-async',
-  async recover(run) {
-    const { cluster, primary, replacement, more, timed } = run;
-    await startReplica(run, isSynchronous);
-    await more();
-    // Stops the process that sends to the replica, as a network that is cut off.
-    const senders = await primary.query<{ pid: number }>('select pid from pg_stat_replication');
-    for (const { pid } of senders) process.kill(pid, 'SIGSTOP');
-    // Without a replica that confirms, a synchronous primary acknowledges nothing.
-    const held = `select from pg_stat_activity where wait_event = 'SyncRep' and state_change < now() - interval '2 s'`;
-    if (isSynchronous) await waitFor(primary, held);
-    else await more(30);
-    await killWorkers(cluster);
-    await primary.stop('SIGQUIT');
-    await timed('promotion', () => replacement.promote());
-    cluster.replaceServer();
-    await more();
-    return momentOf(isSynchronous);
-  },
-});
-
-/**
- * The primary is killed and the replica promoted while the clients go on. DATABASE_URL names both servers, so nothing is switched or
- * restarted: the processes find the new primary themselves.
- */
-const failover = (isSynchronous: boolean): Kind => ({
-  name: isSynchronous ? 'failover-sync' : 'failover-async',
-  installed: { hasTwoHosts: true },
-  // With an asynchronous replica the worker stops, as docs/fail-over.md describes.
-  keepsWorker: isSynchronous,
-  advancesIds: !isSynchronous,
-  async recover(run) {
-    const { cluster, primary, replacement, more, timed } = run;
-    await startReplica(run, isSynchronous);
-    await more();
-    if (!isSynchronous) await killWorkers(cluster);
-    await timed('from the kill to a new order', async () => {
-      await primary.stop('SIGQUIT');
-      await replacement.promote();
-      // The last responses of the old primary have arrived by now.
-      await more(1);
-    });
-    cluster.replaceServer();
-    await more();
-    return momentOf(isSynchronous);
-  },
-});
+/** Stops the process that sends to the replica, as a network that is cut off. */
+async function cutStream({ primary, more }: Recovery, isSynchronous: boolean): Promise<void> {
+  const senders = await primary.query<{ pid: number }>('select pid from pg_stat_replication');
+  for (const { pid } of senders) process.kill(pid, 'SIGSTOP');
+  // Without a replica that confirms, a synchronous primary acknowledges nothing.
+  const held = `select from pg_stat_activity where wait_event = 'SyncRep' and state_change < now() - interval '2 s'`;
+  if (isSynchronous) await waitFor(primary, held);
+  else await more(30);
+}
 
 export const RECOVERY_SCENARIOS: readonly Scenario[] = [
-  ...[dump, pitr, replica(true), replica(false), failover(true), failover(false)].map(recovery),
-];
+  ...[dump, pitr],
+  ...(['replica', 'failover'] as const).flatMap((kind) => [promoted(kind, true), promoted(kind, false)]),
+].map(recovery);
