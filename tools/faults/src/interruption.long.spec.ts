@@ -32,7 +32,9 @@ const GONE_MS = 60_000;
       run = spawn(process.execPath, [MAIN, promise, '--minutes', '5'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
       const exited = once(run, 'exit');
       let text = '';
-      for await (const piece of run.stderr!) if (pattern.test((text += String(piece)))) break;
+      await new Promise<void>((resolve) => {
+        run.stderr?.on('data', (piece: Buffer) => pattern.test((text += String(piece))) && resolve());
+      });
 
       run.kill(signal);
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CellName, type Cluster, FURTHER_CELLS } from '../cluster.js';
+import { type CellName, FURTHER_CELLS } from '../cluster.js';
 import { runLoad } from '../load.js';
 import { call, type CallOptions, type Endpoint, isUnavailable, type Received } from '../orders.js';
 import type { CommandResult } from '../processes.js';
@@ -60,7 +60,7 @@ async function runMoves(
     workspaces.flatMap((id) => world.pool.map((payee) => [world.recipientFor(id, payee), payee] as const)),
   );
   const moves = new Moves(context, workspaceId, cell, payees);
-  const provesBooks = await anchorBooks(cluster, workspaces);
+  const provesBooks = await anchorBooks(context, workspaces);
   const ended = new AbortController();
   const judged = { ...endpoint, onReceived: moves.judge };
   const own = world.owned.find((account) => account.workspaceId === workspaceId)!;
@@ -88,8 +88,11 @@ async function runMoves(
 }
 
 /** Anchors what is there. @returns compares the databases with the anchor, then exports of the books and audit trails of all workspaces */
-async function anchorBooks(cluster: Cluster, workspaces: readonly number[]): Promise<() => Promise<Violation[]>> {
-  const file = (name: string) => join(cluster.folder, name);
+async function anchorBooks(
+  { cluster, prefix }: RunContext,
+  workspaces: readonly number[],
+): Promise<() => Promise<Violation[]>> {
+  const file = (name: string) => join(cluster.folder, `${prefix}.${name}`);
   const [key, publicKey, anchor] = [file('anchor.key'), file('anchor.pub'), file('anchor.jsonl')];
   execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519', '-out', key]);
   execFileSync('openssl', ['pkey', '-in', key, '-pubout', '-out', publicKey]);
