@@ -30,7 +30,7 @@ interface Kind {
   readonly installed?: ClusterOptions['installed'];
   /** Whether the worker goes on. Then the network is that of the recovered books. */
   readonly keepsWorker?: boolean;
-  /** As docs/recover.md describes; without it the ids of lost orders are given again. */
+  /** As docs/maintain.md describes; without it the ids of lost orders are given again. */
   readonly advancesIds?: boolean;
   /** Loses the server and recovers another one, while the load runs or after it has stopped. */
   recover(recovery: Recovery): Promise<Moment>;
@@ -43,7 +43,7 @@ const ADVANCE_IDS = `
   select setval(format('banking.%I', sequencename), last_value + 1000000)
   from pg_sequences where schemaname = 'banking' and last_value is not null`;
 
-/** Places orders, loses the server, recovers the books, and does what docs/recover.md and docs/fail-over.md tell an operator to do. */
+/** Places orders, loses the server, recovers the books, and does what docs/maintain.md and docs/postgresql.md tell an operator to do. */
 function recovery({ name, installed = {}, keepsWorker, advancesIds, recover }: Kind): Scenario {
   return {
     ...{ name, faults: ['server-lost'], phase: 'alone', minutesMax: 1.5, cluster: { installed } },
@@ -305,7 +305,7 @@ function promoted(kind: 'replica' | 'failover', isSynchronous: boolean): Kind {
     name: `${kind}-${isSynchronous ? 'sync' : 'async'}`,
     // DATABASE_URL names both servers, so nothing is switched or restarted: the processes find the new primary themselves.
     installed: { hasTwoHosts: isFailover },
-    // With an asynchronous replica the worker stops, as docs/fail-over.md describes.
+    // With an asynchronous replica the worker stops, as docs/postgresql.md describes.
     keepsWorker: isFailover && isSynchronous,
     advancesIds: isFailover && !isSynchronous,
     async recover(run) {
