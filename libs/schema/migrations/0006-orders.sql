@@ -31,17 +31,17 @@ create table customer_order (
   primary key (workspace_id, id),
   constraint customer_order_metadata check (jsonb_typeof(metadata) = 'object'),
   constraint customer_order_pause check ((paused_at is null) = (pause_reason is null) and (paused_at is null or status = 'active') and
-case pause_reason
-    when 'payouts_rejected' then type = 'recurring'
-    when 'placer_without_role' then type in ('scheduled', 'recurring')
-    else pause_reason is null
-end),
+    case pause_reason
+      when 'payouts_rejected' then type = 'recurring'
+      when 'placer_without_role' then type in ('scheduled', 'recurring')
+      else pause_reason is null
+    end),
   constraint customer_order_schedule check (
-case type
-    when 'instant' then num_nonnulls(start_at, stop_at, anchor, repeat_unit, repeat_value) = 0
-    when 'scheduled' then num_nonnulls(stop_at, repeat_unit, repeat_value) = 0 and num_nonnulls(start_at, anchor) = 2
-    else num_nonnulls(start_at, anchor, repeat_unit, repeat_value) = 4 and (stop_at is null or stop_at >= start_at)
-end),
+    case type
+      when 'instant' then num_nonnulls(start_at, stop_at, anchor, repeat_unit, repeat_value) = 0
+      when 'scheduled' then num_nonnulls(stop_at, repeat_unit, repeat_value) = 0 and num_nonnulls(start_at, anchor) = 2
+      else num_nonnulls(start_at, anchor, repeat_unit, repeat_value) = 4 and (stop_at is null or stop_at >= start_at)
+    end),
   constraint customer_order_texts check (char_length(description) between 1 and 512 and char_length(external_reference) between 1 and 140)
 );
 create index account_order_by_class on customer_order (workspace_id, account_id, status, type, created_at desc, id desc)
@@ -128,12 +128,12 @@ create table execution (
   primary key (workspace_id, id),
   unique (workspace_id, order_id, sequence),
   constraint execution_outcome check (
-case status
-    when 'failed' then failure_code is not null
-    when 'pending' then transaction_id is not null and executed_at is not null
-    when 'completed' then transaction_id is not null and executed_at is not null
-    else transaction_id is null and executed_at is null
-end)
+    case status
+      when 'failed' then failure_code is not null
+      when 'pending' then transaction_id is not null and executed_at is not null
+      when 'completed' then transaction_id is not null and executed_at is not null
+      else transaction_id is null and executed_at is null
+    end)
 );
 create unique index execution_by_transaction on execution (workspace_id, transaction_id) where transaction_id is not null;
 

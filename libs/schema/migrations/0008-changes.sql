@@ -22,10 +22,7 @@ create table change_outbox (
   user_id bigint default (nullif(current_setting('app.user', true), ''))::bigint,
   -- Null for a user, and for a worker.
   actor_type text default coalesce(nullif(current_setting('app.actor_type', true), ''),
-case
-    when (nullif(current_setting('app.actor', true), '') IS NOT NULL) then 'operator'
-    else NULL::text
-end),
+    case when nullif(current_setting('app.actor', true), '') is not null then 'operator' end),
   created_at timestamptz not null default statement_timestamp()
 ) with (
   autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
