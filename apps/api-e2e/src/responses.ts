@@ -47,7 +47,7 @@ export async function sendRequest(
 }
 
 /** The parts of an OpenAPI document that the specs read. */
-export interface OpenApi {
+interface OpenApi {
   readonly info: { readonly description: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
 }

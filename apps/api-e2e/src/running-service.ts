@@ -1,10 +1,89 @@
-import type { ChildProcess } from 'node:child_process';
+import { fetchDocument } from './documented/read-document.js';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { attachEmbeddedServer } from '@banking/embedded-postgres';
+import { promisify } from 'node:util';
+import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { copyDataDirTemplate } from '@banking/postgres/testing';
-import { type Ending, launch, type LaunchOptions, type Output } from './launch.js';
+import { bareEnvironment } from './config.js';
+import { type DemoIds, localToken, type Service, serviceOfTheRun } from './service.js';
+import { type Document } from './documented/document.js';
+
+/** The data and the settings of a program that runs until it is stopped. */
+export interface LaunchOptions {
+  readonly dataDir: string;
+  /** Its environment variables, besides those for a free port and a log of JSON lines. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** The file to which its output is appended. */
+  readonly logFile?: string | undefined;
+}
+
+/** How a process ended. */
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The output of a process. */
+export class Output {
+  stdout = '';
+  stderr = '';
+  private waiting: (() => void)[] = [];
+
+  constructor(
+    child: ChildProcess,
+    private readonly logFile?: string,
+  ) {
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => this.take('stdout', text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => this.take('stderr', text));
+  }
+
+  get text(): string {
+    return this.stdout + this.stderr;
+  }
+
+  /** Waits for a match of the pattern, and returns its first group or the whole match. */
+  matched(pattern: RegExp): Promise<string> {
+    return new Promise((resolve) => {
+      const check = () => {
+        const match = pattern.exec(this.stdout) ?? pattern.exec(this.stderr);
+        if (match) resolve(match[1] ?? match[0]);
+        else this.waiting.push(check);
+      };
+      check();
+    });
+  }
+
+  private take(stream: 'stdout' | 'stderr', text: string): void {
+    this[stream] += text;
+    if (this.logFile !== undefined) appendFileSync(this.logFile, text);
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const check of waiting) check();
+  }
+}
+
+/** Starts a built program in a new process, which ends with this process. */
+export function launch(app: 'api' | 'worker', { dataDir, environment = {}, logFile }: LaunchOptions) {
+  const main = join(__dirname, '..', '..', app, 'dist', 'main.js');
+  // All callers of a spec have one address.
+  const usual = { PORT: '0', LOG_FORMAT: 'json', DATA_DIR: dataDir, CONNECTIONS_PER_ADDRESS: '1000' };
+  const env = { ...bareEnvironment(), ...usual, ...environment };
+  const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = new Output(child, logFile);
+  const killWithUs = () => child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  const ended = new Promise<Ending>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      process.off('exit', killWithUs);
+      resolve({ code, signal });
+    });
+  });
+  return { child, ended, output };
+}
 
 /** Long enough for a first start, which creates a database cluster and the demo data, on a busy machine. */
 const START_MS = 120_000;
@@ -108,3 +187,103 @@ async function stopDatabase(dataDir: string): Promise<void> {
   const server = await attachEmbeddedServer({ dataDir });
   await server.detach();
 }
+
+const MAIN = join(__dirname, '..', '..', 'cli', 'dist', 'main.js');
+
+/** Longer than any command on a slow machine. */
+const TIMEOUT_MS = 240_000;
+
+/** Runs the command `banking` on a DATA_DIR and returns its standard output. @throws Error with its standard error */
+export function banking(dataDir: string, ...args: string[]): Promise<string> {
+  return bankingWith({ DATA_DIR: dataDir }, ...args);
+}
+
+/** Runs the command `banking` with further environment variables. */
+export async function bankingWith(settings: Readonly<Record<string, string>>, ...args: string[]): Promise<string> {
+  const env = { ...bareEnvironment(), ...settings };
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...args], { env, timeout: TIMEOUT_MS });
+  return stdout;
+}
+
+/** A separate service with new demo data, which match the documented examples. */
+export interface FreshService {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly document: Document;
+  readonly pid: number | undefined;
+  /** Its output so far, complete once it has stopped. */
+  readonly log: string;
+  tokenOf(email: string): Promise<string>;
+  signal(signal: NodeJS.Signals): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * @param openDataDir creates new demo data by default, because in a copy ids continue with a gap, as after each start of a database.
+ */
+export async function freshService(
+  environment: Readonly<Record<string, string>> = {},
+  openDataDir = newDataDir,
+): Promise<FreshService> {
+  const folder = await openDataDir();
+  try {
+    const service = await RunningService.start({ dataDir: folder.path, environment });
+    return {
+      url: service.url,
+      dataDir: folder.path,
+      document: await fetchDocument(service),
+      pid: service.pid,
+      get log() {
+        return service.log;
+      },
+      tokenOf: (email) => localToken(folder.path, email),
+      signal: (signal) => service.signal(signal),
+      stop: () => service.stop().finally(folder.remove),
+    };
+  } catch (error) {
+    await folder.remove();
+    throw error;
+  }
+}
+
+/** A service on a database of the spec. */
+export interface OwnService extends Service {
+  readonly dataDir: string;
+  readonly running: RunningService;
+}
+
+/** A copy of the demo data whose database runs until it is closed, for services with different settings, in turn or at once. */
+export class DemoDatabase {
+  private constructor(
+    private readonly folder: TestDataDir,
+    readonly server: EmbeddedServer,
+  ) {}
+
+  static async open(): Promise<DemoDatabase> {
+    const folder = await demoDataDir();
+    try {
+      return new DemoDatabase(folder, await attachEmbeddedServer({ dataDir: folder.path }));
+    } catch (error) {
+      await folder.remove();
+      throw error;
+    }
+  }
+
+  get dataDir(): string {
+    return this.folder.path;
+  }
+
+  async start(environment: Readonly<Record<string, string>> = {}): Promise<OwnService> {
+    const { dataDir } = this;
+    const running = await RunningService.start({ dataDir, environment });
+    return { url: running.url, world: demoIds(), tokenOf: (email) => localToken(dataDir, email), dataDir, running };
+  }
+
+  async close(): Promise<void> {
+    await this.server.detach();
+    await this.folder.remove();
+  }
+}
+
+/** The ids of the demo data, which every copy of it has. */
+export const demoIds = (): DemoIds => serviceOfTheRun().world;

@@ -1,11 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bankingWith } from './banking.js';
+import { bankingWith, demoDataDir, newDataDir, RunningService } from './running-service.js';
 import { externalDatabase, publish } from './config.js';
 import { bugsIn, secretsIn } from './log-lines.js';
-import { demoDataDir, newDataDir, RunningService } from './running-service.js';
-import type { PublishedService } from './service.js';
-import { type DemoIds } from './world.js';
+import type { DemoIds, PublishedService } from './service.js';
 
 const OUTPUT = join(__dirname, '..', 'test-output');
 

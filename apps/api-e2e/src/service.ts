@@ -1,6 +1,22 @@
 import { LocalIssuer } from '@banking/local-issuer';
 import { published } from './config.js';
-import type { DemoIds } from './world.js';
+
+/** The ids of the demo data, by name. */
+export interface DemoIds {
+  readonly apps: Readonly<Record<string, number>>;
+  readonly users: Readonly<Record<string, number>>;
+  readonly workspaces: Readonly<Record<string, number>>;
+  readonly accounts: Readonly<Record<string, number>>;
+  readonly recipients: Readonly<Record<string, number>>;
+  readonly transfers: Readonly<Record<string, number>>;
+}
+
+/** The id of a resource of the demo data. @throws Error if the demo data does not have it */
+export function idOf(world: DemoIds, kind: keyof DemoIds, name: string): number {
+  const id = world[kind][name];
+  if (id === undefined) throw new Error(`the demo data has no ${name} among its ${kind}`);
+  return id;
+}
 
 /** A service under test, called directly or through a proxy. */
 export interface Service {
@@ -14,7 +30,7 @@ export interface Service {
 }
 
 /** The service of the run, with its files on this machine. */
-export interface LocalService extends Service {
+interface LocalService extends Service {
   readonly dataDir: string;
   readonly logFile: string;
 }
@@ -43,3 +59,15 @@ export async function localToken(dataDir: string, email: string): Promise<string
   const issuer = await LocalIssuer.open(dataDir);
   return issuer.sign({ email, audience: AUDIENCE, lifetimeSeconds: 3_600 });
 }
+
+/** A service for a suite that registers its tests before the service is started. */
+export const startedLater = (provide: () => Service, more: Partial<Service> = {}): Service => ({
+  get url() {
+    return provide().url;
+  },
+  get world() {
+    return provide().world;
+  },
+  tokenOf: (email) => provide().tokenOf(email),
+  ...more,
+});

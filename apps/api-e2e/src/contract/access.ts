@@ -1,195 +1,173 @@
-import { sendRequest, openApiOf } from '../responses.js';
-import type { Service } from '../service.js';
-import { idOf } from '../world.js';
-import { type Case, PEOPLE, type Person, STRANGER } from './access-case.js';
-import { ORDER_ACCESS } from './order-access.js';
-import { QUOTE_ACCESS } from './quote-access.js';
-import { RECORD_ACCESS } from './record-access.js';
-import { SANDBOX_ACCESS } from './sandbox-access.js';
-import { WEBHOOK_ACCESS } from './webhook-access.js';
+import { ADA, BOB, CY, EVE, idOf, type Service } from '../service.js';
+import { openApiOf, sendRequest } from '../responses.js';
+
+/** Not a user of the service: the key is trusted, the e-mail unknown. */
+const STRANGER = 'mallory@elsewhere.example';
+
+const PEOPLE = { ada: ADA, bob: BOB, cy: CY, eve: EVE, stranger: STRANGER, 'no token': undefined } as const;
+
+type Person = keyof typeof PEOPLE;
+/** The status for each person, in the order of PEOPLE: admin, member, without a role, of another app, unknown, no token. */
+type Row = readonly [number, number, number, number, number, number];
+
+interface Case {
+  readonly operation: string;
+  readonly path: (service: Service) => string;
+  readonly workspace?: string;
+  readonly method?: string;
+  /** Sent as JSON, by POST without a `method`. */
+  readonly body?: object;
+  readonly expected: Row;
+}
+
+type CaseRow = readonly [
+  operation: string,
+  path: string | Case['path'],
+  expected: Row,
+  more?: Pick<Case, 'method' | 'body'>,
+];
+
+const casesIn = (workspace: string | undefined, rows: readonly CaseRow[]): Case[] =>
+  rows.map(([operation, path, expected, more]) => ({
+    operation,
+    path: typeof path === 'string' ? () => path : path,
+    expected,
+    ...(workspace !== undefined && { workspace }),
+    ...more,
+  }));
 
 const transfer = ({ world }: Service) => `/transfers/${idOf(world, 'transfers', 'internal')}`;
 const account = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'Northwind Trading EUR')}`;
+const statement = (service: Service) => `${account(service)}/statement?from=2026-01-01&to=2026-01-02`;
+const fundings = (service: Service) => `/sandbox${account(service)}/fundings`;
 const recipient = ({ world }: Service) => `/recipients/${idOf(world, 'recipients', 'international')}`;
 const usersOf = (app: string) => (service: Service) => `/apps/${idOf(service.world, 'apps', app)}/users`;
+const orders = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'Northwind Trading USD')}/orders`;
+/** The completed order of the demo data, which cannot be cancelled. */
+const paid = (service: Service) => `${orders(service)}/${service.firstId ?? 1}`;
+const cancellation = (service: Service) => `${paid(service)}/cancellation`;
+const resumption = (service: Service) => `${paid(service)}/resumption`;
+/** The first quote, order or transaction of the demo data, which is one of Northwind Trading. */
+const first =
+  (resources: string) =>
+  ({ firstId = 1 }: Service) =>
+    `/${resources}/${firstId}`;
+
+const TO_INDIA = 'countryCode=IN&currencyCode=INR&payoutMethod=LOCAL';
+/** Of an unknown transaction, so that a permitted caller changes nothing. */
+const EVENT = '/sandbox/transactions/999999999/events';
+const ACCC = { body: { status: 'ACCC' } };
+const BEFORE = { body: { now: '2020-01-01T00:00:00Z' } };
+const POST = { method: 'POST' };
+const CHANGE = { method: 'PATCH', body: {} };
+const NOTHING = { body: {} };
+
+const UNKNOWN = '/webhook-endpoints/999999';
+const PERIOD = { createdFrom: '2026-11-21T09:00:00Z', createdTo: '2026-11-21T10:00:00Z' };
+/** Operations that only administrators may call, of an endpoint that does not exist. */
+const ofEndpoints = (expected: Row): readonly CaseRow[] => [
+  ['getWebhookEndpoint', UNKNOWN, expected],
+  ['changeWebhookEndpoint', UNKNOWN, expected, { method: 'PATCH', body: { status: 'disabled' } }],
+  ['deleteWebhookEndpoint', UNKNOWN, expected, { method: 'DELETE' }],
+  ['rotateWebhookSecret', `${UNKNOWN}/secret-rotation`, expected, POST],
+  ['testWebhookEndpoint', `${UNKNOWN}/test`, expected, POST],
+  ['replayWebhookEvents', `${UNKNOWN}/replay`, expected, { body: PERIOD }],
+  ['listWebhookDeliveries', `${UNKNOWN}/deliveries`, expected],
+  ['retryWebhookDelivery', `${UNKNOWN}/deliveries/1/retry`, expected, POST],
+];
 
 /** The expected status per person, operation and workspace. */
 const MATRIX: readonly Case[] = [
-  { operation: 'listApps', path: () => '/apps', expected: [200, 200, 200, 200, 401, 401] },
-  { operation: 'listProducts', path: () => '/products', expected: [200, 200, 200, 200, 401, 401] },
-  {
-    operation: 'listCorridors',
-    path: () => '/recipients/countries/IN/corridors',
-    expected: [200, 200, 200, 200, 401, 401],
-  },
-  {
-    operation: 'listCorridorsFormerly',
-    path: () => '/countries/IN/corridors',
-    expected: [200, 200, 200, 200, 401, 401],
-  },
-  {
-    operation: 'listRecipientSchemas',
-    path: () => '/recipients/validation-schema?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL',
-    expected: [200, 200, 200, 200, 401, 401],
-  },
-  {
-    operation: 'listRecipientSchemasFormerly',
-    path: () => '/validation-schema?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL',
-    expected: [200, 200, 200, 200, 401, 401],
-  },
-  { operation: 'listPurposes', path: () => '/orders/purposes', expected: [200, 200, 200, 200, 401, 401] },
-  { operation: 'listAppUsers', path: usersOf('Northwind Treasury'), expected: [200, 200, 200, 404, 401, 401] },
-  { operation: 'listAppUsers', path: usersOf('Southwind'), expected: [404, 404, 404, 200, 401, 401] },
-  {
-    operation: 'getTransfer',
-    path: transfer,
-    workspace: 'Northwind Trading',
-    expected: [200, 200, 403, 403, 401, 401],
-  },
-  { operation: 'getTransfer', path: transfer, workspace: 'Ada personal', expected: [404, 403, 403, 403, 401, 401] },
-  {
-    operation: 'getTransfer',
-    path: transfer,
-    workspace: 'Southwind Imports',
-    expected: [403, 403, 403, 404, 401, 401],
-  },
-  { operation: 'getTransfer', path: transfer, expected: [400, 400, 400, 400, 401, 401] },
-  {
-    operation: 'listTransfers',
-    path: () => '/transfers',
-    workspace: 'Northwind Trading',
-    expected: [200, 200, 403, 403, 401, 401],
-  },
-  {
-    operation: 'listTransfers',
-    path: () => '/transfers',
-    workspace: 'Southwind Imports',
-    expected: [403, 403, 403, 200, 401, 401],
-  },
-  {
-    operation: 'listAccounts',
-    path: () => '/accounts',
-    workspace: 'Northwind Trading',
-    expected: [200, 200, 403, 403, 401, 401],
-  },
-  {
-    operation: 'getAccount',
-    path: account,
-    workspace: 'Northwind Trading',
-    expected: [200, 200, 403, 403, 401, 401],
-  },
-  { operation: 'getAccount', path: account, workspace: 'Southwind Imports', expected: [403, 403, 403, 404, 401, 401] },
-  {
-    operation: 'openAccount',
-    path: () => '/accounts',
-    workspace: 'Northwind Trading',
-    body: {},
-    expected: [400, 403, 403, 403, 401, 401],
-  },
-  {
-    operation: 'changeAccount',
-    method: 'PATCH',
-    path: account,
-    workspace: 'Northwind Trading',
-    body: {},
-    expected: [200, 403, 403, 403, 401, 401],
-  },
-  {
-    operation: 'fundAccount',
-    path: (service) => `/sandbox${account(service)}/fundings`,
-    workspace: 'Northwind Trading',
-    body: {},
-    expected: [400, 400, 403, 403, 401, 401],
-  },
-  {
-    operation: 'fundAccount',
-    path: (service) => `/sandbox${account(service)}/fundings`,
-    workspace: 'Southwind Imports',
-    body: { amount: '1' },
-    expected: [403, 403, 403, 404, 401, 401],
-  },
-  {
-    operation: 'getStatement',
-    path: (service) => `${account(service)}/statement?from=2026-01-01&to=2026-01-02`,
-    workspace: 'Northwind Trading',
-    expected: [200, 200, 403, 403, 401, 401],
-  },
-  {
-    operation: 'getStatement',
-    path: (service) => `${account(service)}/statement?from=2026-01-01&to=2026-01-02`,
-    workspace: 'Southwind Imports',
-    expected: [403, 403, 403, 404, 401, 401],
-  },
-  {
-    operation: 'listRecipients',
-    path: () => '/recipients',
-    workspace: 'Northwind Trading',
-    expected: [200, 200, 403, 403, 401, 401],
-  },
-  {
-    operation: 'getRecipient',
-    path: recipient,
-    workspace: 'Northwind Trading',
-    expected: [200, 200, 403, 403, 401, 401],
-  },
-  {
-    operation: 'getRecipient',
-    path: recipient,
-    workspace: 'Southwind Imports',
-    expected: [403, 403, 403, 404, 401, 401],
-  },
-  {
-    operation: 'addInternationalRecipient',
-    path: () => '/recipients/international?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL',
-    workspace: 'Northwind Trading',
-    body: { data: {} },
-    expected: [422, 422, 403, 403, 401, 401],
-  },
-  {
-    operation: 'addInternalRecipient',
-    path: () => '/recipients/internal',
-    workspace: 'Northwind Trading',
-    body: {},
-    expected: [400, 400, 403, 403, 401, 401],
-  },
-  {
-    operation: 'changeRecipient',
-    method: 'PATCH',
-    path: recipient,
-    workspace: 'Northwind Trading',
-    body: {},
-    expected: [200, 200, 403, 403, 401, 401],
-  },
-  {
-    operation: 'changeRecipient',
-    method: 'PATCH',
-    path: recipient,
-    workspace: 'Southwind Imports',
-    body: {},
-    expected: [403, 403, 403, 404, 401, 401],
-  },
-  {
-    operation: 'deleteRecipient',
-    method: 'DELETE',
-    path: () => '/recipients/999999',
-    workspace: 'Northwind Trading',
-    expected: [404, 404, 403, 403, 401, 401],
-  },
-  {
-    operation: 'deleteRecipient',
-    method: 'DELETE',
-    path: recipient,
-    workspace: 'Southwind Imports',
-    expected: [403, 403, 403, 404, 401, 401],
-  },
-  ...QUOTE_ACCESS,
-  ...ORDER_ACCESS,
-  ...SANDBOX_ACCESS,
-  ...RECORD_ACCESS,
-  ...WEBHOOK_ACCESS,
-  { operation: 'listTransfers', path: () => '/transfers', expected: [400, 400, 400, 400, 401, 401] },
-  { operation: 'getLiveness', path: () => '/health/live', expected: [200, 200, 200, 200, 200, 200] },
-  { operation: 'getReadiness', path: () => '/health/ready', expected: [200, 200, 200, 200, 200, 200] },
+  ...casesIn(undefined, [
+    ['listApps', '/apps', [200, 200, 200, 200, 401, 401]],
+    ['listProducts', '/products', [200, 200, 200, 200, 401, 401]],
+    ['listCorridors', '/recipients/countries/IN/corridors', [200, 200, 200, 200, 401, 401]],
+    ['listCorridorsFormerly', '/countries/IN/corridors', [200, 200, 200, 200, 401, 401]],
+    ['listRecipientSchemas', `/recipients/validation-schema?${TO_INDIA}`, [200, 200, 200, 200, 401, 401]],
+    ['listRecipientSchemasFormerly', `/validation-schema?${TO_INDIA}`, [200, 200, 200, 200, 401, 401]],
+    ['listPurposes', '/orders/purposes', [200, 200, 200, 200, 401, 401]],
+    ['listAppUsers', usersOf('Northwind Treasury'), [200, 200, 200, 404, 401, 401]],
+    ['listAppUsers', usersOf('Southwind'), [404, 404, 404, 200, 401, 401]],
+    ['getTransfer', transfer, [400, 400, 400, 400, 401, 401]],
+    ['listTransfers', '/transfers', [400, 400, 400, 400, 401, 401]],
+    ['listWebhookEndpoints', '/webhook-endpoints', [400, 400, 400, 400, 401, 401]],
+    ['getLiveness', '/health/live', [200, 200, 200, 200, 200, 200]],
+    ['getReadiness', '/health/ready', [200, 200, 200, 200, 200, 200]],
+  ]),
+  ...casesIn('Ada personal', [['getTransfer', transfer, [404, 403, 403, 403, 401, 401]]]),
+  ...casesIn('Northwind Trading', [
+    ['getTransfer', transfer, [200, 200, 403, 403, 401, 401]],
+    ['listTransfers', '/transfers', [200, 200, 403, 403, 401, 401]],
+    ['listAccounts', '/accounts', [200, 200, 403, 403, 401, 401]],
+    ['getAccount', account, [200, 200, 403, 403, 401, 401]],
+    ['openAccount', '/accounts', [400, 403, 403, 403, 401, 401], NOTHING],
+    ['changeAccount', account, [200, 403, 403, 403, 401, 401], CHANGE],
+    ['fundAccount', fundings, [400, 400, 403, 403, 401, 401], NOTHING],
+    ['getStatement', statement, [200, 200, 403, 403, 401, 401]],
+    ['listRecipients', '/recipients', [200, 200, 403, 403, 401, 401]],
+    ['getRecipient', recipient, [200, 200, 403, 403, 401, 401]],
+    [
+      'addInternationalRecipient',
+      `/recipients/international?${TO_INDIA}`,
+      [422, 422, 403, 403, 401, 401],
+      { body: { data: {} } },
+    ],
+    ['addInternalRecipient', '/recipients/internal', [400, 400, 403, 403, 401, 401], NOTHING],
+    ['changeRecipient', recipient, [200, 200, 403, 403, 401, 401], CHANGE],
+    ['deleteRecipient', '/recipients/999999', [404, 404, 403, 403, 401, 401], { method: 'DELETE' }],
+    ['createQuote', '/quotes', [400, 400, 403, 403, 401, 401], NOTHING],
+    ['getQuote', first('quotes'), [200, 200, 403, 403, 401, 401]],
+    ['listOrders', '/orders', [200, 200, 403, 403, 401, 401]],
+    ['getOrder', paid, [200, 200, 403, 403, 401, 401]],
+    ['getOrderById', first('orders'), [200, 200, 403, 403, 401, 401]],
+    ['getTransaction', first('transactions'), [200, 200, 403, 403, 401, 401]],
+    ['placeOrder', orders, [400, 400, 403, 403, 401, 401], NOTHING],
+    ['cancelOrder', cancellation, [409, 409, 403, 403, 401, 401], POST],
+    ['resumeOrder', resumption, [409, 403, 403, 403, 401, 401], POST],
+    ['addTransactionEvent', EVENT, [404, 404, 403, 403, 401, 401], ACCC],
+    ['moveClock', '/sandbox/clock', [422, 403, 403, 403, 401, 401], BEFORE],
+    ['listEvents', '/events?limit=1', [200, 200, 403, 403, 401, 401]],
+    ['getEvent', `/events/${Number.MAX_SAFE_INTEGER}`, [404, 404, 403, 403, 401, 401]],
+    ['listAuditEvents', '/audit-events', [200, 403, 403, 403, 401, 401]],
+    ['listWebhookEndpoints', '/webhook-endpoints', [200, 403, 403, 403, 401, 401]],
+    ['createWebhookEndpoint', '/webhook-endpoints', [400, 403, 403, 403, 401, 401], NOTHING],
+    ...ofEndpoints([404, 403, 403, 403, 401, 401]),
+  ]),
+  ...casesIn('Southwind Imports', [
+    ['getTransfer', transfer, [403, 403, 403, 404, 401, 401]],
+    ['listTransfers', '/transfers', [403, 403, 403, 200, 401, 401]],
+    ['getAccount', account, [403, 403, 403, 404, 401, 401]],
+    ['fundAccount', fundings, [403, 403, 403, 404, 401, 401], { body: { amount: '1' } }],
+    ['getStatement', statement, [403, 403, 403, 404, 401, 401]],
+    ['getRecipient', recipient, [403, 403, 403, 404, 401, 401]],
+    ['changeRecipient', recipient, [403, 403, 403, 404, 401, 401], CHANGE],
+    ['deleteRecipient', recipient, [403, 403, 403, 404, 401, 401], { method: 'DELETE' }],
+    [
+      'createQuote',
+      '/quotes',
+      [403, 403, 403, 404, 401, 401],
+      { body: { accountID: 1, targetCurrency: 'EUR', amount: '100' } },
+    ],
+    ['getQuote', first('quotes'), [403, 403, 403, 404, 401, 401]],
+    ['listOrders', '/orders', [403, 403, 403, 200, 401, 401]],
+    ['getOrder', paid, [403, 403, 403, 404, 401, 401]],
+    ['getOrderById', first('orders'), [403, 403, 403, 404, 401, 401]],
+    ['getTransaction', first('transactions'), [403, 403, 403, 404, 401, 401]],
+    ['placeOrder', orders, [403, 403, 403, 404, 401, 401], { body: { amount: '1', recipientID: 1, type: 'instant' } }],
+    ['cancelOrder', cancellation, [403, 403, 403, 404, 401, 401], POST],
+    ['resumeOrder', resumption, [403, 403, 403, 404, 401, 401], POST],
+    ['addTransactionEvent', EVENT, [403, 403, 403, 404, 401, 401], ACCC],
+    ['moveClock', '/sandbox/clock', [403, 403, 403, 422, 401, 401], BEFORE],
+    ['listEvents', '/events?limit=1', [403, 403, 403, 200, 401, 401]],
+    ['listAuditEvents', '/audit-events', [403, 403, 403, 200, 401, 401]],
+    [
+      'createWebhookEndpoint',
+      '/webhook-endpoints',
+      [403, 403, 403, 422, 401, 401],
+      { body: { url: 'http://hooks.example' } },
+    ],
+    ...ofEndpoints([403, 403, 403, 404, 401, 401]),
+  ]),
 ];
 
 const CASES = MATRIX.flatMap((row) =>

@@ -11,8 +11,7 @@ import type {
 } from '@banking/domain';
 import { until } from '@banking/postgres/testing';
 import { type HttpResponse, sendRequest } from '../responses.js';
-import { ADA, type Service } from '../service.js';
-import { idOf } from '../world.js';
+import { ADA, idOf, type Service } from '../service.js';
 
 /** The products of the demo data, by currency. */
 const IN_USD = 1 as ProductId;

@@ -1,5 +1,3 @@
-import { TABLES } from './published-tables.js';
-
 const WORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   id: (value) => Number.isSafeInteger(value) && Number(value) > 0,
   integer: (value) => Number.isSafeInteger(value),
@@ -48,3 +46,245 @@ function nullsIn(value: unknown, path: string): string[] {
   if (typeof value !== 'object') return [];
   return Object.entries(value as object).flatMap(([key, inner]) => nullsIn(inner, `${path}.${key}`));
 }
+
+/** Ours. */
+const LINKS = { orderID: 'id?', returnOf: 'id?', returnedBy: 'id?' };
+
+/**
+ * The tables of the published interface, field by field, with `?` where it does not require a field. What is marked
+ * `ours` is additive. A kind is a check of `faultsIn`, the name of another table, or a list of it.
+ */
+const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Currency: {
+    id: 'id',
+    code: 'string',
+    name: 'string',
+    symbol: 'string?',
+    decimals: 'integer?',
+    swiftMinimumWithdrawalAmount: 'amount?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+  },
+  Product: {
+    id: 'id',
+    name: 'string',
+    description: 'string?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.currency': 'Currency',
+  },
+  App: { id: 'id', name: 'string', createdAt: 'time?' },
+  User: {
+    id: 'id',
+    email: 'string',
+    status: 'string?',
+    userType: 'string?',
+    createdAt: 'time?',
+    'edges.roles': 'Role[]?',
+  },
+  Role: { id: 'id', role: 'string', createdAt: 'time?', updatedAt: 'time?', 'edges.workspace': 'Workspace' },
+  Workspace: { id: 'id', name: 'string', type: 'string?', createdAt: 'time?', updatedAt: 'time?' },
+  Corridor: {
+    id: 'id',
+    destinationCountry: 'string?',
+    destinationCurrencyID: 'id?',
+    limitCurrencyID: 'id?',
+    payoutMethod: 'string?',
+    beneficiaryAccountType: 'string?',
+    routingCodeType: 'string?',
+    deliveryTAT: 'string?',
+    minimumAmount: 'amount?',
+    maximumAmount: 'amount?',
+    enabled: 'boolean?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.destinationCurrency': 'Currency?',
+    'edges.limitCurrency': 'Currency?',
+  },
+  // Ours, all of them.
+  RecipientSchema: {
+    $schema: 'string',
+    $id: 'string',
+    title: 'string',
+    $comment: 'string?',
+    type: 'string',
+    properties: 'object',
+    required: 'string[]',
+    additionalProperties: 'boolean',
+    examples: 'object[]?',
+  },
+  Quote: {
+    id: 'id',
+    amount: 'amount',
+    rate: 'rate',
+    feeAmount: 'amount?',
+    targetAmount: 'amount',
+    expiresAt: 'time',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.account': 'Account',
+    'edges.recipient': 'Recipient?',
+    'edges.targetCurrency': 'Currency',
+  },
+  /** Ours. */
+  Event: {
+    id: 'id',
+    type: 'string',
+    createdAt: 'time',
+    sequence: 'integer',
+    resource: 'object',
+    changes: 'object',
+    actor: 'object',
+  },
+  // Ours
+  WebhookEndpoint: {
+    id: 'id',
+    url: 'string',
+    types: 'string[]',
+    description: 'string?',
+    status: 'string',
+    disabledReason: 'string?',
+    failingSince: 'time?',
+    createdAt: 'time',
+  },
+  WebhookDelivery: {
+    ...{ id: 'id', eventID: 'id?', eventType: 'string', kind: 'string', status: 'string', attempts: 'integer' },
+    ...{ nextAttemptAt: 'time?', lastAttempt: 'object?', createdAt: 'time' },
+  },
+  Order: {
+    id: 'id',
+    amount: 'amount',
+    status: 'string',
+    type: 'string',
+    description: 'string?',
+    purposeCode: 'string?',
+    repeatUnit: 'string?',
+    repeatValue: 'integer?',
+    startAt: 'time?',
+    stopAt: 'time?',
+    pausedAt: 'time?', // ours
+    pauseReason: 'string?', // ours
+    quoteID: 'id?', // ours
+    externalReference: 'string?', // ours
+    metadata: 'object?', // ours
+    placedBy: 'id?', // ours
+    cancelledBy: 'id?', // ours
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.account': 'Account?',
+    'edges.recipient': 'Recipient?',
+    'edges.executions': 'Execution[]?',
+  },
+  Execution: {
+    id: 'id',
+    sequence: 'integer',
+    status: 'string',
+    scheduledAt: 'time?',
+    executedAt: 'time?',
+    failureCode: 'string?',
+    failureMessage: 'string?',
+    'edges.transaction': 'Transaction?',
+  },
+  ExecutedTransfer: {
+    id: 'id',
+    amount: 'amount',
+    description: 'string?',
+    direction: 'string?',
+    type: 'string?',
+    purpose: 'string?',
+    feeAmount: 'amount?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.account': 'Account?',
+    'edges.balance': 'Balance?',
+    'edges.recipient': 'Recipient?',
+  },
+  Account: {
+    id: 'id',
+    name: 'string',
+    status: 'string',
+    type: 'string',
+    alias: 'string?',
+    code: 'string?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.balances': 'Balance[]',
+    'edges.currency': 'Currency',
+    'edges.product': 'Product',
+  },
+  Balance: { id: 'id', amount: 'integer', createdAt: 'time?', updatedAt: 'time?' },
+  // Ours, all of them.
+  SandboxClock: { now: 'time' },
+  Statement: {
+    from: 'string',
+    to: 'string',
+    basis: 'string',
+    openingBalance: 'integer',
+    closingBalance: 'integer',
+    movements: 'Movement[]',
+    'edges.account': 'StatementAccount',
+  },
+  StatementAccount: { id: 'id', name: 'string', alias: 'string?', code: 'string?', 'edges.currency': 'Currency' },
+  Movement: {
+    id: 'id',
+    transactionID: 'id',
+    ...LINKS,
+    direction: 'string',
+    amount: 'amount',
+    type: 'string',
+    description: 'string?',
+    purpose: 'string?',
+    feeAmount: 'amount?',
+    recipientName: 'string?',
+    valueDate: 'day',
+    createdAt: 'time',
+    balanceAfter: 'integer',
+  },
+  Recipient: {
+    id: 'id',
+    name: 'string',
+    accountCode: 'string',
+    alias: 'string?',
+    saved: 'boolean?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.bank': 'Bank?',
+    'edges.beneficiary': 'Beneficiary?',
+    'edges.currency': 'Currency?',
+  },
+  Bank: {
+    id: 'id',
+    name: 'string',
+    countryCode: 'string?',
+    swiftCode: 'string?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+  },
+  Beneficiary: { id: 'id', data: 'object?', createdAt: 'time?', updatedAt: 'time?' },
+  Transaction: {
+    id: 'id',
+    status: 'string',
+    hash: 'hash?',
+    ...LINKS,
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.internationalRemittance': 'InternationalRemittance?',
+    'edges.transfers': 'ExecutedTransfer[]?',
+  },
+  InternationalRemittance: { id: 'id', createdAt: 'time?', updatedAt: 'time?', 'edges.events': 'RemittanceEvent[]?' },
+  RemittanceEvent: {
+    id: 'id',
+    status: 'string',
+    message: 'string?',
+    reasonCode: 'string?', // ours
+    createdAt: 'time?',
+    lastUpdatedAt: 'time?',
+  },
+  ErrorBody: { errorCode: 'string', message: 'string', reason: 'string', requestId: 'string', details: 'object[]?' },
+  Health: { status: 'string' },
+};
+
+const TABLES = {
+  ...SHAPES,
+  Transfer: { ...SHAPES['ExecutedTransfer'], 'edges.transaction': 'Transaction?' },
+} as Readonly<Record<string, Readonly<Record<string, string>>>>;

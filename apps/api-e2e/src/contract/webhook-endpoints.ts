@@ -1,7 +1,6 @@
 import type { WebhookEndpoint } from '@banking/domain';
 import { sendRequest } from '../responses.js';
-import { ADA, EVE, type Service } from '../service.js';
-import { idOf } from '../world.js';
+import { ADA, EVE, idOf, type Service } from '../service.js';
 import { Payer } from './paying.js';
 import { faultsIn } from './shapes.js';
 

@@ -4,13 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Order } from '@banking/domain';
 import { bareEnvironment, isCi } from '../config.js';
-import type { DemoIds } from '../world.js';
-import { idOf } from '../world.js';
-import { pgBouncerPath } from './composed-pgbouncer.js';
-import { ComposedServices } from './composed-services.js';
-import { postgresPrograms } from './composed-postgres.js';
+import { type DemoIds, idOf } from '../service.js';
+import { pgBouncerPath } from '../pooler/pgbouncer.js';
+import { ComposedServices, HttpsCalls, postgresPrograms } from './composition.js';
 import { readComposition, ROOT } from './deploy-files.js';
-import { HttpsCalls } from './https-calls.js';
 
 const has = (program: string) => spawnSync(program, ['version'], { stdio: 'ignore' }).error === undefined;
 // Caddy, PostgreSQL, PgBouncer and OpenSSL are packages of Debian. A machine without them skips this, visibly. CI must run it.

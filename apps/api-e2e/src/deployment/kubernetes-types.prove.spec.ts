@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { bareEnvironment } from '../config.js';
-import { readManifests, ROOT } from './deploy-files.js';
-import { manifestFiles } from './kubernetes-files.js';
+import { manifestFiles, readManifests, ROOT } from './deploy-files.js';
 
 const TYPES = dirname(require.resolve('kubernetes-types/package.json'));
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');

@@ -3,11 +3,16 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bareEnvironment, isCi } from '../config.js';
-import { Child } from './child.js';
-import { ComposedPostgres, postgresPrograms } from './composed-postgres.js';
-import { freePort } from './composed-services.js';
-import { type Program, programOf, readComposition, readSettings, ROOT, type Variables } from './deploy-files.js';
-import { workloads } from './kubernetes-files.js';
+import { Child, ComposedPostgres, freePort, postgresPrograms } from './composition.js';
+import {
+  type Program,
+  programOf,
+  readComposition,
+  readSettings,
+  ROOT,
+  type Variables,
+  workloads,
+} from './deploy-files.js';
 
 // PostgreSQL is a package of Debian. A machine without it skips this, visibly. CI must run it.
 const isPossible = isCi() || postgresPrograms() !== undefined;

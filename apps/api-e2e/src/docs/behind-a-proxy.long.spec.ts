@@ -1,11 +1,10 @@
+import { PrefixProxy } from './prefix-proxy.js';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { browserPath, isCi } from '../config.js';
-import { type FreshService, freshService } from '../documented/fresh-service.js';
-import { demoDataDir } from '../running-service.js';
+import { demoDataDir, type FreshService, freshService } from '../running-service.js';
 import { ADA } from '../service.js';
 import { authorize, execute, launchBrowser, openPage } from './browser.js';
-import { PrefixProxy } from './prefix-proxy.js';
 
 const WIDTHS = [1280, 390];
 const SCREENSHOTS = join(__dirname, '..', '..', 'test-output');

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { browserPath } from '../config.js';
 
@@ -79,4 +80,82 @@ export async function execute(page: Page, operationId: string, values: Readonly<
       .first()
       .innerText(),
   };
+}
+
+/** What normal text needs to be read by everybody (WCAG 2.2, 1.4.3). */
+const CONTRAST_MIN = 4.5;
+
+/** Runs in the page: the text of every element that has some of its own, where it is too pale on what is behind it. */
+const FIND = `(() => {
+  const channels = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number);
+  const linear = (channel) => (channel / 255 <= 0.04045 ? channel / 255 / 12.92 : ((channel / 255 + 0.055) / 1.055) ** 2.4);
+  const luminance = ([red, green, blue]) => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+  const over = (front, back) => {
+    const alpha = front[3] ?? 1;
+    return [0, 1, 2].map((index) => front[index] * alpha + back[index] * (1 - alpha));
+  };
+  const behind = (element) => {
+    if (!element) return [255, 255, 255];
+    const color = channels(getComputedStyle(element).backgroundColor);
+    return (color[3] ?? 1) === 1 ? color : over(color, behind(element.parentElement));
+  };
+  const isFaded = (element) => element && (getComputedStyle(element).opacity < 1 || isFaded(element.parentElement));
+  return [...document.querySelectorAll('#swagger-ui *')]
+    .filter((element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+    .filter((element) => element.checkVisibility() && !element.closest('svg'))
+    .map((element) => {
+      const ground = behind(element);
+      const [light, dark] = [luminance(over(channels(getComputedStyle(element).color), ground)), luminance(ground)].sort((a, b) => b - a);
+      return { text: element.textContent.trim().slice(0, 60), ratio: Math.round(((light + 0.05) / (dark + 0.05)) * 100) / 100, faded: Boolean(isFaded(element)) };
+    })
+    .filter(({ ratio, faded }) => faded || ratio < ${CONTRAST_MIN});
+})()`;
+
+/** Text of the page that is hard to read. */
+export async function paleText(page: Page): Promise<readonly { text: string; ratio: number; faded: boolean }[]> {
+  return page.evaluate(FIND);
+}
+
+export const README_PICTURE = join(__dirname, '../../../../docs/images/docs-page.png');
+
+/** The docs page with one operation open, as the README shows it. */
+export async function readmePicture(browser: Browser, url: string): Promise<Buffer> {
+  const { page } = await openPage(browser, url, 1280, '#/Transfers/getTransfer');
+  try {
+    await page.setViewportSize({ width: 1280, height: 1120 });
+    await page.locator('.opblock.is-open button.execute').waitFor();
+    // Below the bar of the page, which stays at the top.
+    await page.evaluate(`document.querySelector('#operations-tag-Transfers').scrollIntoView()`);
+    await page.evaluate(`scrollBy(0, -document.querySelector('.top-bar').offsetHeight)`);
+    return await page.screenshot({ animations: 'disabled', caret: 'hide' });
+  } finally {
+    await page.context().close();
+  }
+}
+
+/** The pictures as small ones in grey: what differs in them is layout, colour or text, not the fonts of a machine. */
+const DIFFERENCE = (pictures: readonly string[]) => `(async () => {
+  const [WIDTH, HEIGHT] = [64, 56];
+  const greys = async (picture) => {
+    const image = new Image();
+    image.src = 'data:image/png;base64,' + picture;
+    await image.decode();
+    const context = Object.assign(document.createElement('canvas'), { width: WIDTH, height: HEIGHT }).getContext('2d');
+    context.imageSmoothingQuality = 'high';
+    context.drawImage(image, 0, 0, WIDTH, HEIGHT);
+    const { data } = context.getImageData(0, 0, WIDTH, HEIGHT);
+    return Array.from({ length: WIDTH * HEIGHT }, (_, at) => (data[4 * at] + data[4 * at + 1] + data[4 * at + 2]) / 3);
+  };
+  const [one, other] = await Promise.all(${JSON.stringify(pictures)}.map(greys));
+  return one.filter((grey, at) => Math.abs(grey - other[at]) > 32).length / one.length;
+})()`;
+
+/** The part of the area in which two pictures clearly differ, from 0 to 1. */
+export async function differenceOf(browser: Browser, ...pictures: readonly Buffer[]): Promise<number> {
+  const page = await browser.newPage();
+  try {
+    return await page.evaluate(DIFFERENCE(pictures.map((picture) => picture.toString('base64'))));
+  } finally {
+    await page.close();
+  }
 }

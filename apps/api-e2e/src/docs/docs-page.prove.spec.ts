@@ -1,14 +1,22 @@
+import { fetchDocument } from '../documented/read-document.js';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { browserPath, isCi } from '../config.js';
-import { ADA, serviceOfTheRun } from '../service.js';
-import { idOf } from '../world.js';
+import { ADA, idOf, serviceOfTheRun } from '../service.js';
 import { routesOf } from '../documented/document.js';
-import { fetchDocument } from '../documented/read-document.js';
-import { authorize, type Complaints, execute, launchBrowser, openOperation, openPage } from './browser.js';
-import { paleText } from './contrast.js';
-import { differenceOf, README_PICTURE, readmePicture } from './readme-picture.js';
+import {
+  authorize,
+  type Complaints,
+  differenceOf,
+  execute,
+  launchBrowser,
+  openOperation,
+  openPage,
+  paleText,
+  README_PICTURE,
+  readmePicture,
+} from './browser.js';
 
 const WIDTHS = [1280, 390];
 const SCREENSHOTS = join(__dirname, '..', '..', 'test-output');

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { freshService } from '../documented/fresh-service.js';
-import { launchBrowser } from './browser.js';
-import { README_PICTURE, readmePicture } from './readme-picture.js';
+import { freshService } from '../running-service.js';
+import { launchBrowser, README_PICTURE, readmePicture } from './browser.js';
 
 /** `npm run picture`: takes the picture of the docs page in the README from a service with new demo data. */
 async function main(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { browserPath, isCi } from '../config.js';
-import { type FreshService, freshService } from '../documented/fresh-service.js';
+import { newDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { serviceOfTheRun } from '../service.js';
 import { authorize, launchBrowser, openPage } from './browser.js';
 
@@ -14,9 +14,10 @@ const itInBrowser = hasBrowser || isCi() ? it : it.skip;
 
 describe('token in the docs page', () => {
   const sandbox = serviceOfTheRun();
-  let live: FreshService;
+  let folder: TestDataDir;
+  let live: RunningService;
   /** As live as the other, by its defaults. */
-  let quiet: FreshService;
+  let quiet: RunningService;
   let browser: Browser;
 
   beforeAll(async () => {
@@ -24,13 +25,16 @@ describe('token in the docs page', () => {
     browser = await launchBrowser();
     // The page calls the service with an invented token only, so that no provider is asked for its keys.
     const environment = { SANDBOX: 'off', OIDC_ISSUER: 'https://login.example', WORKER: 'off' };
-    live = await freshService({ ...environment, DOCS_TRY_IT_OUT: 'on' });
-    quiet = await freshService(environment);
+    folder = await newDataDir();
+    const dataDir = folder.path;
+    live = await RunningService.start({ dataDir, environment: { ...environment, DOCS_TRY_IT_OUT: 'on' } });
+    quiet = await RunningService.start({ dataDir, environment });
   });
   afterAll(async () => {
     await browser?.close();
     await live?.stop();
     await quiet?.stop();
+    await folder?.remove();
   });
 
   const reload = async (page: Page) => {

@@ -1,5 +1,6 @@
-import { BOB } from '../service.js';
-import type { Call, Route } from './document.js';
+import type { ErrorBody } from '@banking/domain';
+import { BOB, type Service } from '../service.js';
+import type { Call, DocumentedOperation, Route } from './document.js';
 import {
   DELIVERED,
   EXPIRED_QUOTE,
@@ -9,6 +10,7 @@ import {
   PAID_IN_GEL,
   WITHOUT_EVENT,
 } from './more-world.js';
+import { type RawResponse, sendRawRequest } from '../hostile/raw-request.js';
 
 /** A call with a body that may be no JSON. */
 export interface Attempt extends Call {
@@ -79,7 +81,7 @@ const quotedIn =
     return { ...call, body: { ...body, targetCurrency } };
   };
 
-const withoutName = (call: Attempt): Attempt => {
+const withoutBeneficiaryName = (call: Attempt): Attempt => {
   const body = call.body as { readonly data: Readonly<Record<string, string>> };
   const { beneficiaryName: _, ...data } = body.data;
   return { ...call, body: { ...body, data } };
@@ -125,7 +127,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   account_not_found: inPathQueryOrBody('accountId', 999_999),
   recipient_not_found: inPathOrQuery('recipientId', '999999'),
   recipient_invalid: (call, route) => {
-    if (route.path.endsWith('/international')) return withoutName(call);
+    if (route.path.endsWith('/international')) return withoutBeneficiaryName(call);
     const [field, value] = route.path.endsWith('/internal') ? ['accountCode', 'NW0'] : ['recipientID', 999_999];
     return withField(String(field), value)(call, route);
   },
@@ -188,3 +190,82 @@ export const CHANGES: Readonly<Record<string, Change>> = {
 
 /** The caller by the reason of the refusal. The default is the admin. */
 export const REFUSED: Readonly<Record<string, string>> = { role_insufficient: BOB };
+
+/** Refusals whose cause is not in the call. */
+export const CIRCUMSTANCES = [
+  'rate_limited',
+  'unavailable',
+  'outcome_unknown',
+  'internal_error',
+  'idempotency_in_progress',
+  'idempotency_key_reused',
+  'account_disabled',
+  'corridor_disabled',
+  // Of a live deployment without a payment network: see mode.spec.ts.
+  'payouts_unavailable',
+  // Of a live deployment without a key: see webhook-endpoints.spec.ts.
+  'webhooks_unavailable',
+  'cursor_expired',
+];
+
+/**
+ * Rows that no operation documents, because they come before routing or from a library without HTTP. Each has the spec that
+ * provokes it, and words of that spec.
+ */
+export const ELSEWHERE: Readonly<Record<string, readonly [spec: string, word: string]>> = {
+  route_not_found: ['apps/api-e2e/src/hostile/cases.ts', "'route_not_found'"],
+  method_not_allowed: ['apps/api-e2e/src/hostile/cases.ts', "'method_not_allowed'"],
+  uri_too_long: ['apps/api-e2e/src/hostile/cases.ts', "'uri_too_long'"],
+  headers_too_large: ['apps/api-e2e/src/hostile/cases.ts', "'headers_too_large'"],
+  precondition_failed: ['apps/api-e2e/src/hostile/hostile.spec.ts', "'precondition_failed'"],
+  // Node responds without a body.
+  request_timeout: ['apps/api-e2e/src/hostile/hostile.spec.ts', '408'],
+  // Of a gateway only.
+  upstream_error: ['apps/api/src/gateway/upstream-failure.spec.ts', "reason: 'upstream_error'"],
+  upstream_timeout: ['apps/api/src/gateway/invalid-responses.spec.ts', "reason: 'upstream_timeout'"],
+  amount_too_precise: ['libs/domain/src/display.spec.ts', "'amount_too_precise'"],
+};
+
+/**
+ * The refusal of malformed input without the name of the parameter or field and its rule. All operations share the example of a reason,
+ * which names one of them.
+ */
+export function withoutName({ details, message, ...refusal }: ErrorBody): object {
+  const [first] = details ?? [];
+  if (first === undefined) return { ...refusal, message };
+  const name = nameOf(first.path);
+  const withoutRule = (text: string) => text.replaceAll(name, '<name>').replace(/ must be .*/, ' must be <rule>.');
+  return {
+    ...refusal,
+    message: withoutRule(message),
+    details: details?.map((detail) => ({ ...detail, path: '<name>', message: withoutRule(detail.message) })),
+  };
+}
+
+/** The names in a refusal of malformed input that the operation neither has nor refuses as unknown. */
+export function strangeNames({ parameters, requestBody }: DocumentedOperation, { details = [] }: ErrorBody): string[] {
+  const bodies = Object.values(requestBody?.content['application/json'].examples ?? {}).map(
+    ({ value }) => value as object,
+  );
+  const known = [...parameters.map(({ name }) => name), ...bodies.flatMap(Object.keys)];
+  return details
+    .filter(({ reason }) => !['parameter_unknown', 'field_unknown'].includes(reason))
+    .map(({ path }) => nameOf(path))
+    .filter((name) => !known.includes(name));
+}
+
+const nameOf = (path: string) => path.replace(/^\//, '');
+
+/** Sends a call with raw headers, which may be empty or contain a line break. */
+export async function sendAttempt(
+  { url, tokenOf }: Pick<Service, 'url' | 'tokenOf'>,
+  { method, path, headers, needsToken, body, text, type }: Attempt,
+  email: string,
+): Promise<RawResponse> {
+  const lines = Object.entries(headers).map(([name, value]) => (value === '' ? name : `${name}: ${value}`));
+  const token = needsToken ? [`Authorization: Bearer ${await tokenOf(email)}`] : [];
+  const sent = text ?? (body === undefined ? '' : JSON.stringify(body));
+  const framing =
+    sent === '' ? [] : [`Content-Type: ${type ?? 'application/json'}`, `Content-Length: ${Buffer.byteLength(sent)}`];
+  return sendRawRequest(url, { method, path, headers: [...lines, ...token, ...framing], body: sent });
+}

@@ -14,6 +14,7 @@ export interface JsonSchema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
+  readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly additionalProperties?: boolean | JsonSchema;
   readonly items?: JsonSchema;
@@ -39,7 +40,7 @@ export interface DocumentedOperation {
   readonly responses: Readonly<Record<string, DocumentedResponse>>;
 }
 
-export interface DocumentedParameter {
+interface DocumentedParameter {
   readonly name: string;
   readonly in: string;
   readonly schema: JsonSchema;
@@ -54,7 +55,7 @@ export interface DocumentedResponse {
   readonly content?: { readonly 'application/json': { readonly examples: Readonly<Record<string, NamedExample>> } };
 }
 
-export interface NamedExample {
+interface NamedExample {
   readonly summary: string;
   readonly value?: unknown;
 }

@@ -1,13 +1,10 @@
 import { isCi } from '../config.js';
 import { ADA } from '../service.js';
 import { callOf, examplesOf, isOfWebhooks, isOnce, requestOf, type Route, routesOf, successOf } from './document.js';
-import { makeEndpoints } from './make-endpoints.js';
-import { untilAudited } from './until-audited.js';
-import { freshService, type FreshService } from './fresh-service.js';
-import { masked } from './masked.js';
+import { makeEndpoints, untilAudited } from './more-world.js';
+import { freshService, type FreshService } from '../running-service.js';
 import { readExamples } from './read-document.js';
-import { faultsInHeaders } from './sent-headers.js';
-import { blocksOf, hasCurl, inShell } from './shell.js';
+import { blocksOf, faultsInHeaders, hasCurl, inShell, masked } from './examples.js';
 
 if (!hasCurl) console.warn('The commands of the document are not tried: there is no curl here.');
 

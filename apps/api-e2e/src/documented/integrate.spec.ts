@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import * as ts from 'typescript';
 import { bareEnvironment, isCi } from '../config.js';
 import { ADA } from '../service.js';
-import { freshService, type FreshService } from './fresh-service.js';
-import { blocksOf, hasCurl, inShell } from './shell.js';
+import { freshService, type FreshService } from '../running-service.js';
+import { blocksOf, hasCurl, inShell } from './examples.js';
 
 const PROJECT = join(__dirname, '..', '..');
 const PAGES = join(PROJECT, '../../docs/integrate');

@@ -1,7 +1,9 @@
+import { BankingClient } from '@banking/client';
+import type { AuditEvent } from '@banking/domain';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
+import { until } from '@banking/postgres/testing';
 import { DATA } from '../contract/recipients.js';
-import type { FreshService } from './fresh-service.js';
-import { makeEndpoints } from './make-endpoints.js';
+import type { FreshService } from '../running-service.js';
 
 /** Resources that refusals need and the demo data does not have. They have the next ids. */
 export const PAID_IN_GEL = 4;
@@ -102,4 +104,43 @@ async function payWithNoWayBack(post: (path: string, body: unknown) => Promise<M
   const { edges } = await post(`/accounts/${account.id}/orders`, input);
   await fund('9007199254690000');
   return edges.executions[0]?.edges.transaction.id ?? 0;
+}
+
+/** Nothing answers there. No event has one of the types, so the worker sends tests only. */
+const ENDPOINT = {
+  url: 'https://hooks.northwind.example/banking',
+  types: ['payout.parked'],
+  description: 'Ledger of Northwind',
+} as const;
+
+/** The webhook endpoints that the examples name: the first with a test, and a disabled one to delete. @throws Error if the ids differ */
+export async function makeEndpoints(url: string, token: string): Promise<void> {
+  const { webhookEndpoints } = new BankingClient({ baseUrl: url, token }).workspace(1);
+  const { resource: first } = await webhookEndpoints.create(ENDPOINT);
+  const delivery = await webhookEndpoints.test(first.id);
+  const { resource: second } = await webhookEndpoints.create({ ...ENDPOINT, description: 'Former ledger' });
+  await webhookEndpoints.change(second.id, { status: 'disabled' });
+  const ids = [first.id, second.id, delivery.id];
+  if (ids.join() !== '1,2,1') throw new Error(`the webhooks have other ids: ${ids.join()}`);
+}
+
+/**
+ * Waits for an entry of an operation in the audit trail of the first workspace.
+ *
+ * @param actorType the type of its actor. Default: any
+ * @returns the newest such entry
+ * @throws Error if there is none in time
+ */
+export async function untilAudited(
+  url: string,
+  token: string,
+  operation: string,
+  actorType?: string,
+): Promise<AuditEvent> {
+  const { auditEvents } = new BankingClient({ baseUrl: url, token }).workspace(1);
+  const event = await until(async () => {
+    const { items } = await auditEvents.listPage({ operation });
+    return items.find(({ actor }) => actorType === undefined || actor.type === actorType);
+  });
+  return event!;
 }

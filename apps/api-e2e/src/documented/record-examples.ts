@@ -3,10 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { newDataDir, RunningService } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
 import { callOf, examplesInTurn, isOfWebhooks, requestOf, routesOf, successOf } from './document.js';
-import { makeEndpoints } from './make-endpoints.js';
-import { masked } from './masked.js';
 import { EXAMPLES, fetchDocument, readExamples } from './read-document.js';
-import { untilAudited } from './until-audited.js';
+import { masked } from './examples.js';
+import { makeEndpoints, untilAudited } from './more-world.js';
 
 const USAGE = `Usage: npm run examples
 

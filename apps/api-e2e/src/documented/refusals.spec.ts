@@ -1,22 +1,40 @@
+import { fetchDocument } from './read-document.js';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type ErrorBody, REFUSALS } from '@banking/domain';
-import { type Database, OWNER_ROLE, bind, sqlStatement } from '@banking/postgres';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
-import { until, openDatabase } from '@banking/postgres/testing';
+import { bind, type Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
+import { openDatabase, until } from '@banking/postgres/testing';
+import { comparable, type Comparable, comparableResponse, StackedServices } from '../gateway/stacked-services.js';
 import type { RawResponse } from '../hostile/raw-request.js';
-import { RunningService } from '../running-service.js';
-import { ADA, CY, EVE } from '../service.js';
-import { type Attempt, CHANGES, REFUSED, withField } from './changed-calls.js';
-import { CIRCUMSTANCES, ELSEWHERE } from './circumstances.js';
-import { callOf, examplesOf, reasonsOf, type Route, routesOf } from './document.js';
+import { newDataDir, RunningService } from '../running-service.js';
+import { ADA, CY, EVE, type Service } from '../service.js';
+import {
+  type Attempt,
+  CHANGES,
+  CIRCUMSTANCES,
+  ELSEWHERE,
+  REFUSED,
+  sendAttempt,
+  strangeNames,
+  withField,
+  withoutName,
+} from './changed-calls.js';
 import { ServiceBehindWire } from './cut-at-commit.js';
-import { freshService, type FreshService } from './fresh-service.js';
-import { strangeNames, withoutName } from './malformed-input.js';
-import { masked } from './masked.js';
+import {
+  type Call,
+  callOf,
+  type Document,
+  examplesOf,
+  reasonsOf,
+  requestOf,
+  type Route,
+  routesOf,
+  successOf,
+  takesKey,
+} from './document.js';
+import { faultsInHeaders, masked } from './examples.js';
 import { makeMore } from './more-world.js';
-import { sendAttempt } from './send-attempt.js';
-import { faultsInHeaders } from './sent-headers.js';
 
 /** So few that a caller exceeds it on any machine, by some requests at once. */
 const LIMIT_PER_SECOND = 1;
@@ -24,55 +42,138 @@ const LIMIT_PER_SECOND = 1;
 const without = (name: string, headers: Attempt['headers']) =>
   Object.fromEntries(Object.entries(headers).filter(([other]) => other !== name));
 
+const namesOf = (route: Route) => Object.keys(examplesOf(route.operation, successOf(route)));
+
+/** A response without the header that marks a replay, and without the secret that the first response alone has. */
+const withoutReplayed = ({ headers, body, ...response }: Comparable) => ({
+  ...response,
+  body: body.replace(/,"secret":"[^"]*"/, ''),
+  headers: headers.filter(([name]) => name !== 'idempotent-replayed' && name !== 'content-length'),
+});
+const isSuccess = ({ status }: Comparable) => status === 200 || status === 201;
+const isReplayed = ({ headers }: Comparable) => headers.some(([name]) => name === 'idempotent-replayed');
+
+let services: StackedServices;
+let direct: Service;
+let stacked: Service;
+let routes: Route[];
+let authorization: string;
+let server: EmbeddedServer;
+let owner: Database;
+
+beforeAll(async () => {
+  // A worker would change the books between two requests. The recorded examples need the documented ids.
+  services = await StackedServices.start({ WORKER: 'off' }, newDataDir);
+  ({ direct, stacked } = services);
+  authorization = `Bearer ${await direct.tokenOf(ADA)}`;
+  routes = routesOf(await fetchDocument(direct));
+  server = await attachEmbeddedServer({ dataDir: services.dataDir });
+  owner = await openDatabase({ connection: server.connection, role: OWNER_ROLE, statementTimeoutMs: 60_000 });
+  await makeMore(owner, direct, await direct.tokenOf(ADA));
+});
+afterAll(async () => {
+  await owner?.end();
+  await server?.detach();
+  await services?.stop();
+});
+
+const requestAt = async ({ url }: Service, call: Call, more: Readonly<Record<string, string>> = {}) => {
+  const request = requestOf({ ...call, headers: { ...call.headers, ...more } }, authorization);
+  return comparableResponse(await fetch(`${url}${call.path}`, request));
+};
+
+const callsOf = (isMeant: (route: Route) => boolean) =>
+  routes.filter(isMeant).flatMap((route) => {
+    const names = namesOf(route);
+    return (names.length > 0 ? names : [undefined]).map((name) => [route, callOf(route, name)] as const);
+  });
+const reads = () => callsOf(({ method }) => method === 'GET').map(([, call]) => call);
+
+/** Sends one request to both. */
+async function expectEqual(call: Call, more: Readonly<Record<string, string>> = {}): Promise<Comparable> {
+  const expected = await requestAt(direct, call, more);
+  expect({ call, response: await requestAt(stacked, call, more) }).toEqual({ call, response: expected });
+  return expected;
+}
+
+/** Every operation that documents the reason, with its call. */
+const refusing = (reason: string) => routes.filter(({ operation }) => reasonsOf(operation).includes(reason));
+
+/** One operation for all, because they share the code. */
+const only = (reason: string): Route => {
+  const [route] = refusing(reason);
+  if (!route) throw new Error(`no operation documents ${reason}`);
+  return route;
+};
+
+const sendRequest = (attempt: Attempt, email: string): Promise<RawResponse> => sendAttempt(direct, attempt, email);
+
+function expectDocumented({ path, operation }: Route, reason: string, { status, body, headers }: RawResponse): void {
+  const documented = operation.responses[String(status)];
+  const example = examplesOf(operation, status ?? 0)[reason]?.value as ErrorBody;
+  const received = JSON.parse(body) as ErrorBody;
+  // Malformed input has one example for all operations.
+  const withoutNames = (one: ErrorBody) => masked(status === 400 ? withoutName(one) : one);
+
+  expect({ path, status, response: withoutNames(received) }).toEqual({
+    path,
+    status,
+    response: withoutNames(example),
+  });
+  const strange = status === 400 ? strangeNames(operation, received) : [];
+  expect({ path, reason, strange }).toEqual({ path, reason, strange: [] });
+  const isLimited = headers.has('ratelimit');
+  expect({ path, reason, faults: documented && faultsInHeaders(headers.keys(), documented, isLimited) }).toEqual({
+    path,
+    reason,
+    faults: [],
+  });
+}
+
+describe('demo data, called directly and through a gateway', () => {
+  it.each(['GET', 'HEAD'])('gives the same response to every read with %s', async (method) => {
+    for (const call of reads()) {
+      const { status } = await expectEqual({ ...call, method });
+      expect([call.path, status]).toEqual([call.path, 200]);
+    }
+  });
+
+  it('gives the same CSV statement', async () => {
+    for (const call of reads().filter(({ path }) => path.includes('/statement'))) {
+      const { headers } = await expectEqual(call, { accept: 'text/csv' });
+      expect(headers).toContainEqual(['content-type', 'text/csv; charset=utf-8; header=present']);
+    }
+  });
+
+  it('gives 304 for a matching ETag on both', async () => {
+    const tagged = callsOf(({ operation }) => operation.responses['304'] !== undefined);
+    for (const [, call] of tagged) {
+      const [, etag = ''] = (await requestAt(direct, call)).headers.find(([name]) => name === 'etag') ?? [];
+      const { status } = await expectEqual(call, { 'if-none-match': etag });
+      expect([call.path, status]).toEqual([call.path, 304]);
+    }
+    expect(tagged).not.toHaveLength(0);
+  });
+
+  it.each([
+    '/transfers?',
+    '/orders?',
+    '/recipients?',
+    '/accounts?',
+    '/accounts/2/statement?from=2026-01-01&to=2036-01-01&',
+  ])('gives the same next links for %s, to the last page', async (path) => {
+    const call: Call = { method: 'GET', path: `${path}limit=2`, headers: { 'Workspace-ID': '1' }, needsToken: true };
+    let pages = 0;
+    for (let next: string | undefined = call.path; next !== undefined; pages += 1) {
+      const { headers } = await expectEqual({ ...call, path: next });
+      next = headers.find(([name]) => name === 'link')?.[1].match(/<([^>]+)>; *rel="next"/)?.[1];
+    }
+
+    expect(pages).toBeGreaterThan(1);
+  });
+});
+
 describe('documented errors', () => {
-  let service: FreshService;
-  let server: EmbeddedServer;
-  let owner: Database;
-  let routes: Route[];
-
-  beforeAll(async () => {
-    service = await freshService();
-    routes = routesOf(service.document);
-    server = await attachEmbeddedServer({ dataDir: service.dataDir });
-    owner = await openDatabase({ connection: server.connection, role: OWNER_ROLE, statementTimeoutMs: 60_000 });
-    await makeMore(owner, service, await service.tokenOf(ADA));
-  });
-  afterAll(async () => {
-    await owner?.end();
-    await server?.detach();
-    await service?.stop();
-  });
-
-  /** Every operation that documents the reason, with its call. */
-  const refusing = (reason: string) => routes.filter(({ operation }) => reasonsOf(operation).includes(reason));
-
-  /** One operation for all, because they share the code. */
-  const only = (reason: string): Route => {
-    const [route] = refusing(reason);
-    if (!route) throw new Error(`no operation documents ${reason}`);
-    return route;
-  };
-
-  const sendRequest = (attempt: Attempt, email: string): Promise<RawResponse> => sendAttempt(service, attempt, email);
-
-  function expectDocumented({ path, operation }: Route, reason: string, { status, body, headers }: RawResponse): void {
-    const documented = operation.responses[String(status)];
-    const example = examplesOf(operation, status ?? 0)[reason]?.value as ErrorBody;
-    const received = JSON.parse(body) as ErrorBody;
-    // Malformed input has one example for all operations.
-    const comparable = (one: ErrorBody) => masked(status === 400 ? withoutName(one) : one);
-
-    expect({ path, status, response: comparable(received) }).toEqual({ path, status, response: comparable(example) });
-    const strange = status === 400 ? strangeNames(operation, received) : [];
-    expect({ path, reason, strange }).toEqual({ path, reason, strange: [] });
-    const isLimited = headers.has('ratelimit');
-    expect({ path, reason, faults: documented && faultsInHeaders(headers.keys(), documented, isLimited) }).toEqual({
-      path,
-      reason,
-      faults: [],
-    });
-  }
-
   it('each have a call in this spec that provokes them', () => {
     const documented = routes.flatMap(({ operation }) => reasonsOf(operation));
 
@@ -92,17 +193,24 @@ describe('documented errors', () => {
     }
   });
 
-  it.each(Object.keys(CHANGES))('match the refusal of a call that is %s', async (reason) => {
+  it.each(Object.keys(CHANGES))('match the refusal of a call that is %s, also through a gateway', async (reason) => {
     for (const route of refusing(reason)) {
       const changed = CHANGES[reason]?.(callOf(route), route);
       if (!changed) throw new Error(`nothing changes a call into ${reason}`);
 
-      expectDocumented(route, reason, await sendRequest(changed, REFUSED[reason] ?? ADA));
+      const email = REFUSED[reason] ?? ADA;
+      const response = await sendRequest(changed, email);
+      expectDocumented(route, reason, response);
+      expect({ call: changed, response: comparable(await sendAttempt(stacked, changed, email)) }).toEqual({
+        call: changed,
+        response: comparable(response),
+      });
     }
   });
 
   it('match the refusal of a user who exceeds the rate limit', async () => {
-    const { dataDir, tokenOf } = service;
+    const { dataDir } = services;
+    const { tokenOf } = direct;
     const environment = { RATE_LIMIT_PER_SECOND: String(LIMIT_PER_SECOND) };
     const limited = await RunningService.start({ dataDir, environment });
     for (const route of refusing('rate_limited')) {
@@ -165,8 +273,9 @@ describe('documented errors', () => {
     const deletion = sqlStatement(
       'delete_event',
       // The worker may have deleted events of the demo data.
-      `insert into banking.event_deletion (workspace_id, last_id) select 1, max(id) + 1 from banking.event where workspace_id = 1
-       on conflict (workspace_id) do update set last_id = excluded.last_id`,
+      `insert into banking.event_deletion (workspace_id, last_id, last_at)
+       select 1, max(id) + 1, max(created_at) from banking.event where workspace_id = 1
+       on conflict (workspace_id) do update set last_id = excluded.last_id, last_at = excluded.last_at`,
     );
     for (const route of refusing('cursor_expired')) {
       const { headers } = await sendRequest({ ...callOf(route), path: `${route.path}?limit=1` }, ADA);
@@ -206,7 +315,7 @@ describe('documented errors', () => {
   });
 
   it('match the response to a lost commit, which returns the key of a creation', async () => {
-    const cut = await ServiceBehindWire.start(service.dataDir, server);
+    const cut = await ServiceBehindWire.start(services.dataDir, server);
     try {
       for (const [index, route] of refusing('outcome_unknown').entries()) {
         const { headers, ...call } = callOf(route);
@@ -216,7 +325,7 @@ describe('documented errors', () => {
 
         // After the connection before was cut, a busy machine may need longer for another than a request waits.
         const response = await until(
-          () => cut.cutAtCommit(() => sendAttempt({ url: cut.url, tokenOf: service.tokenOf }, attempt, ADA)),
+          () => cut.cutAtCommit(() => sendAttempt({ url: cut.url, tokenOf: direct.tokenOf }, attempt, ADA)),
           ({ status }) => status !== 503,
         );
 
@@ -238,11 +347,67 @@ describe('documented errors', () => {
 
     await change('grant usage on schema banking to banking_app');
   });
+});
 
+describe('demo data, changed directly and through a gateway', () => {
+  it.each([
+    ['through the gateway and then directly', () => [stacked, direct] as const],
+    ['directly and then through the gateway', () => [direct, stacked] as const],
+  ])('replays a response for a key sent %s', async (way, places) => {
+    const [first, second] = places();
+    let made = 0;
+    for (const [{ operation }, call] of callsOf(takesKey)) {
+      const key = { 'Idempotency-Key': `${operation.operationId} ${way}`.replaceAll(' ', '-') + made };
+      const response = await requestAt(first, call, key);
+      const repeated = await requestAt(second, call, key);
+
+      expect({ call, response: withoutReplayed(repeated) }).toEqual({ call, response: withoutReplayed(response) });
+      expect([call.path, isReplayed(repeated)]).toEqual([call.path, isSuccess(response)]);
+      if (isSuccess(response)) made += 1;
+    }
+    expect(made).toBeGreaterThan(5);
+  });
+
+  it('documents the same interface, except for the responses of a gateway', async () => {
+    const [theirs, ours] = await Promise.all([direct, stacked].map(fetchDocument));
+
+    expect(routesOf(ours!).map(addedTo)).toEqual(
+      routesOf(theirs!).map((route) => ({
+        id: route.operation.operationId,
+        statuses: route.operation.security.length > 0 ? ['502', '504'] : [],
+        keys: takesKey(route) ? ['502', '504'] : [],
+        unknown: unknownOutcomeOf(route),
+      })),
+    );
+    expect(
+      routesOf(theirs!)
+        .filter((route) => unknownOutcomeOf(route) === undefined)
+        .map(({ method }) => method),
+    ).not.toContain('POST');
+    expect(withoutGatewayResponses(ours!)).toEqual(withoutGatewayResponses(theirs!));
+  });
+
+  it('gives the same response to a change', async () => {
+    const changes = callsOf((route) => !takesKey(route) && ['PATCH', 'POST'].includes(route.method));
+    for (const [route, call] of changes) {
+      const one = await requestAt(stacked, call);
+      const other = await requestAt(direct, call);
+      const name = route.operation.operationId;
+
+      expect([name, one.status]).toEqual([name, successOf(route)]);
+      if (other.status === one.status) {
+        expect([name, withoutTimes(other)]).toEqual([name, withoutTimes(one)]);
+      }
+    }
+    expect(changes).not.toHaveLength(0);
+  });
+});
+
+describe('documented readiness', () => {
   it('match the readiness response of a stopping service', async () => {
     const [ready, ...others] = refusing('unavailable').filter(({ operation }) => operation.security.length === 0);
     if (!ready) throw new Error('no operation says whether the service is ready');
-    service.signal('SIGTERM');
+    services.books.signal('SIGTERM');
 
     const response = await until(
       () => sendRequest(callOf(ready), ADA),
@@ -253,3 +418,50 @@ describe('documented errors', () => {
     expectDocumented(ready, 'unavailable', response);
   });
 });
+
+const withoutTimes = ({ headers, body }: Comparable) => ({
+  headers: headers.filter(([name]) => name !== 'content-length'),
+  // Each test of a webhook endpoint is another delivery, and each rotation makes another secret.
+  body: body.replace(/"(updatedAt|createdAt|nextAttemptAt|secret)":"[^"]*"|"id":\d+(?=,"eventType")/g, ''),
+});
+
+const GATEWAY_STATUSES = ['502', '504'];
+
+/** The parts of an operation that only the document of a gateway has. */
+function addedTo(route: Route) {
+  const { operationId, responses } = route.operation;
+  const statuses = Object.keys(responses);
+  return {
+    id: operationId,
+    statuses: statuses.filter((status) => GATEWAY_STATUSES.includes(status)),
+    keys: statuses.filter((status) => responses[status] && 'Idempotency-Key' in responses[status].headers),
+    unknown: unknownOutcomeOf(route),
+  };
+}
+
+/** The 504 of a change that a deployment with its own books has too. */
+const unknownOutcomeOf = ({ operation }: Route) => examplesOf(operation, 504)['outcome_unknown'];
+
+/** What rules a value out. The document of a gateway has only the rules that it checks: checked-document.spec.ts compares both. */
+const RULES =
+  /^(type|format|pattern|enum|minimum|maximum|(min|max)(Length|Items|Properties)|required|items|\$ref|allOf|additionalProperties|uniqueItems|const)$/;
+
+/** The fields of schemas with what is said about them. */
+const notesOf = (schemas: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(schemas, (key, value: unknown) => (RULES.test(key) && !isField(value) ? undefined : value)),
+  );
+
+/** A schema, under the name of a field that is also the name of a rule. */
+const isField = (value: unknown) => typeof value === 'object' && value !== null && 'description' in value;
+
+function withoutGatewayResponses(document: Document): unknown {
+  const isOfGateway = (key: string, value: unknown) =>
+    GATEWAY_STATUSES.includes(key) ||
+    (key === 'Idempotency-Key' && JSON.stringify(value).includes('not known')) ||
+    (value as { $ref?: string })?.$ref === '#/components/headers/Idempotency-Key';
+  const text = JSON.stringify(document, (key, value: unknown) => (isOfGateway(key, value) ? undefined : value));
+  const { components, ...remaining } = JSON.parse(text) as Document;
+  const description = remaining.info.description.replace(/^\| 50[24] \|.*\n/gm, '');
+  return { ...remaining, schemas: notesOf(components.schemas), info: { ...remaining.info, description } };
+}

@@ -1,10 +1,10 @@
+import { offlineDocument } from './read-document.js';
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as ts from 'typescript';
 import { bareEnvironment } from '../config.js';
-import { offlineDocument } from './read-document.js';
 import { routesOf, successOf } from './document.js';
 
 const PROJECT = join(__dirname, '..', '..');

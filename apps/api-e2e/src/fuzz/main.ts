@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import type { FuzzReport, UntriedOperations } from './fuzz-requests.js';
+import type { FuzzReport } from './fuzz-requests.js';
 
 const SEED_MAX = 2 ** 31 - 1;
 
@@ -32,23 +32,12 @@ interface Options {
 
 /** @throws TypeError for an unknown option or an invalid value */
 function optionsOf(args: readonly string[]): Options | undefined {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      requests: { type: 'string' },
-      seed: { type: 'string' },
-      path: { type: 'string' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  });
-  if (values.help) return undefined;
-  const { path } = values;
+  const text = { type: 'string' } as const;
+  const options = { requests: text, seed: text, path: text, help: { type: 'boolean', short: 'h' } } as const;
+  const { requests, seed, path, help } = parseArgs({ args: [...args], options }).values;
+  if (help) return undefined;
   if (path !== undefined && !/^[0-9]+(:[0-9]+)*$/.test(path)) throw new TypeError('--path has numbers and colons');
-  return {
-    requests: whole('--requests', values.requests, 20_000),
-    seed: whole('--seed', values.seed, randomInt(SEED_MAX)),
-    path,
-  };
+  return { requests: whole('--requests', requests, 20_000), seed: whole('--seed', seed, randomInt(SEED_MAX)), path };
 }
 
 function whole(name: string, text: string | undefined, usual: number): number {
@@ -65,17 +54,15 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`error: ${(error as Error).message}\n\n${USAGE}`);
     return 2;
   }
-  if (options === undefined) {
-    process.stdout.write(USAGE);
-    return 0;
-  }
-  return run(options);
+  if (options !== undefined) return run(options);
+  process.stdout.write(USAGE);
+  return 0;
 }
 
 async function run(options: Options): Promise<number> {
   // Loaded here, so that the usage is printed at once.
-  const { freshService } = await import('../documented/fresh-service.js');
-  const { fuzzRequests, untried } = await import('./fuzz-requests.js');
+  const { freshService } = await import('../running-service.js');
+  const { fuzzRequests } = await import('./fuzz-requests.js');
   process.stderr.write(`seed ${options.seed}\nStarting the service with new demo data …\n`);
   const service = await freshService({ LOG_LEVEL: 'debug' });
   const interruption = new AbortController();
@@ -88,7 +75,11 @@ async function run(options: Options): Promise<number> {
     onProgress: (requests) => process.stderr.write(`${requests} requests\n`),
   });
   const isWhole = options.path === undefined && !interruption.signal.aborted;
-  const faults = [...report.faults, ...(isWhole ? coverageFaults(untried(report.outcomes)) : [])];
+  const untried = [...report.outcomes].flatMap(([operation, { succeeded, refused }]) => [
+    ...(succeeded === 0 ? [`${operation} never succeeded`] : []),
+    ...(refused === 0 ? [`${operation} was never refused`] : []),
+  ]);
+  const faults = [...report.faults, ...(isWhole ? untried : [])];
   process.stdout.write(
     `${textOf(report)}\n\nseed ${options.seed}, ${Math.round((performance.now() - startedAt) / 1000)} s\n`,
   );
@@ -96,13 +87,6 @@ async function run(options: Options): Promise<number> {
   if (interruption.signal.aborted && faults.length === 0) return INTERRUPTED;
   process.stdout.write(faults.length === 0 ? '\npass\n' : '\nfail\n');
   return faults.length === 0 ? 0 : 1;
-}
-
-function coverageFaults({ neverSucceeded, neverRefused }: UntriedOperations): string[] {
-  return [
-    ...neverSucceeded.map((operation) => `${operation} never succeeded`),
-    ...neverRefused.map((operation) => `${operation} was never refused`),
-  ];
 }
 
 function textOf({ requests, statuses, outcomes }: FuzzReport): string {

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HttpResponse } from '../responses.js';
 import { BOB } from '../service.js';
-import { AttackedGateway } from './gateway-under-attack.js';
-import { json, reset, wire } from './hostile-upstream.js';
+import { AttackedGateway, json, reset, wire } from './attacked-gateway.js';
 
 /** Without a pause, the polls use all of the processor. */
 const POLL_MS = 100;

@@ -1,12 +1,11 @@
+import { offlineDocument } from '../documented/read-document.js';
 import { testOrProve } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
 import { callOf, examplesOf, requestOf, type Route, routesOf, successOf } from '../documented/document.js';
 import { faultsInError } from '../hostile/raw-request.js';
-import { offlineDocument } from '../documented/read-document.js';
 import { ADA } from '../service.js';
-import { AttackedGateway } from './gateway-under-attack.js';
-import { withoutEmptyEdges } from './comparable.js';
-import { json, roleIn } from './hostile-upstream.js';
+import { AttackedGateway, json, roleIn } from './attacked-gateway.js';
+import { withoutEmptyEdges } from './stacked-services.js';
 
 const RESPONSES = testOrProve(150, 600);
 const seed = Date.now() & 0x7fffffff;

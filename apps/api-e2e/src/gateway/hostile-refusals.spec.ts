@@ -1,19 +1,155 @@
-import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { faultsIn } from '../contract/shapes.js';
 import { CANARY } from '../log-lines.js';
-import { AttackedGateway } from './gateway-under-attack.js';
-import { type HostileRefusal, KEPT_BACK, PASSED_ON } from './hostile-refusals.js';
-import { body, json } from './hostile-upstream.js';
+import { AttackedGateway, type Behaviour, body, json } from './attacked-gateway.js';
+import { faultsIn } from '../contract/shapes.js';
+
+/** A refusal of `GET /transfers/1` by an upstream, and the response of the gateway to the caller. */
+interface HostileRefusal {
+  readonly what: string;
+  readonly behaviour: Behaviour;
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Retry-After of the response, absent if there is none. */
+  readonly retryAfter?: string;
+  /** The level of the log line, absent if the upstream has only refused the caller. */
+  readonly level?: 'warn' | 'error';
+}
+
+const ERROR = {
+  status: 502,
+  body: { errorCode: 'upstream_error', reason: 'upstream_error' },
+  level: 'warn',
+} as const;
+const TIMEOUT = {
+  status: 504,
+  body: { errorCode: 'upstream_timeout', reason: 'upstream_timeout' },
+  level: 'warn',
+} as const;
+const busy = (retryAfter = '1') =>
+  ({ status: 503, body: { errorCode: 'unavailable', reason: 'unavailable' }, retryAfter, level: 'warn' }) as const;
+const limited = (retryAfter = '1') =>
+  ({ ...busy(retryAfter), status: 429, body: { errorCode: 'rate_limited', reason: 'rate_limited' } }) as const;
+const ALARM = { ...busy(), level: 'error' } as const;
+
+const published = (status: number, message = 'No.', headers: Readonly<Record<string, string>> = {}) =>
+  json({ errorCode: 'their_code', message }, status, headers);
+const known = (status: number, errorCode: string, reason: string, headers: Readonly<Record<string, string>> = {}) =>
+  json({ errorCode, message: 'No.', reason, requestId: 'theirs' }, status, headers);
+const html = (status: number) => body(`<html>${CANARY}</html>`, { 'content-type': 'text/html' }, status);
+
+type Expected = Omit<HostileRefusal, 'what' | 'behaviour'>;
+const refusals = (expected: Expected, rows: readonly (readonly [what: string, behaviour: Behaviour])[]) =>
+  rows.map(([what, behaviour]): HostileRefusal => ({ what, behaviour, ...expected }));
+
+const DETAILS = [{ path: 'transferId', reason: 'id_malformed', message: 'No.' }];
+const MALFORMED = { errorCode: 'invalid_request', message: 'No.', reason: 'id_malformed', details: DETAILS };
+const MARKUP = '<script>alert(1)</script>\r\nSet-Cookie: a=b';
+
+/** Refusals of the request of the caller, which the gateway forwards. */
+const PASSED_ON: readonly HostileRefusal[] = [
+  {
+    what: '404 with a reason of the table',
+    behaviour: known(404, 'invalid_request', 'transfer_not_found'),
+    status: 404,
+    body: { errorCode: 'invalid_request', message: 'No.', reason: 'transfer_not_found' },
+  },
+  {
+    what: '404 with the published fields only',
+    behaviour: published(404),
+    status: 404,
+    body: { errorCode: 'their_code', message: 'No.', reason: 'transfer_not_found' },
+  },
+  {
+    what: '404 with an unknown reason',
+    behaviour: known(404, 'gone', 'moved_away'),
+    status: 404,
+    body: { errorCode: 'gone', reason: 'moved_away' },
+  },
+  {
+    what: '400 with the published fields only',
+    behaviour: published(400),
+    status: 400,
+    body: { errorCode: 'their_code', message: 'No.', reason: 'their_code' },
+  },
+  {
+    what: '400 with details',
+    behaviour: json(MALFORMED, 400),
+    status: 400,
+    body: { reason: 'id_malformed', details: DETAILS },
+  },
+  {
+    what: '400 with a message that holds markup',
+    behaviour: published(400, MARKUP),
+    status: 400,
+    body: { message: MARKUP },
+  },
+];
+
+const unavailable = (headers?: Readonly<Record<string, string>>) => known(503, 'unavailable', 'unavailable', headers);
+const notOurs = (what: string, error: unknown, status: number) => [what, json(error, status)] as const;
+const JSON_TYPE = { 'content-type': 'application/json' };
+const DEEP = `{"errorCode":"x","message":"${CANARY}","x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+
+/** Failures between the upstream and the gateway, which the caller does not see. */
+const KEPT_BACK: readonly HostileRefusal[] = [
+  ...refusals(ALARM, [
+    ['401 with a reason', known(401, 'invalid_request', 'not_authenticated', { 'www-authenticate': 'Bearer' })],
+    ['401 with nothing', body('', {}, 401)],
+    notOurs('401 with a code that is anything', { errorCode: CANARY, message: CANARY }, 401),
+    ['403 with a reason', known(403, 'forbidden', 'workspace_forbidden')],
+    ['403 with the published fields only', published(403)],
+    ['403 in HTML', html(403)],
+  ]),
+  ...refusals(limited('7'), [['429 with a time', known(429, 'rate_limited', 'rate_limited', { 'retry-after': '7' })]]),
+  ...refusals(limited(), [
+    ['429 without a time', published(429)],
+    notOurs('429 with a reason that is anything', { errorCode: CANARY, message: CANARY, reason: CANARY }, 429),
+  ]),
+  ...refusals(busy('2'), [['503 with a time', unavailable({ 'retry-after': '2' })]]),
+  ...refusals(busy('3'), [['503 with a time in HTML', body('', { 'retry-after': '3' }, 503)]]),
+  ...refusals(busy(), [
+    ['503 without a time', unavailable()],
+    ['503 with a time that is nonsense', unavailable({ 'retry-after': 'soon' })],
+    ['503 with a time written as 1e9', unavailable({ 'retry-after': '1e9' })],
+  ]),
+  ...refusals(TIMEOUT, [['504 of another gateway', known(504, 'upstream_timeout', 'upstream_timeout')]]),
+  ...refusals(ERROR, [
+    ['503 without a time and a reason', published(503)],
+    ...[500, 501, 502, 507, 511, 599].map(
+      (status) => [`${status} with the published fields`, published(status)] as const,
+    ),
+    notOurs('500 with a code that is anything', { errorCode: CANARY, message: CANARY }, 500),
+    notOurs('500 with a reason that is anything', { errorCode: 'x', message: CANARY, reason: CANARY }, 500),
+    ['500 in HTML', html(500)],
+    ['500 with a reason', known(500, 'internal_error', 'internal_error')],
+    ['502 of another gateway', known(502, 'upstream_error', 'upstream_error')],
+    ...[405, 406, 408, 413, 414, 415, 431].map(
+      (status) => [`${status}, which only we can have caused`, published(status)] as const,
+    ),
+    ['400 for a header of ours', known(400, 'invalid_request', 'workspace_id_invalid')],
+    ...[400, 404, 409, 422].map((status) => [`${status} in HTML`, html(status)] as const),
+    notOurs('404 without a message', { errorCode: 'x' }, 404),
+    notOurs('404 without a code', { message: CANARY }, 404),
+    notOurs('404 with a code that is a number', { errorCode: 404, message: CANARY }, 404),
+    notOurs('404 with a message that is an object', { errorCode: 'x', message: { [CANARY]: 1 } }, 404),
+    ['404 that nests 100,000 deep', body(DEEP, JSON_TYPE, 404)],
+    notOurs('404 as a list', [{ errorCode: 'x', message: CANARY }], 404),
+    ['422 that is cut off', body('{"errorCode":"x","mess', JSON_TYPE, 422)],
+    ['304 to an unconditional request', body('', {}, 304)],
+    ['300', published(300)],
+  ]),
+];
+
+let attacked: AttackedGateway;
+beforeAll(async () => {
+  // After a 429 the next request waits for a second, which has to be less than half of this.
+  attacked = await AttackedGateway.start({ UPSTREAM_TIMEOUT_MS: '10000' });
+});
+afterAll(() => attacked?.stop());
 
 describe('gateway with an upstream that refuses', () => {
-  let attacked: AttackedGateway;
-  beforeAll(async () => {
-    // After a 429 the next request waits for a second, which has to be less than half of this.
-    attacked = await AttackedGateway.start({ UPSTREAM_TIMEOUT_MS: '10000' });
-  });
-  afterAll(() => attacked?.stop());
   afterEach(async () => {
     attacked.upstream.behaviour = json([]);
     expect(await attacked.sendRequest('/accounts')).toMatchObject({ status: 200, body: [] });
@@ -149,5 +285,150 @@ describe('gateway with an upstream that refuses', () => {
       }
       expect(requests).toBe(0);
     });
+  });
+});
+
+const DAYS = 'from=2026-01-01&to=2026-02-01';
+const STATEMENT = `/accounts/1/statement?${DAYS}`;
+
+const movement = (more: object = {}) => ({
+  id: 1,
+  transactionID: 1,
+  direction: 'credit',
+  amount: '1',
+  type: 'funding',
+  valueDate: '2026-01-02',
+  createdAt: '2026-01-02T00:00:00.000Z',
+  balanceAfter: 1,
+  ...more,
+});
+const statement = (more: object = {}, account: object = {}, currency: object = {}) => ({
+  from: '2026-01-01',
+  to: '2026-02-01',
+  basis: 'valueDate',
+  openingBalance: 0,
+  closingBalance: 1,
+  movements: [movement()],
+  edges: {
+    account: {
+      id: 1,
+      name: 'N',
+      code: 'C1',
+      edges: { currency: { id: 1, code: 'EUR', name: 'Euro', ...currency } },
+      ...account,
+    },
+  },
+  ...more,
+});
+
+describe('gateway with invalid lists and statements', () => {
+  afterEach(async () => {
+    attacked.upstream.behaviour = json([]);
+    expect(await attacked.sendRequest('/accounts')).toMatchObject({ status: 200, body: [] });
+    expect(attacked.wrongLines()).toEqual([]);
+  });
+
+  const nextOf = ({ headers }: { readonly headers: Headers }) => headers.get('link');
+
+  it.each([
+    ['leads elsewhere', '<https://evil.example/steal?cursor=abc>; rel="next"', 'abc'],
+    ['is of another path', '</apps/1/users?cursor=abc&limit=1>; rel=next', 'abc'],
+    ['leads to the page itself', '</transfers?limit=2&cursor=before>; rel="next"', 'before'],
+    ['holds a line break', '</transfers?cursor=a%0d%0aSet-Cookie:%20a=b>; rel="next"', 'a\r\nSet-Cookie: a=b'],
+    ['holds what closes a link', '</transfers?cursor=a%3E%3B%20rel%3Dx>; rel="next"', 'a>; rel=x'],
+    [
+      'is the second of two',
+      `<https://evil.example/${CANARY}>; rel="prev", </transfers?cursor=abc>; rel="next"`,
+      'abc',
+    ],
+  ])('links to itself with the unchanged cursor if the next link of the upstream %s', async (_, link, cursor) => {
+    attacked.upstream.behaviour = json([], 200, { link });
+
+    const response = await attacked.sendRequest('/transfers?limit=2&cursor=before');
+
+    expect(response.status).toBe(200);
+    const [, target = '', rest] = /^<([^<>]*)>(.*)$/.exec(nextOf(response) ?? '') ?? [];
+    expect(rest).toBe('; rel="next"');
+    expect(target).toMatch(/^\/transfers\?/);
+    expect([...new URL(target, 'http://us').searchParams]).toEqual([
+      ['limit', '2'],
+      ['cursor', cursor],
+    ]);
+    expect(response.headers.has('set-cookie')).toBe(false);
+
+    await attacked.sendRequest(target);
+    expect(new URL(attacked.upstream.received.at(-1)?.path ?? '', 'http://them').searchParams.get('cursor')).toBe(
+      cursor,
+    );
+  });
+
+  it.each<[string, Behaviour]>([
+    ['names a next page without a cursor', json([], 200, { link: '</transfers?page=2>; rel="next"' })],
+    ['is an object', json({ items: [] })],
+    ['holds what is no transfer', json([{ id: 1, amount: 1 }])],
+    ['holds null', json([null])],
+    ['is followed by 16 MiB of blanks', json([{ id: 1, amount: '1', description: ' '.repeat(17 * 1024 * 1024) }])],
+  ])('rejects a list that %s', async (_, behaviour) => {
+    attacked.upstream.behaviour = behaviour;
+
+    expect(await attacked.sendRequest('/transfers')).toMatchObject({ status: 502, body: { reason: 'upstream_error' } });
+  });
+
+  it.each([
+    ['has an unknown currency', statement({}, {}, { code: 'XQX' })],
+    ['counts in a currency without a smallest unit', statement({}, {}, { code: 'XAU' })],
+    ['has decimals without end', statement({}, {}, { decimals: 1_000_000_000 })],
+    ['has an amount that no account holds', statement({ movements: [movement({ amount: '9999999999999999999' })] })],
+    [
+      'has members where a column takes a text',
+      statement({ movements: [movement({ line: { a: 1 }, currency: [1], accountCode: {} })] }),
+    ],
+    [
+      'has members that are columns',
+      statement({ movements: [movement({ feeAmountMinorUnits: { a: 1 }, balance: null })] }),
+    ],
+    ['has an unknown direction', statement({ movements: [movement({ direction: 'sideways' })] })],
+    ['has a code of many letters', statement({}, { code: `"\r\nSet-Cookie: a=b;${'ü'.repeat(20_000)}` })],
+    ['has days that are none', statement({ from: '"\r\nX: y', to: '../../etc/passwd' })],
+    [
+      'has a formula in every text',
+      statement({ movements: [movement({ description: '=cmd()', type: '@x', valueDate: '+1', createdAt: '-1' })] }),
+    ],
+  ])('converts to CSV or rejects a statement that %s', async (_, value) => {
+    attacked.upstream.behaviour = json(value);
+    for (const accept of ['text/csv', 'application/json']) {
+      const { status, headers, text } = await attacked.sendRequest(STATEMENT, { headers: { accept } });
+
+      expect([200, 502]).toContain(status);
+      expect(headers.has('set-cookie')).toBe(false);
+      expect((headers.get('content-disposition') ?? '').length).toBeLessThan(1_000);
+      if (status === 200 && accept === 'text/csv') expect(text).not.toMatch(/(^|,)[=@+](?!\d)/m);
+    }
+  });
+
+  const NEXT = `<https://evil.example/steal?cursor=a%3E%3B%20rel%3Dx%0d%0aX:y>; rel="next"`;
+
+  it('links to the next page of a statement with the unchanged cursor', async () => {
+    attacked.upstream.behaviour = json(statement({ next: 'theirs' }), 200, { link: NEXT });
+
+    const response = await attacked.sendRequest(`${STATEMENT}&limit=1`);
+
+    expect([response.status, response.headers.has('x')]).toEqual([200, false]);
+    expect(response.text).not.toContain('theirs');
+    const [, target = ''] = /^<([^<>]*)>; rel="next"$/.exec(nextOf(response) ?? '') ?? [];
+    expect(target).toMatch(/^\/accounts\/1\/statement\?/);
+    expect(new URL(target, 'http://us').searchParams.get('cursor')).toBe('a>; rel=x\r\nX:y');
+  });
+
+  it('ends a table whose next page is the same page again', async () => {
+    attacked.upstream.behaviour = json(statement(), 200, { link: NEXT });
+
+    await expect(attacked.sendRequest(STATEMENT, { headers: { accept: 'text/csv' } })).rejects.toThrow();
+  });
+
+  it('rejects a statement with a next link without a cursor', async () => {
+    attacked.upstream.behaviour = json(statement(), 200, { link: '</accounts/1/statement?page=2>; rel="next"' });
+
+    expect(await attacked.sendRequest(STATEMENT)).toMatchObject({ status: 502, body: { reason: 'upstream_error' } });
   });
 });

@@ -1,13 +1,10 @@
 import type { Account } from '@banking/domain';
 import { until } from '@banking/postgres/testing';
 import { type HttpResponse, sendRequest } from '../responses.js';
-import { banking } from '../banking.js';
+import { banking, demoDataDir, RunningService, type TestDataDir, demoIds } from '../running-service.js';
 import { Payer } from '../contract/paying.js';
-import { demoDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, BOB, localToken, type Service } from '../service.js';
-import { readDemoIds } from '../world.js';
-import { BreakingProxy } from './breaking-proxy.js';
-import { startGateway } from './stacked-services.js';
+import { BreakingProxy, startGateway } from './stacked-services.js';
 
 const NEW = 'new@northwind.example';
 
@@ -25,7 +22,7 @@ describe('gateway with a broken connection to a real deployment', () => {
     proxy = await BreakingProxy.start(books.url);
     front = await startGateway({ dataDir: folder.path, upstream: proxy.url });
     const tokenOf = (email: string) => localToken(folder.path, email);
-    service = { url: front.url, world: await readDemoIds(folder.path), tokenOf };
+    service = { url: front.url, world: demoIds(), tokenOf };
     ada = new Payer(service);
   });
   afterAll(async () => {

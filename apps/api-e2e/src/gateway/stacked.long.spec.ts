@@ -1,6 +1,6 @@
 import { contract } from '../contract/contract.js';
 import { bugsIn, secretsIn } from '../log-lines.js';
-import type { Service } from '../service.js';
+import { startedLater } from '../service.js';
 import { StackedServices } from './stacked-services.js';
 
 let services: StackedServices;
@@ -9,18 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => services?.stop());
 
-/** The suite needs its service before the service is started. */
-const stacked: Service = {
-  get url() {
-    return services.stacked.url;
-  },
-  get world() {
-    return services.world;
-  },
-  tokenOf: (email) => services.stacked.tokenOf(email),
-};
-
-contract('the same service behind a gateway', () => stacked);
+contract('the same service behind a gateway', () => startedLater(() => services.stacked));
 
 describe('logs of the upstream and the gateway after the contract suite', () => {
   it('contain neither a secret nor an unhandled error', () => {

@@ -1,21 +1,59 @@
-import { openDatabase } from '@banking/postgres/testing';
-import { bind, type Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
-import { proveDocumented } from '../responses.js';
+import { bind, type Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
+import { openDatabase } from '@banking/postgres/testing';
 import { callOf, type Route, routesOf, takesKey } from '../documented/document.js';
-import { untilAudited } from '../documented/until-audited.js';
-import { demoDataDir } from '../running-service.js';
-import { freshService, type FreshService } from '../documented/fresh-service.js';
+import { bodySchemaOf, NO_OBJECTS, wrongFieldsOf } from '../documented/inputs.js';
+import { untilAudited } from '../documented/more-world.js';
+import { proveDocumented } from '../responses.js';
+import { demoDataDir, freshService, type FreshService } from '../running-service.js';
 import { ADA } from '../service.js';
-import { isRight, KEYS, MEDIA_TYPES, NO_OBJECTS, NOT_THEIRS, WRONG_VALUES } from './invalid-bodies.js';
-import { sendRawRequest, faultsInError } from './raw-request.js';
+import { faultsInError, sendRawRequest } from './raw-request.js';
 
-interface Property {
-  readonly type?: string;
+/** Fields that no operation accepts, because the service sets them, or because they are in the path or in a header. */
+const NOT_THEIRS = [
+  ...['id', 'workspaceID', 'Workspace-ID', 'workspaceId', 'accountId', 'code', 'balance', 'feeAmount', 'approved'],
+  ...['role', 'edges', 'createdAt', 'updatedAt', 'deletedAt', 'Status', 'toString', 'hasOwnProperty'],
+];
+const MEDIA_TYPES = [
+  ...['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'],
+  ...['application/json garbage', 'application/json;x', 'application/json; charset = utf-8', 'application/jsonx'],
+  ...['application/json; charset=utf-8; charset=utf-16', 'application/json; charset=utf-16', 'text/json'],
+];
+const KEYS = ['', 'two words', 'é', 'x'.repeat(256), 'tab\tbed'];
+const PROTOTYPES = ['"__proto__":{"alias":"x"}', '"constructor":{"prototype":{"x":1}}', '"prototype":{}'];
+
+const escapedName = (name: string) =>
+  name.replace(/^./, (first) => `\\u${first.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** A body whose first member is repeated in different spellings. */
+const REPEATED: Readonly<Record<string, (name: string, value: string, rest: string) => string>> = {
+  'with the same value': (name, value, rest) => `{"${name}":${value}${rest},"${name}":${value}}`,
+  'with another value': (name, value, rest) => `{"${name}":null${rest},"${name}":${value}}`,
+  'with its name escaped': (name, value, rest) => `{"${escapedName(name)}":${value}${rest},"${name}":${value}}`,
+  'one level deeper': (name, value, rest) => `{"${name}":${value}${rest},"more":{"a":1,"a":1}}`,
+  'in a list': (name, value, rest) => `{"${name}":${value}${rest},"more":[[{"a":1,"b":2,"a":3}]]}`,
+};
+
+/** An invalid body, with header lines that replace those of the example. */
+interface InvalidBody {
+  readonly what: string;
+  readonly text: string;
+  readonly lines?: readonly string[];
 }
-type Schemas = Readonly<
-  Record<string, { readonly properties: Readonly<Record<string, Property>>; readonly required?: readonly string[] }>
->;
+
+interface Expected {
+  readonly statuses: readonly number[];
+  readonly reason?: string;
+  /** The paths of the details. */
+  readonly paths?: readonly string[];
+}
+
+/** The query of a digest of every table, which detects any change. */
+const CONTENT = sqlStatement<{ readonly name: string; readonly digest: string }>(
+  'content_of_all_tables',
+  `select table_name as name, md5(query_to_xml(format('select t::text as row from banking.%I t order by 1', table_name), true, false, '')::text) as digest
+   from information_schema.tables where table_schema = 'banking' and table_type = 'BASE TABLE' order by 1`,
+);
 
 describe('bodies of operations', () => {
   let service: FreshService;
@@ -33,7 +71,7 @@ describe('bodies of operations', () => {
     expect((await fetch(`${service.url}/apps`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
     await untilAudited(service.url, token, 'bindUser');
     routes = routesOf(service.document).filter(({ operation }) => operation.requestBody);
-    expect(routes.length).toBeGreaterThanOrEqual(6);
+    expect(routes.length).toBeGreaterThanOrEqual(8);
   });
   afterAll(async () => {
     await owner?.end();
@@ -51,152 +89,125 @@ describe('bodies of operations', () => {
   };
 
   /** Sends a body to an operation, with the other parts of its example. */
-  const send = async (route: Route, text: string, lines: readonly string[] = []) => {
+  const send = (route: Route, { text, lines = [] }: InvalidBody) => {
     const { method, path, headers } = callOf(route);
     const own = lines.map((line) => line.slice(0, line.indexOf(':')).toLowerCase());
-    const ownHeaders = Object.entries({
+    const usual = {
       ...headers,
       'Content-Type': 'application/json',
       'Content-Length': String(Buffer.byteLength(text)),
-    }).filter(([name]) => !own.includes(name.toLowerCase()) && name !== 'Idempotency-Key');
-    return sendRawRequest(service.url, {
-      method,
-      path,
-      headers: [`Authorization: Bearer ${token}`, ...ownHeaders.map((line) => line.join(': ')), ...lines],
-      body: text,
-    });
+    };
+    const kept = Object.entries(usual).filter(
+      ([name]) => !own.includes(name.toLowerCase()) && name !== 'Idempotency-Key',
+    );
+    const sent = [`Authorization: Bearer ${token}`, ...kept.map((line) => line.join(': ')), ...lines];
+    return sendRawRequest(service.url, { method, path, headers: sent, body: text });
   };
 
-  /** Sends each body, and expects a documented refusal with one of the statuses and no changed row. */
+  /** Sends bodies to every operation, and expects a documented refusal of each and no changed row. */
   async function expectRefused(
-    statuses: readonly number[],
-    cases: readonly {
-      readonly route: Route;
-      readonly what: string;
-      readonly text: string;
-      readonly lines?: string[];
-    }[],
+    bodiesOf: (route: Route) => readonly (InvalidBody & Partial<Expected>)[],
+    expected: Expected,
   ): Promise<void> {
     const before = await books();
     const wrong: string[] = [];
-    for (const { route, what, text, lines } of cases) {
-      const response = await send(route, text, lines);
-      const name = `${route.operation.operationId} with ${what}`;
-      if (!statuses.includes(response.status ?? 0)) wrong.push(`${name}: ${response.status} ${response.body}`);
-      else wrong.push(...faultsInError(response).map((fault) => `${name}: ${fault}`));
-      await proveDocumented(service, route.method, callOf(route).path, response.status ?? 0);
+    let sent = 0;
+    for (const route of routes) {
+      for (const body of bodiesOf(route)) {
+        const response = await send(route, body);
+        const { statuses, reason, paths } = { ...expected, ...body };
+        const name = `${route.operation.operationId} with ${body.what}`;
+        const faults = faultsInError(response);
+        const error = JSON.parse(response.body) as { reason: string; details?: { path: string }[] };
+        const found = error.details?.map(({ path }) => path).join();
+        if (!statuses.includes(response.status ?? 0)) faults.push(`${response.status} ${response.body}`);
+        if (reason !== undefined && error.reason !== reason) faults.push(`the reason is ${error.reason}`);
+        if (paths !== undefined && found !== paths.join()) faults.push(`it names ${found}`);
+        wrong.push(...faults.map((fault) => `${name}: ${fault}`));
+        await proveDocumented(service, route.method, callOf(route).path, response.status ?? 0);
+        sent += 1;
+      }
     }
-    expect(cases.length).toBeGreaterThan(0);
     expect(wrong).toEqual([]);
+    expect(sent).toBeGreaterThan(0);
     expect(await books()).toEqual(before);
   }
 
   const bodyOf = (route: Route) => callOf(route).body as Readonly<Record<string, unknown>>;
-  const with_ = (route: Route, field: Readonly<Record<string, unknown>>) =>
+  const bodyWith = (route: Route, field: Readonly<Record<string, unknown>> = {}) =>
     JSON.stringify({ ...bodyOf(route), ...field });
-  const fieldsOf = (route: Route) => {
-    const { schemas } = (service.document as unknown as { components: { schemas: Schemas } }).components;
-    const content = route.operation.requestBody?.content['application/json'] as unknown as { schema: { $ref: string } };
-    return schemas[content.schema.$ref.split('/').at(-1) ?? ''] ?? { properties: {} };
-  };
+  const schemaOf = (route: Route) => bodySchemaOf(service.document, route);
 
-  it('refuses a body that is not an object', async () => {
-    const cases = Object.entries(NO_OBJECTS).flatMap(([what, text]) => routes.map((route) => ({ route, what, text })));
-    await expectRefused([400], cases);
+  it('refuses a body that is not an object', () =>
+    expectRefused(() => Object.entries(NO_OBJECTS).map(([what, text]) => ({ what, text })), { statuses: [400] }));
+
+  it('refuses other media types', () => {
+    const lines = [...MEDIA_TYPES.map((type) => `Content-Type: ${type}`), 'Content-Encoding: gzip'];
+    return expectRefused((route) => lines.map((line) => ({ what: line, text: bodyWith(route), lines: [line] })), {
+      statuses: [415],
+    });
   });
 
-  it('refuses other media types', async () => {
-    const cases = routes.flatMap((route) => [
-      ...MEDIA_TYPES.map((type) => ({ route, what: type, text: with_(route, {}), lines: [`Content-Type: ${type}`] })),
-      { route, what: 'a packed body', text: with_(route, {}), lines: ['Content-Encoding: gzip'] },
-    ]);
-    await expectRefused([415], cases);
-  });
+  it('refuses fields that only the service sets, and names them', () =>
+    expectRefused(
+      (route) =>
+        NOT_THEIRS.filter((name) => !Object.keys(schemaOf(route).properties ?? {}).includes(name)).map((field) => ({
+          what: field,
+          text: bodyWith(route, { [field]: 1 }),
+          paths: [`/${field}`],
+        })),
+      { statuses: [400], reason: 'field_unknown' },
+    ));
 
-  it('refuses fields that only the service sets, and names them', async () => {
-    const before = await books();
-    for (const route of routes) {
-      const known = Object.keys(fieldsOf(route).properties);
-      for (const field of NOT_THEIRS.filter((name) => !known.includes(name))) {
-        const { status, body } = await send(route, with_(route, { [field]: 1 }));
-        const { reason, details } = JSON.parse(body) as { reason: string; details?: { path: string }[] };
-        expect([route.operation.operationId, status, reason, details?.map(({ path }) => path)]).toEqual([
-          route.operation.operationId,
-          400,
-          'field_unknown',
-          [`/${field}`],
-        ]);
-      }
-    }
-    expect(await books()).toEqual(before);
-  });
+  it('refuses prototype members', () =>
+    expectRefused((route) => PROTOTYPES.map((what) => ({ what, text: `${bodyWith(route).slice(0, -1)},${what}}` })), {
+      statuses: [400],
+    }));
 
-  it('refuses prototype members', async () => {
-    const reaching = (route: Route, text: string) => `${with_(route, {}).slice(0, -1)},${text}}`;
-    const cases = routes.flatMap((route) =>
-      ['"__proto__":{"alias":"x"}', '"constructor":{"prototype":{"x":1}}', '"prototype":{}'].map((text) => ({
-        route,
-        what: text,
-        text: reaching(route, text),
-      })),
-    );
-    await expectRefused([400], cases);
-  });
+  it('refuses a repeated member in any spelling, without naming it', () =>
+    expectRefused(
+      (route) => {
+        const [[name, value] = ['a', 1], ...others] = Object.entries(bodyOf(route));
+        const rest = others.map(([other, one]) => `,${JSON.stringify({ [other]: one }).slice(1, -1)}`).join('');
+        return Object.entries(REPEATED).map(([what, written]) => ({
+          what: `a repeated member ${what}`,
+          text: written(name, JSON.stringify(value), rest),
+        }));
+      },
+      { statuses: [400], reason: 'body_malformed' },
+    ));
 
-  it('refuses a field of another type', async () => {
-    const cases = routes.flatMap((route) =>
-      Object.entries(fieldsOf(route).properties).flatMap(([field, { type }]) =>
-        Object.entries(WRONG_VALUES)
-          .filter(([what]) => !isRight(what, type, fieldsOf(route).required?.includes(field) ?? false))
-          .map(([what, value]) => ({ route, what: `${field}: ${what}`, text: with_(route, { [field]: value }) })),
-      ),
-    );
-    // An empty object for the details of a recipient has the right type, and lacks fields.
-    await expectRefused([400, 422], cases);
-  });
+  // An empty object for the details of a recipient has the right type, and lacks fields.
+  it('refuses a field of another type', () =>
+    expectRefused(
+      (route) => wrongFieldsOf(schemaOf(route)).map(({ what, field }) => ({ what, text: bodyWith(route, field) })),
+      { statuses: [400, 422] },
+    ));
 
-  it('refuses a missing required field and names it', async () => {
-    const before = await books();
-    for (const route of routes) {
-      for (const field of fieldsOf(route).required ?? []) {
-        const { [field]: _, ...rest } = bodyOf(route);
-        const { status, body } = await send(route, JSON.stringify(rest));
-        const { details } = JSON.parse(body) as { details?: { path: string }[] };
-        expect([route.operation.operationId, status, details?.map(({ path }) => path)]).toEqual([
-          route.operation.operationId,
-          400,
-          [`/${field}`],
-        ]);
-      }
-    }
-    expect(await books()).toEqual(before);
-  });
+  it('refuses a missing required field and names it', () =>
+    expectRefused(
+      (route) =>
+        (schemaOf(route).required ?? []).map((field) => ({
+          what: `no ${field}`,
+          text: bodyWith(route, { [field]: undefined }),
+          paths: [`/${field}`],
+        })),
+      { statuses: [400] },
+    ));
 
-  it('refuses an invalid idempotency key and changes nothing', async () => {
-    const creating = routes.filter(takesKey);
-    const cases = creating.flatMap((route) =>
-      KEYS.map((key) => ({
-        route,
-        what: `the key ${JSON.stringify(key.slice(0, 20))}`,
-        text: with_(route, {}),
-        lines: [`Idempotency-Key: ${key}`],
-      })),
-    );
-    await expectRefused([400], cases);
-  });
+  it('refuses an invalid idempotency key and changes nothing', () =>
+    expectRefused(
+      (route) =>
+        KEYS.filter(() => takesKey(route)).map((key) => ({
+          what: `the key ${JSON.stringify(key.slice(0, 20))}`,
+          text: bodyWith(route),
+          lines: [`Idempotency-Key: ${key}`],
+        })),
+      { statuses: [400] },
+    ));
 
-  it('refuses a body of 70 KiB', async () => {
-    const text = (route: Route) => `${with_(route, {})}${' '.repeat(70 * 1024)}`;
-    await expectRefused(
-      [413],
-      routes.map((route) => ({ route, what: '70 KiB', text: text(route) })),
-    );
-  });
+  it('refuses a body of 70 KiB', () =>
+    expectRefused((route) => [{ what: '70 KiB', text: `${bodyWith(route)}${' '.repeat(70 * 1024)}` }], {
+      statuses: [413],
+    }));
 });
-
-/** The query of a digest of every table, which detects any change. */
-const CONTENT = sqlStatement<{ readonly name: string; readonly digest: string }>(
-  'content_of_all_tables',
-  `select table_name as name, md5(query_to_xml(format('select t::text as row from banking.%I t order by 1', table_name), true, false, '')::text) as digest
-   from information_schema.tables where table_schema = 'banking' and table_type = 'BASE TABLE' order by 1`,
-);

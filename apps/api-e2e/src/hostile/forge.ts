@@ -2,11 +2,17 @@ import {
   createHmac,
   createPublicKey,
   generateKeyPairSync,
-  randomUUID,
-  sign,
   type JsonWebKey,
   type KeyObject,
+  randomUUID,
+  sign,
 } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { testOrProve } from '@banking/postgres/testing';
+import { callOf, type Document, routesOf } from '../documented/document.js';
+import { openApiOf, sendRequest } from '../responses.js';
+import { idOf, type Service } from '../service.js';
 
 /** A key of a trusted issuer, and the claims of a valid token of that issuer. */
 export interface Mint {
@@ -56,13 +62,13 @@ const hmac = (secret: string | Buffer) => (input: string) =>
   createHmac('sha256', secret).update(input).digest('base64url');
 
 /** An attacker with another key and a URL that publishes it. */
-export interface Attacker {
+interface Attacker {
   readonly key: KeyObject;
   readonly publicJwk: JsonWebKey;
   readonly url: string;
 }
 
-export function newAttacker(alg: Mint['alg'], url: string): Attacker {
+function newAttacker(alg: Mint['alg'], url: string): Attacker {
   const { publicKey, privateKey } = newKeyPair(alg);
   return { key: privateKey, publicJwk: publicKey.export({ format: 'jwk' }), url };
 }
@@ -75,7 +81,7 @@ export const newKeyPair = (alg: Mint['alg']) =>
 const inSeconds = (offset: number) => Math.floor(Date.now() / 1000) + offset;
 
 /** The tokens that must be rejected, by their fault. */
-export function forgeries(mint: Mint, attacker: Attacker): Readonly<Record<string, Change>> {
+function forgeries(mint: Mint, attacker: Attacker): Readonly<Record<string, Change>> {
   const publicKey = createPublicKey(mint.key);
   const publicJwk = publicKey.export({ format: 'jwk' }) as JsonWebKey;
   const byAttacker = (input: string) => signed(attacker, input);
@@ -110,7 +116,7 @@ export function forgeries(mint: Mint, attacker: Attacker): Readonly<Record<strin
 }
 
 /** The faults of a token of any issuer. */
-export function namesOfForgeries(): string[] {
+function namesOfForgeries(): string[] {
   const { privateKey: key } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const mint: Mint = { issuer: 'urn:x', audience: 'x', subject: 'x', alg: 'ES256', kid: 'x', key };
   return Object.keys(forgeries(mint, { key, publicJwk: {}, url: '' }));
@@ -177,4 +183,97 @@ function swapPayload(token: string): string {
   const [header, payload = '', signature] = token.split('.');
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
   return [header, encoded({ ...claims, sub: 'someone-else', email: 'eve@southwind.example' }), signature].join('.');
+}
+
+/** One operation of each kind. `npm run prove` tries all. */
+const SOME_OPERATIONS = ['listApps', 'listProducts', 'getTransfer', 'listCorridors', 'listAppUsers', 'placeOrder'];
+
+/** The names of the forgeries, which tests need before an issuer exists. */
+const NAMES = namesOfForgeries();
+
+interface Target {
+  readonly service: Pick<Service, 'url' | 'world'>;
+  /** A trusted key, for a user of Northwind Trading. */
+  readonly mint: Mint;
+}
+
+/** Every forged token is refused on every kind of route, with one message and without a request to another host. */
+export function refusesForgeries(issuer: string, provide: () => Promise<Target>): void {
+  describe(`tokens forged for ${issuer}`, () => {
+    let target: Target;
+    let trap: Server;
+    let attacker: Attacker;
+    let visits = 0;
+
+    beforeAll(async () => {
+      target = await provide();
+      trap = createServer((_, response) => {
+        visits += 1;
+        response.end('{"keys":[]}');
+      });
+      await new Promise<void>((listening) => trap.listen(0, '127.0.0.1', listening));
+      const { port } = trap.address() as AddressInfo;
+      attacker = newAttacker(target.mint.alg, `http://127.0.0.1:${port}`);
+    });
+
+    afterAll(() => new Promise((closed) => trap.close(closed)));
+
+    const requestWith = (path: string, token: string, method = 'GET') => {
+      const { service } = target;
+      const anyone = { ...service, tokenOf: () => Promise.resolve(token) };
+      return sendRequest(anyone, path, {
+        method,
+        as: 'any user',
+        workspace: idOf(service.world, 'workspaces', 'Northwind Trading'),
+      });
+    };
+
+    it('accepts an unchanged valid token', async () => {
+      const response = await requestWith('/apps', forge(target.mint));
+
+      expect(response.status).toBe(200);
+    });
+
+    it('accepts a valid token with several audiences that include the service', async () => {
+      const token = forge(target.mint, { claims: { aud: ['other-api', target.mint.audience] } });
+
+      expect((await requestWith('/apps', token)).status).toBe(200);
+    });
+
+    it.each(NAMES)('refuses %s without a request to another host', async (name) => {
+      const token = forge(target.mint, forgeries(target.mint, attacker)[name]);
+      const document = (await openApiOf(target.service)) as unknown as Document;
+      const routes = routesOf(document).filter(({ operation }) => operation.security.length > 0);
+      expect(routes.length).toBeGreaterThan(25);
+      const chosen = testOrProve(
+        routes.filter(({ operation }) => SOME_OPERATIONS.includes(operation.operationId)),
+        routes,
+      );
+      expect(chosen.length).toBeGreaterThanOrEqual(SOME_OPERATIONS.length);
+
+      for (const { method, path } of chosen.map((route) => callOf(route))) {
+        const response = await requestWith(path, token, method);
+
+        expect([method, path, response.status]).toEqual([method, path, 401]);
+        expect(response.body).toEqual({
+          errorCode: 'invalid_request',
+          reason: 'not_authenticated',
+          message: expect.any(String),
+          requestId: response.headers.get('x-request-id'),
+        });
+        expect(response.headers.get('www-authenticate')).toBe('Bearer');
+      }
+      expect(visits).toBe(0);
+    });
+
+    it('returns the same message for every forged token', async () => {
+      const messages = new Set<unknown>();
+      for (const name of NAMES) {
+        const response = await requestWith('/apps', forge(target.mint, forgeries(target.mint, attacker)[name]));
+        messages.add((response.body as { message: unknown }).message);
+      }
+
+      expect([...messages]).toHaveLength(1);
+    });
+  });
 }

@@ -1,10 +1,11 @@
+import { offlineDocument } from '../documented/read-document.js';
 import { readFileSync } from 'node:fs';
 import { until } from '@banking/postgres/testing';
-import { offlineDocument } from '../documented/read-document.js';
+import { routesOf } from '../documented/document.js';
+import { bodySchemaOf } from '../documented/inputs.js';
 import { sendRequest } from '../responses.js';
 import { CANARY, secretsIn } from '../log-lines.js';
-import { ADA, serviceOfTheRun } from '../service.js';
-import { idOf } from '../world.js';
+import { ADA, idOf, serviceOfTheRun } from '../service.js';
 
 const service = serviceOfTheRun();
 
@@ -20,23 +21,20 @@ async function linesOf(requestId: string): Promise<Record<string, unknown>[]> {
 
 /** Requests of each operation with the canary in path, query and body. */
 function* canaryRequests(): Generator<{ method: string; path: string; body?: string }> {
-  const { paths, components } = offlineDocument();
-  for (const [template, methods] of Object.entries(paths)) {
-    for (const [name, { requestBody }] of Object.entries(methods)) {
-      const method = name.toUpperCase();
-      const query = `?${CANARY}=${CANARY}&cursor=${CANARY}`;
-      for (const id of [CANARY, '9007199254740990']) {
-        const path = template.replace(/\{\w+\}/g, id) + query;
-        if (requestBody === undefined) {
-          yield { method, path };
-          continue;
-        }
-        const schema = requestBody.content['application/json'].schema.$ref?.split('/').at(-1) ?? '';
-        const fields = Object.keys(components.schemas[schema]?.properties ?? {});
-        const values = Object.fromEntries([...fields, ...(id === CANARY ? [CANARY] : [])].map((key) => [key, CANARY]));
-        yield { method, path: path.replace(query, ''), body: JSON.stringify(values) };
-        yield { method, path, body: `{"${CANARY}": "${CANARY}` };
+  const document = offlineDocument();
+  const query = `?${CANARY}=${CANARY}&cursor=${CANARY}`;
+  for (const route of routesOf(document)) {
+    const { method } = route;
+    for (const id of [CANARY, '9007199254740990']) {
+      const path = route.path.replace(/\{\w+\}/g, id);
+      if (route.operation.requestBody === undefined) {
+        yield { method, path: path + query };
+        continue;
       }
+      const fields = Object.keys(bodySchemaOf(document, route).properties ?? {});
+      const values = Object.fromEntries([...fields, ...(id === CANARY ? [CANARY] : [])].map((key) => [key, CANARY]));
+      yield { method, path, body: JSON.stringify(values) };
+      yield { method, path: path + query, body: `{"${CANARY}": "${CANARY}` };
     }
   }
 }

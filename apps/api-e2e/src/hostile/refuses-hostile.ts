@@ -1,10 +1,7 @@
-import { sendRequest, proveDocumented } from '../responses.js';
-import { ADA, EVE, type Service } from '../service.js';
-import { idOf } from '../world.js';
-import { UNUSUAL_REQUESTS } from './harmless-requests.js';
-import type { HostileCase } from './hostile-case.js';
-import { sendRawRequest, faultsInError, type RawRequest } from './raw-request.js';
-import { HOSTILE } from './requests.js';
+import { proveDocumented, sendRequest } from '../responses.js';
+import { ADA, EVE, idOf, type Service } from '../service.js';
+import { HOSTILE, type HostileCase, UNUSUAL_REQUESTS } from './cases.js';
+import { faultsInError, type RawRequest, sendRawRequest } from './raw-request.js';
 
 /**
  * Sends each hostile request to a service.

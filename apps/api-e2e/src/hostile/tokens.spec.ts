@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { LOCAL_ISSUER } from '@banking/local-issuer';
 import { sendRequest } from '../responses.js';
 import { ADA, AUDIENCE, serviceOfTheRun } from '../service.js';
-import { forge, type Mint } from './forge.js';
-import { refusesForgeries } from './refuses-forgeries.js';
+import { forge, type Mint, refusesForgeries } from './forge.js';
 
 const service = serviceOfTheRun();
 

@@ -1,10 +1,8 @@
+import type { Caller } from './callers.js';
 import { sql } from '@banking/postgres/testing';
 import type { HttpResponse } from '../responses.js';
-import { withoutRequestId as withoutId } from './comparable-response.js';
-import { sendUntilServed } from './send-with.js';
-import type { CalledService } from './services.js';
-import { canariesOf, type StoredRows } from './stored-rows.js';
-import type { Caller } from './workspaces.js';
+import { sendUntilServed, withoutRequestId as withoutId } from './matrix.js';
+import { type CalledService, canariesOf, type StoredRows } from './services.js';
 import type { World } from './world.js';
 
 /** Database transactions that have booked for both workspaces. */

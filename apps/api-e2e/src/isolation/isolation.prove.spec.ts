@@ -1,8 +1,8 @@
-import { SharedBatches } from './batches.js';
-import { countOf, kindOf, plansOf } from './cases.js';
 import { offlineDocument } from '../documented/read-document.js';
+import { countOf, plansOf, kindOf } from './cases.js';
+import { SharedBatches } from './batches.js';
 import { Matrix, REFUSED_OWNER } from './matrix.js';
-import { nameOf } from './positions.js';
+import { nameOf } from '../documented/inputs.js';
 import { type CalledService, Services, type UnfilteredService } from './services.js';
 import { makeWorld, type World } from './world.js';
 

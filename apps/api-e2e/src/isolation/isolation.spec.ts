@@ -1,9 +1,9 @@
-import { routesOf } from '../documented/document.js';
-import { countOf, plansOf } from './cases.js';
-import { IDENTIFIERS, NO_IDENTIFIERS } from './classification.js';
 import { offlineDocument } from '../documented/read-document.js';
+import { countOf, plansOf } from './cases.js';
+import { routesOf } from '../documented/document.js';
 import { Matrix } from './matrix.js';
-import { nameOf, positionsOf } from './positions.js';
+import { IDENTIFIERS, NO_IDENTIFIERS } from './classification.js';
+import { nameOf, positionsOf } from '../documented/inputs.js';
 import { Services } from './services.js';
 import { makeWorld, type World } from './world.js';
 

@@ -1,13 +1,74 @@
-import type { HttpResponse } from '../responses.js';
-import type { CalledService } from './services.js';
-import { type Case, describeCase, kindOf, type Plan } from './cases.js';
-import { KINDS, type Kind } from './classification.js';
-import type { Holdings } from './holdings.js';
-import { type IdentifierSource, ownIdentifiers, unknownIdentifiers, chosenIdentifiers } from './identifier-sources.js';
-import { comparable, withoutRequest } from './comparable-response.js';
-import type { Rows } from './stored-rows.js';
-import { sendWith } from './send-with.js';
+import { nameOf, type Position, requestWith } from '../documented/inputs.js';
+import { type HttpResponse, type RequestOptions, sendRequest } from '../responses.js';
+import type { Caller, Holdings } from './callers.js';
+import {
+  type Case,
+  chosenIdentifiers,
+  describeCase,
+  type IdentifierSource,
+  kindOf,
+  ownIdentifiers,
+  type Plan,
+  unknownIdentifiers,
+  type Way,
+} from './cases.js';
+import { type Kind, KINDS } from './classification.js';
+import type { CalledService, Rows } from './services.js';
 import type { World } from './world.js';
+
+/** The headers that differ between two equal responses: the last one counts requests. */
+const CHANGING = ['date', 'x-request-id', 'ratelimit'];
+
+export const withoutRequestId = (text: string): string => text.replace(/"requestId":"[^"]*"/, '"requestId":""');
+
+/** A response as text, without the parts that differ between two equal responses. */
+function comparable({ status, headers, text }: HttpResponse): string {
+  const lines = [...headers]
+    .filter(([name]) => !CHANGING.includes(name))
+    .map(([name, value]) => `${name}: ${name === 'link' ? withoutRequest(value) : value}`);
+  return [status, ...lines.sort(), withoutRequestId(text)].join('\n');
+}
+
+/** A link repeats the filters of its request, and its cursor is signed with them. */
+const withoutRequest = (link: string): string => link.replace(/([?&](?:cursor|resourceId)=)[^&>]*/g, '$1');
+
+/** Attempts of one request, on a machine that is busy with other programs. */
+const ATTEMPTS_MAX = 10;
+
+/** Sends a request again after a 503, which means that it was not executed. */
+export async function sendUntilServed(
+  service: CalledService,
+  path: string,
+  options: RequestOptions,
+): Promise<HttpResponse> {
+  for (let attempt = 1; ; attempt++) {
+    const response = await sendRequest(service, path, options);
+    if (response.status !== 503 || attempt === ATTEMPTS_MAX) return response;
+  }
+}
+
+/**
+ * Calls an operation.
+ *
+ * @param positions get their identifiers from `replacing`, the other required ones from `own`
+ */
+function sendWith(
+  service: CalledService,
+  { email }: Pick<Caller, 'email'>,
+  way: Way,
+  positions: readonly Position[],
+  replacing: IdentifierSource,
+  own: IdentifierSource,
+): Promise<HttpResponse> {
+  const names = new Set(positions.map(nameOf));
+  const { path, ...request } = requestWith(way.route, way.variant, (position, isRequired) => {
+    const kind = kindOf(position)!;
+    if (names.has(nameOf(position))) return replacing(kind, way);
+    return isRequired ? own(kind, way) : undefined;
+  });
+  const isPublic = way.route.operation.security.length === 0;
+  return sendUntilServed(service, path, { ...request, ...(!isPublic && { as: email }) });
+}
 
 /** An operation that a valid request of this world cannot execute, with its status. */
 const REFUSED_CONTROLS: Readonly<Record<string, number>> = { resumeOrder: 409 };

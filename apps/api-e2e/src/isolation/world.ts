@@ -1,13 +1,10 @@
 import { sql } from '@banking/postgres/testing';
 import type { Route } from '../documented/document.js';
+import { requestWith, variantsOf } from '../documented/inputs.js';
 import { sendRequest } from '../responses.js';
-import type { CalledService } from './services.js';
-import { type CallerName, kindOf, type Plan } from './cases.js';
-import { Holdings } from './holdings.js';
-import { type Cursors, ownIdentifiers, wayName } from './identifier-sources.js';
-import { requestOf, variantsOf } from './requests.js';
-import { canariesOf, type Rows } from './stored-rows.js';
-import { type Caller, type Callers, provision } from './workspaces.js';
+import { type Caller, type Callers, Holdings, provision } from './callers.js';
+import { type CallerName, type Cursors, kindOf, ownIdentifiers, type Plan, wayName } from './cases.js';
+import { type CalledService, canariesOf, type Rows } from './services.js';
 
 /** Callers of four workspaces, what they have, and what only the owner may see. */
 export interface World {
@@ -98,7 +95,7 @@ async function readCursors(
   for (const route of routes.filter(({ operation }) => operation.parameters.some(({ name }) => name === 'cursor'))) {
     for (const variant of variantsOf(route)) {
       const way = { route, variant };
-      const { path, ...request } = requestOf(route, variant, (position, isRequired) =>
+      const { path, ...request } = requestWith(route, variant, (position, isRequired) =>
         isRequired ? own(kindOf(position)!, way) : undefined,
       );
       const page = `${path}${path.includes('?') ? '&' : '?'}limit=1`;

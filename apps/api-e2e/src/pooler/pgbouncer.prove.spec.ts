@@ -1,10 +1,9 @@
-import { bankingWith } from '../banking.js';
+import { bankingWith } from '../running-service.js';
 import { isCi } from '../config.js';
 import { contract } from '../contract/contract.js';
 import { bugsIn, secretsIn } from '../log-lines.js';
-import type { Service } from '../service.js';
-import { pgBouncerPath } from './pgbouncer.js';
-import { PooledService } from './pooled-service.js';
+import { startedLater } from '../service.js';
+import { pgBouncerPath, PooledService } from './pgbouncer.js';
 
 const isMissing = pgBouncerPath() === undefined && !isCi();
 // The name of a skipped test says why it is skipped.
@@ -23,18 +22,7 @@ describe.each([
   });
   afterAll(() => service?.stop());
 
-  /** The suite needs its service before the service is started. */
-  const pooled: Service = {
-    get url() {
-      return service.url;
-    },
-    get world() {
-      return service.world;
-    },
-    tokenOf: (email) => service.tokenOf(email),
-  };
-
-  contract('the service behind it', () => pooled);
+  contract('the service behind it', () => startedLater(() => service));
 
   it('has no more connections to the server than its pool', async () => {
     const connections = await service.serverConnections();

@@ -3,9 +3,13 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
+import { administer } from '@banking/postgres/testing';
 import { bareEnvironment } from '../config.js';
+import { demoDataDir, RunningService, type TestDataDir, demoIds } from '../running-service.js';
+import { type DemoIds, localToken, type Service } from '../service.js';
 
 const START_MS = 30_000;
 
@@ -15,7 +19,7 @@ export function pgBouncerPath(): string | undefined {
   return folders.map((folder) => join(folder, 'pgbouncer')).find((path) => existsSync(path));
 }
 
-export interface PgBouncerOptions {
+interface PgBouncerOptions {
   readonly mode: 'session' | 'transaction';
   /** The folder of the Unix socket of the server. PgBouncer runs as its owner. */
   readonly serverSocket: string;
@@ -25,7 +29,7 @@ export interface PgBouncerOptions {
 }
 
 /** PgBouncer in front of a server. It listens on a Unix socket in a folder of its own. */
-export class PgBouncer {
+class PgBouncer {
   private constructor(
     private readonly folder: string,
     private readonly child: ChildProcess,
@@ -101,5 +105,81 @@ logfile = ${folder}/pgbouncer.log
       socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
       socket.once('connect', () => socket.end());
     });
+  }
+}
+
+const LOGIN = 'behind_pooler';
+/** The file that docs/postgresql.md tells an administrator to run. */
+const LOGIN_FILE = join(dirname(require.resolve('@banking/postgres/package.json')), 'login-behind-pooler.sql');
+
+/** A service that reaches its database through PgBouncer only. */
+export class PooledService implements Service {
+  private constructor(
+    private readonly folder: TestDataDir,
+    private readonly server: EmbeddedServer,
+    readonly pooler: PgBouncer,
+    readonly running: RunningService,
+    readonly world: DemoIds,
+    /** The variables of the service, for the command line. */
+    readonly environment: Readonly<Record<string, string>>,
+  ) {}
+
+  static async start(options: Pick<PgBouncerOptions, 'mode' | 'poolSize'>): Promise<PooledService> {
+    const folder = await demoDataDir();
+    const world = demoIds();
+    const server = await attachEmbeddedServer({ dataDir: folder.path });
+    let pooler: PgBouncer | undefined;
+    try {
+      await administer(server.connection, async (client) => {
+        await client.query(`create role ${LOGIN} login noinherit; grant banking_app to ${LOGIN}`);
+        if (options.mode === 'transaction') {
+          await client.query(readFileSync(LOGIN_FILE, 'utf8').replaceAll(':"login"', LOGIN));
+        }
+      });
+      pooler = await PgBouncer.start({ ...options, login: LOGIN, serverSocket: server.connection.host });
+      const environment = {
+        DATABASE_URL: pooler.url(server.connection.database),
+        DATABASE_POOLER: options.mode === 'transaction' ? 'transaction' : 'none',
+        SANDBOX: 'on',
+      };
+      const running = await RunningService.start({
+        dataDir: folder.path,
+        environment: { ...environment, WORKER: 'on' },
+      });
+      return new PooledService(folder, server, pooler, running, world, { ...environment, DATA_DIR: folder.path });
+    } catch (error) {
+      await pooler?.stop();
+      await server.detach();
+      await folder.remove();
+      throw error;
+    }
+  }
+
+  get url(): string {
+    return this.running.url;
+  }
+
+  tokenOf(email: string): Promise<string> {
+    return localToken(this.folder.path, email);
+  }
+
+  /** The connections of the login at the server. */
+  async serverConnections(): Promise<number> {
+    return administer(this.server.connection, async (client) => {
+      const { rows } = await client.query<{ count: number }>(
+        `select count(*)::int as count from pg_stat_activity where usename = '${LOGIN}'`,
+      );
+      return rows[0]?.count ?? 0;
+    });
+  }
+
+  async stop(): Promise<void> {
+    try {
+      await this.running.stop();
+    } finally {
+      await this.pooler.stop();
+      await this.server.detach();
+      await this.folder.remove();
+    }
   }
 }

@@ -3,13 +3,10 @@ import { join } from 'node:path';
 import { type Account, type Order, Refusal } from '@banking/domain';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { until } from '@banking/postgres/testing';
-import { bankingWith } from '../banking.js';
+import { bankingWith, launch, newDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { Payer } from '../contract/paying.js';
-import { launch } from '../launch.js';
 import { bugsIn, secretsIn } from '../log-lines.js';
-import { newDataDir, RunningService, type TestDataDir } from '../running-service.js';
-import { localToken, type Service } from '../service.js';
-import type { DemoIds } from '../world.js';
+import { type DemoIds, localToken, type Service, startedLater } from '../service.js';
 
 const MOVED = 'Ada personal';
 
@@ -72,7 +69,13 @@ afterAll(async () => {
 const read = async (port: number, path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text();
 
 describe('a cell that is added while the service and a worker run', () => {
-  const [payer, payee] = [new Payer(serviceLater()), new Payer(serviceLater(), MOVED)];
+  const [payer, payee] = [
+    new Payer(startedLater(() => service)),
+    new Payer(
+      startedLater(() => service),
+      MOVED,
+    ),
+  ];
   let to: Account;
 
   const pay = async (from: Payer, account: Account): Promise<string | undefined> => {
@@ -122,16 +125,3 @@ describe('a cell that is added while the service and a worker run', () => {
     }
   });
 });
-
-/** The service, which is started after the payers are made. */
-function serviceLater(): Service {
-  return {
-    get url() {
-      return service.url;
-    },
-    get world() {
-      return service.world;
-    },
-    tokenOf: (email) => service.tokenOf(email),
-  };
-}

@@ -1,21 +1,17 @@
+import { offlineDocument } from '../documented/read-document.js';
+import { countOf, plansOf } from '../isolation/cases.js';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bankingWith } from '../banking.js';
 import type { Order } from '@banking/domain';
+import { bankingWith, launch, newDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { contract } from '../contract/contract.js';
 import { Payer } from '../contract/paying.js';
 import { refusesHostile } from '../hostile/refuses-hostile.js';
-import { countOf, plansOf } from '../isolation/cases.js';
-import { CellRows } from '../isolation/cell-rows.js';
-import { offlineDocument } from '../documented/read-document.js';
 import { Matrix } from '../isolation/matrix.js';
-import { ENVIRONMENT } from '../isolation/services.js';
+import { CellRows, ENVIRONMENT } from '../isolation/services.js';
 import { makeWorld, type World } from '../isolation/world.js';
-import { launch } from '../launch.js';
 import { bugsIn, secretsIn } from '../log-lines.js';
-import { newDataDir, RunningService, type TestDataDir } from '../running-service.js';
-import { EVE, localToken, type Service } from '../service.js';
-import type { DemoIds } from '../world.js';
+import { type DemoIds, EVE, localToken, startedLater } from '../service.js';
 
 const CELLS = { CELLS: '3' };
 
@@ -38,19 +34,11 @@ afterAll(async () => {
 
 const banking = (...args: string[]) => bankingWith({ DATA_DIR: folder.path, ...CELLS }, ...args);
 
-/** The suite needs its service before the service is started. */
-const service: Service = {
-  get url() {
-    return running.url;
-  },
-  get world() {
-    return world;
-  },
+const service = startedLater(
+  () => ({ url: running.url, world, tokenOf: (email) => localToken(folder.path, email) }),
   // Ids at home have no remainder by 64, because home was made a cell before the demo data.
-  firstId: 64,
-  hasCrossings: true,
-  tokenOf: (email) => localToken(folder.path, email),
-};
+  { firstId: 64, hasCrossings: true },
+);
 
 contract('the service on three databases', () => service);
 

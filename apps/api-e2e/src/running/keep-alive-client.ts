@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 
 /** How a client ended: the service closed the connection, or lost a request. */
-export type Ending = 'told to leave' | { readonly lost: string };
+type Ending = 'told to leave' | { readonly lost: string };
 
 interface HttpResponse {
   readonly status: number;

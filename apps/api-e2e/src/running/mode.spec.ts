@@ -1,9 +1,11 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { BankingClient } from '@banking/client';
 import type { AccountId, TransferAmount, WorkspaceId } from '@banking/domain';
-import { bankingWith } from '../banking.js';
-import { launch } from '../launch.js';
-import { newDataDir, refusedStart, type RunningService } from '../running-service.js';
-import { type LiveData, makeLiveData } from './live-service.js';
+import { OwnIssuer } from '../identity/own-issuer.js';
+import { bankingWith, DemoDatabase, launch, newDataDir, refusedStart, RunningService } from '../running-service.js';
+import { ADA, localToken } from '../service.js';
 
 const RAVI = {
   beneficiaryName: 'Ravi Kumar',
@@ -16,19 +18,57 @@ const RAVI = {
 };
 const TO_INDIA = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' };
 const LIVE = /^The database is live, but SANDBOX=on\. Set SANDBOX=off, .+\n$/;
+const MIA = 'mia@harbour.example';
+const SUBJECT = 'mia-1';
+
+/** The data of a live deployment with one user, one workspace and one account in USD, and the identity provider of the user. */
+interface LiveData {
+  readonly dataDir: string;
+  readonly accountId: number;
+  /** A new token of the user. */
+  token(): string;
+  /** Starts the service on the data. */
+  start(environment?: Readonly<Record<string, string>>): Promise<RunningService>;
+  remove(): Promise<void>;
+}
+
+/** Provisions the data, because a live deployment has no demo data. */
+async function makeLiveData(): Promise<LiveData> {
+  const { path: dataDir, remove } = await newDataDir();
+  const provider = await OwnIssuer.start();
+  const token = () => provider.token(SUBJECT);
+  const start = (environment: Readonly<Record<string, string>> = {}) =>
+    RunningService.start({
+      dataDir,
+      environment: { SANDBOX: 'off', OIDC_ISSUER: provider.issuer, ...environment },
+    });
+  const command = { DATA_DIR: dataDir, SANDBOX: 'off' };
+  const service = await start();
+  await bankingWith(command, 'app', 'add', 'Harbour');
+  const identity = ['--issuer', provider.issuer, '--subject', SUBJECT];
+  await bankingWith(command, 'user', 'add', MIA, '--app', 'Harbour', ...identity);
+  await bankingWith(command, 'workspace', 'add', 'Shipping', '--app', 'Harbour');
+  await bankingWith(command, 'grant', 'add', MIA, '--workspace', '1', '--role', 'admin');
+  const client = new BankingClient({ baseUrl: service.url, token: token() });
+  const dollar = (await client.products.list()).find(({ edges }) => edges.currency.code === 'USD');
+  const { resource } = await client.workspace(1 as never).accounts.open({ productID: dollar!.id });
+  await service.stop();
+  return { dataDir, accountId: resource.id, token, start, remove: () => provider.stop().then(remove) };
+}
+
+/** For all services of a live deployment, one after the other. */
+let data: LiveData;
+beforeAll(async () => {
+  data = await makeLiveData();
+});
+afterAll(() => data?.remove());
 
 describe('live deployment', () => {
-  let data: LiveData;
   let service: RunningService;
-
   beforeAll(async () => {
-    data = await makeLiveData();
     service = await data.start({ WORKER: 'off' });
   });
-  afterAll(async () => {
-    await service.stop();
-    await data.remove();
-  });
+  afterAll(() => service?.stop());
 
   it('has no sandbox operations, and nothing of a sandbox in the document and on its page', async () => {
     const headers = {
@@ -101,7 +141,7 @@ describe('live deployment', () => {
     expect(stderr).toMatch(LIVE);
   });
 
-  it.each([
+  const COMMANDS = [
     ['migrate'],
     ['verify'],
     ['app', 'list'],
@@ -112,25 +152,117 @@ describe('live deployment', () => {
     ['export', '--workspace', '1'],
     ['token', 'mia@harbour.example'],
     ['demo'],
-  ])('refuses the sandbox command %s %s', async (...args) => {
-    const work = bankingWith({ DATA_DIR: data.dataDir }, ...args.filter((arg) => arg !== undefined));
+  ];
+  it('refuses the commands of a sandbox', async () => {
+    for (const command of COMMANDS) {
+      const work = bankingWith({ DATA_DIR: data.dataDir }, ...command);
 
-    await expect(work).rejects.toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(LIVE) as string });
+      await expect(work).rejects.toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(LIVE) as string });
+    }
   });
 });
 
-describe('live deployment with DEMO_REFERENCE=on', () => {
-  let data: LiveData;
-  let service: RunningService;
+describe('source of rates', () => {
+  let demo: DemoDatabase;
+  let source: Server;
+  let url: string;
+  let requests: number;
+  let isDown: boolean;
 
   beforeAll(async () => {
-    data = await makeLiveData({ DEMO_REFERENCE: 'on' });
-    service = await data.start({ DEMO_REFERENCE: 'on', WORKER: 'off' });
+    demo = await DemoDatabase.open();
+    source = createServer((_, response) => {
+      requests += 1;
+      const rates = { USD: 1.25, INR: '100' };
+      const body = { base: 'EUR', asOf: new Date().toISOString(), rates, spreadBasisPoints: { 'INR/USD': 25 } };
+      if (isDown) response.writeHead(503).end();
+      else response.end(JSON.stringify(body));
+    });
+    await once(source.listen(0, '127.0.0.1'), 'listening');
+    url = `http://reader:hunter2@127.0.0.1:${(source.address() as AddressInfo).port}/rates`;
   });
   afterAll(async () => {
-    await service.stop();
-    await data.remove();
+    await once(source.close(), 'close');
+    await demo?.close();
   });
+
+  /** The service with the demo data or of a live deployment, and an account in USD. */
+  const placeOf = (sandbox: string) =>
+    sandbox === 'on'
+      ? {
+          start: async (environment: Readonly<Record<string, string>>) =>
+            (await demo.start({ SANDBOX: 'on', ...environment })).running,
+          token: () => localToken(demo.dataDir, ADA),
+          accountID: 1,
+        }
+      : { start: data.start, token: data.token, accountID: data.accountId };
+  type Place = ReturnType<typeof placeOf>;
+  const quote = async (
+    service: RunningService,
+    { token, accountID }: Place,
+    targetCurrency: string,
+    headers: Record<string, string> = {},
+  ) => {
+    const response = await fetch(`${service.url}/quotes`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await token()}`,
+        'workspace-id': '1',
+        'content-type': 'application/json',
+        ...headers,
+      },
+      body: JSON.stringify({ accountID, targetCurrency, amount: '10000' }),
+    });
+    return { status: response.status, body: await response.json() };
+  };
+
+  it('warns at the start and converts nothing in a live deployment without a source', async () => {
+    const place = placeOf('off');
+    const service = await place.start({});
+
+    expect(await quote(service, place, 'USD')).toMatchObject({
+      status: 201,
+      body: { rate: '1', targetAmount: '10000' },
+    });
+    expect(await quote(service, place, 'INR')).toMatchObject({
+      status: 422,
+      body: {
+        reason: 'rate_unavailable',
+        message: expect.stringContaining('this deployment has no source of rates') as string,
+      },
+    });
+    expect(await service.logged(/"msg":"(There is no RATES_URL[^"]*)"/)).toContain('docs/books.md');
+    await service.stop();
+  });
+
+  it.each(['on', 'off'])('uses only the configured source with SANDBOX %s', async (sandbox) => {
+    [requests, isDown] = [0, false];
+    const place = placeOf(sandbox);
+    const service = await place.start({ RATES_URL: url, QUOTE_VALID_S: '60' });
+    const key = { 'idempotency-key': `rates-${sandbox}` };
+
+    const first = await quote(service, place, 'INR', key);
+    isDown = true;
+    const again = await quote(service, place, 'INR', key);
+
+    expect(first).toMatchObject({ status: 201, body: { rate: '79.8', targetAmount: '798000' } });
+    const { createdAt, expiresAt } = first.body as { readonly createdAt: string; readonly expiresAt: string };
+    expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBe(60_000);
+    expect(again).toEqual(first);
+    expect(await quote(service, place, 'GEL')).toMatchObject({ status: 422, body: { reason: 'rate_unavailable' } });
+    expect(requests).toBe(1);
+    await service.stop();
+    expect(service.log).not.toMatch(/hunter2|RATES_URL/);
+  });
+});
+
+// The last, because the data keeps the demo reference.
+describe('live deployment with DEMO_REFERENCE=on', () => {
+  let service: RunningService;
+  beforeAll(async () => {
+    service = await data.start({ DEMO_REFERENCE: 'on', WORKER: 'off' });
+  });
+  afterAll(() => service?.stop());
 
   it('refuses a payment abroad before it debits, because it has no payment network', async () => {
     const client = new BankingClient({ baseUrl: service.url, token: data.token() });

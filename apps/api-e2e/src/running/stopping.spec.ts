@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { until } from '@banking/postgres/testing';
-import { newDataDir, RunningService, type TestDataDir } from '../running-service.js';
-import { ADA, localToken } from '../service.js';
-import { idOf, readDemoIds, type DemoIds } from '../world.js';
+import { demoDataDir, RunningService, type TestDataDir, demoIds } from '../running-service.js';
+import { ADA, type DemoIds, idOf, localToken } from '../service.js';
 import { KeepAliveClient } from './keep-alive-client.js';
 
 const CLIENTS = 24;
@@ -16,12 +15,12 @@ describe('two services on one DATA_DIR', () => {
   let headers: Record<string, string>;
 
   beforeAll(async () => {
-    folder = await newDataDir();
+    folder = await demoDataDir();
     [first, second] = await Promise.all([
       RunningService.start({ dataDir: folder.path }),
       RunningService.start({ dataDir: folder.path }),
     ]);
-    world = await readDemoIds(folder.path);
+    world = demoIds();
     headers = {
       authorization: `Bearer ${await localToken(folder.path, ADA)}`,
       'workspace-id': String(idOf(world, 'workspaces', 'Northwind Trading')),

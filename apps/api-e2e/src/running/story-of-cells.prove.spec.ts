@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bankingWith } from '../banking.js';
+import { bankingWith } from '../running-service.js';
 
 describe('story --cells on a terminal', () => {
   it('pays between two databases of its own, shows how both payments end, verifies, and leaves nothing', async () => {

@@ -1,13 +1,18 @@
 import { BankingClient, type WorkspaceView } from '@banking/client';
 import type { AccountId, Order, PlaceOrderInput, RecipientId, TransferAmount } from '@banking/domain';
 import { bind, type Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
-import { until, openDatabase } from '@banking/postgres/testing';
-import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
-import { banking } from '../banking.js';
-import { launch } from '../launch.js';
-import { demoDataDir, RunningService, type TestDataDir } from '../running-service.js';
-import { ADA, localToken } from '../service.js';
-import { idOf, readDemoIds } from '../world.js';
+import { openDatabase, until } from '@banking/postgres/testing';
+import { startGateway } from '../gateway/stacked-services.js';
+import { CANARY, secretsIn } from '../log-lines.js';
+import { banking, DemoDatabase, launch, type OwnService, type RunningService } from '../running-service.js';
+import { ADA, idOf } from '../service.js';
+
+/** For the processes of each part, one part after the other. */
+let database: DemoDatabase;
+beforeAll(async () => {
+  database = await DemoDatabase.open();
+});
+afterAll(() => database?.close());
 
 const MAKE_DUE = sqlStatement(
   'e2e.make_due',
@@ -27,39 +32,32 @@ const PAYOUTS_LEFT = sqlStatement<{ subject_id: bigint }>(
 );
 
 describe('workers', () => {
-  let folder: TestDataDir;
-  let service: RunningService;
-  let server: EmbeddedServer;
+  let service: OwnService;
   let owner: Database;
   let northwind: WorkspaceView;
   let from: AccountId;
   let ordinary: RecipientId;
 
   beforeAll(async () => {
-    folder = await demoDataDir();
-    service = await RunningService.start({ dataDir: folder.path, environment: { WORKER: 'off' } });
-    server = await attachEmbeddedServer({ dataDir: folder.path });
-    owner = await openDatabase({ connection: server.connection, role: OWNER_ROLE });
-    const world = await readDemoIds(folder.path);
-    const client = new BankingClient({ baseUrl: service.url, token: await localToken(folder.path, ADA) });
-    northwind = client.workspace(idOf(world, 'workspaces', 'Northwind Trading'));
-    from = idOf(world, 'accounts', 'Northwind Trading EUR') as AccountId;
-    ordinary = idOf(world, 'recipients', 'international') as RecipientId;
+    service = await database.start({ WORKER: 'off' });
+    owner = await openDatabase({ connection: database.server.connection, role: OWNER_ROLE });
+    const client = new BankingClient({ baseUrl: service.url, token: await service.tokenOf(ADA) });
+    northwind = client.workspace(idOf(service.world, 'workspaces', 'Northwind Trading'));
+    from = idOf(service.world, 'accounts', 'Northwind Trading EUR') as AccountId;
+    ordinary = idOf(service.world, 'recipients', 'international') as RecipientId;
     await northwind.sandbox.fund({ accountId: from, amount: '10000000' as TransferAmount });
   });
   afterAll(async () => {
-    await owner.end();
-    await server.detach();
-    await service.stop();
-    await folder.remove();
+    await owner?.end();
+    await service?.running.stop();
   });
   afterEach(async () => {
     // Ends with an error for any finding.
-    await banking(folder.path, 'verify');
+    await banking(database.dataDir, 'verify');
   });
 
   async function startWorker() {
-    const worker = launch('worker', { dataDir: folder.path });
+    const worker = launch('worker', { dataDir: database.dataDir });
     await worker.output.matched(/"msg":"working"/);
     return {
       kill: () => worker.child.kill('SIGKILL') && worker.ended,
@@ -152,3 +150,198 @@ describe('workers', () => {
     await Promise.all(workers.map((worker) => worker.stop()));
   });
 });
+
+const METRICS = { METRICS_PORT: '0', BUILD_COMMIT: 'abc123' };
+const AMOUNT = '987654' as TransferAmount;
+
+describe('the metrics of running processes', () => {
+  let service: OwnService;
+  let gateway: RunningService;
+  let worker: ReturnType<typeof launch>;
+  let token: string;
+  const urls: Record<string, string> = {};
+
+  const addressOf = async (output: Promise<string>) => `http://127.0.0.1:${await output}/metrics`;
+
+  beforeAll(async () => {
+    const { dataDir } = database;
+    service = await database.start({ ...METRICS, WORKER: 'off' });
+    gateway = await startGateway({ dataDir, upstream: service.url, environment: METRICS });
+    worker = launch('worker', { dataDir, environment: METRICS });
+    urls['service'] = await addressOf(service.running.logged(/"metricsPort":(\d+)/));
+    urls['gateway'] = await addressOf(gateway.logged(/"metricsPort":(\d+)/));
+    urls['worker'] = await addressOf(worker.output.matched(/"metricsPort":(\d+)/));
+    token = await service.tokenOf(ADA);
+  });
+  afterAll(async () => {
+    worker?.child.kill('SIGTERM');
+    await worker?.ended;
+    await gateway?.stop();
+    await service?.running.stop();
+  });
+
+  const scrape = async (name: string) => (await fetch(urls[name]!)).text();
+
+  /** The value of a series; undefined without one. */
+  function valueIn(scraped: string, series: string): number | undefined {
+    const line = scraped.split('\n').find((text) => text.startsWith(`${series} `));
+    return line === undefined ? undefined : Number(line.slice(series.length + 1));
+  }
+  const valueOf = async (name: string, series: string) => valueIn(await scrape(name), series);
+
+  /** Polls a series of a process until it has at least this value. The error has the series of the same metric. */
+  async function untilCounted(name: string, series: string, atLeast = 1): Promise<number> {
+    const [metric = ''] = series.split('{');
+    const sameMetric = async () =>
+      (await scrape(name))
+        .split('\n')
+        .filter((line) => line.startsWith(metric) && !/_bucket/.test(line))
+        .join('\n');
+    const scraped = await until(sameMetric, (text) => (valueIn(text, series) ?? 0) >= atLeast);
+    return valueIn(scraped, series)!;
+  }
+
+  /** Requests whose every part has a canary: paths, query, headers, credentials, keys and bodies. */
+  async function sendCanaries(url: string): Promise<void> {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'workspace-id': String(idOf(service.world, 'workspaces', 'Northwind Trading')),
+      'x-request-id': CANARY,
+      'user-agent': CANARY,
+      'idempotency-key': `${CANARY}-key`,
+      'content-type': 'application/json',
+    };
+    const account = idOf(service.world, 'accounts', 'Northwind Trading EUR');
+    const order = { recipientID: CANARY, amount: CANARY, type: CANARY, purposeCode: CANARY, externalReference: CANARY };
+    const requests: readonly [string, string, object?][] = [
+      ['GET', `/${CANARY}`],
+      ['GET', `/transfers/${CANARY}`],
+      ['GET', `/transfers?search=${CANARY}`],
+      ['GET', `/recipients/countries/${CANARY}/corridors`],
+      ['POST', `/accounts/${account}/orders?x=${CANARY}`, order],
+      ['POST', '/recipients/internal', { accountCode: CANARY, alias: CANARY, saved: true }],
+      ['PROPFIND', `/${CANARY}`],
+    ];
+    for (const [method, path, body] of requests) {
+      await fetch(`${url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    }
+    await fetch(`${url}/apps`, { headers: { authorization: `Bearer ${CANARY}.${CANARY}.x` } });
+  }
+
+  it('count an order through the gateway, its batch, its replay and its payout', async () => {
+    const client = new BankingClient({ baseUrl: gateway.url, token });
+    const northwind = client.workspace(idOf(service.world, 'workspaces', 'Northwind Trading'));
+    const accountId = idOf(service.world, 'accounts', 'Northwind Trading EUR') as AccountId;
+    await northwind.sandbox.fund({ accountId, amount: '10000000' as TransferAmount });
+    const recipientID = idOf(service.world, 'recipients', 'international') as RecipientId;
+    const input = { accountId, recipientID, amount: AMOUNT, type: 'instant', purposeCode: 'IR001' } as const;
+    const placeOnce = () => northwind.orders.place(input, { idempotencyKey: 'metrics-of-an-order' });
+    await placeOnce();
+    await placeOnce();
+
+    const route = 'route="/accounts/:accountId/orders",status="200"';
+    const placed = `banking_http_request_duration_seconds_count{method="POST",${route}}`;
+    expect(await untilCounted('gateway', placed, 2)).toBe(2);
+    expect(await untilCounted('service', placed, 2)).toBe(2);
+    expect(await valueOf('service', 'banking_idempotent_replays_total')).toBe(1);
+    const upstream = 'banking_upstream_request_duration_seconds_count{operation="placeOrder",status="200"}';
+    expect(await valueOf('gateway', upstream)).toBe(2);
+    expect(await valueOf('service', 'banking_order_batch_size_count{strategy="common"}')).toBeGreaterThan(0);
+    expect(await valueOf('service', 'banking_work_due{kind="payout"}')).toBeDefined();
+    await untilCounted('worker', 'banking_work_duration_seconds_count{kind="payout",outcome="postponed"}');
+    await untilCounted('worker', 'banking_network_request_duration_seconds_count{operation="submit",outcome="ok"}');
+    await untilCounted('worker', 'banking_verification_last_success_timestamp_seconds{subject="new"}');
+  });
+
+  it('have no value of a request, and no path', async () => {
+    for (const url of [service.url, gateway.url]) await sendCanaries(url);
+    const unknown = 'banking_http_request_duration_seconds_count{method="other",route="none",status="404"}';
+    await untilCounted('service', unknown);
+    await untilCounted('gateway', 'banking_authentication_failures_total{fault="malformed"}');
+
+    for (const name of Object.keys(urls)) {
+      const text = await scrape(name);
+      expect(text).toMatch(/^banking_ready 1$/m);
+      expect(text.split('\n').filter((line) => line.includes(CANARY) || line.includes(AMOUNT))).toEqual([]);
+      // The check of log lines reads lines that begin with a brace.
+      expect(secretsIn(text.replace(/^/gm, '{'))).toEqual([]);
+    }
+  });
+
+  it('are served on an address of their own', async () => {
+    expect((await fetch(`${service.url}/metrics`)).status).toBe(404);
+    expect((await fetch(urls['service']!, { method: 'POST' })).status).toBe(405);
+  });
+});
+
+describe('a process without METRICS_PORT', () => {
+  it('loads no library for metrics', async () => {
+    const child = launch('worker', {
+      dataDir: database.dataDir,
+      environment: { NODE_OPTIONS: `--require=${require.resolve('./print-loaded.cjs')}` },
+    });
+    await child.output.matched(/"msg":"working"/);
+    child.child.kill('SIGTERM');
+    await child.ended;
+
+    const loaded = await child.output.matched(/loaded: (.*)/);
+    expect(loaded).toContain('libs/work-queue/dist/worker.js');
+    expect(loaded).not.toMatch(/prom-client|libs\/telemetry\/dist\/metrics/);
+  });
+});
+
+describe('story on a terminal', () => {
+  let service: OwnService;
+  let played: string;
+
+  beforeAll(async () => {
+    service = await database.start();
+    played = await banking(database.dataDir, 'story', '--url', service.url);
+  });
+  afterAll(() => service?.running.stop());
+
+  it('shows one payment that arrives and one that is returned', async () => {
+    const [arrives, isSentBack] = played.split('\nA payment that ').slice(1) as [string, string];
+    expect(arrives).toMatch(/ACSP G000 on its way\n.+ACSP G001 on its way\n.+ACCC +credited\n.+is completed\n/);
+    expect(isSentBack).toMatch(/ACSP G000 on its way\n.+RJCT AC04 rejected\n.+is failed\n.+come back/);
+    expect(arrives).toMatch(/quote .+ is \d+\.\d\d INR, fee \d+\.\d\d EUR\n/);
+  });
+
+  it('shows the events of each step', async () => {
+    const [arrives, isSentBack] = played.split('\nA payment that ').slice(1) as [string, string];
+    const [before, after] = arrives.split(/is completed\n/) as [string, string];
+    expect(eventsIn(before)).toEqual([
+      'recipient.added 1',
+      'quote.created 1',
+      ...['execution.started 1', 'order.completed 2', 'order.placed 1', 'transaction.created 1'],
+      ...['transfer.booked 1', 'transfer.booked 1'],
+    ]);
+    expect(eventsIn(after)).toEqual(['execution.completed 2', 'transaction.completed 2']);
+    const returned = [
+      ...['execution.failed 2', 'transaction.completed 1', 'transaction.failed 3', 'transaction.returned 2'],
+      'transfer.booked 1',
+    ];
+    expect(eventsIn(isSentBack.split(/is failed\n/)[1]!)).toEqual(returned);
+  });
+
+  it('debits the payment and its fee, then only the fee of the returned payment', async () => {
+    const fees = [...played.matchAll(/ fee (\d+\.\d\d) EUR$/gm)].map(([, fee = '']) => cents(fee));
+    const [before, between, beforeSecond, after] = [...played.matchAll(/^ {2}balance +(\d+\.\d\d) EUR$/gm)].map(
+      ([, money = '']) => cents(money),
+    );
+    expect(between).toBe(before! - 10_000n - fees[0]!);
+    expect(beforeSecond).toBe(between);
+    expect(after).toBe(between! - fees[1]!);
+  });
+});
+
+/** The printed events with their sequence: those of the recipient and the quote first, the others by name. */
+function eventsIn(part: string): string[] {
+  const events = [...part.matchAll(/^ {2}event {7}(\S+) +\S+ \d+, sequence (\d+)$/gm)].map(
+    ([, type, sequence]) => `${type} ${sequence}`,
+  );
+  const isOfPayment = (event: string) => !/^(recipient|quote)/.test(event);
+  return [...events.filter((event) => !isOfPayment(event)), ...events.filter(isOfPayment).sort()];
+}
+
+const cents = (money: string) => BigInt(money.replace('.', ''));

@@ -1,9 +1,8 @@
 import { parseArgs } from 'node:util';
-import { freshService } from '../documented/fresh-service.js';
+import { freshService } from '../running-service.js';
 import { bugsIn } from '../log-lines.js';
 import { ADA } from '../service.js';
-import { exhaustPool } from './exhausted-pool.js';
-import { measure, type Measured, SCENARIOS } from './scenarios.js';
+import { exhaustPool, measure, type Measured, SCENARIOS } from './scenarios.js';
 
 const SECONDS = 60;
 const SECONDS_MAX = 3_600;

@@ -1,11 +1,139 @@
 import { readFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
+import { bind, Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
 import { until } from '@banking/postgres/testing';
+import { HttpSender } from '../hostile/raw-request.js';
+import type { FreshService } from '../running-service.js';
 import { requestBytes } from '../hostile/raw-request.js';
-import { type Latencies, readFor } from './healthy-client.js';
-import { type CrowdOptions, SocketCrowd } from './socket-crowd.js';
 
-export interface Target {
+const REQUESTS = 500;
+/** One address may hold a quarter of the connections. */
+const ADDRESSES = ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4'];
+const RESPONSE_MS_MAX = 2_000;
+const RECOVERY_MS_MAX = 2_000;
+const GROWTH_MIB_MAX = 64;
+
+const LOCK = sqlStatement<Record<string, never>>(
+  'lock_accounts',
+  'lock table banking.account in access exclusive mode',
+);
+
+/** Holds every database connection of the service by a lock on a table that each request reads. */
+export async function exhaustPool(service: FreshService, authorization: string, pid: number): Promise<Measured[]> {
+  const server = await attachEmbeddedServer({ dataDir: service.dataDir });
+  const owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
+  const senders = ADDRESSES.map((address) => new HttpSender(service.url, REQUESTS, address));
+  const read = async (at = 0) => {
+    const startedAt = performance.now();
+    const headers = { Authorization: authorization, 'Workspace-ID': '1' };
+    const sent = senders[at % senders.length]?.send({ method: 'GET', path: '/accounts/1', headers });
+    if (sent === undefined) throw new Error('there is no address');
+    const { status, headers: received } = await sent;
+    return { status, ms: performance.now() - startedAt, hasRetryAfter: received.has('retry-after') };
+  };
+  try {
+    await read();
+    const before = await residentMib(pid);
+    let largest = before;
+    const responses = await owner.transaction({ workspaces: [1] }, async (tx) => {
+      await tx.pipeline([bind(LOCK)] as const);
+      const pending = Promise.all(Array.from({ length: REQUESTS }, (_, at) => read(at)));
+      let isDone = false;
+      void pending.finally(() => (isDone = true)).catch(() => undefined);
+      while (!isDone) {
+        largest = Math.max(largest, await residentMib(pid));
+        await sleep(20);
+      }
+      return pending;
+    });
+    const releasedAt = performance.now();
+    await until(read, ({ status }) => status === 200);
+    const recoveredMs = performance.now() - releasedAt;
+    const orderly = responses.filter(({ status, hasRetryAfter }) => status === 503 && hasRetryAfter).length;
+    const slowest = Math.max(...responses.map(({ ms }) => ms));
+    return [
+      {
+        what: 'exhausted pool: 503 with Retry-After',
+        figure: `${orderly} of ${REQUESTS}`,
+        limit: 'all',
+        isMet: orderly === REQUESTS,
+      },
+      {
+        what: 'exhausted pool: slowest response',
+        figure: `${(slowest / 1000).toFixed(2)} s`,
+        limit: '2 s',
+        isMet: slowest <= RESPONSE_MS_MAX,
+      },
+      {
+        what: 'exhausted pool: growth of memory',
+        figure: `${(largest - before).toFixed(0)} MiB`,
+        limit: '64 MiB',
+        isMet: largest - before <= GROWTH_MIB_MAX,
+      },
+      {
+        what: 'exhausted pool: time to recover',
+        figure: `${(recoveredMs / 1000).toFixed(2)} s`,
+        limit: '2 s',
+        isMet: recoveredMs <= RECOVERY_MS_MAX,
+      },
+    ];
+  } finally {
+    for (const sender of senders) sender.close();
+    await owner.end();
+    await server.detach();
+  }
+}
+
+/** The resident memory of a process, an upper bound for the growth of its heap. Linux only. */
+async function residentMib(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+([0-9]+) kB/m.exec(status)?.[1] ?? 0) / 1024;
+}
+
+interface Latencies {
+  readonly requests: number;
+  /** Requests without a response of 200. */
+  readonly failed: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+const PAUSE_MS = 20;
+const RESPONSE_MS = 20_000;
+
+/** Reads with a new connection for each request, one after the other, for a time. */
+async function readFor(url: string, authorization: string, ms: number): Promise<Latencies> {
+  const latencies: number[] = [];
+  let failed = 0;
+  for (const end = performance.now() + ms; performance.now() < end; await sleep(PAUSE_MS)) {
+    const startedAt = performance.now();
+    if ((await statusOf(url, authorization)) !== 200) failed += 1;
+    latencies.push(performance.now() - startedAt);
+  }
+  latencies.sort((one, other) => one - other);
+  const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
+  return { requests: latencies.length, failed, p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+/** The status of a read, undefined if the connection failed. */
+function statusOf(url: string, authorization: string): Promise<number | undefined> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const headers = { Authorization: authorization, 'Workspace-ID': '1', Connection: 'close' };
+    const path = '/accounts/1';
+    const sent = request({ hostname, port, path, headers, agent: false, timeout: RESPONSE_MS }, (response) => {
+      response.resume().on('close', () => resolve(response.statusCode));
+    });
+    sent.on('timeout', () => sent.destroy());
+    sent.on('error', () => resolve(undefined));
+    sent.end();
+  });
+}
+
+interface Target {
   readonly url: string;
   readonly authorization: string;
   /** How long each scenario lasts. */
@@ -150,3 +278,85 @@ async function crowdConnections(port: number): Promise<number> {
     return own.endsWith(`:${local}`) && CROWD_ADDRESS.test(remote) && state === ESTABLISHED;
   }).length;
 }
+
+interface CrowdOptions {
+  readonly url: string;
+  readonly count: number;
+  /** The bytes that each socket sends when it is connected. */
+  readonly bytes: string;
+  /** A byte that each socket sends in this interval. */
+  readonly dripEveryMs?: number;
+  /** Whether the sockets read what they receive. */
+  readonly isReading: boolean;
+  /** A closed socket is opened again after this time. */
+  readonly reopenAfterMs: number;
+}
+
+/** Each group of so many sockets has a loopback address of its own, below the limit of an address. */
+const PER_ADDRESS = 100;
+
+/** Many sockets that misuse their connections, from many addresses. A socket that is closed is opened again. */
+class SocketCrowd {
+  /** The longest time until the service closed a socket. */
+  longestMs = 0;
+  opened = 0;
+  open = 0;
+
+  private readonly sockets = new Set<Socket>();
+  private readonly timers = new Set<NodeJS.Timeout>();
+  private isStopped = false;
+
+  constructor(private readonly options: CrowdOptions) {
+    for (let at = 0; at < options.count; at += 1) this.start(at);
+  }
+
+  get isReading(): boolean {
+    return this.options.isReading;
+  }
+
+  /** Closes all sockets. */
+  stop(): void {
+    this.isStopped = true;
+    for (const timer of this.timers) clearInterval(timer);
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  private start(at: number): void {
+    const { url, bytes, dripEveryMs, isReading } = this.options;
+    const { hostname, port } = new URL(url);
+    let openedAt = performance.now();
+    const socket = connect({ host: hostname, port: Number(port), localAddress: addressOf(at) }, () => {
+      openedAt = performance.now();
+      this.opened += 1;
+      this.open += 1;
+      socket.once('close', () => (this.open -= 1));
+      socket.write(bytes);
+    });
+    this.sockets.add(socket);
+    // Without a listener, a reset would end the process.
+    socket.on('error', () => undefined);
+    if (isReading) socket.resume();
+    else socket.pause();
+    const drip =
+      dripEveryMs === undefined ? undefined : setInterval(() => socket.writable && socket.write('a'), dripEveryMs);
+    if (drip) this.timers.add(drip);
+    socket.once('close', () => {
+      if (drip) this.timers.delete(drip);
+      clearInterval(drip);
+      this.sockets.delete(socket);
+      if (this.isStopped) return;
+      this.longestMs = Math.max(this.longestMs, performance.now() - openedAt);
+      const timer = setTimeout(() => {
+        this.timers.delete(timer);
+        this.start(at);
+      }, this.options.reopenAfterMs);
+      this.timers.add(timer);
+    });
+  }
+}
+
+/** 127.1.0.1, 127.1.0.2 and so on: Linux has all of 127.0.0.0/8. */
+const addressOf = (at: number): string => {
+  const group = Math.floor(at / PER_ADDRESS);
+  return `127.1.${Math.floor(group / 250)}.${(group % 250) + 1}`;
+};

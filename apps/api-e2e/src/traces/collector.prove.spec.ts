@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import { until } from '@banking/postgres/testing';
 import { startGateway } from '../gateway/stacked-services.js';
-import { launch } from '../launch.js';
+import { launch, type RunningService } from '../running-service.js';
 import { CANARY } from '../log-lines.js';
 import { sendRequest } from '../responses.js';
-import type { RunningService } from '../running-service.js';
 import { ADA, serviceOfTheRun } from '../service.js';
 import { OtlpReceiver } from './otlp-receiver.js';
 

@@ -2,6 +2,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
+import { demoDataDir, type Ending, launch, RunningService, demoIds } from '../running-service.js';
+import { startGateway } from '../gateway/stacked-services.js';
+import { type DemoIds, localToken, type Service } from '../service.js';
 
 /** A span as it was received, with the name of its process. */
 export interface ReceivedSpan {
@@ -107,3 +110,59 @@ const attributesOf = (list: readonly KeyValue[]): ReceivedSpan['attributes'] =>
       value.stringValue ?? value.intValue ?? value.boolValue ?? JSON.stringify(value),
     ]),
   );
+
+/** A worker in a process of its own. */
+interface RunningWorker {
+  readonly log: () => string;
+  stop(): Promise<Ending>;
+}
+
+/** A deployment, its worker and a gateway in front of it, which send their spans to one collector. */
+export class TracedServices {
+  private constructor(
+    readonly receiver: OtlpReceiver,
+    readonly world: DemoIds,
+    readonly dataDir: string,
+    readonly books: RunningService,
+    readonly front: RunningService,
+    private readonly worker: RunningWorker,
+    private readonly removeFolder: () => Promise<void>,
+  ) {}
+
+  static async start(): Promise<TracedServices> {
+    const receiver = await OtlpReceiver.start();
+    const { path: dataDir, remove } = await demoDataDir();
+    const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
+    const books = await RunningService.start({ dataDir, environment: { ...environment, WORKER: 'off' } });
+    const front = await startGateway({ dataDir, upstream: books.url, environment });
+    const { child, ended, output } = launch('worker', { dataDir, environment });
+    await output.matched(/"msg":"working"/);
+    const worker = {
+      log: () => output.text,
+      stop: () => {
+        child.kill('SIGTERM');
+        return ended;
+      },
+    };
+    return new TracedServices(receiver, demoIds(), dataDir, books, front, worker, remove);
+  }
+
+  /** The deployment, called through the gateway. */
+  get service(): Service {
+    return { url: this.front.url, world: this.world, tokenOf: (email) => localToken(this.dataDir, email) };
+  }
+
+  /** Stops all processes, each after those that call it. Returns the lines of their logs. */
+  async stop(): Promise<Readonly<Record<'front' | 'books' | 'worker', string>>> {
+    await this.front.stop();
+    const { code } = await this.worker.stop();
+    if (code !== 0) throw new Error(`the worker ended with ${code}:\n${this.worker.log()}`);
+    await this.books.stop();
+    return { front: this.front.log, books: this.books.log, worker: this.worker.log() };
+  }
+
+  async remove(): Promise<void> {
+    await this.receiver.stop();
+    await this.removeFolder();
+  }
+}

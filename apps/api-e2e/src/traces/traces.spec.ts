@@ -3,10 +3,8 @@ import type { AccountId, Order, RecipientId, TransferAmount, TransferId } from '
 import { until } from '@banking/postgres/testing';
 import { CANARY, secretsIn } from '../log-lines.js';
 import { sendRequest } from '../responses.js';
-import { ADA } from '../service.js';
-import { idOf } from '../world.js';
-import type { ReceivedSpan } from './otlp-receiver.js';
-import { TracedServices } from './traced-services.js';
+import { ADA, idOf } from '../service.js';
+import { type ReceivedSpan, TracedServices } from './otlp-receiver.js';
 
 /** Found in no id and no duration. */
 const AMOUNT = '1349127' as TransferAmount;

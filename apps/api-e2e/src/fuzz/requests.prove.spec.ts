@@ -1,2 +1,0 @@
-/** The same test with more requests. */
-import './requests.spec.js';

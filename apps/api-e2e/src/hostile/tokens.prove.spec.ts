@@ -1,2 +1,0 @@
-/** The same test on every operation. */
-import './tokens.spec.js';
