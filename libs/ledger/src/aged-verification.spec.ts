@@ -1,10 +1,9 @@
 import type { BoundStatement } from '@banking/postgres';
 import { PlanProbe, testOrProve } from '@banking/postgres/testing';
 import { readBooked } from './booked-transactions.js';
-import { account, euros, NORTH, openWorld, plant, posted, type World } from './testing/world.js';
-import { payment } from './testing/proposals.js';
-import { DELETE_VERIFIED, deleteVerified, NEXT_UNVERIFIED, nextUnverified } from './unverified-transactions.js';
-import { findAccountFaults, findMisfits, findStepFaults } from './verify-accounts.js';
+import { account, euros, NORTH, openWorld, payment, plant, posted, type World } from './testing/world.js';
+import { DELETE_VERIFIED, deleteVerified, NEXT_UNVERIFIED, nextUnverified } from './verify-stored.js';
+import { findAccountFaults, findMisfits, findStepFaults } from './verify-chain.js';
 
 const TRANSFERS = testOrProve(40_000, 200_000);
 const NEW = 5;

@@ -1,7 +1,7 @@
 import type { Timestamp } from '@banking/domain';
 import type { TransactionContent, TransferContent } from '@banking/domain/proof';
 import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
-import { currencyCode } from './own-accounts.js';
+import { currencyCode } from './books.js';
 import { rangeKey, rangesOf, type RangeOptions } from './ranges.js';
 
 /** Transactions of a range, which must fit into memory. */

@@ -1,15 +1,28 @@
 import type { Timestamp } from '@banking/domain';
 import type { TransferContent } from '@banking/domain/proof';
 import type { BookedTransaction } from './booked-transactions.js';
-import { booksAt, wasBooked, type AccountAt } from './books-at.js';
-import { payment, payout } from './testing/proposals.js';
-import { account, EUR, euros, NORTH, openWorld, posted, SOUTH, USD, type World } from './testing/world.js';
+import { type AccountAt, type AccountHead, booksAt, headsAt, wasBooked } from './books-at.js';
+import {
+  account,
+  EUR,
+  euros,
+  funding,
+  NORTH,
+  openWorld,
+  payment,
+  payout,
+  posted,
+  SOUTH,
+  USD,
+  type World,
+} from './testing/world.js';
 
 let world: World;
 
 beforeAll(async () => {
   world = await openWorld();
 });
+
 afterAll(() => world.close());
 
 describe('booksAt', () => {
@@ -68,5 +81,46 @@ describe('wasBooked', () => {
     [false, 'it has own accounts only and is later', transaction(later, [7, undefined])],
   ])('is %s of a transaction where %s', (expected, _what, booked) => {
     expect(wasBooked(books, booked)).toBe(expected);
+  });
+});
+
+describe('headsAt', () => {
+  // Whole workspaces, without the accounts of the tests above.
+  beforeAll(async () => {
+    await world.close();
+    world = await openWorld();
+  });
+
+  it('reads the heads of all customer accounts as of one instant, in portions', async () => {
+    const [ada, bob, idle] = [await account(world, '9.00'), await account(world, '1.00'), await account(world)];
+    const eve = await account(world, '5.00', { workspaceId: SOUTH });
+    await posted(world, payment(ada, bob, euros('2.00')));
+    const portions: (readonly AccountHead[])[] = [];
+
+    const at = await headsAt(
+      world.database,
+      [NORTH, SOUTH],
+      async (heads) => {
+        // Money that moves meanwhile is not in the snapshot.
+        await posted(world, funding(eve, euros('1.00'), { workspaceId: SOUTH }), funding(idle, euros('1.00')));
+        portions.push(heads);
+      },
+      { portion: 2 },
+    );
+
+    const hash = expect.stringMatching(/^[0-9a-f]{64}$/) as string;
+    expect(portions).toEqual([
+      [
+        { workspaceId: NORTH, accountId: ada, version: 2, hash },
+        { workspaceId: NORTH, accountId: bob, version: 2, hash },
+      ],
+      [
+        { workspaceId: NORTH, accountId: idle, version: 0, hash: '' },
+        { workspaceId: SOUTH, accountId: eve, version: 1, hash },
+      ],
+      [],
+    ]);
+    expect(portions[0]![0]!.hash).toBe(portions[0]![1]!.hash);
+    expect(at).toMatch(/^20.*Z$/);
   });
 });

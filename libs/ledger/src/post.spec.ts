@@ -1,8 +1,28 @@
-import { CommitInDoubtError } from '@banking/postgres';
-import { sql } from '@banking/postgres/testing';
-import { post } from './post.js';
-import { crossing, funding, payment, payout, proposal, comeback } from './testing/proposals.js';
-import { account, euros, EUR, holding, NORTH, openWorld, posted, SOUTH, USD, type World } from './testing/world.js';
+import { bind, CommitInDoubtError, DatabaseError, SQLSTATE, sqlStatement } from '@banking/postgres';
+import { sql, until } from '@banking/postgres/testing';
+import { preparePosting } from './books.js';
+import { decide } from './decide.js';
+import { lockAndRead, post, writeFirst } from './post.js';
+import type { Proposal } from './proposal.js';
+import { returnEntry } from './return-entry.js';
+import {
+  account,
+  comeback,
+  crossing,
+  EUR,
+  euros,
+  funding,
+  holding,
+  NORTH,
+  openWorld,
+  payment,
+  payout,
+  posted,
+  proposal,
+  SOUTH,
+  USD,
+  type World,
+} from './testing/world.js';
 import { verifyBooks } from './verify-books.js';
 
 let world: World;
@@ -10,8 +30,10 @@ let world: World;
 beforeAll(async () => {
   world = await openWorld();
 });
+
 afterAll(() => world.close());
 
+let ada: number;
 const books = () => world.owner.query('select id, hash from transaction order by id').then(({ rows }) => rows);
 
 describe('a batch with refusals', () => {
@@ -192,5 +214,202 @@ describe('our own accounts', () => {
 describe('the books of this spec', () => {
   it('have no findings', async () => {
     expect(await verifyBooks(world.database, [NORTH, SOUTH])).toMatchObject({ workspaces: 2, findings: [] });
+  });
+});
+
+describe('a batch that the database rejects', () => {
+  let bob: number;
+
+  /** Of Ada's payout of ten euros. */
+  let transactionId: number;
+
+  afterAll(async () => {
+    expect((await verifyBooks(world.database, [NORTH])).findings).toEqual([]);
+  });
+
+  beforeEach(async () => {
+    [ada, bob] = [await account(world, '20.00'), await account(world)];
+    const [outcome] = await post(world.books, [payout(ada, euros('10.00'), euros('0.50'))]);
+    transactionId = outcome!.posted![0]!.id;
+  });
+
+  const giveBack = (): Proposal => ({
+    entries: comeback(ada, euros('10.00')).entries.map((entry) => ({ ...entry, returnOf: transactionId })),
+  });
+
+  it('writes nothing and throws, if it returns one transaction twice', async () => {
+    const batch = [giveBack(), payment(ada, bob, euros('19.00')), giveBack(), funding(bob, euros('1.00'))];
+
+    await expect(post(world.books, batch)).rejects.toBeInstanceOf(DatabaseError);
+
+    expect((await holding(world, ada)).balance).toBe(950n);
+    expect((await holding(world, bob)).balance).toBe(0n);
+  });
+
+  it('is rejected if it is a second return alone', async () => {
+    await post(world.books, [giveBack()]);
+
+    await expect(post(world.books, [giveBack()])).rejects.toMatchObject({ code: SQLSTATE.uniqueViolation });
+  });
+});
+
+describe('write first', () => {
+  const fail = bind(sqlStatement('write_first.fail', 'select 1 / 0'));
+
+  beforeEach(async () => {
+    ada = await account(world);
+  });
+
+  /** Posts so many fundings of a euro, with the rest. */
+  async function fund(count: number, rest: () => Promise<ReturnType<typeof bind>[]>): Promise<void> {
+    const proposals = Array.from({ length: count }, () => funding(ada, euros('1.00')));
+    const posting = await preparePosting(world.books, proposals);
+    await world.database.transaction({ workspaces: [NORTH] }, async (tx) => {
+      const { context } = await lockAndRead(tx, posting);
+      await writeFirst(
+        tx,
+        proposals.flatMap((proposal) => decide(context, proposal).posted ?? []),
+        rest,
+      );
+    });
+  }
+
+  const balance = async () => (await holding(world, ada)).balance;
+
+  const isIdle = () => world.database.stats().idle === world.database.stats().total;
+
+  describe.each([1, 64])('a posting of %i transactions with other statements', (count) => {
+    it('is committed with them', async () => {
+      let isMade = false;
+      await fund(count, async () => {
+        isMade = true;
+        return [bind(sqlStatement('write_first.note', 'select 1'))];
+      });
+
+      expect([isMade, await balance()]).toEqual([true, BigInt(count) * 100n]);
+    });
+
+    it('is rolled back where they cannot be made, with that error', async () => {
+      const error = new Error('not made');
+
+      await expect(fund(count, () => Promise.reject(error))).rejects.toBe(error);
+      expect([await balance(), isIdle()]).toEqual([0n, true]);
+    });
+
+    it('is rolled back where one of them fails', async () => {
+      await expect(fund(count, () => Promise.resolve([fail]))).rejects.toMatchObject({ code: SQLSTATE.divisionByZero });
+      expect([await balance(), isIdle()]).toEqual([0n, true]);
+    });
+  });
+
+  it('writes many transactions while the other statements are made', async () => {
+    const isWriting = async () => {
+      const { rows } = await world.owner.query(
+        `select from pg_locks l join pg_class c on c.oid = l.relation
+       where c.relname = 'transfer' and l.mode = 'RowExclusiveLock'`,
+      );
+      return rows.length > 0;
+    };
+
+    await fund(64, async () => {
+      await until(isWriting);
+      return [];
+    });
+
+    expect(await balance()).toBe(6_400n);
+  });
+});
+
+describe('return entry', () => {
+  afterAll(async () => {
+    expect((await verifyBooks(world.database, [NORTH, SOUTH])).findings).toEqual([]);
+  });
+
+  beforeEach(async () => {
+    ada = await account(world, '100.00');
+  });
+
+  /** Posts a proposal and returns the id of its transaction. */
+  async function idOf(one: Proposal): Promise<number> {
+    const [outcome] = await post(world.books, [one]);
+    return outcome!.posted![0]!.id;
+  }
+
+  describe('the return of a payout', () => {
+    it('reverses each transfer without the fee', async () => {
+      const id = await idOf(payout(ada, euros('10.00'), euros('0.50')));
+
+      const entry = await returnEntry(world.database, NORTH, id);
+
+      const leg = { currencyId: EUR, amount: euros('10.00'), type: 'return' };
+      expect(entry).toEqual({
+        workspaceId: NORTH,
+        status: 'completed',
+        returnOf: id,
+        legs: [
+          { ...leg, account: ada, direction: 'credit', description: 'Returned: Invoice 2107' },
+          { ...leg, account: 'settlement', direction: 'debit', description: undefined },
+        ],
+      });
+    });
+
+    it('takes the money again where it is returned itself', async () => {
+      const id = await idOf(payout(ada, euros('10.00'), euros('0.50')));
+      const returnId = await idOf({ entries: [await returnEntry(world.database, NORTH, id)] });
+      expect((await holding(world, ada)).balance).toBe(euros('99.50'));
+
+      const entry = await returnEntry(world.database, NORTH, returnId);
+      await idOf({ entries: [entry] });
+
+      expect(entry).toMatchObject({
+        returnOf: returnId,
+        legs: [
+          { account: ada, direction: 'debit', description: 'Reclaimed: Returned: Invoice 2107' },
+          { account: 'settlement', direction: 'credit' },
+        ],
+      });
+      expect((await holding(world, ada)).balance).toBe(euros('89.50'));
+    });
+
+    it('reverses a conversion with the amounts of both currencies', async () => {
+      const [credited, debited] = [euros('10.00'), euros('11.70')];
+      const id = await idOf(
+        proposal([
+          { account: ada, currencyId: EUR, direction: 'debit', amount: credited, type: 'spot' },
+          { account: 'fx', currencyId: EUR, direction: 'credit', amount: credited, type: 'spot' },
+          { account: 'fx', currencyId: USD, direction: 'debit', amount: debited, type: 'spot' },
+          { account: 'settlement', currencyId: USD, direction: 'credit', amount: debited, type: 'spot' },
+        ]),
+      );
+
+      const { legs } = await returnEntry(world.database, NORTH, id);
+
+      expect(legs).toMatchObject([
+        { account: ada, currencyId: EUR, direction: 'credit', amount: credited },
+        { account: 'fx', currencyId: EUR, direction: 'debit', amount: credited },
+        { account: 'fx', currencyId: USD, direction: 'credit', amount: debited },
+        { account: 'settlement', currencyId: USD, direction: 'debit', amount: debited },
+      ]);
+    });
+  });
+
+  describe('the return of a transaction', () => {
+    it.each<[string, (bob: number) => Proposal]>([
+      ['that credited a customer', () => comeback(ada, euros('1.00'))],
+      ['between two customers', (bob) => payment(ada, bob, euros('1.00'))],
+    ])('%s has no description where the transfers have none', async (_what, proposalTo) => {
+      const id = await idOf(proposalTo(await account(world)));
+
+      const { legs } = await returnEntry(world.database, NORTH, id);
+
+      expect(legs.map(({ description }) => description)).toEqual([undefined, undefined]);
+    });
+
+    it('fails where the workspace has no such transaction', async () => {
+      const id = await idOf(payout(ada, euros('1.00'), euros('0.10')));
+
+      await expect(returnEntry(world.database, SOUTH, id)).rejects.toThrow(`there is no transaction ${id} to return`);
+      await expect(returnEntry(world.database, NORTH, id + 1_000_000)).rejects.toThrow('to return');
+    });
   });
 });

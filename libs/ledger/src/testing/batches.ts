@@ -1,10 +1,9 @@
 import { minorUnits, type Timestamp } from '@banking/domain';
 import * as fc from 'fast-check';
-import { decide } from '../decide.js';
-import { DecisionContext, type LockedAccount } from '../decision-context.js';
-import { ownAccountKey } from '../own-accounts.js';
+import { decide, DecisionContext, type LockedAccount } from '../decide.js';
+import { ownAccountKey } from '../books.js';
 import type { Outcome, Proposal } from '../proposal.js';
-import { comeback, crossing, funding, payment, payout } from './proposals.js';
+import { comeback, crossing, funding, payment, payout } from './world.js';
 
 /** Accounts 1 to 3 are in workspace 1, accounts 4 and 5 in workspace 2. Account 9 does not exist. */
 const WORKSPACE_OF: Readonly<Record<number, number>> = { 1: 1, 2: 1, 3: 1, 4: 2, 5: 2, 9: 1 };

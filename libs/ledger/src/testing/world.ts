@@ -1,17 +1,17 @@
-import { parseAmount, type MinorUnits } from '@banking/domain';
-import type { DatabaseOptions } from '@banking/postgres';
-import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
-import { openBooks, type Books } from '../books.js';
-import { openAccount } from '../open-account.js';
+import { type MinorUnits, parseAmount } from '@banking/domain';
+import type { BoundStatement, DatabaseOptions } from '@banking/postgres';
+import { freshDatabase, type FreshDatabase, sql } from '@banking/postgres/testing';
+import { type Books, openAccount, openBooks } from '../books.js';
 import { post } from '../post.js';
-import type { Proposal } from '../proposal.js';
-import { funding } from './proposals.js';
+import type { Entry, Leg, Proposal } from '../proposal.js';
 
 /** Two workspaces. */
 export const NORTH = 1;
+
 export const SOUTH = 2;
 
 export const EUR = 978;
+
 export const USD = 840;
 
 /** What the books refer to. The reason of a return is a row of payouts, whose specs test it. */
@@ -73,4 +73,139 @@ export async function plant(world: World, text: string, values: readonly unknown
   await world.owner.query('set local session_replication_role = replica');
   await world.owner.query(text, [...values]);
   await world.owner.query('commit');
+}
+
+/** The workspace and the currency of a proposal. The default is euros in the first workspace. */
+interface Place {
+  readonly workspaceId?: number;
+  readonly currencyId?: number;
+}
+
+/** One balanced transaction of these legs, alone in its proposal. */
+export function proposal(legs: readonly Leg[], more: Partial<Entry> = {}): Proposal {
+  return { entries: [{ workspaceId: 1, status: 'completed', legs, ...more }] };
+}
+
+export function funding(to: number, amount: MinorUnits, { workspaceId = 1, currencyId = 978 }: Place = {}): Proposal {
+  const leg = { currencyId, amount, type: 'funding' };
+  const legs: Leg[] = [
+    { ...leg, account: to, direction: 'credit' },
+    { ...leg, account: 'settlement', direction: 'debit' },
+  ];
+  return proposal(legs, { workspaceId });
+}
+
+export function payment(from: number, to: number, amount: MinorUnits, place: Place = {}): Proposal {
+  const { workspaceId = 1, currencyId = 978 } = place;
+  const leg = { currencyId, amount, type: 'internal' };
+  const legs: Leg[] = [
+    { ...leg, account: from, direction: 'debit' },
+    { ...leg, account: to, direction: 'credit' },
+  ];
+  return proposal(legs, { workspaceId });
+}
+
+/** A payout with its fee. */
+export function payout(from: number, amount: MinorUnits, fee: MinorUnits, place: Place = {}): Proposal {
+  const { workspaceId = 1, currencyId = 978 } = place;
+  const details = {
+    description: 'Invoice 2107',
+    purpose: 'IR001',
+    recipientId: 12,
+    recipientDigest: 'd'.repeat(64),
+    feeAmount: fee,
+  };
+  const legs: Leg[] = [
+    { account: from, currencyId, amount, type: 'payout', direction: 'debit', ...details },
+    { account: 'settlement', currencyId, amount, type: 'payout', direction: 'credit' },
+    { account: from, currencyId, amount: fee, type: 'fee', direction: 'debit' },
+    { account: 'fees', currencyId, amount: fee, type: 'fee', direction: 'credit' },
+  ];
+  return proposal(legs, { workspaceId, status: 'pending' });
+}
+
+/** A return to an account. */
+export function comeback(to: number, amount: MinorUnits, { workspaceId = 1, currencyId = 978 }: Place = {}): Proposal {
+  const leg = { currencyId, amount, type: 'return' };
+  const legs: Leg[] = [
+    { ...leg, account: to, direction: 'credit' },
+    { ...leg, account: 'settlement', direction: 'debit' },
+  ];
+  return proposal(legs, { workspaceId });
+}
+
+/** A payment between workspaces, with an entry in the books of each. */
+export function crossing(
+  from: { readonly workspaceId: number; readonly account: number },
+  to: { readonly workspaceId: number; readonly account: number },
+  amount: MinorUnits,
+  currencyId = 978,
+): Proposal {
+  const leg = { currencyId, amount, type: 'internal' };
+  const [debit] = proposal(
+    [
+      { ...leg, account: from.account, direction: 'debit' },
+      { ...leg, account: 'interworkspace', direction: 'credit' },
+    ],
+    { workspaceId: from.workspaceId },
+  ).entries;
+  const [credit] = proposal(
+    [
+      { ...leg, account: 'interworkspace', direction: 'debit' },
+      { ...leg, account: to.account, direction: 'credit' },
+    ],
+    { workspaceId: to.workspaceId },
+  ).entries;
+  return { entries: [debit!, credit!] };
+}
+
+/** A transfer with any values, which no program of ours would write. */
+export interface RawLeg {
+  readonly account: number;
+  readonly direction: 'debit' | 'credit';
+  /** In cents. */
+  readonly amount: number | bigint;
+  readonly version?: number;
+  readonly after?: number | bigint;
+  readonly type?: string;
+  readonly currencyId?: number;
+}
+
+const TRANSACTION = `insert into transaction (workspace_id, status, hash)
+  values ($1, 'completed', repeat('a', 64)) returning id`;
+
+const LEGS = `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
+  select $1, currval('transaction_id_seq'), l.*
+  from unnest($2::bigint[], $3::int[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[]) l`;
+
+/** The writes of one transaction with these transfers, without a decision. */
+export function raw(legs: readonly RawLeg[], workspaceId = NORTH): readonly BoundStatement<Record<string, unknown>>[] {
+  return [
+    sql(TRANSACTION, workspaceId),
+    sql(
+      LEGS,
+      workspaceId,
+      legs.map(({ account }) => account),
+      legs.map(({ currencyId = EUR }) => currencyId),
+      legs.map(({ direction }) => direction),
+      legs.map(({ amount }) => amount),
+      legs.map(({ type = 'internal' }) => type),
+      legs.map(({ version }) => version),
+      legs.map(({ after }) => after),
+    ),
+  ];
+}
+
+/** Writes them as the app's role. */
+export async function writeRaw({ database }: World, ...legs: readonly RawLeg[]): Promise<void> {
+  await database.pipeline({ workspaces: [NORTH] }, raw(legs));
+}
+
+/** The workspace's settlement account. */
+export async function settlement({ owner }: World, workspaceId = NORTH): Promise<number> {
+  const { rows } = await owner.query<{ id: bigint }>(
+    `select id from account where workspace_id = $1 and kind = 'settlement' and currency_id = $2`,
+    [workspaceId, EUR],
+  );
+  return Number(rows[0]!.id);
 }
