@@ -1,22 +1,23 @@
-import { RULE_VIOLATION } from '@banking/postgres';
-import { NORTH, openWorld, passTime, SOUTH, type World } from './testing/world.js';
+import { Refusal } from '@banking/domain';
+import { bind, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
 import { sql, until } from '@banking/postgres/testing';
-import { claimWork, holdWork, lockClaims, renewClaims, type Claim } from './claims.js';
-import { openWork } from './open-work.js';
-import { listWork } from './list-work.js';
+import { type Claim, claimWork, holdWork, lockClaims, openWork, renewClaims } from './claims.js';
+import { ResultRecorder } from './run-claimed-work.js';
+import { KIND, NORTH, openQueue, passTime, type Queue, SOUTH, type World } from './testing/queue.js';
+import { postponed } from './work-changes.js';
+import type { WorkHandler } from './work-handler.js';
 
+let queue: Queue;
 let world: World;
 
 beforeAll(async () => {
-  world = await openWorld();
+  queue = await openQueue();
+  world = queue.world;
 });
+
 afterEach(() => world.owner.query('delete from work'));
+
 afterAll(() => world.close());
-
-const KIND = 'test';
-
-const enqueue = () => world.database.pipeline({}, [openWork([{ workspaceId: NORTH, kind: KIND, subjectId: 1 }])]);
-const queue = () => listWork(world.database);
 
 describe('a claim', () => {
   const claimed = async () => (await claimWork(world.database, [KIND], 1)) as [Claim];
@@ -25,16 +26,16 @@ describe('a claim', () => {
   const LOST = { code: RULE_VIOLATION.claimLost };
 
   it('permits a pipeline', async () => {
-    await enqueue();
+    await queue.enqueue();
     const [claim] = await claimed();
 
     await write(claim);
 
-    expect(await queue()).toMatchObject([{ state: 'running', reason: 'mine' }]);
+    expect(await queue.list()).toMatchObject([{ state: 'running', reason: 'mine' }]);
   });
 
   it('permits no write after its lease has expired, even if no worker has taken over', async () => {
-    await enqueue();
+    await queue.enqueue();
     const [claim] = await claimed();
     await passTime(world, 30_000);
 
@@ -43,7 +44,7 @@ describe('a claim', () => {
   });
 
   it('permits no write after another worker has taken over', async () => {
-    await enqueue();
+    await queue.enqueue();
     const [first] = await claimed();
     await passTime(world, 30_000);
     const [second] = await claimed();
@@ -54,7 +55,7 @@ describe('a claim', () => {
   });
 
   it('is renewed by the heartbeat', async () => {
-    await enqueue();
+    await queue.enqueue();
     const [claim] = await claimed();
     await passTime(world, 20_000);
     expect(await renewClaims(world.database, [claim])).toEqual([claim]);
@@ -65,7 +66,7 @@ describe('a claim', () => {
   });
 
   it('has a fence that the database refuses to lower', async () => {
-    await enqueue();
+    await queue.enqueue();
     await claimed();
 
     await expect(world.owner.query('update work set fence = 0')).rejects.toMatchObject({
@@ -218,5 +219,146 @@ describe('work of several workspaces', () => {
     await world.owner.query('rollback');
 
     expect(claims.map(({ subjectId }) => subjectId).sort((a, b) => a - b)).toEqual(hundred.slice(60));
+  });
+});
+
+/** Fails for the subject 0. */
+const DIVIDE = sqlStatement('divide_by_subject', 'select 1 / s from unnest($1::bigint[]) s');
+
+const handler: WorkHandler = { run: async () => 'done' };
+
+async function claimed(count: number): Promise<readonly Claim[]> {
+  await queue.enqueue(count);
+  await queue.enqueue(count, SOUTH);
+  return claimWork(world.database, [KIND], 2 * count);
+}
+
+const states = async () => (await queue.list()).map(({ state, reason }) => [state, reason ?? null]);
+
+describe('results of tries', () => {
+  it('of every kind and of several workspaces are recorded in one database transaction', async () => {
+    const [ended, postponedOne, parked, retried] = (await claimed(2)) as [Claim, Claim, Claim, Claim];
+    const recorder = new ResultRecorder(world.database);
+    const transaction = jest.spyOn(world.database, 'transaction');
+
+    await Promise.all([
+      recorder.record({ claim: ended, handler, change: { kind: 'end' } }),
+      recorder.record({ claim: postponedOne, handler, change: postponed(60_000) }),
+      recorder.record({ claim: parked, handler, change: { kind: 'park', reason: 'closed' } }),
+      recorder.record({
+        claim: retried,
+        handler,
+        change: { kind: 'release', delayMs: 1_000, tries: 3, delays: 2, reason: 'later' },
+      }),
+    ]);
+
+    expect(transaction).toHaveBeenCalledTimes(1);
+    transaction.mockRestore();
+    const rows = await queue.list();
+    const find = ({ workspaceId, subjectId }: Claim) =>
+      rows.find((row) => row.workspaceId === workspaceId && row.subjectId === subjectId);
+    expect(rows).toHaveLength(3);
+    expect(find(postponedOne)).toMatchObject({ state: 'waiting', tries: 0 });
+    expect(find(parked)).toMatchObject({ state: 'parked', tries: 1, reason: 'closed' });
+    expect(find(retried)).toMatchObject({ state: 'waiting', tries: 3, delays: 2, reason: 'later' });
+  });
+
+  it('whose claim is lost are left out, and the others are recorded', async () => {
+    const claims = await claimed(3);
+    const [lost, ...kept] = claims as [Claim, ...Claim[]];
+    await world.owner.query('update work set fence = fence + 1 where workspace_id = $1 and subject_id = $2', [
+      lost.workspaceId,
+      lost.subjectId,
+    ]);
+    const noted: (readonly Claim[])[] = [];
+    const noting: WorkHandler = { ...handler, notePostponed: (some) => (noted.push(some), []) };
+    const recorder = new ResultRecorder(world.database);
+
+    const results = await Promise.allSettled(
+      claims.map((claim) => recorder.record({ claim, handler: noting, change: postponed(1_000), isPostponed: true })),
+    );
+
+    expect(results.filter(({ status }) => status === 'rejected')).toMatchObject([
+      { reason: { name: 'LostClaimError' } },
+    ]);
+    expect(noted).toEqual([kept]);
+    expect((await states()).filter(([state]) => state === 'running')).toHaveLength(1);
+  });
+
+  it('whose writes the database rejects fail alone', async () => {
+    const claims = await claimed(4);
+    const bad = claims[5]!;
+    const dividing: WorkHandler = {
+      ...handler,
+      notePostponed: (some) => [
+        bind(
+          DIVIDE,
+          some.map((claim) => (claim === bad ? 0 : claim.subjectId)),
+        ),
+      ],
+    };
+    const recorder = new ResultRecorder(world.database);
+
+    const results = await Promise.allSettled(
+      claims.map((claim) => recorder.record({ claim, handler: dividing, change: postponed(1_000), isPostponed: true })),
+    );
+
+    expect(results.map(({ status }) => status)).toEqual(
+      claims.map((claim) => (claim === bad ? 'rejected' : 'fulfilled')),
+    );
+    expect((await states()).filter(([state]) => state === 'running')).toHaveLength(1);
+    expect(new Set(claims.map(({ workspaceId }) => workspaceId))).toEqual(new Set([NORTH, SOUTH]));
+  });
+});
+
+describe('the status of the queue', () => {
+  it('counts parked work and work of other kinds, and is read again after 4 s', async () => {
+    const [first, second] = await queue.enqueue(3);
+    await world.database.pipeline({}, [openWork([{ workspaceId: NORTH, kind: 'other', subjectId: 1 }])]);
+    const park = (id?: number) =>
+      world.owner.query('update work set parked_at = now() where subject_id = $1 and kind = $2', [id, KIND]);
+    await park(first);
+    await passTime(world, 90_000);
+    const worker = queue.workerOf(async () => 'done');
+
+    const status = await worker.readStatus();
+    await park(second);
+
+    expect(status).toEqual({ parked: { [KIND]: 1 }, unserved: { other: 1 }, oldestDueSeconds: expect.any(Number) });
+    expect(status.oldestDueSeconds).toBeGreaterThanOrEqual(90);
+    expect(await worker.readStatus()).toBe(status);
+    expect((await queue.workerOf(async () => 'done').readStatus()).parked).toEqual({ [KIND]: 2 });
+  });
+
+  it('is empty when nothing is parked or due', async () => {
+    await queue.enqueue(1, NORTH, '2999-01-01T00:00:00Z');
+
+    expect(await queue.workerOf(async () => 'done').readStatus()).toEqual({
+      parked: {},
+      unserved: {},
+      oldestDueSeconds: 0,
+    });
+  });
+
+  it('is read once a second while it cannot be read', async () => {
+    const worker = queue.workerOf(async () => 'done');
+    const now = jest.spyOn(performance, 'now').mockReturnValue(50_000);
+    const pipeline = jest.spyOn(world.database, 'pipeline').mockRejectedValue(new Refusal('unavailable'));
+    const refused = async () =>
+      worker.readStatus().then(
+        () => undefined,
+        ({ reason }: Refusal) => reason,
+      );
+
+    const together = await Promise.all([refused(), refused(), refused()]);
+    now.mockReturnValue(51_000);
+    const within = await refused();
+    const asked = pipeline.mock.calls.length;
+    pipeline.mockRestore();
+    now.mockReturnValue(51_001);
+
+    expect([...together, within, asked]).toEqual(['unavailable', 'unavailable', 'unavailable', 'unavailable', 1]);
+    expect(await worker.readStatus()).toEqual({ parked: {}, unserved: {}, oldestDueSeconds: 0 });
+    now.mockRestore();
   });
 });

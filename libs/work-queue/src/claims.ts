@@ -1,11 +1,11 @@
 import {
   bind,
-  DatabaseError,
-  sqlStatement,
   type BoundStatement,
   type Database,
+  DatabaseError,
   type DbTransaction,
   RULE_VIOLATION,
+  sqlStatement,
 } from '@banking/postgres';
 
 /** A piece of work that belongs to one worker for the time of its lease. */
@@ -79,6 +79,7 @@ export const CLAIM_WORK = sqlStatement<ClaimRow>(
    where (w.workspace_id, w.kind, w.subject_id) = (n.workspace_id, n.kind, n.subject_id)
    returning w.workspace_id, w.kind, w.subject_id, w.fence, w.tries + 1 as tries, w.delays`,
 );
+
 /**
  * Before a claim. An index scan marks the entries of dead rows that it passes, so the next claim skips them until a vacuum removes them.
  * A bitmap scan does not, and would read the entries of all claims since the last vacuum again.
@@ -86,6 +87,7 @@ export const CLAIM_WORK = sqlStatement<ClaimRow>(
 export const CLAIM_BY_INDEX = bind(
   sqlStatement('claim_by_index', `select set_config('enable_bitmapscan', 'off', true)`),
 );
+
 /**
  * Never waits for a lock: the worker may have locked rows in a batch, in another order. A locked row is being written under a
  * lease that has not expired, or by an event of its payout. It is returned as ours and not renewed.
@@ -110,7 +112,9 @@ const RENEW_CLAIMS = sqlStatement<ClaimRow>(
    )
    select workspace_id, kind, subject_id, fence, tries, delays from ours`,
 );
+
 const HOLD_WORK = sqlStatement('hold_work', 'select hold_work($1, $2, $3, $4)');
+
 /**
  * In the order of the key, as every batch locks: two batches wait for each other and cannot deadlock. A claim that is lost has no row.
  */
@@ -183,4 +187,32 @@ export function claimColumns(claims: readonly Claim[]): [number[], string[], num
 
 function claimOf({ workspace_id, kind, subject_id, fence, tries, delays }: ClaimRow): Claim {
   return { workspaceId: Number(workspace_id), kind, subjectId: Number(subject_id), fence, tries, delays };
+}
+
+/** One piece of work for a subject. */
+export interface Work {
+  readonly workspaceId: number;
+  /** The name of its handler. */
+  readonly kind: string;
+  readonly subjectId: number;
+  /** RFC 3339. Default: now. */
+  readonly dueAt?: string | undefined;
+}
+
+const OPEN_WORK = sqlStatement(
+  'open_work',
+  `insert into work (workspace_id, kind, subject_id, due_at)
+   select w, k, s, coalesce(d, statement_timestamp())
+   from unnest($1::bigint[], $2::text[], $3::bigint[], $4::timestamptz[]) u(w, k, s, d)`,
+);
+
+/** The write that puts work into the queue, for the database transaction that makes it necessary. */
+export function openWork(list: readonly Work[]): BoundStatement<unknown> {
+  return bind(
+    OPEN_WORK,
+    list.map(({ workspaceId }) => workspaceId),
+    list.map(({ kind }) => kind),
+    list.map(({ subjectId }) => subjectId),
+    list.map(({ dueAt }) => dueAt ?? null),
+  );
 }

@@ -1,11 +1,10 @@
 import { openDatabase } from '@banking/postgres/testing';
 import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { claimWork, type Claim } from './claims.js';
-import { ResultRecorder } from './record-results.js';
-import { KIND, openQueue, type Queue } from './testing/queue.js';
-import { NORTH, passTime, SOUTH } from './testing/world.js';
+import { ResultRecorder } from './run-claimed-work.js';
+import { KIND, NORTH, openQueue, passTime, type Queue, SOUTH } from './testing/queue.js';
 import { postponed } from './work-changes.js';
-import { TRIES_MAX, WORK_RETRY_POLICIES } from './work-retry-policies.js';
+import { TRIES_MAX, WORK_RETRY_POLICIES } from './work-handler.js';
 import { Worker } from './worker.js';
 
 /** As `SCOPE_CHECK` of libs/operations. */

@@ -1,14 +1,31 @@
-export * from './claims.js';
-export { parkWork } from './work-changes.js';
-export { ResultRecorder } from './record-results.js';
-export * from './run-claimed-work.js';
-export * from './work-handler.js';
-export * from './open-work.js';
-export { releaseWork, LIST_PARKED_BATCH, type WorkKey } from './release-work.js';
-export { wakeDelayed } from './wake-delayed.js';
-export * from './list-work.js';
-export { TRIES_MAX } from './work-retry-policies.js';
-export { isTransientFailure } from './transient-failure.js';
-export { COUNT_DUE, COUNT_PARKED, COUNT_UNSERVED, OLDEST_DUE } from './work-status.js';
-export * from './worker.js';
-export * from './work-channels.js';
+export {
+  type Claim,
+  CLAIM_BY_INDEX,
+  CLAIM_WORK,
+  claimWork,
+  holdWork,
+  lockClaims,
+  LostClaimError,
+  openWork,
+} from './claims.js';
+export { parkWork, releaseWork, LIST_PARKED_BATCH, type WorkKey, wakeDelayed } from './work-changes.js';
+export { ResultRecorder, runClaimedWork, WorkError } from './run-claimed-work.js';
+export {
+  choreChannel,
+  isTransientFailure,
+  TRIES_MAX,
+  workChannel,
+  type WorkHandler,
+  type WorkOutcome,
+} from './work-handler.js';
+export {
+  COUNT_DUE,
+  COUNT_PARKED,
+  COUNT_UNSERVED,
+  LIST_PARKED,
+  LIST_UNPARKED,
+  listWork,
+  OLDEST_DUE,
+  type QueuedWork,
+} from './work-status.js';
+export { type Chore, startWorker, Worker, type WorkerOptions } from './worker.js';

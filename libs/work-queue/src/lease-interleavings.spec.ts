@@ -4,8 +4,7 @@ import { Interleaving, testOrProve, openDatabase } from '@banking/postgres/testi
 import * as fc from 'fast-check';
 import { holdWork, type Claim } from './claims.js';
 import type { WorkOutcome } from './work-handler.js';
-import { openQueue, type Queue } from './testing/queue.js';
-import { passTime, type World } from './testing/world.js';
+import { openQueue, passTime, type Queue, type World } from './testing/queue.js';
 import { Worker } from './worker.js';
 
 const RUNS = testOrProve(60, 500);

@@ -1,12 +1,17 @@
 import { Refusal } from '@banking/domain';
-import { backoffMs, isServedElsewhere } from '@banking/postgres';
-import { isLostClaim, type Claim } from './claims.js';
-import type { ResultRecorder, WorkResult } from './record-results.js';
-import { delayed, heldBack, postponed, retriedLater, type WorkChange } from './work-changes.js';
-import { workChannel, type WorkMessage, type WorkResultKind } from './work-channels.js';
-import { WORK_RETRY_POLICIES } from './work-retry-policies.js';
-import { isTransientFailure } from './transient-failure.js';
-import type { FailedAttempt, WorkHandler, WorkOutcome } from './work-handler.js';
+import { backoffMs, BatchedCalls, type BoundStatement, type Database, isServedElsewhere } from '@banking/postgres';
+import { type Claim, isLostClaim, lockClaims, LostClaimError } from './claims.js';
+import { changeWork, delayed, heldBack, postponed, retriedLater, type WorkChange } from './work-changes.js';
+import {
+  type FailedAttempt,
+  isTransientFailure,
+  WORK_RETRY_POLICIES,
+  workChannel,
+  type WorkHandler,
+  type WorkMessage,
+  type WorkOutcome,
+  type WorkResultKind,
+} from './work-handler.js';
 
 /** An error with a message for operators: it contains no name, account number or amount. */
 export class WorkError extends Error {
@@ -98,4 +103,54 @@ function reasonOf(error: unknown): string {
   if (error instanceof Refusal) return error.reason;
   if (isServedElsewhere(error)) return 'the workspace is being moved to another database';
   return 'unhandled error: see the log';
+}
+
+/** The result of a try, still to be recorded. */
+export interface WorkResult {
+  readonly claim: Claim;
+  readonly handler: WorkHandler;
+  readonly change: WorkChange;
+  /** Set for a try that succeeded and is due again. */
+  readonly isPostponed?: boolean;
+  /** Set for a failed try. */
+  readonly failure?: FailedAttempt;
+}
+
+/**
+ * Records the results of tries, under the fences of their claims. Results that arrive while a batch is committed are in the next one.
+ * A result whose claim is lost is left out of its batch, and delays no other.
+ */
+export class ResultRecorder {
+  private readonly batches = new BatchedCalls<WorkResult, 'recorded' | 'lost'>((results) => this.recordAll(results));
+
+  constructor(private readonly database: Database) {}
+
+  /** @throws LostClaimError if another worker has the work; nothing was written */
+  async record(result: WorkResult): Promise<void> {
+    if ((await this.batches.call(result)) === 'lost') throw new LostClaimError('the claim is lost');
+  }
+
+  private recordAll(results: readonly WorkResult[]): Promise<readonly ('recorded' | 'lost')[]> {
+    const workspaces = [...new Set(results.map(({ claim }) => claim.workspaceId))];
+    return this.database.transaction({ workspaces }, async (tx) => {
+      const claims = results.map(({ claim }) => claim);
+      const held = await lockClaims(tx, claims);
+      const kept = results.filter(({ claim }) => held.has(claim));
+      await tx.commit([...changeWork(kept), ...notesOf(kept)]);
+      return claims.map((claim) => (held.has(claim) ? 'recorded' : 'lost'));
+    });
+  }
+}
+
+/** The writes of the handlers, each for all results of its kind of work. */
+function notesOf(results: readonly WorkResult[]): BoundStatement<unknown>[] {
+  return [...new Set(results.map(({ handler }) => handler))].flatMap((handler) => {
+    const own = results.filter((result) => result.handler === handler);
+    const postponed = own.flatMap(({ claim, isPostponed }) => (isPostponed === true ? [claim] : []));
+    const failures = own.flatMap(({ failure }) => failure ?? []);
+    return [
+      ...(postponed.length > 0 ? (handler.notePostponed?.(postponed) ?? []) : []),
+      ...(failures.length > 0 ? (handler.noteFailures?.(failures) ?? []) : []),
+    ];
+  });
 }

@@ -1,5 +1,6 @@
-import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
-import { claimColumns, holdWork, type Claim } from './claims.js';
+import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
+import { type Claim, CLAIM_BY_INDEX, claimColumns, holdWork, IS_OPEN_HERE } from './claims.js';
+import { WORK_RETRY_POLICIES } from './work-handler.js';
 
 /** What happens to claimed work after a try: it ends, waits until later, or is parked until an operator releases it. */
 export type WorkChange =
@@ -14,7 +15,7 @@ export type WorkChange =
   | { readonly kind: 'park'; readonly reason: string };
 
 /** A change with the claim under which it is written. */
-export interface ClaimedChange {
+interface ClaimedChange {
   readonly claim: Claim;
   readonly change: WorkChange;
 }
@@ -27,6 +28,7 @@ const END_WORK = sqlStatement(
    using unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) u(workspace_id, kind, subject_id, fence)
    where ${CLAIMED}`,
 );
+
 const RELEASE_CLAIMS = sqlStatement(
   'release_claims',
   `update work w set due_at = clock_timestamp() + u.delay_ms * interval '1 ms', leased_until = null,
@@ -35,6 +37,7 @@ const RELEASE_CLAIMS = sqlStatement(
      u(workspace_id, kind, subject_id, fence, delay_ms, tries, delays, reason)
    where ${CLAIMED}`,
 );
+
 const PARK_WORK = sqlStatement(
   'park_work',
   `update work w set parked_at = clock_timestamp(), leased_until = null, tries = u.tries, delays = 0, reason = u.reason
@@ -100,4 +103,100 @@ function release(
   { tries, delays, reason }: { readonly tries: number; readonly delays: number; readonly reason: string | null },
 ): WorkChange {
   return { kind: 'release', delayMs, tries, delays, reason };
+}
+
+/** The key of a piece of work. */
+export interface WorkKey {
+  readonly workspaceId: number;
+  readonly kind: string;
+  readonly subjectId: number;
+}
+
+/** How many pieces are released in one database transaction. */
+const RELEASED_AT_ONCE = 500;
+
+/** How many released pieces become due in a second, so that work that failed together is not retried together. */
+const DUE_PER_SECOND = 100;
+
+/** A range of `work_by_parking`. Work parked after the start is left out, so that the batches come to an end. */
+export const LIST_PARKED_BATCH = sqlStatement<{ workspace_id: bigint; subject_id: bigint }>(
+  'list_parked_batch',
+  `select workspace_id, subject_id
+   from work
+   where kind = $1 and parked_at is not null and parked_at <= $2 and ($3::bigint is null or workspace_id = $3)
+   order by parked_at, workspace_id, subject_id
+   limit ${RELEASED_AT_ONCE}`,
+);
+
+/** Locks in the order of the key, before any payout, as the end of work does. $4 pieces were released before. */
+const RELEASE_WORK = sqlStatement<{ subject_id: bigint }>(
+  'release_work',
+  `with parked as (
+     select w.workspace_id, w.kind, w.subject_id
+     from work w join unnest($1::bigint[], $2::text[], $3::bigint[]) u(workspace_id, kind, subject_id)
+       on (w.workspace_id, w.kind, w.subject_id) = (u.workspace_id, u.kind, u.subject_id)
+     where w.parked_at is not null
+     order by w.workspace_id, w.kind, w.subject_id
+     for update of w
+   ), spread as (
+     select p.*, ($4::int + row_number() over () - 1) / ${DUE_PER_SECOND} as second from parked p
+   )
+   update work w set parked_at = null, tries = 0, delays = 0, reason = null,
+                     due_at = clock_timestamp() + s.second * interval '1 s'
+   from spread s
+   where (w.workspace_id, w.kind, w.subject_id) = (s.workspace_id, s.kind, s.subject_id)
+   returning w.subject_id`,
+);
+
+/**
+ * The write that releases parked work with all its tries. Returns a row for each piece that was parked.
+ *
+ * @param releasedBefore pieces released in batches before this one, which are due first
+ */
+export function releaseWork(keys: readonly WorkKey[], releasedBefore = 0): BoundStatement<{ subject_id: bigint }> {
+  return bind(
+    RELEASE_WORK,
+    keys.map(({ workspaceId }) => workspaceId),
+    keys.map(({ kind }) => kind),
+    keys.map(({ subjectId }) => subjectId),
+    releasedBefore,
+  );
+}
+
+const WOKEN_AT_ONCE = 5_000;
+
+/**
+ * One range of `work_by_claim` for each kind, as `CLAIM_WORK` reads. $2 pieces were woken before. Their delays begin anew, so a batch does
+ * not find them again.
+ */
+const WAKE_DELAYED = sqlStatement<{ woken: number }>(
+  'wake_delayed',
+  `with delayed as (
+     select w.* from unnest($3::text[]) k(kind) cross join lateral (
+       select workspace_id, kind, subject_id from work
+       where kind = k.kind and parked_at is null and greatest(due_at, leased_until) > statement_timestamp()
+         and greatest(due_at, leased_until) <= statement_timestamp() + ${WORK_RETRY_POLICIES.work.maxMs} * interval '1 ms'
+         and delays > 0 and reason = $1 and leased_until is null and ${IS_OPEN_HERE}
+       order by greatest(due_at, leased_until) limit ${WOKEN_AT_ONCE} for update skip locked
+     ) w
+   ), spread as (
+     select d.*, ($2::int + row_number() over () - 1) / ${DUE_PER_SECOND} as second from delayed d
+   ), woken as (
+     update work w set delays = 0, due_at = least(w.due_at, statement_timestamp() + s.second * interval '1 s')
+     from spread s
+     where (w.workspace_id, w.kind, w.subject_id) = (s.workspace_id, s.kind, s.subject_id)
+     returning 1
+   )
+   select count(*)::int as woken from woken`,
+);
+
+/** Makes the work of these kinds due that failed while a database was away, spread over seconds. @throws Refusal `unavailable` */
+export async function wakeDelayed(database: Database, kinds: readonly string[]): Promise<void> {
+  for (let before = 0, woken = WOKEN_AT_ONCE; woken >= WOKEN_AT_ONCE; before += woken) {
+    const [, [row]] = await database.pipeline({}, [
+      CLAIM_BY_INDEX,
+      bind(WAKE_DELAYED, 'unavailable', before, kinds),
+    ] as const);
+    woken = row?.woken ?? 0;
+  }
 }

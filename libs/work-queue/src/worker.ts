@@ -1,11 +1,7 @@
-import type { Backoff, Database } from '@banking/postgres';
-import { claimWork, renewClaims, type Claim } from './claims.js';
-import { runClaimedWork, type HandlingOptions } from './run-claimed-work.js';
-import type { WorkHandler } from './work-handler.js';
-import { Loop } from './loop.js';
-import { ResultRecorder } from './record-results.js';
-import { HEARTBEAT_MS, IDLE_MS, WORK_RETRY_POLICIES } from './work-retry-policies.js';
-import { choreChannel } from './work-channels.js';
+import { type Backoff, backoffMs, type Database } from '@banking/postgres';
+import { type Claim, claimWork, renewClaims } from './claims.js';
+import { type HandlingOptions, ResultRecorder, runClaimedWork } from './run-claimed-work.js';
+import { choreChannel, HEARTBEAT_MS, IDLE_MS, WORK_RETRY_POLICIES, type WorkHandler } from './work-handler.js';
 import { readWorkStatus, type WorkStatus } from './work-status.js';
 
 /** A periodic task of a worker beside the queue, such as receiving the events of the network. */
@@ -38,10 +34,13 @@ export interface WorkerOptions extends HandlingOptions {
 
 /** Calls to the outside are aborted first, so that their outcome can still be recorded. */
 const ABORT_MS = 6_000;
+
 const DRAIN_MS = 8_000;
 const CONCURRENCY = 64;
+
 /** For how long a worker that has work waits before it claims more, so that it claims work in sets and not one by one. */
 const GATHER_MS = 50;
+
 /** How long the status of the queue is reused, and a failure to read it. */
 const STATUS_MAX_AGE_MS = { read: 4_000, failed: 1_000 };
 
@@ -208,4 +207,85 @@ export function startWorker(options: WorkerOptions): Worker {
 
 function nameOf({ workspaceId, kind, subjectId, fence }: Claim): string {
   return `${workspaceId}/${kind}/${subjectId}/${fence}`;
+}
+
+export interface LoopOptions {
+  /** How long it waits when there was nothing to do. */
+  readonly idleMs: number;
+  /** How long it waits after failures. */
+  readonly backoff: Backoff;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Repeats a task until it is stopped: at once while there is more to do, else after a pause; after failures with a growing delay. */
+export class Loop {
+  private isStopping = false;
+  private isWoken = false;
+  private endPause: () => void = () => undefined;
+  private running: Promise<void> | undefined;
+  private waking: NodeJS.Timeout | undefined;
+
+  /** @param task returns whether to repeat it at once */
+  constructor(
+    private readonly task: () => Promise<boolean>,
+    private readonly options: LoopOptions,
+  ) {}
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Ends the pause, or leaves out the next one. */
+  wake(): void {
+    this.isWoken = true;
+    this.endPause();
+  }
+
+  /** Ends the pause after a short time, in which more to do may gather. The first of several calls decides. */
+  wakeAfter(ms: number): void {
+    if (this.isStopping) return;
+    this.waking ??= setTimeout(() => {
+      this.waking = undefined;
+      this.wake();
+    }, ms);
+  }
+
+  /** Resolves when the running task has ended. No other is begun. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    clearTimeout(this.waking);
+    this.endPause();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    const { idleMs, backoff, random, onError } = this.options;
+    let failures = 0;
+    while (!this.isStopping) {
+      try {
+        const hasMore = await this.task();
+        failures = 0;
+        if (!hasMore) await this.pause(idleMs);
+      } catch (error) {
+        onError(error);
+        failures += 1;
+        await this.pause(backoffMs(backoff, failures, random()));
+      }
+    }
+  }
+
+  private async pause(ms: number): Promise<void> {
+    if (!this.isWoken && !this.isStopping) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        this.endPause = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.isWoken = false;
+  }
 }

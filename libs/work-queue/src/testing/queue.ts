@@ -1,8 +1,8 @@
-import { openWork } from '../open-work.js';
+import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+import { openWork } from '../claims.js';
 import type { WorkHandler } from '../work-handler.js';
-import { listWork, type QueuedWork } from '../list-work.js';
+import { listWork, type QueuedWork } from '../work-status.js';
 import { Worker, type WorkerOptions } from '../worker.js';
-import { NORTH, openWorld, type World } from './world.js';
 
 /** The kind of work with a handler in these specs. */
 export const KIND = 'test';
@@ -40,4 +40,26 @@ export function deferred<T = void>() {
   let resolve!: (value: T) => void;
   const promise = new Promise<T>((settle) => (resolve = settle));
   return { promise, resolve };
+}
+
+/** Two workspaces without accounts: work refers to the workspace only. */
+export const NORTH = 1;
+
+export const SOUTH = 2;
+
+export type World = FreshDatabase;
+
+async function openWorld(): Promise<World> {
+  const world = await freshDatabase();
+  await world.owner.query(`
+    insert into app (id, name) values (1, 'Harbour');
+    insert into workspace (id, app_id, name) values (${NORTH}, 1, 'North'), (${SOUTH}, 1, 'South')`);
+  return world;
+}
+
+/** Moves due times and leases into the past by `ms`. */
+export async function passTime(world: World, ms: number): Promise<void> {
+  await world.owner.query(
+    `update work set due_at = due_at - interval '${ms} ms', leased_until = leased_until - interval '${ms} ms'`,
+  );
 }
