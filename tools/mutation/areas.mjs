@@ -27,21 +27,13 @@ export const AREAS = {
   // Where a fault books money wrongly. Most of what verifies books is left out: it is SQL, and its specs plant faults in the books.
   ledger: {
     project: 'libs/ledger',
-    files: [
-      'libs/ledger/src/{decide,decision-context,hash-of,prepare-posting,lock-and-read,write,post,proposal}.ts',
-      'libs/ledger/src/{return-entry,own-accounts,books-at,verify-chain}.ts',
-    ],
-    specs: ['{books-at,decide,decision-context,lock-and-read,post,return-entry,verify-chain}.spec.ts'],
+    files: ['libs/ledger/src/{decide,books,post,proposal,return-entry,books-at}.ts'],
+    specs: ['{books-at,concurrent-postings,decide,post}.spec.ts'],
   },
   // Where a fault submits a payout twice, or moves its money.
   payouts: {
     project: 'libs/payouts',
-    files: [
-      'libs/payouts/src/{submit-payout,find-earlier-submission,payout-key,payout-stop,record-rail-event,decide-rail-events,begin-submitting}.ts',
-    ],
-    specs: [
-      '{find-earlier-submission,payout-key-format,payout-stop,submission-limits,submit-payout}.spec.ts',
-      '{discrepancies,open-payouts,record-rail-event}.spec.ts',
-    ],
+    files: ['libs/payouts/src/{submit-payout,open-payouts,payout-stop,record-rail-events}.ts'],
+    specs: ['{discrepancies,open-payouts,payout-batches,reconcile-payouts,record-rail-events,submit-payout}.spec.ts'],
   },
 };

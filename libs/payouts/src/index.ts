@@ -1,21 +1,22 @@
 // A payment on its way
-export * from './open-payouts.js';
-export * from './submit-payout.js';
-export * from './receive-rail-events.js';
-export * from './record-rail-event.js';
-export { decideRailEvents, prepareRailEvents } from './decide-rail-events.js';
-export * from './discrepancies.js';
-export * from './return-payout.js';
-export * from './reconcile-payouts.js';
+export {
+  COUNT_OPEN_PAYOUTS,
+  openPayouts,
+  openTracking,
+  type Outgoing,
+  PAYOUT,
+  SCOPE_OPEN_PAYOUTS,
+} from './open-payouts.js';
+export { payoutHandler } from './submit-payout.js';
+export { EVENTS_MAX, receiveRailEvents } from './receive-rail-events.js';
+export { decideRailEvents, prepareRailEvents, recordEvent } from './record-rail-events.js';
+export { type Discrepancy, listDiscrepancies, type Resolution, resolveDiscrepancy } from './discrepancies.js';
+export { returnPayout, type ReturnPayoutOutcome } from './return-payout.js';
+export { type PaymentDifferenceKind, reconcilePayouts, type Reconciliation } from './reconcile-payouts.js';
 
 // The network
-export * from './rail.js';
-export * from './payout-key.js';
-export { SandboxRail } from './sandbox-rail/sandbox-rail.js';
-export { sandboxMessage } from './sandbox-rail/messages.js';
+export { networkChannel, type PaymentContent, type PaymentReader } from './rail.js';
+export { SandboxRail, sandboxMessage } from './sandbox-rail.js';
 
-export { COUNT_OPEN_PAYOUTS, SCOPE_OPEN_PAYOUTS } from './open-payout-counts.js';
-export { networkChannel } from './network-channel.js';
-
-export * from './payout-stop.js';
-export * from './release-parked-work.js';
+export { type PayoutStop, READ_STOP, readPayoutStop, resumePayouts, stopPayouts } from './payout-stop.js';
+export { releaseAllParkedWork, releaseParkedWork } from './parked-work.js';

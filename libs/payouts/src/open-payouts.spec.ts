@@ -1,15 +1,36 @@
-import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { isLegalStep, PAYOUT_STEPS } from '@banking/domain';
+import { bind, RULE_VIOLATION, SQLSTATE, sqlStatement } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
-import { openPayouts, openTracking } from './open-payouts.js';
-import { NORTH, SOUTH, openWorld, payOut, type World } from './testing/world.js';
-import { recordEvent } from './record-rail-event.js';
+import { claimWork } from '@banking/work-queue';
+import { openPayouts, openTracking, PAYOUT } from './open-payouts.js';
+import type { Rail } from './rail.js';
+import { recordEvent } from './record-rail-events.js';
+import { returnPayout } from './return-payout.js';
+import { SandboxRail } from './sandbox-rail.js';
+import { PayoutBeginner } from './submit-payout.js';
+import {
+  AMOUNT,
+  faults,
+  FEE,
+  keyOf,
+  NORTH,
+  openWorld,
+  payOut,
+  payoutWorker,
+  SOUTH,
+  work,
+  type World,
+} from './testing/world.js';
 
 let world: World;
 
 beforeAll(async () => {
   world = await openWorld();
 });
+
 afterAll(() => world.close());
+
+let transactionId: number;
 
 /** The payouts of transactions, read without row-level security. */
 async function payoutsOf(...transactionIds: readonly number[]) {
@@ -132,5 +153,213 @@ describe('the status of a payout', () => {
       code: SQLSTATE.insufficientPrivilege,
     });
     await expect(world.owner.query('delete from payout')).rejects.toMatchObject({ code: RULE_VIOLATION.recordChanged });
+  });
+});
+
+describe('a payout in the database', () => {
+  const STATES = Object.keys(PAYOUT_STEPS);
+
+  beforeAll(async () => {
+    [transactionId] = (await payOut(world)) as [number];
+  });
+
+  /** Makes the step in a database transaction that is rolled back. */
+  async function step(from: string, to: string): Promise<void> {
+    const set = async (status: string) =>
+      world.owner.query(
+        `update payout set status = $1, parked_at = case when $1 = 'parked' then now() end where transaction_id = $2`,
+        [status, transactionId],
+      );
+    await world.owner.query('begin');
+    try {
+      await world.owner.query('set local session_replication_role = replica');
+      await set(from);
+      await world.owner.query('set local session_replication_role = origin');
+      await set(to);
+    } finally {
+      await world.owner.query('rollback');
+    }
+  }
+
+  it.each(STATES.flatMap((from) => STATES.filter((to) => to !== from).map((to) => [from, to] as const)))(
+    'takes the step from %s to %s if the state table has it, and else refuses it',
+    async (from, to) => {
+      if (isLegalStep(PAYOUT_STEPS, from, to)) return expect(step(from, to)).resolves.toBeUndefined();
+      await expect(step(from, to)).rejects.toMatchObject({ code: RULE_VIOLATION.illegalStep });
+    },
+  );
+
+  it('has the states of the table only', async () => {
+    await expect(step('unknown', 'due')).rejects.toMatchObject({ code: SQLSTATE.checkViolation });
+  });
+});
+
+describe('return payout', () => {
+  afterAll(async () => {
+    expect(await faults(world)).toEqual([]);
+  });
+
+  beforeEach(async () => {
+    [transactionId] = (await payOut(world)) as [number];
+  });
+
+  afterEach(() => world.owner.query('delete from work'));
+
+  const NOTE = 'no network serves India';
+
+  const noted = jest.fn();
+
+  const NOTHING = sqlStatement('note_nothing', 'select');
+
+  const give = ({ rail = undefined as Rail | undefined, workspaceId = NORTH } = {}) =>
+    returnPayout(world.books, {
+      ...{ workspaceId, transactionId, note: NOTE, rail },
+      noteChanges: (changes) => {
+        noted(changes);
+        return bind(NOTHING);
+      },
+    });
+
+  const one = async (sql: string): Promise<Record<string, unknown> | undefined> =>
+    (await world.owner.query<Record<string, unknown>>(sql, [transactionId])).rows[0];
+
+  const balance = async () =>
+    (await world.owner.query<{ balance: bigint }>('select balance from account where id = $1', [world.accounts[NORTH]]))
+      .rows[0]!.balance;
+
+  const state = async () => ({
+    ...(await one(`select x.status, p.status as payout, p.reason from transaction x join payout p on p.transaction_id = x.id
+                 where x.id = $1`)),
+    isQueued: (await one(`select from work where kind = '${PAYOUT}' and subject_id = $1`)) !== undefined,
+    returns: (await one('select count(*)::int as number from transaction where return_of = $1'))?.['number'],
+  });
+
+  const WAITING = { status: 'pending', payout: 'due', reason: null, isQueued: true, returns: 0 };
+
+  describe('the return of a payout that was never submitted', () => {
+    it('gives back the full debit without the fee, and ends payout, transaction and work', async () => {
+      const before = await balance();
+      noted.mockClear();
+
+      const outcome = await give();
+
+      expect(outcome).toEqual({ returnId: expect.any(Number) });
+      expect(await balance()).toBe(before + AMOUNT);
+      expect(await state()).toEqual({ status: 'failed', payout: 'failed', reason: NOTE, isQueued: false, returns: 1 });
+      expect(
+        await one(`select r.status, t.direction, t.amount, t.type from transaction r join transfer t on t.transaction_id = r.id
+                 where r.return_of = $1 and t.account_version is not null`),
+      ).toEqual({ status: 'completed', direction: 'credit', amount: AMOUNT, type: 'return' });
+      expect(
+        await one(`select amount from transfer where transaction_id = $1 and type = 'fee' and direction = 'debit'`),
+      ).toEqual({ amount: FEE });
+      expect(noted.mock.calls).toEqual([
+        [[{ workspaceId: NORTH, operation: 'returnPayout', resource: { type: 'transaction', id: transactionId } }]],
+      ]);
+    });
+
+    it('gives back what a conversion took', async () => {
+      [transactionId] = (await payOut(world, { by: 'spot' })) as [number];
+      const before = await balance();
+
+      await give();
+
+      expect(await balance()).toBe(before + AMOUNT);
+    });
+
+    it('happens once, also if three operators do it at once', async () => {
+      const before = await balance();
+
+      const outcomes = await Promise.all([give(), give(), give()]);
+
+      expect(outcomes.filter((outcome) => outcome === 'final')).toHaveLength(2);
+      expect(await balance()).toBe(before + AMOUNT);
+      expect(await give()).toBe('final');
+    });
+
+    it('is never submitted by a worker that has claimed it', async () => {
+      const [claim] = await claimWork(world.database, [PAYOUT], 1);
+
+      expect(await give()).toEqual({ returnId: expect.any(Number) });
+
+      await expect(new PayoutBeginner(world.database).begin(claim!)).rejects.toThrow('the claim is lost');
+      expect(await new SandboxRail(world.database).find(await keyOf(world, transactionId))).toBeUndefined();
+    });
+
+    it('opens a discrepancy if a network reports a credit of it later', async () => {
+      await give();
+
+      await recordEvent(world.books, NORTH, transactionId, { providerEvent: 'late', status: 'ACCC' });
+
+      expect(await one('select kind from discrepancy where transaction_id = $1')).toEqual({
+        kind: 'rejected_then_credited',
+      });
+    });
+  });
+
+  describe('a payout is not returned', () => {
+    it('of another workspace, or without a payout', async () => {
+      expect(await give({ workspaceId: SOUTH })).toBe('not_found');
+      transactionId += 1_000_000;
+      expect(await give()).toBe('not_found');
+    });
+
+    it.each(['ACCC', 'RJCT'])('after the final status %s', async (status) => {
+      await recordEvent(world.books, NORTH, transactionId, { providerEvent: 'final', status });
+      const [before, was] = [await balance(), await state()];
+
+      expect(await give()).toBe('final');
+
+      expect([await balance(), await state()]).toEqual([before, was]);
+    });
+
+    it('once a worker has begun to submit it, also if that failed', async () => {
+      const before = await balance();
+      const [claim] = await claimWork(world.database, [PAYOUT], 1);
+      await new PayoutBeginner(world.database).begin(claim!);
+
+      expect(await give()).toBe('outcome_unknown');
+
+      await world.owner.query(`update payout set status = 'parked', parked_at = now() where transaction_id = $1`, [
+        transactionId,
+      ]);
+      expect(await give()).toBe('outcome_unknown');
+      await world.owner.query(`update payout set status = 'due', parked_at = null where transaction_id = $1`, [
+        transactionId,
+      ]);
+      expect(await give()).toBe('outcome_unknown');
+      expect([await balance(), (await state()).returns]).toEqual([before, 0]);
+    });
+
+    it('that is submitted', async () => {
+      [transactionId] = (await payOut(world, { open: openTracking })) as [number];
+
+      expect(await give()).toBe('outcome_unknown');
+    });
+
+    it('that the network has and restored books do not know to be submitted', async () => {
+      const rail = new SandboxRail(world.database);
+      const payment = {
+        ...{ key: await keyOf(world, transactionId), amount: AMOUNT, currency: 'USD' },
+        creditor: { name: 'Ravi Menon', account: '50100123456789' },
+      };
+      await rail.submit(payment, new AbortController().signal);
+
+      expect(await give({ rail })).toBe('outcome_unknown');
+
+      expect(await state()).toEqual(WAITING);
+    });
+
+    it('before the network has answered', async () => {
+      const rail: Rail = Object.assign(new SandboxRail(world.database), {
+        find: () => Promise.reject(new Error('unreachable')),
+      });
+
+      await expect(give({ rail })).rejects.toThrow('unreachable');
+
+      expect(await state()).toEqual(WAITING);
+      await work(world, payoutWorker(world), 8);
+      expect(await state()).toMatchObject({ status: 'completed', payout: 'settled' });
+    });
   });
 });

@@ -1,4 +1,4 @@
-import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
+import { bind, type BoundStatement, sqlStatement } from '@banking/postgres';
 import { openWork } from '@banking/work-queue';
 
 /** The kind of work that submits a payout. */
@@ -20,6 +20,7 @@ const OPEN_REMITTANCES = sqlStatement(
    select w, t, coalesce(id, nextval('remittance_id_seq')), coalesce(at, statement_timestamp()), coalesce(at, statement_timestamp())
    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::timestamptz[]) u(w, t, id, at)`,
 );
+
 const OPEN_PAYOUTS = sqlStatement(
   'open_payouts',
   `insert into payout (workspace_id, transaction_id, status)
@@ -51,3 +52,70 @@ function opened(list: readonly Outgoing[], status: 'due' | 'submitted'): BoundSt
     bind(OPEN_PAYOUTS, workspaces, transactions, status),
   ];
 }
+
+/**
+ * Open payouts that are counted, in two index ranges of the queue: those whose next step is the soonest, and those that were parked first.
+ * A settled or failed payout has no work.
+ */
+const COUNTED = `(
+    (select workspace_id, subject_id from work where kind = '${PAYOUT}' and parked_at is null
+     order by greatest(due_at, leased_until) limit 250)
+    union all
+    (select workspace_id, subject_id from work where kind = '${PAYOUT}' and parked_at is not null
+     order by parked_at, workspace_id, subject_id limit 250)
+  )`;
+
+/** Sets the scope of `COUNT_OPEN_PAYOUTS`, which follows it in the same pipeline: the workspaces of these payouts. */
+export const SCOPE_OPEN_PAYOUTS = sqlStatement(
+  'scope_open_payouts',
+  `select set_config('app.workspaces', coalesce('{' || string_agg(distinct w.workspace_id::text, ',') || '}', '{}'), true) as workspaces
+   from ${COUNTED} w`,
+);
+
+/** Over all workspaces, by status: how many, and the age of the oldest. */
+export const COUNT_OPEN_PAYOUTS = sqlStatement<{ status: string; payouts: number; seconds: number }>(
+  'count_open_payouts',
+  `select p.status, count(*)::int as payouts,
+          floor(extract(epoch from statement_timestamp() - min(p.created_at)))::int as seconds
+   from ${COUNTED} w
+   cross join lateral (
+     select o.status, o.created_at from payout o
+     where (o.workspace_id, o.transaction_id) = (w.workspace_id, w.subject_id) offset 0) p
+   group by p.status`,
+);
+
+/** The payout of a key. */
+export interface PayoutName {
+  readonly workspaceId: number;
+  readonly transactionId: number;
+  /**
+   * Random, from the row of the payout. Ids alone do not name a payment: after a restore the sequences give ids of lost transactions
+   * again.
+   */
+  readonly nonce: string;
+}
+
+const KEY = /^payout-([1-9]\d{0,15})-([1-9]\d{0,15})-([0-9a-f]{12})$/;
+
+/** The idempotency key of a payout: the same for every try and every worker, and never that of another payout. */
+export function payoutKey({ workspaceId, transactionId, nonce }: PayoutName): string {
+  return `payout-${workspaceId}-${transactionId}-${nonce}`;
+}
+
+/** The payout that a key names, which the books may not have; undefined for a key of another service. */
+export function parsePayoutKey(key: string): PayoutName | undefined {
+  const [, workspace, transaction, nonce = ''] = KEY.exec(key) ?? [];
+  const [workspaceId, transactionId] = [Number(workspace), Number(transaction)];
+  if (!Number.isSafeInteger(workspaceId) || !Number.isSafeInteger(transactionId)) return undefined;
+  return { workspaceId, transactionId, nonce };
+}
+
+/** What an operator has changed in a workspace. */
+export interface NotedChange {
+  readonly workspaceId: number;
+  readonly operation: string;
+  readonly resource: { readonly type: string; readonly id: number };
+}
+
+/** Makes the statement that writes changes to the audit trail, in the database transaction of the changes. */
+export type NoteChanges = (changes: readonly NotedChange[]) => BoundStatement<unknown>;

@@ -3,11 +3,10 @@ import { APP_ROLE, SCHEMA } from '@banking/postgres';
 import { Wire, openDatabase } from '@banking/postgres/testing';
 import { listDiscrepancies } from './discrepancies.js';
 import { receiveRailEvents } from './receive-rail-events.js';
-import { openTracking } from './open-payouts.js';
-import { payoutKey } from './payout-key.js';
+import { openTracking, payoutKey } from './open-payouts.js';
 import type { Rail, DeliveredRailEvent } from './rail.js';
 import { NORTH, faults, keyOf, openWorld, payOut, type World } from './testing/world.js';
-import { recordEvent } from './record-rail-event.js';
+import { recordEvent } from './record-rail-events.js';
 
 let world: World;
 let transactionId: number;

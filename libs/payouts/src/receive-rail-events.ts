@@ -1,12 +1,9 @@
 import type { Books } from '@banking/ledger';
 import { bind, isServedElsewhere, sqlStatement } from '@banking/postgres';
-import { traceNetwork } from './network-channel.js';
-import { PAYOUT } from './open-payouts.js';
-import { nameOfOutgoing, outgoingColumns } from './money-position.js';
-import { parsePayoutKey, payoutKey, type PayoutName } from './payout-key.js';
-import type { DeliveredRailEvent, Rail } from './rail.js';
-import type { PayoutEvent } from './rail-event-writes.js';
-import { recordEvents } from './record-rail-event.js';
+import { type DeliveredRailEvent, type PayoutEvent, type Rail, traceNetwork } from './rail.js';
+import { parsePayoutKey, PAYOUT, payoutKey, type PayoutName } from './open-payouts.js';
+import { nameOfOutgoing, outgoingColumns } from './discrepancies.js';
+import { recordEvents } from './record-rail-events.js';
 import { isTransientFailure, WorkError } from '@banking/work-queue';
 
 export interface ReceivingOptions {

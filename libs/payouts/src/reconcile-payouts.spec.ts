@@ -1,21 +1,35 @@
+import * as fc from 'fast-check';
 import { listWork } from '@banking/work-queue';
 import { listDiscrepancies } from './discrepancies.js';
-import { payoutKey } from './payout-key.js';
-import { releaseParkedWork } from './release-parked-work.js';
-import { CREDITED, EVENTS, REJECTED, Restored } from './testing/restored.js';
-import { payoutWorker, work } from './testing/workers.js';
-import { AMOUNT, NORTH, SOUTH, keyOf, payOut, type World } from './testing/world.js';
+import { parsePayoutKey, payoutKey } from './open-payouts.js';
+import { releaseParkedWork } from './parked-work.js';
+import type { Rail } from './rail.js';
+import {
+  AMOUNT,
+  CREDITED,
+  EVENTS,
+  keyOf,
+  NORTH,
+  payOut,
+  payoutWorker,
+  REJECTED,
+  Restored,
+  SOUTH,
+  work,
+  type World,
+} from './testing/world.js';
 
 let restored: Restored;
 let world: World;
 
-beforeEach(async () => {
-  restored = await Restored.open();
-  ({ world } = restored);
-});
-afterEach(() => restored.close());
-
 describe('reconcilePayouts', () => {
+  beforeEach(async () => {
+    restored = await Restored.open();
+    ({ world } = restored);
+  });
+
+  afterEach(() => restored.close());
+
   it('records what the network reports of a payout that was never submitted in the restored books', async () => {
     const [credited] = (await payOut(world)) as [number];
     const [rejected] = (await payOut(world, { workspaceId: SOUTH, by: 'payout' })) as [number];
@@ -178,5 +192,236 @@ describe('reconcilePayouts', () => {
 
     expect(payments).toBe(1_203);
     expect(new Set(differences.map(({ key }) => key)).size).toBe(1_203);
+  });
+});
+
+describe('reconcilePayouts', () => {
+  const BALANCE_MAX = 9_007_199_254_740_991n;
+
+  beforeEach(async () => {
+    restored = await Restored.open();
+    ({ world } = restored);
+  });
+
+  afterEach(() => restored.close());
+
+  /** Sets the balance of the account of a workspace past the constraints, and returns the one before. */
+  async function setBalance(workspaceId: number, balance: bigint): Promise<bigint> {
+    const id = world.accounts[workspaceId]!;
+    const { rows } = await world.owner.query<{ balance: bigint }>('select balance from account where id = $1', [id]);
+    await world.owner.query(
+      `begin; set local session_replication_role = replica; update account set balance = ${balance} where id = ${id}; commit`,
+    );
+    return rows[0]!.balance;
+  }
+
+  it('reports a rejection whose money the account cannot hold, and records the events of the others', async () => {
+    const [stuck] = (await payOut(world)) as [number];
+    const [other] = (await payOut(world, { workspaceId: SOUTH })) as [number];
+    for (const id of [stuck, other]) await restored.submitEarlier(await keyOf(world, id), REJECTED);
+    await restored.passDays();
+    const before = await setBalance(NORTH, BALANCE_MAX - AMOUNT + 1n);
+
+    const { differences } = await restored.reconcile({ isApplied: true });
+
+    expect(differences).toEqual([
+      {
+        ...{ kind: 'event_not_recorded', key: await keyOf(world, stuck), workspaceId: NORTH, transactionId: stuck },
+        ...{ amount: '10000', currency: 'USD', status: 'RJCT' },
+      },
+    ]);
+    expect(await restored.stateOf(stuck)).toMatchObject({ status: 'pending', returns: 0, events: 0 });
+    expect(await restored.stateOf(other)).toMatchObject({ status: 'failed', returns: 1 });
+    await setBalance(NORTH, before);
+  });
+
+  it('fails where an event cannot be recorded for another reason', async () => {
+    const [id] = (await payOut(world)) as [number];
+    await restored.submitEarlier(await keyOf(world, id), REJECTED);
+    await restored.passDays();
+    await world.owner.query('revoke insert on remittance_event from banking_app');
+
+    await expect(restored.reconcile({ isApplied: true })).rejects.toThrow('permission denied');
+
+    expect(await restored.stateOf(id)).toMatchObject({ status: 'pending', returns: 0 });
+  });
+
+  it('reports a payment in another currency, and does not record its events', async () => {
+    const [id] = (await payOut(world)) as [number];
+    const key = await keyOf(world, id);
+    await restored.submitEarlier(key);
+    await restored.network.owner.query(`update sandbox_rail_payment set currency = 'EUR'`);
+    await restored.passDays();
+
+    expect(await restored.reconcile({ isApplied: true })).toMatchObject({
+      lagging: [],
+      differences: [{ kind: 'content_differs', key, amount: '10000', currency: 'EUR', status: 'ACCC' }],
+    });
+    expect(await restored.stateOf(id)).toMatchObject({ status: 'pending', events: 0 });
+  });
+
+  it('compares the payments of the seven days before the last transaction, and all where there is none', async () => {
+    await payOut(world, { workspaceId: SOUTH });
+    const { rows } = await world.owner.query<{ since: string }>(
+      `select rfc3339(max(created_at) - interval '7 days') as since from transaction`,
+    );
+
+    expect(await restored.reconcile()).toMatchObject({ since: rows[0]!.since });
+    expect(await restored.reconcile({ workspaceIds: [] })).toMatchObject({ since: '1970-01-01T00:00:00.000Z' });
+  });
+
+  it('has every open payout checked at once, also one that was submitted', async () => {
+    const [id] = (await payOut(world)) as [number];
+    await payoutWorker(world, { rail: restored.rail }).step();
+    const isDue = async () =>
+      (await world.owner.query('select due_at <= clock_timestamp() as due from work where subject_id = $1', [id])).rows;
+
+    await restored.reconcile();
+    expect(await isDue()).toEqual([{ due: false }]);
+    await restored.reconcile({ isApplied: true });
+
+    expect(await isDue()).toEqual([{ due: true }]);
+    expect(await restored.stateOf(id)).toMatchObject({ payout: 'submitted', tries: 1 });
+  });
+
+  it('parks the work that was due before the latest of several payments that the books do not have', async () => {
+    const accepted = { 777_001: '3 hours', 777_002: '1 hour', 777_003: '5 hours' };
+    for (const [id, ago] of Object.entries(accepted)) {
+      const key = payoutKey({ workspaceId: NORTH, transactionId: Number(id), nonce: '0123456789ab' });
+      await restored.submitEarlier(key);
+      await restored.network.owner.query(
+        `update sandbox_rail_payment set accepted_at = clock_timestamp() - interval '${ago}' where key = $1`,
+        [key],
+      );
+    }
+    await world.owner.query(
+      `insert into work (workspace_id, kind, subject_id, due_at)
+       values ($1, 'execution', 1, now() - interval '4 hours'), ($1, 'execution', 2, now() - interval '2 hours'),
+              ($1, 'execution', 3, now() - interval '10 minutes'), ($2, 'execution', 4, now() - interval '4 hours')`,
+      [NORTH, SOUTH],
+    );
+
+    const { heldWork } = await restored.reconcile({ isApplied: true });
+
+    expect([...heldWork].sort((a, b) => a.subjectId - b.subjectId)).toEqual(
+      [1, 2].map((subjectId) => ({ workspaceId: NORTH, kind: 'execution', subjectId })),
+    );
+  });
+
+  it('gives each call to the network a deadline of its own', async () => {
+    const [id] = (await payOut(world)) as [number];
+    await restored.submitEarlier(await keyOf(world, id), CREDITED);
+    const given: AbortSignal[] = [];
+    const received: AbortSignal[] = [];
+    const rail: Rail = restored.rail;
+    const observed: Rail = {
+      ...{ submit: rail.submit.bind(rail), receive: rail.receive.bind(rail), acknowledge: rail.acknowledge.bind(rail) },
+      find: (key, signal) => {
+        received.push(signal);
+        return rail.find(key, signal);
+      },
+      listSubmitted: (since, after, signal) => {
+        received.push(signal);
+        return rail.listSubmitted(since, after, signal);
+      },
+    };
+    const deadline = () => {
+      given.push(new AbortController().signal);
+      return given.at(-1)!;
+    };
+
+    await restored.reconcile({ rail: observed, deadline });
+
+    expect(received).toHaveLength(3);
+    expect(new Set(received)).toEqual(new Set(given));
+    expect(received.every((signal, index) => signal === given[index])).toBe(true);
+  });
+});
+
+describe('a payout after a restore', () => {
+  beforeEach(async () => {
+    restored = await Restored.open();
+    ({ world } = restored);
+  });
+
+  afterEach(() => restored.close());
+
+  it('is another payment than a lost payout whose transaction had the same id', async () => {
+    const [before] = (await payOut(world)) as [number];
+    const lost = payoutKey({ workspaceId: NORTH, transactionId: before, nonce: '0123456789ab' });
+    await restored.submitEarlier(lost, REJECTED);
+
+    const worker = payoutWorker(world, { rail: restored.rail });
+    await worker.step();
+    await restored.passHour();
+    await worker.step();
+
+    expect(await restored.payments()).toHaveLength(2);
+    expect(await restored.stateOf(before)).toMatchObject({ status: 'completed', payout: 'settled', events: 3 });
+    expect((await restored.reconcile()).differences).toMatchObject([{ kind: 'payment_not_in_books', key: lost }]);
+  });
+
+  it('is asked for by key before its first submission when it has waited for longer than a minute', async () => {
+    const [id] = (await payOut(world)) as [number];
+    await restored.submitEarlier(await keyOf(world, id));
+    await world.owner.query(`
+      begin; set local session_replication_role = replica;
+      update payout set created_at = created_at - interval '2 minutes'; commit`);
+
+    await payoutWorker(world, { rail: restored.rail }).step();
+
+    expect(await restored.payments()).toMatchObject([{ submissions: 1 }]);
+    expect(await restored.stateOf(id)).toMatchObject({ payout: 'submitted', tries: 1 });
+  });
+
+  it('keeps the random part of its key', async () => {
+    await payOut(world);
+
+    await expect(world.owner.query(`update payout set key_nonce = null`)).rejects.toMatchObject({ code: 'BK003' });
+  });
+});
+
+const ids = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+const nonces = fc.stringMatching(/^[0-9a-f]{12}$/);
+
+describe('the key of a payout', () => {
+  it('names the payout that it was made for', () => {
+    fc.assert(
+      fc.property(ids, ids, nonces, (workspaceId, transactionId, nonce) => {
+        const name = { workspaceId, transactionId, nonce };
+        expect(parsePayoutKey(payoutKey(name))).toEqual(name);
+      }),
+    );
+  });
+
+  it.each([
+    '',
+    'payout-1',
+    'payout-1-2',
+    'payout-1-2-',
+    'payout-1-2-0123456789a',
+    'payout-1-2-0123456789abc',
+    'payout-1-2-0123456789aB',
+    'payout-1-2-0123456789ag',
+    'payout-1-20123456789ab',
+    'payout-0-2-0123456789ab',
+    'payout-1-0-0123456789ab',
+    'payout-01-2-0123456789ab',
+    'payout-1-02-0123456789ab',
+    'payout--1-2-0123456789ab',
+    'payout-a-2-0123456789ab',
+    'payout-1-a-0123456789ab',
+    'payout-1a-2-0123456789ab',
+    'payout-1-2a-0123456789ab',
+    'payout-9007199254740992-2-0123456789ab',
+    'payout-1-9999999999999999-0123456789ab',
+    'payout-12345678901234567-2-0123456789ab',
+    'payout-1-12345678901234567-0123456789ab',
+    'payout-1-2-0123456789ab-3',
+    'payout-1-2-0123456789ab\n',
+    'a payout-1-2-0123456789ab',
+    'another-service',
+  ])('is not %j', (key) => {
+    expect(parsePayoutKey(key)).toBeUndefined();
   });
 });

@@ -1,12 +1,10 @@
 import { decide, lockAndRead, preparePosting, requirePosted, returnEntry, write, type Books } from '@banking/ledger';
 import { bind, sqlStatement } from '@banking/postgres';
 import type { PayoutStatus, TransactionStatus } from '@banking/domain';
-import { lockPayoutWork } from './decide-rail-events.js';
-import { lockTransactions } from './money-position.js';
-import type { NoteChanges } from './note-changes.js';
-import { payoutKey } from './payout-key.js';
-import type { Rail } from './rail.js';
-import { closingWrites } from './rail-event-writes.js';
+import { lockPayoutWork } from './record-rail-events.js';
+import { lockTransactions } from './discrepancies.js';
+import { type NoteChanges, payoutKey } from './open-payouts.js';
+import { closingWrites, type Rail } from './rail.js';
 
 interface PayoutRow {
   readonly payout_status: PayoutStatus;

@@ -1,16 +1,25 @@
+import type { PayoutStatus } from '@banking/domain';
 import type { Books } from '@banking/ledger';
-import { BatchedCalls, bind, sqlStatement } from '@banking/postgres';
-import { WorkError, type Claim, type WorkHandler, type WorkOutcome } from '@banking/work-queue';
-import { PayoutBeginner } from './begin-submitting.js';
-import type { RailEventEffect } from './decide-rail-events.js';
-import { findEarlierSubmission } from './find-earlier-submission.js';
-import { outgoingColumns } from './money-position.js';
-import { traceNetwork, type NetworkMessage } from './network-channel.js';
-import type { Outgoing } from './open-payouts.js';
-import { payoutKey } from './payout-key.js';
-import type { PaymentReader, Rail } from './rail.js';
-import type { PayoutEvent } from './rail-event-writes.js';
-import { recordEvents } from './record-rail-event.js';
+import { BatchedCalls, bind, type Database, sqlStatement } from '@banking/postgres';
+import {
+  type Claim,
+  lockClaims,
+  LostClaimError,
+  WorkError,
+  type WorkHandler,
+  type WorkOutcome,
+} from '@banking/work-queue';
+import { outgoingColumns } from './discrepancies.js';
+import { type Outgoing, payoutKey } from './open-payouts.js';
+import {
+  type NetworkMessage,
+  type PaymentReader,
+  type PayoutEvent,
+  type Rail,
+  type RailEvent,
+  traceNetwork,
+} from './rail.js';
+import { type RailEventEffect, recordEvents } from './record-rail-events.js';
 
 export interface PayoutOptions {
   readonly books: Books;
@@ -25,6 +34,7 @@ const CHECK_INTERVAL_MS = 15 * 60_000;
 
 /** How long a payout is left while payouts are stopped. */
 const STOPPED_MS = 5 * 60_000;
+
 const STOPPED = 'payouts are stopped';
 
 const MARK_SUBMITTED = sqlStatement(
@@ -33,6 +43,7 @@ const MARK_SUBMITTED = sqlStatement(
    from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
    where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id) and p.status = 'submitting'`,
 );
+
 const NOTE_FAILURES = sqlStatement(
   'note_payout_failures',
   `update payout p set reason = u.reason, status = case when u.is_parked then 'parked' else p.status end,
@@ -121,4 +132,105 @@ async function beforeAbort<T>(call: (signal: AbortSignal) => Promise<T>, signal:
   } finally {
     signal.removeEventListener('abort', abort);
   }
+}
+
+/** A payout at the start of a try. */
+export interface BegunPayout extends PayoutAttempt {
+  /** Whether this try may submit the payment: false while payouts are stopped, and for a payout that was submitted before. */
+  readonly isBegun: boolean;
+}
+
+interface PayoutRow extends PayoutAttempt {
+  workspace_id: bigint;
+  transaction_id: bigint;
+}
+
+/**
+ * Recorded before the network is called: at a second try the network may already have the payment. Begins nothing while payouts are
+ * stopped, and its rows alone prove that the payouts have begun. The caller has locked the claims.
+ */
+const BEGIN_SUBMITTING = sqlStatement<{ workspace_id: bigint; transaction_id: bigint }>(
+  'begin_submitting',
+  `update payout p set status = 'submitting', tries = p.tries + 1, updated_at = statement_timestamp()
+   from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
+   where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id) and p.status in ('due', 'submitting')
+     and not exists (select from payout_stop where resumed_at is null)
+   returning p.workspace_id, p.transaction_id`,
+);
+
+const READ_PAYOUTS = sqlStatement<PayoutRow>(
+  'read_payouts',
+  `select p.workspace_id, p.transaction_id, p.status, p.tries, p.key_nonce as "keyNonce",
+          p.created_at < statement_timestamp() - interval '1 minute' as "isLate"
+   from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
+   join payout p on (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id)`,
+);
+
+/** Begins the tries of payouts that are claimed at the same time, in one database transaction. */
+export class PayoutBeginner {
+  private readonly batches = new BatchedCalls<Claim, BegunPayout | 'lost' | 'missing'>((claims) =>
+    this.beginAll(claims),
+  );
+
+  constructor(private readonly database: Database) {}
+
+  /** @throws LostClaimError if another worker has the payout; nothing was begun */
+  async begin(claim: Claim): Promise<BegunPayout> {
+    const begun = await this.batches.call(claim);
+    if (begun === 'lost') throw new LostClaimError('the claim is lost');
+    if (begun === 'missing') throw new Error(`transaction ${claim.subjectId} has no payout`);
+    return begun;
+  }
+
+  /** A claim that is lost is left out, and delays no other. */
+  private beginAll(claims: readonly Claim[]): Promise<readonly (BegunPayout | 'lost' | 'missing')[]> {
+    const workspaces = [...new Set(claims.map(({ workspaceId }) => workspaceId))];
+    return this.database.transaction({ workspaces }, async (tx) => {
+      const held = await lockClaims(tx, claims);
+      const kept = claims.filter((claim) => held.has(claim));
+      const ids = [kept.map(({ workspaceId }) => workspaceId), kept.map(({ subjectId }) => subjectId)] as const;
+      const [begun, payouts] = await tx.commit([bind(BEGIN_SUBMITTING, ...ids), bind(READ_PAYOUTS, ...ids)] as const);
+      const begunNames = new Set(begun.map(nameOfRow));
+      const byName = new Map(payouts.map((payout) => [nameOfRow(payout), payout]));
+      return claims.map((claim) => {
+        const name = `${claim.workspaceId}/${claim.subjectId}`;
+        const payout = byName.get(name);
+        if (!held.has(claim)) return 'lost';
+        return payout ? { ...payout, isBegun: begunNames.has(name) } : 'missing';
+      });
+    });
+  }
+}
+
+const nameOfRow = (row: { workspace_id: bigint; transaction_id: bigint }) =>
+  `${row.workspace_id}/${row.transaction_id}`;
+
+/** A payout at the start of a try. `tries` includes this one, except of a payout that is `submitted` already. */
+export interface PayoutAttempt {
+  readonly status: PayoutStatus;
+  readonly tries: number;
+  /** Of the key. */
+  readonly keyNonce: string;
+  /** Whether it waited for its first try for long, as after a restore. */
+  readonly isLate: boolean;
+}
+
+/**
+ * Retries a payout, or checks a submitted one. The network may already have the payment of an earlier try, so the payment is found by
+ * key before it is submitted again. The time of the next try is decided by `run-claimed-work.ts` of the work queue.
+ *
+ * A late first try asks too: in books that were restored, the try that the network received may be lost.
+ *
+ * @returns the events of the payment if the network has it; undefined if the payment must be submitted
+ */
+export async function findEarlierSubmission(
+  { status, tries, isLate }: PayoutAttempt,
+  find: () => ReturnType<Rail['find']>,
+): Promise<readonly RailEvent[] | undefined> {
+  if (status !== 'submitted' && tries <= 1 && !isLate) return undefined;
+  const events = await find();
+  if (events === undefined && status === 'submitted') {
+    throw new WorkError('the network no longer has a payment that it had accepted');
+  }
+  return events;
 }

@@ -1,6 +1,8 @@
 import { minorUnits, parseAmount } from '@banking/domain';
 import {
+  type Books,
   decide,
+  type Leg,
   lockAndRead,
   openAccount,
   openBooks,
@@ -9,19 +11,26 @@ import {
   requirePosted,
   verifyBooks,
   write,
-  type Books,
-  type Leg,
 } from '@banking/ledger';
+import type { BoundStatement, Database, DbTransaction } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
-import { openPayouts, openTracking } from '../open-payouts.js';
-import { payoutKey } from '../payout-key.js';
+import { Worker, type WorkerOptions } from '@banking/work-queue';
+import { openPayouts, openTracking, PAYOUT, payoutKey } from '../open-payouts.js';
+import type { PaymentReader, Rail } from '../rail.js';
+import { receiveRailEvents } from '../receive-rail-events.js';
+import { type ReconcileOptions, reconcilePayouts } from '../reconcile-payouts.js';
+import { SandboxRail } from '../sandbox-rail.js';
+import { payoutHandler, type PayoutOptions } from '../submit-payout.js';
 
 /** Two separate workspaces. */
 export const NORTH = 1;
+
 export const SOUTH = 2;
 
 export const AMOUNT = parseAmount('100.00', 'USD');
+
 export const FEE = parseAmount('4.00', 'USD');
+
 const RUPEES = parseAmount('8300.00', 'INR');
 
 /** Books for payouts: an account with a million dollars in each workspace. */
@@ -129,4 +138,209 @@ export async function passTime(world: World, ms: number): Promise<void> {
   await passTimeHere(world, ms);
   await world.owner.query(`
     update sandbox_rail_event set due_at = due_at - interval '${ms} ms', handed_until = handed_until - interval '${ms} ms'`);
+}
+
+/** The creditor's account of every payment without an account in `to`. */
+const ACCOUNT = '50100123456789';
+
+/** The options that a spec changes. */
+interface WorkerChanges extends Partial<PayoutOptions>, Pick<WorkerOptions, 'concurrency' | 'onError'> {
+  /** Account numbers by transaction. */
+  readonly to?: Readonly<Record<number, string>>;
+}
+
+/** A worker that submits payouts to the sandbox network. It runs when the spec calls `step`. */
+export function payoutWorker(world: World, changes: WorkerChanges = {}): Worker {
+  const { to = {}, concurrency, onError, ...given } = changes;
+  const rail = new SandboxRail(world.database);
+  const readPayment: PaymentReader = async (_workspaceId, transactionId) => ({
+    amount: AMOUNT,
+    currency: 'USD',
+    creditor: { name: 'Ravi Menon', account: to[transactionId] ?? ACCOUNT },
+  });
+  const options = { books: world.books, rail, readPayment, ...given };
+  return new Worker({
+    database: options.books.database,
+    handlers: { [PAYOUT]: payoutHandler(options) },
+    chores: [{ name: 'rail-events', run: () => receiveRailEvents({ ...options, onError }) }],
+    concurrency,
+    onError,
+    random: () => 0.5,
+  });
+}
+
+/** Does due work and, second by second, the work that follows from it. */
+export async function work(world: World, worker: Worker, seconds: number): Promise<void> {
+  for (let second = 0; second <= seconds; second++) {
+    while ((await worker.step()) > 0);
+    await passTime(world, 1_000);
+  }
+}
+
+/**
+ * Stops a worker before or after its nth call, as a power failure or a paused process does: no later call is made either, although
+ * timers of the handler go on.
+ */
+export class Halt {
+  readonly reached: Promise<void>;
+  private readonly resumed: Promise<void>;
+  private reach: () => void = () => undefined;
+  /** Lets the stopped worker continue. */
+  resume: () => void = () => undefined;
+  private calls = 0;
+  private isStopped = false;
+
+  constructor(
+    private readonly nth: number,
+    private readonly where: 'before' | 'after',
+  ) {
+    this.reached = new Promise((resolve) => (this.reach = resolve));
+    this.resumed = new Promise((resolve) => (this.resume = resolve));
+  }
+
+  /** A database whose calls stop there. */
+  database(database: Database): Database {
+    const { pipeline, transaction } = database;
+    return Object.create(database, {
+      pipeline: {
+        value: (...args: Parameters<Database['pipeline']>) => this.pass(() => pipeline.apply(database, args)),
+      },
+      transaction: {
+        value: (...args: Parameters<Database['transaction']>) => this.pass(() => transaction.apply(database, args)),
+      },
+    }) as Database;
+  }
+
+  /** A network whose calls stop there. */
+  rail(rail: Rail): Rail {
+    return {
+      submit: (...args) => this.pass(() => rail.submit(...args)),
+      find: (...args) => this.pass(() => rail.find(...args)),
+      listSubmitted: (...args) => this.pass(() => rail.listSubmitted(...args)),
+      receive: (limit) => this.pass(() => rail.receive(limit)),
+      acknowledge: (events) => this.pass(() => rail.acknowledge(events)),
+    };
+  }
+
+  private async pass<T>(call: () => Promise<T>): Promise<T> {
+    if (this.isStopped) await this.resumed;
+    const isHere = ++this.calls === this.nth;
+    if (isHere && this.where === 'before') await this.stop();
+    const result = await call();
+    if (isHere && this.where === 'after') await this.stop();
+    return result;
+  }
+
+  private stop(): Promise<void> {
+    this.isStopped = true;
+    this.reach();
+    return this.resumed;
+  }
+}
+
+/** A database that counts the statements which are sent to it, without BEGIN, COMMIT and the scope. */
+export function countedDatabase(database: Database): { readonly database: Database; readonly names: string[] } {
+  const names: string[] = [];
+  const count = (bound: readonly BoundStatement<unknown>[] = []) =>
+    void names.push(...bound.map(({ statement }) => statement.name));
+  const { pipeline, transaction } = database;
+  const counted = Object.create(database, {
+    pipeline: {
+      value: (...args: Parameters<Database['pipeline']>) => {
+        count(args[1]);
+        return pipeline.apply(database, args);
+      },
+    },
+    transaction: {
+      value: (...[scope, work, options]: Parameters<Database['transaction']>) =>
+        transaction.call(database, scope, (tx) => work(countedTx(tx, count)), options),
+    },
+  }) as Database;
+  return { database: counted, names };
+}
+
+function countedTx(tx: DbTransaction, count: (bound?: readonly BoundStatement<unknown>[]) => void): DbTransaction {
+  return {
+    pipeline: (bound) => {
+      count(bound);
+      return tx.pipeline(bound);
+    },
+    change: (bound) => {
+      count(bound);
+      return tx.change(bound);
+    },
+    commit: (bound) => {
+      count(bound);
+      return tx.commit(bound);
+    },
+  };
+}
+
+export const CREDITED = '50100123456789';
+
+export const REJECTED = '50100123459001';
+
+/** The events of a payment to `CREDITED`. */
+export const EVENTS = ['ACSP', 'ACSP', 'ACCC'];
+
+/** Books after a restore, and a network in a database of its own, which nothing restored. */
+export class Restored {
+  private constructor(
+    readonly world: World,
+    readonly network: FreshDatabase,
+    readonly rail: SandboxRail,
+  ) {}
+
+  static async open(): Promise<Restored> {
+    const world = await openWorld();
+    const network = await freshDatabase();
+    return new Restored(world, network, new SandboxRail(network.database));
+  }
+
+  reconcile(changes: Partial<ReconcileOptions> = {}) {
+    const { world, rail } = this;
+    return reconcilePayouts({ books: world.books, rail, workspaceIds: [NORTH, SOUTH], ...changes });
+  }
+
+  /** Submits as a worker did whose traces in the books are lost. */
+  submitEarlier(key: string, account = CREDITED, amount = AMOUNT) {
+    const payment = { key, amount, currency: 'USD', creditor: { name: 'Ravi Menon', account } };
+    return this.rail.submit(payment, new AbortController().signal);
+  }
+
+  /** All events of the network happened, and were acknowledged after the backup. */
+  async passDays(): Promise<void> {
+    await this.network.owner.query(
+      `update sandbox_rail_event set due_at = due_at - interval '1 day', acknowledged = true`,
+    );
+  }
+
+  /** All events of the network happen now. */
+  async passHour(): Promise<void> {
+    await this.network.owner.query(`update sandbox_rail_event set due_at = due_at - interval '1 hour'`);
+  }
+
+  async payments() {
+    return (await this.network.owner.query('select key, submissions from sandbox_rail_payment order by key')).rows;
+  }
+
+  async stateOf(id: number): Promise<unknown> {
+    const { rows } = await this.world.owner.query(
+      `select x.status, p.status as payout, p.tries,
+              (select count(*)::int from transaction r where r.return_of = x.id) as returns,
+              (select count(*)::int from remittance_event e join remittance m on m.id = e.remittance_id
+               where m.transaction_id = x.id) as events
+       from transaction x join payout p on p.transaction_id = x.id where x.id = $1`,
+      [id],
+    );
+    return rows[0];
+  }
+
+  /** Verifies the books and removes both databases. */
+  async close(): Promise<void> {
+    const found = await faults(this.world);
+    await this.world.close();
+    await this.network.close();
+    expect(found).toEqual([]);
+  }
 }

@@ -1,10 +1,8 @@
+import { createHash } from 'node:crypto';
 import { minorUnits } from '@banking/domain';
-import { BatchedCalls, bind, sqlStatement, type Database } from '@banking/postgres';
-import type { DeliveredRailEvent, Payment, Rail, SubmittedPayment } from '../rail.js';
-import type { RailEvent } from '../rail-event-writes.js';
+import { BatchedCalls, bind, type Database, sqlStatement } from '@banking/postgres';
 import { CLAIM_BY_INDEX, WorkError } from '@banking/work-queue';
-import { sandboxMessage } from './messages.js';
-import { outcomeFor, schedule } from './outcomes.js';
+import type { DeliveredRailEvent, Payment, Rail, RailEvent, SubmittedPayment } from './rail.js';
 
 interface EventRow {
   key: string;
@@ -37,13 +35,17 @@ const SUBMIT = sqlStatement(
    join payment p on p.key = e.key
    where p.submissions = 1`,
 );
+
 const FIND = sqlStatement<{ key: string }>('sandbox_find', 'select key from sandbox_rail_payment where key = any($1)');
+
 const LIST_EVENTS = sqlStatement<EventRow>(
   'sandbox_list_events',
   `select key, position, provider_event, status, reason_code from sandbox_rail_event
    where key = any($1) and due_at <= clock_timestamp() order by due_at, position`,
 );
+
 const LISTED_MAX = 500;
+
 const LIST_SUBMITTED = sqlStatement<PaymentRow>(
   'sandbox_list_submitted',
   `select p.key, p.amount, p.currency, rfc3339(p.accepted_at) as accepted_at, coalesce(e.events, '[]') as events
@@ -55,8 +57,10 @@ const LIST_SUBMITTED = sqlStatement<PaymentRow>(
    where p.accepted_at >= $1::timestamptz and ($2::text is null or p.key > $2)
    order by p.key limit ${LISTED_MAX}`,
 );
+
 /** The longest due events among which the senders of payments take turns. */
 const WINDOW = 1_000;
+
 /**
  * Delivered for ten seconds: an event that is not acknowledged in that time is delivered again. One range of
  * `sandbox_rail_event_by_delivery`: delivered events lie behind it until then, as those of the future do.
@@ -87,6 +91,7 @@ export const RECEIVE = sqlStatement<EventRow & { due_at: string }>(
    from next n where (e.key, e.position) = (n.key, n.position)
    returning e.key, e.position, e.provider_event, e.status, e.reason_code, rfc3339(e.due_at) as due_at`,
 );
+
 const ACKNOWLEDGE = sqlStatement(
   'sandbox_acknowledge',
   `update sandbox_rail_event e set acknowledged = true
@@ -197,5 +202,126 @@ function untilAborted(signal: AbortSignal): Promise<never> {
     const end = () => reject(new WorkError('the sandbox network does not answer for this account'));
     if (signal.aborted) end();
     else signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+/** A sentence for each code of the ISO 20022 external code set ExternalPaymentTransactionStatus1Code. */
+const STATUS_MESSAGES: Readonly<Record<string, string>> = {
+  ACSP: 'Settlement is in progress.',
+  ACCC: 'The amount was credited to the account of the beneficiary.',
+  RJCT: 'The payment was rejected.',
+};
+
+/** Codes of the ISO 20022 external code set ExternalStatusReason1Code. */
+const REASON_MESSAGES: Readonly<Record<string, string>> = {
+  AC01: 'The account number is invalid or missing.',
+  AC04: 'The account is closed.',
+  G000: 'The payment was transferred to the next bank and is tracked.',
+  G001: 'The payment was transferred to the next bank and is not tracked.',
+  G002: 'The credit may not be confirmed on the same day.',
+  G003: 'The credit is pending until documents arrive.',
+  G004: 'The credit is pending until funds arrive.',
+};
+
+const textOf = (messages: Readonly<Record<string, string>>, code: string | undefined) =>
+  code !== undefined && Object.hasOwn(messages, code) ? messages[code] : undefined;
+
+/** The text of the sandbox network for a status and its reason. Undefined for an unknown status. */
+export function sandboxMessage(status: string, reasonCode?: string): string | undefined {
+  const parts = [textOf(STATUS_MESSAGES, status), textOf(REASON_MESSAGES, reasonCode)].filter(Boolean);
+  return parts.length === 0 ? undefined : parts.join(' ');
+}
+
+/** An event of the network, with its delay after the submission. */
+interface PlannedEvent {
+  readonly afterMs: number;
+  readonly status: string;
+  readonly reasonCode?: string;
+  /** Repeats the event before: the same event id, delivered again. */
+  readonly repeats?: true;
+}
+
+/** The outcome of a payment. */
+interface SandboxOutcome {
+  /** The description in docs/integrate/sandbox.md. */
+  readonly description: string;
+  readonly events: readonly PlannedEvent[];
+  /** The failure of the submission itself. */
+  readonly submission?: 'silent' | 'unreachable';
+}
+
+const S = 1_000;
+const accepted = { afterMs: S, status: 'ACSP', reasonCode: 'G000' };
+const forwarded = { afterMs: 3 * S, status: 'ACSP', reasonCode: 'G001' };
+const credited = { afterMs: 6 * S, status: 'ACCC' };
+const rejected = { afterMs: 4 * S, status: 'RJCT', reasonCode: 'AC04' };
+
+const ORDINARY: SandboxOutcome = {
+  description: 'credited after about six seconds',
+  events: [accepted, forwarded, credited],
+};
+
+/**
+ * The outcomes by the last four characters of the creditor's account number; any other payment is credited.
+ *
+ * An integrator can choose the end of an account number in every corridor: an IBAN has its check digits in front, so each ending has
+ * a valid one. An amount would not do, because a conversion determines its digits.
+ */
+export const SANDBOX_OUTCOMES: Readonly<Record<string, SandboxOutcome>> = {
+  '9001': { description: 'rejected at once: AC01', events: [{ afterMs: 0, status: 'RJCT', reasonCode: 'AC01' }] },
+  '9004': { description: 'rejected after about four seconds: AC04', events: [accepted, rejected] },
+  '9010': {
+    description: 'credited after about a minute',
+    events: [accepted, forwarded, { ...credited, afterMs: 60 * S }],
+  },
+  '9011': { description: 'never gets a final status', events: [accepted, { ...forwarded, reasonCode: 'G002' }] },
+  '9020': {
+    description: 'accepted, but the response to the submission is lost; then credited',
+    events: ORDINARY.events,
+    submission: 'silent',
+  },
+  '9021': {
+    description: 'credited, and every event arrives twice',
+    events: [accepted, { ...accepted, repeats: true }, forwarded, { ...forwarded, repeats: true }, credited, credited],
+  },
+  '9022': {
+    description: 'credited, and the events arrive in the wrong order',
+    events: [
+      { ...credited, afterMs: S },
+      { ...forwarded, afterMs: 3 * S },
+      { ...accepted, afterMs: 6 * S },
+    ],
+  },
+  '9023': { description: 'rejected, and credited two seconds later', events: [accepted, rejected, credited] },
+  '9024': {
+    description: 'credited, and rejected two seconds later',
+    events: [accepted, credited, { ...rejected, afterMs: 8 * S }],
+  },
+  '9030': {
+    description: 'the network is unreachable: parked after ten attempts',
+    events: [],
+    submission: 'unreachable',
+  },
+};
+
+export function outcomeFor(account: string): SandboxOutcome {
+  const ending = account.slice(-4);
+  return Object.hasOwn(SANDBOX_OUTCOMES, ending) ? SANDBOX_OUTCOMES[ending]! : ORDINARY;
+}
+
+/** An event with its position, its id and its time. */
+interface ScheduledEvent extends PlannedEvent {
+  readonly position: number;
+  readonly providerEvent: string;
+}
+
+/** The events with their times: up to a fifth sooner or later than planned, the same for the same seed and key. */
+export function schedule({ events }: SandboxOutcome, key: string, seed: string): ScheduledEvent[] {
+  const byte = createHash('sha256').update(`${seed} ${key}`).digest()[0]!;
+  const pace = 0.8 + (0.4 * byte) / 255;
+  let id = 0;
+  return events.map((planned, position) => {
+    if (!planned.repeats) id += 1;
+    return { ...planned, position, afterMs: Math.round(planned.afterMs * pace), providerEvent: `sandbox-${id}` };
   });
 }

@@ -1,7 +1,33 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { outcomeFor, SANDBOX_OUTCOMES, schedule } from './outcomes.js';
+import { outcomeFor, SANDBOX_OUTCOMES, sandboxMessage, schedule } from './sandbox-rail.js';
+
+describe('sandboxMessage', () => {
+  it.each(Object.entries(SANDBOX_OUTCOMES))(
+    'has a text for every event of a payment that ends in %s',
+    (_, { events }) => {
+      for (const { status, reasonCode } of events) {
+        const message = sandboxMessage(status, reasonCode);
+
+        expect(message).toMatch(/^[A-Z].*\.$/);
+        expect(message).not.toContain(status);
+        if (reasonCode !== undefined) {
+          expect(message).not.toContain(reasonCode);
+          expect(message).not.toBe(sandboxMessage(status));
+        }
+      }
+    },
+  );
+
+  it.each([
+    ['ACSP', 'XX99', 'Settlement is in progress.'],
+    ['RJCT', 'constructor', 'The payment was rejected.'],
+    ['toString', undefined, undefined],
+  ])('leaves out a code without a public meaning: %s %s', (status, reasonCode, message) => {
+    expect(sandboxMessage(status, reasonCode)).toBe(message);
+  });
+});
 
 const endings = fc.constantFrom(...Object.keys(SANDBOX_OUTCOMES));
 const keys = fc.nat().map((id) => `payout-1-${id}`);
@@ -51,7 +77,7 @@ describe('the outcomes of the sandbox', () => {
 });
 
 describe('docs/integrate/sandbox.md', () => {
-  const page = readFileSync(join(__dirname, '../../../../docs/integrate/sandbox.md'), 'utf8');
+  const page = readFileSync(join(__dirname, '../../../docs/integrate/sandbox.md'), 'utf8');
   const rows = page
     .split('\n')
     .filter((line) => line.startsWith('| `9'))
