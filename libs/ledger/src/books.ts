@@ -53,7 +53,7 @@ export function ownAccountKey(workspaceId: number, currencyId: number, kind: Own
  *
  * Own accounts may be below zero and are never locked. An account stays open, at zero, if the posting is refused.
  */
-export async function ensureOwnAccounts(books: Books, proposals: readonly Proposal[]): Promise<void> {
+async function ensureOwnAccounts(books: Books, proposals: readonly Proposal[]): Promise<void> {
   const missing = new Map<string, { workspaceId: number; currencyId: number; kind: OwnAccountKind }>();
   for (const { entries } of proposals) {
     for (const { workspaceId, legs } of entries) {

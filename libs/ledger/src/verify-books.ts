@@ -136,7 +136,7 @@ export async function settledInstant(database: Database): Promise<string> {
 }
 
 /** The sum of one workspace's `interworkspace` accounts by the settled instant. */
-export interface InterworkspaceSum {
+interface InterworkspaceSum {
   readonly workspaceId: number;
   readonly currencyId: number;
   readonly amount: bigint;
@@ -169,7 +169,7 @@ const SIDES = sqlStatement<Side>(
 );
 
 /** The findings between workspaces: none if the sums are zero in every currency. */
-export async function findInterworkspaceDifferences(
+async function findInterworkspaceDifferences(
   database: Database,
   workspaceIds: readonly number[],
   sums: readonly InterworkspaceSum[],

@@ -1,22 +1,14 @@
 import { SQLSTATE } from '@banking/postgres';
-import { hasForbiddenCharacter, type Scope, type TransferAmount, type UserId, type WorkspaceId } from '@banking/domain';
+import { hasForbiddenCharacter, type TransferAmount } from '@banking/domain';
 import { sql, reasonOf } from '@banking/postgres/testing';
-import { fundAccount } from './sandbox/fund-account.js';
+import { fundAccount } from './sandbox/sandbox.js';
 import { LedgerBankingService } from './ledger-banking-service.js';
-import { demoDatabase } from './testing/test-databases.js';
 import { openReading } from './resources/reading.js';
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: LedgerBankingService;
-let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
+import { orderWorld, type OrderWorld } from './testing/order-world.js';
+let { world, service, ada } = {} as OrderWorld;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database);
-  ada = {
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-  };
+  ({ world, service, ada } = await orderWorld());
 });
 afterAll(() => world.close());
 

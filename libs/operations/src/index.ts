@@ -1,36 +1,30 @@
-export * from './ledger-banking-service.js';
-export * from './apps/ledger-directory.js';
-export { countDemoReference } from './reference/demo-reference.js';
-export { loadReference } from './reference/load-reference.js';
-export { VERSIONS_OF_CELL } from './reference/reference-data.js';
-export { isSandbox } from './sandbox/require-sandbox.js';
+export { LedgerBankingService } from './ledger-banking-service.js';
+export { LedgerDirectory } from './apps/directory.js';
+export { countDemoReference, loadReference } from './reference/load-reference.js';
+export { VERSIONS_OF_CELL } from './reference/reference.js';
+export { isSandbox } from './sandbox/sandbox.js';
 
 // Orders
 export { OrderService } from './orders/order-service.js';
 export { EXECUTION } from './orders/order-statements.js';
-export { COUNT_UNRECORDED_AUDIT } from './audit/count-unrecorded-audit.js';
-export { hasWorkspace, noteRefusals } from './audit/note-refusals.js';
-export { RefusedRequests, type RefusalStore } from './audit/refused-requests.js';
-export { recordAudit } from './audit/record-audit.js';
-export { COUNT_UNRECORDED } from './events/count-unrecorded.js';
-export { refreshStatistics } from './worker/refresh-statistics.js';
-export { startBankingWorker } from './worker/start-banking-worker.js';
+export { COUNT_UNRECORDED_AUDIT, recordAudit } from './audit/record-audit.js';
+export { hasWorkspace, noteRefusals, RefusedRequests, type RefusalStore } from './audit/refused-requests.js';
+export { COUNT_UNRECORDED } from './events/record-changes.js';
+export { refreshStatistics, startBankingWorker } from './worker/start-banking-worker.js';
+export { ContinuousVerification, verificationChannel, type VerificationMessage } from './worker/verify-continuously.js';
 export { PAYOUT, readPayoutStop, type PayoutStop } from '@banking/payouts';
 
 // Payments between databases
-export { CROSSING } from './crossings/open-crossings.js';
+export { CROSSING, type ArrivalOutcome, type CrossingPort, type SubmittedCrossing } from './crossings/crossings.js';
 export { Arrivals } from './crossings/arrivals.js';
-export type { ArrivalOutcome, CrossingPort, SubmittedCrossing } from './crossings/crossing-port.js';
-export type { AccountCodes } from './accounts/account-codes.js';
+export { type AccountCodes, newAccountCode } from './accounts/accounts.js';
 
 // For metrics and traces
-export { orderBatchChannel, orderChannel } from './orders/order-channels.js';
-export { verificationChannel, type VerificationMessage } from './worker/verification-channel.js';
+export { orderBatchChannel, orderChannel } from './orders/prepared-order.js';
 
-export type { WebhookTerms } from './webhooks/webhook-terms.js';
+export type { WebhookTerms } from './webhooks/webhook-endpoints.js';
 
 // For operators and the demo data
-export { newAccountCode } from './accounts/account-code.js';
-export { digestOfConversion, digestOfOrder, digestOfRecipient } from './payments/hashed-details.js';
-export { type DirectorySlot, READ_SLOTS, SLOT_NAME } from './cells/directory-slots.js';
-export { SCOPE_CHECK } from './cells/scope-check.js';
+export { digestOfConversion, digestOfOrder, digestOfRecipient } from './payments/payment-entries.js';
+export { openReading } from './resources/reading.js';
+export { type DirectorySlot, READ_SLOTS, SLOT_NAME, SCOPE_CHECK } from './cells/cells.js';

@@ -2,9 +2,9 @@ import { SQLSTATE } from '@banking/postgres';
 import type { AccountId, AppId, TransferId, UserId, WorkspaceId } from '@banking/domain';
 import type { BoundStatement } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
-import { getStatement } from './accounts/get-statement.js';
-import { getTransfer } from './transfers/get-transfer.js';
-import { AppUsers } from './apps/list-app-users.js';
+import { getStatement } from './accounts/statements.js';
+import { getTransfer } from './transfers/transfers.js';
+import { AppUsers } from './apps/directory.js';
 import { demoDatabase } from './testing/test-databases.js';
 import { openReading } from './resources/reading.js';
 

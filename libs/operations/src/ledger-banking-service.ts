@@ -2,48 +2,39 @@ import type * as port from '@banking/domain';
 import type { Scope } from '@banking/domain';
 import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
-import { addInternalRecipient } from './recipients/add-internal-recipient.js';
-import { addInternationalRecipient } from './recipients/add-international-recipient.js';
-import { addTransactionEvent } from './sandbox/add-transaction-event.js';
-import { cancelOrder } from './orders/cancel-order.js';
-import { changeAccount } from './accounts/change-account.js';
-import { changeRecipient } from './recipients/change-recipient.js';
-import { createQuote } from './quotes/create-quote.js';
-import { requireSandbox } from './sandbox/require-sandbox.js';
-import { deleteRecipient } from './recipients/delete-recipient.js';
+import {
+  addInternalRecipient,
+  addInternationalRecipient,
+  changeRecipient,
+  deleteRecipient,
+  getRecipient,
+  listRecipients,
+} from './recipients/recipients.js';
+import { addTransactionEvent, fundAccount, moveClock, requireSandbox } from './sandbox/sandbox.js';
+import { cancelOrder, resumeOrder } from './orders/change-orders.js';
+import {
+  type AccountCodes,
+  changeAccount,
+  getAccount,
+  listAccounts,
+  newAccountCode,
+  openAccount,
+} from './accounts/accounts.js';
+import { createQuote, getQuote } from './quotes/quotes.js';
 import { EventWaits } from './events/event-waits.js';
-import { fundAccount } from './sandbox/fund-account.js';
-import { getEvent } from './events/get-event.js';
-import { getAccount } from './accounts/get-account.js';
-import { getQuote } from './quotes/get-quote.js';
-import { getOrderPage } from './orders/get-order.js';
-import { getRecipient } from './recipients/get-recipient.js';
-import { getStatement } from './accounts/get-statement.js';
-import { getTransaction } from './transactions/get-transaction.js';
-import { getTransfer } from './transfers/get-transfer.js';
-import { listAccounts } from './accounts/list-accounts.js';
-import { moveClock } from './sandbox/sandbox-clock.js';
-import { newAccountCode } from './accounts/account-code.js';
-import type { AccountCodes } from './accounts/account-codes.js';
-import { openAccount } from './accounts/open-account.js';
-import { AppUsers } from './apps/list-app-users.js';
+import { getEvent, listEvents } from './events/events.js';
+import { getOrderPage, listOrders } from './orders/read-orders.js';
+import { getStatement } from './accounts/statements.js';
+import { getTransaction, getTransfer, listTransfers } from './transfers/transfers.js';
+import { AppUsers, listApps } from './apps/directory.js';
 import { listAuditEvents } from './audit/list-audit-events.js';
-import { listApps } from './apps/list-apps.js';
-import { listCorridors } from './corridors/list-corridors.js';
-import { listEvents } from './events/list-events.js';
-import { listOrders } from './orders/list-orders.js';
-import { listProducts } from './products/list-products.js';
-import { listPurposes } from './orders/list-purposes.js';
-import { listRecipientSchemas } from './recipients/list-recipient-schemas.js';
-import { listRecipients } from './recipients/list-recipients.js';
-import { listTransfers } from './transfers/list-transfers.js';
-import { resumeOrder } from './orders/resume-order.js';
+import { listCorridors, listProducts, listPurposes, listRecipientSchemas } from './corridors/corridors.js';
 import type { Reading } from './resources/reading.js';
-import { acting, required } from './acting-scope.js';
+import { acting, required } from './audit/audited-call.js';
 import { OrderService } from './orders/order-service.js';
 import { placeOrder } from './orders/place-order.js';
 import { LedgerWebhookService } from './webhooks/ledger-webhook-service.js';
-import type { WebhookTerms } from './webhooks/webhook-terms.js';
+import type { WebhookTerms } from './webhooks/webhook-endpoints.js';
 import { NO_RATES, type RateSource } from '@banking/rates';
 
 export interface QuoteTerms {

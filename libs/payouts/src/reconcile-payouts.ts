@@ -214,7 +214,7 @@ class ReconcileRun {
 const isFinal = ({ status }: BookedPayout): boolean => status === 'settled' || status === 'failed';
 
 /** A payout in the books, with what a network must have of it. */
-export interface BookedPayout {
+interface BookedPayout {
   readonly key: string;
   readonly workspaceId: number;
   readonly transactionId: number;
@@ -278,7 +278,7 @@ const LAST_TRANSACTION = sqlStatement<{ at: string | null }>(
 );
 
 /** Finds the payouts of these ids, by key. A payout of the same ids and another key is not among them. */
-export async function findPayouts(
+async function findPayouts(
   database: Database,
   names: readonly PayoutName[],
 ): Promise<ReadonlyMap<string, BookedPayout>> {
@@ -291,7 +291,7 @@ export async function findPayouts(
 }
 
 /** The payouts of these workspaces that have no final status, page by page. */
-export async function* listOpenPayouts(
+async function* listOpenPayouts(
   database: Database,
   workspaces: readonly number[],
 ): AsyncGenerator<readonly BookedPayout[]> {
@@ -308,7 +308,7 @@ export async function* listOpenPayouts(
 }
 
 /** Some days before the last transaction of the books: RFC 3339. Undefined for empty books. */
-export async function findDaysBeforeLastTransaction(
+async function findDaysBeforeLastTransaction(
   database: Database,
   workspaces: readonly number[],
   days: number,
@@ -317,7 +317,7 @@ export async function findDaysBeforeLastTransaction(
   return row?.at ?? undefined;
 }
 
-export const nameOfEvent = ({ providerEvent, status }: { providerEvent: string; status: string }): string =>
+const nameOfEvent = ({ providerEvent, status }: { providerEvent: string; status: string }): string =>
   `${providerEvent} ${status}`;
 
 function bookedPayoutOf({ workspace_id, transaction_id, key_nonce, amount, events, ...row }: PayoutRow): BookedPayout {

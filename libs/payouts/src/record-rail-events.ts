@@ -179,7 +179,7 @@ export interface DecidedRailEvents {
 }
 
 /** Another session has locked the account of a rejection. Nothing was written for the event. */
-export class LockedAccountError extends Error {
+class LockedAccountError extends Error {
   override readonly name = 'LockedAccountError';
 
   /** @param account the same for all events of the account */

@@ -38,8 +38,8 @@ describe('knip', () => {
     copy.write('libs/ledger/src/unread.ts', 'export const unread = 1;\n');
     copy.write('libs/ledger/src/books.ts', `${copy.read('libs/ledger/src/books.ts')}export const unused = 1;\n`);
     copy.write(
-      'libs/operations/src/resources/composed.ts',
-      `${copy.read('libs/operations/src/resources/composed.ts')}export type Unused = 1;\n`,
+      'libs/operations/src/resources/reading.ts',
+      `${copy.read('libs/operations/src/resources/reading.ts')}export type Unused = 1;\n`,
     );
     copy.write('apps/cli/src/print.ts', `import 'jose';\n${copy.read('apps/cli/src/print.ts')}`);
     copy.change('libs/ledger/package.json', '"dependencies": {', '"dependencies": {\n    "pino": "10.4.0",');
@@ -48,7 +48,7 @@ describe('knip', () => {
       'dependencies: pino in libs/ledger/package.json',
       'exports: unused in libs/ledger/src/books.ts',
       'files: libs/ledger/src/unread.ts in libs/ledger/src/unread.ts',
-      'types: Unused in libs/operations/src/resources/composed.ts',
+      'types: Unused in libs/operations/src/resources/reading.ts',
       'unlisted: jose in apps/cli/src/print.ts',
     ]);
   });

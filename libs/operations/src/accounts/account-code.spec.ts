@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { newAccountCode } from './account-code.js';
+import { newAccountCode } from './accounts.js';
 
 const codes = fc.noShrink(fc.constant(undefined).map(newAccountCode));
 

@@ -1,24 +1,15 @@
-import type { AccountId, ProductId, Scope, UserId, WorkspaceId } from '@banking/domain';
+import type { AccountId, ProductId } from '@banking/domain';
 import { parseAmount } from '@banking/domain';
 import { post, verifyBooks } from '@banking/ledger';
 import { SQLSTATE } from '@banking/postgres';
 import { sql, reasonOf } from '@banking/postgres/testing';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { expectWellFormed } from '../testing/resources.js';
-import { demoDatabase } from '../testing/test-databases.js';
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: LedgerBankingService;
-let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
-let eve: Scope;
+import { expectWellFormed } from '../testing/order-world.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+let { world, service, ada, eve } = {} as OrderWorld;
 let euro: ProductId;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database);
-  const workspace = (name: string) => world.demo.workspaces[name] as WorkspaceId;
-  ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId: workspace('Northwind Trading') };
-  eve = { actor: world.demo.users['eve@southwind.example'] as UserId, workspaceId: workspace('Southwind Imports') };
+  ({ world, service, ada, eve } = await orderWorld());
   euro = (await service.listProducts()).find(({ edges }) => edges.currency.code === 'EUR')!.id;
 });
 afterAll(() => world.close());

@@ -1,8 +1,7 @@
 import { fromBalanceAmount, type AccountId, type Scope, type Transaction, type WorkspaceId } from '@banking/domain';
 import { reasonOf } from '@banking/postgres/testing';
-import { bookMany } from '../testing/many-movements.js';
-import { expectWellFormed } from '../testing/resources.js';
-import { closing, EVER, expectToAddUp, joined, statementWorld } from '../testing/statements.js';
+import { bookMany, closing, EVER, expectToAddUp, joined, statementWorld } from '../testing/statements.js';
+import { expectWellFormed } from '../testing/order-world.js';
 
 let given: Awaited<ReturnType<typeof statementWorld>>;
 let eve: Scope;

@@ -1,22 +1,13 @@
 import { SQLSTATE } from '@banking/postgres';
-import type { ProductId, Scope, UserId, WorkspaceId } from '@banking/domain';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { openAccount } from './open-account.js';
-import { demoDatabase } from '../testing/test-databases.js';
+import type { ProductId } from '@banking/domain';
+import { openAccount } from './accounts.js';
 import { openReading } from '../resources/reading.js';
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: LedgerBankingService;
-let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
-let eve: Scope;
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+let { world, service, ada, eve } = {} as OrderWorld;
 let euro: ProductId;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database);
-  const workspace = (name: string) => world.demo.workspaces[name] as WorkspaceId;
-  ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId: workspace('Northwind Trading') };
-  eve = { actor: world.demo.users['eve@southwind.example'] as UserId, workspaceId: workspace('Southwind Imports') };
+  ({ world, service, ada, eve } = await orderWorld());
   euro = (await service.listProducts()).find(({ edges }) => edges.currency.code === 'EUR')!.id;
 });
 afterAll(() => world.close());

@@ -1,9 +1,8 @@
 import type { AccountId } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
 import { testOrProve } from '@banking/postgres/testing';
-import { GET_STATEMENT, PLAN_EACH_TIME } from './statement-queries.js';
-import { bookMany } from '../testing/many-movements.js';
-import { statementWorld } from '../testing/statements.js';
+import { GET_STATEMENT, PLAN_EACH_TIME } from './statements.js';
+import { bookMany, statementWorld } from '../testing/statements.js';
 
 type Given = Awaited<ReturnType<typeof statementWorld>>;
 

@@ -1,7 +1,15 @@
 import * as fc from 'fast-check';
 import type { Statement } from '@banking/domain';
-import { bookMany } from '../testing/many-movements.js';
-import { closing, dayOf, EVER, expectToAddUp, joined, opening, statementWorld } from '../testing/statements.js';
+import {
+  bookMany,
+  closing,
+  dayOf,
+  EVER,
+  expectToAddUp,
+  joined,
+  opening,
+  statementWorld,
+} from '../testing/statements.js';
 
 let given: Awaited<ReturnType<typeof statementWorld>>;
 

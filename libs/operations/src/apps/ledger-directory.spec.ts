@@ -1,4 +1,4 @@
-import { LedgerDirectory } from './ledger-directory.js';
+import { LedgerDirectory } from './directory.js';
 import { addApp, addGrant, addUser, addWorkspace, bindUser, removeUser } from '../provisioning/index.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 

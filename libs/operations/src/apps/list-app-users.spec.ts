@@ -1,8 +1,8 @@
 import type { AppId, User, UserId } from '@banking/domain';
-import { AppUsers } from './list-app-users.js';
+import { AppUsers } from './directory.js';
 import { addApp, addGrant, addUser, addWorkspace } from '../provisioning/index.js';
 import { reasonOf } from '@banking/postgres/testing';
-import { Explaining, sentBy } from '../testing/plans.js';
+import { Explaining, sentBy } from '../testing/aged-workspaces.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
 let world: TestDatabase;

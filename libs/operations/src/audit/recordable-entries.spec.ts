@@ -1,9 +1,7 @@
 import { bind, SQLSTATE } from '@banking/postgres';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
-import { auditEntry, noteAudit } from './note-audit.js';
-import { BY_SYSTEM } from './audited-call.js';
-import { COUNT_UNRECORDED_AUDIT } from './count-unrecorded-audit.js';
-import { recordAudit } from './record-audit.js';
+import { auditEntry, BY_SYSTEM, noteAudit } from './audited-call.js';
+import { COUNT_UNRECORDED_AUDIT, recordAudit } from './record-audit.js';
 
 let world: TestDatabase;
 const WORKSPACE = 1;

@@ -1,9 +1,8 @@
 import { Refusal, type Scope, type UserId, type WorkspaceId } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase } from '../testing/test-databases.js';
-import { hasWorkspace, noteRefusals } from './note-refusals.js';
+import { hasWorkspace, noteRefusals, type RefusedRequest, RefusedRequests } from './refused-requests.js';
 import { recordAudit } from './record-audit.js';
-import { RefusedRequests, type RefusedRequest } from './refused-requests.js';
 
 const ADA = 2 as UserId;
 const EVE = 3 as UserId;

@@ -3,8 +3,7 @@ import * as fc from 'fast-check';
 import { type Account, type RecipientId, Refusal } from '@banking/domain';
 import type { LedgerBankingService } from '../ledger-banking-service.js';
 import { amountOf, crossingWorld, type CrossingWorld } from '../testing/crossing-world.js';
-import type { CrossingPort } from './crossing-port.js';
-import { CROSSING } from './open-crossings.js';
+import { CROSSING, type CrossingPort } from './crossings.js';
 
 const RUNS = testOrProve(12, 100);
 /** Balances are at most this, so that they are exact as JSON integers. */

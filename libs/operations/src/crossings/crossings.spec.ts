@@ -1,7 +1,7 @@
 import type { Account, Order, RecipientId } from '@banking/domain';
 import { recordAudit } from '../audit/record-audit.js';
 import { amountOf, crossingWorld, type CrossingWorld } from '../testing/crossing-world.js';
-import type { CrossingPort } from './crossing-port.js';
+import type { CrossingPort } from './crossings.js';
 
 let at: CrossingWorld;
 let from: Account;

@@ -2,7 +2,7 @@ import { type Account, minorUnits, type RecipientId, Refusal } from '@banking/do
 import { TRIES_MAX } from '@banking/work-queue';
 import { sql, until } from '@banking/postgres/testing';
 import { crossingWorld, type CrossingWorld } from '../testing/crossing-world.js';
-import type { CrossingPort, SubmittedCrossing } from './crossing-port.js';
+import type { CrossingPort, SubmittedCrossing } from './crossings.js';
 
 let at: CrossingWorld;
 let from: Account;

@@ -6,12 +6,201 @@ import type {
   WorkspaceId,
 } from '@banking/domain';
 import type { Books } from '@banking/ledger';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { newAccountCode } from '../accounts/account-code.js';
-import { addFunding } from '../provisioning/index.js';
+import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { DEMO_RATES } from '@banking/rates';
-import type { DemoCells } from './demo-cells.js';
-import { findStep, keyOf, once, recordStep, transactionStep } from './demo-steps.js';
+import { newAccountCode } from '../accounts/accounts.js';
+import { LedgerBankingService } from '../ledger-banking-service.js';
+import {
+  addApp,
+  addFunding,
+  addGrant,
+  addUser,
+  addWorkspace,
+  allApps,
+  allGrants,
+  allUsers,
+  allWorkspaces,
+} from '../provisioning/index.js';
+
+/** The databases that the demo data is made in. The steps are recorded at home. */
+export interface DemoCells {
+  /** The names of the cells besides home. The workspaces are placed in home and in these, in turn. */
+  readonly names: readonly string[];
+  /** The books of the cell of a workspace, once the workspace is open there. */
+  booksOf(workspaceId: WorkspaceId): Promise<Books>;
+  /** Reserves a code of an account over all cells. Repeating it changes nothing. */
+  reserveCode(workspaceId: WorkspaceId, code: string): Promise<void>;
+}
+
+export const oneDatabase = (books: Books): DemoCells => ({
+  names: [],
+  booksOf: () => Promise.resolve(books),
+  reserveCode: () => Promise.resolve(),
+});
+
+/** The ids of the demo data, by name. */
+export interface DemoIds {
+  readonly apps: Readonly<Record<string, number>>;
+  readonly users: Readonly<Record<string, number>>;
+  readonly workspaces: Readonly<Record<string, number>>;
+  /** By `<workspace> <currency>`. */
+  readonly accounts: Readonly<Record<string, number>>;
+  readonly recipients: Readonly<Record<string, number>>;
+  readonly transfers: Readonly<Record<string, number>>;
+}
+
+type Kind = keyof DemoIds;
+
+const FIND_STEP = sqlStatement<{ id: bigint }>('find_demo_step', 'select id from demo_step where name = $1');
+const RECORD_STEP = sqlStatement('record_demo_step', 'insert into demo_step (name, id) values ($1, $2)');
+
+const ALL_STEPS = sqlStatement<{ name: string; id: bigint }>(
+  'all_demo_steps',
+  'select name, id from demo_step order by made_at, id',
+);
+
+const ANY_MARK = 'world:whole';
+
+/**
+ * The last step, which marks the demo data as complete. It contains a digest of the names of all steps, which the spec computes, so a newer
+ * version adds its steps to the demo data of an older one.
+ */
+const COMPLETE = `${ANY_MARK} cca7dbd17b72`;
+
+/** The write that records a step. */
+export const recordStep = (name: string, id: number) => bind(RECORD_STEP, name, id);
+
+/** The id that a step made, or undefined if the step is missing. */
+export async function findStep(database: Database, name: string): Promise<number | undefined> {
+  const row = await database.read({}, bind(FIND_STEP, name));
+  return row && Number(row.id);
+}
+
+/**
+ * Runs a step once and returns the id it made. The step is recorded after `make`, so `make` must be repeatable: it takes an idempotency
+ * key or looks for what it made.
+ */
+export async function once(database: Database, name: string, make: () => Promise<number>): Promise<number> {
+  const before = await findStep(database, name);
+  if (before !== undefined) return before;
+  const id = await make();
+  await database.pipeline({}, [recordStep(name, id)]);
+  return id;
+}
+
+const TRANSACTION = 'transaction of ';
+
+/** The step that records the transaction of a transfer's step. */
+const transactionStep = (step: string) => `${TRANSACTION}${step}`;
+
+/** An idempotency key for a step. */
+export const keyOf = (step: string) => ({ idempotencyKey: `demo-${step.replace(/[^a-z0-9]+/gi, '-')}` });
+
+export const isComplete = async (database: Database): Promise<boolean> =>
+  (await findStep(database, COMPLETE)) !== undefined;
+
+export async function markComplete(database: Database): Promise<void> {
+  await database.pipeline({}, [recordStep(COMPLETE, 1)]);
+}
+
+/** The transactions of the demo data, which have no order (`bookings.ts`), or an instant order or a funding. */
+export async function readDemoBookings(database: Database): Promise<readonly number[]> {
+  const [steps] = await database.pipeline({}, [bind(ALL_STEPS)] as const);
+  return steps.filter(({ name }) => name.startsWith(TRANSACTION)).map(({ id }) => Number(id));
+}
+
+/** The ids of the demo data of the version that made it, or undefined if there is none. */
+export async function readDemoIds(database: Database): Promise<DemoIds | undefined> {
+  const [steps] = await database.pipeline({}, [bind(ALL_STEPS)] as const);
+  if (!steps.some(({ name }) => name.startsWith(ANY_MARK))) return undefined;
+  const world: Record<Kind, Record<string, number>> = {
+    apps: {},
+    users: {},
+    workspaces: {},
+    accounts: {},
+    recipients: {},
+    transfers: {},
+  };
+  for (const { name, id } of steps) {
+    const [kind, key] = split(name);
+    if (Object.hasOwn(world, kind)) world[kind as Kind][key] = Number(id);
+  }
+  return world;
+}
+
+function split(name: string): [string, string] {
+  const colon = name.indexOf(':');
+  return [name.slice(0, colon), name.slice(colon + 1)];
+}
+
+const ACTOR = 'demo';
+
+/** The user of a gateway in front of this deployment. The gateway acts for all users, so this one has every role. */
+const GATEWAY = 'gateway@northwind.example';
+
+/** The default is a business user whose sign-up is completed. */
+interface Standing {
+  readonly status?: string;
+  readonly userType?: 'personal';
+}
+
+export interface People {
+  readonly northwind: number;
+  readonly adaPersonal: number;
+  readonly southwind: number;
+  /** A user who has no role. */
+  readonly cy: number;
+}
+
+/** The apps, their users, the workspaces and the roles in them. */
+export async function makePeople({ database }: Books, provisioning: Database, { names }: DemoCells): Promise<People> {
+  const ensure = (step: string, find: () => Promise<number | undefined>, make: () => Promise<number>) =>
+    once(database, step, async () => (await find()) ?? (await make()));
+  const app = (name: string) =>
+    ensure(
+      `apps:${name}`,
+      async () => (await allApps(provisioning)).find((row) => row.name === name)?.id,
+      () => addApp(provisioning, ACTOR, name),
+    );
+  const userOf = (step: string, email: string, of: string, standing: Standing = {}) =>
+    ensure(
+      step,
+      async () => (await allUsers(provisioning)).find((row) => row.email === email && row.apps.includes(of))?.id,
+      () => addUser(provisioning, ACTOR, { email, app: of, ...standing }),
+    );
+  const user = (email: string, of: string, standing?: Standing) => userOf(`users:${email}`, email, of, standing);
+  const workspace = (name: string, of: string, type: 'personal' | 'business', cell = 'home') =>
+    ensure(
+      `workspaces:${name}`,
+      async () => (await allWorkspaces(provisioning)).find((row) => row.name === name && row.app === of)?.id,
+      () => addWorkspace(provisioning, ACTOR, { app: of, name, type, cell }),
+    );
+  const grant = (email: string, workspaceId: number, role: 'member' | 'admin') =>
+    ensure(
+      `grants:${email} ${workspaceId}`,
+      async () =>
+        (await allGrants(provisioning)).find((row) => row.email === email && row.workspaceId === workspaceId)?.id,
+      () => addGrant(provisioning, ACTOR, { workspaceId, email, role }),
+    );
+
+  await app('Northwind Treasury');
+  await app('Southwind');
+  await user('ada@northwind.example', 'Northwind Treasury');
+  await user('bob@northwind.example', 'Northwind Treasury');
+  const cy = await user('cy@northwind.example', 'Northwind Treasury', { status: 'pending', userType: 'personal' });
+  await user('eve@southwind.example', 'Southwind');
+  const northwind = await workspace('Northwind Trading', 'Northwind Treasury', 'business');
+  const adaPersonal = await workspace('Ada personal', 'Northwind Treasury', 'personal', names[0]);
+  const southwind = await workspace('Southwind Imports', 'Southwind', 'business', names.at(-1));
+  await grant('ada@northwind.example', northwind, 'admin');
+  await grant('ada@northwind.example', adaPersonal, 'admin');
+  await grant('bob@northwind.example', northwind, 'member');
+  await grant('eve@southwind.example', southwind, 'admin');
+  await user(GATEWAY, 'Northwind Treasury');
+  await userOf(`memberships:${GATEWAY} Southwind`, GATEWAY, 'Southwind');
+  for (const workspaceId of [northwind, adaPersonal, southwind]) await grant(GATEWAY, workspaceId, 'admin');
+  return { northwind, adaPersonal, southwind, cy };
+}
 
 export interface DemoAccount {
   readonly workspaceId: WorkspaceId;
@@ -21,7 +210,7 @@ export interface DemoAccount {
 }
 
 /** The ids that a transfer of the demo data made. */
-export interface DemoTransfer {
+interface DemoTransfer {
   readonly transactionId: number;
   readonly transferId: number;
 }

@@ -7,7 +7,7 @@ import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { recordChanges } from '../events/record-changes.js';
 import { makeDemoData } from './make-demo-data.js';
-import { findStep, readDemoIds } from './demo-steps.js';
+import { findStep, readDemoIds } from './demo-bank.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
 let world: TestDatabase;

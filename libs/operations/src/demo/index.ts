@@ -1,3 +1,2 @@
 export { makeDemoData } from './make-demo-data.js';
-export { readDemoBookings, readDemoIds, type DemoIds } from './demo-steps.js';
-export type { DemoCells } from './demo-cells.js';
+export { readDemoBookings, readDemoIds, type DemoIds, type DemoCells } from './demo-bank.js';

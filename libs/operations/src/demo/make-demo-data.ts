@@ -3,9 +3,7 @@ import type { Books } from '@banking/ledger';
 import { recordChanges } from '../events/record-changes.js';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { makeMoney } from './money.js';
-import { type DemoCells, oneDatabase } from './demo-cells.js';
-import { makePeople } from './people.js';
-import { isComplete, markComplete } from './demo-steps.js';
+import { type DemoCells, isComplete, makePeople, markComplete, oneDatabase } from './demo-bank.js';
 
 /**
  * Locks the demo data for one process, with a connection that does nothing else while the work lasts.

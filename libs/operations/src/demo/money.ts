@@ -1,11 +1,39 @@
-import { parseAmount, type TransferAmount, type UserId } from '@banking/domain';
-import type { Books } from '@banking/ledger';
-import { DemoBookings } from './bookings.js';
-import { DemoBank } from './demo-bank.js';
-import type { DemoCells } from './demo-cells.js';
-import { makeLaterOrders, payAtQuote } from './orders.js';
-import type { People } from './people.js';
-import { once } from './demo-steps.js';
+import {
+  type MinorUnits,
+  type Order,
+  type OrderId,
+  parseAmount,
+  type PlaceOrderInput,
+  type RecipientId,
+  Refusal,
+  type TransactionId,
+  type TransferAmount,
+  type UserId,
+} from '@banking/domain';
+import {
+  type Books,
+  decide,
+  type Leg,
+  lockAndRead,
+  preparePosting,
+  type Proposal,
+  requirePosted,
+  write,
+} from '@banking/ledger';
+import { openTracking, recordEvent, sandboxMessage } from '@banking/payouts';
+import { bind, sqlStatement } from '@banking/postgres';
+import { readRecipientDigest } from '../payments/payment-entries.js';
+import {
+  type DemoAccount,
+  DemoBank,
+  type DemoCells,
+  findStep,
+  keyOf,
+  once,
+  type People,
+  recordStep,
+  recordTransfer,
+} from './demo-bank.js';
 
 /** Accounts, recipients and one transfer of every kind. */
 export async function makeMoney(
@@ -114,4 +142,183 @@ export async function makeMoney(
 
   const fair = await open('more accounts:Trade fair', northwind, 'EUR', 'Trade fair 2025', 'NW0000000021');
   await bank.disableAccount('more disabled accounts:Trade fair', fair);
+}
+
+/** Written directly: a worker pauses an order when its run is due, and this run is due in 2099. */
+const PAUSE = sqlStatement(
+  'pause_demo_order',
+  `update customer_order set paused_at = statement_timestamp(), pause_reason = 'placer_without_role'
+   where workspace_id = $1 and id = $2 and status = 'active'`,
+);
+
+type OrderInput = Omit<PlaceOrderInput, 'accountId'>;
+
+/** The status and the reason code, if the network gives one. */
+type NetworkEvent = readonly [status: 'ACSP' | 'ACCC' | 'RJCT', reasonCode?: string];
+
+/** An instant order at a quote, and the events of the network about its payment. */
+async function payAtQuote(
+  bank: DemoBank,
+  step: string,
+  from: DemoAccount,
+  input: OrderInput,
+  events: readonly NetworkEvent[],
+): Promise<void> {
+  await bank.transfer(step, async () => {
+    const { workspaceId, id: accountID } = from;
+    const { recipientID, amount } = input;
+    const quote = await bank.service.createQuote({ workspaceId }, { accountID, recipientID, amount }, keyOf(step));
+    const order = await place(bank, step, from, { ...input, quoteID: quote.resource.id }).catch((refusal: unknown) => {
+      // An earlier start was interrupted between the two, and the quote has expired since.
+      if (!(refusal instanceof Refusal && refusal.reason === 'quote_expired')) throw refusal;
+      return place(bank, step, from, input);
+    });
+    const transaction = order.edges.executions?.[0]?.edges.transaction;
+    const transfer = transaction?.edges?.transfers?.[0];
+    if (!transaction || !transfer) throw new Error('the instant order has no transfer');
+    for (const [index, [status, reasonCode]] of events.entries()) {
+      const event = { transactionId: transaction.id as TransactionId, status, reasonCode };
+      await bank.service.addTransactionEvent({ workspaceId }, event, keyOf(`${step} ${index + 1}`));
+    }
+    return { transactionId: transaction.id, transferId: transfer.id };
+  });
+}
+
+/** Orders that are due in 2099, so that none of them runs in a demo. */
+async function makeLaterOrders(
+  bank: DemoBank,
+  from: DemoAccount,
+  recipientID: RecipientId,
+  withoutRole: UserId,
+): Promise<void> {
+  const { database } = bank.books;
+  const rent = { recipientID, amount: '150000' as TransferAmount, purposeCode: 'IR001' };
+  const placeOnce = (step: string, input: OrderInput) =>
+    once(database, step, async () => (await place(bank, step, from, input)).id);
+
+  await placeOnce('more orders:monthly', {
+    ...rent,
+    type: 'recurring',
+    description: 'Float for the rent',
+    repeatUnit: 'monthly',
+    repeatValue: 1,
+    startAt: '2099-01-31T09:00:00+01:00',
+  });
+  const single: OrderInput = {
+    ...rent,
+    type: 'scheduled',
+    description: 'Float for the new year',
+    startAt: '2099-12-31T12:00:00Z',
+  };
+  await placeOnce('more orders:scheduled', single);
+  const mistake = await placeOnce('more orders:cancelled', { ...single, description: 'Placed by mistake' });
+  await once(database, 'more cancellations:cancelled', () => cancel(bank, from, mistake as OrderId));
+  await pauseOnce(bank, from, { ...single, description: 'Float that Cy placed' }, withoutRole);
+}
+
+async function place(
+  bank: DemoBank,
+  step: string,
+  from: DemoAccount,
+  input: OrderInput,
+  actor?: UserId,
+): Promise<Order> {
+  const { workspaceId, id: accountId } = from;
+  const { resource } = await bank.service.placeOrder({ workspaceId, actor }, { ...input, accountId }, keyOf(step));
+  return resource;
+}
+
+async function cancel(bank: DemoBank, { workspaceId, id: accountId }: DemoAccount, orderId: OrderId): Promise<OrderId> {
+  await bank.service.cancelOrder({ workspaceId }, { accountId, orderId }).catch((refusal: unknown) => {
+    // An earlier start cancelled it and was interrupted before it recorded the step.
+    if (!(refusal instanceof Refusal && refusal.reason === 'order_not_cancellable')) throw refusal;
+  });
+  return orderId;
+}
+
+/** An order of a user without a role, already paused. */
+async function pauseOnce(bank: DemoBank, from: DemoAccount, input: OrderInput, placer: UserId): Promise<void> {
+  const step = 'more orders:paused';
+  const { database } = bank.books;
+  if ((await findStep(database, step)) !== undefined) return;
+  const { id } = await place(bank, step, from, input, placer);
+  const { workspaceId } = from;
+  await database.pipeline({ workspaces: [workspaceId] }, [bind(PAUSE, workspaceId, id), recordStep(step, id)]);
+}
+
+interface DemoPayment {
+  readonly from: DemoAccount;
+  readonly recipientId: RecipientId;
+  readonly amount: MinorUnits;
+  readonly description: string;
+  readonly purpose?: string;
+}
+
+/**
+ * Books payments without orders, as version 1.0 made them. The port cannot: it makes an order for each payment, and a worker would
+ * finish the payment that has to stay pending. The documented ids are those of demo data without these orders.
+ */
+class DemoBookings {
+  constructor(private readonly bank: DemoBank) {}
+
+  /** Account to account in one workspace: completed at once, without a fee. */
+  async payInternally(step: string, payment: DemoPayment, to: DemoAccount): Promise<void> {
+    const { from, amount, description } = payment;
+    const leg = { currencyId: from.currencyId, amount, type: 'internal', description };
+    await this.book(step, payment, 'completed', (recipient) => [
+      { ...leg, account: from.id, direction: 'debit', ...recipient },
+      { ...leg, account: to.id, direction: 'credit' },
+    ]);
+  }
+
+  /** A tracked payment abroad with its fee, and the events of the network about it. */
+  async payOut(
+    step: string,
+    payment: DemoPayment,
+    feeAmount: MinorUnits,
+    events: readonly NetworkEvent[],
+  ): Promise<TransactionId> {
+    const { from, amount, description, purpose } = payment;
+    const { currencyId } = from;
+    const leg = { currencyId, amount, type: 'payout' };
+    const feeLeg = { currencyId, amount: feeAmount, type: 'fee', description: 'Transfer fee' };
+    const { transactionId } = await this.book(step, payment, 'pending', (recipient) => [
+      { ...leg, account: from.id, direction: 'debit', description, purpose, feeAmount, ...recipient },
+      { ...leg, account: 'settlement', direction: 'credit' },
+      { ...feeLeg, account: from.id, direction: 'debit', ...recipient },
+      { ...feeLeg, account: 'fees', direction: 'credit' },
+    ]);
+    for (const [index, [status, reasonCode]] of events.entries()) {
+      const message = sandboxMessage(status, reasonCode);
+      const event = { providerEvent: `demo-${index + 1}`, status, reasonCode, message };
+      // The books record an event once for its id, so a later start does not repeat it.
+      await recordEvent(this.bank.books, from.workspaceId, transactionId, event);
+    }
+    return transactionId as TransactionId;
+  }
+
+  /** Posts a transaction once. The step of the demo data is the transfer of the first leg. */
+  private async book(
+    step: string,
+    { from: { workspaceId, id: accountId }, recipientId }: DemoPayment,
+    status: 'completed' | 'pending',
+    legsOf: (recipient: Pick<Leg, 'recipientId' | 'recipientDigest'>) => readonly Leg[],
+  ) {
+    const { books } = this.bank;
+    const before = await this.bank.findTransfer(step);
+    if (before) return before;
+    const recipientDigest = await readRecipientDigest(books.database, { workspaceId, accountId, recipientId });
+    const legs = legsOf({ recipientId, recipientDigest });
+    const proposal: Proposal = { entries: [{ workspaceId, status, legs }] };
+    const posting = await preparePosting(books, [proposal]);
+    return books.database.transaction({ workspaces: posting.workspaces }, async (tx) => {
+      const { context } = await lockAndRead(tx, posting);
+      const posted = requirePosted(decide(context, proposal));
+      const { id: transactionId, transfers } = posted[0]!;
+      const made = { transactionId, transferId: transfers[0]!.id };
+      const tracking = status === 'pending' ? openTracking([{ workspaceId, transactionId }]) : [];
+      await write(tx, posted, [...tracking, ...recordTransfer(step, made)]);
+      return made;
+    });
+  }
 }

@@ -2,8 +2,8 @@ import { openDatabase } from '@banking/postgres/testing';
 import type { RecipientId } from '@banking/domain';
 import { APP_ROLE, bind, type Database, SCHEMA, sqlStatement } from '@banking/postgres';
 import { recordChanges } from './record-changes.js';
-import { orderWorld } from '../testing/order-world.js';
-import { recordAll } from '../testing/verify-events.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { recordAll } from '../testing/event-world.js';
 
 const WRITERS = 8;
 const TRANSACTIONS = 25;
@@ -17,7 +17,7 @@ const CHANGE = sqlStatement(
 );
 const RECORD = sqlStatement('record_and_wait', 'select pg_backend_pid() as pid, record_changes(40) as recorded');
 
-let given: Awaited<ReturnType<typeof orderWorld>>;
+let given: OrderWorld;
 let { world, ada } = {} as typeof given;
 /** Besides the pool of the world, so that writers do not wait for connections. */
 let writers: Database;

@@ -1,8 +1,7 @@
 import { EVENT_TYPES, type Event, type TransferAmount } from '@banking/domain';
 import { eventWorld } from '../testing/event-world.js';
-import { recipientAbroad } from '../testing/recipient-abroad.js';
-import { expectWellFormed } from '../testing/resources.js';
-import { composeEvent } from './compose-event.js';
+import { expectWellFormed, recipientAbroad } from '../testing/order-world.js';
+import { composeEvent } from './events.js';
 
 let given: Awaited<ReturnType<typeof eventWorld>>;
 

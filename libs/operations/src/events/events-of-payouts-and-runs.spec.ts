@@ -1,9 +1,8 @@
 import { type AccountId, type Order, type OrderId, type TransferAmount, type UserId } from '@banking/domain';
 import { recordEvent, releaseParkedWork } from '@banking/payouts';
 import { addGrant, addUser, removeGrant, resumePausedOrder } from '../provisioning/index.js';
-import { actorsOf, eventWorld, stepsOf } from '../testing/event-world.js';
-import { recipientAbroad } from '../testing/recipient-abroad.js';
-import type { EventRow } from '../testing/verify-events.js';
+import { actorsOf, type EventRow, eventWorld, stepsOf } from '../testing/event-world.js';
+import { recipientAbroad } from '../testing/order-world.js';
 
 let given: Awaited<ReturnType<typeof eventWorld>>;
 let { world, ada } = {} as typeof given;

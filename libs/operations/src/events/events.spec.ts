@@ -1,6 +1,5 @@
 import type { AccountId, Order, TransferAmount } from '@banking/domain';
-import { actorsOf, eventWorld, stepsOf } from '../testing/event-world.js';
-import { readEvents } from '../testing/verify-events.js';
+import { actorsOf, eventWorld, readEvents, stepsOf } from '../testing/event-world.js';
 
 let given: Awaited<ReturnType<typeof eventWorld>>;
 let { world, ada, eve } = {} as typeof given;

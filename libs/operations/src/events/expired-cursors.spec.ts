@@ -1,14 +1,14 @@
 import type { EventPage, EventQuery } from '@banking/domain';
 import { RULE_VIOLATION } from '@banking/postgres';
-import { type Member, orderWorld } from '../testing/order-world.js';
-import { recordAll } from '../testing/verify-events.js';
-import { OldEvents } from './old-events.js';
+import { type Member, orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { recordAll } from '../testing/event-world.js';
+import { OldEvents } from './record-changes.js';
 
 const seed = Date.now() & 0x7fffffff;
 const STEPS = 1_000;
 const READERS = 4;
 
-let orders: Awaited<ReturnType<typeof orderWorld>>;
+let orders: OrderWorld;
 let { ada, eve } = {} as { ada: Member; eve: Member };
 
 beforeEach(async () => {

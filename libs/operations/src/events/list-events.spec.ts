@@ -1,9 +1,9 @@
 import type { Event, EventPage, EventQuery, Scope } from '@banking/domain';
-import { type Member, orderWorld } from '../testing/order-world.js';
+import { type Member, orderWorld, type OrderWorld } from '../testing/order-world.js';
 import { recordChanges } from './record-changes.js';
-import { SCANNED_MAX } from './read-events.js';
+import { SCANNED_MAX } from './events.js';
 
-let orders: Awaited<ReturnType<typeof orderWorld>>;
+let orders: OrderWorld;
 let ada: Member;
 let eve: Member;
 

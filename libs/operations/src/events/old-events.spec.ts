@@ -1,10 +1,10 @@
 import { FINAL_EVENT_TYPES, type RecipientId } from '@banking/domain';
 import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
-import { OldEvents } from './old-events.js';
-import { orderWorld } from '../testing/order-world.js';
-import { readEvents, recordAll } from '../testing/verify-events.js';
+import { OldEvents } from './record-changes.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { readEvents, recordAll } from '../testing/event-world.js';
 
-let given: Awaited<ReturnType<typeof orderWorld>>;
+let given: OrderWorld;
 let { world, ada, service } = {} as typeof given;
 
 beforeAll(async () => {

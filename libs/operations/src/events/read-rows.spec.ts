@@ -1,12 +1,12 @@
-import { orderWorld } from '../testing/order-world.js';
-import { recordAll } from '../testing/verify-events.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { recordAll } from '../testing/event-world.js';
 
 const BATCH = 32;
 const READ = `
   select coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)::int as rows from pg_stat_xact_user_tables
   where schemaname = 'banking' and relname in ('execution', 'customer_order', 'event', 'change_outbox')`;
 
-let given: Awaited<ReturnType<typeof orderWorld>>;
+let given: OrderWorld;
 beforeAll(async () => {
   given = await orderWorld();
 });

@@ -1,31 +1,14 @@
-import type {
-  AccountId,
-  RequestOptions,
-  RecipientId,
-  Scope,
-  TransferAmount,
-  UserId,
-  WorkspaceId,
-} from '@banking/domain';
+import type { AccountId, RequestOptions, RecipientId, TransferAmount } from '@banking/domain';
 import { testOrProve } from '@banking/postgres/testing';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { demoDatabase } from '../testing/test-databases.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
 
 const EXPIRED = testOrProve(20_000, 200_000);
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: LedgerBankingService;
-let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
+let { world, service, ada } = {} as OrderWorld;
 let from: AccountId;
 let recipientID: RecipientId;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books);
-  ada = {
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-  };
+  ({ world, service, ada } = await orderWorld());
   from = (await service.openAccount(ada, { productID: 1 as never })).resource.id;
   const { code = '' } = (await service.openAccount(ada, { productID: 1 as never })).resource;
   await service.fundAccount(ada, { accountId: from, amount: '100000' as TransferAmount });

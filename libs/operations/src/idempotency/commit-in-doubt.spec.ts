@@ -1,41 +1,25 @@
-import type {
-  AccountId,
-  RequestOptions,
-  PlaceOrderInput,
-  RecipientId,
-  Scope,
-  TransferAmount,
-  UserId,
-  WorkspaceId,
-} from '@banking/domain';
+import type { AccountId, RequestOptions, PlaceOrderInput, RecipientId, TransferAmount } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
 import { APP_ROLE, type Database, SCHEMA, SQLSTATE } from '@banking/postgres';
 import { Wire, openDatabase } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { OrderService } from '../orders/order-service.js';
-import { OrderBatcher } from '../orders/order-batcher.js';
+import { OrderBatcher, OrderService } from '../orders/order-service.js';
 import { placeOrder } from '../orders/place-order.js';
 import { postOrders } from '../orders/post-orders.js';
 import type { PreparedOrder } from '../orders/prepared-order.js';
 import { NO_RATES } from '@banking/rates';
-import { cutAll, cutOnce, heal } from '../testing/cut-connection.js';
-import { demoDatabase } from '../testing/test-databases.js';
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
+import { cutAll, cutOnce, heal } from '../testing/test-databases.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+let { world, ada } = {} as OrderWorld;
 let service: LedgerBankingService;
 let orders: OrderService;
 let wire: Wire;
 let wired: Database;
-let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let from: AccountId;
 let recipientID: RecipientId;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  ada = {
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-  };
+  ({ world, ada } = await orderWorld());
   wire = await Wire.lay(world.connection);
   wired = await openDatabase({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
   const books = openBooks(wired);

@@ -1,27 +1,37 @@
-import { Refusal, RETRY_AFTER_S, type Created, type RequestOptions } from '@banking/domain';
-import { write, type PostedTransaction } from '@banking/ledger';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Created, Refusal, type RefusalReason, type RequestOptions, RETRY_AFTER_S } from '@banking/domain';
+import { type PostedTransaction, write } from '@banking/ledger';
 import {
+  backoffMs,
   bind,
-  CommitInDoubtError,
-  sqlStatement,
   type BoundStatement,
+  CommitInDoubtError,
   type Database,
   type DbTransaction,
+  RETRY_POLICIES,
+  type RetryPolicy,
+  sqlStatement,
 } from '@banking/postgres';
-import { type AuditedCall, callerOf } from '../audit/audited-call.js';
-import { auditEntry, type AuditedResource, noteAudit } from '../audit/note-audit.js';
-import { findStoredResponses, type StoredResponse } from './find-stored-responses.js';
-import { type CreationRequest, type IdempotencyKey, keyOf } from './idempotency-key.js';
-import { keyConflict } from './key-conflict.js';
-import { storeResponses } from './store-responses.js';
+import { type AuditedCall, type AuditedResource, auditEntry, callerOf, noteAudit } from '../audit/audited-call.js';
 import type { Reading, ResourceQuery } from '../resources/reading.js';
+import {
+  type CreationRequest,
+  findStoredResponses,
+  type IdempotencyKey,
+  keyConflict,
+  keyOf,
+  type StoredResponse,
+  storeResponses,
+} from './idempotency-key.js';
 
 /** Holds the key to the end of the database transaction. A concurrent request with the same key is refused and does not wait. */
 const LOCK = `hashtextextended(jsonb_build_array('idempotency', $1::bigint, $2::text, $3::text)::text, 0)`;
+
 const LOCK_KEY = sqlStatement<{ is_locked: boolean }>(
   'lock_idempotency_key',
   `select pg_try_advisory_xact_lock(${LOCK}) as is_locked`,
 );
+
 /** Waits for the holder, at most for the lock timeout of the session. */
 const AWAIT_KEY = sqlStatement<{ is_locked: boolean }>(
   'await_idempotency_key',
@@ -132,3 +142,53 @@ function replayOf<T>(key: IdempotencyKey, stored: StoredResponse | undefined): C
   if (conflict) throw conflict;
   return { resource: JSON.parse(stored.answer) as T, isReplay: true };
 }
+
+/** An order waits for a server that restarts, and the caller's own deadline is longer. A change of a row is retried once. */
+export const IN_DOUBT_POLICIES = {
+  order: RETRY_POLICIES.commitInDoubt,
+  change: { ...RETRY_POLICIES.commitInDoubt, triesMax: 2 },
+} as const satisfies Readonly<Record<string, RetryPolicy>>;
+
+/** Refusals after which it is still unknown whether an earlier attempt was committed. */
+const UNDECIDED: ReadonlySet<RefusalReason> = new Set(['unavailable', 'outcome_unknown']);
+
+/**
+ * Makes a change, and retries it if its commit is in doubt.
+ *
+ * @param attempt recognises the effect of an earlier attempt if `isRetry`; it waits for the locks of the lost session
+ * @throws CommitInDoubtError of the first attempt if no retry decides
+ */
+export async function retryInDoubt<T>(
+  attempt: (isRetry: boolean) => Promise<T>,
+  policy: RetryPolicy,
+  signal?: AbortSignal,
+): Promise<T> {
+  try {
+    return await attempt(false);
+  } catch (doubt) {
+    if (!(doubt instanceof CommitInDoubtError)) throw doubt;
+    for (let retry = 1; retry < policy.triesMax; retry += 1) {
+      await delay(retryDelayMs(policy, retry, Math.random()));
+      if (signal?.aborted === true) break;
+      try {
+        return await attempt(true);
+      } catch (error) {
+        if (isDecided(error)) throw error;
+      }
+    }
+    throw doubt;
+  }
+}
+
+/**
+ * The delay before a retry. The first retry is immediate, because most often only the connection is lost.
+ *
+ * @param retry from 1
+ * @param random from 0 to below 1
+ */
+export function retryDelayMs(policy: RetryPolicy, retry: number, random: number): number {
+  return retry === 1 ? 0 : backoffMs(policy, retry - 1, random);
+}
+
+/** A refusal of the change itself is a decision. Any other error leaves the outcome of the first attempt unknown. */
+const isDecided = (error: unknown): boolean => error instanceof Refusal && !UNDECIDED.has(error.reason);

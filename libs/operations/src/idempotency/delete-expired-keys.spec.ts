@@ -1,7 +1,7 @@
 import type { ProductId, Scope, WorkspaceId } from '@banking/domain';
 import { bind } from '@banking/postgres';
 import { PlanProbe, testOrProve } from '@banking/postgres/testing';
-import { BATCH, DELETE_EXPIRED, ExpiredKeys } from './delete-expired-keys.js';
+import { BATCH, DELETE_EXPIRED, ExpiredKeys } from './idempotency-key.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase, emptyDatabase } from '../testing/test-databases.js';
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { reasonOf } from '@banking/postgres/testing';
-import { keyConflict } from './key-conflict.js';
-import { keyOf } from './idempotency-key.js';
+import { keyConflict, keyOf } from './idempotency-key.js';
 
 const request = { workspaceId: 7, operation: 'placeOrder/17', content: { b: '2', a: '1' } };
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIdempotencyKey, Refusal } from '@banking/domain';
 import { canonicalJson, type CanonicalValue } from '@banking/domain/proof';
+import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
 
 /** A request to create something: an operation with the values of its path, and the content of the request. */
 export interface CreationRequest {
@@ -38,4 +39,96 @@ export function keyOf(
     .update(canonicalJson(content as CanonicalValue))
     .digest();
   return { workspaceId, operation, key, fingerprint };
+}
+
+/** The refusal of a key that another request used first, or undefined if the first request was the same. */
+export function keyConflict(
+  { fingerprint }: IdempotencyKey,
+  first: Pick<IdempotencyKey, 'fingerprint'>,
+): Refusal | undefined {
+  return fingerprint.equals(first.fingerprint) ? undefined : new Refusal('idempotency_key_reused');
+}
+
+/** What is stored of the response to the first request with a key. */
+export interface StoredResponse {
+  readonly fingerprint: Buffer;
+  /** JSON: the created resource, or the record that the operation composes it of. */
+  readonly answer: string;
+}
+
+/** Looks up each key by itself (`offset 0`): a plan made without statistics would read all keys of the operation. */
+const FIND_STORED_RESPONSES = sqlStatement<StoredResponse & { readonly place: number }>(
+  'find_stored_responses',
+  `select (u.n - 1)::int as place, i.fingerprint, i.answer
+   from unnest($1::bigint[], $2::text[], $3::text[]) with ordinality u(w, operation, key, n)
+   cross join lateral (select * from idempotency k
+     where k.workspace_id = u.w and k.operation = u.operation and k.key = u.key offset 0) i
+   where i.created_at > statement_timestamp() - ${RETENTION}`,
+);
+
+/** The stored responses of keys that have one. `place` is the index of the key. */
+export const findStoredResponses = (
+  keys: readonly IdempotencyKey[],
+): BoundStatement<StoredResponse & { readonly place: number }> =>
+  bind(
+    FIND_STORED_RESPONSES,
+    keys.map(({ workspaceId }) => workspaceId),
+    keys.map(({ operation }) => operation),
+    keys.map(({ key }) => key),
+  );
+
+/**
+ * Inserts in the order of the key, so that two batches cannot deadlock. An expired response is replaced; row-level security rejects the
+ * replacement of any other.
+ */
+const STORE_RESPONSES = sqlStatement(
+  'store_responses',
+  `insert into idempotency (workspace_id, operation, key, fingerprint, answer)
+   select w, operation, key, decode(fingerprint, 'hex'), answer
+   from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[]) u(w, operation, key, fingerprint, answer)
+   order by w, operation, key
+   on conflict (workspace_id, operation, key)
+   do update set fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at`,
+);
+
+/** The response of a request with a key. */
+interface KeyedResponse {
+  readonly key: IdempotencyKey;
+  /** JSON: the created resource, or the record that the operation composes it of. */
+  readonly answer: string;
+}
+
+/** Stores the responses of requests with keys. */
+export const storeResponses = (responses: readonly KeyedResponse[]): BoundStatement<unknown> =>
+  bind(
+    STORE_RESPONSES,
+    responses.map(({ key }) => key.workspaceId),
+    responses.map(({ key }) => key.operation),
+    responses.map(({ key }) => key.key),
+    responses.map(({ key }) => key.fingerprint.toString('hex')),
+    responses.map(({ answer }) => answer),
+  );
+
+/** How many keys one database transaction reads, and workspaces it locks at most. */
+export const BATCH = 1_000;
+
+export const DELETE_EXPIRED = sqlStatement<{ keys_read: number; deleted: number; last_time: string | null }>(
+  'delete_expired_keys',
+  'select keys_read, deleted, last_time::text as last_time from delete_expired_keys($1, $2)',
+);
+
+/** Deletes expired idempotency records of all workspaces, a batch at a time: a chore of the worker. */
+export class ExpiredKeys {
+  /** Where the last batch ended. Index entries of deleted records stay until a vacuum, and are not read again. */
+  private from = '-infinity';
+
+  constructor(private readonly database: Database) {}
+
+  /** Reads one batch and deletes what may be deleted of it. @returns 0 at the end, if the last batch deleted none. @throws Refusal `unavailable` */
+  async deleteBatch(): Promise<number> {
+    const row = await this.database.read({}, bind(DELETE_EXPIRED, BATCH, this.from));
+    const goesOn = row?.keys_read === BATCH && row.last_time !== this.from;
+    this.from = goesOn ? row.last_time! : '-infinity';
+    return goesOn ? BATCH : (row?.deleted ?? 0);
+  }
 }

@@ -10,8 +10,8 @@ import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { Interleaving, reasonOf, testOrProve, type CommitFate, openDatabase } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { orderWorld } from '../testing/order-world.js';
-import { recordedFact } from '../orders/order-record.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { recordedFact } from '../orders/order-writes.js';
 
 const RUNS = testOrProve(60, 500);
 const seed = Date.now() & 0x7fffffff;
@@ -52,7 +52,7 @@ const FATES = fc.oneof(
   },
 );
 
-let given: Awaited<ReturnType<typeof orderWorld>>;
+let given: OrderWorld;
 let interleaving: Interleaving;
 let theirs: Database;
 let services: readonly LedgerBankingService[];

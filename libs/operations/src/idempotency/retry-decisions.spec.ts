@@ -1,6 +1,6 @@
 import { Refusal } from '@banking/domain';
 import { CommitInDoubtError } from '@banking/postgres';
-import { retryInDoubt } from './retry-in-doubt.js';
+import { retryInDoubt } from './create-once.js';
 
 const POLICY = { triesMax: 3, firstMs: 1, maxMs: 1 };
 

@@ -1,5 +1,5 @@
 import type { RetryPolicy } from '@banking/postgres';
-import { IN_DOUBT_POLICIES, retryDelayMs } from './retry-in-doubt.js';
+import { IN_DOUBT_POLICIES, retryDelayMs } from './create-once.js';
 
 /** The delays before all retries of a policy. */
 function delaysOf(policy: RetryPolicy, random: number): number[] {

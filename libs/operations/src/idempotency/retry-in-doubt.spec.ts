@@ -1,25 +1,19 @@
-import type { AccountId, Order, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
+import type { AccountId, Order, RecipientId, TransferAmount } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
 import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { Wire, openDatabase } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { cutAll, cutOnce, heal } from '../testing/cut-connection.js';
-import { demoDatabase } from '../testing/test-databases.js';
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
+import { cutAll, cutOnce, heal } from '../testing/test-databases.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+let { world, ada } = {} as OrderWorld;
 let service: LedgerBankingService;
 let wire: Wire;
 let wired: Database;
-let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let accountId: AccountId;
 let recipientID: RecipientId;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  ada = {
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-  };
+  ({ world, ada } = await orderWorld());
   wire = await Wire.lay(world.connection);
   wired = await openDatabase({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
   service = new LedgerBankingService(wired, openBooks(wired));

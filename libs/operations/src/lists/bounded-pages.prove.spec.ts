@@ -2,8 +2,14 @@ import type { AuditQuery, OrderQuery, RecipientQuery, Scope, TransferQuery } fro
 import { SCHEMA, type BoundStatement } from '@banking/postgres';
 import { analyzeTables } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { addTransfers, agedWorkspaces, type AgedWorkspace, type AgedWorld } from '../testing/aged-workspaces.js';
-import { Explaining, pageSentBy } from '../testing/plans.js';
+import {
+  addTransfers,
+  type AgedWorkspace,
+  agedWorkspaces,
+  type AgedWorld,
+  Explaining,
+  pageSentBy,
+} from '../testing/aged-workspaces.js';
 
 /** Far more than a page of ten may touch. */
 const COUNT = 60_000;

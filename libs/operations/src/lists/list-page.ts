@@ -1,9 +1,18 @@
-import { LIMIT_DEFAULT, LIMIT_MAX, Refusal, type Page, type PageQuery, type WorkspaceId } from '@banking/domain';
-import { bind, sqlStatement, type BoundStatement, type SqlStatement } from '@banking/postgres';
+import {
+  type AccountId,
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+  type Page,
+  type PageQuery,
+  type PlainNumber,
+  type RecipientId,
+  Refusal,
+  type WorkspaceId,
+} from '@banking/domain';
+import { bind, type BoundStatement, sqlStatement, type SqlStatement } from '@banking/postgres';
+import { timestampOf } from '../resources/columns.js';
 import type { Reading } from '../resources/reading.js';
-import { timestampOf } from '../resources/timestamp-of.js';
-import { pageConditions, type PagedList } from './paged-list.js';
-import { PLAN_PAGES_ONCE } from './plan-by-order.js';
+import { pageConditions, type PagedList, PLAN_PAGES_ONCE } from './paged-list.js';
 
 /** The ids and times of the items in the order of the list, as JSON. The other columns have other names. */
 interface Places {
@@ -11,12 +20,12 @@ interface Places {
 }
 
 /** A query for the row that a filter names, and the refusal if the workspace has no such row. */
-export interface Named {
+interface Named {
   readonly bound: BoundStatement<unknown>;
   readonly refusal: Refusal;
 }
 
-export interface PageOptions extends PageQuery {
+interface PageOptions extends PageQuery {
   readonly workspaceId: WorkspaceId;
   readonly filters: Readonly<Record<string, unknown>>;
   readonly named?: readonly Named[];
@@ -108,4 +117,35 @@ function pageStatement<Facts, Resource>(
   );
   statements.set(name, statement);
   return statement;
+}
+
+const FIND_ACCOUNT = sqlStatement(
+  'find_account',
+  `select from account where workspace_id = $1 and id = $2 and kind = 'customer'`,
+);
+
+const FIND_RECIPIENT = sqlStatement('find_recipient', 'select from recipient where workspace_id = $1 and id = $2');
+
+/** Queries for the account and the recipient that filters name. They must be of the workspace. The recipient may be deleted. */
+export function namedParties(
+  workspaceId: WorkspaceId,
+  {
+    accountId,
+    recipientId,
+  }: {
+    readonly accountId?: AccountId | PlainNumber | undefined;
+    readonly recipientId?: RecipientId | PlainNumber | undefined;
+  },
+): readonly Named[] {
+  const named: Named[] = [];
+  if (accountId !== undefined) {
+    named.push({ bound: bind(FIND_ACCOUNT, workspaceId, accountId), refusal: new Refusal('account_not_found') });
+  }
+  if (recipientId !== undefined) {
+    named.push({
+      bound: bind(FIND_RECIPIENT, workspaceId, recipientId),
+      refusal: new Refusal('recipient_not_found'),
+    });
+  }
+  return named;
 }

@@ -1,4 +1,6 @@
-import type { ComposedPage } from '../resources/compose-page.js';
+import { isInstant, Refusal } from '@banking/domain';
+import { bind, sqlStatement } from '@banking/postgres';
+import type { ComposedPage } from '../resources/reading.js';
 
 /** An index of a list: workspace, the column of `filter` if it has one, the class columns, `created_at`, `id`. */
 interface ListIndex {
@@ -66,3 +68,92 @@ export function pageConditions<Facts, Resource>(
     );
   return { table: list.table, classes: Object.keys(list.classes), range, after, rest, ofClass, parameters };
 }
+
+const NEWEST_FIRST = (row: string) => `order by ${row}.created_at desc, ${row}.id desc`;
+
+/** The distinct combinations of the class columns. Each step searches the index for the next combination. */
+export function classes({ table, classes: columns, range }: PageConditions): string {
+  const of = (row: string) => columns.map((column) => `${row}.${column}`).join(', ');
+  const next = (conditions: readonly string[]) =>
+    `select ${of('l')} from ${table} l where ${conditions.join(' and ')} order by ${of('l')} limit 1`;
+  return `class as (
+    (${next(range)})
+    union all
+    select n.* from class c cross join lateral (${next([...range, `(${of('l')}) > (${of('c')})`])}) n)`;
+}
+
+/** The newest rows of the requested classes, merged. Each class is one range of the index. */
+function newest({ table, classes: columns, range, after, rest, ofClass }: PageConditions, limit: string): string {
+  const perClass = [...range, ...columns.map((column) => `l.${column} = c.${column}`), ...after, ...rest];
+  const filters = ofClass('c');
+  return `select r.* from class c cross join lateral (
+      select l.* from ${table} l where ${perClass.join(' and ')} ${NEWEST_FIRST('l')} limit ${limit}) r
+    ${filters.length === 0 ? '' : `where ${filters.join(' and ')}`}
+    ${NEWEST_FIRST('r')} limit ${limit}`;
+}
+
+/** A page of a list with class columns. All filters are columns of its table. */
+export const pageByClass = (conditions: PageConditions): string =>
+  `${classes(conditions)}, page as materialized (${newest(conditions, '$2')})`;
+
+/** A page of a list without class columns. */
+export const pageOfAll = ({ table, range, after, rest }: PageConditions): string =>
+  `page as materialized (
+    select l.* from ${table} l where ${[...range, ...after, ...rest].join(' and ')} ${NEWEST_FIRST('l')} limit $2)`;
+
+/**
+ * All rows one by one, newest first, as `walk`: for a filter on another table. PostgreSQL reads it up to the `limit` of the outer query.
+ * A `limit` inside of it would apply before that filter.
+ */
+export function walk(conditions: PageConditions): string {
+  const older = { ...conditions, after: ['(l.created_at, l.id) < (w.created_at, w.id)'] };
+  return `walk as (
+    (${newest(conditions, '1')})
+    union all
+    select n.* from walk w cross join lateral (${newest(older, '1')}) n)`;
+}
+
+/** A period in the filters of a list. */
+interface Period {
+  readonly createdFrom?: string | undefined;
+  readonly createdTo?: string | undefined;
+}
+
+/**
+ * @param names the parameters of the period
+ * @throws Refusal `timestamp_invalid` if a limit is not an instant, or if the period ends before it begins
+ */
+export function checkPeriod(
+  { createdFrom, createdTo }: Period,
+  [from, to]: readonly [string, string] = ['createdFrom', 'createdTo'],
+): void {
+  for (const instant of [createdFrom, createdTo]) {
+    if (instant !== undefined && !isInstant(instant)) throw new Refusal('timestamp_invalid');
+  }
+  if (createdFrom === undefined || createdTo === undefined) return;
+  // `Date.parse` reads milliseconds: a smaller difference is accepted as an empty period.
+  if (Date.parse(createdFrom) <= Date.parse(createdTo)) return;
+  const message = `${from} must not be after ${to}.`;
+  throw new Refusal('timestamp_invalid', message, {
+    details: [{ path: from, reason: 'timestamp_invalid', message }],
+  });
+}
+
+/** PostgreSQL 15 lacks the last setting. */
+const BY_ORDER = `set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true),
+       case when current_setting('enable_presorted_aggregate', true) is not null
+         then set_config('enable_presorted_aggregate', 'off', true) end`;
+
+/**
+ * Planner settings for a query with a limit, in the same database transaction: without sorting, the planner chooses the index in the order
+ * of the list. Without statistics, each index that begins with the workspace has the same cost, and the connection keeps the plan.
+ */
+export const PLAN_BY_ORDER = bind(sqlStatement('plan_by_order', `select ${BY_ORDER}`));
+
+/**
+ * The same for a page of a list, with one plan for all values of its parameters. PostgreSQL estimates that a plan for a known limit costs
+ * less, and would plan each page again, which takes as long as reading 25 transfers.
+ */
+export const PLAN_PAGES_ONCE = bind(
+  sqlStatement('plan_pages_once', `select ${BY_ORDER}, set_config('plan_cache_mode', 'force_generic_plan', true)`),
+);

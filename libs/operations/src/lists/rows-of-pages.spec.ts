@@ -2,8 +2,7 @@ import type { Scope } from '@banking/domain';
 import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { sql, openDatabase } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { agedWorkspaces, type AgedWorld } from '../testing/aged-workspaces.js';
-import { sentBy } from '../testing/plans.js';
+import { agedWorkspaces, type AgedWorld, sentBy } from '../testing/aged-workspaces.js';
 
 let world: AgedWorld;
 /** With one connection. */

@@ -2,8 +2,7 @@ import type { Scope } from '@banking/domain';
 import { SCHEMA, type BoundStatement } from '@banking/postgres';
 import { analyzeTables } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { agedWorkspaces, type AgedWorld } from '../testing/aged-workspaces.js';
-import { Explaining, pageSentBy } from '../testing/plans.js';
+import { agedWorkspaces, type AgedWorld, Explaining, pageSentBy } from '../testing/aged-workspaces.js';
 
 /** Rows of the most frequent kind. A lookup that reads all of them touches hundreds of pages. */
 const COUNT = 20_000;

@@ -3,15 +3,14 @@ import type { Claim } from '@banking/work-queue';
 import type { Database } from '@banking/postgres';
 import { DEMO_RATES } from '@banking/rates';
 import { reasonOf } from '@banking/postgres/testing';
-import { orderWorld } from '../testing/order-world.js';
-import { OrderService } from './order-service.js';
-import { OrderBatcher } from './order-batcher.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { OrderBatcher, OrderService } from './order-service.js';
 import { placeOrder } from './place-order.js';
 import { postOrders } from './post-orders.js';
 import { runOrder } from './run-order.js';
-import { ReferenceData } from '../reference/reference-data.js';
+import { ReferenceData } from '../reference/reference.js';
 
-let given: Awaited<ReturnType<typeof orderWorld>>;
+let given: OrderWorld;
 let { world, service, ada, eve, account, near, balanceOf } = {} as typeof given;
 
 beforeAll(async () => {

@@ -1,39 +1,20 @@
-import type {
-  AccountId,
-  PlaceOrderInput,
-  RecipientId,
-  Scope,
-  TransactionId,
-  TransferAmount,
-  UserId,
-  WorkspaceId,
-} from '@banking/domain';
+import type { AccountId, PlaceOrderInput, RecipientId, TransactionId, TransferAmount } from '@banking/domain';
 import { SQLSTATE } from '@banking/postgres';
 import { until } from '@banking/postgres/testing';
 import { verifyBooks } from '@banking/ledger';
 import { Worker } from '@banking/work-queue';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { DEMO_RATES } from '@banking/rates';
 import { startBankingWorker, workOf } from '../worker/start-banking-worker.js';
-import { demoDatabase } from '../testing/test-databases.js';
-import { verifyPayments } from '../testing/verify-payments.js';
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: LedgerBankingService;
+import { verifyPayments } from '../testing/order-world.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+let { world, service, ada } = {} as OrderWorld;
 let worker: Worker;
-let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let from: AccountId;
 const errors: unknown[] = [];
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
+  ({ world, service, ada } = await orderWorld());
   const onError = (error: unknown) => errors.push(error);
   worker = new Worker(workOf(world, { orders: service.orders, sandbox: true, onError }));
-  ada = {
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-  };
 });
 afterAll(() => world.close());
 beforeEach(async () => {

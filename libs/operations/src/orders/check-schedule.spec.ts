@@ -1,7 +1,6 @@
 import type { Timestamp } from '@banking/domain';
 import * as fc from 'fast-check';
-import { scheduleFaults, type ScheduleInput } from './check-schedule.js';
-import { runTime } from './next-run.js';
+import { runTime, scheduleFaults, type ScheduleInput } from './schedule.js';
 
 const NOW = '2026-11-21T09:30:00.123456Z' as Timestamp;
 const RECURRING = {

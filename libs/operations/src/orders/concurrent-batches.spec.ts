@@ -1,4 +1,4 @@
-import { LOCKED, order, range, RUN, slowBatcher, turn } from '../testing/slow-batcher.js';
+import { LOCKED, order, range, RUN, slowBatcher, turn } from '../testing/order-world.js';
 
 describe('orders that arrive during a batch', () => {
   it('are decided while the batch before them is committed, but for those of its accounts', async () => {

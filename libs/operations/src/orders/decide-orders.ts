@@ -1,8 +1,8 @@
 import { Refusal } from '@banking/domain';
 import { decide, type DecisionContext, type PostedTransaction } from '@banking/ledger';
-import { keyConflict } from '../idempotency/key-conflict.js';
-import type { PaymentFacts } from '../payments/payment-facts.js';
-import { areSameFacts } from '../payments/remembered-facts.js';
+import { auditEntry, type AuditEntry, BY_SYSTEM, callerOf } from '../audit/audited-call.js';
+import { keyConflict } from '../idempotency/idempotency-key.js';
+import { areSameFacts, type PaymentFacts } from '../payments/payment-facts.js';
 import type { OrderFacts } from '../resources/compose-order.js';
 import type { LockedOrder } from './lock-orders.js';
 import { type PreparedOrder, proposalOf } from './prepared-order.js';
@@ -119,3 +119,20 @@ function uniqueKeysOf(order: PreparedOrder): string[] {
 
 const uniqueKey = (kind: string, workspaceId: number, ...value: readonly (string | number | undefined)[]) =>
   JSON.stringify([kind, workspaceId, ...value]);
+
+/** The entries of the audit trail for the decisions of a batch: placed orders, and runs. A refused placement writes nothing. */
+export const auditEntriesOf = (decisions: readonly OrderDecision[]): AuditEntry[] => decisions.flatMap(entriesOf);
+
+function entriesOf(decision: OrderDecision): AuditEntry[] {
+  const { order, kind } = decision;
+  const { workspaceId } = order;
+  if (order.kind === 'placement') {
+    if (kind !== 'posted') return [];
+    const resource = { type: 'order', id: order.ids.orderId };
+    return [auditEntry(workspaceId, { operation: 'placeOrder', resource }, callerOf(order.caller))];
+  }
+  if (kind !== 'posted' && kind !== 'refused') return [];
+  const resource = { type: 'order', id: order.run.orderId };
+  const reason = kind === 'refused' ? decision.refusal.reason : undefined;
+  return [auditEntry(workspaceId, { operation: 'runOrder', resource, reason }, BY_SYSTEM)];
+}

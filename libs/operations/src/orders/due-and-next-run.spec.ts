@@ -1,6 +1,6 @@
 import type { Timestamp } from '@banking/domain';
 import * as fc from 'fast-check';
-import { dueAndNextRun, runTime, type Schedule } from './next-run.js';
+import { dueAndNextRun, runTime, type Schedule } from './schedule.js';
 
 const instants = fc.date({ min: new Date('2000-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
 

@@ -2,16 +2,13 @@ import fc from 'fast-check';
 import type { AccountId, Execution, Order, OrderId, OrderPage, Scope, WorkspaceId } from '@banking/domain';
 import { SCHEMA } from '@banking/postgres';
 import { analyzeTables, reasonOf } from '@banking/postgres/testing';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { Explaining, sentBy } from '../testing/plans.js';
-import { expectWellFormed } from '../testing/resources.js';
-import { demoDatabase } from '../testing/test-databases.js';
+import { Explaining, sentBy } from '../testing/aged-workspaces.js';
+import { expectWellFormed } from '../testing/order-world.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
 
 /** Executions of the daily order. */
 const COUNT = 1_203;
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: LedgerBankingService;
+let { world, service } = {} as OrderWorld;
 let scope: Scope;
 let accountId: AccountId;
 let daily: OrderId;
@@ -43,8 +40,7 @@ async function orderWith(count: number): Promise<OrderId> {
 }
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books);
+  ({ world, service } = await orderWorld());
   scope = { workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId };
   accountId = world.demo.accounts['Northwind Trading USD'] as AccountId;
   await world.owner.query('set session_replication_role = replica');

@@ -2,7 +2,7 @@ import { compareInstants, parseInstant, type RepeatUnit, type Timestamp } from '
 import * as fc from 'fast-check';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import { sql } from '@banking/postgres/testing';
-import { runTime, type Schedule } from './next-run.js';
+import { runTime, type Schedule } from './schedule.js';
 
 const two = (value: number) => String(value).padStart(2, '0');
 const isLeap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;

@@ -1,4 +1,4 @@
-import { LOCKED, order, range, RUN, slowBatcher, turn } from '../testing/slow-batcher.js';
+import { LOCKED, order, range, RUN, slowBatcher, turn } from '../testing/order-world.js';
 import type { PreparedOrder } from './prepared-order.js';
 
 /** Far more than the batches of a spec. */

@@ -1,6 +1,6 @@
 import { until } from '@banking/postgres/testing';
-import { LOCKED, order, range, RUN, slowBatcher, turn } from '../testing/slow-batcher.js';
-import { orderBatchChannel, orderChannel, type OrderBatchMessage, type OrderMessage } from './order-channels.js';
+import { LOCKED, order, range, RUN, slowBatcher, turn } from '../testing/order-world.js';
+import { orderBatchChannel, type OrderBatchMessage, orderChannel, type OrderMessage } from './prepared-order.js';
 
 let orders: OrderMessage[];
 let batches: OrderBatchMessage[];

@@ -1,6 +1,6 @@
 import { Reference } from '../reference/reference.js';
 import { ORDER, type OrderFacts } from '../resources/compose-order.js';
-import { orderRecord, responseOf } from './order-record.js';
+import { orderRecord, responseOf } from './order-writes.js';
 
 /** Written by the first program with this version. A stored record is replayed for thirty days, so later programs read it. */
 const RECORD =

@@ -1,18 +1,26 @@
-import type { Books } from '@banking/ledger';
-import { BatchedCalls, IdBlocks, type Database, type RetryPolicy } from '@banking/postgres';
+import { Refusal, RETRY_AFTER_S } from '@banking/domain';
+import { accountKey, type Books, customerAccountsOf } from '@banking/ledger';
+import { BatchedCalls, type Database, IdBlocks, type RetryPolicy } from '@banking/postgres';
+import { RoundRobin } from '@banking/process';
 import type { RateSource } from '@banking/rates';
-import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/retry-in-doubt.js';
-import { type NamedPayment, type PaymentFacts, readPaymentFacts } from '../payments/payment-facts.js';
-import { RememberedFacts } from '../payments/remembered-facts.js';
+import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/create-once.js';
+import { type NamedPayment, type PaymentFacts, readPaymentFacts, RememberedFacts } from '../payments/payment-facts.js';
 import { openReading, type Reading } from '../resources/reading.js';
-import { OrderBatcher } from './order-batcher.js';
 import { failure, postOrders } from './post-orders.js';
-import type { OrderIds, OrderOutcome, PreparedOrder } from './prepared-order.js';
+import {
+  type OrderIds,
+  type OrderMessage,
+  type OrderOutcome,
+  type PreparedOrder,
+  proposalOf,
+  traceOrder,
+  traceOrderBatch,
+} from './prepared-order.js';
 
 /** Carries out prepared orders. @throws Refusal `unavailable` if too many orders wait */
 export type OrderSubmitter = Pick<OrderBatcher, 'submit'>;
 
-export interface OrderServiceOptions {
+interface OrderServiceOptions {
   /** Whether orders run by the clocks of their workspaces, which can be moved. Default: by the time of the database. */
   readonly isSandbox?: boolean;
   /** Whether a payment network carries out payouts. Default: none, and payouts are refused. */
@@ -103,3 +111,235 @@ async function take(ids: IdBlocks): Promise<number> {
   await ids.ready(1);
   return ids.take();
 }
+
+interface WaitingOrder {
+  readonly order: PreparedOrder;
+  /** The key of its account. */
+  readonly account: string;
+  /** The keys of all accounts that it locks. */
+  readonly accounts: readonly string[];
+  readonly resolve: (outcome: OrderOutcome) => void;
+  readonly reject: (reason: unknown) => void;
+  readonly signal: AbortSignal | undefined;
+  /** As it was published; undefined without a subscriber. */
+  readonly message: OrderMessage | undefined;
+  /** Whether its caller has withdrawn it. It is left out of every batch then. */
+  isWithdrawn: boolean;
+  /** Whether it is in a running batch. It cannot be withdrawn then. */
+  isTaken: boolean;
+}
+
+/** Carries out a batch; see `postOrders`. Calls `onDecided` when the batch is decided and the database writes it. */
+export type PostBatch = (
+  orders: readonly PreparedOrder[],
+  waitsForLocks: boolean,
+  onDecided: () => void,
+) => Promise<readonly OrderOutcome[]>;
+
+/** A larger batch holds its locks for longer and gains no throughput. */
+const BATCH_MAX = 64;
+
+/** Less than a second of work. Further orders are refused with `unavailable`. */
+const WAITING_MAX = 2_000;
+
+/** One workspace cannot fill the whole queue. */
+const WORKSPACE_WAITING_MAX = 1_000;
+
+/** One batch is decided while the one before it is committed. More of them would be smaller, and gain no throughput. */
+const RUNNING_MAX = 2;
+
+/** Connections that may wait for accounts that another session has locked. The others stay free. */
+const CONTENDED_MAX = 2;
+
+/**
+ * Group commit: orders that arrive while a batch is decided form the next batch, which is decided while the first is committed. Batches
+ * take one order of each workspace in turn, so that a busy workspace delays the others little. Two running batches have no account in
+ * common, that of a payee included, so the orders of one account keep their order.
+ *
+ * An account that another session has locked does not delay the batch. Its orders leave the batch and wait for the account in batches of
+ * their own. Contended accounts take turns as well, batch by batch.
+ */
+export class OrderBatcher {
+  private readonly waiting = new RoundRobin<number, WaitingOrder>();
+  /** By account: the orders that have left a batch, and later orders of the same account. */
+  private readonly contended = new Map<string, WaitingOrder[]>();
+  /** The contended accounts by workspace. */
+  private readonly contendedTurns = new RoundRobin<number, string>();
+  private contendedRunners = 0;
+  private waitingCount = 0;
+  private readonly waitingOf = new Map<number, number>();
+  /** The accounts of the running batches. */
+  private readonly runningAccounts = new Set<string>();
+  private runningBatches = 0;
+  /** Whether a batch is being decided. */
+  private isDeciding = false;
+
+  constructor(private readonly postBatch: PostBatch) {}
+
+  /**
+   * @param signal withdraws the order while it waits; an order of a running batch has its outcome
+   * @throws Refusal `unavailable` if too many orders wait; nothing was done
+   * @throws the reason of the signal if the order was withdrawn; nothing was done
+   */
+  submit(order: PreparedOrder, signal?: AbortSignal): Promise<OrderOutcome> {
+    return traceOrder(order.kind, (message) => this.wait(order, signal, message));
+  }
+
+  private async wait(order: PreparedOrder, signal: AbortSignal | undefined, message: OrderMessage | undefined) {
+    const { workspaceId } = order;
+    const ofWorkspace = this.waitingOf.get(workspaceId) ?? 0;
+    if (this.waitingCount >= WAITING_MAX || ofWorkspace >= WORKSPACE_WAITING_MAX) {
+      throw new Refusal('unavailable', 'Too many orders are waiting. Retry later.', {
+        retryAfterSeconds: RETRY_AFTER_S,
+      });
+    }
+    signal?.throwIfAborted();
+    this.waitingCount += 1;
+    this.waitingOf.set(workspaceId, ofWorkspace + 1);
+    let withdraw: () => void = () => undefined;
+    try {
+      return await new Promise<OrderOutcome>((resolve, reject) => {
+        const keys = { account: accountOf(order), accounts: accountsOf(order) };
+        const state = { isWithdrawn: false, isTaken: false };
+        const waiting: WaitingOrder = { order, ...keys, resolve, reject, signal, message, ...state };
+        withdraw = () => withdrawUnlessTaken(waiting);
+        signal?.addEventListener('abort', withdraw, { once: true });
+        this.enqueue(waiting);
+      });
+    } finally {
+      signal?.removeEventListener('abort', withdraw);
+      this.waitingCount -= 1;
+      const left = (this.waitingOf.get(workspaceId) ?? 1) - 1;
+      if (left > 0) this.waitingOf.set(workspaceId, left);
+      else this.waitingOf.delete(workspaceId);
+    }
+  }
+
+  private enqueue(waiting: WaitingOrder): void {
+    const queue = this.contended.get(waiting.account);
+    if (queue) {
+      queue.push(waiting);
+      return;
+    }
+    this.waiting.push(waiting.order.workspaceId, waiting);
+    // Deferred, so that orders of the same turn of the event loop are in one batch.
+    if (this.mayDecide) setImmediate(() => this.decideNext());
+  }
+
+  private get mayDecide(): boolean {
+    return !this.isDeciding && this.runningBatches < RUNNING_MAX && !this.waiting.isEmpty;
+  }
+
+  /** Begins the next batch, if there is one and another may run. */
+  private decideNext(): void {
+    if (!this.mayDecide) return;
+    const isFree = ({ accounts }: WaitingOrder) => !accounts.some((account) => this.runningAccounts.has(account));
+    const batch = takeBatch(() => this.waiting.shift(isFree));
+    if (batch.length > 0) void this.runBatch(batch);
+  }
+
+  private async runBatch(batch: readonly WaitingOrder[]): Promise<void> {
+    const accounts = new Set(batch.flatMap((waiting) => waiting.accounts));
+    for (const account of accounts) this.runningAccounts.add(account);
+    this.runningBatches += 1;
+    this.isDeciding = true;
+    let isDecided = false;
+    const onDecided = () => {
+      if (isDecided) return;
+      isDecided = true;
+      this.isDeciding = false;
+      this.decideNext();
+    };
+    const locked = await this.carryOut(batch, false, onDecided);
+    locked.forEach((waiting) => this.moveToContended(waiting));
+    for (const account of new Set(locked.map((waiting) => waiting.account))) this.followContended(account);
+    for (const account of accounts) this.runningAccounts.delete(account);
+    this.runningBatches -= 1;
+    onDecided();
+    this.decideNext();
+  }
+
+  /** Returns the orders that another session's locks kept from being decided. */
+  private async carryOut(
+    batch: readonly WaitingOrder[],
+    waitsForLocks: boolean,
+    onDecided: () => void = () => undefined,
+  ): Promise<WaitingOrder[]> {
+    if (batch.length === 0) return [];
+    const orders = batch.map(({ order }) => order);
+    const outcomes = await traceOrderBatch(batch, waitsForLocks, () =>
+      this.postBatch(orders, waitsForLocks, onDecided),
+    ).catch((error: Error) => orders.map(() => failure(error)));
+    return batch.filter((waiting, index) => {
+      const outcome = outcomes[index] ?? failure(new Error('a batch returned no outcome for an order'));
+      if (outcome.kind !== 'locked') {
+        waiting.resolve(outcome);
+        return false;
+      }
+      waiting.isTaken = false;
+      if (waiting.signal?.aborted) withdrawUnlessTaken(waiting);
+      return !waiting.isWithdrawn;
+    });
+  }
+
+  private moveToContended(waiting: WaitingOrder): void {
+    const { account } = waiting;
+    const queue = this.contended.get(account);
+    if (queue) {
+      queue.push(waiting);
+      return;
+    }
+    this.contended.set(account, [waiting]);
+    this.contendedTurns.push(waiting.order.workspaceId, account);
+    if (this.contendedRunners >= CONTENDED_MAX) return;
+    this.contendedRunners += 1;
+    setImmediate(() => void this.runContended());
+  }
+
+  /** Later orders of a contended account follow those that left a batch. */
+  private followContended(account: string): void {
+    const isOfAccount = (waiting: WaitingOrder) => waiting.account === account;
+    for (let next = this.waiting.shift(isOfAccount); next; next = this.waiting.shift(isOfAccount)) {
+      this.moveToContended(next);
+    }
+  }
+
+  /** Takes one batch of an account, then the next account. A wait that times out fails that batch alone. */
+  private async runContended(): Promise<void> {
+    for (let account = this.contendedTurns.shift(); account !== undefined; account = this.contendedTurns.shift()) {
+      const orders = this.contended.get(account) ?? [];
+      const batch = takeBatch(() => orders.shift());
+      orders.unshift(...(await this.carryOut(batch, true)));
+      const [next] = orders;
+      if (next) this.contendedTurns.push(next.order.workspaceId, account);
+      else this.contended.delete(account);
+    }
+    this.contendedRunners -= 1;
+  }
+}
+
+function withdrawUnlessTaken(waiting: WaitingOrder): void {
+  if (waiting.isTaken) return;
+  waiting.isWithdrawn = true;
+  waiting.reject(waiting.signal?.reason);
+}
+
+/** The next orders that have not been withdrawn. */
+function takeBatch(next: () => WaitingOrder | undefined): WaitingOrder[] {
+  const batch: WaitingOrder[] = [];
+  while (batch.length < BATCH_MAX) {
+    const waiting = next();
+    if (!waiting) break;
+    if (waiting.isWithdrawn) continue;
+    waiting.isTaken = true;
+    batch.push(waiting);
+  }
+  return batch;
+}
+
+/** An order without an account locks none. */
+const accountOf = ({ workspaceId, accountId }: PreparedOrder): string =>
+  accountId === undefined ? `${workspaceId}/` : accountKey(workspaceId, accountId);
+
+const accountsOf = (order: PreparedOrder): string[] =>
+  customerAccountsOf(proposalOf(order)).map((account) => accountKey(account.workspaceId, account.accountId));

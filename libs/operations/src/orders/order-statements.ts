@@ -1,8 +1,8 @@
 import { openPayouts, type Outgoing } from '@banking/payouts';
-import { type NewCrossing, openCrossings } from '../crossings/open-crossings.js';
+import { type NewCrossing, openCrossings } from '../crossings/crossings.js';
 import { openWork } from '@banking/work-queue';
 import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
-import { CONVERSION_ROUNDING } from '../payments/rounding.js';
+import { CONVERSION_ROUNDING } from '../payments/payment-facts.js';
 import type { ConversionTerms } from '../payments/payment-terms.js';
 
 /** A row of `customer_order`. */

@@ -1,32 +1,22 @@
-import type { AccountId, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
+import type { AccountId, RecipientId, TransferAmount } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
 import { recordEvent } from '@banking/payouts';
 import * as fc from 'fast-check';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { DEMO_RATES } from '@banking/rates';
-import { demoDatabase } from '../testing/test-databases.js';
-import { verifyEvents } from '../testing/verify-events.js';
-import { verifyPayments } from '../testing/verify-payments.js';
+import { verifyEvents } from '../testing/event-world.js';
+import { verifyPayments } from '../testing/order-world.js';
 import { reasonOf, testOrProve } from '@banking/postgres/testing';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
 
 const RUNS = testOrProve(60, 300);
 const COMMANDS_MAX = testOrProve(14, 40);
 const ABROAD = 100_000n;
 const seed = Date.now() & 0x7fffffff;
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: LedgerBankingService;
-let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
+let { world, service, ada } = {} as OrderWorld;
 let far: RecipientId;
 let fee: bigint;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
-  ada = {
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-  };
+  ({ world, service, ada } = await orderWorld());
   far = world.demo.recipients['international'] as RecipientId;
   const payer = (await service.openAccount(ada, { productID: 1 as never })).resource.id;
   const { resource } = await service.createQuote(ada, { accountID: payer, recipientID: far, amount: digits(ABROAD) });

@@ -3,7 +3,7 @@ import type { Order } from '@banking/domain';
 import { listWork } from '@banking/work-queue';
 import { addGrant, removeGrant, removeUser, resumeUser, suspendUser } from '../provisioning/index.js';
 import { reasonOf } from '@banking/postgres/testing';
-import { PAUSED, placerWorld, statesOf } from '../testing/placers.js';
+import { PAUSED, placerWorld, statesOf } from '../testing/order-world.js';
 
 let world: Awaited<ReturnType<typeof placerWorld>>;
 

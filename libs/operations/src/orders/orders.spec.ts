@@ -1,9 +1,8 @@
 import type { PlaceOrderInput, TransferAmount } from '@banking/domain';
 import { reasonOf } from '@banking/postgres/testing';
-import { expectWellFormed } from '../testing/resources.js';
-import { orderWorld } from '../testing/order-world.js';
+import { expectWellFormed, orderWorld, type OrderWorld } from '../testing/order-world.js';
 
-let given: Awaited<ReturnType<typeof orderWorld>>;
+let given: OrderWorld;
 let { world, service, ada, eve, account, near, key, balanceOf, order: orderOf } = {} as typeof given;
 
 beforeAll(async () => {

@@ -6,9 +6,7 @@ import {
   type Rate,
   type RecipientId,
   Refusal,
-  type Scope,
   type TransferAmount,
-  type UserId,
   type WorkspaceId,
 } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
@@ -16,17 +14,15 @@ import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import type { RateSource } from '@banking/rates';
-import { demoDatabase } from '../testing/test-databases.js';
-import { verifyPayments } from '../testing/verify-payments.js';
+import { verifyPayments } from '../testing/order-world.js';
 import { reasonOf } from '@banking/postgres/testing';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
 
 /** Currencies with 0, 2, 3 and 4 decimals. */
 const CODES = ['JPY', 'USD', 'KWD', 'CLF', 'INR'] as const;
 type Code = (typeof CODES)[number];
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
+let { world, ada } = {} as OrderWorld;
 let service: LedgerBankingService;
-let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let exact: Rate | undefined;
 const accounts = new Map<Code, { readonly id: AccountId; readonly recipient: RecipientId }>();
 
@@ -39,12 +35,8 @@ const rates: RateSource = {
 };
 
 beforeAll(async () => {
-  world = await demoDatabase();
+  ({ world, ada } = await orderWorld());
   service = new LedgerBankingService(world.database, world.books, { rates });
-  ada = {
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-  };
   for (const code of CODES) {
     const { rows } = await world.owner.query<{ id: bigint }>(
       `with sold as (select p.id from product p join currency c on c.id = p.currency_id where c.code = $1),

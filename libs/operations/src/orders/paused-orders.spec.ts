@@ -6,12 +6,10 @@ import { LedgerBankingService } from '../ledger-banking-service.js';
 import { resumePausedOrder } from '../provisioning/index.js';
 import { DEMO_RATES } from '@banking/rates';
 import { workOf } from '../worker/start-banking-worker.js';
-import { recipientAbroad } from '../testing/recipient-abroad.js';
-import { onceReadRun } from '../testing/once-read-run.js';
-import { orderWorld } from '../testing/order-world.js';
+import { onceReadRun, orderWorld, recipientAbroad, type OrderWorld } from '../testing/order-world.js';
 import { reasonOf } from '@banking/postgres/testing';
 
-let given: Awaited<ReturnType<typeof orderWorld>>;
+let given: OrderWorld;
 let { world, ada } = {} as typeof given;
 let service: LedgerBankingService;
 let worker: Worker;

@@ -3,11 +3,11 @@ import { DEMO_RATES } from '@banking/rates';
 import { reasonOf } from '@banking/postgres/testing';
 import { claimWork } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { orderWorld } from '../testing/order-world.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
 import { OrderService } from './order-service.js';
 import { runOrder } from './run-order.js';
 
-let given: Awaited<ReturnType<typeof orderWorld>>;
+let given: OrderWorld;
 let { world, service, ada, account, near, balanceOf } = {} as typeof given;
 /** The service of a deployment without a payment network, on the same books. */
 let without: LedgerBankingService;

@@ -11,15 +11,13 @@ import type { HashedOrder } from '@banking/domain/proof';
 import { isServedElsewhere } from '@banking/postgres';
 import type { AuditedCall } from '../audit/audited-call.js';
 import { keyOf } from '../idempotency/idempotency-key.js';
-import { recipientOf } from '../payments/hashed-details.js';
-import { paymentEntries } from '../payments/payment-entries.js';
+import { paymentEntries, recipientOf } from '../payments/payment-entries.js';
 import type { PaymentFacts } from '../payments/payment-facts.js';
 import { type PaymentMeans, type PaymentTerms, termsOf } from '../payments/payment-terms.js';
-import { scheduleFaults } from './check-schedule.js';
-import { listPurposes } from './list-purposes.js';
+import { scheduleFaults } from './schedule.js';
+import { listPurposes } from '../corridors/corridors.js';
 import type { OrderService } from './order-service.js';
-import { type OrderDraft, parseOrderInput, requestOf } from './parse-order-input.js';
-import type { Placement } from './prepared-order.js';
+import { type OrderDraft, parseOrderInput, type Placement, requestOf } from './prepared-order.js';
 
 /** The workspace and user that place an order, and how long it may wait. */
 interface PlacingScope extends AuditedCall {

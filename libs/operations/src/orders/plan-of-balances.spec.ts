@@ -1,12 +1,12 @@
 import { minorUnits } from '@banking/domain';
 import { decide, type Entry, lockAndRead, preparePosting, write } from '@banking/ledger';
 import { bind, sqlStatement } from '@banking/postgres';
-import { orderWorld } from '../testing/order-world.js';
-import { refreshStatistics } from '../worker/refresh-statistics.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { refreshStatistics } from '../worker/start-banking-worker.js';
 
 const EUR = 978;
 
-let at: Awaited<ReturnType<typeof orderWorld>>;
+let at: OrderWorld;
 
 beforeAll(async () => {
   at = await orderWorld();

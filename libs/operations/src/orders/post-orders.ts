@@ -1,18 +1,14 @@
 import { type Order, Refusal } from '@banking/domain';
 import { preparePosting, writeFirst, type Books } from '@banking/ledger';
 import { bisect, DatabaseError, type DbTransaction, RULE_VIOLATION } from '@banking/postgres';
-import { decideOrders, type OrderDecision, type PostedOrder } from './decide-orders.js';
+import { auditEntriesOf, decideOrders, type OrderDecision, type PostedOrder } from './decide-orders.js';
 import { type AccountsByKey, lockOrders } from './lock-orders.js';
-import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
-import { storeResponses } from '../idempotency/store-responses.js';
-import type { ReferenceData } from '../reference/reference-data.js';
+import { type IdempotencyKey, storeResponses } from '../idempotency/idempotency-key.js';
+import type { ReferenceData } from '../reference/reference.js';
 import { ORDER, type OrderFacts } from '../resources/compose-order.js';
-import { noteAudit } from '../audit/note-audit.js';
-import { auditEntriesOf } from './audited-orders.js';
-import { orderRecord, responseOf } from './order-record.js';
+import { noteAudit } from '../audit/audited-call.js';
+import { accountsAfter, orderRecord, placedOrderFacts, responseOf, writesOf } from './order-writes.js';
 import { orderStatements } from './order-statements.js';
-import { writesOf } from './order-writes.js';
-import { accountsAfter, placedOrderFacts } from './placed-order-facts.js';
 import { type OrderOutcome, type Placement, type PreparedOrder, proposalOf } from './prepared-order.js';
 
 /** What orders are posted with. */

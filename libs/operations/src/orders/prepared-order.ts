@@ -1,14 +1,25 @@
-import type { Created, Order, Refusal } from '@banking/domain';
+import { tracingChannel } from 'node:diagnostics_channel';
+import {
+  type Created,
+  type MinorUnits,
+  type Order,
+  parseTransferAmount,
+  type PlaceOrderInput,
+  Refusal,
+  type RepeatUnit,
+  type Timestamp,
+} from '@banking/domain';
+import type { HashedOrder } from '@banking/domain/proof';
 import type { Entry, Proposal } from '@banking/ledger';
+import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
 import type { Claim } from '@banking/work-queue';
 import type { AuditedCall } from '../audit/audited-call.js';
-import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
+import type { CreationRequest, IdempotencyKey } from '../idempotency/idempotency-key.js';
 import type { PaymentFacts } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
-import type { RecipientFacts } from '../resources/compose-recipient.js';
-import type { ScheduledRun } from './next-run.js';
-import type { OrderDraft } from './parse-order-input.js';
-import type { DueRun } from './read-run.js';
+import { ORDER, type OrderFacts } from '../resources/compose-order.js';
+import type { RecipientFacts } from '../resources/compose-parties.js';
+import type { ScheduledRun } from './schedule.js';
 
 /** An order, or a run of one, with all that can be known without a lock. Plain data: `decideOrders` and `writesOf` take it. */
 export type PreparedOrder = (Placement | PreparedRun) & Priced;
@@ -81,3 +92,231 @@ export const proposalOf = ({ workspaceId, accountId, entries }: PreparedOrder): 
   entries,
   ...(accountId !== undefined && { accountToLock: { workspaceId, accountId } }),
 });
+
+/** An order request with a parsed amount, and with instants in microseconds, as the database stores them. */
+export interface OrderDraft extends Omit<PlaceOrderInput, 'amount'> {
+  readonly amount: MinorUnits;
+}
+
+/** @throws Refusal `amount_malformed`, `amount_out_of_range` */
+export function parseOrderInput(input: PlaceOrderInput): OrderDraft {
+  const amount = parseTransferAmount(input.amount);
+  if (amount === 0n) throw new Refusal('amount_malformed', 'The amount must be at least 1.');
+  const { startAt, stopAt } = input;
+  return {
+    ...input,
+    amount,
+    ...(startAt !== undefined && { startAt: cutToMicroseconds(startAt) }),
+    ...(stopAt !== undefined && { stopAt: cutToMicroseconds(stopAt) }),
+  };
+}
+
+/** The request of an order for its idempotency key: the account of the path, and the body without undefined fields. */
+export function requestOf(workspaceId: number, { accountId, ...body }: PlaceOrderInput): CreationRequest {
+  const content = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+  return { workspaceId, operation: `placeOrder/${accountId}`, content };
+}
+
+/** Cuts the text of an instant to whole microseconds. */
+const cutToMicroseconds = (text: string): string => text.replace(/(\.[0-9]{6})[0-9]+/, '$1');
+
+/** A recurring order fails after so many failed runs in a row. */
+export const FAILED_RUNS_MAX = 3;
+
+/** A due run with the terms of its order. */
+export interface DueRun {
+  readonly workspaceId: number;
+  readonly executionId: number;
+  readonly orderId: number;
+  readonly accountId: number;
+  readonly recipientId: number;
+  readonly amount: bigint;
+  readonly description: string | undefined;
+  readonly purposeCode: string | undefined;
+  readonly anchor: string;
+  readonly stopAt: Timestamp | undefined;
+  readonly repeatUnit: RepeatUnit | undefined;
+  readonly repeatValue: number | undefined;
+  readonly type: string;
+  readonly externalReference: string | undefined;
+  readonly metadata: Readonly<Record<string, string>> | undefined;
+  readonly sequence: number;
+  /** How many runs in a row were refused before this one. A rejected payout was carried out and does not count. */
+  readonly failedBefore: number;
+  /** Whether its order is paused, or must be. */
+  readonly isPaused: boolean;
+}
+
+interface RunRow {
+  readonly order_id: bigint;
+  readonly account_id: bigint;
+  readonly recipient_id: bigint;
+  readonly amount: bigint;
+  readonly description: string | null;
+  readonly purpose_code: string | null;
+  readonly anchor: string;
+  readonly stop_at: Timestamp | null;
+  readonly repeat_unit: RepeatUnit | null;
+  readonly repeat_value: number | null;
+  readonly type: string;
+  readonly external_reference: string | null;
+  readonly metadata: Readonly<Record<string, string>> | null;
+  readonly sequence: number;
+  readonly failed_before: number;
+  readonly is_paused: boolean;
+}
+
+const READ_RUN = sqlStatement<RunRow>(
+  'read_run',
+  `select o.id as order_id, o.account_id, o.recipient_id, o.amount, o.description, o.purpose_code, o.anchor,
+          rfc3339(o.stop_at) as stop_at, o.repeat_unit, o.repeat_value, o.type, o.external_reference, o.metadata, e.sequence,
+          (select count(*)::int from (
+             select l.status, l.failure_code from execution l
+             where (l.workspace_id, l.order_id) = (o.workspace_id, o.id) and l.sequence < e.sequence
+             order by l.sequence desc limit $3) l where l.status = 'failed' and l.failure_code <> 'payout_rejected') as failed_before,
+          o.paused_at is not null or pause_required(o.workspace_id, o.id) is not null as is_paused
+   from execution e join customer_order o on (o.workspace_id, o.id) = (e.workspace_id, e.order_id)
+   where e.workspace_id = $1 and e.id = $2 and e.status = 'scheduled' and o.status = 'active'`,
+);
+
+/** The run, or undefined if it took place or its order was cancelled. */
+export async function readRun(
+  database: Database,
+  workspaceId: number,
+  executionId: number,
+): Promise<DueRun | undefined> {
+  const read = bind(READ_RUN, workspaceId, executionId, FAILED_RUNS_MAX - 1);
+  const row = await database.read({ workspaces: [workspaceId] }, read);
+  return (
+    row && {
+      workspaceId,
+      executionId,
+      orderId: Number(row.order_id),
+      accountId: Number(row.account_id),
+      recipientId: Number(row.recipient_id),
+      amount: row.amount,
+      description: row.description ?? undefined,
+      purposeCode: row.purpose_code ?? undefined,
+      anchor: row.anchor,
+      stopAt: row.stop_at ?? undefined,
+      repeatUnit: row.repeat_unit ?? undefined,
+      repeatValue: row.repeat_value ?? undefined,
+      type: row.type,
+      externalReference: row.external_reference ?? undefined,
+      metadata: row.metadata ?? undefined,
+      sequence: row.sequence,
+      failedBefore: row.failed_before,
+      isPaused: row.is_paused,
+    }
+  );
+}
+
+/** The fields of the order that each of its transactions covers. An order that runs later has no quote. */
+export function hashedOrder(run: DueRun): HashedOrder {
+  const { orderId: id, accountId, recipientId, amount, type, anchor: startAt } = run;
+  const { description, purposeCode, repeatUnit, repeatValue, stopAt, externalReference, metadata } = run;
+  const payment = { id, accountId, recipientId, amount: amount.toString(), type, description, purposeCode };
+  return { ...payment, repeatUnit, repeatValue, startAt, stopAt, externalReference, metadata };
+}
+
+/** Whether the external reference and the quote of an order, which serve one order each, are still free. */
+export interface OrderConflicts {
+  readonly reference_is_taken: boolean;
+  readonly quote_is_used: boolean;
+  readonly quote_is_expired: boolean;
+}
+
+/** A quote expires by the start time of the database transaction. The trigger of `quote_use` uses the same time. */
+const READ_CONFLICTS = sqlStatement<OrderConflicts & { readonly place: number }>(
+  'read_order_conflicts',
+  `select (u.n - 1)::int as place,
+          u.reference is not null and exists (
+            select from customer_order o where o.workspace_id = u.w and o.external_reference = u.reference) as reference_is_taken,
+          u.quote is not null and exists (
+            select from quote_use q where q.workspace_id = u.w and q.quote_id = u.quote) as quote_is_used,
+          u.quote is not null and exists (
+            select from quote q where q.workspace_id = u.w and q.id = u.quote and q.expires_at <= now()) as quote_is_expired
+   from unnest($1::bigint[], $2::text[], $3::bigint[]) with ordinality u(w, reference, quote, n)`,
+);
+
+/** A row for each order. `place` is its index. */
+export const readOrderConflicts = (
+  orders: readonly Placement[],
+): BoundStatement<OrderConflicts & { readonly place: number }> =>
+  bind(
+    READ_CONFLICTS,
+    orders.map(({ workspaceId }) => workspaceId),
+    orders.map(({ draft }) => draft.externalReference ?? null),
+    orders.map(({ draft }) => draft.quoteID ?? null),
+  );
+
+/** Looks up each order by itself (`offset 0`): a plan made while the tables were small would read all orders of the workspace. */
+const FIND_PLACED = sqlStatement<OrderFacts & { readonly place: number }>(
+  'find_placed_orders',
+  `select (u.n - 1)::int as place, ${ORDER.columns}
+   from unnest($1::bigint[], $2::bigint[]) with ordinality u(w, id, n)
+   cross join lateral (select * from customer_order o where o.workspace_id = u.w and o.id = u.id offset 0) t
+   ${ORDER.joins}
+   order by u.n`,
+);
+
+/** The orders that exist. `place` is the index of the order. */
+export const findPlacedOrders = (
+  orders: readonly Placement[],
+): BoundStatement<OrderFacts & { readonly place: number }> =>
+  bind(
+    FIND_PLACED,
+    orders.map(({ workspaceId }) => workspaceId),
+    orders.map(({ ids }) => ids.orderId),
+  );
+
+/** Channels for metrics and traces, as in `channels.ts` of `@banking/postgres`. */
+
+/** An order or a run of one, from its submission to its outcome. */
+export interface OrderMessage {
+  readonly kind: PreparedOrder['kind'];
+  readonly submittedAtMs: number;
+}
+
+export const orderChannel = tracingChannel<unknown, OrderMessage>('banking:orders:order');
+
+/** A batch of orders that one database transaction carries out, from its beginning to the outcomes of its orders. */
+export interface OrderBatchMessage {
+  /** The orders as `orderChannel` published them: the same objects. */
+  readonly orders: readonly OrderMessage[];
+  /** For how long the longest waiting order of the batch has waited. */
+  readonly waitMs: number;
+  /** `contended` waits for accounts that another session has locked. `common` leaves their orders out. */
+  readonly strategy: 'common' | 'contended';
+  /** Set at the end. */
+  readonly result?: readonly Pick<OrderOutcome, 'kind'>[];
+}
+
+export const orderBatchChannel = tracingChannel<unknown, OrderBatchMessage>('banking:orders:batch');
+
+/** Submits an order. The message is undefined without a subscriber. */
+export function traceOrder<T>(
+  kind: PreparedOrder['kind'],
+  submit: (message: OrderMessage | undefined) => Promise<T>,
+): Promise<T> {
+  if (!orderChannel.hasSubscribers && !orderBatchChannel.hasSubscribers) return submit(undefined);
+  const message = { kind, submittedAtMs: performance.now() };
+  return orderChannel.tracePromise(() => submit(message), message);
+}
+
+/** Carries out a batch. */
+export function traceOrderBatch(
+  batch: readonly { readonly message: OrderMessage | undefined }[],
+  waitsForLocks: boolean,
+  post: () => Promise<readonly OrderOutcome[]>,
+): Promise<readonly OrderOutcome[]> {
+  if (!orderBatchChannel.hasSubscribers) return post();
+  const orders = batch.flatMap(({ message }) => message ?? []);
+  const nowMs = performance.now();
+  const waitMs = orders.reduce((longestMs, { submittedAtMs }) => Math.max(longestMs, nowMs - submittedAtMs), 0);
+  return orderBatchChannel.tracePromise(post, {
+    orders,
+    waitMs,
+    strategy: waitsForLocks ? 'contended' : 'common',
+  });
+}

@@ -1,11 +1,10 @@
 import type { AccountId, Order, RecipientId, TransferAmount } from '@banking/domain';
 import type { DbTransaction } from '@banking/postgres';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { orderWorld } from '../testing/order-world.js';
-import { sentBy } from '../testing/plans.js';
-import { recipientAbroad } from '../testing/recipient-abroad.js';
+import { orderWorld, recipientAbroad, type OrderWorld } from '../testing/order-world.js';
+import { sentBy } from '../testing/aged-workspaces.js';
 
-let at: Awaited<ReturnType<typeof orderWorld>>;
+let at: OrderWorld;
 let euro: number;
 
 beforeAll(async () => {

@@ -2,10 +2,9 @@ import { assert, asyncProperty, constantFrom, shuffledSubarray } from 'fast-chec
 import type { AccountId, PlaceOrderInput, RecipientId, TransactionId, TransferAmount } from '@banking/domain';
 import { testOrProve } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { orderWorld } from '../testing/order-world.js';
-import { recipientAbroad } from '../testing/recipient-abroad.js';
+import { orderWorld, recipientAbroad, type OrderWorld } from '../testing/order-world.js';
 
-let at: Awaited<ReturnType<typeof orderWorld>>;
+let at: OrderWorld;
 
 beforeAll(async () => {
   at = await orderWorld();

@@ -1,7 +1,7 @@
 import { RULE_VIOLATION } from '@banking/postgres';
 import { addGrant, removeGrant, removeUser, resumePausedOrder } from '../provisioning/index.js';
 import { reasonOf } from '@banking/postgres/testing';
-import { ADA, PAUSED, placerWorld, statesOf } from '../testing/placers.js';
+import { ADA, PAUSED, placerWorld, statesOf } from '../testing/order-world.js';
 
 const CY = 'cy@northwind.example';
 

@@ -1,14 +1,12 @@
 import { minorUnits, Refusal, type Timestamp } from '@banking/domain';
 import { isTransientFailure, type Claim } from '@banking/work-queue';
-import { recipientOf } from '../payments/hashed-details.js';
-import { paymentEntries } from '../payments/payment-entries.js';
+import { paymentEntries, recipientOf } from '../payments/payment-entries.js';
 import type { PaymentFacts } from '../payments/payment-facts.js';
 import { type PaymentMeans, termsOf } from '../payments/payment-terms.js';
-import { dueAndNextRun } from './next-run.js';
+import { dueAndNextRun } from './schedule.js';
 import type { OrderService } from './order-service.js';
-import { isPauseRequired, pauseOrder } from './pause-order.js';
-import type { PreparedOrder } from './prepared-order.js';
-import { hashedOrder, readRun, type DueRun } from './read-run.js';
+import { isPauseRequired, pauseOrder } from './change-orders.js';
+import { type DueRun, hashedOrder, type PreparedOrder, readRun } from './prepared-order.js';
 
 /** A pause, a resumption and a rejected payout may each overtake a run once. */
 const RUN_TRIES_MAX = 5;

@@ -1,13 +1,12 @@
 import type { Order, PlaceOrderInput, TransferAmount } from '@banking/domain';
 import type { Claim } from '@banking/work-queue';
 import { DEMO_RATES } from '@banking/rates';
-import { expectWellFormed } from '../testing/resources.js';
-import { orderWorld } from '../testing/order-world.js';
+import { expectWellFormed, orderWorld, type OrderWorld } from '../testing/order-world.js';
 import { reasonOf } from '@banking/postgres/testing';
 import { OrderService } from './order-service.js';
 import { runOrder } from './run-order.js';
 
-let given: Awaited<ReturnType<typeof orderWorld>>;
+let given: OrderWorld;
 let { world, service, ada, account, near, balanceOf } = {} as typeof given;
 let orders: OrderService;
 

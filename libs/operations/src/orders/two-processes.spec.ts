@@ -4,11 +4,11 @@ import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { reasonOf, until, openDatabase } from '@banking/postgres/testing';
-import { orderWorld } from '../testing/order-world.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
 import { OrderService } from './order-service.js';
 import { placeOrder } from './place-order.js';
 
-let given: Awaited<ReturnType<typeof orderWorld>>;
+let given: OrderWorld;
 let { world, service, ada, account, near, key, balanceOf, order: orderOf } = {} as typeof given;
 
 beforeAll(async () => {

@@ -1,7 +1,6 @@
 import type { AccountId, TransferAmount } from '@banking/domain';
 import { SCHEMA } from '@banking/postgres';
-import { orderWorld } from '../testing/order-world.js';
-import { recipientAbroad } from '../testing/recipient-abroad.js';
+import { orderWorld, recipientAbroad, type OrderWorld } from '../testing/order-world.js';
 
 /** What an order writes into a table: rows, index entries, and rows whose reference PostgreSQL looks up by a foreign key. */
 type Counts = readonly [rows: number, indexEntries: number, foreignKeyChecks: number];
@@ -9,7 +8,7 @@ type Counts = readonly [rows: number, indexEntries: number, foreignKeyChecks: nu
 /** `account` is updated and all others get new rows. */
 const UPDATED = 'account';
 
-let at: Awaited<ReturnType<typeof orderWorld>>;
+let at: OrderWorld;
 
 beforeAll(async () => {
   at = await orderWorld();

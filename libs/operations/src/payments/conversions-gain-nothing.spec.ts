@@ -13,7 +13,7 @@ import { CORRIDORS, feeScheduleOf } from '@banking/reference';
 import * as fc from 'fast-check';
 import type { RateSource } from '@banking/rates';
 import { reasonOf } from '@banking/postgres/testing';
-import type { FixedAmount } from './fixed-amount.js';
+import type { FixedAmount } from './payment-facts.js';
 import { type Price, pricePayment } from './price-payment.js';
 
 /** Currencies with 0, 2, 3 and 4 decimals. */

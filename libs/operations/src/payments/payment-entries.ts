@@ -1,14 +1,29 @@
 import { type MinorUnits, minorUnits } from '@banking/domain';
-import type { HashedConversion, HashedOrder, HashedRecipient } from '@banking/domain/proof';
-import { currencyCode, type Entry, type Leg } from '@banking/ledger';
-import { feeLegs } from './charge-fee.js';
-import { digestOfConversion, digestOfOrder, digestOfRecipient } from './hashed-details.js';
-import { invalidRecipient, isElsewhere, type PayeeHere, statusOfPayment } from './payment-parties.js';
+import {
+  canonicalConversion,
+  canonicalOrder,
+  canonicalRecipient,
+  type HashedConversion,
+  type HashedOrder,
+  type HashedRecipient,
+} from '@banking/domain/proof';
+import { currencyCode, digestNow, type Entry, type Leg } from '@banking/ledger';
+import type { Database } from '@banking/postgres';
+import {
+  CONVERSION_ROUNDING,
+  invalidRecipient,
+  isElsewhere,
+  type NamedPayment,
+  type PayeeHere,
+  type PaymentFacts,
+  readPaymentFacts,
+  statusOfPayment,
+} from './payment-facts.js';
 import type { ConversionTerms, PaymentTerms } from './payment-terms.js';
-import { CONVERSION_ROUNDING } from './rounding.js';
+import { feeLegs } from './price-payment.js';
 
 /** A payment without its terms. */
-export interface PaymentDetails {
+interface PaymentDetails {
   readonly workspaceId: number;
   readonly order: HashedOrder;
   readonly recipient: HashedRecipient;
@@ -57,7 +72,7 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
 }
 
 /** A payment of another workspace as it arrives: the type and the text of its transfers, and the amount in the currency of the payee. */
-export interface Arriving {
+interface Arriving {
   readonly type: string;
   readonly description?: string | undefined;
   readonly currencyId: number;
@@ -109,4 +124,33 @@ function convertedBy(
     targetAmount: targetAmount.toString(),
     rounding: CONVERSION_ROUNDING,
   };
+}
+
+/** The details of a recipient as they were read. The fields never change, so no lock is needed. */
+export function recipientOf(id: number, facts: PaymentFacts): HashedRecipient {
+  return {
+    id,
+    name: facts.recipient_name,
+    accountCode: facts.recipient_account_code,
+    currencyCode: facts.recipient_currency,
+    corridorId: facts.corridor_id === null ? undefined : Number(facts.corridor_id),
+    routingCodeType: facts.routing_code_type ?? undefined,
+    routingCode: facts.routing_code ?? undefined,
+  };
+}
+
+export const digestOfRecipient = (recipient: HashedRecipient): string => digestNow(canonicalRecipient(recipient));
+
+export const digestOfConversion = (conversion: HashedConversion): string => digestNow(canonicalConversion(conversion));
+
+export const digestOfOrder = (order: HashedOrder): string => digestNow(canonicalOrder(order));
+
+/** The digest of a recipient for a payment that is booked without an order. The recipient must exist. */
+export async function readRecipientDigest(
+  database: Database,
+  payment: NamedPayment & { readonly recipientId: number },
+): Promise<string> {
+  const [facts] = await readPaymentFacts(database, [payment], false);
+  if (!facts?.recipient_kind) throw new Error(`there is no recipient ${payment.recipientId}`);
+  return digestOfRecipient(recipientOf(payment.recipientId, facts));
 }

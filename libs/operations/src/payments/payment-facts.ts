@@ -1,9 +1,9 @@
-import type { CurrencyCode } from '@banking/domain';
-import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
-import { BENEFICIARY_COLUMNS, RECIPIENT_COLUMNS, type RecipientFacts } from '../resources/compose-recipient.js';
-import { selectedOf } from '../resources/composed.js';
-import type { FixedAmount } from './fixed-amount.js';
-import { CONVERSION_ROUNDING } from './rounding.js';
+import { isDeepStrictEqual } from 'node:util';
+import { LRUCache } from 'lru-cache';
+import { type CurrencyCode, type MinorUnits, minorUnits, Refusal, type Rounding } from '@banking/domain';
+import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
+import { BENEFICIARY_COLUMNS, RECIPIENT_COLUMNS, type RecipientFacts } from '../resources/compose-parties.js';
+import { selectedOf } from '../resources/reading.js';
 
 /** The ids that a payment refers to. */
 export interface NamedPayment {
@@ -102,7 +102,11 @@ const factsBy = (clock: string): string =>
    left join quote q on q.workspace_id = u.w and q.id = u.q
    order by u.n`;
 
+/** The rounding of the arriving amount. A conversion never pays out more than it takes in, whatever amount the caller chooses. */
+export const CONVERSION_ROUNDING: Rounding = 'down';
+
 const READ_FACTS = sqlStatement<PaymentFacts>('read_payment_facts', factsBy('statement_timestamp()'));
+
 const READ_SANDBOX_FACTS = sqlStatement<PaymentFacts>(
   'read_sandbox_payment_facts',
   factsBy('greatest(statement_timestamp(), (select c.now from sandbox_clock c where c.workspace_id = u.w))'),
@@ -128,4 +132,145 @@ export async function readPaymentFacts(
   const workspaces = [...new Set(payments.map(({ workspaceId }) => workspaceId))];
   const [facts] = await database.pipeline({ workspaces }, [factsOf(payments, isSandbox)] as const);
   return facts;
+}
+
+/** The amount of a payment that the caller chose. The other amount follows from it. */
+export interface FixedAmount {
+  /** `source`: the amount that leaves the account, without the fee. `target`: the amount that arrives. */
+  readonly side: 'source' | 'target';
+  /** At least 1, in minor units of the currency of its side. */
+  readonly value: MinorUnits;
+  /** The field of the request that a refusal refers to. */
+  readonly field: 'amount' | 'targetAmount';
+}
+
+/** Each step of a fee is rounded up. The fee is never below its schedule. */
+export const FEE_ROUNDING: Rounding = 'up';
+
+/** The limits of a corridor. They are inclusive, in minor units of `limitCurrency`. */
+export interface PaidCorridor {
+  readonly id: number;
+  readonly enabled: boolean;
+  readonly payoutMethod: string;
+  readonly limitCurrency: CurrencyCode;
+  readonly minimum: MinorUnits;
+  readonly maximum: MinorUnits;
+  /** The minimum of the correspondent banks, in minor units of the recipient's currency. */
+  readonly swiftMinimum?: MinorUnits;
+}
+
+/** The currencies and the corridor of a payment. A payment to an internal account has no corridor. */
+export interface PaymentParties {
+  readonly from: CurrencyCode;
+  readonly to: CurrencyCode;
+  readonly recipient?: { readonly corridor?: PaidCorridor };
+}
+
+/** The internal account that is paid: in this database, or in another one of the deployment. */
+export type Payee = PayeeHere | PayeeElsewhere;
+
+export interface PayeeHere {
+  readonly workspaceId: number;
+  readonly accountId: number;
+}
+
+/** It is paid by a crossing. */
+interface PayeeElsewhere {
+  readonly accountCode: string;
+}
+
+export const isElsewhere = (payee: Payee): payee is PayeeElsewhere => 'accountCode' in payee;
+
+/** A payout is pending until the network reports its final status, and a crossing until it has arrived. */
+export const statusOfPayment = (payee: Payee | undefined): 'completed' | 'pending' =>
+  payee && !isElsewhere(payee) ? 'completed' : 'pending';
+
+/** @throws Refusal `account_not_found`, `account_disabled` */
+export function payerOf(facts: PaymentFacts): { readonly from: CurrencyCode; readonly currencyId: number } {
+  const { payer_currency: from, payer_currency_id: currencyId } = facts;
+  if (from === null || currencyId === null) throw new Refusal('account_not_found');
+  if (facts.payer_status !== 'enabled') throw new Refusal('account_disabled');
+  return { from, currencyId };
+}
+
+/**
+ * The parties of a payment, for quotes and orders. Without a payee it is a payout, which needs a payment network: without one it would be
+ * debited and never leave.
+ *
+ * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `payouts_unavailable`
+ */
+export function partiesOf(
+  facts: PaymentFacts,
+  accountId: number,
+  hasPayoutNetwork: boolean,
+): PaymentParties & { readonly payee?: Payee } {
+  const { from } = payerOf(facts);
+  const payee = payeeOf(facts, accountId);
+  if (!payee && !hasPayoutNetwork) throw new Refusal('payouts_unavailable');
+  const corridor = corridorOf(facts);
+  return { from, to: facts.recipient_currency, recipient: { ...(corridor && { corridor }) }, ...(payee && { payee }) };
+}
+
+function payeeOf(facts: PaymentFacts, accountId: number): Payee | undefined {
+  if (facts.recipient_kind === null) throw invalidRecipient('The workspace has no recipient with this id.');
+  if (facts.recipient_kind === 'international') return undefined;
+  if (facts.payee_is_elsewhere) return { accountCode: facts.recipient_account_code };
+  if (facts.payee_account_id === null) throw invalidRecipient('The account of the recipient does not exist any more.');
+  const payee = { workspaceId: Number(facts.payee_workspace_id), accountId: Number(facts.payee_account_id) };
+  if (payee.accountId === accountId)
+    throw invalidRecipient('The recipient is the paying account itself. Name another recipient.');
+  return payee;
+}
+
+/** The refusal for a recipient that cannot be paid. */
+export function invalidRecipient(message: string): Refusal {
+  return new Refusal('recipient_invalid', message, {
+    details: [{ path: '/recipientID', reason: 'recipient_invalid', message }],
+  });
+}
+
+function corridorOf(facts: PaymentFacts): PaidCorridor | undefined {
+  if (facts.corridor_id === null) return undefined;
+  return {
+    id: Number(facts.corridor_id),
+    enabled: facts.corridor_enabled,
+    payoutMethod: facts.payout_method,
+    limitCurrency: facts.limit_currency,
+    minimum: minorUnits(facts.minimum_amount),
+    maximum: minorUnits(facts.maximum_amount),
+    ...(facts.swift_minimum !== null && { swiftMinimum: minorUnits(facts.swift_minimum) }),
+  };
+}
+
+/** About 2 kB each. */
+const REMEMBERED_MAX = 4_000;
+
+/**
+ * The facts of recent payments, so that an order is prepared without a round trip of its own. They may be out of date: compare them with
+ * the facts behind the locks.
+ */
+export class RememberedFacts {
+  private readonly facts = new LRUCache<string, PaymentFacts>({ max: REMEMBERED_MAX });
+
+  /** The facts of an earlier payment of the same account to the same recipient. */
+  recall(payment: NamedPayment): PaymentFacts | undefined {
+    return this.facts.get(nameOf(payment));
+  }
+
+  /** @param facts of a payment without a quote */
+  remember(payment: NamedPayment, facts: PaymentFacts): void {
+    this.facts.set(nameOf(payment), { ...facts, reference_is_taken: false });
+  }
+}
+
+const nameOf = ({ workspaceId, accountId, recipientId }: NamedPayment) =>
+  `${workspaceId}/${accountId}/${recipientId ?? ''}`;
+
+/** Whether a payment is prepared of both alike. The clock may differ: an instant order depends on its day only. */
+export function areSameFacts(one: PaymentFacts, other: PaymentFacts): boolean {
+  const names = Object.keys(one) as (keyof PaymentFacts)[];
+  return names.every((name) => {
+    const [value, second] = [one[name], other[name]];
+    return value === second || name === 'now' || (typeof value === 'object' && isDeepStrictEqual(value, second));
+  });
 }

@@ -1,10 +1,15 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
-import { inUtc } from '../resources/timestamp-of.js';
-import type { FixedAmount } from './fixed-amount.js';
+import { inUtc } from '../resources/columns.js';
+import {
+  type FixedAmount,
+  partiesOf,
+  type Payee,
+  payerOf,
+  type PaymentFacts,
+  type QuoteFacts,
+} from './payment-facts.js';
 import { type Price, pricePayment } from './price-payment.js';
-import { partiesOf, type Payee, payerOf } from './payment-parties.js';
 import type { RateSource } from '@banking/rates';
-import type { PaymentFacts, QuoteFacts } from './payment-facts.js';
 
 /** The payment of an order. */
 export interface Payment {

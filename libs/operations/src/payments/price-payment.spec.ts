@@ -15,8 +15,7 @@ import { DEMO_RATES } from '@banking/rates';
 import { crossRate, readRateDocument } from '@banking/rates';
 import { NO_RATES, type RateSource } from '@banking/rates';
 import { reasonOf } from '@banking/postgres/testing';
-import type { PaidCorridor, PaymentParties } from './payment-parties.js';
-import type { FixedAmount } from './fixed-amount.js';
+import type { FixedAmount, PaidCorridor, PaymentParties } from './payment-facts.js';
 import { pricePayment } from './price-payment.js';
 
 const CODES = ['USD', 'EUR', 'GBP', 'JPY', 'KWD', 'INR', 'IDR', 'BHD'] as const;

@@ -1,6 +1,6 @@
 import {
-  convert,
   type Conversion,
+  convert,
   type CurrencyCode,
   decimalsOf,
   inverse,
@@ -11,11 +11,16 @@ import {
   Refusal,
   toDecimal,
 } from '@banking/domain';
+import type { Leg } from '@banking/ledger';
 import { type DatedRate, noRate, type RateSource, writtenRate } from '@banking/rates';
-import { feeOfPayment } from './charge-fee.js';
-import type { FixedAmount } from './fixed-amount.js';
-import { CONVERSION_ROUNDING } from './rounding.js';
-import type { PaidCorridor, PaymentParties } from './payment-parties.js';
+import { feeOf, feeScheduleOf } from '@banking/reference';
+import {
+  CONVERSION_ROUNDING,
+  FEE_ROUNDING,
+  type FixedAmount,
+  type PaidCorridor,
+  type PaymentParties,
+} from './payment-facts.js';
 
 /** The amounts, rate and fee of a payment. */
 export interface Price {
@@ -150,4 +155,30 @@ function refusedFor(
   message: string,
 ): Refusal {
   return new Refusal(reason, message, { details: [{ path: `/${field}`, reason, message }] });
+}
+
+/**
+ * The fee of a payment in minor units of the account's currency, zero if its corridor has no schedule.
+ *
+ * The amount is converted to the currency of the schedule, and the fee is converted back at the same rate.
+ */
+async function feeOfPayment(
+  amount: MinorUnits,
+  corridorId: number | undefined,
+  rateTo: (currency: CurrencyCode) => Promise<Rate>,
+): Promise<MinorUnits> {
+  const schedule = corridorId === undefined ? undefined : feeScheduleOf(corridorId);
+  if (!schedule) return minorUnits(0n);
+  const rate = await rateTo(schedule.currency);
+  const fee = feeOf(schedule, convert(amount, rate, FEE_ROUNDING).amount, FEE_ROUNDING);
+  return convert(fee, inverse(rate), FEE_ROUNDING).amount;
+}
+
+/** The legs that charge a fee: from the customer's account to the workspace's account for fees. */
+export function feeLegs(accountId: number, currencyId: number, amount: MinorUnits): Leg[] {
+  const leg = { currencyId, amount, type: 'fee' };
+  return [
+    { ...leg, account: accountId, direction: 'debit' },
+    { ...leg, account: 'fees', direction: 'credit' },
+  ];
 }

@@ -14,8 +14,7 @@ import * as fc from 'fast-check';
 import { DEMO_RATES } from '@banking/rates';
 import { NO_RATES, type RateSource } from '@banking/rates';
 import { reasonOf } from '@banking/postgres/testing';
-import type { PaidCorridor, PaymentParties } from './payment-parties.js';
-import type { FixedAmount } from './fixed-amount.js';
+import type { FixedAmount, PaidCorridor, PaymentParties } from './payment-facts.js';
 import { type Price, pricePayment } from './price-payment.js';
 
 /** Currencies with 0, 2, 3 and 4 decimals. */

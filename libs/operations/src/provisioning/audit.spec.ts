@@ -1,10 +1,18 @@
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import type { WorkspaceId } from '@banking/domain';
-import { addApp, renameApp } from './apps.js';
+import { addApp, addWorkspace, removeWorkspace, renameApp, renameWorkspace } from './workspaces.js';
 import { noteExport, noteToken } from './audit.js';
-import { addGrant, removeGrant } from './grants.js';
-import { addUser, bindUser, completeUser, removeUser, renameUser, resumeUser, suspendUser } from './users.js';
-import { addWorkspace, removeWorkspace, renameWorkspace } from './workspaces.js';
+import {
+  addGrant,
+  addUser,
+  bindUser,
+  completeUser,
+  removeGrant,
+  removeUser,
+  renameUser,
+  resumeUser,
+  suspendUser,
+} from './users.js';
 
 const ROSA = { name: 'Rosa', operatingSystemUser: 'rosa' };
 const BY_ROSA = { type: 'operator', ...ROSA };

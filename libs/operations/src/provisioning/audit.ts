@@ -1,11 +1,9 @@
 import type { AuditEvent, AuditQuery, WorkspaceId } from '@banking/domain';
-import { auditEntry, noteAudit } from '../audit/note-audit.js';
-import { callerOf } from '../audit/audited-call.js';
-import { checkPeriod } from '../lists/period.js';
-import { auditEventOf, PACKED_AUDIT_EVENT } from '../resources/compose-audit-event.js';
+import { auditEntry, callerOf, noteAudit } from '../audit/audited-call.js';
+import { checkPeriod } from '../lists/paged-list.js';
+import { auditEventOf, PACKED_AUDIT_EVENT } from '../audit/list-audit-events.js';
 import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
-import type { Operator } from './trail.js';
-import { workspacesHere } from './workspaces.js';
+import { type Operator, workspacesHere } from './workspaces.js';
 
 /** What an operator has changed in a workspace. */
 interface OperatorChange {

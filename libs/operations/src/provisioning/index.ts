@@ -1,11 +1,42 @@
 export { auditPages, noteExport, notesOf, noteToken } from './audit.js';
-export * from './apps.js';
-export * from './events.js';
-export * from './fundings.js';
-export * from './grants.js';
-export * from './moves.js';
-export * from './orders.js';
-export { ProvisioningError } from './trail.js';
-export * from './users.js';
-export * from './webhooks.js';
-export * from './workspaces.js';
+export {
+  addApp,
+  addWorkspace,
+  allApps,
+  allCells,
+  allWorkspaces,
+  type AppRow,
+  type MoveRow,
+  openMoves,
+  ProvisioningError,
+  removeApp,
+  removeWorkspace,
+  renameApp,
+  renameWorkspace,
+  type WorkspaceRow,
+  workspacesHere,
+} from './workspaces.js';
+export {
+  addFunding,
+  findAccount,
+  type FundingRow,
+  newestDeliveries,
+  resumePausedOrder,
+  retryDelivery,
+  tailEvents,
+} from './operator-actions.js';
+export {
+  addGrant,
+  addUser,
+  allGrants,
+  allUsers,
+  bindUser,
+  completeUser,
+  type GrantRow,
+  removeGrant,
+  removeUser,
+  renameUser,
+  resumeUser,
+  suspendUser,
+  type UserRow,
+} from './users.js';

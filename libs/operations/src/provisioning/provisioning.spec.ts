@@ -1,8 +1,6 @@
 import { openAccount } from '@banking/ledger';
-import { addApp, allApps, removeApp } from './apps.js';
-import { addGrant, allGrants, removeGrant } from './grants.js';
-import { addUser, allUsers, removeUser } from './users.js';
-import { addWorkspace, allWorkspaces, removeWorkspace } from './workspaces.js';
+import { addApp, addWorkspace, allApps, allWorkspaces, removeApp, removeWorkspace } from './workspaces.js';
+import { addGrant, addUser, allGrants, allUsers, removeGrant, removeUser } from './users.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import { reasonOf } from '@banking/postgres/testing';
 

@@ -1,12 +1,10 @@
 import type { Database } from '@banking/postgres';
-import { LedgerDirectory } from '../apps/ledger-directory.js';
+import { LedgerDirectory } from '../apps/directory.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import { verifyDirectory } from '../verification/verify-trails.js';
 import { reasonOf } from '@banking/postgres/testing';
-import { addApp, allApps, renameApp } from './apps.js';
-import { addGrant } from './grants.js';
-import { addUser, allUsers, bindUser, completeUser, renameUser, resumeUser, suspendUser } from './users.js';
-import { addWorkspace, allWorkspaces, renameWorkspace } from './workspaces.js';
+import { addApp, addWorkspace, allApps, allWorkspaces, renameApp, renameWorkspace } from './workspaces.js';
+import { addGrant, addUser, allUsers, bindUser, completeUser, renameUser, resumeUser, suspendUser } from './users.js';
 
 const APP = 'Bank';
 const ISSUER = 'https://id.example';

@@ -1,8 +1,6 @@
 import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
-import { addApp } from './apps.js';
-import { addGrant } from './grants.js';
-import { addUser, removeUser } from './users.js';
-import { addWorkspace } from './workspaces.js';
+import { addApp, addWorkspace } from './workspaces.js';
+import { addGrant, addUser, removeUser } from './users.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import { sql } from '@banking/postgres/testing';
 

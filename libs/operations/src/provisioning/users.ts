@@ -1,6 +1,6 @@
-import type { UserStatus } from '@banking/domain';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { type Actor, actAs, emailOf, provisioned, ProvisioningError } from './trail.js';
+import type { RoleName, UserStatus } from '@banking/domain';
+import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
+import { actAs, type Actor, allWorkspaces, emailOf, provisioned, ProvisioningError } from './workspaces.js';
 
 export interface NewUser {
   readonly email: string;
@@ -34,30 +34,37 @@ const ADD_USER = sqlStatement<{ id: bigint }>(
    on conflict (email) do update set updated_at = app_user.updated_at
    returning id`,
 );
+
 const JOIN_APP = sqlStatement<{ user_id: bigint }>(
   'join_app',
   `insert into app_membership (app_id, user_id)
    select a.id, u.id from app a, app_user u where a.name = $1 and u.email = $2
    returning user_id`,
 );
+
 const NAME_SUBJECT = sqlStatement<{ user_id: bigint }>(
   'name_subject',
   `insert into user_identity (issuer, subject, user_id) select $1, $2, id from app_user where email = $3 returning user_id`,
 );
+
 const REMOVE_USER = sqlStatement<{ id: bigint }>('remove_user', 'delete from app_user where email = $1 returning id');
+
 /** Changes nothing if the user does not have status `$2`. */
 const CHANGE_STATUS = sqlStatement<{ id: bigint }>(
   'change_user_status',
   'update app_user set status = $3, updated_at = now() where email = $1 and status = $2 returning id',
 );
+
 const STATUS_OF_USER = sqlStatement<{ status: string }>(
   'status_of_user',
   'select status from app_user where email = $1',
 );
+
 const RENAME_USER = sqlStatement<{ id: bigint }>(
   'rename_user',
   'update app_user set email = $2, updated_at = now() where email = $1 returning id',
 );
+
 const ALL_USERS = sqlStatement<{ user: UserRow }>(
   'all_users',
   `select json_build_object('id', u.id, 'email', u.email, 'status', u.status, 'userType', u.user_type,
@@ -169,4 +176,84 @@ export async function renameUser(database: Database, actor: Actor, email: string
   const renaming = database.write({}, [actAs(actor), bind(RENAME_USER, before, after)] as const);
   const [, renamed] = await provisioned(renaming, { taken: `${after} is a user already. See banking user list.` });
   if (renamed.length === 0) throw new ProvisioningError(`There is no user ${before}. See banking user list.`);
+}
+
+export interface GrantRow {
+  readonly id: number;
+  readonly email: string;
+  readonly role: RoleName;
+  readonly workspaceId: number;
+  readonly workspace: string;
+  readonly createdAt: string;
+}
+
+/** A second grant in the same workspace replaces the role. */
+const ADD_GRANT = sqlStatement<{ id: bigint }>(
+  'add_grant',
+  `insert into workspace_role (workspace_id, user_id, role)
+   select w.id, u.id, $3
+   from workspace w
+   join app_membership m on m.app_id = w.app_id
+   join app_user u on u.id = m.user_id
+   where w.id = $1 and u.email = $2
+   on conflict (workspace_id, user_id) do update set role = excluded.role, updated_at = now()
+   returning id`,
+);
+
+const REMOVE_GRANT = sqlStatement<{ id: bigint }>(
+  'remove_grant',
+  `delete from workspace_role r using app_user u
+   where r.workspace_id = $1 and u.id = r.user_id and u.email = $2 returning r.id`,
+);
+
+const ALL_GRANTS = sqlStatement<{ grant: GrantRow }>(
+  'all_grants',
+  `select json_build_object('id', r.id, 'email', u.email, 'role', r.role, 'workspaceId', w.id, 'workspace', w.name,
+            'createdAt', rfc3339(r.created_at)) as grant
+   from workspace_role r join app_user u on u.id = r.user_id join workspace w on w.id = r.workspace_id
+   order by w.id, r.id`,
+);
+
+/** @throws ProvisioningError if the workspace does not exist, or the user does not belong to its app */
+export async function addGrant(
+  database: Database,
+  actor: Actor,
+  { workspaceId, email, role }: { workspaceId: number; email: string; role: RoleName },
+): Promise<number> {
+  const scope = { workspaces: [workspaceId] };
+  const [, [grant]] = await database.write(scope, [
+    actAs(actor),
+    bind(ADD_GRANT, workspaceId, emailOf(email), role),
+  ] as const);
+  if (!grant) {
+    throw new ProvisioningError(
+      `There is no workspace ${workspaceId}, or ${email} is not a user of its app. See banking workspace list and banking user list.`,
+    );
+  }
+  return Number(grant.id);
+}
+
+export async function allGrants(database: Database): Promise<readonly GrantRow[]> {
+  const workspaces = (await allWorkspaces(database)).map(({ id }) => id).sort((left, right) => left - right);
+  const grants: GrantRow[] = [];
+  for (const ids of scopesOf(workspaces)) {
+    const [rows] = await database.pipeline({ workspaces: ids }, [bind(ALL_GRANTS)] as const);
+    grants.push(...rows.map(({ grant }) => grant));
+  }
+  return grants;
+}
+
+export async function removeGrant(
+  database: Database,
+  actor: Actor,
+  { workspaceId, email }: { workspaceId: number; email: string },
+): Promise<void> {
+  const scope = { workspaces: [workspaceId] };
+  const [, removed] = await database.write(scope, [
+    actAs(actor),
+    bind(REMOVE_GRANT, workspaceId, emailOf(email)),
+  ] as const);
+  if (removed.length === 0) {
+    throw new ProvisioningError(`${email} has no role in workspace ${workspaceId}. See banking grant list.`);
+  }
 }

@@ -1,5 +1,5 @@
-import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { type Actor, actAs, provisioned, ProvisioningError } from './trail.js';
+import { foldEmail, type Origin } from '@banking/domain';
+import { bind, type BoundStatement, type Database, DatabaseError, SQLSTATE, sqlStatement } from '@banking/postgres';
 
 export interface WorkspaceRow {
   readonly id: number;
@@ -22,26 +22,31 @@ const ADD_WORKSPACE = sqlStatement<{ id: bigint }>(
    )
    select id from added`,
 );
+
 const READ_CELLS = sqlStatement<{ name: string; number: number; workspaces: number; created_at: string }>(
   'list_cells',
   `select c.name, c.number, rfc3339(c.created_at) as created_at,
           (select count(*)::int from workspace_place p where p.cell_number = c.number) as workspaces
    from cell c order by c.number`,
 );
+
 /** The place of a workspace at home. A place in another cell prevents the removal. */
 const REMOVE_PLACE = sqlStatement(
   'remove_place_at_home',
   `with removed as (delete from workspace_place where workspace_id = $1 and cell_number = 0 returning workspace_id)
    delete from cell_workspace c using removed r where c.workspace_id = r.workspace_id`,
 );
+
 const REMOVE_WORKSPACE = sqlStatement<{ id: bigint }>(
   'remove_workspace',
   'delete from workspace where id = $1 returning id',
 );
+
 const RENAME_WORKSPACE = sqlStatement<{ id: bigint }>(
   'rename_workspace',
   'update workspace set name = $2, updated_at = now() where id = $1 returning id',
 );
+
 const ALL_WORKSPACES = sqlStatement<{ workspace: WorkspaceRow }>(
   'all_workspaces',
   `select json_strip_nulls(json_build_object('id', w.id, 'name', w.name, 'type', w.type, 'app', a.name, 'cell', c.name,
@@ -132,4 +137,133 @@ export async function renameWorkspace(
   if (renamed.length === 0) {
     throw new ProvisioningError(`There is no workspace ${workspaceId}. See banking workspace list.`);
   }
+}
+
+/** A request of an operator that cannot be carried out. Its message states what to change. */
+export class ProvisioningError extends Error {
+  override readonly name = 'ProvisioningError';
+}
+
+/** The operator of a change: the name that was given, and the account of the operating system. */
+export type Operator = NonNullable<Origin['operator']>;
+
+/** Who changes the directory: an operator, or the name of a program. */
+export type Actor = string | Operator;
+
+const ACT_AS = sqlStatement(
+  'act_as',
+  `select set_config('app.actor', $1, true), set_config('app.operating_system_user', $2, true)`,
+);
+
+/** Sets the actor of this database transaction, for the audit trails that triggers write. */
+export function actAs(actor: Actor): BoundStatement<unknown> {
+  const { name, operatingSystemUser = '' } = typeof actor === 'string' ? { name: actor } : actor;
+  return bind(ACT_AS, name, operatingSystemUser);
+}
+
+/** The messages for a unique violation and for a foreign key violation. */
+interface Messages {
+  readonly taken?: string;
+  readonly inUse?: string;
+}
+
+/** Replaces a constraint violation by a message for the operator. Rethrows an error without a message. */
+export async function provisioned<T>(work: Promise<T>, { taken, inUse }: Messages): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const code = error instanceof DatabaseError ? error.code : undefined;
+    const message =
+      code === SQLSTATE.uniqueViolation ? taken : code === SQLSTATE.foreignKeyViolation ? inUse : undefined;
+    throw message === undefined ? error : new ProvisioningError(message, { cause: error });
+  }
+}
+
+/** An e-mail as it is stored. @throws ProvisioningError if it cannot name a user */
+export function emailOf(text: string): string {
+  const email = foldEmail(text);
+  if (email === undefined) {
+    throw new ProvisioningError(
+      `${text} is not an e-mail address in ASCII. Write an internationalised domain as xn--….`,
+    );
+  }
+  return email;
+}
+
+export interface AppRow {
+  readonly id: number;
+  readonly name: string;
+  readonly users: number;
+  readonly workspaces: number;
+  readonly createdAt: string;
+}
+
+const ADD_APP = sqlStatement<{ id: bigint }>('add_app', 'insert into app (name) values ($1) returning id');
+const REMOVE_APP = sqlStatement<{ id: bigint }>('remove_app', 'delete from app where name = $1 returning id');
+
+const RENAME_APP = sqlStatement<{ id: bigint }>(
+  'rename_app',
+  'update app set name = $2, updated_at = now() where name = $1 returning id',
+);
+
+const ALL_APPS = sqlStatement<{ app: AppRow }>(
+  'all_apps',
+  `select json_build_object('id', a.id, 'name', a.name,
+            'users', (select count(*) from app_membership m where m.app_id = a.id),
+            'workspaces', (select count(*) from workspace w where w.app_id = a.id),
+            'createdAt', rfc3339(a.created_at)) as app
+   from app a order by a.id`,
+);
+
+/** @throws ProvisioningError if an app has the name */
+export async function addApp(database: Database, actor: Actor, name: string): Promise<number> {
+  const adding = database.write({}, [actAs(actor), bind(ADD_APP, name)] as const);
+  const [, [app]] = await provisioned(adding, { taken: `There is an app named ${name} already.` });
+  return Number(app!.id);
+}
+
+export async function allApps(database: Database): Promise<readonly AppRow[]> {
+  const [rows] = await database.pipeline({}, [bind(ALL_APPS)] as const);
+  return rows.map(({ app }) => app);
+}
+
+/** @throws ProvisioningError if the app does not exist, or if it has users or workspaces */
+export async function removeApp(database: Database, actor: Actor, name: string): Promise<void> {
+  const removing = database.write({}, [actAs(actor), bind(REMOVE_APP, name)] as const);
+  const [, removed] = await provisioned(removing, {
+    inUse: `The app ${name} still has users or workspaces. Remove those first: banking user list, banking workspace list.`,
+  });
+  if (removed.length === 0) throw new ProvisioningError(`There is no app named ${name}. See banking app list.`);
+}
+
+/** @throws ProvisioningError if the app does not exist, or another app has the new name */
+export async function renameApp(database: Database, actor: Actor, name: string, to: string): Promise<void> {
+  const renaming = database.write({}, [actAs(actor), bind(RENAME_APP, name, to)] as const);
+  const [, renamed] = await provisioned(renaming, { taken: `There is an app named ${to} already.` });
+  if (renamed.length === 0) throw new ProvisioningError(`There is no app named ${name}. See banking app list.`);
+}
+
+/** A move of a workspace between cells that is not done. */
+export interface MoveRow {
+  readonly workspaceId: number;
+  readonly from: string;
+  readonly to: string;
+  readonly step: string;
+  /** Since when it is at the step, RFC 3339. */
+  readonly since: string;
+  readonly operator: string;
+}
+
+const OPEN_MOVES = sqlStatement<{ move: MoveRow }>(
+  'open_moves',
+  `select json_build_object('workspaceId', m.workspace_id, 'from', s.name, 'to', t.name, 'step', m.step, 'since', rfc3339(m.step_at),
+            'operator', m.operator) as move
+   from workspace_move m join cell s on s.number = m.source_number join cell t on t.number = m.target_number
+   where m.step <> 'done' order by m.workspace_id`,
+);
+
+/** The moves that run or were interrupted, by home. */
+export async function openMoves(database: Database): Promise<readonly MoveRow[]> {
+  const [rows] = await database.pipeline({}, [bind(OPEN_MOVES)] as const);
+  return rows.map(({ move }) => move);
 }

@@ -2,8 +2,8 @@ import type { AccountId, CurrencyCode, Quote, CreateQuoteInput, Scope, UserId, W
 import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { PlanProbe, reasonOf, openDatabase } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
-import { COUNT_OPEN_QUOTES } from './open-quote-limit.js';
+import { PLAN_BY_ORDER } from '../lists/paged-list.js';
+import { COUNT_OPEN_QUOTES } from './quotes.js';
 import { DEMO_RATES } from '@banking/rates';
 import { demoDatabase } from '../testing/test-databases.js';
 

@@ -1,21 +1,15 @@
 import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
-import type { AccountId, Quote, CreateQuoteInput, RecipientId, Scope, UserId, WorkspaceId } from '@banking/domain';
+import type { AccountId, Quote, CreateQuoteInput, RecipientId } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { sql } from '@banking/postgres/testing';
-import { demoDatabase } from '../testing/test-databases.js';
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let ada: Scope & { workspaceId: WorkspaceId };
-let eve: Scope & { workspaceId: WorkspaceId };
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+let { world, ada, eve } = {} as OrderWorld;
 let usd: AccountId;
 let ravi: RecipientId;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  const workspace = (name: string) => world.demo.workspaces[name] as WorkspaceId;
-  ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId: workspace('Northwind Trading') };
-  eve = { actor: world.demo.users['eve@southwind.example'] as UserId, workspaceId: workspace('Southwind Imports') };
+  ({ world, ada, eve } = await orderWorld());
   usd = account('Northwind Trading USD');
   ravi = world.demo.recipients['international'] as RecipientId;
 });

@@ -11,22 +11,16 @@ import {
 } from '@banking/domain';
 import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { verifyBooks } from '@banking/ledger';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { DEMO_RATES } from '@banking/rates';
-import { expectWellFormed } from '../testing/resources.js';
-import { demoDatabase } from '../testing/test-databases.js';
-import { verifyPayments } from '../testing/verify-payments.js';
+import { expectWellFormed, verifyPayments } from '../testing/order-world.js';
 import { sql, reasonOf } from '@banking/postgres/testing';
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: LedgerBankingService;
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+let { world, service } = {} as OrderWorld;
 let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let usd: AccountId;
 let ravi: RecipientId;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
+  ({ world, service } = await orderWorld());
   const workspaceId = world.demo.workspaces['Northwind Trading'] as WorkspaceId;
   ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId };
   usd = account('Northwind Trading USD');

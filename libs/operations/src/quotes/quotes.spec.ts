@@ -7,30 +7,21 @@ import {
   type QuoteId,
   type CreateQuoteInput,
   type RecipientId,
-  type Scope,
-  type UserId,
-  type WorkspaceId,
 } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { NO_RATES, type RateSource } from '@banking/rates';
 import { reasonOf } from '@banking/postgres/testing';
-import { expectWellFormed } from '../testing/resources.js';
-import { demoDatabase } from '../testing/test-databases.js';
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
+import { expectWellFormed } from '../testing/order-world.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+let { world, ada, eve } = {} as OrderWorld;
 let service: LedgerBankingService;
-let ada: Scope & { workspaceId: WorkspaceId };
-let eve: Scope & { workspaceId: WorkspaceId };
 let usd: AccountId;
 let ravi: RecipientId;
 
 beforeAll(async () => {
-  world = await demoDatabase();
+  ({ world, ada, eve } = await orderWorld());
   service = quoting(DEMO_RATES);
-  const workspace = (name: string) => world.demo.workspaces[name] as WorkspaceId;
-  ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId: workspace('Northwind Trading') };
-  eve = { actor: world.demo.users['eve@southwind.example'] as UserId, workspaceId: workspace('Southwind Imports') };
   usd = account('Northwind Trading USD');
   ravi = world.demo.recipients['international'] as RecipientId;
 });

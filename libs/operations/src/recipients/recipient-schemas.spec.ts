@@ -2,7 +2,7 @@ import type { CorridorQuery } from '@banking/domain';
 import { CORRIDORS } from '@banking/reference';
 import { reasonOf } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { expectWellFormed } from '../testing/resources.js';
+import { expectWellFormed } from '../testing/order-world.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
 let world: TestDatabase;

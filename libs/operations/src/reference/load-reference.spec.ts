@@ -1,9 +1,8 @@
 import { RULE_VIOLATION } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
 import { BANKS, CORRIDORS, PRODUCTS } from '@banking/reference';
-import { listCorridors } from '../corridors/list-corridors.js';
-import { countDemoReference } from './demo-reference.js';
-import { loadReference } from './load-reference.js';
+import { listCorridors } from '../corridors/corridors.js';
+import { countDemoReference, loadReference } from './load-reference.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import { openReading } from '../resources/reading.js';
 

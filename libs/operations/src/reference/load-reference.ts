@@ -1,6 +1,6 @@
 import { currencies, currencyOf } from '@banking/domain';
 import { CURRENCY_NAMES } from '@banking/domain/prose';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { bind, type Database, sqlStatement } from '@banking/postgres';
 import {
   BANKS,
   type CorridorEntry,
@@ -20,6 +20,7 @@ const LOAD_CURRENCIES = sqlStatement(
      where (old.code, old.name, old.symbol, old.decimals)
        is distinct from (excluded.code, excluded.name, excluded.symbol, excluded.decimals)`,
 );
+
 /** A deployment may change its products. */
 const LOAD_PRODUCTS = sqlStatement(
   'load_products',
@@ -27,6 +28,7 @@ const LOAD_PRODUCTS = sqlStatement(
    select * from unnest($1::bigint[], $2::text[], $3::text[], $4::int[])
    on conflict do nothing`,
 );
+
 const LOAD_BANKS = sqlStatement(
   'load_banks',
   `insert into bank as old (id, name, country_code, swift_code)
@@ -35,6 +37,7 @@ const LOAD_BANKS = sqlStatement(
      set name = excluded.name, country_code = excluded.country_code, swift_code = excluded.swift_code, updated_at = now()
      where (old.name, old.country_code, old.swift_code) is distinct from (excluded.name, excluded.country_code, excluded.swift_code)`,
 );
+
 /** A deployment may change limits, delivery times and whether a corridor is open. */
 const LOAD_CORRIDORS = sqlStatement(
   'load_corridors',
@@ -101,3 +104,23 @@ export async function loadReference(database: Database, { demo }: { readonly dem
 const currencyId = (code: string): number => currencyOf(code).numeric;
 
 const isDemo = ({ kind }: CorridorEntry['termsSource']): boolean => kind === 'demo';
+
+/** How many rows have invented figures. */
+interface DemoReference {
+  /** Their limits and delivery times are invented. */
+  readonly corridors: number;
+  /** Currencies whose smallest SWIFT payout is invented. */
+  readonly minimums: number;
+}
+
+const COUNT_DEMO = sqlStatement<DemoReference>(
+  'count_demo_reference',
+  `select (select count(*)::int from corridor where is_demo) as corridors,
+          (select count(*)::int from currency
+           where swift_minimum_is_demo and swift_minimum_withdrawal_amount is not null) as minimums`,
+);
+
+/** Counts the rows of the reference data that are marked as demo. */
+export async function countDemoReference(database: Database): Promise<DemoReference> {
+  return (await database.read({}, bind(COUNT_DEMO)))!;
+}

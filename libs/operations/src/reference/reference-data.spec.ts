@@ -1,7 +1,7 @@
 import { Refusal } from '@banking/domain';
 import { type BoundStatement, Database } from '@banking/postgres';
 import { demoDatabase } from '../testing/test-databases.js';
-import { deleteOldReference, ReferenceData } from './reference-data.js';
+import { deleteOldReference, ReferenceData } from './reference.js';
 
 const EURO = 978;
 

@@ -1,12 +1,13 @@
-import type { Bank, Currency, Product, Timestamp } from '@banking/domain';
-import { column, type Columns, digits, packed, unpacking } from '../resources/columns.js';
-import { timestampOf } from '../resources/timestamp-of.js';
-import { withoutNulls } from '../resources/without-nulls.js';
+import { type Bank, type Currency, type Product, Refusal, type Timestamp } from '@banking/domain';
+import { bind, CommitInDoubtError, type Database, sqlStatement } from '@banking/postgres';
+import { RETENTION } from '../idempotency/idempotency-key.js';
+import { column, type Columns, digits, packed, timestampOf, unpacking, withoutNulls } from '../resources/columns.js';
 
 interface Times {
   readonly createdAt: string;
   readonly updatedAt: string;
 }
+
 interface CurrencyRow extends Times {
   readonly id: number;
   readonly code: string;
@@ -15,12 +16,14 @@ interface CurrencyRow extends Times {
   readonly decimals: number;
   readonly swiftMinimum: string | null;
 }
+
 interface ProductRow extends Times {
   readonly id: number;
   readonly name: string;
   readonly description: string | null;
   readonly currencyId: number;
 }
+
 interface BankRow extends Times {
   readonly id: number;
   readonly name: string;
@@ -29,6 +32,7 @@ interface BankRow extends Times {
 }
 
 const TIMES: Columns<Times> = { createdAt: column('created_at'), updatedAt: column('updated_at') };
+
 const CURRENCY: Columns<CurrencyRow> = {
   id: column('id'),
   code: column('code'),
@@ -38,6 +42,7 @@ const CURRENCY: Columns<CurrencyRow> = {
   swiftMinimum: digits('swift_minimum_withdrawal_amount'),
   ...TIMES,
 };
+
 const PRODUCT: Columns<ProductRow> = {
   id: column('id'),
   name: column('name'),
@@ -45,6 +50,7 @@ const PRODUCT: Columns<ProductRow> = {
   currencyId: column('currency_id'),
   ...TIMES,
 };
+
 const BANK: Columns<BankRow> = {
   id: column('id'),
   name: column('name'),
@@ -58,6 +64,7 @@ const productRow = unpacking(PRODUCT);
 const bankRow = unpacking(BANK);
 
 type Rows = readonly (readonly unknown[])[];
+
 /**
  * The rows of currencies, products and banks. They are stored, so the order of the columns never changes. A migration that adds a column
  * also changes `reference_version`, because the snapshot of the present version lacks it.
@@ -68,10 +75,10 @@ const rowsOf = <Row>(columns: Columns<Row>, table: string) =>
   `coalesce((select json_agg(${packed(columns, 'l')} order by l.id) from ${table} l), '[]')`;
 
 /** SQL of the facts, a JSON array. */
-export const REFERENCE_FACTS = `json_build_array(${rowsOf(CURRENCY, 'currency')}, ${rowsOf(PRODUCT, 'product')}, ${rowsOf(BANK, 'bank')})`;
+const REFERENCE_FACTS = `json_build_array(${rowsOf(CURRENCY, 'currency')}, ${rowsOf(PRODUCT, 'product')}, ${rowsOf(BANK, 'bank')})`;
 
 /** A row refers to reference data that is newer than the data in memory. */
-export class UnknownReference extends Error {
+class UnknownReference extends Error {
   override readonly name = 'UnknownReference';
 }
 
@@ -153,3 +160,150 @@ function bankOf(row: BankRow): Bank {
   const { id, name, countryCode, swiftCode } = row;
   return frozen<Bank>({ id: id as Bank['id'], name, countryCode, swiftCode, ...timesOf(row) });
 }
+
+interface SnapshotRow {
+  readonly version: bigint;
+  readonly facts: ReferenceFacts;
+}
+
+/** None while its snapshot is missing, as after a failover to a server that did not have it yet. */
+const READ_VERSION = sqlStatement<{ version: bigint }>(
+  'reference_version',
+  'select version from reference_version join reference_snapshot using (version)',
+);
+
+/**
+ * Version and facts are of one snapshot of the database, because they are of one statement. They are stored before they are used, so
+ * that each response has the data that it was composed with.
+ */
+const READ_CURRENT = sqlStatement<SnapshotRow>(
+  'read_reference',
+  `with current as materialized (select version, ${REFERENCE_FACTS} as facts from reference_version),
+   stored as (insert into reference_snapshot (version, facts) select version, facts from current on conflict (version) do nothing)
+   select version, facts from current`,
+);
+
+const READ_SNAPSHOT = sqlStatement<SnapshotRow>(
+  'read_reference_snapshot',
+  'select version, facts from reference_snapshot where version = $1',
+);
+
+/**
+ * The versions of one of several databases are a range of their own. So the snapshots of stored responses can move to another database with
+ * their workspace.
+ */
+export const VERSIONS_OF_CELL = 1_000_000_000_000n;
+
+/** A version is in use until the next one of its database was stored, and its responses are stored for as long as their keys. */
+const DELETE_SNAPSHOTS = sqlStatement<{ version: bigint }>(
+  'delete_reference_snapshots',
+  `delete from reference_snapshot s
+   where exists (select from reference_snapshot n
+                 where n.version > s.version and n.version / ${VERSIONS_OF_CELL} = s.version / ${VERSIONS_OF_CELL}
+                   and n.created_at < statement_timestamp() - ${RETENTION} - interval '1 day')
+   returning s.version`,
+);
+
+/** Deletes the snapshots of versions that no stored response was composed with. Returns their number. @throws Refusal `unavailable` */
+export async function deleteOldReference(database: Database): Promise<number> {
+  const [deleted] = await database.pipeline({}, [bind(DELETE_SNAPSHOTS)] as const);
+  return deleted.length;
+}
+
+/** How many earlier versions are kept in memory. */
+const FORMER_MAX = 4;
+
+/** After this time the version is compared with that of the database, while the data is still used. */
+const COMPARE_AFTER_MS = 500;
+
+/** After this time the data is not used before it is compared. */
+const USED_MAX_MS = 1_000;
+
+/** The reference data, kept in memory and read again within a second of a change. One for each process. */
+export class ReferenceData {
+  private known: Reference | undefined;
+  private comparedAtMs = -Infinity;
+  private reading: Promise<Reference> | undefined;
+  /** Earlier versions that replays were composed with. */
+  private readonly former = new Map<bigint, Promise<Reference>>();
+
+  constructor(private readonly database: Database) {}
+
+  /** @throws Refusal `unavailable` */
+  async current(): Promise<Reference> {
+    const ageMs = performance.now() - this.comparedAtMs;
+    if (this.known === undefined || ageMs > USED_MAX_MS) return this.compare();
+    // A failure is that of the next caller who has to wait for it.
+    if (ageMs > COMPARE_AFTER_MS) this.compare().catch(() => undefined);
+    return this.known;
+  }
+
+  /**
+   * The data of an earlier version, for the replay of a response.
+   *
+   * @throws Refusal `unavailable`
+   */
+  async ofVersion(version: bigint): Promise<Reference> {
+    if (this.known?.version === version) return this.known;
+    const read = this.former.get(version) ?? this.readFormer(version);
+    this.former.set(version, read);
+    read.catch(() => this.former.delete(version));
+    const [first] = this.former.keys();
+    if (this.former.size > FORMER_MAX && first !== undefined) this.former.delete(first);
+    return read;
+  }
+
+  private async readFormer(version: bigint): Promise<Reference> {
+    const row = await this.database.read({}, bind(READ_SNAPSHOT, version.toString()));
+    if (!row) throw new Error(`the reference data of version ${version} is not stored`);
+    return new Reference(row.version, row.facts);
+  }
+
+  /** Composes with the current data, and again if a row refers to newer data. @throws Refusal `unavailable` */
+  async compose<T>(compose: (reference: Reference) => T): Promise<T> {
+    return this.composeWith(await this.current(), compose);
+  }
+
+  /** Composes with data that the caller has read, and again if a row refers to newer data. @throws Refusal `unavailable` */
+  async composeWith<T>(reference: Reference, compose: (reference: Reference) => T): Promise<T> {
+    try {
+      return compose(reference);
+    } catch (error) {
+      if (!(error instanceof UnknownReference)) throw error;
+      // A comparison that has begun may be older than the row.
+      await this.reading?.catch(() => undefined);
+      return compose(await this.compare());
+    }
+  }
+
+  /**
+   * Reads the data before a change. The returned function composes what was committed.
+   *
+   * @throws Refusal `unavailable`; the function throws `CommitInDoubtError` instead, because the change was made
+   */
+  async beforeChange(): Promise<<T>(compose: (reference: Reference) => T) => Promise<T>> {
+    const reference = await this.current();
+    return (compose) => this.composeWith(reference, compose).catch((error: unknown) => Promise.reject(asMade(error)));
+  }
+
+  private compare(): Promise<Reference> {
+    this.reading ??= this.read().finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+
+  private async read(): Promise<Reference> {
+    const startedAtMs = performance.now();
+    const isCurrent = this.known && (await this.database.read({}, bind(READ_VERSION)))?.version === this.known.version;
+    if (!isCurrent) this.known = await this.readCurrent();
+    this.comparedAtMs = startedAtMs;
+    return this.known!;
+  }
+
+  private async readCurrent(): Promise<Reference> {
+    const [[row]] = await this.database.pipeline({}, [bind(READ_CURRENT)] as const);
+    if (!row) throw new Error('the reference data has no version');
+    return new Reference(row.version, row.facts);
+  }
+}
+
+const asMade = (error: unknown) => (error instanceof Refusal ? new CommitInDoubtError(error) : error);

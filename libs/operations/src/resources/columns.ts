@@ -1,3 +1,5 @@
+import { parseInstant, type Timestamp } from '@banking/domain';
+
 /** Columns of a resource by the name of their value: each as SQL over the alias of its table. */
 export type Columns<Row> = { readonly [Name in keyof Row]: (alias: string) => string };
 
@@ -6,6 +8,7 @@ export const column =
   (name: string) =>
   (alias: string): string =>
     `${alias}.${name}`;
+
 /** A number of 64 bits as digits. */
 export const digits =
   (name: string) =>
@@ -51,7 +54,6 @@ export const packingNames =
     names.map((name) => row[name]);
 
 const namesOf = <Row>(columns: Columns<Row>) => Object.keys(columns) as (keyof Row & string)[];
-
 const entriesOf = <Row>(columns: Columns<Row>) => Object.entries(columns) as [string, (alias: string) => string][];
 
 /**
@@ -60,3 +62,43 @@ const entriesOf = <Row>(columns: Columns<Row>) => Object.entries(columns) as [st
  */
 export const joined = (table: string, alias: string, on: string): string =>
   `left join lateral (select * from ${table} l where ${on} offset 0) ${alias} on true`;
+
+const FRACTION_DIGITS = 6;
+
+/** The length of a date and a time without fraction. */
+const SECONDS_END = 19;
+
+/**
+ * A time as PostgreSQL writes it in our sessions, which have the time zone UTC: `2026-11-21 09:30:00.5+00`, in JSON
+ * `2026-11-21T09:30:00.5+00:00`; or a time in UTC as RFC 3339. It becomes RFC 3339 with microseconds, as the function `rfc3339` of the
+ * database writes it.
+ */
+export function timestampOf(text: string): Timestamp {
+  const end = text.endsWith('Z') ? text.length - 1 : text.indexOf('+', SECONDS_END);
+  const fraction = text.slice(SECONDS_END + 1, end).padEnd(FRACTION_DIGITS, '0');
+  return `${text.slice(0, 10)}T${text.slice(11, SECONDS_END)}.${fraction}Z` as Timestamp;
+}
+
+/** An RFC 3339 time in UTC with microseconds, as the database returns it. Further digits are cut. */
+export function inUtc(text: string): Timestamp {
+  const { seconds, fraction } = parseInstant(text);
+  const whole = new Date(seconds * 1000).toISOString().slice(0, SECONDS_END);
+  return `${whole}.${fraction.slice(0, FRACTION_DIGITS).padEnd(FRACTION_DIGITS, '0')}Z` as Timestamp;
+}
+
+/** The fields without those that are null, in their order. A missing field of a resource is omitted. */
+export function withoutNulls<Resource>(fields: { readonly [Name in keyof Resource]: Resource[Name] | null }): Resource {
+  if (!hasNull(fields)) return fields as Resource;
+  const present: Record<string, unknown> = {};
+  for (const name in fields) {
+    const value = fields[name];
+    if (value !== null) present[name] = value;
+  }
+  return present as Resource;
+}
+
+/** Most resources have all fields, and are not copied. */
+function hasNull(fields: Readonly<Record<string, unknown>>): boolean {
+  for (const name in fields) if (fields[name] === null) return true;
+  return false;
+}

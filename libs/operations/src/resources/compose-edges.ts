@@ -1,19 +1,42 @@
-import { LIMIT_MAX, type Account, type ExecutedTransfer, type Recipient, type Transaction } from '@banking/domain';
+import {
+  type Account,
+  type ExecutedTransfer,
+  LIMIT_MAX,
+  type Recipient,
+  type Transaction,
+  type Transfer,
+} from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
-import { column, type Columns, joined, packed, unpacking } from './columns.js';
-import { composeAccount, packedAccount } from './compose-account.js';
-import { byId, type PackedRows, packedRows, rowsOf } from './compose-page.js';
-import { composeRecipient, packedRecipient } from './compose-recipient.js';
+import { column, type Columns, joined, packed, unpacking, withoutNulls } from './columns.js';
+import {
+  ACCOUNT_COLUMNS,
+  type AccountRow,
+  BENEFICIARY_COLUMNS,
+  beneficiaryOf,
+  type BeneficiaryRow,
+  composeAccount,
+  composeRecipient,
+  packedAccount,
+  packedRecipient,
+  RECIPIENT_COLUMNS,
+  type RecipientRow,
+} from './compose-parties.js';
 import {
   composeTransaction,
+  composeTransfer,
+  composeTransfers,
   orderIdOf,
   REMITTANCE_COLUMNS,
   remittanceOf,
+  type RemittanceRow,
   TRANSACTION_COLUMNS,
+  transactionColumns,
   type TransactionRow,
+  TRANSFER_COLUMNS,
+  type TransferRow,
   transfersOf,
 } from './compose-transaction.js';
-import { composeTransfer, TRANSFER_COLUMNS, type TransferRow } from './compose-transfer.js';
+import { byId, type Composed, type ComposedPage, type PackedRows, packedRows, rowsOf, selectedOf } from './reading.js';
 
 /** What the edges of a page are composed of. */
 export interface EdgeFacts {
@@ -28,26 +51,29 @@ interface LinkedTransaction extends Omit<TransactionRow, 'transfers'> {
   readonly orderId: number | null;
   readonly remittance: readonly unknown[] | null;
 }
+
 const linkedTransaction = (orderId: string): Columns<LinkedTransaction> => ({
   ...TRANSACTION_COLUMNS,
   orderId: () => orderId,
   remittance: () => `case when m.id is not null then ${packed(REMITTANCE_COLUMNS, 'm')} end`,
 });
+
 /** A transfer with the ids of its edges. */
-export interface LinkedTransfer extends TransferRow {
+interface LinkedTransfer extends TransferRow {
   readonly transactionId: number;
   readonly accountId: number;
   readonly recipientId: number | null;
 }
+
 const LINKED_TRANSFER: Columns<LinkedTransfer> = {
   ...TRANSFER_COLUMNS,
   transactionId: column('transaction_id'),
   accountId: column('account_id'),
   recipientId: column('recipient_id'),
 };
+
 const ACCOUNT = packedAccount('a');
 const RECIPIENT = packedRecipient('r');
-
 const transactionOf = unpacking(linkedTransaction(''));
 const transferOf = unpacking(LINKED_TRANSFER);
 
@@ -62,7 +88,7 @@ interface LinkedTransactions {
 }
 
 /** The transactions of a page whose rows have one each. */
-export const TRANSACTIONS_OF_PAGE: LinkedTransactions = {
+const TRANSACTIONS_OF_PAGE: LinkedTransactions = {
   ids: `select p.transaction_id as id from ${PAGE} group by p.transaction_id`,
   orderId: orderIdOf({ workspaceId: 'x.workspace_id', id: 'x.id' }),
 };
@@ -135,3 +161,61 @@ export class Edges {
     return id === null ? null : (this.transactions.get(id) ?? null);
   }
 }
+
+export type TransferFacts = TransferRow &
+  AccountRow &
+  TransactionRow &
+  RemittanceRow &
+  RecipientRow &
+  BeneficiaryRow & { readonly orderId: bigint | null };
+
+/** A transfer `t` with all its edges. Its account is `a`. */
+export const TRANSFER: Composed<TransferFacts, Transfer> = {
+  columns: `${selectedOf(
+    [TRANSFER_COLUMNS, 't'],
+    [ACCOUNT_COLUMNS, 'a'],
+    [transactionColumns('t.account_id'), 'x'],
+    [REMITTANCE_COLUMNS, 'm'],
+    [RECIPIENT_COLUMNS, 'r'],
+    [BENEFICIARY_COLUMNS, 'n'],
+  )}, ${orderIdOf({ workspaceId: 'x.workspace_id', id: 'x.id' })} as "orderId"`,
+  joins: `${joined('account', 'a', 'l.workspace_id = t.workspace_id and l.id = t.account_id')}
+   ${joined('transaction', 'x', 'l.workspace_id = t.workspace_id and l.id = t.transaction_id')}
+   ${joined('remittance', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')}
+   ${joined('recipient', 'r', 'l.workspace_id = t.workspace_id and l.id = t.recipient_id')}
+   ${beneficiaryOf('r')}`,
+  compose(reference, row) {
+    const account = composeAccount(reference, row);
+    const edges = withoutNulls<Pick<Transfer['edges'], 'recipient' | 'transaction'>>({
+      recipient: composeRecipient(reference, row),
+      transaction: composeTransaction(row, row.orderId, composeTransfers(reference, row, account)),
+    });
+    return composeTransfer(row, account, edges);
+  },
+};
+
+export type TransferPageFacts = EdgeFacts;
+
+const EDGES = edgesOf(TRANSACTIONS_OF_PAGE);
+
+/** A page of transfers. Each is one of the transfers of its transaction. */
+export const TRANSFER_PAGE: ComposedPage<TransferPageFacts, Transfer> = {
+  ...EDGES,
+  compose(reference, facts) {
+    const edges = new Edges(reference, facts);
+    return (id) => {
+      const row = edges.transfers.get(id);
+      return (
+        row &&
+        composeTransfer(
+          row,
+          edges.account(row.accountId),
+          withoutNulls<Pick<Transfer['edges'], 'recipient' | 'transaction'>>({
+            recipient: edges.recipient(row.recipientId),
+            transaction: edges.transaction(row.transactionId),
+          }),
+        )
+      );
+    };
+  },
+};

@@ -1,8 +1,8 @@
 import {
-  LIMIT_DEFAULT,
   type Account,
   type Execution,
   type ExecutionId,
+  LIMIT_DEFAULT,
   type Order,
   type OrderId,
   type QuoteId,
@@ -12,24 +12,31 @@ import {
   type UserId,
 } from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
-import { composeAccount } from './compose-account.js';
-import { composeRecipient } from './compose-recipient.js';
-import { PARTIES, type PartiesRow } from './parties.js';
+import {
+  column,
+  type Columns,
+  digits,
+  joined,
+  packed,
+  packing,
+  timestampOf,
+  unpacking,
+  withoutNulls,
+} from './columns.js';
+import { type EdgeFacts, Edges, edgesOf } from './compose-edges.js';
+import { composeAccount, composeRecipient, PARTIES, type PartiesRow } from './compose-parties.js';
 import {
   composeTransaction,
   composeTransfers,
-  remittanceOf,
   REMITTANCE_COLUMNS,
+  remittanceOf,
   type RemittanceRow,
   transactionColumns,
   type TransactionRow,
 } from './compose-transaction.js';
-import { column, type Columns, digits, joined, packed, packing, unpacking } from './columns.js';
-import { type Composed, selectedOf } from './composed.js';
-import { timestampOf } from './timestamp-of.js';
-import { withoutNulls } from './without-nulls.js';
+import { type Composed, type ComposedPage, type PackedRows, packedRows, selectedOf } from './reading.js';
 
-export interface OrderRow {
+interface OrderRow {
   readonly orderId: bigint | number;
   readonly orderAmount: string;
   readonly orderStatus: string;
@@ -51,8 +58,9 @@ export interface OrderRow {
   readonly orderCreatedAt: string;
   readonly orderUpdatedAt: string;
 }
+
 /** An execution without its transaction. */
-export interface ExecutionRow {
+interface ExecutionRow {
   readonly id: number;
   readonly sequence: number;
   readonly status: string;
@@ -61,6 +69,7 @@ export interface ExecutionRow {
   readonly failureCode: string | null;
   readonly failureMessage: string | null;
 }
+
 export type OrderFacts = OrderRow & PartiesRow & { readonly executions: readonly (readonly unknown[])[] | null };
 
 /** The user who cancelled an order, from its trail. An operator who cancels one is no user. */
@@ -70,7 +79,7 @@ const cancelledBy = (order: string): string =>
      where l.workspace_id = ${order}.workspace_id and l.order_id = ${order}.id and l.after ->> 'status' = 'cancelled'
      order by l.id desc limit 1) end`;
 
-export const ORDER_COLUMNS: Columns<OrderRow> = {
+const ORDER_COLUMNS: Columns<OrderRow> = {
   orderId: column('id'),
   orderAmount: digits('amount'),
   orderStatus: column('status'),
@@ -91,7 +100,8 @@ export const ORDER_COLUMNS: Columns<OrderRow> = {
   orderCreatedAt: column('created_at'),
   orderUpdatedAt: column('updated_at'),
 };
-export const EXECUTION_COLUMNS: Columns<ExecutionRow> = {
+
+const EXECUTION_COLUMNS: Columns<ExecutionRow> = {
   id: column('id'),
   sequence: column('sequence'),
   status: column('status'),
@@ -100,11 +110,13 @@ export const EXECUTION_COLUMNS: Columns<ExecutionRow> = {
   failureCode: column('failure_code'),
   failureMessage: column('failure_message'),
 };
+
 const EXECUTION_LENGTH = Object.keys(EXECUTION_COLUMNS).length;
 const executionOf = unpacking(EXECUTION_COLUMNS);
 
 /** Most transfers of an order are on its account `t.account_id`. */
 const EXECUTED_TRANSACTION = transactionColumns('t.account_id');
+
 const TRANSACTION_LENGTH = Object.keys(EXECUTED_TRANSACTION).length;
 const transactionOf = unpacking(EXECUTED_TRANSACTION);
 const valuesOfExecution = packing(EXECUTION_COLUMNS);
@@ -146,12 +158,12 @@ export const orderWith = (executions: Executions): Composed<OrderFacts, Order> =
   joins: PARTIES.joins,
   compose: composeWholeOrder,
 });
+const timeOrNull = (text: string | null) => (text === null ? null : timestampOf(text));
+
+const userOrNull = (id: bigint | number | null | undefined) => (id == null ? null : (Number(id) as UserId));
 
 /** A placed order, with the latest page of its executions. */
 export const ORDER = orderWith({ latest: String(LIMIT_DEFAULT) });
-
-const userOrNull = (id: bigint | number | null | undefined) => (id == null ? null : (Number(id) as UserId));
-const timeOrNull = (text: string | null) => (text === null ? null : timestampOf(text));
 
 function composeWholeOrder(reference: Reference, row: OrderFacts): Order {
   const account = composeAccount(reference, row);
@@ -168,7 +180,7 @@ interface OrderEdges {
   readonly executions: readonly Execution[];
 }
 
-export function composeOrder(row: OrderRow, edges: OrderEdges): Order {
+function composeOrder(row: OrderRow, edges: OrderEdges): Order {
   return withoutNulls<Order>({
     id: Number(row.orderId) as OrderId,
     amount: row.orderAmount as TransferAmount,
@@ -212,7 +224,7 @@ function composeWholeExecution(
 }
 
 /** @param transaction null if none was posted */
-export function composeExecution(row: ExecutionRow, transaction: Transaction | null | undefined): Execution {
+function composeExecution(row: ExecutionRow, transaction: Transaction | null | undefined): Execution {
   return withoutNulls<Execution>({
     id: row.id as ExecutionId,
     sequence: row.sequence,
@@ -224,3 +236,76 @@ export function composeExecution(row: ExecutionRow, transaction: Transaction | n
     edges: withoutNulls<Execution['edges']>({ transaction: transaction ?? null }),
   });
 }
+
+/** An order of a list has its latest executions. */
+const LATEST = 10;
+
+interface LinkedOrder extends OrderRow {
+  readonly accountId: number;
+  readonly recipientId: number | null;
+}
+
+interface LinkedExecution extends ExecutionRow {
+  readonly orderId: number;
+  readonly transactionId: number | null;
+}
+
+const LINKED_ORDER: Columns<LinkedOrder> = {
+  ...ORDER_COLUMNS,
+  accountId: column('account_id'),
+  recipientId: column('recipient_id'),
+};
+
+const LINKED_EXECUTION: Columns<LinkedExecution> = {
+  ...EXECUTION_COLUMNS,
+  orderId: column('order_id'),
+  transactionId: column('transaction_id'),
+};
+
+const orderOf = unpacking(LINKED_ORDER);
+const linkedExecutionOf = unpacking(LINKED_EXECUTION);
+
+export interface OrderPageFacts extends EdgeFacts {
+  readonly orders: PackedRows;
+  readonly executions: PackedRows;
+}
+
+/** A transaction carries out one execution at most. */
+const EDGES = edgesOf({
+  ids: 'select transaction_id as id, order_id from linked_execution where transaction_id is not null',
+  orderId: 'i.order_id',
+});
+
+/** A page of orders, each with its latest executions in the order of their sequence. */
+export const ORDER_PAGE: ComposedPage<OrderPageFacts, Order> = {
+  tables: `, linked_execution as materialized (
+       select e.* from page t cross join lateral (
+         select * from execution l where l.workspace_id = $1 and l.order_id = t.id
+         order by l.order_id desc, l.sequence desc limit ${LATEST}) e)
+     ${EDGES.tables}`,
+  columns: `${packedRows(packed(LINKED_ORDER, 't'), 'page t')} as orders,
+   ${packedRows(packed(LINKED_EXECUTION, 'e'), 'linked_execution e', 'e.order_id, e.sequence')} as executions, ${EDGES.columns}`,
+  compose(reference, facts) {
+    const edges = new Edges(reference, facts);
+    const executions = new Map<number, Execution[]>();
+    for (const values of facts.executions ?? []) {
+      const row = linkedExecutionOf(values);
+      const execution = composeExecution(row, edges.transaction(row.transactionId));
+      const all = executions.get(row.orderId);
+      if (all) all.push(execution);
+      else executions.set(row.orderId, [execution]);
+    }
+    const orders = new Map((facts.orders ?? []).map(orderOf).map((row) => [Number(row.orderId), row]));
+    return (id) => {
+      const row = orders.get(id);
+      return (
+        row &&
+        composeOrder(row, {
+          account: edges.account(row.accountId),
+          recipient: edges.recipient(row.recipientId),
+          executions: executions.get(id) ?? [],
+        })
+      );
+    };
+  },
+};

@@ -1,20 +1,33 @@
-import type {
-  Account,
-  ExecutedTransfer,
-  InternationalRemittance,
-  OrderId,
-  RemittanceEvent,
-  Transaction,
-  TransactionId,
-  TransactionStatus,
+import {
+  type Account,
+  type BalanceId,
+  type ExecutedTransfer,
+  type InternationalRemittance,
+  minorUnits,
+  type OrderId,
+  type RemittanceEvent,
+  toBalanceAmount,
+  type Transaction,
+  type TransactionId,
+  type TransactionStatus,
+  type TransferAmount,
+  type TransferDirection,
+  type TransferId,
 } from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
-import { ACCOUNT_COLUMNS, type AccountRow, composeAccount } from './compose-account.js';
-import { composeTransfer, TRANSFER_COLUMNS, type TransferRow } from './compose-transfer.js';
-import { column, type Columns, joined, packed, packing, unpacking } from './columns.js';
-import { type Composed, selectedOf } from './composed.js';
-import { timestampOf } from './timestamp-of.js';
-import { withoutNulls } from './without-nulls.js';
+import {
+  column,
+  type Columns,
+  digits,
+  joined,
+  packed,
+  packing,
+  timestampOf,
+  unpacking,
+  withoutNulls,
+} from './columns.js';
+import { ACCOUNT_COLUMNS, type AccountRow, composeAccount } from './compose-parties.js';
+import { type Composed, selectedOf } from './reading.js';
 
 type Id = bigint | number;
 
@@ -30,12 +43,14 @@ export interface TransactionRow {
   /** Its transfers on customers' accounts, each with its account unless that is known. */
   readonly transfers: readonly (readonly unknown[])[] | null;
 }
+
 export interface RemittanceRow {
   readonly remittanceId: Id | null;
   readonly remittanceCreatedAt: string;
   readonly remittanceUpdatedAt: string;
   readonly remittanceEvents: readonly (readonly unknown[])[] | null;
 }
+
 interface EventRow {
   readonly id: number;
   readonly status: string;
@@ -68,10 +83,12 @@ interface TransactionName {
   readonly workspaceId: string;
   readonly id: string;
 }
+
 const nameOf = (x: string): TransactionName => ({ workspaceId: `${x}.workspace_id`, id: `${x}.id` });
 
 /** The order that a transaction carries out. */
 export const orderIdOf = (name: TransactionName): string => onlyOne('order_id', 'execution', 'transaction_id', name);
+
 /** The return that reverses a transaction. */
 export const returnedByOf = (name: TransactionName): string => onlyOne('id', 'transaction', 'return_of', name);
 
@@ -85,6 +102,7 @@ export const TRANSACTION_COLUMNS: Columns<Omit<TransactionRow, 'transfers'>> = {
   transactionCreatedAt: column('created_at'),
   transactionUpdatedAt: column('updated_at'),
 };
+
 /**
  * The transfers of the transaction with an id, looked up as a range of one value: see `onlyOne`. Those on own accounts are not disclosed.
  */
@@ -93,6 +111,7 @@ export const transfersOf = ({ workspaceId, id }: TransactionName): string =>
                    where l.workspace_id = ${workspaceId} and l.transaction_id >= ${id} and l.transaction_id <= ${id}
                    order by l.transaction_id offset 0) l
     where l.account_version is not null)`;
+
 /**
  * The columns of a transaction with its transfers.
  *
@@ -108,6 +127,7 @@ export const transactionColumns = (knownAccount: string): Columns<TransactionRow
     ])} order by s.id)
     from ${transfersOf(nameOf(x))} s)`,
 });
+
 export const REMITTANCE_COLUMNS: Columns<RemittanceRow> = {
   remittanceId: column('id'),
   remittanceCreatedAt: column('created_at'),
@@ -123,11 +143,24 @@ const NO_REMITTANCE: RemittanceRow = {
   remittanceUpdatedAt: '',
   remittanceEvents: null,
 };
+
 const unpackRemittance = unpacking(REMITTANCE_COLUMNS);
 
 /** The remittance of a packed row, if there is one. */
 export const remittanceOf = (values: readonly unknown[] | null | undefined): RemittanceRow =>
   values ? unpackRemittance(values) : NO_REMITTANCE;
+
+export const TRANSFER_COLUMNS: Columns<TransferRow> = {
+  transferId: column('id'),
+  transferAmount: digits('amount'),
+  transferDescription: column('description'),
+  transferDirection: column('direction'),
+  transferType: column('type'),
+  transferPurpose: column('purpose'),
+  transferFeeAmount: digits('fee_amount'),
+  transferCreatedAt: column('created_at'),
+  balanceAfter: digits('balance_after'),
+};
 
 const valuesOfTransfer = packing(TRANSFER_COLUMNS);
 const valuesOfAccount = packing(ACCOUNT_COLUMNS);
@@ -142,7 +175,6 @@ const transferOf = unpacking(TRANSFER_COLUMNS);
 const accountOf = unpacking(ACCOUNT_COLUMNS);
 const eventOf = unpacking(EVENT_COLUMNS);
 const TRANSFER_LENGTH = Object.keys(TRANSFER_COLUMNS).length;
-
 const idOrNull = <Name extends number>(id: Id | null) => (id === null ? null : (Number(id) as Name));
 
 /** The transfers of a row, of which some are on an account that the caller has composed. */
@@ -209,3 +241,48 @@ export const TRANSACTION: Composed<TransactionFacts, Transaction> = {
   joins: joined('remittance', 'm', 'l.workspace_id = t.workspace_id and l.transaction_id = t.id'),
   compose: (reference, row) => composeTransaction(row, row.orderId, composeTransfers(reference, row, undefined)),
 };
+
+/** What a transfer on a customer's account is composed of, besides its edges. */
+export interface TransferRow {
+  readonly transferId: bigint | number;
+  readonly transferAmount: string;
+  readonly transferDescription: string | null;
+  readonly transferDirection: TransferDirection;
+  readonly transferType: string;
+  readonly transferPurpose: string | null;
+  readonly transferFeeAmount: string | null;
+  readonly transferCreatedAt: string;
+  /** Digits, in minor units. */
+  readonly balanceAfter: string;
+}
+
+/** A transfer with its account and balance, and further edges. The balance after a transfer shares its id and its time. */
+export function composeTransfer<Edges extends object>(
+  row: TransferRow,
+  account: Account,
+  moreEdges: Edges,
+): ExecutedTransfer & { readonly edges: Edges } {
+  const createdAt = timestampOf(row.transferCreatedAt);
+  const id = Number(row.transferId);
+  return withoutNulls<ExecutedTransfer & { readonly edges: Edges }>({
+    id: id as TransferId,
+    amount: row.transferAmount as TransferAmount,
+    description: row.transferDescription,
+    direction: row.transferDirection,
+    type: row.transferType,
+    purpose: row.transferPurpose,
+    feeAmount: row.transferFeeAmount as TransferAmount | null,
+    createdAt,
+    updatedAt: createdAt,
+    edges: {
+      account,
+      balance: {
+        id: id as BalanceId,
+        amount: toBalanceAmount(minorUnits(BigInt(row.balanceAfter))),
+        createdAt,
+        updatedAt: createdAt,
+      },
+      ...moreEdges,
+    },
+  });
+}

@@ -2,7 +2,7 @@ import { assert, asyncProperty, bigInt } from 'fast-check';
 import { isTimestamp } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
 import { emptyDatabase } from '../testing/test-databases.js';
-import { timestampOf } from './timestamp-of.js';
+import { timestampOf } from './columns.js';
 
 const WRITTEN = sqlStatement<{ text: string; packed: readonly [string]; expected: string }>(
   'spec.written_times',

@@ -1,30 +1,13 @@
-import {
-  toTransferAmount,
-  minorUnits,
-  type AccountId,
-  type Scope,
-  type TransferAmount,
-  type UserId,
-  type WorkspaceId,
-} from '@banking/domain';
+import { toTransferAmount, minorUnits, type AccountId, type TransferAmount } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
 import { sql, reasonOf } from '@banking/postgres/testing';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { expectWellFormed } from '../testing/resources.js';
-import { demoDatabase } from '../testing/test-databases.js';
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: LedgerBankingService;
-let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
-let eve: Scope;
+import { expectWellFormed } from '../testing/order-world.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+let { world, service, ada, eve } = {} as OrderWorld;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books);
-  const workspace = (name: string) => world.demo.workspaces[name] as WorkspaceId;
-  ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId: workspace('Northwind Trading') };
-  eve = { actor: world.demo.users['eve@southwind.example'] as UserId, workspaceId: workspace('Southwind Imports') };
+  ({ world, service, ada, eve } = await orderWorld());
 });
 afterAll(() => world.close());
 beforeEach(async () => {

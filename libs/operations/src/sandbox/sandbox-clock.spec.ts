@@ -15,7 +15,7 @@ import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { workOf } from '../worker/start-banking-worker.js';
 import { demoDatabase } from '../testing/test-databases.js';
-import { verifyPayments } from '../testing/verify-payments.js';
+import { verifyPayments } from '../testing/order-world.js';
 import { reasonOf, until } from '@banking/postgres/testing';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;

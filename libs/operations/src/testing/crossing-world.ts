@@ -11,9 +11,7 @@ import {
 import { DEMO_RATES } from '@banking/rates';
 import { Worker } from '@banking/work-queue';
 import { Arrivals } from '../crossings/arrivals.js';
-import type { CrossingPort } from '../crossings/crossing-port.js';
-import { CROSSING } from '../crossings/open-crossings.js';
-import { crossingHandler } from '../crossings/settle-crossing.js';
+import { CROSSING, crossingHandler, type CrossingPort } from '../crossings/crossings.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { workOf } from '../worker/start-banking-worker.js';
 import { demoDatabase } from './test-databases.js';

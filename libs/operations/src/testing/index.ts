@@ -1,4 +1,4 @@
 /** Databases with reference data or demo data, for the specs of the packages above. */
-export { verifyPayments } from './verify-payments.js';
+export { verifyPayments } from './order-world.js';
 export { demoDatabase } from './test-databases.js';
 export { amountOf, crossingWorld, type CrossingWorld } from './crossing-world.js';

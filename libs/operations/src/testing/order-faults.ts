@@ -10,7 +10,7 @@ import type {
 } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase } from './test-databases.js';
-import { verifyPlanted } from './verify-payments.js';
+import { verifyPlanted } from './order-world.js';
 import { DEMO_RATES } from '@banking/rates';
 import { DIGEST_CHECK } from '../verification/verify-digests.js';
 import { ORDER_CHECKS } from '../verification/verify-orders.js';

@@ -1,7 +1,13 @@
-import { openBooks, type Books } from '@banking/ledger';
+import { type Books, openBooks } from '@banking/ledger';
 import { type Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
-import { freshDatabase, type FreshDatabase, type Preparation, openDatabase } from '@banking/postgres/testing';
-import { makeDemoData, readDemoIds, type DemoIds } from '../demo/index.js';
+import {
+  freshDatabase,
+  type FreshDatabase,
+  openDatabase,
+  type Preparation,
+  type Wire,
+} from '@banking/postgres/testing';
+import { type DemoIds, makeDemoData, readDemoIds } from '../demo/index.js';
 import { loadReference } from '../reference/load-reference.js';
 
 /** A database with its reference data and its books. `owner` bypasses row-level security. */
@@ -51,4 +57,35 @@ export async function demoDatabase(): Promise<TestDatabase & { readonly demo: De
 /** For `makeDemoData`, which closes what it opens. */
 function openProvisioning({ connection }: Pick<FreshDatabase, 'connection'>): Promise<Database> {
   return openDatabase({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
+}
+
+/** Cuts the connection once, at the first bytes that contain the text. */
+export function cutOnce(
+  wire: Wire,
+  direction: 'toServer' | 'toClient',
+  text: string,
+  onCut: () => unknown = () => undefined,
+): void {
+  let isCut = false;
+  wire[direction] = (bytes) => {
+    if (isCut || !bytes.includes(text)) return { pass: bytes };
+    isCut = true;
+    void onCut();
+    return { isCut: true };
+  };
+}
+
+/** Cuts the connection at the first response that contains the text, and every connection after it. */
+export function cutAll(wire: Wire, text: string): void {
+  let isCut = false;
+  wire.toClient = (bytes) => {
+    isCut ||= bytes.includes(text);
+    return isCut ? { isCut } : { pass: bytes };
+  };
+}
+
+/** Restores the connection. */
+export function heal(wire: Wire): void {
+  wire.toServer = (bytes) => ({ pass: bytes });
+  wire.toClient = (bytes) => ({ pass: bytes });
 }

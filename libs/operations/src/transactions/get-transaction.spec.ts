@@ -1,28 +1,11 @@
-import type {
-  BankingService,
-  Scope,
-  Transaction,
-  TransactionId,
-  TransferId,
-  UserId,
-  WorkspaceId,
-} from '@banking/domain';
+import type { Transaction, TransactionId, TransferId } from '@banking/domain';
 import { reasonOf } from '@banking/postgres/testing';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { expectWellFormed } from '../testing/resources.js';
-import { demoDatabase } from '../testing/test-databases.js';
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: BankingService;
-let ada: Scope;
+import { expectWellFormed } from '../testing/order-world.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+let { world, service, ada } = {} as OrderWorld;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database);
-  ada = {
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-  };
+  ({ world, service, ada } = await orderWorld());
 });
 afterAll(() => world.close());
 

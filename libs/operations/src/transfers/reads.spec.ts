@@ -1,21 +1,11 @@
-import type { AppId, BankingService, Scope, Transfer, TransferId, UserId, WorkspaceId } from '@banking/domain';
+import type { AppId, Transfer, TransferId, UserId, WorkspaceId } from '@banking/domain';
 import { sql, reasonOf } from '@banking/postgres/testing';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { expectWellFormed } from '../testing/resources.js';
-import { demoDatabase } from '../testing/test-databases.js';
-
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: BankingService;
-/** Ada, in Northwind’s workspace. */
-let ada: Scope;
+import { expectWellFormed } from '../testing/order-world.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+let { world, service, ada } = {} as OrderWorld;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database);
-  ada = {
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-  };
+  ({ world, service, ada } = await orderWorld());
 });
 afterAll(() => world.close());
 afterEach(() => jest.restoreAllMocks());
@@ -29,7 +19,7 @@ describe('the reads', () => {
     ['apps', () => service.listApps(ada)],
     // The roles of the caller, the ids of the users that they may see, then these users in parts.
     ['users of an app', () => service.listAppUsers(ada, { appId: appId() }), 3],
-    ['products', () => service.listProducts(ada)],
+    ['products', () => service.listProducts()],
     ['corridors', () => service.listCorridors(ada, { country: 'IN' })],
     [
       'recipient schemas',
@@ -61,7 +51,7 @@ describe('the apps of a user', () => {
 
 describe('the products', () => {
   it('have a currency', async () => {
-    const products = await service.listProducts({});
+    const products = await service.listProducts();
 
     expect(products.find(({ edges }) => edges.currency.code === 'JPY')?.edges.currency).toMatchObject({
       id: 392,

@@ -15,11 +15,10 @@ import { type Claim } from '@banking/work-queue';
 import { OrderService } from '../orders/order-service.js';
 import { runOrder } from '../orders/run-order.js';
 import { DEMO_RATES } from '@banking/rates';
-import { expectWellFormed } from '../testing/resources.js';
-import { orderWorld } from '../testing/order-world.js';
+import { expectWellFormed, orderWorld, type OrderWorld } from '../testing/order-world.js';
 import { EVER } from '../testing/statements.js';
 
-let given: Awaited<ReturnType<typeof orderWorld>>;
+let given: OrderWorld;
 let ravi: RecipientId;
 
 beforeAll(async () => {

@@ -1,4 +1,13 @@
 export { PAYMENT_CHECKS, verifyPayments } from './verify-payments.js';
 export type { VerifyOptions } from './verify-ranges.js';
 export { DIRECTORY_CHECK, verifyDirectory } from './verify-trails.js';
-export * from './hashed-rows.js';
+export {
+  CONVERSION_JSON,
+  conversionFrom,
+  type ConversionJson,
+  ORDER_JSON,
+  type OrderJson,
+  RECIPIENT_JSON,
+  recipientFrom,
+  type RecipientJson,
+} from './verify-digests.js';

@@ -2,8 +2,8 @@ import type { Scope, UserId, WorkspaceId } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { recordAudit } from '../audit/record-audit.js';
 import { demoDatabase } from '../testing/test-databases.js';
-import { verifyPayments } from '../testing/verify-payments.js';
-import { AUDIT_CHAIN, AUDIT_ENTRIES } from './verify-audit.js';
+import { verifyPayments } from '../testing/order-world.js';
+import { AUDIT_CHAIN, AUDIT_ENTRIES } from './verify-trails.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let scope: Scope & { workspaceId: WorkspaceId };

@@ -1,10 +1,9 @@
 import type { Order } from '@banking/domain';
 import { until } from '@banking/postgres/testing';
-import { verifyPayments } from '../testing/verify-payments.js';
+import { verifyPayments } from '../testing/order-world.js';
 import { CHECK, executionOf, type OrderFaults, orderFaults, transactionOf } from '../testing/order-faults.js';
-import { ORDER_KEY_CHECK } from './verify-order-keys.js';
-import { REFERENCE_CHECK } from './verify-references.js';
-import { RUN_TIMES_CHECK } from './verify-run-times.js';
+import { ORDER_KEY_CHECK, RUN_TIMES_CHECK } from './verify-orders.js';
+import { REFERENCE_CHECK } from './verify-payments.js';
 
 let faults: OrderFaults;
 let orders: OrderFaults['orders'];

@@ -1,6 +1,10 @@
+import { parseInstant, type RepeatUnit, type Timestamp } from '@banking/domain';
+import { type Finding, RANGE_ROWS, type RangeOptions } from '@banking/ledger';
+import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { EXECUTION } from '../orders/order-statements.js';
-import { sqlStatement } from '@banking/postgres';
-import type { FindingRow, RangeCheck, VerifyOptions } from './verify-ranges.js';
+import { recordedFact } from '../orders/order-writes.js';
+import { runTime } from '../orders/schedule.js';
+import { computed, type FindingRow, type RangeCheck, type VerifyOptions } from './verify-ranges.js';
 
 /** Transactions that the caller has listed need no order. */
 const withoutOrder = ({ bookedWithoutOrder = [] }: VerifyOptions) => [bookedWithoutOrder];
@@ -236,3 +240,138 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
     },
   },
 ];
+
+export const ORDER_KEY_CHECK = 'every stored response to an order is of one order of its account, and agrees with it';
+
+interface KeyRow {
+  readonly operation: string;
+  readonly key: string;
+  readonly order_id: bigint | null;
+  readonly detail: string | null;
+}
+
+/** The fields of an order that never change: its column, the member of a response, the fact of a record. */
+const CONSTANT_FIELDS: readonly (readonly [column: string, type: string, member: string, fact: string])[] = [
+  ['amount', 'bigint', '{amount}', recordedFact('orderAmount')],
+  ['type', 'text', '{type}', recordedFact('orderType')],
+  ['description', 'text', '{description}', recordedFact('orderDescription')],
+  ['purpose_code', 'text', '{purposeCode}', recordedFact('purposeCode')],
+  ['repeat_unit', 'text', '{repeatUnit}', recordedFact('repeatUnit')],
+  ['repeat_value', 'int', '{repeatValue}', recordedFact('repeatValue')],
+  ['start_at', 'timestamptz', '{startAt}', recordedFact('startAt')],
+  ['stop_at', 'timestamptz', '{stopAt}', recordedFact('stopAt')],
+  ['quote_id', 'bigint', '{quoteID}', recordedFact('quoteId')],
+  ['external_reference', 'text', '{externalReference}', recordedFact('externalReference')],
+  ['metadata', 'jsonb', '{metadata}', recordedFact('metadata')],
+  ['created_at', 'timestamptz', '{createdAt}', recordedFact('orderCreatedAt')],
+  ['account_id', 'bigint', '{edges,account,id}', recordedFact('accountId')],
+  ['recipient_id', 'bigint', '{edges,recipient,id}', recordedFact('recipientId')],
+];
+
+/** A field of a stored response: of a record, or of version 1, the response itself. */
+const answered = (type: string, member: string, fact: string) =>
+  `case jsonb_typeof(record) when 'array' then ${fact} else record #>> '${member}' end::${type}`;
+
+const ORDER_ID = answered('bigint', '{id}', recordedFact('orderId'));
+
+/** The message omits the key, which belongs to the caller. */
+const ORDER_KEYS = sqlStatement<KeyRow>(
+  'verify_order_keys',
+  `select i.operation, i.key, i.order_id, case
+            when o.id is null then format('a stored response of account %s names order %s, which is not there', i.account, i.order_id)
+            when o.account_id::text <> i.account then format('a stored response of account %s names order %s of account %s', i.account, o.id, o.account_id)
+            when (${CONSTANT_FIELDS.map(([, type, member, fact]) => answered(type, member, fact)).join(', ')})
+                 is distinct from (${CONSTANT_FIELDS.map(([column]) => `o.${column}`).join(', ')})
+              then format('the stored response to order %s does not agree with it', o.id) end as detail
+   from (select operation, key, record, ${ORDER_ID} as order_id,
+                split_part(operation, '/', 2) as account
+         from idempotency cross join lateral (select answer::jsonb as record) r
+         where workspace_id = $1 and (operation, key) > ($2::text, $3::text) and operation like 'placeOrder/%'
+         order by operation, key limit $4) i
+   left join customer_order o on o.workspace_id = $1 and o.id = i.order_id
+   order by i.operation, i.key`,
+);
+
+/**
+ * Compares the stored responses to orders with the orders. Reads by account, so that the order ids of one account in memory are enough
+ * to detect an order with two responses. Its ranges are over a text key, which `verifyInRanges` does not have.
+ */
+export async function verifyOrderKeys(
+  database: Database,
+  workspaceId: number,
+  { rangeRows = RANGE_ROWS, onRange }: RangeOptions,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const note = (detail: string) => findings.push({ check: ORDER_KEY_CHECK, workspaceId, detail });
+  let last: Pick<KeyRow, 'operation' | 'key'> = { operation: '', key: '' };
+  let named = new Set<bigint>();
+  let rows: readonly KeyRow[];
+  let done = 0;
+  do {
+    const ask = [bind(ORDER_KEYS, workspaceId, last.operation, last.key, rangeRows)] as const;
+    [rows] = await database.pipeline({ workspaces: [workspaceId] }, ask);
+    for (const row of rows) {
+      if (row.operation !== last.operation) named = new Set();
+      last = row;
+      if (row.detail !== null) note(row.detail);
+      else if (row.order_id !== null && named.has(row.order_id)) note(`order ${row.order_id} has two stored responses`);
+      if (row.order_id !== null) named.add(row.order_id);
+    }
+    done += rows.length;
+    await onRange?.({ workspaceId, reading: 'stored responses', done });
+  } while (rows.length === rangeRows);
+  return findings;
+}
+
+interface RunTime {
+  readonly id: bigint;
+  readonly sequence: number;
+  readonly scheduled_at: Timestamp;
+  readonly anchor: string;
+  readonly start_at: Timestamp;
+  readonly stop_at: Timestamp | null;
+  readonly repeat_unit: RepeatUnit | null;
+  readonly repeat_value: number | null;
+}
+
+const RUN_TIMES = sqlStatement<RunTime>(
+  'verify_run_times',
+  `select e.id, e.sequence, rfc3339(e.scheduled_at) as scheduled_at, o.anchor, rfc3339(o.start_at) as start_at,
+          rfc3339(o.stop_at) as stop_at, o.repeat_unit, o.repeat_value
+   from execution e join customer_order o on o.workspace_id = $1 and o.id = e.order_id
+   where e.workspace_id = $1 and e.id > $2 and e.id <= $3 and o.anchor is not null`,
+);
+
+/** The time of each run, computed from the anchor of its order. The database cannot compute it. */
+export const RUN_TIMES_CHECK: RangeCheck = {
+  check: 'every execution of a schedule is at the time that its number has in it',
+  over: {
+    execution: computed(RUN_TIMES, (run) =>
+      isOnTime(run)
+        ? undefined
+        : `execution ${run.id} is number ${run.sequence} of its order and is not at that time of its schedule`,
+    ),
+  },
+};
+
+function isOnTime({ sequence, scheduled_at, anchor, start_at, stop_at, repeat_unit, repeat_value }: RunTime): boolean {
+  const schedule = {
+    startAt: anchor,
+    stopAt: stop_at ?? undefined,
+    repeatUnit: repeat_unit ?? undefined,
+    repeatValue: repeat_value ?? undefined,
+  };
+  const at = runTime(schedule, sequence);
+  return at !== undefined && isSameTime(at, scheduled_at) && isSameTime(anchor, start_at);
+}
+
+/** The database stores microseconds and rounds further digits. */
+function isSameTime(exact: string, stored: Timestamp): boolean {
+  const difference = microseconds(exact) - microseconds(stored);
+  return -1n <= difference && difference <= 1n;
+}
+
+function microseconds(text: string): bigint {
+  const { seconds, fraction } = parseInstant(text);
+  return BigInt(seconds) * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
+}

@@ -1,8 +1,7 @@
 import { demoDatabase } from '../testing/test-databases.js';
-import { verifyPlanted } from '../testing/verify-payments.js';
+import { verifyPlanted } from '../testing/order-world.js';
 import { EVENT_CHAIN } from './verify-events.js';
-import { PAYMENT_CHECKS, verifyPayments as verifyAll } from './verify-payments.js';
-import { REFERENCE_CHECK } from './verify-references.js';
+import { PAYMENT_CHECKS, REFERENCE_CHECK, verifyPayments as verifyAll } from './verify-payments.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let northwind: number;

@@ -1,18 +1,115 @@
 import type { Finding } from '@banking/ledger';
-import { sqlStatement, type Database } from '@banking/postgres';
-import { AUDIT_CHAIN, AUDIT_ENTRIES } from './verify-audit.js';
-import { EVENT_CHAIN, REQUIRED_EVENTS } from './verify-events.js';
-import { WEBHOOK_CHECK } from './verify-webhooks.js';
-import { CROSSING_CHECKS } from './verify-crossings.js';
-import { ORDER_KEY_CHECK, verifyOrderKeys } from './verify-order-keys.js';
+import { type Database, sqlStatement } from '@banking/postgres';
 import { DIGEST_CHECK } from './verify-digests.js';
-import { ORDER_CHECKS } from './verify-orders.js';
-import { PAYEE_CHECK, verifyPayees } from './verify-payees.js';
-import { REFERENCE_CHECK } from './verify-references.js';
-import { RUN_TIMES_CHECK } from './verify-run-times.js';
-import { DISCREPANCY_CHECKS } from './verify-discrepancies.js';
+import { EVENT_CHAIN, REQUIRED_EVENTS, WEBHOOK_CHECK } from './verify-events.js';
+import { ORDER_CHECKS, ORDER_KEY_CHECK, RUN_TIMES_CHECK, verifyOrderKeys } from './verify-orders.js';
+import { CROSSING_CHECKS, PAYEE_CHECK, verifyPayees } from './verify-payees.js';
 import { type FindingRow, type RangeCheck, verifyInRanges, type VerifyOptions } from './verify-ranges.js';
-import { ACCOUNT_TRAIL, ORDER_TRAIL } from './verify-trails.js';
+import { ACCOUNT_TRAIL, AUDIT_CHAIN, AUDIT_ENTRIES, ORDER_TRAIL } from './verify-trails.js';
+
+/** The rules of returns, contradictory events and their resolutions. */
+const DISCREPANCY_CHECKS: readonly RangeCheck[] = [
+  {
+    check: 'every return is of a transaction that failed, or resolves a discrepancy',
+    over: {
+      transaction: sqlStatement<FindingRow>(
+        'verify_return_reasons',
+        `select format('return %s is of transaction %s, which is %s', r.id, x.id, x.status) as detail
+         from transaction r join transaction x on x.workspace_id = $1 and x.id = r.return_of
+         where r.workspace_id = $1 and r.id > $2 and r.id <= $3 and x.status <> 'failed'
+           and not exists (select from discrepancy d where d.workspace_id = $1 and d.resolution_transaction_id = r.id)`,
+      ),
+    },
+  },
+  {
+    check: 'every contradictory event has its discrepancy',
+    over: {
+      remittance_event: sqlStatement<FindingRow>(
+        'verify_contradictions',
+        `select format('transaction %s is %s and has event %s, %s, without a discrepancy', x.id, x.status, e.id, e.status) as detail
+         from remittance_event e
+           join remittance m on m.workspace_id = $1 and m.id = e.remittance_id
+           join transaction x on x.workspace_id = $1 and x.id = m.transaction_id
+         where e.workspace_id = $1 and e.id > $2 and e.id <= $3 and (x.status, e.status) in (('completed', 'RJCT'), ('failed', 'ACCC'))
+           and not exists (
+             select from discrepancy d where d.workspace_id = $1 and d.transaction_id = x.id
+               and (d.resolution_transaction_id is not null
+                 or d.kind = case e.status when 'RJCT' then 'credited_then_rejected' else 'rejected_then_credited' end))
+         union all
+         select format('transaction %s has event %s under an id with another status, without a discrepancy', m.transaction_id, e.id)
+         from remittance_event e join remittance m on m.workspace_id = $1 and m.id = e.remittance_id
+         where e.workspace_id = $1 and e.id > $2 and e.id <= $3
+           and exists (
+             select from remittance_event o
+             where o.workspace_id = $1 and o.remittance_id = e.remittance_id and o.provider_event = e.provider_event and o.id < e.id)
+           and not exists (
+             select from discrepancy d where d.workspace_id = $1 and d.transaction_id = m.transaction_id and d.kind = 'event_reused')`,
+      ),
+    },
+  },
+  {
+    check: 'every resolution moved the money of its transaction, the way it says',
+    over: {
+      transaction: sqlStatement<FindingRow>(
+        'verify_resolutions',
+        `select format('discrepancy %s was resolved by transaction %s, which does not fit', d.id, d.resolution_transaction_id) as detail
+         from discrepancy d
+         where d.workspace_id = $1 and d.resolution_transaction_id > $2 and d.resolution_transaction_id <= $3
+           and (not exists (
+               with recursive origin (id) as (
+                 select r.return_of from transaction r where r.workspace_id = $1 and r.id = d.resolution_transaction_id
+                 union
+                 select r.return_of from origin join transaction r on r.workspace_id = $1 and r.id = origin.id)
+               select from origin where origin.id = d.transaction_id)
+             or exists (
+               select from transfer t
+               where t.workspace_id = $1 and t.transaction_id = d.resolution_transaction_id and t.account_version is not null
+                 and t.direction <> case d.resolution when 'returned' then 'credit' else 'debit' end))`,
+      ),
+    },
+  },
+];
+
+/** The references that the database checks with one query a statement, and no foreign key. */
+export const REFERENCE_CHECK: RangeCheck = {
+  check: 'every transfer, order and conversion names rows that exist',
+  over: {
+    transfer: sqlStatement<FindingRow>(
+      'verify_transfer_references',
+      `select format('transfer %s names %s, which is not there', t.id, missing.name) as detail
+       from transfer t cross join lateral (
+         select format('transaction %s', t.transaction_id) as name
+         where not exists (select from transaction x where x.workspace_id = $1 and x.id = t.transaction_id)
+         union all
+         select format('account %s in currency %s', t.account_id, t.currency_id)
+         where not exists (
+           select from account a where a.workspace_id = $1 and a.id = t.account_id and a.currency_id = t.currency_id)
+         union all
+         select format('recipient %s', t.recipient_id)
+         where t.recipient_id is not null
+           and not exists (select from recipient r where r.workspace_id = $1 and r.id = t.recipient_id)) missing
+       where t.workspace_id = $1 and t.transaction_id > $2 and t.transaction_id <= $3`,
+    ),
+    customer_order: sqlStatement<FindingRow>(
+      'verify_order_references',
+      `select format('order %s names %s, which is not there', o.id, missing.name) as detail
+       from customer_order o cross join lateral (
+         select format('account %s', o.account_id) as name
+         where not exists (select from account a where a.workspace_id = $1 and a.id = o.account_id)
+         union all
+         select format('recipient %s', o.recipient_id)
+         where not exists (select from recipient r where r.workspace_id = $1 and r.id = o.recipient_id)) missing
+       where o.workspace_id = $1 and o.id > $2 and o.id <= $3`,
+    ),
+    conversion: sqlStatement<FindingRow>(
+      'verify_conversion_references',
+      `select format('the conversion of transaction %s names currency %s, which is not there', c.transaction_id, named.id) as detail
+       from conversion c cross join lateral unnest(array[c.source_currency_id, c.target_currency_id]) named (id)
+       where c.workspace_id = $1 and c.transaction_id > $2 and c.transaction_id <= $3
+         and not exists (select from currency where currency.id = named.id)`,
+    ),
+  },
+};
 
 /** The rules of returns and payouts, and all others. */
 const RANGE_CHECKS: readonly RangeCheck[] = [

@@ -1,4 +1,4 @@
-import { type Finding, rangeKey, rangesOf, type RangeOptions } from '@banking/ledger';
+import { type Finding, type RangeKey, rangeKey, rangesOf, type RangeOptions } from '@banking/ledger';
 import { bind, type Database, type SqlStatement } from '@banking/postgres';
 
 export interface VerifyOptions extends RangeOptions {
@@ -43,7 +43,7 @@ const KEYS = {
   event_deletion: rangeKey('event_deletion', 'last_id'),
   webhook_endpoint: rangeKey('webhook_endpoint'),
   webhook_delivery: rangeKey('webhook_delivery'),
-} as const;
+} satisfies Readonly<Record<string, RangeKey>>;
 
 type CheckedTable = keyof typeof KEYS;
 

@@ -1,6 +1,6 @@
-import { verifyPayments } from '../testing/verify-payments.js';
+import { verifyPayments } from '../testing/order-world.js';
 import { type OrderFaults, orderFaults, transactionOf } from '../testing/order-faults.js';
-import { REFERENCE_CHECK } from './verify-references.js';
+import { REFERENCE_CHECK } from './verify-payments.js';
 
 let faults: OrderFaults;
 let transactionId: number;

@@ -2,8 +2,8 @@ import type { AccountId, UserId, WorkspaceId } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { resumePausedOrder } from '../provisioning/index.js';
 import { demoDatabase } from '../testing/test-databases.js';
-import { addApp } from '../provisioning/apps.js';
-import { verifyPayments, verifyPlanted } from '../testing/verify-payments.js';
+import { addApp } from '../provisioning/workspaces.js';
+import { verifyPayments, verifyPlanted } from '../testing/order-world.js';
 import { sql } from '@banking/postgres/testing';
 import { ACCOUNT_TRAIL, DIRECTORY_CHECK, ORDER_TRAIL, verifyDirectory } from './verify-trails.js';
 

@@ -1,6 +1,5 @@
-import { OldEvents } from '../events/old-events.js';
-import { recordAll } from '../testing/verify-events.js';
-import { webhookWorld } from '../testing/webhook-world.js';
+import { OldEvents } from '../events/record-changes.js';
+import { recordAll, webhookWorld } from '../testing/event-world.js';
 
 let given: Awaited<ReturnType<typeof webhookWorld>>;
 

@@ -1,18 +1,22 @@
 import type * as port from '@banking/domain';
 import { BankingService, type Scope } from '@banking/domain';
-import { acting, required } from '../acting-scope.js';
+import { acting, required } from '../audit/audited-call.js';
 import type { Reading } from '../resources/reading.js';
-import { changeWebhookEndpoint } from './change-webhook-endpoint.js';
-import { createWebhookEndpoint } from './create-webhook-endpoint.js';
-import { deleteWebhookEndpoint } from './delete-webhook-endpoint.js';
-import { getWebhookEndpoint } from './get-webhook-endpoint.js';
-import { listWebhookDeliveries } from './list-webhook-deliveries.js';
-import { listWebhookEndpoints } from './list-webhook-endpoints.js';
-import { replayWebhookEvents } from './replay-webhook-events.js';
-import { retryWebhookDelivery } from './retry-webhook-delivery.js';
-import { rotateWebhookSecret } from './rotate-webhook-secret.js';
-import { testWebhookEndpoint } from './test-webhook-endpoint.js';
-import type { WebhookTerms } from './webhook-terms.js';
+import {
+  changeWebhookEndpoint,
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
+  getWebhookEndpoint,
+  listWebhookEndpoints,
+  rotateWebhookSecret,
+  type WebhookTerms,
+} from './webhook-endpoints.js';
+import {
+  listWebhookDeliveries,
+  replayWebhookEvents,
+  retryWebhookDelivery,
+  testWebhookEndpoint,
+} from './webhook-deliveries.js';
 
 /** The webhook operations of the port on our own books. Each is a file of its name. */
 export abstract class LedgerWebhookService extends BankingService {

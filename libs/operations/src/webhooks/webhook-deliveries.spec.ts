@@ -1,6 +1,6 @@
 import type { WebhookDelivery, WebhookEndpoint } from '@banking/domain';
 import { recordAudit } from '../audit/record-audit.js';
-import { outcomeOf, webhookWorld } from '../testing/webhook-world.js';
+import { outcomeOf, webhookWorld } from '../testing/event-world.js';
 
 let given: Awaited<ReturnType<typeof webhookWorld>>;
 let { world, service, ada } = {} as typeof given;

@@ -2,8 +2,7 @@ import { APP_ROLE, SQLSTATE } from '@banking/postgres';
 import type { WebhookEndpoint } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { recordAudit } from '../audit/record-audit.js';
-import { actorsOf, stepsOf } from '../testing/event-world.js';
-import { outcomeOf, RECEIVER, webhookWorld } from '../testing/webhook-world.js';
+import { actorsOf, outcomeOf, RECEIVER, stepsOf, webhookWorld } from '../testing/event-world.js';
 
 let given: Awaited<ReturnType<typeof webhookWorld>>;
 let { world, service, ada, eve } = {} as typeof given;

@@ -1,11 +1,10 @@
-import { orderWorld } from '../testing/order-world.js';
-import { recipientAbroad } from '../testing/recipient-abroad.js';
+import { orderWorld, recipientAbroad, type OrderWorld } from '../testing/order-world.js';
 import { placeOrder } from '../orders/place-order.js';
 import { OrderService } from '../orders/order-service.js';
 import { NO_RATES } from '@banking/rates';
 
 describe('the runs of transactions that get a final status in one statement', () => {
-  let orders: Awaited<ReturnType<typeof orderWorld>>;
+  let orders: OrderWorld;
 
   beforeAll(async () => {
     orders = await orderWorld();

@@ -1,6 +1,6 @@
 import { PlanProbe } from '@banking/postgres/testing';
 import { demoDatabase } from '../testing/test-databases.js';
-import { READ_PAYMENTS } from './read-payment.js';
+import { READ_PAYMENTS } from './start-banking-worker.js';
 
 /** More than the index searches of one payment read. */
 const COST_MAX = 60;

@@ -1,7 +1,7 @@
 import type { Database } from '@banking/postgres';
 import { until } from '@banking/postgres/testing';
 import { demoDatabase } from '../testing/test-databases.js';
-import { refreshStatistics } from './refresh-statistics.js';
+import { refreshStatistics } from './start-banking-worker.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let database: Database;

@@ -2,15 +2,14 @@ import { parseAmount, type AccountId, type RecipientId, type TransferAmount, typ
 import { verifyBooks } from '@banking/ledger';
 import { until } from '@banking/postgres/testing';
 import { claimWork, ResultRecorder, runClaimedWork } from '@banking/work-queue';
-import { cancelOrder } from '../orders/cancel-order.js';
+import { cancelOrder } from '../orders/change-orders.js';
 import { OrderService } from '../orders/order-service.js';
 import { placeOrder } from '../orders/place-order.js';
 import { DEMO_RATES } from '@banking/rates';
 import { NO_RATES } from '@banking/rates';
-import { paymentReader } from './read-payment.js';
-import { startBankingWorker, workOf } from './start-banking-worker.js';
+import { paymentReader, startBankingWorker, workOf } from './start-banking-worker.js';
 import { demoDatabase } from '../testing/test-databases.js';
-import { verifyPayments } from '../testing/verify-payments.js';
+import { verifyPayments } from '../testing/order-world.js';
 import { openReading } from '../resources/reading.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;

@@ -1,34 +1,39 @@
+import { minorUnits } from '@banking/domain';
 import type { Books } from '@banking/ledger';
-import type { Database } from '@banking/postgres';
-import { EVENTS_MAX, payoutHandler, type PayoutStop, receiveRailEvents, PAYOUT, SandboxRail } from '@banking/payouts';
 import {
+  EVENTS_MAX,
+  type Outgoing,
+  type PaymentContent,
+  type PaymentReader,
+  PAYOUT,
+  payoutHandler,
+  type PayoutStop,
+  receiveRailEvents,
+  SandboxRail,
+} from '@banking/payouts';
+import { BatchedCalls, bind, type Database, sqlStatement } from '@banking/postgres';
+import { deleteOldDeliveries, type OpenWebhooks, WebhookDelivery } from '@banking/webhooks';
+import {
+  type Chore,
   startWorker,
   wakeDelayed,
-  type Chore,
   type Worker,
   type WorkerOptions,
   type WorkHandler,
 } from '@banking/work-queue';
-import { deleteOldDeliveries, type OpenWebhooks, WebhookDelivery } from '@banking/webhooks';
-import { OldAuditEvents } from '../audit/delete-old-audit-events.js';
-import { AUDIT_ROWS_MAX, recordAudit } from '../audit/record-audit.js';
-import type { CrossingPort } from '../crossings/crossing-port.js';
-import { CROSSING } from '../crossings/open-crossings.js';
-import { crossingHandler } from '../crossings/settle-crossing.js';
-import { composeEvent } from '../events/compose-event.js';
-import { EVENTS_KEPT_DAYS, OldEvents } from '../events/old-events.js';
-import { RECORDED_MAX, recordChanges } from '../events/record-changes.js';
-import { deleteIfCancelled } from '../orders/cancel-order.js';
-import { ExpiredKeys } from '../idempotency/delete-expired-keys.js';
-import { deleteOldReference } from '../reference/reference-data.js';
+import { AUDIT_ROWS_MAX, OldAuditEvents, recordAudit } from '../audit/record-audit.js';
+import { CROSSING, crossingHandler, type CrossingPort } from '../crossings/crossings.js';
+import { composeEvent } from '../events/events.js';
+import { EVENTS_KEPT_DAYS, OldEvents, recordChanges, RECORDED_MAX } from '../events/record-changes.js';
+import { ExpiredKeys } from '../idempotency/idempotency-key.js';
+import { deleteIfCancelled } from '../orders/change-orders.js';
 import type { OrderService } from '../orders/order-service.js';
 import { EXECUTION } from '../orders/order-statements.js';
 import { runOrder } from '../orders/run-order.js';
-import { paymentReader } from './read-payment.js';
-import { refreshStatistics } from './refresh-statistics.js';
+import { deleteOldReference } from '../reference/reference.js';
 import { ContinuousVerification } from './verify-continuously.js';
 
-export interface WorkSettings {
+interface WorkSettings {
   /** Carries out the runs of orders. A process that also places orders uses one service for both. */
   readonly orders: OrderService;
   /** Whether payouts go to the sandbox network, which moves no money. Otherwise they wait for a network. */
@@ -52,12 +57,16 @@ export interface WorkSettings {
 }
 
 const EXPIRED_KEYS_IDLE_MS = 5 * 60_000;
+
 /** How long an event is late at most while there is little to record. */
 const RECORD_IDLE_MS = 150;
+
 const OLD_EVENTS_IDLE_MS = 60 * 60_000;
 const VERIFY_NEW_MS = 60_000;
+
 /** The pause between two batches of a backlog: catching up leaves most of the time to other work. */
 const VERIFY_BACKLOG_MS = 1_000;
+
 const VERIFY_NEXT_MS = 5_000;
 const STATISTICS_MS = 2_000;
 const AUDIT_IDLE_MS = 200;
@@ -170,5 +179,110 @@ function paced(run: () => Promise<number>, intervalMs: number): Chore['run'] {
     if (performance.now() < dueAtMs) return 0;
     dueAtMs = (await run()) > 0 ? 0 : performance.now() + intervalMs;
     return 0;
+  };
+}
+
+const ANALYZE_NEXT_TABLE = sqlStatement<{ analyzed: number | null }>(
+  'analyze_next_table',
+  'select analyze_next_table($1::oid) as analyzed',
+);
+
+/**
+ * Analyzes the tables without current statistics of the planner, each in a database transaction of its own: autovacuum may not have
+ * reached them, and a crash of the server deletes the counters by which it decides.
+ *
+ * Without statistics, indexes that begin with the workspace have the same cost, and a statement may read a whole workspace for each row.
+ *
+ * @returns the number of tables
+ */
+export async function refreshStatistics(database: Database): Promise<number> {
+  let after: number | null = 0;
+  for (let count = 0; ; count += 1) {
+    const row: { readonly analyzed: number | null } | undefined = await database.read(
+      {},
+      bind(ANALYZE_NEXT_TABLE, after),
+    );
+    after = row?.analyzed ?? null;
+    if (after === null) return count;
+  }
+}
+
+interface PaymentRow {
+  /** In the list of payouts, from 1. */
+  position: number;
+  amount: bigint;
+  currency: string;
+  description: string | null;
+  purpose: string | null;
+  data: Readonly<Partial<Record<string, string>>>;
+}
+
+/**
+ * The amount of a payout is the credit of the settlement account. After a conversion it is in the target currency.
+ *
+ * Each `offset 0` keeps its subquery one index search for each payout. Otherwise the planner may join all beneficiaries of the workspace.
+ */
+export const READ_PAYMENTS = sqlStatement<PaymentRow>(
+  'read_payments',
+  `select u.position::int, s.amount, c.code as currency, d.description, d.purpose, n.data
+   from unnest($1::bigint[], $2::bigint[]) with ordinality u(workspace_id, transaction_id, position)
+   cross join lateral (
+     select t.recipient_id, t.description, t.purpose from transfer t
+     where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id
+       and t.direction = 'debit' and t.type <> 'fee' and t.account_version is not null
+     offset 0
+   ) d
+   cross join lateral (
+     select b.data from beneficiary b where b.workspace_id = u.workspace_id and b.recipient_id = d.recipient_id offset 0
+   ) n
+   cross join lateral (
+     select t.amount, t.currency_id from transfer t
+     where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id and t.direction = 'credit'
+       and (select o.kind from account o where o.workspace_id = t.workspace_id and o.id = t.account_id) = 'settlement'
+     offset 0
+   ) s
+   join currency c on c.id = s.currency_id`,
+);
+
+/**
+ * Reads the payment of a transaction as the network needs it: amount, beneficiary and texts. Payments that are read at the same time
+ * share one statement.
+ *
+ * @throws Error for a transaction that is no payout
+ */
+export function paymentReader(database: Database): PaymentReader {
+  const reads = new BatchedCalls((payouts: readonly Outgoing[]) => readPayments(database, payouts));
+  return async (workspaceId, transactionId) => {
+    const payment = await reads.call({ workspaceId, transactionId });
+    if (!payment) throw new Error(`transaction ${transactionId} is no payout`);
+    return payment;
+  };
+}
+
+async function readPayments(
+  database: Database,
+  payouts: readonly Outgoing[],
+): Promise<readonly (PaymentContent | undefined)[]> {
+  const workspaces = payouts.map(({ workspaceId }) => workspaceId);
+  const transactions = payouts.map(({ transactionId }) => transactionId);
+  const [rows] = await database.pipeline({ workspaces: [...new Set(workspaces)] }, [
+    bind(READ_PAYMENTS, workspaces, transactions),
+  ] as const);
+  const found = new Map(rows.map((row) => [row.position, paymentOf(row)]));
+  return payouts.map((_, index) => found.get(index + 1));
+}
+
+function paymentOf({ amount, currency, description, purpose, data }: PaymentRow): PaymentContent {
+  const { routingCodeType1: type, routingCodeValue1: code } = data;
+  return {
+    amount: minorUnits(amount),
+    currency,
+    creditor: {
+      name: data.beneficiaryName ?? '',
+      account: data.beneficiaryAccountNumber ?? '',
+      routing: type !== undefined && code !== undefined ? { type, code } : undefined,
+    },
+    description: description ?? undefined,
+    purpose: purpose ?? undefined,
   };
 }

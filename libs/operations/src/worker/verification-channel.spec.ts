@@ -1,8 +1,7 @@
-import { orderWorld } from '../testing/order-world.js';
-import { verificationChannel } from './verification-channel.js';
-import { ContinuousVerification } from './verify-continuously.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { ContinuousVerification, verificationChannel } from './verify-continuously.js';
 
-let at: Awaited<ReturnType<typeof orderWorld>>;
+let at: OrderWorld;
 let messages: unknown[];
 const listen = (message: unknown) => void messages.push(message);
 

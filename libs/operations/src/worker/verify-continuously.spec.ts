@@ -1,11 +1,11 @@
 import type { AccountId, RecipientId } from '@banking/domain';
 import { readPayoutStop, resumePayouts, type PayoutStop } from '@banking/payouts';
 import { PlanProbe } from '@banking/postgres/testing';
-import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
-import { orderWorld } from '../testing/order-world.js';
+import { PLAN_BY_ORDER } from '../lists/paged-list.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
 import { ContinuousVerification, NEXT_ROWS } from './verify-continuously.js';
 
-let at: Awaited<ReturnType<typeof orderWorld>>;
+let at: OrderWorld;
 let from: AccountId;
 let to: RecipientId;
 let stops: PayoutStop[];

@@ -1,22 +1,25 @@
+import { channel, type Channel } from 'node:diagnostics_channel';
 import {
   deleteVerified,
   nextUnverified,
+  type StoredRows,
   transactionsByWorkspace,
   verifyStored,
-  type StoredRows,
 } from '@banking/ledger';
-import { readPayoutStop, stopPayouts, type PayoutStop } from '@banking/payouts';
-import { bind, isServedElsewhere, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
-import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
-import { verificationChannel, type VerificationMessage } from './verification-channel.js';
-import { SERVED_HERE } from '../cells/served-here.js';
+import { type PayoutStop, readPayoutStop, stopPayouts } from '@banking/payouts';
+import { bind, type BoundStatement, type Database, isServedElsewhere, sqlStatement } from '@banking/postgres';
+import { SERVED_HERE } from '../cells/cells.js';
+import { PLAN_BY_ORDER } from '../lists/paged-list.js';
 
 /** Transactions that one snapshot verifies, in statements well below 200 ms. */
 const BATCH = 1_000;
+
 /** Batches of a run. The number doubles with each run that leaves a backlog, so that a busy service does not outrun the verification. */
 const BATCHES_MAX = 32;
+
 /** Accounts and transactions that one range of the repeated verification verifies, and workspaces that it looks into. */
 const STEP = 500;
+
 const STEP_WORKSPACES = 50;
 
 const NEXT_WORKSPACES = sqlStatement<{ id: bigint }>(
@@ -39,6 +42,7 @@ const READ_POSITION = sqlStatement<Position>(
   'read_verification_position',
   'select last_workspace_id, last_id from verification_position where subject = $1',
 );
+
 /** Does nothing if another worker has moved it. */
 const MOVE_POSITION = sqlStatement(
   'move_verification_position',
@@ -48,6 +52,7 @@ const MOVE_POSITION = sqlStatement(
 
 /** The tables that are verified over and over, by ranges of their primary keys over all workspaces. */
 const SUBJECTS = ['account', 'transaction'] as const;
+
 type Subject = (typeof SUBJECTS)[number];
 
 const nextRows = (table: Subject) =>
@@ -57,6 +62,7 @@ const nextRows = (table: Subject) =>
      where (workspace_id, id) > ($1::bigint, $2::bigint) and workspace_id <= $3
      order by workspace_id, id limit $4`,
   );
+
 export const NEXT_ROWS = { account: nextRows('account'), transaction: nextRows('transaction') };
 
 /**
@@ -204,3 +210,17 @@ function storedRows(
     accountIds: subject === 'account' ? found : [],
   }));
 }
+
+/** A run of the continuous verification. See `channels.ts` of `@banking/postgres`. */
+export interface VerificationMessage {
+  /** `new` is what was posted since the last run; the others are ranges of all rows. */
+  readonly subject: 'new' | 'account' | 'transaction';
+  /** `busy`: another worker verifies at the moment. `stopped`: payouts are stopped, so nothing is verified. */
+  readonly outcome: 'proven' | 'findings' | 'busy' | 'stopped';
+  /** Rows that were verified. */
+  readonly rows: number;
+  /** The name of the database, where there are several. */
+  readonly cell?: string | undefined;
+}
+
+export const verificationChannel = channel('banking:worker:verification') as Channel<unknown, VerificationMessage>;

@@ -1,0 +1,236 @@
+import {
+  type App,
+  type AppId,
+  Directory,
+  type DirectoryUser,
+  foldEmail,
+  Refusal,
+  type RoleName,
+  type Subject,
+  type User,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
+import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
+import { ExpiringCache } from '@banking/process';
+
+/** Finds the user and sets the user of this database transaction, so that row-level security shows the user's roles. */
+const RECOGNISE = sqlStatement<{ id: bigint }>(
+  'recognise_user',
+  `select user_id as id, set_config('app.user', user_id::text, true) as scoped
+   from user_identity where issuer = $1 and subject = $2`,
+);
+
+/** Grants count only for a user whose status is `completed`. */
+const GRANTS = sqlStatement<{ workspace_id: bigint; role: RoleName; app_id: bigint }>(
+  'grants_of_user',
+  `select r.workspace_id, r.role, w.app_id
+   from workspace_role r
+   join workspace w on w.id = r.workspace_id
+   join app_user u on u.id = r.user_id
+   where u.id = nullif(current_setting('app.user', true), '')::bigint and u.status = 'completed'
+   order by r.workspace_id`,
+);
+
+/** Changes nothing if the user has another subject of this issuer, or the subject is bound to another user. */
+const BIND_SUBJECT = sqlStatement<{ user_id: bigint | null }>(
+  'bind_subject',
+  'select bind_subject($1, $2, $3) as user_id',
+);
+
+/** The directory of users and grants in PostgreSQL. */
+export class LedgerDirectory extends Directory {
+  /** @param options.bindsByEmail whether a subject that is not known is bound to the user with its verified e-mail. Default true */
+  constructor(
+    private readonly database: Database,
+    private readonly options: { readonly bindsByEmail?: boolean } = {},
+  ) {
+    super();
+  }
+
+  async userOf(subject: Subject): Promise<DirectoryUser | undefined> {
+    const known = await this.recognise(subject);
+    const email = subject.email === undefined ? undefined : foldEmail(subject.email);
+    const { bindsByEmail = true } = this.options;
+    if (known || email === undefined || !bindsByEmail) return known;
+    // No `write`: if the outcome is unknown, the request has changed nothing else, and the next request binds again.
+    await this.database.pipeline({}, [bind(BIND_SUBJECT, subject.issuer, subject.subject, email)]);
+    return this.recognise(subject);
+  }
+
+  private async recognise({ issuer, subject }: Subject): Promise<DirectoryUser | undefined> {
+    const [[user], grants] = await this.database.pipeline({}, [
+      bind(RECOGNISE, issuer, subject),
+      bind(GRANTS),
+    ] as const);
+    if (!user) return undefined;
+    return {
+      id: Number(user.id) as UserId,
+      grants: grants.map(({ workspace_id, role, app_id }) => ({
+        workspaceId: Number(workspace_id) as WorkspaceId,
+        role,
+        appId: Number(app_id) as AppId,
+      })),
+    };
+  }
+}
+
+/** The actor's roles in the app, no row for an actor outside of it. Only a user whose status is `completed` has roles. */
+const RIGHTS_IN_APP = sqlStatement<{ isAdmin: boolean; workspaces: string | null }>(
+  'rights_in_app',
+  `select coalesce(bool_or(mine.role = 'admin'), false) as "isAdmin",
+          '{' || string_agg(mine.workspace_id::text, ',' order by mine.workspace_id) || '}' as workspaces
+   from app_membership m
+   join app_user actor on actor.id = m.user_id
+   left join (workspace_role mine join workspace v on v.id = mine.workspace_id and v.app_id = $1)
+     on mine.user_id = actor.id and actor.status = 'completed'
+   where m.app_id = $1 and m.user_id = $2
+   group by m.user_id`,
+);
+
+/** Shows the roles in the workspaces given, or without them the roles in all workspaces of the app. */
+const SHOW_ROLES = sqlStatement(
+  'show_roles_of_app',
+  `select set_config('app.app', case when $2::text is null then $1::bigint::text else '' end, true),
+          set_config('app.workspaces', coalesce($2::text, ''), true),
+          set_config('plan_cache_mode', 'force_custom_plan', true)`,
+);
+
+/** As many users as one part of the list has: about 200 kB. */
+const PART_USERS = 500;
+
+const partsOf = (users: string) =>
+  `select '{' || string_agg(user_id::text, ',' order by user_id) || '}' as ids
+   from (select user_id, (row_number() over (order by user_id) - 1) / ${PART_USERS} as part from ${users}) numbered
+   group by part order by part`;
+
+const PARTS_OF_APP = sqlStatement<{ ids: string }>('parts_of_app_users', partsOf('app_membership where app_id = $1'));
+
+const PARTS_OF_WORKSPACES = sqlStatement<{ ids: string }>(
+  'parts_of_workspace_users',
+  partsOf(`(
+     select distinct r.user_id
+     from workspace_role r
+     join workspace w on w.id = r.workspace_id and w.app_id = $1
+     join app_user u on u.id = r.user_id and u.status = 'completed'
+     join app_membership m on m.user_id = u.id and m.app_id = $1
+     where r.workspace_id = any($2::bigint[])
+   ) seen`),
+);
+
+/** The objects of users without the brackets of their list. */
+const usersFrom = (source: string) =>
+  `select string_agg(json_strip_nulls(json_build_object('id', u.id, 'email', u.email, 'status', u.status, 'userType', u.user_type,
+            'createdAt', rfc3339(u.created_at),
+            'edges', json_build_object('roles', coalesce(seen.roles, '[]'))))::text, ',' order by u.id) as users
+   from ${source}`;
+
+/** A caller who sees only some workspaces sees no user without a role in one of them. */
+const READ_PART = sqlStatement<{ users: string | null }>(
+  'read_app_users',
+  usersFrom(`app_user u
+   left join (
+     select r.user_id, json_agg(json_build_object('id', r.id, 'role', r.role,
+              'createdAt', rfc3339(r.created_at), 'updatedAt', rfc3339(r.updated_at),
+              'edges', json_build_object('workspace', json_build_object('id', w.id, 'name', w.name, 'type', w.type,
+                'createdAt', rfc3339(w.created_at), 'updatedAt', rfc3339(w.updated_at)))) order by r.workspace_id) as roles
+     from workspace_role r join workspace w on w.id = r.workspace_id
+     where w.app_id = $1 and r.user_id = any($3::bigint[]) and ($2::text is null or r.workspace_id = any($2::bigint[]))
+     group by r.user_id
+   ) seen on seen.user_id = u.id and u.status = 'completed'
+   where u.id = any($3::bigint[]) and ($2::text is null or seen.roles is not null)`),
+);
+
+const READ_USER_ALONE = sqlStatement<{ users: string | null }>(
+  'read_user_alone',
+  usersFrom('(select null::json as roles) seen join app_user u on u.id = $1'),
+);
+
+/** What a caller sees of an app: all of it, or the users and roles of some workspaces, as an array of PostgreSQL in order. */
+interface Seen {
+  readonly appId: AppId;
+  readonly workspaces?: string;
+}
+
+/** How long callers who see the same share what was read. A change shows after this time. */
+const SHARED_MS = 1_000;
+
+/** 64 parts are about 13 MB, and the ids of 16 lists of 100,000 users as much. */
+const SHARED_MAX = { parts: 64, lists: 16 };
+
+/** Reads the users of apps, as the JSON that is sent. An app can have more users than fit into memory as objects. */
+export class AppUsers {
+  private readonly parts: ExpiringCache<readonly string[]>;
+  private readonly texts: ExpiringCache<string>;
+
+  /** @param nowMs milliseconds of a monotonic clock */
+  constructor(
+    private readonly database: Database,
+    nowMs?: () => number,
+  ) {
+    const clock = nowMs && { nowMs };
+    this.parts = new ExpiringCache({ ttlMs: SHARED_MS, entriesMax: SHARED_MAX.lists, ...clock });
+    this.texts = new ExpiringCache({ ttlMs: SHARED_MS, entriesMax: SHARED_MAX.parts, ...clock });
+  }
+
+  /**
+   * The list in parts: the objects of some users, separated by commas. A part is read when it is asked for.
+   *
+   * @throws Refusal `app_not_found` also for an app the actor does not belong to
+   */
+  async *textsOf(actor: UserId, appId: AppId): AsyncGenerator<string, void> {
+    const rights = await this.database.read({ user: actor }, bind(RIGHTS_IN_APP, appId, actor));
+    if (rights === undefined) throw new Refusal('app_not_found');
+    if (!rights.isAdmin && rights.workspaces === null) {
+      const [[alone]] = await this.database.pipeline({}, [bind(READ_USER_ALONE, actor)]);
+      if (alone?.users) yield alone.users;
+      return;
+    }
+    const seen: Seen = rights.isAdmin ? { appId } : { appId, workspaces: rights.workspaces! };
+    for (const ids of await this.partsOf(seen)) {
+      const users = await this.partText(seen, ids);
+      if (users !== '') yield users;
+    }
+  }
+
+  async list(actor: UserId, appId: AppId): Promise<readonly User[]> {
+    const users: User[] = [];
+    for await (const text of this.textsOf(actor, appId)) users.push(...(JSON.parse(`[${text}]`) as User[]));
+    return users;
+  }
+
+  private partsOf(seen: Seen): Promise<readonly string[]> {
+    return this.parts.get(keyOf(seen), async () => {
+      const { appId, workspaces } = seen;
+      const parts = workspaces === undefined ? bind(PARTS_OF_APP, appId) : bind(PARTS_OF_WORKSPACES, appId, workspaces);
+      return (await this.readAs(seen, parts)).map(({ ids }) => ids);
+    });
+  }
+
+  private partText(seen: Seen, ids: string): Promise<string> {
+    return this.texts.get(`${keyOf(seen)} ${ids}`, async () => {
+      const [row] = await this.readAs(seen, bind(READ_PART, seen.appId, seen.workspaces, ids));
+      return row?.users ?? '';
+    });
+  }
+
+  private async readAs<Row>({ appId, workspaces }: Seen, read: BoundStatement<Row>): Promise<readonly Row[]> {
+    const [, rows] = await this.database.pipeline({}, [bind(SHOW_ROLES, appId, workspaces), read] as const);
+    return rows;
+  }
+}
+
+const keyOf = ({ appId, workspaces }: Seen) => `${appId} ${workspaces ?? 'all'}`;
+
+const LIST_APPS = sqlStatement<{ apps: readonly App[] }>(
+  'list_apps',
+  `select coalesce(json_agg(json_build_object('id', a.id, 'name', a.name, 'createdAt', rfc3339(a.created_at)) order by a.id), '[]') as apps
+   from app_membership m join app a on a.id = m.app_id
+   where m.user_id = $1`,
+);
+
+/** The apps the user belongs to. */
+export async function listApps(database: Database, actor: UserId): Promise<readonly App[]> {
+  const row = await database.read({ user: actor }, bind(LIST_APPS, actor));
+  return row?.apps ?? [];
+}

@@ -1,0 +1,150 @@
+import {
+  type Corridor,
+  type CorridorQuery,
+  type CurrencyId,
+  type Product,
+  type RecipientSchema,
+  Refusal,
+  type TransferAmount,
+} from '@banking/domain';
+import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
+import { type BeneficiarySchema, countryOf, purposesOf, recipientSchemasOf } from '@banking/reference';
+import type { Reference, ReferenceData } from '../reference/reference.js';
+import { timestampOf } from '../resources/columns.js';
+import type { Reading } from '../resources/reading.js';
+
+interface CorridorRow {
+  readonly id: bigint;
+  readonly destination_country: string;
+  readonly destination_currency_id: number;
+  readonly limit_currency_id: number;
+  readonly payout_method: string;
+  readonly beneficiary_account_type: string;
+  readonly routing_code_type: string;
+  readonly delivery_tat: string;
+  readonly minimum_amount: string;
+  readonly maximum_amount: string;
+  readonly enabled: boolean;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+const LIST_CORRIDORS = sqlStatement<CorridorRow>(
+  'list_corridors',
+  `select id, destination_country, destination_currency_id, limit_currency_id, payout_method, beneficiary_account_type,
+          routing_code_type, delivery_tat, minimum_amount::text, maximum_amount::text, enabled, created_at, updated_at
+   from corridor where destination_country = $1 order by id`,
+);
+
+/**
+ * The list is empty for a known country without corridors.
+ *
+ * @param hasPayoutNetwork without a network, no corridor is enabled
+ * @param country ISO 3166-1 alpha-2 or alpha-3, in any case
+ * @throws Refusal `country_unknown`
+ */
+export async function listCorridors(
+  { database, reference }: Reading,
+  hasPayoutNetwork: boolean,
+  country: string,
+): Promise<readonly Corridor[]> {
+  const known = countryOf(country);
+  if (!known) throw new Refusal('country_unknown');
+  const [rows] = await database.pipeline({}, [bind(LIST_CORRIDORS, known.alpha2)] as const);
+  return reference.compose((current) =>
+    rows.map((row) => composeCorridor(current, { ...row, enabled: row.enabled && hasPayoutNetwork })),
+  );
+}
+
+function composeCorridor(reference: Reference, row: CorridorRow): Corridor {
+  return {
+    id: Number(row.id) as Corridor['id'],
+    destinationCountry: row.destination_country,
+    destinationCurrencyID: row.destination_currency_id as CurrencyId,
+    limitCurrencyID: row.limit_currency_id as CurrencyId,
+    payoutMethod: row.payout_method,
+    beneficiaryAccountType: row.beneficiary_account_type,
+    routingCodeType: row.routing_code_type,
+    deliveryTAT: row.delivery_tat,
+    minimumAmount: row.minimum_amount as TransferAmount,
+    maximumAmount: row.maximum_amount as TransferAmount,
+    enabled: row.enabled,
+    createdAt: timestampOf(row.created_at),
+    updatedAt: timestampOf(row.updated_at),
+    edges: {
+      destinationCurrency: reference.currency(row.destination_currency_id),
+      limitCurrency: reference.currency(row.limit_currency_id),
+    },
+  };
+}
+
+/** A corridor of this deployment for one type of beneficiary account. */
+interface SchemaRow {
+  readonly id: bigint;
+  readonly beneficiary_account_type: string;
+  readonly destination_currency_id: number;
+}
+
+/** The corridors of the deployment, open or closed. */
+const FIND_CORRIDORS = sqlStatement<SchemaRow>(
+  'find_corridors',
+  `select k.id, k.beneficiary_account_type, k.destination_currency_id
+   from corridor k join currency c on c.id = k.destination_currency_id
+   where k.destination_country = $1 and c.code = $2 and k.payout_method = $3
+     and ($4::text is null or k.beneficiary_account_type = $4)
+   order by k.id`,
+);
+
+/** The query in the form of the reference data, or undefined for an unknown country. */
+export function corridorChoice(query: CorridorQuery): CorridorQuery | undefined {
+  const country = countryOf(query.countryCode);
+  if (!country) return undefined;
+  const { payoutMethod, beneficiaryAccountType } = query;
+  return {
+    countryCode: country.alpha2,
+    currencyCode: query.currencyCode.toUpperCase(),
+    payoutMethod,
+    ...(beneficiaryAccountType !== undefined && { beneficiaryAccountType }),
+  };
+}
+
+export const corridorsRead = (choice: CorridorQuery): BoundStatement<SchemaRow> =>
+  bind(FIND_CORRIDORS, choice.countryCode, choice.currencyCode, choice.payoutMethod, choice.beneficiaryAccountType);
+
+/**
+ * The schemas of these corridors.
+ *
+ * @throws Refusal `corridor_not_found` if there is no corridor, or no schema for it
+ */
+export function schemasOf(choice: CorridorQuery, corridors: readonly SchemaRow[]): readonly BeneficiarySchema[] {
+  const kinds = corridors.map((corridor) => corridor.beneficiary_account_type);
+  const schemas = recipientSchemasOf(choice).filter(({ properties }) =>
+    kinds.includes(properties.beneficiaryAccountType.const ?? ''),
+  );
+  if (schemas.length === 0) throw new Refusal('corridor_not_found');
+  return schemas;
+}
+
+/** @throws Refusal `corridor_not_found` */
+export async function listRecipientSchemas(
+  database: Database,
+  query: CorridorQuery,
+): Promise<readonly RecipientSchema[]> {
+  const choice = corridorChoice(query);
+  if (!choice) throw new Refusal('corridor_not_found');
+  const [corridors] = await database.pipeline({}, [corridorsRead(choice)] as const);
+  return schemasOf(choice, corridors);
+}
+
+/** The network that carries payouts. It defines the purposes. */
+const RAIL = 'sandbox';
+
+const PURPOSES_OF_RAIL = purposesOf(RAIL);
+
+/** The purposes of the payment network. None without one. */
+export const listPurposes = (hasPayoutNetwork: boolean): Readonly<Record<string, string>> =>
+  hasPayoutNetwork ? PURPOSES_OF_RAIL : {};
+
+export async function listProducts(reference: ReferenceData): Promise<readonly Product[]> {
+  return (await reference.current()).products;
+}

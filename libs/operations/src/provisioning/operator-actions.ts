@@ -1,0 +1,209 @@
+import {
+  type AccountId,
+  type Event,
+  type EventType,
+  parseAmount,
+  toTransferAmount,
+  type Transfer,
+  type UserId,
+  type WebhookDelivery,
+  type WebhookDeliveryId,
+  type WebhookDeliveryStatus,
+  type WebhookEndpointId,
+  type WorkspaceId,
+} from '@banking/domain';
+import type { Books } from '@banking/ledger';
+import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
+import { EventWaits } from '../events/event-waits.js';
+import { composeEvent, positionNow, readEvents } from '../events/events.js';
+import { resume } from '../orders/change-orders.js';
+import { openReading } from '../resources/reading.js';
+import { fundAccount } from '../sandbox/sandbox.js';
+import { listWebhookDeliveries, retryWebhookDelivery } from '../webhooks/webhook-deliveries.js';
+import { actAs, emailOf, type Operator, ProvisioningError, workspacesHere } from './workspaces.js';
+
+export interface EventTail {
+  readonly workspaceId: WorkspaceId;
+  /** The id of an event. The iteration begins behind it. Without it, it begins with the next event. */
+  readonly after?: number | undefined;
+  readonly types?: readonly EventType[] | undefined;
+  readonly signal: AbortSignal;
+}
+
+const LIMIT = 100;
+const WAIT_MS = 20_000;
+
+/**
+ * Iterates over the events of a workspace, oldest first, and waits for new ones until the signal is aborted.
+ *
+ * @throws ProvisioningError if the database has no such workspace
+ */
+export async function* tailEvents(
+  database: Database,
+  { workspaceId, after, types, signal }: EventTail,
+): AsyncGenerator<Event, void, undefined> {
+  const workspaces = await workspacesHere(database);
+  if (!workspaces.some(({ id }) => id === workspaceId)) {
+    throw new ProvisioningError(`There is no workspace ${workspaceId}. See banking workspace list.`);
+  }
+  const waits = new EventWaits(database);
+  let position = after === undefined ? await positionNow(database, workspaceId) : BigInt(after);
+  while (!signal.aborted) {
+    const page = await readEvents(database, workspaceId, { after: position, limit: LIMIT, filters: { type: types } });
+    yield* page.rows.map(composeEvent);
+    position = page.position;
+    if (!page.isCut) await waits.until(workspaceId, position, WAIT_MS, signal);
+  }
+}
+
+/** The list of workspaces makes the index usable: the key begins with the workspace. */
+const FIND_WORKSPACE = sqlStatement<{ workspace_id: bigint; currency: string }>(
+  'find_workspace_of_account',
+  `select a.workspace_id, c.code as currency from account a join currency c on c.id = a.currency_id
+   where a.workspace_id = any($1::bigint[]) and a.id = $2 and a.kind = 'customer'`,
+);
+
+interface FundedAccount {
+  readonly workspaceId: WorkspaceId;
+  readonly workspace: string;
+  readonly currency: string;
+}
+
+/** Finds an account of a customer in the workspaces that the database serves. @returns undefined if none has it */
+export async function findAccount(database: Database, accountId: AccountId): Promise<FundedAccount | undefined> {
+  const workspaces = await workspacesHere(database);
+  for (const ids of scopesOf(workspaces.map(({ id }) => id))) {
+    const account = await database.read({ workspaces: ids }, bind(FIND_WORKSPACE, ids, accountId));
+    if (account === undefined) continue;
+    const workspaceId = Number(account.workspace_id) as WorkspaceId;
+    const workspace = workspaces.find(({ id }) => id === workspaceId)?.name ?? '';
+    return { workspaceId, workspace, currency: account.currency };
+  }
+  return undefined;
+}
+
+export interface FundingRow {
+  readonly workspaceId: number;
+  readonly workspace: string;
+  readonly currency: string;
+  readonly transfer: Transfer;
+  /** Whether an earlier call with the same key booked it. */
+  readonly isReplay: boolean;
+}
+
+/**
+ * Books money that has arrived, in a sandbox or with real money. Finds the workspace of the account.
+ *
+ * @param funding.amount as people write it, in the currency of the account: `1250.00`
+ * @param funding.reference the sender's reference, stored as the description of the transfer
+ * @param funding.operator for the audit trail
+ * @param funding.key idempotency key: repeated calls with it book once
+ * @throws ProvisioningError if the account does not exist, or the amount is not above zero
+ * @throws Refusal `amount_malformed`, `amount_too_precise`, `amount_out_of_range`, `account_disabled`, `balance_limit_exceeded`, and
+ *   those of the key
+ */
+export async function addFunding(
+  books: Books,
+  funding: {
+    readonly accountId: AccountId;
+    readonly amount: string;
+    readonly reference?: string | undefined;
+    readonly key?: string | undefined;
+    readonly operator?: Operator | undefined;
+  },
+): Promise<FundingRow> {
+  const { accountId, amount: text, reference: description, key: idempotencyKey, operator } = funding;
+  const account = await findAccount(books.database, accountId);
+  if (!account) throw new ProvisioningError(`There is no account ${accountId}.`);
+
+  const { workspaceId, workspace, currency } = account;
+  const amount = parseAmount(text, currency);
+  if (amount <= 0n) throw new ProvisioningError('The amount must be more than zero. Money that left is no funding.');
+  const { resource, isReplay } = await fundAccount(
+    books,
+    openReading(books.database),
+    { workspaceId, actor: undefined, ...(operator && { origin: { operator } }) },
+    { accountId, amount: toTransferAmount(amount), description },
+    { idempotencyKey },
+  );
+  return { workspaceId, workspace, currency, transfer: resource, isReplay };
+}
+
+export interface OrderResumption {
+  readonly workspaceId: number;
+  readonly orderId: number;
+  /** The e-mail of the new placer. Without it, the placer stays. */
+  readonly placer?: string | undefined;
+}
+
+const FIND_USER = sqlStatement<{ id: bigint }>('find_user_by_email', 'select id from app_user where email = $1');
+
+/**
+ * Resumes a paused order for an operator. Its missed run is due now, once. Earlier rejections do not pause it again.
+ *
+ * @throws ProvisioningError if the order does not exist or is not paused, or if its placer has no role in the workspace: it would be
+ *   paused again
+ */
+export async function resumePausedOrder(
+  database: Database,
+  operator: Operator,
+  { workspaceId, orderId, placer }: OrderResumption,
+): Promise<void> {
+  const caller = { workspaceId: workspaceId as WorkspaceId, actor: undefined, origin: { operator } };
+  const email = placer === undefined ? undefined : emailOf(placer);
+  const name = `order ${orderId} of workspace ${workspaceId}`;
+  await database.transaction({ workspaces: [workspaceId] }, async (tx) => {
+    const [, [user]] = await tx.pipeline([actAs(operator), bind(FIND_USER, email)] as const);
+    if (email !== undefined && !user) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
+    const { order, isResumed } = await resume(tx, { caller, orderId, placerId: user && (Number(user.id) as UserId) });
+    if (!order) throw new ProvisioningError(`There is no ${name}.`);
+    if (!order.is_paused) throw new ProvisioningError(`The ${name} is not paused.`);
+    if (!isResumed) throw new ProvisioningError(withoutRole(name, workspaceId, email, order.placer));
+    await tx.commit();
+  });
+}
+
+function withoutRole(name: string, workspaceId: number, email: string | undefined, placer: string | null): string {
+  if (email !== undefined) {
+    return (
+      `${email} has no role in workspace ${workspaceId}: only a completed user with a grant has one. ` +
+      'See banking user list and banking grant list.'
+    );
+  }
+  const reason = placer === null ? 'was removed' : `(${placer}) has no role in the workspace`;
+  return (
+    `The user who placed ${name} ${reason}, so it would be paused again. ` +
+    'Give the user the role back, or hand the order to another user with --placer.'
+  );
+}
+
+/** A webhook endpoint of a workspace. */
+export interface EndpointOfWorkspace {
+  readonly workspaceId: WorkspaceId;
+  readonly endpointId: WebhookEndpointId;
+}
+
+/**
+ * The newest deliveries of an endpoint, at most 100.
+ *
+ * @throws Refusal `webhook_endpoint_not_found`
+ */
+export async function newestDeliveries(
+  database: Database,
+  { workspaceId, endpointId }: EndpointOfWorkspace,
+  status: WebhookDeliveryStatus | undefined,
+): Promise<readonly WebhookDelivery[]> {
+  const query = { webhookEndpointId: endpointId, status, limit: LIMIT };
+  return (await listWebhookDeliveries(openReading(database), workspaceId, query)).items;
+}
+
+/** Makes a delivery due now, for an operator. @throws Refusal as `retryWebhookDelivery` of the port */
+export function retryDelivery(
+  database: Database,
+  operator: Operator,
+  { workspaceId, endpointId }: EndpointOfWorkspace,
+  webhookDeliveryId: WebhookDeliveryId,
+): Promise<WebhookDelivery> {
+  const caller = { workspaceId, actor: undefined, origin: { operator } };
+  return retryWebhookDelivery(database, caller, { webhookEndpointId: endpointId, webhookDeliveryId });
+}

@@ -1,0 +1,227 @@
+import {
+  type Created,
+  type CreateQuoteInput,
+  type CurrencyCode,
+  currencyOf,
+  decimalsOf,
+  parseTransferAmount,
+  type Quote,
+  type QuoteId,
+  Refusal,
+  type RequestOptions,
+  type TransferAmount,
+  type WorkspaceId,
+} from '@banking/domain';
+import { bind, type DbTransaction, sqlStatement } from '@banking/postgres';
+import type { AuditedCall } from '../audit/audited-call.js';
+import { createOnce, findReplay } from '../idempotency/create-once.js';
+import { PLAN_BY_ORDER } from '../lists/paged-list.js';
+import {
+  CONVERSION_ROUNDING,
+  type FixedAmount,
+  partiesOf,
+  payerOf,
+  type PaymentParties,
+  readPaymentFacts,
+} from '../payments/payment-facts.js';
+import type { PaymentMeans } from '../payments/payment-terms.js';
+import { pricePayment } from '../payments/price-payment.js';
+import { column, type Columns, digits, timestampOf, withoutNulls } from '../resources/columns.js';
+import { composeAccount, composeRecipient, PARTIES, type PartiesRow } from '../resources/compose-parties.js';
+import { type Composed, type Reading, readResource, type ResourceQuery, selectedOf } from '../resources/reading.js';
+
+const QUOTE_COLUMNS: Columns<QuoteRow> = {
+  quoteId: column('id'),
+  quoteAmount: digits('amount'),
+  quoteRate: column('rate'),
+  quoteFeeAmount: digits('fee_amount'),
+  quoteTargetAmount: digits('target_amount'),
+  quoteExpiresAt: column('expires_at'),
+  quoteCreatedAt: column('created_at'),
+  targetCurrencyId: column('target_currency_id'),
+};
+
+/** A quote `t` with all its edges. Of a recipient in another workspace it discloses only the arriving amount and currency. */
+const QUOTE: Composed<QuoteFacts, Quote> = {
+  columns: `${selectedOf([QUOTE_COLUMNS, 't'])}, ${PARTIES.columns}`,
+  joins: PARTIES.joins,
+  compose(reference, row) {
+    const createdAt = timestampOf(row.quoteCreatedAt);
+    return withoutNulls<Quote>({
+      id: Number(row.quoteId) as QuoteId,
+      amount: row.quoteAmount as TransferAmount,
+      rate: row.quoteRate,
+      feeAmount: row.quoteFeeAmount as TransferAmount | null,
+      targetAmount: row.quoteTargetAmount as TransferAmount,
+      expiresAt: timestampOf(row.quoteExpiresAt),
+      createdAt,
+      updatedAt: createdAt,
+      edges: withoutNulls<Quote['edges']>({
+        account: composeAccount(reference, row),
+        recipient: composeRecipient(reference, row),
+        targetCurrency: reference.currency(row.targetCurrencyId),
+      }),
+    });
+  },
+};
+
+const GET_QUOTE = sqlStatement<QuoteFacts>(
+  'get_quote',
+  `select ${QUOTE.columns} from quote t ${QUOTE.joins}
+   where t.workspace_id = $1 and t.id = $2`,
+);
+
+const quoteQuery = (workspaceId: number, quoteId: number): ResourceQuery<QuoteFacts, Quote> => ({
+  bound: bind(GET_QUOTE, workspaceId, quoteId),
+  compose: QUOTE.compose,
+});
+
+/** @throws Refusal `quote_not_found` also for a quote of another workspace */
+export async function getQuote(reading: Reading, workspaceId: WorkspaceId, quoteId: QuoteId): Promise<Quote> {
+  const quote = await readResource(reading, workspaceId, quoteQuery(workspaceId, quoteId));
+  if (!quote) throw new Refusal('quote_not_found');
+  return quote;
+}
+
+const NEXT_QUOTE = sqlStatement<{ id: bigint }>('next_quote', `select nextval('quote_id_seq') as id`);
+
+const ADD_QUOTE = sqlStatement(
+  'add_quote',
+  `insert into quote (workspace_id, id, account_id, currency_id, recipient_id, target_currency_id, amount, fee_amount, target_amount,
+                      rate, rate_source, rate_as_of, rounding, fixed_side, remainder_numerator, remainder_denominator, expires_at)
+   select $1, $2, $3, a.currency_id, $4, c.id, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+          statement_timestamp() + make_interval(secs => $16)
+   from account a, currency c where a.workspace_id = $1 and a.id = $3 and c.code = $5`,
+);
+
+/**
+ * Creates a quote. Prices outside of any database transaction, because a source of rates may be slow. The payment may become impossible
+ * afterwards, so an order checks it again.
+ *
+ * @throws Refusal `body_malformed`, `amount_malformed`, `amount_out_of_range`, `currency_unknown`, those of `partiesOf`,
+ *   `pricePayment`, `checkOpenQuotes` and `createOnce`
+ */
+export async function createQuote(
+  reading: Reading,
+  caller: AuditedCall,
+  { accountID, amount, targetAmount, recipientID, targetCurrency }: CreateQuoteInput,
+  options: RequestOptions,
+  {
+    rates,
+    hasPayoutNetwork,
+    validS,
+    openMax,
+  }: PaymentMeans & { readonly validS: number; readonly openMax?: number | undefined },
+): Promise<Created<Quote>> {
+  if ((recipientID === undefined) === (targetCurrency === undefined)) throw notOneOf('recipientID', 'targetCurrency');
+  const { workspaceId } = caller;
+  const fixed = fixedAmountOf(amount, targetAmount);
+  const named = targetCurrency === undefined ? undefined : payable(targetCurrency);
+
+  const chosen = amount === undefined ? { targetAmount } : { amount };
+  const target = recipientID === undefined ? { targetCurrency: named } : { recipientID };
+  const request = { workspaceId, operation: 'createQuote', content: { accountID, ...chosen, ...target } };
+  const { database } = reading;
+  const replay = await findReplay<Quote>(database, request, options);
+  if (replay) return replay;
+
+  const [facts] = await readPaymentFacts(
+    database,
+    [{ workspaceId, accountId: accountID, recipientId: recipientID }],
+    false,
+  );
+  if (!facts) throw new Error('no facts were read for the payment');
+  const parties: PaymentParties = named
+    ? { from: payerOf(facts).from, to: named }
+    : partiesOf(facts, accountID, hasPayoutNetwork);
+  const price = await pricePayment(parties, fixed, rates);
+  return createOnce(reading, request, options, caller, async (tx) => {
+    if (openMax !== undefined) await checkOpenQuotes(tx, workspaceId, openMax);
+    const [[next]] = await tx.pipeline([bind(NEXT_QUOTE)] as const);
+    const id = Number(next!.id);
+    const { dated, fee, remainder } = price;
+    const terms = [price.amount, fee, price.targetAmount, price.rateText, dated?.source, dated?.asOf];
+    const rounding = [CONVERSION_ROUNDING, price.fixedSide, remainder.numerator, remainder.denominator, validS];
+    return {
+      writes: [bind(ADD_QUOTE, workspaceId, id, accountID, recipientID, parties.to, ...terms, ...rounding)],
+      audited: { type: 'quote', id },
+      resource: quoteQuery(workspaceId, id),
+    };
+  });
+}
+
+/** @throws Refusal `currency_unknown` for a code without decimals, such as a metal */
+function payable(code: string): CurrencyCode {
+  decimalsOf(code);
+  return currencyOf(code).code;
+}
+
+/** @throws Refusal `body_malformed`, `amount_malformed`, `amount_out_of_range` */
+function fixedAmountOf(
+  amount: CreateQuoteInput['amount'],
+  targetAmount: CreateQuoteInput['targetAmount'],
+): FixedAmount {
+  if ((amount === undefined) === (targetAmount === undefined)) throw notOneOf('amount', 'targetAmount');
+  const [side, field, digits = ''] =
+    amount === undefined
+      ? (['target', 'targetAmount', targetAmount] as const)
+      : (['source', 'amount', amount] as const);
+  const value = parseTransferAmount(digits);
+  if (value === 0n) throw new Refusal('amount_malformed', `${field} must be at least 1.`);
+  return { side, value, field };
+}
+
+function notOneOf(...fields: readonly [string, string]): Refusal {
+  const message = `Give either ${fields.join(' or ')}, exactly one of the two.`;
+  const reason = 'body_malformed';
+  return new Refusal(reason, message, { details: fields.map((field) => ({ path: `/${field}`, reason, message })) });
+}
+
+/** Held to the end of the database transaction, so that quotes of a workspace are counted and added one at a time. */
+const LOCK_QUOTES = sqlStatement(
+  'lock_open_quotes',
+  `select pg_advisory_xact_lock(hashtextextended(jsonb_build_array('open quotes', $1::bigint)::text, 0))`,
+);
+
+/**
+ * A query of its own under the lock, so that it reads what the earlier holder committed. Without statistics, the order keeps the plan on
+ * `quote_by_expiry`, and the subquery keeps it on the primary key of `quote_use`. A join would read all uses of the workspace.
+ */
+export const COUNT_OPEN_QUOTES = sqlStatement<{ open: number; oldestForS: number | null }>(
+  'count_open_quotes',
+  `select count(*)::int as open, ceil(extract(epoch from min(q.expires_at) - statement_timestamp()))::int as "oldestForS"
+   from (select workspace_id, id, expires_at from quote
+         where workspace_id = $1 and expires_at > statement_timestamp() order by expires_at) q
+   where (select u.quote_id from quote_use u where u.workspace_id = q.workspace_id and u.quote_id = q.id) is null`,
+);
+
+/**
+ * Limits the open quotes of a workspace, neither used nor expired, to `max`. The new quote must follow in the same database transaction.
+ * Safe for concurrent processes.
+ *
+ * @throws Refusal `rate_limited`, with the time until the oldest open quote expires
+ */
+async function checkOpenQuotes(tx: DbTransaction, workspaceId: number, max: number): Promise<void> {
+  const [, , [row]] = await tx.pipeline([
+    bind(LOCK_QUOTES, workspaceId),
+    PLAN_BY_ORDER,
+    bind(COUNT_OPEN_QUOTES, workspaceId),
+  ] as const);
+  const { open, oldestForS } = row!;
+  if (open < max) return;
+  const message = `The workspace has ${open} open quotes of at most ${max}. Use one, or wait until one expires.`;
+  throw new Refusal('rate_limited', message, { retryAfterSeconds: Math.max(1, oldestForS ?? 1) });
+}
+
+interface QuoteRow {
+  readonly quoteId: bigint;
+  readonly quoteAmount: string;
+  readonly quoteRate: string;
+  readonly quoteFeeAmount: string | null;
+  readonly quoteTargetAmount: string;
+  readonly quoteExpiresAt: string;
+  readonly quoteCreatedAt: string;
+  readonly targetCurrencyId: number;
+}
+
+type QuoteFacts = QuoteRow & PartiesRow;

@@ -1,0 +1,211 @@
+import {
+  type Account,
+  type AccountId,
+  type AccountStatus,
+  type BalanceId,
+  type Beneficiary,
+  type BeneficiaryData,
+  minorUnits,
+  type Recipient,
+  type RecipientId,
+  toBalanceAmount,
+} from '@banking/domain';
+import type { Reference } from '../reference/reference.js';
+import {
+  column,
+  type Columns,
+  digits,
+  joined,
+  listed,
+  packed,
+  timestampOf,
+  unpacking,
+  withoutNulls,
+} from './columns.js';
+import { type Composed, type PackedRow, pageOfRows, selectedOf } from './reading.js';
+
+/** What a customer's account is composed of. */
+export interface AccountRow {
+  readonly accountId: bigint | number;
+  readonly accountName: string;
+  readonly accountStatus: AccountStatus;
+  readonly accountType: string;
+  readonly accountAlias: string | null;
+  readonly accountCode: string;
+  readonly accountCreatedAt: string;
+  readonly accountUpdatedAt: string;
+  readonly balanceId: bigint | number;
+  /** Digits, in minor units. */
+  readonly balance: string;
+  readonly balanceAt: string;
+  readonly currencyId: number;
+  readonly productId: bigint | number;
+}
+
+export const ACCOUNT_COLUMNS: Columns<AccountRow> = {
+  accountId: column('id'),
+  accountName: column('name'),
+  accountStatus: column('status'),
+  accountType: column('type'),
+  accountAlias: column('alias'),
+  accountCode: column('code'),
+  accountCreatedAt: column('created_at'),
+  accountUpdatedAt: column('updated_at'),
+  balanceId: column('balance_id'),
+  balance: digits('balance'),
+  balanceAt: column('balance_at'),
+  currencyId: column('currency_id'),
+  productId: column('product_id'),
+};
+
+/** `balances` has one element, the latest snapshot. Opening an account writes its first, of 0. */
+export function composeAccount(reference: Reference, row: AccountRow): Account {
+  const balanceAt = timestampOf(row.balanceAt);
+  return withoutNulls<Account>({
+    id: Number(row.accountId) as AccountId,
+    name: row.accountName,
+    status: row.accountStatus,
+    type: row.accountType,
+    alias: row.accountAlias,
+    code: row.accountCode,
+    createdAt: timestampOf(row.accountCreatedAt),
+    updatedAt: timestampOf(row.accountUpdatedAt),
+    edges: {
+      balances: [
+        {
+          id: Number(row.balanceId) as BalanceId,
+          amount: toBalanceAmount(minorUnits(BigInt(row.balance))),
+          createdAt: balanceAt,
+          updatedAt: balanceAt,
+        },
+      ],
+      currency: reference.currency(row.currencyId),
+      product: reference.product(row.productId),
+    },
+  });
+}
+
+/** An account `t`. */
+export const ACCOUNT: Composed<AccountRow, Account> = {
+  columns: selectedOf([ACCOUNT_COLUMNS, 't']),
+  joins: '',
+  compose: composeAccount,
+};
+
+const accountOf = unpacking(ACCOUNT_COLUMNS);
+
+export const packedAccount = (alias: string): PackedRow<AccountRow> => ({
+  packed: packed(ACCOUNT_COLUMNS, alias),
+  joins: '',
+  rowOf: accountOf,
+});
+
+export const ACCOUNT_PAGE = pageOfRows(packedAccount('t'), composeAccount);
+
+/** What a recipient is composed of, with its beneficiary. */
+export interface RecipientRow {
+  readonly recipientId: bigint | number | null;
+  readonly recipientName: string;
+  readonly recipientAccountCode: string;
+  readonly recipientAlias: string | null;
+  readonly recipientSaved: boolean;
+  readonly recipientCreatedAt: string;
+  readonly recipientUpdatedAt: string;
+  readonly recipientCurrencyId: number;
+  readonly recipientShowsCurrency: boolean;
+  readonly bankId: bigint | number | null;
+}
+
+export interface BeneficiaryRow {
+  readonly beneficiaryId: bigint | number | null;
+  readonly beneficiaryData: BeneficiaryData;
+  readonly beneficiaryCreatedAt: string;
+  readonly beneficiaryUpdatedAt: string;
+}
+
+export const RECIPIENT_COLUMNS: Columns<RecipientRow> = {
+  recipientId: column('id'),
+  recipientName: column('name'),
+  recipientAccountCode: column('account_code'),
+  recipientAlias: column('alias'),
+  recipientSaved: column('saved'),
+  recipientCreatedAt: column('created_at'),
+  recipientUpdatedAt: column('updated_at'),
+  recipientCurrencyId: column('currency_id'),
+  // The currency of an account in another workspace is not disclosed.
+  recipientShowsCurrency: (r) => `${r}.kind = 'international' or exists (
+    select from account_code o where o.code = ${r}.account_code and o.workspace_id = ${r}.workspace_id)`,
+  bankId: column('bank_id'),
+};
+
+export const BENEFICIARY_COLUMNS: Columns<BeneficiaryRow> = {
+  beneficiaryId: column('id'),
+  beneficiaryData: column('data'),
+  beneficiaryCreatedAt: column('created_at'),
+  beneficiaryUpdatedAt: column('updated_at'),
+};
+
+/** The join of the beneficiary `n` of a recipient. */
+export const beneficiaryOf = (r: string): string =>
+  `left join beneficiary n on (n.workspace_id, n.recipient_id) = (${r}.workspace_id, ${r}.id)`;
+
+/** Null if there is no recipient. */
+export function composeRecipient(reference: Reference, row: RecipientRow & BeneficiaryRow): Recipient | null {
+  if (row.recipientId === null) return null;
+  return withoutNulls<Recipient>({
+    id: Number(row.recipientId) as RecipientId,
+    name: row.recipientName,
+    accountCode: row.recipientAccountCode,
+    alias: row.recipientAlias,
+    saved: row.recipientSaved,
+    createdAt: timestampOf(row.recipientCreatedAt),
+    updatedAt: timestampOf(row.recipientUpdatedAt),
+    edges: withoutNulls<Recipient['edges']>({
+      bank: row.bankId === null ? null : reference.bank(row.bankId),
+      beneficiary: composeBeneficiary(row),
+      currency: row.recipientShowsCurrency ? reference.currency(row.recipientCurrencyId) : null,
+    }),
+  });
+}
+
+function composeBeneficiary(row: BeneficiaryRow): Beneficiary | null {
+  if (row.beneficiaryId === null) return null;
+  return {
+    id: Number(row.beneficiaryId) as Beneficiary['id'],
+    data: row.beneficiaryData,
+    createdAt: timestampOf(row.beneficiaryCreatedAt),
+    updatedAt: timestampOf(row.beneficiaryUpdatedAt),
+  };
+}
+
+export type RecipientFacts = RecipientRow & BeneficiaryRow;
+
+/** A recipient `t` with all its edges. */
+export const RECIPIENT: Composed<RecipientFacts, Recipient> = {
+  columns: selectedOf([RECIPIENT_COLUMNS, 't'], [BENEFICIARY_COLUMNS, 'n']),
+  joins: beneficiaryOf('t'),
+  // The row is that of a recipient, so there is one.
+  compose: (reference, row) => composeRecipient(reference, row)!,
+};
+
+const recipientOf = unpacking<RecipientFacts>({ ...RECIPIENT_COLUMNS, ...BENEFICIARY_COLUMNS });
+
+/** A recipient with its beneficiary, looked up by itself: see `joined`. */
+export const packedRecipient = (alias: string): PackedRow<RecipientFacts> => ({
+  packed: packed(RECIPIENT_COLUMNS, alias, listed(BENEFICIARY_COLUMNS, 'n')),
+  joins: joined('beneficiary', 'n', `l.workspace_id = ${alias}.workspace_id and l.recipient_id = ${alias}.id`),
+  rowOf: recipientOf,
+});
+
+export const RECIPIENT_PAGE = pageOfRows(packedRecipient('t'), RECIPIENT.compose);
+
+/** What the account and the recipient of a payment are composed of. */
+export type PartiesRow = AccountRow & RecipientFacts;
+
+/** The account `a` and the recipient `r`, if there is one, of a row `t`. */
+export const PARTIES = {
+  columns: selectedOf([ACCOUNT_COLUMNS, 'a'], [RECIPIENT_COLUMNS, 'r'], [BENEFICIARY_COLUMNS, 'n']),
+  joins: `${joined('account', 'a', 'l.workspace_id = t.workspace_id and l.id = t.account_id')}
+   ${joined('recipient', 'r', 'l.workspace_id = t.workspace_id and l.id = t.recipient_id')}
+   ${beneficiaryOf('r')}`,
+} as const;

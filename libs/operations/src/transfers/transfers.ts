@@ -1,0 +1,152 @@
+import {
+  type Page,
+  Refusal,
+  type Transaction,
+  type TransactionId,
+  type Transfer,
+  type TransferId,
+  type TransferQuery,
+  type WorkspaceId,
+} from '@banking/domain';
+import { bind, sqlStatement } from '@banking/postgres';
+import { listPage, namedParties } from '../lists/list-page.js';
+import { checkPeriod, classes, pageByClass, type PageConditions, type PagedList, walk } from '../lists/paged-list.js';
+import { TRANSFER, TRANSFER_PAGE, type TransferFacts, type TransferPageFacts } from '../resources/compose-edges.js';
+import { TRANSACTION, type TransactionFacts } from '../resources/compose-transaction.js';
+import { type Reading, readResource, type ResourceQuery } from '../resources/reading.js';
+
+const GET_TRANSACTION = sqlStatement<TransactionFacts>(
+  'get_transaction',
+  `select ${TRANSACTION.columns} from transaction t ${TRANSACTION.joins}
+   where t.workspace_id = $1 and t.id = $2`,
+);
+
+export const transactionQuery = (
+  workspaceId: number,
+  transactionId: number,
+): ResourceQuery<TransactionFacts, Transaction> => ({
+  bound: bind(GET_TRANSACTION, workspaceId, transactionId),
+  compose: TRANSACTION.compose,
+});
+
+/** @throws Refusal `transaction_not_found` also for a transaction of another workspace */
+export async function getTransaction(
+  reading: Reading,
+  workspaceId: WorkspaceId,
+  transactionId: TransactionId,
+): Promise<Transaction> {
+  const transaction = await readResource(reading, workspaceId, transactionQuery(workspaceId, transactionId));
+  if (!transaction) throw new Refusal('transaction_not_found');
+  return transaction;
+}
+
+const GET_TRANSFER = sqlStatement<TransferFacts>(
+  'get_transfer',
+  `select ${TRANSFER.columns} from transfer t ${TRANSFER.joins}
+   where t.workspace_id = $1 and t.id = $2 and t.account_version is not null and a.kind = 'customer'`,
+);
+
+export const transferQuery = (workspaceId: number, transferId: number): ResourceQuery<TransferFacts, Transfer> => ({
+  bound: bind(GET_TRANSFER, workspaceId, transferId),
+  compose: TRANSFER.compose,
+});
+
+/** @throws Refusal `transfer_not_found` also for a transfer of another workspace, and for one on an own account */
+export async function getTransfer(
+  reading: Reading,
+  workspaceId: WorkspaceId,
+  transferId: TransferId,
+): Promise<Transfer> {
+  const transfer = await readResource(reading, workspaceId, transferQuery(workspaceId, transferId));
+  if (!transfer) throw new Refusal('transfer_not_found');
+  return transfer;
+}
+
+const TRANSFERS: PagedList<TransferPageFacts, Transfer> = {
+  name: 'list_transfers',
+  table: 'transfer',
+  // Transfers of the service's own accounts have neither version nor balance.
+  indexes: [
+    { filter: 'recipientId', where: 'l.balance_after is not null' },
+    { filter: 'accountId', where: 'l.balance_after is not null' },
+    { where: 'l.account_version is not null' },
+  ],
+  classes: { type: 'text', direction: 'text' },
+  filters: {
+    accountId: (id) => `l.account_id = ${id}::bigint`,
+    recipientId: (id) => `l.recipient_id = ${id}::bigint`,
+    createdFrom: (from) => `l.created_at >= ${from}::timestamptz`,
+    createdTo: (to) => `l.created_at < ${to}::timestamptz`,
+  },
+  page: pageByClass,
+  items: TRANSFER_PAGE,
+};
+
+/** The status is a column of the transaction: `page-by-status.ts` has its condition. */
+const BY_TRANSACTION = { ...TRANSFERS.filters, transactionStatus: () => 'true' };
+
+/** Transfers of completed transactions. Most transactions are completed, so a scan from the newest fills the page soon. */
+const pageOfCompleted = (conditions: PageConditions): string =>
+  `${classes(conditions)}, ${walk(conditions)}, page as materialized (
+     select w.* from walk w ${hasStatus('w', conditions.parameters['transactionStatus'])} limit $2)`;
+
+/** A lookup per row (`offset 0`): with a join, the planner may read all transactions of the workspace first. */
+const hasStatus = (row: string, status: string | undefined) =>
+  `cross join lateral (select from transaction x
+     where x.workspace_id = $1 and x.id = ${row}.transaction_id and x.status = ${status}::text offset 0) x`;
+
+const OF_COMPLETED: PagedList<TransferPageFacts, Transfer> = {
+  ...TRANSFERS,
+  name: 'list_transfers.completed',
+  filters: BY_TRANSACTION,
+  page: pageOfCompleted,
+};
+
+/** The number of transactions that are sorted for a page. If more have the status, a scan finds the next match soon. */
+const SORTED_MAX = 20_000;
+
+const OF_NOT_COMPLETED: PagedList<TransferPageFacts, Transfer> = {
+  ...TRANSFERS,
+  name: 'list_transfers.not_completed',
+  filters: BY_TRANSACTION,
+  page: pageOfNotCompleted,
+};
+
+function listFor({ transactionStatus }: TransferQuery): PagedList<TransferPageFacts, Transfer> {
+  if (transactionStatus === undefined) return TRANSFERS;
+  return transactionStatus === 'completed' ? OF_COMPLETED : OF_NOT_COMPLETED;
+}
+
+/** @throws Refusal as the port's `listTransfers` states */
+export async function listTransfers(
+  reading: Reading,
+  workspaceId: WorkspaceId,
+  { limit, cursor, ...filters }: TransferQuery,
+): Promise<Page<Transfer>> {
+  checkPeriod(filters);
+  const named = namedParties(workspaceId, filters);
+  return listPage(reading, listFor(filters), { workspaceId, limit, cursor, filters, named });
+}
+
+/**
+ * Transfers of pending or failed transactions. Usually few have the status: all of them are read from their index and sorted. During an
+ * outage of the network, very many are pending, and those are the newest: then the list is scanned from the newest.
+ */
+function pageOfNotCompleted(conditions: PageConditions): string {
+  const { table, range, after, rest, ofClass, parameters } = conditions;
+  const status = parameters['transactionStatus'];
+  const ofTransfer = [...range, ...after, ...rest, ...ofClass('l')].join(' and ');
+  return `${classes(conditions)}, ${walk(conditions)},
+    matching as materialized (
+      select x.id from transaction x
+      where x.workspace_id = $1 and x.status <> 'completed' and x.status = ${status}::text
+      order by x.created_at desc, x.id desc limit ${SORTED_MAX + 1}),
+    size as materialized (select count(*) as rows from matching),
+    page as materialized (
+      (select l.* from matching f cross join lateral (
+         select * from ${table} l where l.workspace_id = $1 and l.transaction_id = f.id offset 0) l
+       where (select rows from size) <= ${SORTED_MAX} and ${ofTransfer}
+       order by l.created_at desc, l.id desc limit $2)
+      union all
+      (select w.* from walk w ${hasStatus('w', status)} where (select rows from size) > ${SORTED_MAX} limit $2))`;
+}
