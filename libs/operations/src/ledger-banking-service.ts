@@ -1,5 +1,5 @@
 import type * as port from '@banking/domain';
-import type { Scope } from '@banking/domain';
+import { BankingService, type Scope } from '@banking/domain';
 import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import {
@@ -33,8 +33,21 @@ import type { Reading } from './resources/reading.js';
 import { acting, required } from './audit/audited-call.js';
 import { OrderService } from './orders/order-service.js';
 import { placeOrder } from './orders/place-order.js';
-import { LedgerWebhookService } from './webhooks/ledger-webhook-service.js';
-import type { WebhookTerms } from './webhooks/webhook-endpoints.js';
+import {
+  listWebhookDeliveries,
+  replayWebhookEvents,
+  retryWebhookDelivery,
+  testWebhookEndpoint,
+} from './webhooks/webhook-deliveries.js';
+import {
+  changeWebhookEndpoint,
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
+  getWebhookEndpoint,
+  listWebhookEndpoints,
+  rotateWebhookSecret,
+  type WebhookTerms,
+} from './webhooks/webhook-endpoints.js';
 import { NO_RATES, type RateSource } from '@banking/rates';
 
 export interface QuoteTerms {
@@ -48,9 +61,9 @@ export interface QuoteTerms {
   readonly openMax?: number | undefined;
 }
 
-/** The implementation of the port on our own books. Each operation is a file of its name. */
-export class LedgerBankingService extends LedgerWebhookService {
-  protected readonly reading: Reading;
+/** The implementation of the port on our own books. Each resource has a file of its name with its operations. */
+export class LedgerBankingService extends BankingService {
+  private readonly reading: Reading;
   private readonly eventWaits: EventWaits;
   private readonly appUsers: AppUsers;
   /** Batches the orders of this process. A worker in the same process uses it too. */
@@ -68,7 +81,7 @@ export class LedgerBankingService extends LedgerWebhookService {
     private readonly quoteTerms: QuoteTerms = {},
     isSandbox = false,
     private readonly accountCodes?: AccountCodes,
-    protected readonly webhookTerms?: WebhookTerms,
+    private readonly webhookTerms?: WebhookTerms,
   ) {
     super();
     const { rates = NO_RATES, hasPayoutNetwork } = quoteTerms;
@@ -246,5 +259,49 @@ export class LedgerBankingService extends LedgerWebhookService {
   async moveClock(scope: Scope, change: port.ClockChange): Promise<port.SandboxClock> {
     await requireSandbox(this.database);
     return moveClock(this.database, acting(scope), change);
+  }
+
+  async createWebhookEndpoint(
+    scope: Scope,
+    input: port.CreateWebhookEndpointInput,
+    options: port.RequestOptions = {},
+  ): Promise<port.Created<port.WebhookEndpointWithSecret>> {
+    return createWebhookEndpoint(this.reading, acting(scope), input, options, this.webhookTerms);
+  }
+
+  listWebhookEndpoints(scope: Scope, query: port.PageQuery = {}): Promise<port.Page<port.WebhookEndpoint>> {
+    return listWebhookEndpoints(this.reading, required(scope.workspaceId), query);
+  }
+
+  getWebhookEndpoint(scope: Scope, query: port.WebhookEndpointName): Promise<port.WebhookEndpoint> {
+    return getWebhookEndpoint(this.reading, required(scope.workspaceId), query);
+  }
+
+  changeWebhookEndpoint(scope: Scope, change: port.WebhookEndpointChange): Promise<port.WebhookEndpoint> {
+    return changeWebhookEndpoint(this.reading, acting(scope), change, this.webhookTerms);
+  }
+
+  deleteWebhookEndpoint(scope: Scope, query: port.WebhookEndpointName): Promise<void> {
+    return deleteWebhookEndpoint(this.database, acting(scope), query);
+  }
+
+  rotateWebhookSecret(scope: Scope, query: port.WebhookEndpointName): Promise<port.WebhookEndpointWithSecret> {
+    return rotateWebhookSecret(this.reading, acting(scope), query, this.webhookTerms);
+  }
+
+  testWebhookEndpoint(scope: Scope, query: port.WebhookEndpointName): Promise<port.WebhookDelivery> {
+    return testWebhookEndpoint(this.database, acting(scope), query);
+  }
+
+  replayWebhookEvents(scope: Scope, input: port.WebhookReplayInput): Promise<port.WebhookReplay> {
+    return replayWebhookEvents(this.database, acting(scope), input);
+  }
+
+  listWebhookDeliveries(scope: Scope, query: port.WebhookDeliveryQuery): Promise<port.Page<port.WebhookDelivery>> {
+    return listWebhookDeliveries(this.reading, required(scope.workspaceId), query);
+  }
+
+  retryWebhookDelivery(scope: Scope, query: port.WebhookDeliveryName): Promise<port.WebhookDelivery> {
+    return retryWebhookDelivery(this.database, acting(scope), query);
   }
 }

@@ -59,13 +59,8 @@ const ALL_STEPS = sqlStatement<{ name: string; id: bigint }>(
   'select name, id from demo_step order by made_at, id',
 );
 
-const ANY_MARK = 'world:whole';
-
-/**
- * The last step, which marks the demo data as complete. It contains a digest of the names of all steps, which the spec computes, so a newer
- * version adds its steps to the demo data of an older one.
- */
-const COMPLETE = `${ANY_MARK} cca7dbd17b72`;
+/** The last step, which marks the demo data as complete. */
+const COMPLETE = 'world:whole';
 
 /** The write that records a step. */
 export const recordStep = (name: string, id: number) => bind(RECORD_STEP, name, id);
@@ -103,7 +98,7 @@ export async function markComplete(database: Database): Promise<void> {
   await database.pipeline({}, [recordStep(COMPLETE, 1)]);
 }
 
-/** The transactions of the demo data, which have no order (`bookings.ts`), or an instant order or a funding. */
+/** The transactions of the demo data, which have no order, or an instant order or a funding. */
 export async function readDemoBookings(database: Database): Promise<readonly number[]> {
   const [steps] = await database.pipeline({}, [bind(ALL_STEPS)] as const);
   return steps.filter(({ name }) => name.startsWith(TRANSACTION)).map(({ id }) => Number(id));
@@ -112,7 +107,7 @@ export async function readDemoBookings(database: Database): Promise<readonly num
 /** The ids of the demo data of the version that made it, or undefined if there is none. */
 export async function readDemoIds(database: Database): Promise<DemoIds | undefined> {
   const [steps] = await database.pipeline({}, [bind(ALL_STEPS)] as const);
-  if (!steps.some(({ name }) => name.startsWith(ANY_MARK))) return undefined;
+  if (!steps.some(({ name }) => name === COMPLETE)) return undefined;
   const world: Record<Kind, Record<string, number>> = {
     apps: {},
     users: {},
@@ -246,7 +241,7 @@ export class DemoBank {
     return books === this.books ? this.service : this.serviceOn(books);
   }
 
-  /** @param code the code that the documentation names. A random one replaces it if an older version has used it. */
+  /** @param code the code that the documentation names */
   async openAccount(
     step: string,
     { workspaceId, currency, alias, code }: { workspaceId: number; currency: string; alias: string; code: string },

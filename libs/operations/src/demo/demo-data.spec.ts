@@ -1,13 +1,8 @@
 import { openDatabase } from '@banking/postgres/testing';
-import { createHash } from 'node:crypto';
-import type { RecipientId, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
-import { recordEvent } from '@banking/payouts';
 import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { recordChanges } from '../events/record-changes.js';
 import { makeDemoData } from './make-demo-data.js';
-import { findStep, readDemoIds } from './demo-bank.js';
+import { readDemoIds } from './demo-bank.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
 let world: TestDatabase;
@@ -42,34 +37,6 @@ async function content(): Promise<unknown> {
        'codes', (select count(*) from account_code)) as made`,
   );
   return rows[0]!.made;
-}
-
-/** Each row of all tables as text, after the name of its table. */
-async function everyRow(): Promise<readonly string[]> {
-  const { rows: tables } = await world.owner.query<{ name: string }>(
-    `select c.relname as name from pg_class c
-     where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace order by 1`,
-  );
-  const each = tables.map(({ name }) => `select '${name} ' || (t.*)::text as line from ${name} t`);
-  const { rows } = await world.owner.query<{ line: string }>(each.join(' union all '));
-  return rows.map(({ line }) => line);
-}
-
-/** Completes the pending payment, and deletes a recipient who has payments. */
-async function changeDemoData(): Promise<void> {
-  const workspaceId = (await findStep(world.database, 'workspaces:Northwind Trading')) as WorkspaceId;
-  const payment = (await findStep(world.database, 'transaction of transfers:pending'))!;
-  const credited = { providerEvent: 'credited', status: 'ACCC', reasonCode: undefined, message: undefined };
-  await recordEvent(world.books, workspaceId, payment, credited);
-  const recipientId = (await findStep(world.database, 'more recipients:Berlin')) as RecipientId;
-  await new LedgerBankingService(world.database).deleteRecipient({ workspaceId }, { recipientId });
-}
-
-/** Restores the demo data of an older version, which had no gateway user and no digest in its mark. */
-async function removeGateway(): Promise<void> {
-  await world.owner.query(`delete from app_user where email = 'gateway@northwind.example'`);
-  await world.owner.query(`delete from demo_step where name like '%gateway@%' or name like 'world:%'`);
-  await world.owner.query(`insert into demo_step (name, id) values ('world:whole', 1)`);
 }
 
 async function expectVerified(): Promise<void> {
@@ -132,16 +99,6 @@ describe('the demo data', () => {
     await expectVerified();
   });
 
-  it('are marked by a digest of their steps', async () => {
-    await makeDemoData(world);
-
-    const { rows } = await world.owner.query<{ name: string }>('select name from demo_step order by name collate "C"');
-    const names = rows.map(({ name }) => name);
-    const [marks, steps] = [true, false].map((is) => names.filter((name) => name.startsWith('world:') === is));
-    const digest = createHash('sha256').update(steps!.join('\n')).digest('hex').slice(0, 12);
-    expect(marks).toEqual([`world:whole ${digest}`]);
-  });
-
   it('are made once by two processes at the same time', async () => {
     const other = await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
 
@@ -163,44 +120,6 @@ describe('the demo data', () => {
     await makeDemoData(world);
 
     expect([await content(), await readDemoIds(world.database)]).toEqual(before);
-  });
-});
-
-describe('the demo data of an older version', () => {
-  it('get the missing steps, and nothing else changes', async () => {
-    await makeDemoData(world);
-    await changeDemoData();
-    while ((await recordChanges(world.database)) > 0);
-    const whole = await content();
-    await removeGateway();
-    const before = await everyRow();
-    expect(await content()).not.toEqual(whole);
-
-    expect(await makeDemoData(world)).toBe(true);
-
-    expect(await content()).toEqual(whole);
-    const after = await everyRow();
-    expect(before.filter((line) => !after.includes(line))).toEqual([]);
-    const gained = after.filter((line) => !before.includes(line)).map((line) => line.split(' ')[0]);
-    expect(Object.fromEntries(gained.map((table) => [table, gained.filter((one) => one === table).length]))).toEqual({
-      app_user: 1,
-      app_membership: 2,
-      workspace_role: 3,
-      audit_outbox: 3,
-      directory_change: 6,
-      demo_step: 6,
-    });
-    expect(await makeDemoData(world)).toBe(false);
-  });
-
-  it('are read without the missing steps', async () => {
-    await makeDemoData(world);
-    const { users, ...others } = (await readDemoIds(world.database))!;
-    await removeGateway();
-
-    const { 'gateway@northwind.example': gateway, ...people } = users;
-    expect(gateway).toBeGreaterThan(0);
-    expect(await readDemoIds(world.database)).toEqual({ ...others, users: people });
   });
 });
 

@@ -5,10 +5,7 @@ import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { makeMoney } from './money.js';
 import { type DemoCells, isComplete, makePeople, markComplete, oneDatabase } from './demo-bank.js';
 
-/**
- * Locks the demo data for one process, with a connection that does nothing else while the work lasts.
- * The key is that of earlier versions, so that processes of both versions exclude each other.
- */
+/** Locks the demo data for one process, with a connection that does nothing else while the work lasts. */
 const TRY_LOCK = sqlStatement<{ is_locked: boolean }>(
   'lock_demo_data',
   `select pg_try_advisory_xact_lock(hashtextextended('banking demo world', 0)) as is_locked,

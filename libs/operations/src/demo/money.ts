@@ -255,7 +255,7 @@ interface DemoPayment {
 }
 
 /**
- * Books payments without orders, as version 1.0 made them. The port cannot: it makes an order for each payment, and a worker would
+ * Books payments without orders. The port cannot: it makes an order for each payment, and a worker would
  * finish the payment that has to stay pending. The documented ids are those of demo data without these orders.
  */
 class DemoBookings {

@@ -1,117 +1,154 @@
-import type { UserId, WorkspaceId } from '@banking/domain';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import type { UserId, WorkspaceId } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
 import { reasonOf } from '@banking/postgres/testing';
-import { demoDatabase } from '../testing/test-databases.js';
 import { openReading } from '../resources/reading.js';
-import { createOnce, findReplay, type Creation } from './create-once.js';
+import { demoDatabase } from '../testing/test-databases.js';
+import { createOnce, type Creation, findReplay } from './create-once.js';
+import { keyConflict, keyOf } from './idempotency-key.js';
 
-const RESOURCE = sqlStatement<{ id: number }>('spec.resource', `select 7 as id`);
+describe('create once', () => {
+  const RESOURCE = sqlStatement<{ id: number }>('spec.resource', `select 7 as id`);
 
-/** The settings that row-level security reads. */
-const SCOPE = sqlStatement<{ workspaces: string; user: string }>(
-  'spec.scope',
-  `select current_setting('app.workspaces', true) as workspaces, current_setting('app.user', true) as "user"`,
-);
+  /** The settings that row-level security reads. */
+  const SCOPE = sqlStatement<{ workspaces: string; user: string }>(
+    'spec.scope',
+    `select current_setting('app.workspaces', true) as workspaces, current_setting('app.user', true) as "user"`,
+  );
 
-const creation: Creation<{ id: number }, { id: number }> = {
-  writes: [],
-  audited: { type: 'account', id: 7 },
-  resource: { bound: bind(RESOURCE), compose: (_reference, { id }) => ({ id }) },
-};
+  const creation: Creation<{ id: number }, { id: number }> = {
+    writes: [],
+    audited: { type: 'account', id: 7 },
+    resource: { bound: bind(RESOURCE), compose: (_reference, { id }) => ({ id }) },
+  };
 
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let workspaceId: number;
+  let world: Awaited<ReturnType<typeof demoDatabase>>;
 
-beforeAll(async () => {
-  world = await demoDatabase();
-  workspaceId = world.demo.workspaces['Northwind Trading']!;
-});
-afterAll(() => world.close());
+  let workspaceId: number;
 
-const caller = (actor?: number) => ({ workspaceId: workspaceId as WorkspaceId, actor: actor as UserId | undefined });
-const create = (idempotencyKey: string, decide: () => Promise<typeof creation>) => {
-  const request = { workspaceId, operation: 'openAccount', content: {} };
-  return createOnce(openReading(world.database), request, { idempotencyKey }, caller(), decide);
-};
+  beforeAll(async () => {
+    world = await demoDatabase();
+    workspaceId = world.demo.workspaces['Northwind Trading']!;
+  });
 
-describe('a creation with a key', () => {
-  it('refuses a request while another one with its key is carried out', async () => {
-    const steps = new EventTarget();
-    const isBegun = once(steps, 'begun');
-    const mayEnd = once(steps, 'end');
-    const first = create('race', async () => {
-      steps.dispatchEvent(new Event('begun'));
-      await mayEnd;
-      return creation;
+  afterAll(() => world.close());
+
+  const caller = (actor?: number) => ({ workspaceId: workspaceId as WorkspaceId, actor: actor as UserId | undefined });
+
+  const create = (idempotencyKey: string, decide: () => Promise<typeof creation>) => {
+    const request = { workspaceId, operation: 'openAccount', content: {} };
+    return createOnce(openReading(world.database), request, { idempotencyKey }, caller(), decide);
+  };
+
+  describe('a creation with a key', () => {
+    it('refuses a request while another one with its key is carried out', async () => {
+      const steps = new EventTarget();
+      const isBegun = once(steps, 'begun');
+      const mayEnd = once(steps, 'end');
+      const first = create('race', async () => {
+        steps.dispatchEvent(new Event('begun'));
+        await mayEnd;
+        return creation;
+      });
+      await Promise.race([isBegun, first]);
+      const decide = jest.fn(() => Promise.resolve(creation));
+
+      const second = await create('race', decide).catch((error: unknown) => error);
+      steps.dispatchEvent(new Event('end'));
+
+      expect(second).toMatchObject({ reason: 'idempotency_in_progress', retryAfterSeconds: 1 });
+      expect(await first).toEqual({ resource: { id: 7 }, isReplay: false });
+      expect(await create('race', decide)).toEqual({ resource: { id: 7 }, isReplay: true });
+      expect(decide).not.toHaveBeenCalled();
     });
-    await Promise.race([isBegun, first]);
-    const decide = jest.fn(() => Promise.resolve(creation));
 
-    const second = await create('race', decide).catch((error: unknown) => error);
-    steps.dispatchEvent(new Event('end'));
+    it('is carried out beside a creation with another key', async () => {
+      const both = create('one', () => create('two', () => Promise.resolve(creation)).then(() => creation));
 
-    expect(second).toMatchObject({ reason: 'idempotency_in_progress', retryAfterSeconds: 1 });
-    expect(await first).toEqual({ resource: { id: 7 }, isReplay: false });
-    expect(await create('race', decide)).toEqual({ resource: { id: 7 }, isReplay: true });
-    expect(decide).not.toHaveBeenCalled();
+      expect(await both).toEqual({ resource: { id: 7 }, isReplay: false });
+    });
+
+    it('fails and leaves the key free if its resource cannot be read', async () => {
+      const unreadable = bind(sqlStatement<{ id: number }>('spec.no_resource', `${RESOURCE.text} where false`));
+
+      await expect(
+        create('unread', () => Promise.resolve({ ...creation, resource: { ...creation.resource, bound: unreadable } })),
+      ).rejects.toThrow('openAccount created a resource that cannot be read');
+
+      expect(await create('unread', () => Promise.resolve(creation))).toMatchObject({ isReplay: false });
+    });
+
+    it('is made in the workspace, as the user of the request if there is one', async () => {
+      const scopeOf = async (actor: number | undefined) => {
+        const request = { workspaceId, operation: 'openAccount', content: {} };
+        const { resource } = await createOnce(openReading(world.database), request, {}, caller(actor), () =>
+          Promise.resolve({
+            writes: [],
+            audited: { type: 'account', id: 7 },
+            resource: { bound: bind(SCOPE), compose: (_reference: unknown, row: unknown) => row },
+          }),
+        );
+        return resource;
+      };
+
+      expect(await scopeOf(7)).toEqual({ workspaces: `{${workspaceId}}`, user: '7' });
+      expect(await scopeOf(undefined)).toEqual({ workspaces: `{${workspaceId}}`, user: '' });
+    });
   });
 
-  it('is carried out beside a creation with another key', async () => {
-    const both = create('one', () => create('two', () => Promise.resolve(creation)).then(() => creation));
+  describe('findReplay', () => {
+    const request = { workspaceId: 0, operation: 'createQuote', content: { amount: '1' } };
+    const find = (content: object, idempotencyKey?: string) =>
+      findReplay(world.database, { ...request, workspaceId, content }, { ...(idempotencyKey && { idempotencyKey }) });
 
-    expect(await both).toEqual({ resource: { id: 7 }, isReplay: false });
-  });
+    it('finds nothing without a key, or with a new one', async () => {
+      expect(await find({})).toBeUndefined();
+      expect(await find({}, 'new')).toBeUndefined();
+    });
 
-  it('fails and leaves the key free if its resource cannot be read', async () => {
-    const unreadable = bind(sqlStatement<{ id: number }>('spec.no_resource', `${RESOURCE.text} where false`));
-
-    await expect(
-      create('unread', () => Promise.resolve({ ...creation, resource: { ...creation.resource, bound: unreadable } })),
-    ).rejects.toThrow('openAccount created a resource that cannot be read');
-
-    expect(await create('unread', () => Promise.resolve(creation))).toMatchObject({ isReplay: false });
-  });
-
-  it('is made in the workspace, as the user of the request if there is one', async () => {
-    const scopeOf = async (actor: number | undefined) => {
-      const request = { workspaceId, operation: 'openAccount', content: {} };
-      const { resource } = await createOnce(openReading(world.database), request, {}, caller(actor), () =>
-        Promise.resolve({
-          writes: [],
-          audited: { type: 'account', id: 7 },
-          resource: { bound: bind(SCOPE), compose: (_reference: unknown, row: unknown) => row },
-        }),
+    it('finds the response of the same request, and refuses another', async () => {
+      const decide = () => Promise.resolve(creation);
+      await createOnce(
+        openReading(world.database),
+        { ...request, workspaceId },
+        { idempotencyKey: 'found' },
+        caller(),
+        decide,
       );
-      return resource;
-    };
 
-    expect(await scopeOf(7)).toEqual({ workspaces: `{${workspaceId}}`, user: '7' });
-    expect(await scopeOf(undefined)).toEqual({ workspaces: `{${workspaceId}}`, user: '' });
+      expect(await find(request.content, 'found')).toEqual({ resource: { id: 7 }, isReplay: true });
+      expect(await reasonOf(find({ amount: '2' }, 'found'))).toBe('idempotency_key_reused');
+    });
   });
 });
 
-describe('findReplay', () => {
-  const request = { workspaceId: 0, operation: 'createQuote', content: { amount: '1' } };
-  const find = (content: object, idempotencyKey?: string) =>
-    findReplay(world.database, { ...request, workspaceId, content }, { ...(idempotencyKey && { idempotencyKey }) });
+const request = { workspaceId: 7, operation: 'placeOrder/17', content: { b: '2', a: '1' } };
 
-  it('finds nothing without a key, or with a new one', async () => {
-    expect(await find({})).toBeUndefined();
-    expect(await find({}, 'new')).toBeUndefined();
+describe('keyOf', () => {
+  it('returns the key with the hash of the content, whatever the order of its members', () => {
+    const fingerprint = createHash('sha256').update('{"a":"1","b":"2"}').digest();
+
+    expect(keyOf(request, 'key')).toEqual({ workspaceId: 7, operation: 'placeOrder/17', key: 'key', fingerprint });
+    expect(keyOf({ ...request, content: { a: '1', b: '2' } }, 'key')?.fingerprint).toEqual(fingerprint);
   });
 
-  it('finds the response of the same request, and refuses another', async () => {
-    const decide = () => Promise.resolve(creation);
-    await createOnce(
-      openReading(world.database),
-      { ...request, workspaceId },
-      { idempotencyKey: 'found' },
-      caller(),
-      decide,
-    );
+  it('returns nothing without a key', () => {
+    expect(keyOf(request, undefined)).toBeUndefined();
+  });
 
-    expect(await find(request.content, 'found')).toEqual({ resource: { id: 7 }, isReplay: true });
-    expect(await reasonOf(find({ amount: '2' }, 'found'))).toBe('idempotency_key_reused');
+  it.each(['', ' ', 'a b', 'ä', 'x'.repeat(256)])('refuses the key %j', async (key) => {
+    expect(await reasonOf(Promise.resolve().then(() => keyOf(request, key)))).toBe('idempotency_key_invalid');
+  });
+});
+
+describe('keyConflict', () => {
+  it('is no refusal for the same request, and one for another', () => {
+    const key = keyOf(request, 'key')!;
+
+    expect(keyConflict(key, keyOf({ ...request }, 'key')!)).toBeUndefined();
+    expect(keyConflict(key, keyOf({ ...request, content: {} }, 'key')!)).toMatchObject({
+      reason: 'idempotency_key_reused',
+    });
   });
 });

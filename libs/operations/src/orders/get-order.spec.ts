@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { AccountId, Execution, Order, OrderId, OrderPage, Scope, WorkspaceId } from '@banking/domain';
 import { SCHEMA } from '@banking/postgres';
 import { analyzeTables, reasonOf } from '@banking/postgres/testing';

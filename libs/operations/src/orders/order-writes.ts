@@ -288,9 +288,9 @@ function asStored(metadata: Readonly<Record<string, string>>): Readonly<Record<s
 
 /**
  * The record of a response to an order: the version of the record, the version of the reference data, and what the response is
- * composed of. A record of version 1 is the response itself, a JSON object.
+ * composed of.
  */
-const VERSION = 2;
+const VERSION = 1;
 
 /**
  * The facts in the order of a record, which never changes. A new fact is appended: records from before lack it, and programs from before
@@ -319,17 +319,10 @@ export function orderRecord(referenceVersion: bigint, facts: OrderFacts): string
 
 /** The response of a record, byte for byte. @throws Refusal `unavailable` */
 export async function responseOf(reference: Pick<ReferenceData, 'ofVersion'>, record: string): Promise<Order> {
-  const parsed: unknown = JSON.parse(record);
-  if (!isRecord(parsed)) return parsed as Order;
-  const [, referenceVersion, values] = parsed;
+  const [version, referenceVersion, values] = JSON.parse(record) as readonly [number, number, readonly unknown[]];
+  if (version !== VERSION) throw new Error(`a record of a response has the unknown version ${version}`);
   return ORDER.compose(await reference.ofVersion(BigInt(referenceVersion)), factsOf(values));
 }
 
 /** SQL of a fact of a record: the column `record` is the record as `jsonb`. */
 export const recordedFact = (name: (typeof NAMES)[number]): string => `(record #>> '{2,${NAMES.indexOf(name)}}')`;
-
-const isRecord = (parsed: unknown): parsed is readonly [number, number, readonly unknown[]] => {
-  if (!Array.isArray(parsed)) return false;
-  if (parsed[0] !== VERSION) throw new Error(`a record of a response has the unknown version ${String(parsed[0])}`);
-  return true;
-};

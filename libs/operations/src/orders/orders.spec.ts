@@ -1,16 +1,28 @@
-import type { PlaceOrderInput, TransferAmount } from '@banking/domain';
-import { reasonOf } from '@banking/postgres/testing';
+import type { AccountId, Order, PlaceOrderInput, RecipientId, TransferAmount } from '@banking/domain';
+import { openBooks } from '@banking/ledger';
+import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { openDatabase, reasonOf, until } from '@banking/postgres/testing';
+import { DEMO_RATES } from '@banking/rates';
+import { claimWork } from '@banking/work-queue';
+import { LedgerBankingService } from '../ledger-banking-service.js';
 import { expectWellFormed, orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { OrderService } from './order-service.js';
+import { placeOrder } from './place-order.js';
+import { runOrder } from './run-order.js';
 
 let given: OrderWorld;
-let { world, service, ada, eve, account, near, key, balanceOf, order: orderOf } = {} as typeof given;
+let { world, service, ada, eve, account, near, key, balanceOf, order: orderOf } = {} as OrderWorld;
 
 beforeAll(async () => {
   given = await orderWorld();
   ({ world, service, ada, eve, account, near, key, balanceOf, order: orderOf } = given);
 });
-afterAll(() => world.close());
+
+afterAll(() => given.world.close());
+
 afterEach(() => given.expectInOrder());
+
+const range = (length: number) => Array.from({ length }, (_, index) => index);
 
 describe('an order between two accounts of a workspace', () => {
   it('has moved the money when it returns', async () => {
@@ -172,4 +184,252 @@ describe('an account that another session has locked', () => {
   });
 });
 
-const range = (length: number) => Array.from({ length }, (_, index) => index);
+describe('two processes', () => {
+  let other: LedgerBankingService;
+  let theirs: Database;
+
+  beforeAll(async () => {
+    theirs = await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
+    other = new LedgerBankingService(theirs, openBooks(theirs), { rates: DEMO_RATES, hasPayoutNetwork: true });
+  });
+  afterAll(() => theirs.end());
+  const at = (index: number) => (index % 2 ? service : other);
+
+  it('carry out as many orders as one account can pay, without a failure', async () => {
+    const [from, to] = [await account(1, '2000'), await account(1, '0')];
+    const recipient = await near(to);
+
+    const words = await Promise.all(
+      range(60).map((index) => reasonOf(at(index).placeOrder(ada, orderOf(from, recipient), key()))),
+    );
+
+    expect(words.filter((word) => word === undefined)).toHaveLength(20);
+    expect(words.filter((word) => word === 'insufficient_funds')).toHaveLength(40);
+    expect(await balanceOf(to)).toBe(2_000);
+  });
+
+  it('serve a third account while two others are busy in both', async () => {
+    const busy = await Promise.all(range(2).map(() => account(1, '1000000')));
+    const [third, to] = [await account(1, '1000'), await account(1, '0')];
+    const recipient = await near(to);
+    const pay = (from: AccountId, index: number) =>
+      at(index).placeOrder(ada, { ...orderOf(from, recipient), amount: '1' as TransferAmount }, key());
+    let isOver = false;
+    const streams = range(32).map(async (index) => {
+      while (!isOver) await pay(busy[(index >> 1) % 2]!, index);
+    });
+
+    for (let round = 0; round < 5; round += 1) await Promise.all(range(4).map((index) => pay(third, index)));
+    isOver = true;
+    await Promise.all(streams);
+
+    expect(await balanceOf(third)).toBe(980);
+  });
+
+  it('place one order for one key, and return it to all', async () => {
+    const [from, to] = [await account(1, '1000'), await account(1, '0')];
+    const recipient = await near(to);
+
+    for (let round = 0; round < 10; round += 1) {
+      const options = key();
+      const answers = await Promise.all(
+        range(6).map((index) => at(index).placeOrder(ada, orderOf(from, recipient), options)),
+      );
+      expect(new Set(answers.map(({ resource }) => resource.id)).size).toBe(1);
+    }
+    expect(await balanceOf(to)).toBe(1_000);
+  });
+
+  it('place one order for one external reference', async () => {
+    const [one, two, to] = [await account(1, '1000'), await account(1, '1000'), await account(1, '0')];
+    const recipient = await near(to);
+
+    for (let round = 0; round < 5; round += 1) {
+      const named = { externalReference: `reference-${round}` };
+      const words = await Promise.all(
+        [one, two, one, two].map((from, index) =>
+          reasonOf(at(index).placeOrder(ada, orderOf(from, recipient, named), key())),
+        ),
+      );
+      expect(words.sort()).toEqual([...range(3).map(() => 'external_reference_reused'), undefined]);
+    }
+  });
+
+  it('finish payments in a ring', async () => {
+    const ring = await Promise.all(range(5).map(() => account(1, '1000')));
+    const recipients = await Promise.all(ring.map((of) => near(of)));
+
+    const words = await Promise.all(
+      range(60).map((index) =>
+        reasonOf(at(index).placeOrder(ada, orderOf(ring[index % 5]!, recipients[(index * 3 + 1) % 5]!), key())),
+      ),
+    );
+
+    expect(words.filter((word) => word !== undefined && word !== 'recipient_invalid')).toEqual([]);
+    const held = await Promise.all(ring.map((of) => balanceOf(of)));
+    expect((held as number[]).reduce((sum, one) => sum + one, 0)).toBe(5_000);
+  });
+
+  /** Waits until this number of sessions waits for a lock. */
+  async function waiting(count: number): Promise<void> {
+    const read = async () => {
+      const { rows } = await world.owner.query<{ count: bigint }>(
+        `select pg_stat_clear_snapshot(), count(*) as count from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return Number(rows[0]?.count);
+    };
+    await until(read, (found) => found >= count);
+  }
+  const deadlocks = async () => {
+    const { rows } = await world.owner.query<{ deadlocks: bigint }>(
+      'select pg_stat_clear_snapshot(), deadlocks from pg_stat_database where datname = current_database()',
+    );
+    return rows[0]?.deadlocks;
+  };
+
+  it('place one order for each reference of batches in opposite order, without a deadlock', async () => {
+    const services = [
+      new OrderService(world.books, DEMO_RATES, { hasPayoutNetwork: true }),
+      new OrderService(openBooks(theirs), DEMO_RATES),
+    ];
+    const payers = [await account(1, '1000'), await account(1, '1000')];
+    const recipient = await near(await account(1, '0'));
+    const references = Array.from({ length: 9 }, (_, index) => `RACE-${index}`);
+    const before = await deadlocks();
+    // Another session has locked the middle account, so that both batches stop half-way.
+    await world.owner.query('begin');
+    await world.owner.query(`select set_config('app.workspaces', '{${ada.workspaceId}}', true)`);
+    await world.owner.query(
+      `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, external_reference)
+       values ($1, $2, $3, 1, 'instant', 'completed', 'RACE-4')`,
+      [ada.workspaceId, payers[0], recipient],
+    );
+
+    const placing = Promise.all(
+      [references, [...references].reverse()].flatMap((list, at) =>
+        list.map((externalReference) =>
+          reasonOf(
+            placeOrder(
+              services[at]!,
+              ada,
+              orderOf(payers[at]!, recipient, { externalReference, amount: '1' as TransferAmount }),
+              {},
+            ),
+          ),
+        ),
+      ),
+    );
+    await waiting(2);
+    await world.owner.query('rollback');
+    const words = await placing;
+
+    expect(words.filter((word) => word === undefined)).toHaveLength(9);
+    expect(words.filter((word) => word === 'external_reference_reused')).toHaveLength(9);
+    expect(await deadlocks()).toBe(before);
+  });
+});
+
+describe('a deployment without a payment network', () => {
+  /** The service of a deployment without a payment network, on the same books. */
+  let without: LedgerBankingService;
+
+  let from: AccountId;
+
+  let abroad: RecipientId;
+
+  beforeAll(async () => {
+    without = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
+    from = await account(1, '10000000');
+    abroad = world.demo.recipients['international'] as RecipientId;
+  });
+
+  const LATER = { type: 'scheduled', startAt: '2099-01-01T00:00:00Z' } as const;
+
+  const abroadOf = (more: Partial<PlaceOrderInput> = {}): PlaceOrderInput =>
+    given.order(from, abroad, { amount: '250000' as TransferAmount, purposeCode: 'IR001', ...more });
+
+  const written = async () =>
+    (
+      await world.owner
+        .query(`select (select count(*) from customer_order) as orders, (select count(*) from transfer) as transfers,
+                             (select count(*) from work) as work, (select count(*) from quote) as quotes`)
+    ).rows[0];
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['an order that pays abroad', () => without.placeOrder(ada, abroadOf())],
+    ['a scheduled order that pays abroad', () => without.placeOrder(ada, abroadOf(LATER))],
+    [
+      'a quote for a recipient abroad',
+      () => without.createQuote(ada, { accountID: from, recipientID: abroad, amount: '250000' as TransferAmount }),
+    ],
+  ])('refuses %s before it debits or writes', async (_what, act) => {
+    const before = await written();
+
+    expect(await reasonOf(act())).toBe('payouts_unavailable');
+
+    expect([await balanceOf(from), await written()]).toEqual([10_000_000, before]);
+  });
+
+  it('refuses an order by a quote of the time when there was a network', async () => {
+    const quoted = { accountID: from, recipientID: abroad, amount: '250000' as TransferAmount };
+    const { resource: quote } = await service.createQuote(ada, quoted);
+
+    expect(await reasonOf(without.placeOrder(ada, abroadOf({ quoteID: quote.id })))).toBe('payouts_unavailable');
+    expect(await balanceOf(from)).toBe(10_000_000);
+  });
+
+  it('pays an account of the service', async () => {
+    const to = await account(1, '0');
+
+    await without.placeOrder(ada, given.order(from, await near(to)));
+
+    expect(await balanceOf(to)).toBe(100);
+  });
+
+  it('accepts no purpose, because the network defines them', async () => {
+    const inside = given.order(from, await near(await account(1, '0')), { purposeCode: 'IR001' });
+
+    expect(await reasonOf(without.placeOrder(ada, inside))).toBe('purpose_code_invalid');
+  });
+
+  it('fails the run of an order that was scheduled before, without a debit', async () => {
+    const before = await balanceOf(from);
+    const { resource } = await service.placeOrder(ada, abroadOf(LATER));
+    await world.owner.query(`update work set due_at = '2000-01-01' where kind = 'execution' and subject_id = $1`, [
+      resource.edges.executions![0]!.id,
+    ]);
+    const [claim] = await claimWork(world.database, ['execution'], 1);
+
+    await runOrder(new OrderService(world.books, DEMO_RATES), claim!);
+
+    const order: Order = await service.getOrder(ada, { accountId: from, orderId: resource.id });
+    expect(order).toMatchObject({
+      status: 'failed',
+      edges: {
+        executions: [
+          {
+            status: 'failed',
+            failureCode: 'payouts_unavailable',
+            failureMessage: 'No payment network serves the corridor. Nothing was debited.',
+          },
+        ],
+      },
+    });
+    expect(await balanceOf(from)).toBe(before);
+  });
+
+  it('replays the response to an order that it placed while it had a network', async () => {
+    const key = given.key();
+    const first = await service.placeOrder(ada, abroadOf(), key);
+
+    expect(await without.placeOrder(ada, abroadOf(), key)).toEqual({ resource: first.resource, isReplay: true });
+  });
+
+  it('shows no corridor as enabled', async () => {
+    const [open, closed] = await Promise.all([service, without].map((one) => one.listCorridors({}, { country: 'IN' })));
+
+    expect(open!.some(({ enabled }) => enabled)).toBe(true);
+    expect(closed).toEqual(open!.map((corridor) => ({ ...corridor, enabled: false })));
+  });
+});

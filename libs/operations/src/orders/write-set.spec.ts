@@ -1,6 +1,16 @@
-import type { AccountId, TransferAmount } from '@banking/domain';
-import { SCHEMA } from '@banking/postgres';
-import { orderWorld, recipientAbroad, type OrderWorld } from '../testing/order-world.js';
+import { type AccountId, minorUnits, type TransferAmount } from '@banking/domain';
+import { decide, type Entry, lockAndRead, preparePosting, write } from '@banking/ledger';
+import { bind, SCHEMA, sqlStatement } from '@banking/postgres';
+import { orderWorld, type OrderWorld, recipientAbroad } from '../testing/order-world.js';
+import { refreshStatistics } from '../worker/start-banking-worker.js';
+
+let given: OrderWorld;
+
+beforeAll(async () => {
+  given = await orderWorld();
+});
+
+afterAll(() => given.world.close());
 
 /** What an order writes into a table: rows, index entries, and rows whose reference PostgreSQL looks up by a foreign key. */
 type Counts = readonly [rows: number, indexEntries: number, foreignKeyChecks: number];
@@ -8,20 +18,14 @@ type Counts = readonly [rows: number, indexEntries: number, foreignKeyChecks: nu
 /** `account` is updated and all others get new rows. */
 const UPDATED = 'account';
 
-let at: OrderWorld;
-
-beforeAll(async () => {
-  at = await orderWorld();
-});
-afterAll(() => at.world.close());
-
-const query = async <Row extends object>(text: string): Promise<Row[]> => (await at.world.owner.query<Row>(text)).rows;
+const query = async <Row extends object>(text: string): Promise<Row[]> =>
+  (await given.world.owner.query<Row>(text)).rows;
 
 async function orderOnce(accountId: AccountId, amount: string): Promise<{ readonly xid: string; readonly id: number }> {
-  const recipientId = await recipientAbroad(at.service, at.ada, 'DE89370400440532013000');
+  const recipientId = await recipientAbroad(given.service, given.ada, 'DE89370400440532013000');
   const payment = { amount: amount as TransferAmount, purposeCode: 'IR001' };
   const place = async () =>
-    (await at.service.placeOrder(at.ada, at.order(accountId, recipientId, payment), at.key())).resource;
+    (await given.service.placeOrder(given.ada, given.order(accountId, recipientId, payment), given.key())).resource;
   // The first order makes our own accounts.
   await place();
   const { id } = await place();
@@ -62,7 +66,7 @@ const openAccount = async (currencyCode: string) => {
   const [product] = await query<{ id: bigint }>(
     `select p.id from product p join currency c on c.id = p.currency_id where c.code = '${currencyCode}' limit 1`,
   );
-  return at.account(Number(product!.id), '1000000');
+  return given.account(Number(product!.id), '1000000');
 };
 
 describe('an instant order to a recipient abroad, with a fee', () => {
@@ -122,3 +126,75 @@ const INDEXED_BALANCES = `
     select from pg_attribute a where a.attrelid = i.indrelid
       and a.attname in ('balance', 'version', 'balance_id', 'balance_at', 'head')
       and (a.attnum = any(i.indkey) or pg_get_expr(i.indpred, i.indrelid) ~ ('\\m' || a.attname || '\\M')))`;
+
+const EUR = 978;
+
+/** The session reports its counters now and then, so a difference within one database transaction is taken. */
+const READ_COUNTERS = sqlStatement<{ scans: number; rows: number }>(
+  'read_counters',
+  `select sum(seq_scan)::int as scans, sum(idx_tup_fetch)::int as rows from pg_stat_xact_user_tables
+   where relname in ('account', 'transaction', 'transfer', 'recipient')`,
+);
+
+/** A payment of 0.02 with a fee of 0.01. */
+function payment(workspaceId: number, account: number): Entry {
+  const leg = { currencyId: EUR, type: 'payout' };
+  const [amount, fee] = [minorUnits(2n), minorUnits(1n)];
+  return {
+    workspaceId,
+    status: 'completed',
+    legs: [
+      { ...leg, account, direction: 'debit', amount },
+      { ...leg, account: 'settlement', direction: 'credit', amount },
+      { ...leg, account, direction: 'debit', amount: fee },
+      { ...leg, account: 'fees', direction: 'credit', amount: fee },
+    ],
+  };
+}
+
+/** The tables that are read from their beginning to their end, and the rows that are read by indexes, while payments are written. */
+async function readsOf(accounts: readonly number[], payments: number) {
+  const { world, ada } = given;
+  const proposals = Array.from({ length: payments }, (_, index) => ({
+    entries: [payment(ada.workspaceId, accounts[index % accounts.length]!)],
+  }));
+  const posting = await preparePosting(world.books, proposals);
+  return world.database.transaction({ workspaces: [ada.workspaceId] }, async (tx) => {
+    const { context } = await lockAndRead(tx, posting);
+    const posted = proposals.flatMap((proposal) => decide(context, proposal).posted ?? []);
+    expect(posted).toHaveLength(payments);
+    const [[before]] = await tx.pipeline([bind(READ_COUNTERS)] as const);
+    const [[after]] = await write(tx, posted, [bind(READ_COUNTERS)] as const);
+    return { scans: after!.scans - before!.scans, rowsPerPayment: (after!.rows - before!.rows) / payments };
+  });
+}
+
+it('reads few rows by their keys for batches of 1, 64 and 500, in a new database that has grown', async () => {
+  const euro = (await given.service.listProducts()).find(({ edges }) => edges.currency.code === 'EUR')!.id;
+  const accounts: number[] = [];
+  for (let count = 0; count < 64; count += 1) accounts.push(await given.account(euro, '10000'));
+  // The plans of the first batch stay, and the tables grow.
+  await readsOf(accounts, 1);
+  await given.world.owner.query(
+    `set session_replication_role = replica;
+     insert into account (workspace_id, kind, currency_id, product_id, name, type, code)
+       select ${given.ada.workspaceId}, 'customer', ${EUR}, ${euro}, 'Many', 'CACC', 'M' || n from generate_series(1, 2000) n;
+     insert into transaction (workspace_id, status, hash)
+       select ${given.ada.workspaceId}, 'pending', repeat('a', 64) from generate_series(1, 2000) n;
+     set session_replication_role = origin`,
+  );
+
+  // The worker's chore. Plans of a table without statistics stay until then.
+  await refreshStatistics(given.world.database);
+
+  const reads = [];
+  for (const payments of [1, 64, 500, 64, 1]) {
+    const { scans, rowsPerPayment } = await readsOf(accounts, payments);
+    reads.push({ payments, scans, rowsPerPayment });
+  }
+
+  for (const { scans, rowsPerPayment } of reads) {
+    expect(scans).toBe(0);
+    expect(rowsPerPayment).toBeLessThan(30);
+  }
+});

@@ -61,7 +61,6 @@ export interface QuoteFacts {
   readonly remainderDenominator: string;
   /** The amount that the caller chose. */
   readonly fixedSide: FixedAmount['side'];
-  /** True too for a quote of an older rounding, which could promise more than is paid in. */
   readonly isExpired: boolean;
   readonly isUsed: boolean;
 }
@@ -86,7 +85,7 @@ const factsBy = (clock: string): string =>
             'rateSource', q.rate_source, 'rateAsOf', rfc3339(q.rate_as_of),
             'remainderNumerator', q.remainder_numerator::text, 'remainderDenominator', q.remainder_denominator::text,
             'fixedSide', q.fixed_side,
-            'isExpired', q.expires_at <= statement_timestamp() or q.rounding <> '${CONVERSION_ROUNDING}',
+            'isExpired', q.expires_at <= statement_timestamp(),
             'isUsed', exists (select from quote_use s where s.workspace_id = q.workspace_id and s.quote_id = q.id)) end as quote,
           u.reference is not null and exists (
             select from customer_order e where e.workspace_id = u.w and e.external_reference = u.reference) as reference_is_taken

@@ -52,9 +52,8 @@ interface OrderRow {
   readonly quoteId: bigint | number | null;
   readonly externalReference: string | null;
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** Missing in a stored response from before the field. */
-  readonly placedBy?: bigint | number | null;
-  readonly cancelledBy?: bigint | number | null;
+  readonly placedBy: bigint | number | null;
+  readonly cancelledBy: bigint | number | null;
   readonly orderCreatedAt: string;
   readonly orderUpdatedAt: string;
 }

@@ -110,10 +110,10 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
        where c.workspace_id = $1 and c.transaction_id > $2 and c.transaction_id <= $3
          and ((c.target_amount * c.remainder_denominator + c.remainder_numerator) * power(10::numeric, paid.decimals)
               <> c.source_amount * c.rate::numeric * power(10::numeric, arriving.decimals) * c.remainder_denominator
-           or (c.rounding = 'down' and not (c.remainder_numerator >= 0 and case c.fixed_side
+           or not (c.remainder_numerator >= 0 and case c.fixed_side
                  when 'source' then c.remainder_numerator < c.remainder_denominator
                  else c.remainder_numerator * power(10::numeric, paid.decimals)
-                      < c.rate::numeric * power(10::numeric, arriving.decimals) * c.remainder_denominator end))
+                      < c.rate::numeric * power(10::numeric, arriving.decimals) * c.remainder_denominator end)
            or (select array_agg(format('%s %s %s', t.direction, t.amount, t.currency_id) order by t.direction)
                from transfer t join account a on a.workspace_id = $1 and a.id = t.account_id
                where t.workspace_id = $1 and t.transaction_id = c.transaction_id and a.kind = 'fx')
@@ -250,29 +250,24 @@ interface KeyRow {
   readonly detail: string | null;
 }
 
-/** The fields of an order that never change: its column, the member of a response, the fact of a record. */
-const CONSTANT_FIELDS: readonly (readonly [column: string, type: string, member: string, fact: string])[] = [
-  ['amount', 'bigint', '{amount}', recordedFact('orderAmount')],
-  ['type', 'text', '{type}', recordedFact('orderType')],
-  ['description', 'text', '{description}', recordedFact('orderDescription')],
-  ['purpose_code', 'text', '{purposeCode}', recordedFact('purposeCode')],
-  ['repeat_unit', 'text', '{repeatUnit}', recordedFact('repeatUnit')],
-  ['repeat_value', 'int', '{repeatValue}', recordedFact('repeatValue')],
-  ['start_at', 'timestamptz', '{startAt}', recordedFact('startAt')],
-  ['stop_at', 'timestamptz', '{stopAt}', recordedFact('stopAt')],
-  ['quote_id', 'bigint', '{quoteID}', recordedFact('quoteId')],
-  ['external_reference', 'text', '{externalReference}', recordedFact('externalReference')],
-  ['metadata', 'jsonb', '{metadata}', recordedFact('metadata')],
-  ['created_at', 'timestamptz', '{createdAt}', recordedFact('orderCreatedAt')],
-  ['account_id', 'bigint', '{edges,account,id}', recordedFact('accountId')],
-  ['recipient_id', 'bigint', '{edges,recipient,id}', recordedFact('recipientId')],
-];
-
-/** A field of a stored response: of a record, or of version 1, the response itself. */
-const answered = (type: string, member: string, fact: string) =>
-  `case jsonb_typeof(record) when 'array' then ${fact} else record #>> '${member}' end::${type}`;
-
-const ORDER_ID = answered('bigint', '{id}', recordedFact('orderId'));
+/** The fields of an order that never change, each with its column and its fact of a record. */
+const CONSTANT_FIELDS: readonly (readonly [column: string, type: string, fact: Parameters<typeof recordedFact>[0]])[] =
+  [
+    ['amount', 'bigint', 'orderAmount'],
+    ['type', 'text', 'orderType'],
+    ['description', 'text', 'orderDescription'],
+    ['purpose_code', 'text', 'purposeCode'],
+    ['repeat_unit', 'text', 'repeatUnit'],
+    ['repeat_value', 'int', 'repeatValue'],
+    ['start_at', 'timestamptz', 'startAt'],
+    ['stop_at', 'timestamptz', 'stopAt'],
+    ['quote_id', 'bigint', 'quoteId'],
+    ['external_reference', 'text', 'externalReference'],
+    ['metadata', 'jsonb', 'metadata'],
+    ['created_at', 'timestamptz', 'orderCreatedAt'],
+    ['account_id', 'bigint', 'accountId'],
+    ['recipient_id', 'bigint', 'recipientId'],
+  ];
 
 /** The message omits the key, which belongs to the caller. */
 const ORDER_KEYS = sqlStatement<KeyRow>(
@@ -280,10 +275,10 @@ const ORDER_KEYS = sqlStatement<KeyRow>(
   `select i.operation, i.key, i.order_id, case
             when o.id is null then format('a stored response of account %s names order %s, which is not there', i.account, i.order_id)
             when o.account_id::text <> i.account then format('a stored response of account %s names order %s of account %s', i.account, o.id, o.account_id)
-            when (${CONSTANT_FIELDS.map(([, type, member, fact]) => answered(type, member, fact)).join(', ')})
+            when (${CONSTANT_FIELDS.map(([, type, fact]) => `${recordedFact(fact)}::${type}`).join(', ')})
                  is distinct from (${CONSTANT_FIELDS.map(([column]) => `o.${column}`).join(', ')})
               then format('the stored response to order %s does not agree with it', o.id) end as detail
-   from (select operation, key, record, ${ORDER_ID} as order_id,
+   from (select operation, key, record, ${recordedFact('orderId')}::bigint as order_id,
                 split_part(operation, '/', 2) as account
          from idempotency cross join lateral (select answer::jsonb as record) r
          where workspace_id = $1 and (operation, key) > ($2::text, $3::text) and operation like 'placeOrder/%'

@@ -25,7 +25,7 @@ export const ACCOUNT_TRAIL: RangeCheck = {
   },
 };
 
-/** Pauses, changes of the placer and cancellations are entries. Orders of an older version have no entries. */
+/** Pauses, changes of the placer and cancellations are entries. */
 export const ORDER_TRAIL: RangeCheck = {
   check: 'the audit trail of every order has no gap, and ends at its placer and its pause',
   over: {

@@ -1,11 +1,114 @@
-import { compareInstants, parseInstant, type RepeatUnit, type Timestamp } from '@banking/domain';
 import * as fc from 'fast-check';
-import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
+import { compareInstants, parseInstant, type RepeatUnit, type Timestamp } from '@banking/domain';
 import { sql } from '@banking/postgres/testing';
-import { runTime, type Schedule } from './schedule.js';
+import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
+import { dueAndNextRun, runTime, type Schedule, scheduleFaults, type ScheduleInput } from './schedule.js';
+
+const NOW = '2026-11-21T09:30:00.123456Z' as Timestamp;
+
+const RECURRING = {
+  type: 'recurring',
+  startAt: '2026-12-31T09:00:00+01:00',
+  repeatUnit: 'monthly',
+  repeatValue: 1,
+} as const;
+
+/** The invalid fields, with the reason of each. */
+const faultsOf = (input: ScheduleInput, now = NOW) =>
+  scheduleFaults(input, now).map(({ path, reason }) => `${path} ${reason}`);
+
+describe('the schedule of an order', () => {
+  it.each<[string, ScheduleInput]>([
+    ['at once', { type: 'instant' }],
+    ['once', { type: 'scheduled', startAt: '2026-11-21T09:30:00.123457Z' }],
+    ['again and again', RECURRING],
+    ['until a day', { ...RECURRING, stopAt: '2027-12-31T09:00:00+01:00' }],
+    ['every 366 days', { ...RECURRING, repeatUnit: 'daily', repeatValue: 366 }],
+    ['in a hundred years', { ...RECURRING, startAt: '2126-11-21T09:30:00Z', stopAt: '2126-11-21T09:30:00.123456Z' }],
+  ])('is valid if it runs %s', (_, input) => {
+    expect(scheduleFaults(input, NOW)).toEqual([]);
+  });
+
+  it.each<[string, ScheduleInput, readonly string[]]>([
+    [
+      'an instant order with a time',
+      { ...RECURRING, type: 'instant', stopAt: '2027-12-31T09:00:00Z' },
+      ['/startAt not_taken', '/repeatUnit not_taken', '/repeatValue not_taken', '/stopAt not_taken'],
+    ],
+    ['a scheduled order without a time', { type: 'scheduled' }, ['/startAt required']],
+    [
+      'a scheduled order that repeats',
+      { ...RECURRING, type: 'scheduled' },
+      ['/repeatUnit not_taken', '/repeatValue not_taken'],
+    ],
+    [
+      'a recurring order without anything',
+      { type: 'recurring' },
+      ['/startAt required', '/repeatUnit required', '/repeatValue required'],
+    ],
+    [
+      'no instant',
+      { ...RECURRING, startAt: '2026-12-31', stopAt: '2027-02-29T00:00:00Z' },
+      ['/startAt timestamp_invalid', '/stopAt timestamp_invalid'],
+    ],
+    ['a start at this very instant', { ...RECURRING, startAt: '2026-11-21T10:30:00.123456+01:00' }, ['/startAt past']],
+    [
+      'a start and a stop in the past',
+      { ...RECURRING, startAt: '2026-11-20T09:30:00Z', stopAt: '2026-11-20T10:30:00Z' },
+      ['/startAt past', '/stopAt past'],
+    ],
+    ['a stop at the start', { ...RECURRING, stopAt: '2026-12-31T08:00:00Z' }, ['/stopAt before_start']],
+    ['a stop before the start', { ...RECURRING, stopAt: '2026-12-31T08:30:00+01:00' }, ['/stopAt before_start']],
+    [
+      'a start beyond a hundred years',
+      { type: 'scheduled', startAt: '2126-11-21T09:30:00.123457Z' },
+      ['/startAt too_far_ahead'],
+    ],
+    ['a stop beyond a hundred years', { ...RECURRING, stopAt: '9999-12-31T23:59:59Z' }, ['/stopAt too_far_ahead']],
+    ['never repeated', { ...RECURRING, repeatValue: 0 }, ['/repeatValue out_of_range']],
+    ['repeated too seldom', { ...RECURRING, repeatValue: 367 }, ['/repeatValue out_of_range']],
+    ['repeated by halves', { ...RECURRING, repeatValue: 1.5 }, ['/repeatValue out_of_range']],
+  ])('names the fields at fault if it is %s', (_, input, expected) => {
+    expect(faultsOf(input)).toEqual(expected);
+  });
+
+  it('describes a fault in a sentence', () => {
+    expect(scheduleFaults({ ...RECURRING, stopAt: RECURRING.startAt }, NOW)).toEqual([
+      { path: '/stopAt', reason: 'before_start', message: 'stopAt must be after startAt.' },
+    ]);
+  });
+
+  it('has a first run after now and not after its end, if it is valid', () => {
+    const instants = fc
+      .tuple(
+        fc.date({ min: new Date('2026-11-01'), max: new Date('2140-01-01'), noInvalidDate: true }),
+        fc.constantFrom('Z', '+14:00', '-11:30'),
+      )
+      .map(([date, offset]) => date.toISOString().replace('Z', offset));
+    const inputs = fc.record({
+      type: fc.constantFrom('scheduled', 'recurring'),
+      startAt: instants,
+      repeatUnit: fc.option(fc.constantFrom('daily', 'weekly', 'monthly'), { nil: undefined }),
+      repeatValue: fc.option(fc.integer({ min: 0, max: 400 }), { nil: undefined }),
+      stopAt: fc.option(instants, { nil: undefined }),
+    });
+    let fine = 0;
+    fc.assert(
+      fc.property(inputs, (input) => {
+        if (scheduleFaults(input, NOW).length > 0) return;
+        fine += 1;
+        const first = runTime(input, 1);
+        expect(Date.parse(first ?? '')).toBeGreaterThan(Date.parse(NOW));
+      }),
+      { numRuns: 500 },
+    );
+    expect(fine).toBeGreaterThan(0);
+  });
+});
 
 const two = (value: number) => String(value).padStart(2, '0');
 const isLeap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+
 const lastDay = (year: number, month: number) =>
   month === 2 ? (isLeap(year) ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
 
@@ -13,16 +116,20 @@ const offsets = fc.oneof(
   fc.constant('Z'),
   fc.tuple(fc.constantFrom('+', '-'), fc.nat(14), fc.nat(59)).map(([sign, h, m]) => `${sign}${two(h)}:${two(m)}`),
 );
+
 const days = fc
   .tuple(fc.integer({ min: 1890, max: 2450 }), fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 31 }))
   // The ends of months, more often than at random.
   .map(([year, month, day]) => [year, month, Math.min(day, lastDay(year, month))] as const);
+
 const times = fc
   .tuple(fc.nat(23), fc.nat(59), fc.nat(59), fc.stringMatching(/^(\.[0-9]{1,9})?$/))
   .map(([h, m, s, fraction]) => `${two(h)}:${two(m)}:${two(s)}${fraction}`);
+
 const anchors = fc
   .tuple(days, times, offsets)
   .map(([[year, month, day], time, offset]) => ({ year, month, day, time, offset }));
+
 const startAt = ({
   year,
   month,
@@ -36,9 +143,11 @@ const startAt = ({
   time: string;
   offset: string;
 }) => `${year}-${two(month)}-${two(day)}T${time}${offset}`;
+
 const units = fc.constantFrom<RepeatUnit>('daily', 'weekly', 'monthly');
 const values = fc.integer({ min: 1, max: 366 });
 const sequences = fc.integer({ min: 1, max: 60 });
+
 const schedules = fc
   .tuple(anchors, units, values)
   .map(([anchor, repeatUnit, repeatValue]): Schedule => ({ startAt: startAt(anchor), repeatUnit, repeatValue }));
@@ -231,5 +340,95 @@ describe('the calendar of PostgreSQL', () => {
       return `${year}-${two(month)}-${two(day)}`;
     });
     expect(ours).toEqual(rows?.dates);
+  });
+});
+
+const instants = fc.date({ min: new Date('2000-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
+
+describe('dueAndNextRun', () => {
+  const schedules = fc.record({
+    startAt: instants.map((date) => date.toISOString().replace('Z', '+05:30')),
+    repeatUnit: fc.constantFrom('daily', 'weekly', 'monthly'),
+    repeatValue: fc.integer({ min: 1, max: 366 }),
+  });
+  /** Some runs on, and about a day before or after one of them. */
+  const moments = fc
+    .tuple(schedules, fc.nat(40), fc.nat(60), fc.integer({ min: -100_000, max: 100_000 }))
+    .map(([schedule, last, until, shift]) => {
+      const near = Date.parse(runTime(schedule, Math.max(last, 1) + until) ?? '');
+      return { schedule, last, now: new Date(near + shift * 1000).toISOString() as Timestamp };
+    });
+
+  it('returns the latest run that is not after now, and the run after it', () => {
+    fc.assert(
+      fc.property(moments, ({ schedule, last, now }) => {
+        const passed = [];
+        for (let n = last + 1; (runTime(schedule, n) ?? '') <= now; n += 1) passed.push(n);
+        const { due, next } = dueAndNextRun(schedule, last, now);
+        expect(due?.sequence).toBe(passed.at(-1));
+        expect(next?.sequence).toBe((passed.at(-1) ?? last) + 1);
+        for (const run of [due, next]) if (run) expect(run.at).toBe(runTime(schedule, run.sequence));
+      }),
+    );
+  });
+
+  it('returns no due run and the same next run once the due run took place', () => {
+    fc.assert(
+      fc.property(moments, ({ schedule, last, now }) => {
+        const { due, next } = dueAndNextRun(schedule, last, now);
+        expect(dueAndNextRun(schedule, due?.sequence ?? last, now)).toEqual({ next });
+      }),
+    );
+  });
+
+  const DAILY = { startAt: '2026-12-01T08:00:00+01:00', repeatUnit: 'daily', repeatValue: 1 } as const;
+  const run = (sequence: number, at: string) => ({ sequence, at });
+
+  it.each<[string, Schedule, number, string, ReturnType<typeof run> | undefined, ReturnType<typeof run> | undefined]>([
+    ['nothing has come yet', DAILY, 0, '2026-12-01T06:59:59.999999Z', undefined, run(1, '2026-12-01T07:00:00.000Z')],
+    [
+      'the instant has come',
+      DAILY,
+      0,
+      '2026-12-01T07:00:00.000Z',
+      run(1, '2026-12-01T07:00:00.000Z'),
+      run(2, '2026-12-02T07:00:00.000Z'),
+    ],
+    [
+      'three were missed',
+      DAILY,
+      2,
+      '2026-12-05T12:00:00.000Z',
+      run(5, '2026-12-05T07:00:00.000Z'),
+      run(6, '2026-12-06T07:00:00.000Z'),
+    ],
+    [
+      'the clock is behind the last run',
+      DAILY,
+      3,
+      '2026-12-02T12:00:00.000Z',
+      undefined,
+      run(4, '2026-12-04T07:00:00.000Z'),
+    ],
+    [
+      'it was down until after the stop',
+      { ...DAILY, stopAt: '2026-12-04T07:00:00Z' },
+      2,
+      '2027-01-01T00:00:00.000Z',
+      run(4, '2026-12-04T07:00:00.000Z'),
+      undefined,
+    ],
+    ['all have run', { ...DAILY, stopAt: '2026-12-04T07:00:00Z' }, 4, '2027-01-01T00:00:00.000Z', undefined, undefined],
+    [
+      'it is to run once',
+      { startAt: DAILY.startAt },
+      0,
+      '2027-01-01T00:00:00.000Z',
+      run(1, '2026-12-01T07:00:00.000Z'),
+      undefined,
+    ],
+    ['it has run once', { startAt: DAILY.startAt }, 1, '2027-01-01T00:00:00.000Z', undefined, undefined],
+  ])('returns the due and the next run if %s', (_, schedule, last, now, due, next) => {
+    expect(dueAndNextRun(schedule, last, now as Timestamp)).toEqual({ ...(due && { due }), ...(next && { next }) });
   });
 });
