@@ -9,7 +9,6 @@ const TRANSFERS = testOrProve(40_000, 200_000);
 const NEW = 5;
 /** The most pages that a statement may read for each new transaction, and rows that it may drop. */
 const COST_MAX = 60;
-
 let world: World;
 let ada: number;
 const planned: Record<string, PlanProbe> = {};

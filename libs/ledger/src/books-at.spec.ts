@@ -32,7 +32,6 @@ describe('booksAt', () => {
     await account(world, '7.00', { workspaceId: SOUTH });
     await posted(world, payment(ada, bob, euros('4.00')), payout(bob, euros('1.00'), euros('0.10')));
     const seen: AccountAt[] = [];
-
     const books = await booksAt(world.database, NORTH, (one) => seen.push(one));
 
     expect(books).toMatchObject({ workspaceId: NORTH, accounts: 6, at: expect.stringMatching(/Z$/) });

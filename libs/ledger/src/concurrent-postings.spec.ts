@@ -192,7 +192,6 @@ describe('post together', () => {
   describe('concurrent postings', () => {
     it('spend no more than the account holds', async () => {
       const [ada, bob] = [await account(world, '10.00'), await account(world)];
-
       const work = range(40).map((at) => post(at % 2 ? world.books : others, [payment(ada, bob, euros('0.40'))]));
       const outcomes = (await Promise.all(work)).flat();
 

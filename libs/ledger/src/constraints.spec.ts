@@ -32,9 +32,7 @@ const asApp = (text: string, ...values: unknown[]) =>
 
 describe('record constraints', () => {
   const NO_RIGHT = { code: SQLSTATE.insufficientPrivilege };
-
   const APPEND_ONLY = { code: RULE_VIOLATION.recordChanged };
-
   const ILLEGAL_STEP = { code: RULE_VIOLATION.illegalStep };
 
   beforeAll(async () => {
@@ -221,16 +219,12 @@ describe('record constraints', () => {
 
 describe('transfer constraints', () => {
   const OUT_OF_BALANCE = { code: RULE_VIOLATION.unbalancedTransaction };
-
   const NOT_CONTINUED = { code: RULE_VIOLATION.discontinuousTransfer };
-
   const FOREIGN_KEY = { code: SQLSTATE.foreignKeyViolation };
-
   const CHECK = { code: SQLSTATE.checkViolation };
 
   /** Holds five euros at version 1. */
   let bob: number;
-
   let ours: number;
 
   beforeEach(async () => {
@@ -241,7 +235,6 @@ describe('transfer constraints', () => {
 
   /** A valid payment of two euros from Ada to Bob. */
   const fromAda = (): RawLeg => ({ account: ada, direction: 'debit', amount: 200, version: 2, after: 800 });
-
   const toBob = (): RawLeg => ({ account: bob, direction: 'credit', amount: 200, version: 2, after: 700 });
 
   const untouched = async () => {

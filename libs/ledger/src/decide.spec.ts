@@ -13,7 +13,6 @@ describe('any batch on any accounts', () => {
     fc.assert(
       fc.property(holdings, batches, (held, batch) => {
         const { context, accounts } = contextOf(held);
-
         const outcomes = decideAll(context, batch);
 
         expect([outcomes.map(reasonOf), accounts.map(({ balance }) => balance)]).toEqual(decideByModel(held, batch));
@@ -143,7 +142,6 @@ describe('an account', () => {
 
   it('pays money down to zero, and no more', () => {
     const { context, accounts } = contextOf([held(2n), { ...held(0n), id: 2 }]);
-
     const outcomes = decideAll(context, [payment(1, 2, euros('0.03')), payment(1, 2, euros('0.02'))]);
 
     expect(outcomes.map(reasonOf)).toEqual(['insufficient_funds', 'posted']);
@@ -167,7 +165,6 @@ describe('the hash of a transaction', () => {
   ])('is that of its content with %s', async (_what, more) => {
     const { context } = contextOf([], { own: OWN });
     const { posted } = decide(context, proposal(legs, more));
-
     const transfer = { currencyCode: 'EUR', amount: '100', type: 'internal' };
     const content: TransactionContent = {
       ...{

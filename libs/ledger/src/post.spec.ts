@@ -122,7 +122,6 @@ describe('a payment between two workspaces', () => {
 
   it('has a balanced transaction in each workspace', async () => {
     const { ada, eve } = await people();
-
     const [outcome] = await post(world.books, [crossing(ada, eve, euros('4.00'))]);
 
     expect(outcome?.posted?.map(({ workspaceId }) => workspaceId)).toEqual([NORTH, SOUTH]);
@@ -145,7 +144,6 @@ describe('a payment between two workspaces', () => {
 
   it('does not find an account of another workspace', async () => {
     const { eve } = await people();
-
     const [outcome] = await post(world.books, [funding(eve.account, euros('1.00'), { workspaceId: NORTH })]);
 
     expect(outcome?.refused?.reason).toBe('account_not_found');
@@ -178,7 +176,6 @@ describe('a connection lost around COMMIT', () => {
       throw new CommitInDoubtError(new Error('the connection was lost'));
     };
     const doubtful = Object.assign(Object.create(world.database) as World['database'], { transaction });
-
     const work = post({ ...world.books, database: doubtful }, [funding(ada, euros('1.00'))]);
 
     await expect(work).rejects.toBeInstanceOf(CommitInDoubtError);
@@ -190,7 +187,6 @@ describe('a transaction of an order with a conversion', () => {
   it('stores both digests', async () => {
     const digests = { orderDigest: 'a'.repeat(64), conversionDigest: 'b'.repeat(64) };
     const [entry] = funding(await account(world), euros('1.00')).entries;
-
     const [outcome] = await post(world.books, [{ entries: [{ ...entry!, ...digests }] }]);
 
     const { rows } = await world.owner.query(
@@ -275,7 +271,6 @@ describe('write first', () => {
   }
 
   const balance = async () => (await holding(world, ada)).balance;
-
   const isIdle = () => world.database.stats().idle === world.database.stats().total;
 
   describe.each([1, 64])('a posting of %i transactions with other statements', (count) => {
@@ -338,9 +333,7 @@ describe('return entry', () => {
   describe('the return of a payout', () => {
     it('reverses each transfer without the fee', async () => {
       const id = await idOf(payout(ada, euros('10.00'), euros('0.50')));
-
       const entry = await returnEntry(world.database, NORTH, id);
-
       const leg = { currencyId: EUR, amount: euros('10.00'), type: 'return' };
       expect(entry).toEqual({
         workspaceId: NORTH,
@@ -399,7 +392,6 @@ describe('return entry', () => {
       ['between two customers', (bob) => payment(ada, bob, euros('1.00'))],
     ])('%s has no description where the transfers have none', async (_what, proposalTo) => {
       const id = await idOf(proposalTo(await account(world)));
-
       const { legs } = await returnEntry(world.database, NORTH, id);
 
       expect(legs.map(({ description }) => description)).toEqual([undefined, undefined]);

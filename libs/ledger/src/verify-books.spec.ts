@@ -58,10 +58,8 @@ describe('verify books', () => {
   describe('intact books', () => {
     it('have no findings, and the rows are counted', async () => {
       const seen: number[] = [];
-
       const onWorkspace = (workspaceId: number) => seen.push(workspaceId);
       const proof = await verifyBooks(world.database, [NORTH, SOUTH], { onWorkspace });
-
       const counted = { workspaces: 2, accounts: 8, transactions: 8, transfers: 18 };
       expect(proof).toEqual({ ...counted, fxPositions: [], findings: [] });
       expect(seen).toEqual([NORTH, SOUTH]);

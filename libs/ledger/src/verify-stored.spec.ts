@@ -32,7 +32,6 @@ afterEach(() => world.close());
 describe('verify stored', () => {
   /** Of the payout: its transfer on Ada's account, and its transaction. */
   let transferId: number;
-
   let transactionId: number;
 
   beforeEach(async () => {
@@ -54,7 +53,6 @@ describe('verify stored', () => {
   });
 
   const unverified = async () => (await nextUnverified(world.database, 0, 1_000)).transactions;
-
   const verifyNew = async () => verifyStored(world.database, transactionsByWorkspace(await unverified()));
 
   describe('new transactions', () => {

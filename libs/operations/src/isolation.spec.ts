@@ -127,7 +127,6 @@ describe('the query of an app’s users', () => {
 
   it('hides unshared roles by filter without a policy', async () => {
     const [scope, list] = await send();
-
     const asWritten = (await world.database.pipeline({}, [scope!, list!]))[1];
 
     expect(await unbound([scope!, list!])).toEqual(asWritten);

@@ -55,7 +55,6 @@ describe('discrepancies', () => {
     resolveDiscrepancy(world.books, { workspaceId: NORTH, discrepancyId, resolution, by, note: 'asked the bank' });
 
   const openId = async () => (await open())[0]?.id ?? 0;
-
   const resolveOpen = async (resolution: Resolution) => resolve(await openId(), resolution);
 
   async function ourAccounts(): Promise<unknown> {
@@ -138,7 +137,6 @@ describe('discrepancies', () => {
     it('is resolved once by three operators at once', async () => {
       const before = await balance();
       const id = await openId();
-
       const outcomes = await Promise.all([resolve(id, 'returned'), resolve(id, 'returned'), resolve(id, 'dismissed')]);
 
       expect(outcomes.filter((one) => one === 'already_resolved')).toHaveLength(2);
@@ -270,7 +268,6 @@ describe('discrepancies', () => {
       }
       const between = Array.from({ length: 1_500 }, (_, index) => 1_000_000 + index);
       const workspaces = [SOUTH, ...between, NORTH];
-
       const all = await listDiscrepancies(world.database, workspaces, { limit: 1_000 });
 
       expect(all.length).toBeGreaterThan(1);
@@ -285,7 +282,6 @@ describe('discrepancies', () => {
       await receive('ACCC');
       await receive('RJCT');
       const id = await openId();
-
       const input = { workspaceId: SOUTH, discrepancyId: id, resolution: 'dismissed', by: 'eve', note: 'no' } as const;
       expect(await resolveDiscrepancy(world.books, input)).toBe('not_found');
     });

@@ -206,9 +206,7 @@ describe('return payout', () => {
   afterEach(() => world.owner.query('delete from work'));
 
   const NOTE = 'no network serves India';
-
   const noted = jest.fn();
-
   const NOTHING = sqlStatement('note_nothing', 'select');
 
   const give = ({ rail = undefined as Rail | undefined, workspaceId = NORTH } = {}) =>
@@ -269,7 +267,6 @@ describe('return payout', () => {
 
     it('happens once, also if three operators do it at once', async () => {
       const before = await balance();
-
       const outcomes = await Promise.all([give(), give(), give()]);
 
       expect(outcomes.filter((outcome) => outcome === 'final')).toHaveLength(2);

@@ -321,7 +321,6 @@ describe('a payout', () => {
       });
       const [claim] = await claimWork(world.database, [PAYOUT], 1);
       const handler = payoutHandler({ books: world.books, rail, readPayment });
-
       const run = handler.run(claim!, aborted?.() ?? control.signal);
 
       await expect(run).rejects.toThrow(message);

@@ -156,7 +156,6 @@ describe('a queue with the dead rows of very much work since the last vacuum', (
 
   /** The dead entries are on some eighty pages of the index, their rows on hundreds of pages. */
   const COST_MAX = 200;
-
   let world: World;
 
   beforeAll(async () => {

@@ -221,7 +221,6 @@ describe('reconcilePayouts', () => {
     for (const id of [stuck, other]) await restored.submitEarlier(await keyOf(world, id), REJECTED);
     await restored.passDays();
     const before = await setBalance(NORTH, BALANCE_MAX - AMOUNT + 1n);
-
     const { differences } = await restored.reconcile({ isApplied: true });
 
     expect(differences).toEqual([

@@ -10,20 +10,20 @@ import { AMOUNT, faults, NORTH, openWorld, payOut, payoutWorker, SOUTH, type Wor
 
 let world: World;
 
+beforeEach(async () => {
+  world = await openWorld();
+});
+
+afterEach(async () => {
+  expect(await faults(world)).toEqual([]);
+  await world.close();
+});
+
 const rejection = (transactionId: number, workspaceId = NORTH) => {
   return { workspaceId, transactionId, event: { providerEvent: 'rejection', status: 'RJCT' } };
 };
 
 describe('a batch of events', () => {
-  beforeEach(async () => {
-    world = await openWorld();
-  });
-
-  afterEach(async () => {
-    expect(await faults(world)).toEqual([]);
-    await world.close();
-  });
-
   const credit = (transactionId: number, workspaceId = NORTH) => {
     return { workspaceId, transactionId, event: { providerEvent: 'credit', status: 'ACCC' } };
   };
@@ -118,15 +118,7 @@ describe('a batch of events', () => {
 });
 
 describe('note statuses', () => {
-  beforeEach(async () => {
-    world = await openWorld();
-    await world.owner.query('delete from audit_outbox');
-  });
-
-  afterEach(async () => {
-    expect(await faults(world)).toEqual([]);
-    await world.close();
-  });
+  beforeEach(() => world.owner.query('delete from audit_outbox'));
 
   const event = (transactionId: number, status: string, workspaceId = NORTH) => {
     return { workspaceId, transactionId, event: { providerEvent: status.toLowerCase(), status } };
@@ -210,17 +202,10 @@ describe('note statuses', () => {
 describe('rejections of which one is of an account that another session has locked', () => {
   /** Longer than a busy machine needs for the other events. */
   const LONG_MS = 60_000;
-
   let database: Database;
-
-  beforeEach(async () => {
-    world = await openWorld();
-  });
 
   afterEach(async () => {
     await database.end();
-    expect(await faults(world)).toEqual([]);
-    await world.close();
   });
 
   const open = async (lockTimeoutMs: number) => {
@@ -286,19 +271,14 @@ describe('rejections of which one is of an account that another session has lock
 
 describe('the channel of the payment network', () => {
   let messages: (NetworkMessage & { readonly error?: unknown })[];
-
   const listen = (message: unknown) => void messages.push(message as NetworkMessage);
 
-  beforeEach(async () => {
-    world = await openWorld();
+  beforeEach(() => {
     messages = [];
     networkChannel.asyncEnd.subscribe(listen);
   });
 
-  afterEach(async () => {
-    networkChannel.asyncEnd.unsubscribe(listen);
-    await world.close();
-  });
+  afterEach(() => networkChannel.asyncEnd.unsubscribe(listen));
 
   const operations = () => messages.map(({ operation }) => operation);
 

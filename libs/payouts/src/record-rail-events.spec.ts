@@ -24,11 +24,8 @@ afterAll(() => world.close());
 
 describe('record rail event', () => {
   let transactionId: number;
-
   const workspaceId = NORTH;
-
   const open = openTracking;
-
   const usd = () => world.accounts[NORTH]!;
 
   afterAll(async () => {
@@ -102,7 +99,6 @@ describe('record rail event', () => {
 
     it('is returned once for repeated rejections, at once or later', async () => {
       const { balance } = await seen();
-
       const effects = [...(await Promise.all([reject('e1'), reject('e1'), reject('e2')])), await reject('e3')];
 
       expect(effects.sort()).toEqual(['repeated', 'repeated', 'repeated', 'returned']);
@@ -128,9 +124,7 @@ describe('record rail event', () => {
 
     it('is completed or returned, not both, by a credit and a rejection at once', async () => {
       const { balance } = await seen();
-
       const [credited, refused] = await Promise.all([record('e1', 'ACCC'), reject('e2')]);
-
       const { status, balance: after } = await seen();
       expect([
         ['recorded', 'late', 'completed', balance],

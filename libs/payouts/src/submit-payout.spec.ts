@@ -59,9 +59,7 @@ describe('submit payout', () => {
   }
 
   const IN_TRANSIT = ['ACSP G000', 'ACSP G001'];
-
   const done = { status: 'completed', payout: 'settled', returns: 0, submissions: 1, queued: false };
-
   const back = { status: 'failed', payout: 'failed', returns: 1, submissions: 1, queued: false };
 
   describe('a payout', () => {

@@ -161,7 +161,6 @@ describe('a claim of a batch', () => {
     const [claim] = (await claimWork(world.database, [KIND], 1)) as [Claim];
     await world.owner.query('update work set fence = fence + 1 where subject_id = $1', [claim.subjectId]);
     const again = { ...claim, fence: claim.fence + 1n };
-
     const held = await world.database.transaction({}, (tx) => lockClaims(tx, [claim, again]));
 
     expect([...held]).toEqual([again]);
@@ -224,7 +223,6 @@ describe('work of several workspaces', () => {
 
 /** Fails for the subject 0. */
 const DIVIDE = sqlStatement('divide_by_subject', 'select 1 / s from unnest($1::bigint[]) s');
-
 const handler: WorkHandler = { run: async () => 'done' };
 
 async function claimed(count: number): Promise<readonly Claim[]> {
@@ -320,7 +318,6 @@ describe('the status of the queue', () => {
     await park(first);
     await passTime(world, 90_000);
     const worker = queue.workerOf(async () => 'done');
-
     const status = await worker.readStatus();
     await park(second);
 

@@ -421,7 +421,6 @@ describe('work with a transient failure', () => {
 
 describe('work channels', () => {
   let messages: unknown[];
-
   const listen = (message: unknown) => void messages.push({ ...(message as object) });
 
   beforeEach(() => {

@@ -8,7 +8,6 @@ import { comeback, crossing, funding, payment, payout } from './world.js';
 /** Accounts 1 to 3 are in workspace 1, accounts 4 and 5 in workspace 2. Account 9 does not exist. */
 const WORKSPACE_OF: Readonly<Record<number, number>> = { 1: 1, 2: 1, 3: 1, 4: 2, 5: 2, 9: 1 };
 const place = (account: number) => ({ workspaceId: WORKSPACE_OF[account]! });
-
 const accounts = fc.constantFrom(1, 2, 3, 4, 5, 9);
 /** Small against the balances, so that both outcomes are common. A few are as large as the largest balance. */
 const amounts = fc

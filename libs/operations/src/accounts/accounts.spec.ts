@@ -84,7 +84,6 @@ describe('accounts', () => {
     it('returns the stored response byte for byte to a repeated request, and makes nothing', async () => {
       const first = await service.openAccount(ada, { productID: euro, alias: 'Once' }, { idempotencyKey: 'once' });
       const before = await count();
-
       const again = await service.openAccount(ada, { alias: 'Once', productID: euro }, { idempotencyKey: 'once' });
 
       expect(again.isReplay).toBe(true);
@@ -294,7 +293,6 @@ describe('the code of a new account', () => {
 
   it('can be an older code with the id of the account', async () => {
     const { code = '' } = await open('BA81000000000021');
-
     const { resource } = await service.addInternalRecipient(eve, { accountCode: code });
 
     expect(resource).toMatchObject({ accountCode: 'BA81000000000021' });

@@ -3,7 +3,6 @@ import { addApp, addGrant, addUser, addWorkspace, bindUser, removeUser } from '.
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
 const ISSUER = 'https://id.example';
-
 let world: TestDatabase;
 let directory: LedgerDirectory;
 let appId: number;

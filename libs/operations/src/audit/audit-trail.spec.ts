@@ -21,9 +21,7 @@ import { hasWorkspace, noteRefusals, type RefusedRequest, RefusedRequests } from
 
 describe('the audit trail', () => {
   let world: Awaited<ReturnType<typeof demoDatabase>>;
-
   let service: LedgerBankingService;
-
   let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 
   const ORIGIN: Origin = {
@@ -349,7 +347,6 @@ describe('refused requests', () => {
       return items.filter(({ outcome }) => outcome === 'refused');
     };
     const [nearby, away] = [await entriesOf(near), await entriesOf(far)];
-
     const { issuer, subject, clientId } = origin;
     const pseudonym = expect.stringMatching(/^[0-9a-f]{32}$/) as string;
     expect(nearby.map(({ actor, count }) => [actor, count])).toEqual(
@@ -367,7 +364,6 @@ describe('refused requests', () => {
 
 describe('the outbox of the audit trail', () => {
   let world: TestDatabase;
-
   const WORKSPACE = 1;
 
   beforeAll(async () => {

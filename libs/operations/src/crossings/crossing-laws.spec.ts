@@ -9,7 +9,6 @@ const RUNS = testOrProve(12, 100);
 /** Balances are at most this, so that they are exact as JSON integers. */
 const BALANCE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 const DRAIN_MAX = 20;
-
 let at: CrossingWorld;
 let payers: Account[];
 let payees: Account[];

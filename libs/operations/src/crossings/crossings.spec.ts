@@ -30,9 +30,7 @@ describe('crossings', () => {
   });
 
   const statesOf = (order: Order) => order.edges.executions!.map(({ status }) => status);
-
   const read = (order: Order) => at.paying.getOrder(at.scope, { accountId: from.id, orderId: order.id });
-
   const setStatus = (status: 'enabled' | 'disabled') => at.paid.changeAccount(at.scope, { accountId: to.id, status });
 
   const movementsOf = async (account: Account, service = at.paid) =>
@@ -155,7 +153,6 @@ describe('crossings', () => {
     it('has no tracking, so an event of a network is refused', async () => {
       const { edges } = await at.order(from.id, recipient);
       const { id: transactionId } = edges.executions![0]!.edges.transaction!;
-
       const event = at.paying.addTransactionEvent(at.scope, { transactionId, status: 'ACCC' });
 
       await expect(event).rejects.toMatchObject({ reason: 'transaction_not_found' });

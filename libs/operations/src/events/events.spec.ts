@@ -111,7 +111,6 @@ describe('events', () => {
       const payee = await given.account(1, '0', eve);
       const recipient = await given.near(payee, ada, eve);
       const events = await given.eventsOf(() => given.service.placeOrder(ada, given.order(payer, recipient)));
-
       const there = events.filter(({ workspace_id: id }) => Number(id) === eve.workspaceId);
       expect(stepsOf(there)).toEqual(['transaction.completed null>completed', 'transfer.booked']);
       expect(actorsOf(there)).toEqual(['{"type":"system"}']);
@@ -173,7 +172,6 @@ async function changeMuch(): Promise<void> {
 describe('an event', () => {
   it('has every stored id, each with a name in ID', async () => {
     const stored = await given.eventsOf(changeMuch);
-
     const { items } = await given.service.listEvents(given.ada, { limit: 500 });
     const byId = new Map(items.map((event) => [event.id as number, event]));
     const seen = new Set<string>();
@@ -214,7 +212,6 @@ describe('events of payouts and runs', () => {
 
   /** IBANs with valid check digits. The last four characters select the behaviour of the sandbox network. */
   const CREDITED = 'DE89370400440532013000';
-
   const UNDECIDED = 'DE73370400440532019011';
 
   async function payAbroad(iban: string): Promise<{ order: Order; transactionId: number }> {

@@ -7,7 +7,6 @@ import { OldEvents } from './record-changes.js';
 const seed = Date.now() & 0x7fffffff;
 const STEPS = 1_000;
 const READERS = 4;
-
 let orders: OrderWorld;
 let { ada, eve } = {} as { ada: Member; eve: Member };
 

@@ -80,7 +80,6 @@ describe('the list of events', () => {
     await recordAll();
     const all = await walk({});
     const matching = (is: (event: Event) => boolean) => all.filter(is);
-
     const type = ['account.opened', 'transfer.booked'] as const;
     expect(await walk({ type, limit: 2 })).toEqual(matching((event) => type.includes(event.type as never)));
     expect(await walk({ resourceType: 'transaction', limit: 2 })).toEqual(

@@ -185,13 +185,9 @@ describe('an event', () => {
 
 describe('commit order', () => {
   const WRITERS = 8;
-
   const TRANSACTIONS = 25;
-
   const KILLS = 10;
-
   const RECIPIENTS = 12;
-
   const seed = Date.now() & 0x7fffffff;
 
   const CHANGE = sqlStatement(
@@ -203,7 +199,6 @@ describe('commit order', () => {
 
   /** Besides the pool of the world, so that writers do not wait for connections. */
   let writers: Database;
-
   let recipients: RecipientId[];
 
   beforeAll(async () => {

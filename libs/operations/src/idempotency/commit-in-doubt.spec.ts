@@ -51,7 +51,6 @@ let accountId: AccountId;
 
 describe('commit in doubt', () => {
   let orders: OrderService;
-
   let from: AccountId;
 
   beforeAll(async () => {

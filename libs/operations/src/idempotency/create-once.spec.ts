@@ -24,7 +24,6 @@ describe('create once', () => {
   };
 
   let world: Awaited<ReturnType<typeof demoDatabase>>;
-
   let workspaceId: number;
 
   beforeAll(async () => {
@@ -53,7 +52,6 @@ describe('create once', () => {
       });
       await Promise.race([isBegun, first]);
       const decide = jest.fn(() => Promise.resolve(creation));
-
       const second = await create('race', decide).catch((error: unknown) => error);
       steps.dispatchEvent(new Event('end'));
 

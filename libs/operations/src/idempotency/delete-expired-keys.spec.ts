@@ -6,7 +6,6 @@ import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase, emptyDatabase } from '../testing/test-databases.js';
 
 const EXPIRED = testOrProve(50_000, 200_000);
-
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let north: number;
 let south: number;
@@ -200,7 +199,6 @@ describe('20,000 workspaces with an expired key each', () => {
     await world.owner.query('begin');
     await world.owner.query('select pg_advisory_xact_lock(workspace_lock_key(1000007))');
     const keys = new ExpiredKeys(world.database);
-
     let steps = 0;
     while ((await keys.deleteBatch()) > 0) steps += 1;
 

@@ -156,9 +156,7 @@ describe(`concurrent requests through two processes, with the same keys (seed ${
     const property = fc.asyncProperty(fc.scheduler(), REQUESTS, FATES, async (scheduler, requests, fates) => {
       runs += 1;
       const before = await readBalance();
-
       const sent = await interleaving.run(scheduler, () => sendAll(requests), fates);
-
       const { created, stored } = await readRun();
       expect(created.map(({ id }) => id)).toEqual([...stored.values()].sort((a, b) => a - b));
       const paid = created.reduce((sum, { amount }) => sum + amount, 0n);

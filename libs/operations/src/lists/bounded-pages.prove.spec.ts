@@ -177,7 +177,6 @@ describe('a page of a list in workspaces with very many rows of one kind', () =>
 
     const [settings, bound] = await pageSentBy(database, read);
     const { items } = await read();
-
     const explaining = await Explaining.open(world);
     // The query counts 20,001 rows, and reads no more.
     const { rows, buffers } = await explaining.explain(collectors.workspaceId, settings, bound);

@@ -201,7 +201,6 @@ describe('a page of a list', () => {
 
   /** Read once for a process, or compared from time to time. */
   const OF_PROCESS = ['read_reference', 'reference_version', 'read_cursor_key'];
-
   const LISTS = ['listTransfers', 'listOrders', 'listAccounts', 'listRecipients'] as const;
 
   it.each(LISTS)('is read by one statement, however many items it has: %s', async (list) => {
@@ -214,9 +213,7 @@ describe('a page of a list', () => {
 
   it.each(['listTransfers', 'listOrders'] as const)('reads each row once: %s', async (list) => {
     const [settings, bound] = await sentBy(database, () => service[list](scope, { limit: 500 }));
-
     const [, [row]] = await database.pipeline({ workspaces: [world.payers.workspaceId] }, [settings!, bound!] as const);
-
     const { places, ...tables } = row as Record<string, readonly (readonly unknown[])[]>;
     for (const [table, rows] of Object.entries(tables)) {
       expect([table, new Set(rows.map(([id]) => id)).size]).toEqual([table, rows.length]);
@@ -227,7 +224,6 @@ describe('a page of a list', () => {
 
   it('composes each account, recipient and transaction once', async () => {
     const { items } = await service.listTransfers(scope, { limit: 500 });
-
     const edges = items.map((item) => item.edges);
     const all: readonly (readonly { readonly id: number }[])[] = [
       edges.flatMap(({ account }) => account ?? []),
@@ -255,7 +251,6 @@ describe('a page of a list', () => {
 describe('the largest pages of a workspace with linked transactions', () => {
   /** Rows of the most frequent kind. A lookup that reads all of them touches hundreds of pages. */
   const COUNT = 20_000;
-
   const LIMIT = 500;
 
   /** One transfer or order with all its edges. */
@@ -316,7 +311,6 @@ describe('the largest pages of a workspace with linked transactions', () => {
 
 describe('a cursor', () => {
   let world: TestDatabase;
-
   let signer: CursorSigner;
 
   beforeAll(async () => {
@@ -327,7 +321,6 @@ describe('a cursor', () => {
   afterAll(() => world.close());
 
   const position = { at: '2026-11-21T09:30:00.123456Z', id: 42 };
-
   const scope: CursorScope = { list: 'list_things', workspaceId: 7, filters: { accountId: 3, type: 'payout' } };
 
   it('contains the end of the page, for each process', async () => {

@@ -24,7 +24,6 @@ afterAll(() => given.world.close());
 
 describe('paused orders', () => {
   let accountId: AccountId;
-
   let year = 2040;
 
   beforeAll(async () => {
@@ -47,7 +46,6 @@ describe('paused orders', () => {
 
   /** IBANs with valid check digits. The last four characters select the behaviour of the sandbox network. */
   const REJECTED = 'DE52370400440532019001';
-
   const UNDECIDED = 'DE73370400440532019011';
 
   /** Does due work. The network reports all its events at once. */
@@ -91,7 +89,6 @@ describe('paused orders', () => {
   }
 
   const statesOf = ({ edges }: Order) => edges.executions?.map(({ status }) => status);
-
   const lastOf = ({ edges }: Order) => edges.executions?.at(-1)?.id ?? 0;
 
   const parked = async (order: Order) => {
@@ -111,7 +108,6 @@ describe('paused orders', () => {
   }
 
   const PAUSED = { status: 'active', pausedAt: expect.any(String), pauseReason: 'payouts_rejected' };
-
   const THREE = ['failed', 'failed', 'failed'];
 
   describe('a recurring order whose payouts are rejected', () => {
@@ -203,7 +199,6 @@ describe('paused orders', () => {
     it('is parked again if its work is retried without a resumption', async () => {
       const order = await paused();
       const before = await order.read();
-
       const released = { workspaceId: ada.workspaceId, kind: 'execution', subjectId: lastOf(before) };
       expect(await releaseParkedWork(world.database, released)).toBe(true);
       await work();
@@ -230,7 +225,6 @@ describe('paused orders', () => {
     it('has no parked work and no pause once it is cancelled', async () => {
       const order = await paused();
       const before = await order.read();
-
       const cancelled = await order.cancel();
 
       expect([cancelled.status, cancelled.pausedAt]).toEqual(['cancelled', undefined]);

@@ -125,7 +125,6 @@ describe('an order with many executions', () => {
 
   it('has no cursor if the page holds all executions', async () => {
     const few = await orderWith(7);
-
     const whole = await page({ limit: 500 }, few);
 
     expect(whole.next).toBeUndefined();
@@ -181,7 +180,6 @@ describe('an order with many executions', () => {
 
   it('is returned with the latest page when it is cancelled', async () => {
     const order = await orderWith(150);
-
     const cancelled = await service.cancelOrder(scope, { accountId, orderId: order });
 
     expect(cancelled.edges.executions?.map(({ sequence }) => sequence)).toEqual(

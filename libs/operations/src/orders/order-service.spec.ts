@@ -317,11 +317,8 @@ describe('orders that arrive during a batch', () => {
 
 describe('the channels of orders', () => {
   let orders: OrderMessage[];
-
   let batches: OrderBatchMessage[];
-
   const onOrder = (message: unknown) => void orders.push(message as OrderMessage);
-
   const onBatch = (message: unknown) => void batches.push(message as OrderBatchMessage);
 
   beforeEach(() => {
@@ -511,7 +508,6 @@ describe('the record of a response', () => {
   it('has a place for every fact', () => {
     const facts = { orderId: 11n } as OrderFacts;
     const [, , values] = JSON.parse(orderRecord(7n, facts)) as [number, number, unknown[]];
-
     const quoted = ORDER.columns.split(' as "').length - 1;
     expect(ORDER.columns).toMatch(/ as executions$/);
     expect(values).toHaveLength(quoted + 1);

@@ -164,7 +164,6 @@ describe('a run that is being posted', () => {
 
 describe('an order that is paused because its placer has no role', () => {
   const CY = 'cy@northwind.example';
-
   let workspaceId: number;
 
   beforeAll(async () => {
@@ -254,7 +253,6 @@ describe('an order that is paused because its placer has no role', () => {
 
   it('runs for the administrator who resumes it over the API, and its trail names the administrator', async () => {
     const { orderId, placer, read, day } = await paused();
-
     const resumed = await world.service.resumeOrder(world.ada, { accountId: world.accountId, orderId });
 
     expect([resumed.status, resumed.pausedAt, resumed.pauseReason]).toEqual(['active', undefined, undefined]);

@@ -27,7 +27,6 @@ const range = (length: number) => Array.from({ length }, (_, index) => index);
 describe('an order between two accounts of a workspace', () => {
   it('has moved the money when it returns', async () => {
     const [from, to] = [await account(1, '1000'), await account(1, '0')];
-
     const { resource } = await service.placeOrder(ada, orderOf(from, await near(to), { description: 'Rent' }), key());
 
     expectWellFormed(resource);
@@ -50,7 +49,6 @@ describe('an order between two accounts of a workspace', () => {
     const [from, to] = [await account(1, '1000'), await account(1, '0')];
     const recipient = await near(to);
     const options = key();
-
     const answers = await Promise.all(range(20).map(() => service.placeOrder(ada, orderOf(from, recipient), options)));
 
     expect(new Set(answers.map(({ resource }) => JSON.stringify(resource))).size).toBe(1);
@@ -78,7 +76,6 @@ describe('an order between two accounts of a workspace', () => {
 describe('an order to an account of another workspace', () => {
   it('moves the money in both books', async () => {
     const [from, to] = [await account(1, '1000'), await account(1, '0', eve)];
-
     const { resource } = await service.placeOrder(ada, orderOf(from, await near(to, ada, eve)), key());
 
     expect(resource.status).toBe('completed');
@@ -106,7 +103,6 @@ describe('an order to a recipient abroad', () => {
 
   it('stores rate, fee and remainder, and balances every currency', async () => {
     const from = await account(1, '1000000');
-
     const { resource } = await service.placeOrder(ada, orderOf(from, await far(), abroad), key());
 
     expectWellFormed(resource);
@@ -133,7 +129,6 @@ describe('an order to a recipient abroad', () => {
     const recipientID = await far();
     const { resource: quote } = await service.createQuote(ada, { accountID: from, recipientID, amount: abroad.amount });
     const asQuoted = orderOf(from, recipientID, { ...abroad, quoteID: quote.id });
-
     const words = await Promise.all(range(5).map(() => reasonOf(service.placeOrder(ada, asQuoted, key()))));
 
     expect(words.sort()).toEqual(['quote_used', 'quote_used', 'quote_used', 'quote_used', undefined]);
@@ -333,9 +328,7 @@ describe('two processes', () => {
 describe('a deployment without a payment network', () => {
   /** The service of a deployment without a payment network, on the same books. */
   let without: LedgerBankingService;
-
   let from: AccountId;
-
   let abroad: RecipientId;
 
   beforeAll(async () => {

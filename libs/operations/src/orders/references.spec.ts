@@ -5,7 +5,6 @@ import { demoDatabase, type TestDatabase } from '../testing/test-databases.js';
 const HASH = 'a'.repeat(64);
 const NEW_ID = 900_001;
 const MISSING = 999_999_999;
-
 let world: TestDatabase;
 let [north, south] = [0, 0];
 

@@ -60,7 +60,6 @@ describe('remembered facts', () => {
     );
 
   const sql = (text: string, values: unknown[] = []) => given.world.owner.query(text, values);
-
   const forEach = (change: string, back: string) => ({ make: () => sql(change), undo: () => sql(back) });
 
   /** What may change between two orders of the same account to the same recipient. */

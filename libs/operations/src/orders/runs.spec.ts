@@ -58,11 +58,8 @@ describe('runs', () => {
   }
 
   const ONCE = { type: 'scheduled', repeatUnit: undefined, repeatValue: undefined } as const;
-
   const dueOf = ({ edges }: Order) => edges.executions?.find(({ status }) => status === 'scheduled')?.id ?? 0;
-
   const statesOf = ({ edges }: Order) => edges.executions?.map(({ sequence, status }) => [sequence, status]);
-
   const run = async (order: Order) => runOrder(orders, await claimOf(dueOf(order)));
 
   const queued = async (order: Order) =>
@@ -119,7 +116,6 @@ describe('runs', () => {
 
     it('never runs if it is cancelled before', async () => {
       const { from, order, read } = await later('1000', ONCE);
-
       const cancelled = await service.cancelOrder(ada, { accountId: from, orderId: order.id });
       await run(order);
 
@@ -136,9 +132,7 @@ describe('runs', () => {
       for (let round = 0; round < 10; round += 1) {
         const { from, order, read } = await later('1000', ONCE);
         const name = { accountId: from, orderId: order.id };
-
         const [, cancelling] = await Promise.all([run(order), reasonOf(service.cancelOrder(ada, name))]);
-
         const after = await read();
         const ran = after.status === 'completed';
         expect(cancelling).toBe(ran ? 'order_not_cancellable' : undefined);
@@ -446,7 +440,6 @@ describe('runs in a batch', () => {
     await world.owner.query('begin');
     await world.owner.query('select from customer_order where id = $1 for update', [run.order.id]);
     const { orders, fates } = watched();
-
     const running = runOrder(orders, claim);
     await placeOrder(orders, eve, pay(other), {});
     expect((await run.read()).status).toBe('active');

@@ -72,7 +72,6 @@ const openAccount = async (currencyCode: string) => {
 describe('an instant order to a recipient abroad, with a fee', () => {
   it('writes the rows, index entries and foreign-key checks listed here', async () => {
     const { xid } = await orderOnce(await openAccount('EUR'), '10000');
-
     const writes = await writesOf(xid);
 
     expect(writes).toEqual({
@@ -94,7 +93,6 @@ describe('an instant order to a recipient abroad, with a fee', () => {
 
   it('also writes those of a conversion if the currencies differ', async () => {
     const { xid } = await orderOnce(await openAccount('USD'), '10000');
-
     const writes = await writesOf(xid);
 
     expect({ conversion: writes['conversion'], transfer: writes['transfer'] }).toEqual({
@@ -107,7 +105,6 @@ describe('an instant order to a recipient abroad, with a fee', () => {
     const accountId = await openAccount('EUR');
     const pageOf = () => query(`select (ctid::text::point)[0] as page from account where id = ${accountId}`);
     const page = await pageOf();
-
     const { xid } = await orderOnce(accountId, '10000');
 
     expect((await writesOf(xid))[UPDATED]).toEqual([1, 0, 0]);

@@ -19,16 +19,13 @@ import { type Price, pricePayment } from './price-payment.js';
 
 /** Currencies with 0, 2, 3 and 4 decimals. */
 const codes = fc.constantFrom<CurrencyCode>('JPY', 'USD', 'KWD', 'CLF', 'INR');
-
 const amounts = fc.oneof(fc.bigInt({ min: 1n, max: 100n }), fc.bigInt({ min: 1n, max: 10n ** 18n })).map(minorUnits);
 const leaving = (value: MinorUnits): FixedAmount => ({ side: 'source', value, field: 'amount' });
 const arriving = (value: MinorUnits): FixedAmount => ({ side: 'target', value, field: 'targetAmount' });
 
 describe('price payment', () => {
   const CODES = ['USD', 'EUR', 'GBP', 'JPY', 'KWD', 'INR', 'IDR', 'BHD'] as const;
-
   const codes = fc.constantFrom<CurrencyCode>(...CODES);
-
   const amounts = fc.bigInt({ min: 1n, max: 10n ** 12n }).map(minorUnits);
 
   /** The widest limits, so that only the limit under test applies. */
@@ -49,11 +46,8 @@ describe('price payment', () => {
   });
 
   const charging = CORRIDORS.filter(({ id }) => feeScheduleOf(id)).map(({ id }) => id);
-
   const chargedOver = fc.constantFrom(...charging);
-
   const paying = (value: MinorUnits): FixedAmount => ({ side: 'source', value, field: 'amount' });
-
   const isKept = async (property: fc.IAsyncProperty<unknown>) => fc.assert(property, { numRuns: 200 });
 
   /** Whole units, as a source reports them; exact fractions that have no finite decimal. */
@@ -438,9 +432,7 @@ describe('target amount', () => {
 
 describe('conversions gain nothing', () => {
   const pairs = fc.tuple(codes, codes).filter(([one, other]) => one !== other);
-
   const parts = fc.bigInt({ min: 1n, max: 10n ** 18n });
-
   const small = fc.bigInt({ min: 1n, max: 1_000n });
 
   const fractions: fc.Arbitrary<readonly [bigint, bigint]> = fc.oneof(
@@ -520,7 +512,6 @@ describe('conversions gain nothing', () => {
 
     it('would gain with rounding to the nearest: twelve of 0.42 INR, and one back', async () => {
       const rates = constantly(['USD', 'INR'], [83n, 1n]);
-
       const [there, back] = [rateOf('INR', 'USD', '0.012048192771'), rateOf('USD', 'INR', '83')];
       const cents = convert(minorUnits(42n), there, 'half-even').amount * 12n;
       expect(convert(minorUnits(cents), back, 'half-even').amount).toBe(996n);

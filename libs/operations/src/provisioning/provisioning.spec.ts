@@ -49,7 +49,6 @@ describe('provisioning', () => {
   });
 
   const BANK = { app: 'Bank' };
-
   const ada = { ...BANK, email: 'Ada@Bank.example' };
 
   /** An app with a workspace and a user who has a role in it. */
@@ -304,17 +303,11 @@ describe('the audit trail of the directory', () => {
 
 describe('audit', () => {
   const ROSA = { name: 'Rosa', operatingSystemUser: 'rosa' };
-
   const BY_ROSA = { type: 'operator', ...ROSA };
-
   const APP = 'Bank';
-
   const EMAIL = 'ada@bank.example';
-
   const ISSUER = 'https://id.example';
-
   let one: number;
-
   let two: number;
 
   beforeEach(async () => {

@@ -8,7 +8,6 @@ import { addGrant, addUser, allUsers, bindUser, completeUser, renameUser, resume
 
 const APP = 'Bank';
 const ISSUER = 'https://id.example';
-
 let world: TestDatabase;
 let workspaceId: number;
 let users = 0;
@@ -126,7 +125,6 @@ describe('the status of a user', () => {
 
   it('is changed by one of many concurrent requests', async () => {
     const { email } = await given();
-
     const results = await Promise.all(Array.from({ length: 6 }, () => reasonOf(suspendUser(db(), 'ops', email))));
 
     expect(results.filter((result) => result === undefined)).toHaveLength(1);

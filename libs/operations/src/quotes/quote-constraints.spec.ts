@@ -19,9 +19,7 @@ import { COUNT_OPEN_QUOTES } from './quotes.js';
 
 describe('the constraints of quotes', () => {
   let { world, ada, eve } = {} as OrderWorld;
-
   let usd: AccountId;
-
   let ravi: RecipientId;
 
   beforeAll(async () => {
@@ -33,7 +31,6 @@ describe('the constraints of quotes', () => {
   afterAll(() => world.close());
 
   const account = (name: string) => world.demo.accounts[name] as AccountId;
-
   const withoutRecipient = (targetCurrency: string) => ({ recipientID: undefined, targetCurrency });
 
   const quote = async (part: object = {}, validS = 300) => {
@@ -65,7 +62,6 @@ describe('the constraints of quotes', () => {
   it('let one of two concurrent orders use a quote', async () => {
     const given = await quote();
     const orders = [await order(given), await order(given), await order(given)];
-
     const outcomes = await Promise.allSettled(orders.map((id) => use(given.id, id)));
 
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -261,17 +257,11 @@ describe('the constraints of quotes', () => {
 
 describe('open quote limit', () => {
   const EXPIRED = 100_000;
-
   const MAX = 5;
-
   let world: Awaited<ReturnType<typeof demoDatabase>>;
-
   let ada: Scope & { workspaceId: WorkspaceId };
-
   let eve: Scope & { workspaceId: WorkspaceId };
-
   let other: Database;
-
   const account = (name: string) => world.demo.accounts[name] as AccountId;
 
   beforeAll(async () => {
@@ -412,7 +402,6 @@ describe('open quote limit', () => {
       );
       await world.owner.query('set session_replication_role = origin');
       const probe = await PlanProbe.open(world, COUNT_OPEN_QUOTES, 'bigint', PLAN_BY_ORDER.statement);
-
       const { buffers, filtered } = await probe.cost(String(ada.workspaceId), [ada.workspaceId]);
       await probe.close();
 

@@ -108,7 +108,6 @@ describe('quotes', () => {
     it('has the rate 1 within a currency, also without a source', async () => {
       const berlin = (await service.listRecipients(ada)).items.find(({ alias }) => alias === 'Berlin office')!;
       const within = { accountID: account('Northwind Trading EUR'), recipientID: berlin.id, amount: '18750' };
-
       const { resource } = await quoting().createQuote(ada, quoteInput(within));
 
       expect(resource).toMatchObject({ rate: '1', feeAmount: '0', targetAmount: '18750' });
@@ -316,9 +315,7 @@ describe('quotes by target amount', () => {
 
     it('is paid by an order with its amount, and leaves the remainder on the fx account', async () => {
       const given = await quote();
-
       const { edges } = await order(given);
-
       const { id } = edges.executions![0]!.edges.transaction!;
       const { rows } = await world.owner.query(
         `select a.kind, t.type, t.direction, t.amount::text, c.code from transfer t
@@ -356,9 +353,7 @@ describe('quotes by target amount', () => {
       const given = await quote({ recipientID: undefined, targetCurrency: 'GBP', targetAmount: '1001' });
       expect(given).not.toHaveProperty('feeAmount');
       const held = fromBalanceAmount(gbp.edges.balances[0]!.amount);
-
       const { edges } = await order(given, { recipientID: own.id });
-
       const { edges: after } = await service.getAccount(ada, { accountId: gbp.id });
       expect(fromBalanceAmount(after.balances[0]!.amount)).toBe(held + 1001n);
       const { transfers } = edges.executions![0]!.edges.transaction!.edges;
@@ -371,7 +366,6 @@ describe('quotes by target amount', () => {
     it('has equal amounts within a currency', async () => {
       const berlin = (await service.listRecipients(ada)).items.find(({ alias }) => alias === 'Berlin office')!;
       const within = { accountID: account('Northwind Trading EUR'), recipientID: berlin.id, targetAmount: '18750' };
-
       const given = await quote(within);
 
       expect(given).toMatchObject({ amount: '18750', targetAmount: '18750', rate: '1' });
@@ -395,7 +389,6 @@ describe('quotes by target amount', () => {
     ])('is refused for %s, and nothing is stored', async (_, part, reason, paths) => {
       const count = async () => (await world.owner.query('select from quote')).rowCount;
       const before = await count();
-
       const refused = service.createQuote(ada, quoteInput(part));
 
       await expect(refused).rejects.toMatchObject({ reason });

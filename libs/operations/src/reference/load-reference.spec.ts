@@ -121,7 +121,6 @@ describe('recipient schemas', () => {
       for (const corridor of CORRIDORS) {
         const { destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType } = corridor;
         const query = { countryCode: destinationCountry, currencyCode: destinationCurrency, payoutMethod };
-
         const schemas = await service.listRecipientSchemas({}, { ...query, beneficiaryAccountType });
 
         expect(schemas.length).toBeGreaterThan(0);

@@ -5,7 +5,6 @@ import { deleteOldReference, Reference, ReferenceData, type ReferenceFacts } fro
 
 describe('the reference data of a snapshot', () => {
   const AT = '2026-11-22T09:30:00.5+00:00';
-
   const TIMES = { createdAt: '2026-11-22T09:30:00.500000Z', updatedAt: '2026-11-22T09:30:00.500000Z' };
 
   const FACTS: ReferenceFacts = [
@@ -43,11 +42,8 @@ describe('the reference data of a snapshot', () => {
 
 describe('reference data', () => {
   const EURO = 978;
-
   let world: Awaited<ReturnType<typeof demoDatabase>>;
-
   let reference: ReferenceData;
-
   let clockMs: number;
 
   beforeAll(async () => {
@@ -65,7 +61,6 @@ describe('reference data', () => {
   afterEach(() => jest.restoreAllMocks());
 
   const rename = (name: string) => world.owner.query('update currency set name = $1 where id = $2', [name, EURO]);
-
   const nameOfEuro = async () => (await reference.current()).currency(EURO).name;
 
   describe('the reference data in memory', () => {

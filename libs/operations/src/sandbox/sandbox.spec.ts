@@ -22,7 +22,6 @@ import { workOf } from '../worker/start-banking-worker.js';
 
 describe('a funding', () => {
   let { world, service, ada, eve } = {} as OrderWorld;
-
   let accountId: AccountId;
 
   beforeAll(async () => {
@@ -42,7 +41,6 @@ describe('a funding', () => {
     service.fundAccount(ada, { accountId, amount: units(amount) }, { idempotencyKey });
 
   const movements = async () => (await service.listTransfers(ada, { accountId, limit: 500 })).items;
-
   const balance = async () => (await service.getAccount(ada, { accountId })).edges.balances[0]?.amount;
 
   it('is a completed credit without fee or purpose, against settlement', async () => {
@@ -173,17 +171,11 @@ describe('a funding', () => {
 
 describe('a workspace whose clock is moved', () => {
   let world: Awaited<ReturnType<typeof demoDatabase>>;
-
   let service: LedgerBankingService;
-
   let real: LedgerBankingService;
-
   let worker: Worker;
-
   let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
-
   let eve: Scope & { workspaceId: WorkspaceId; actor: UserId };
-
   const errors: unknown[] = [];
 
   beforeAll(async () => {

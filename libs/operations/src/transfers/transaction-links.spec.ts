@@ -60,7 +60,6 @@ async function linksOf(accountId: AccountId, scope = given.ada) {
 describe('the links of transactions', () => {
   it('lead from a payment and its fee to the order', async () => {
     const account = await given.account(1, '100000');
-
     const order = await payAbroad(account);
 
     expect(transactionOf(order)).toMatchObject({ orderID: order.id });
@@ -79,9 +78,7 @@ describe('the links of transactions', () => {
     const account = await given.account(1, '100000');
     const order = await payAbroad(account);
     const { id } = transactionOf(order);
-
     const rejected = await say(id, 'RJCT');
-
     const returnedBy = rejected.returnedBy!;
     expect(rejected).toMatchObject({ id, status: 'failed', orderID: order.id });
     expect(rejected).not.toHaveProperty('returnOf');
@@ -112,7 +109,6 @@ describe('the links of transactions', () => {
     });
 
     const links = await linksOf(account);
-
     const [second] = links.flatMap((link) => ('returnedBy' in link && 'returnOf' in link ? [link['returnedBy']] : []));
     expect(second).toBeGreaterThan(first!);
     expect(links).toEqual([

@@ -27,9 +27,7 @@ afterAll(() => world.close());
 
 describe('the list of transfers', () => {
   const usd = () => world.demo.accounts['Northwind Trading USD'] as AccountId;
-
   const southwind = () => world.demo.accounts['Southwind Imports USD'] as AccountId;
-
   const ravi = () => world.demo.recipients['international'] as RecipientId;
 
   async function walk(scope: Scope, query: TransferQuery, onPage: () => Promise<void> = async () => undefined) {
@@ -81,7 +79,6 @@ describe('the list of transfers', () => {
 
   it.each([1, 2, 3, 7, 500])('has no gap and no repetition in pages of %d while more arrive', async (limit) => {
     const before = (await walk(ada, {})).flat().map(({ id }) => id);
-
     const pages = await walk(ada, { limit }, addOne);
 
     expect(pages.flat().map(({ id }) => id)).toEqual(before);
@@ -112,7 +109,6 @@ describe('the list of transfers', () => {
     ],
   ])('is filtered by %s', async (_, query, holds) => {
     const all = (await walk(ada, {})).flat();
-
     const listed = (await walk(ada, { ...query(), limit: 2 })).flat();
 
     expect(listed).toEqual(all.filter(holds));
@@ -124,7 +120,6 @@ describe('the list of transfers', () => {
     const all = (await walk(ada, {})).flat();
     const from = all[5]!.createdAt!;
     const to = all[2]!.createdAt!;
-
     const listed = (await walk(ada, { createdFrom: from, createdTo: to.replace('Z', '+00:00') })).flat();
 
     expect(listed).toEqual(all.filter(({ createdAt }) => createdAt! >= from && createdAt! < to));
@@ -186,7 +181,6 @@ describe('reads', () => {
       ['one transfer', () => transfer('international')],
     ])('return well-formed %s in as few round trips as possible', async (_what, read, roundTrips = 1) => {
       const pipeline = jest.spyOn(world.database, 'pipeline');
-
       const answer = await read();
 
       expect(answer).toBeTruthy();
@@ -287,7 +281,6 @@ describe('reads', () => {
 
     it('has its events in the order of arrival', async () => {
       const { internationalRemittance } = (await transfer('international')).edges.transaction!.edges;
-
       const events = internationalRemittance?.edges.events ?? [];
       expect(events.map(({ status, reasonCode }) => [status, reasonCode])).toEqual([
         ['ACSP', 'G000'],
@@ -366,7 +359,6 @@ describe('one transaction', () => {
     'is the one that the transfer "%s" shows, with its transfers and tracking',
     async (name) => {
       const expected = await ofTransfer(name);
-
       const transaction = await service.getTransaction(ada, { transactionId: expected.id });
 
       expectWellFormed(transaction);

@@ -3,7 +3,6 @@ import { type OrderFaults, orderFaults, transactionOf } from '../testing/order-f
 
 let faults: OrderFaults;
 let orders: OrderFaults['orders'];
-
 const EDITED = ['customer_order', 'execution', 'conversion', 'recipient', 'beneficiary'];
 
 beforeAll(async () => {

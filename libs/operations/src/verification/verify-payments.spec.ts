@@ -33,9 +33,7 @@ describe('verify payments', () => {
   });
 
   const verify = () => verifyPlanted(world.database, Object.values(world.demo.workspaces));
-
   const RETURN = '(select id from transaction where return_of is not null)';
-
   const RETURNED = '(select return_of from transaction where return_of is not null)';
 
   describe('the verification of unchanged payments', () => {
@@ -45,7 +43,6 @@ describe('verify payments', () => {
 
     it('reports bookings without an order, unless they are listed', async () => {
       const findings = await verifyAll(world.database, Object.values(world.demo.workspaces));
-
       const checks = findings.map(({ check }) => check);
       expect(checks.filter((check) => check === 'every payout is of an order')).toHaveLength(3);
       expect(checks.filter((check) => check.startsWith('every debit of a customer account'))).toHaveLength(4);
@@ -206,7 +203,6 @@ describe('verify payments', () => {
 
 describe('the chain of the audit trail', () => {
   let scope: Scope & { workspaceId: WorkspaceId };
-
   let opened: Awaited<ReturnType<LedgerBankingService['openAccount']>>;
 
   beforeEach(async () => {

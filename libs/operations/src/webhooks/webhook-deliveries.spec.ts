@@ -7,7 +7,6 @@ let given: Awaited<ReturnType<typeof webhookWorld>>;
 
 describe('webhook deliveries', () => {
   let { world, service, ada } = {} as typeof given;
-
   let endpoint: WebhookEndpoint;
 
   beforeAll(async () => {
@@ -24,7 +23,6 @@ describe('webhook deliveries', () => {
   afterEach(() => service.deleteWebhookEndpoint(ada, named()));
 
   const named = () => ({ webhookEndpointId: endpoint.id });
-
   const ALL = { createdFrom: '2020-01-01T00:00:00Z', createdTo: '2090-01-01T00:00:00Z' };
 
   const listed = async (query: object = {}) =>
@@ -103,7 +101,6 @@ describe('webhook deliveries', () => {
       const [first, , last] = opened.map(({ id }) => Number(id));
       const from = await service.getEvent(ada, { eventId: first as never });
       const to = await service.getEvent(ada, { eventId: last as never });
-
       const period = { createdFrom: from.createdAt, createdTo: to.createdAt };
       expect(await service.replayWebhookEvents(ada, { ...named(), ...period })).toEqual({ deliveries: 2 });
       const deliveries = [...(await listed())].reverse();

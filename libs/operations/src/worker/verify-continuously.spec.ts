@@ -9,11 +9,8 @@ let at: OrderWorld;
 
 describe('verify continuously', () => {
   let from: AccountId;
-
   let to: RecipientId;
-
   let stops: PayoutStop[];
-
   let verification: ContinuousVerification;
 
   beforeEach(async () => {
@@ -259,7 +256,6 @@ describe('verify continuously', () => {
         );
         const workspaces = Object.values(at.world.demo.workspaces);
         const cost = () => probe.cost('0, 0, 1000000, 100', workspaces);
-
         const before = await cost();
         await at.world.owner.query('analyze');
         const after = await cost();
@@ -273,7 +269,6 @@ describe('verify continuously', () => {
 
 describe('the channel of the verification', () => {
   let messages: unknown[];
-
   const listen = (message: unknown) => void messages.push(message);
 
   beforeEach(async () => {
