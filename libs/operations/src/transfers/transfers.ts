@@ -82,7 +82,7 @@ const TRANSFERS: PagedList<TransferPageFacts, Transfer> = {
   items: TRANSFER_PAGE,
 };
 
-/** The status is a column of the transaction: `page-by-status.ts` has its condition. */
+/** The status is a column of the transaction, with a condition in the pages by status above. */
 const BY_TRANSACTION = { ...TRANSFERS.filters, transactionStatus: () => 'true' };
 
 /** Transfers of completed transactions. Most transactions are completed, so a scan from the newest fills the page soon. */
