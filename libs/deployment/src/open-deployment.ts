@@ -47,8 +47,8 @@ export const hasDemoReference = ({ isSandbox, hasDemoReference: isStated }: Depl
   isStated ?? isSandbox;
 
 /**
- * Refuses to serve invented limits and delivery times as if they were those of the deployment. Rows can be there from an older version, or
- * from a time with the other setting.
+ * Refuses to serve invented limits and delivery times as if they were those of the deployment. Rows can be there from
+ * a time with the other setting.
  *
  * @throws DeploymentError with the change to make
  */

@@ -11,7 +11,7 @@ export { COUNT_UNRECORDED_AUDIT, recordAudit } from './audit/record-audit.js';
 export { hasWorkspace, noteRefusals, RefusedRequests, type RefusalStore } from './audit/refused-requests.js';
 export { COUNT_UNRECORDED } from './events/record-changes.js';
 export { refreshStatistics, startBankingWorker } from './worker/start-banking-worker.js';
-export { ContinuousVerification, verificationChannel, type VerificationMessage } from './worker/verify-continuously.js';
+export { verificationChannel, type VerificationMessage } from './worker/verify-continuously.js';
 export { PAYOUT, readPayoutStop, type PayoutStop } from '@banking/payouts';
 
 // Payments between databases
@@ -26,5 +26,4 @@ export type { WebhookTerms } from './webhooks/webhook-endpoints.js';
 
 // For operators and the demo data
 export { digestOfConversion, digestOfOrder, digestOfRecipient } from './payments/payment-entries.js';
-export { openReading } from './resources/reading.js';
 export { type DirectorySlot, READ_SLOTS, SLOT_NAME, SCOPE_CHECK } from './cells/cells.js';
