@@ -1,27 +1,35 @@
-import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { type DynamicModule, Global, Module, type Type } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
 import type { Logger as Pino } from 'pino';
 import type { Tracing } from '@banking/telemetry/tracing';
-import { AccountsModule } from './accounts/accounts.module.js';
-import { AppsModule } from './apps/apps.module.js';
-import { AuditEventsModule } from './audit-events/audit-events.module.js';
+import { AccountsModule } from './accounts/accounts.controller.js';
+import { AppsModule } from './apps/apps.controller.js';
+import { AuditEventsModule } from './audit-events/audit-events.controller.js';
 import { BankingModule, type Implementation } from './banking.module.js';
-import type { ApiConfig } from './config.js';
-import { ConfigModule } from './config.module.js';
-import { CorridorsModule } from './corridors/corridors.module.js';
-import { EventsModule } from './events/events.module.js';
-import { HealthModule } from './health/health.module.js';
+import { ApiConfig } from './config.js';
+import { CorridorsModule } from './corridors/corridors.controller.js';
+import { EventsModule } from './events/events.controller.js';
+import { HealthModule } from './health/health.controller.js';
 import type { Draining } from './health/readiness.js';
 import { RefusalFilter } from './http/refusal.filter.js';
-import { OrdersModule } from './orders/orders.module.js';
-import { ProductsModule } from './products/products.module.js';
-import { QuotesModule } from './quotes/quotes.module.js';
-import { RecipientsModule } from './recipients/recipients.module.js';
-import { SandboxModule } from './sandbox/sandbox.module.js';
-import { TransactionsModule } from './transactions/transactions.module.js';
-import { TransfersModule } from './transfers/transfers.module.js';
-import { WebhookEndpointsModule } from './webhook-endpoints/webhook-endpoints.module.js';
+import { OrdersModule } from './orders/orders.controller.js';
+import { ProductsModule } from './products/products.controller.js';
+import { QuotesModule } from './quotes/quotes.controller.js';
+import { RecipientsModule } from './recipients/recipients.controller.js';
+import { SandboxModule } from './sandbox/sandbox.controller.js';
+import { TransactionsModule } from './transactions/transactions.controller.js';
+import { TransfersModule } from './transfers/transfers.controller.js';
+import { WebhookEndpointsModule } from './webhook-endpoints/webhook-endpoints.controller.js';
+
+/** Makes the configuration injectable everywhere, as `ApiConfig`. */
+@Global()
+@Module({})
+export class ConfigModule {
+  static with(config: ApiConfig): DynamicModule {
+    return { module: ConfigModule, providers: [{ provide: ApiConfig, useValue: config }], exports: [ApiConfig] };
+  }
+}
 
 /** The objects that the modules need. */
 export interface AppDependencies {

@@ -1,9 +1,32 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
-import { BankingService, Directory, type RefusalReason } from '@banking/domain';
+import { type AppId, BankingService, Directory, type RefusalReason, type Scope } from '@banking/domain';
 import type { Database } from '@banking/postgres';
-import { AppUserTexts, wholeLists } from './apps/app-user-texts.js';
 import type { Readiness } from './health/readiness.js';
+
+/** The users of an app as JSON in parts, each the objects of some users, separated by commas. */
+export abstract class AppUserTexts {
+  /** @throws Refusal before the first part, as `listAppUsers` of the port does */
+  abstract appUserTexts(scope: Scope, query: { readonly appId: AppId }): AsyncGenerator<string, void>;
+}
+
+/** For an implementation that has the list only as a whole. */
+export const wholeLists = (banking: BankingService): AppUserTexts => ({
+  async *appUserTexts(scope, query) {
+    const users = await banking.listAppUsers(scope, query);
+    if (users.length > 0) yield JSON.stringify(users).slice(1, -1);
+  },
+});
+
+/** The parts as one array of JSON. */
+export async function* arrayOf(texts: AsyncGenerator<string, void>): AsyncGenerator<string, void> {
+  let before = '[';
+  for await (const text of texts) {
+    yield before + text;
+    before = ',';
+  }
+  yield before === '[' ? '[]' : ']';
+}
 
 /** An implementation of the two ports: our own books, or another deployment of the interface. */
 export interface Implementation {

@@ -1,17 +1,21 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ConfigError } from '@banking/process';
 import { readConfig } from './config.js';
 
-const mistakesOf = (environment: Record<string, string>): readonly string[] => {
-  try {
-    readConfig(environment, false);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.mistakes;
-    throw error;
-  }
-};
-
 describe('readConfig', () => {
+  const mistakesOf = (environment: Record<string, string>): readonly string[] => {
+    try {
+      readConfig(environment, false);
+      return [];
+    } catch (error) {
+      if (error instanceof ConfigError) return error.mistakes;
+      throw error;
+    }
+  };
+
   it('defaults to loopback, the embedded database and local tokens', () => {
     expect(readConfig({}, false)).toMatchObject({
       host: '127.0.0.1',
@@ -191,4 +195,108 @@ describe('readConfig', () => {
   ])('refuses OIDC_BIND_BY_EMAIL=off when %s, and reports what to change', (_, environment, mistake) => {
     expect(mistakesOf({ ...environment, OIDC_BIND_BY_EMAIL: 'off' })).toEqual([expect.stringMatching(mistake)]);
   });
+});
+
+describe('readLimits', () => {
+  const mistakesOf = (environment: Record<string, string>): readonly string[] => {
+    try {
+      readConfig(environment, false);
+      return [];
+    } catch (error) {
+      if (error instanceof ConfigError) return error.mistakes;
+      throw error;
+    }
+  };
+
+  const LIVE = { SANDBOX: 'off', OIDC_ISSUER: 'https://login.example' };
+
+  it.each([
+    [LIVE, 50, 60, 100],
+    [{ OIDC_ISSUER: 'https://login.example' }, undefined, undefined, undefined],
+    [{ SANDBOX: 'on' }, undefined, undefined, undefined],
+    [
+      { ...LIVE, RATE_LIMIT_PER_SECOND: 'off', ORDER_LIMIT_PER_MINUTE: '0', OPEN_QUOTES_PER_WORKSPACE: 'off' },
+      undefined,
+      undefined,
+      undefined,
+    ],
+    [
+      { SANDBOX: 'on', RATE_LIMIT_PER_SECOND: '1', ORDER_LIMIT_PER_MINUTE: '2', OPEN_QUOTES_PER_WORKSPACE: '3' },
+      1,
+      2,
+      3,
+    ],
+  ])(
+    'limits callers of %j to %p requests, %p orders and %p open quotes',
+    (environment, perSecond, perMinute, openQuotesMax) => {
+      const { rateLimit, orderLimit, ...config } = readConfig(environment, false);
+
+      expect([rateLimit?.perSecond, orderLimit?.perMinute, config.openQuotesMax]).toEqual([
+        perSecond,
+        perMinute,
+        openQuotesMax,
+      ]);
+    },
+  );
+
+  it.each(['RATE_LIMIT_PER_SECOND', 'ORDER_LIMIT_PER_MINUTE', 'OPEN_QUOTES_PER_WORKSPACE'])(
+    'refuses a value of %s that is neither a limit nor off',
+    (name) => {
+      for (const value of ['-1', '1.5', 'on', 'none', '1000001', '1e3'])
+        expect(mistakesOf({ [name]: value })).toEqual([expect.stringContaining('or off for no limit')]);
+      for (const value of ['0', 'off', '1', '1000000']) expect(mistakesOf({ [name]: value })).toEqual([]);
+    },
+  );
+
+  it('allows one address a quarter of the connections by default', () => {
+    expect(readConfig({}, false).connectionsPerAddress).toBe(250);
+    expect(readConfig({ CONNECTIONS_PER_ADDRESS: '1000' }, false).connectionsPerAddress).toBe(1_000);
+    for (const value of ['0', 'off', '1001']) expect(mistakesOf({ CONNECTIONS_PER_ADDRESS: value })).toHaveLength(1);
+  });
+});
+
+describe('the command line of the service', () => {
+  const MAIN = join(__dirname, '../dist/main.js');
+
+  const folder = mkdtempSync(join(tmpdir(), 'api-usage-'));
+  const dataDir = join(folder, 'data');
+
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** Starts with an environment that is refused, so that an unwanted start ends too. */
+  function start(...args: string[]) {
+    const env = { DATA_DIR: dataDir, PORT: 'none' };
+    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', env });
+    return { status, stdout, stderr };
+  }
+
+  it.each(['--help', '-h'])('prints the usage with every variable for %s', (option) => {
+    const { status, stdout, stderr } = start(option);
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/^Usage: npm start\n/);
+    expect(variablesRead().filter((name) => !stdout.includes(name))).toEqual([]);
+  });
+
+  it.each([
+    ["unknown option '--port'", ['--port', '80']],
+    ["unknown option '--nosuch'", ['--help', '--nosuch']],
+    ["unknown option '-p'", ['-p']],
+    ['too many arguments', ['now']],
+    ['too many arguments', ['--help', 'now']],
+  ])('reports "%s" for %j with the usage, and starts nothing', (mistake, args) => {
+    const { status, stdout, stderr } = start(...args);
+
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^error: ${mistake}\n\nUsage: npm start\n`));
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  /** The names of all variables that the configuration reads. */
+  function variablesRead(): string[] {
+    const names = new Set<string>();
+    const environment = new Proxy<Record<string, string>>({}, { get: (_, name) => void names.add(String(name)) });
+    readConfig(environment, false);
+    return [...names];
+  }
 });

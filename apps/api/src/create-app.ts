@@ -9,11 +9,11 @@ import { TokenVerifier } from './access/token-verifier.js';
 import { AppModule, type AppDependencies } from './app.module.js';
 import { serveDocs } from './docs/docs-page.js';
 import { CachedResponses } from './http/cached-responses.js';
-import { allowOrigins } from './http/cross-origin.js';
+import { allowOrigins } from './http/security-headers.js';
 import { PagedReads } from './http/paged-reads.js';
 import { createServer, prepareServer } from './http/server.js';
-import { refuseUnreadQueries } from './input/unread-query.js';
-import { traceRequests } from './http/trace-requests.js';
+import { refuseUnreadQueries } from './input/input.pipe.js';
+import { traceRequests } from './http/request-log.js';
 
 /** Creates the application, ready to listen. */
 export async function createApp(dependencies: AppDependencies): Promise<NestFastifyApplication> {

@@ -25,8 +25,7 @@ import { RefusalNotes } from './audit-events/note-refusals.js';
 import { started } from './http/text-stream.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
-import { openWebhookTerms } from './open-webhook-terms.js';
-import { startWork } from './start-work.js';
+import { openWebhookTerms, startWork } from './open-ledger.js';
 
 /** The implementation of the port on one database of several. */
 interface CellService {

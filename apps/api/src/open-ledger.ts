@@ -1,13 +1,80 @@
 import type { Logger } from 'pino';
-import { chooseRates } from '@banking/rates';
-import { LedgerBankingService, hasWorkspace, LedgerDirectory, noteRefusals } from '@banking/operations';
+import { type Deployment, explainFailure, openDeployment, type VerificationOverCells } from '@banking/deployment';
+import {
+  type CrossingPort,
+  hasWorkspace,
+  LedgerBankingService,
+  LedgerDirectory,
+  noteRefusals,
+  startBankingWorker,
+  type WebhookTerms,
+} from '@banking/operations';
 import { makeDemoData } from '@banking/operations/demo';
-import { explainFailure, openDeployment } from '@banking/deployment';
+import { ConfigError } from '@banking/process';
+import { chooseRates } from '@banking/rates';
+import { type OpenWebhooks, openWebhooks, refusedUrl, SealError } from '@banking/webhooks';
 import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
-import { openWebhookTerms } from './open-webhook-terms.js';
-import { startWork } from './start-work.js';
+
+/** The database whose work is done, where there are several. */
+interface CellOfWork {
+  readonly cell?: string;
+  readonly crossings?: CrossingPort;
+  /** At home only. */
+  readonly chores?: readonly VerificationOverCells[];
+}
+
+/** The settings of the work of one database. */
+interface WorkOfDatabase extends CellOfWork {
+  readonly sandbox: boolean;
+  readonly eventsKeptDays: number;
+  readonly auditKeptDays: number;
+  readonly webhooks: OpenWebhooks | undefined;
+  readonly log: Logger;
+}
+
+/** Starts the due work of one database in this process. */
+export function startWork(
+  deployment: Deployment,
+  { orders }: LedgerBankingService,
+  { sandbox, eventsKeptDays, auditKeptDays, webhooks, log, cell, crossings, chores }: WorkOfDatabase,
+): ReturnType<typeof startBankingWorker> {
+  return startBankingWorker(deployment, {
+    orders,
+    sandbox,
+    eventsKeptDays,
+    crossings,
+    chores,
+    auditKeptDays,
+    webhooks,
+    cell,
+    onError: (error, failed) => {
+      const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
+      log.warn({ err: error, cell, workspaceId, kind, subjectId, tries, chore }, 'work failed');
+    },
+    onPayoutStop: ({ stoppedAt, findings, workspaceIds }) =>
+      log.error({ stoppedAt, cell, findings, workspaceIds }, 'payouts stopped'),
+  });
+}
+
+/**
+ * What makes secrets of webhook endpoints, checks their addresses and delivers to them. Undefined for a live deployment without a key.
+ *
+ * @throws ConfigError if the key of a sandbox cannot be used
+ */
+export async function openWebhookTerms({
+  webhooks,
+  sandbox,
+  deployment: { dataDir },
+}: Pick<ApiConfig, 'webhooks' | 'sandbox' | 'deployment'>): Promise<(WebhookTerms & OpenWebhooks) | undefined> {
+  try {
+    const opened = await openWebhooks({ ...webhooks, isSandbox: sandbox, dataDir });
+    return opened && { ...opened, refusedUrl: (url) => refusedUrl(url, opened.policy) };
+  } catch (error) {
+    throw error instanceof SealError ? new ConfigError([error.message]) : error;
+  }
+}
 
 /** Opens our own books in PostgreSQL. With `WORKER=on`, this process also does due work. */
 export async function openLedger(config: ApiConfig, log: Logger): Promise<Implementation> {

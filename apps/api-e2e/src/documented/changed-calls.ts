@@ -222,7 +222,7 @@ export const ELSEWHERE: Readonly<Record<string, readonly [spec: string, word: st
   request_timeout: ['apps/api-e2e/src/hostile/hostile.spec.ts', '408'],
   // Of a gateway only.
   upstream_error: ['apps/api/src/gateway/upstream-failure.spec.ts', "reason: 'upstream_error'"],
-  upstream_timeout: ['apps/api/src/gateway/invalid-responses.spec.ts', "reason: 'upstream_timeout'"],
+  upstream_timeout: ['apps/api/src/gateway/upstream-failure.spec.ts', "reason: 'upstream_timeout'"],
   amount_too_precise: ['libs/domain/src/display.spec.ts', "'amount_too_precise'"],
 };
 

@@ -442,7 +442,7 @@ function addedTo(route: Route) {
 /** The 504 of a change that a deployment with its own books has too. */
 const unknownOutcomeOf = ({ operation }: Route) => examplesOf(operation, 504)['outcome_unknown'];
 
-/** What rules a value out. The document of a gateway has only the rules that it checks: checked-document.spec.ts compares both. */
+/** What rules a value out. The document of a gateway has only the rules that it checks: validate-response.spec.ts compares both. */
 const RULES =
   /^(type|format|pattern|enum|minimum|maximum|(min|max)(Length|Items|Properties)|required|items|\$ref|allOf|additionalProperties|uniqueItems|const)$/;
 

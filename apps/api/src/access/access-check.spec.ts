@@ -2,98 +2,106 @@ import { Controller, Get, Module, Req } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
-import type { FastifyInstance } from 'fastify';
-import { Directory, Refusal, type DirectoryUser, type RoleName, type Subject } from '@banking/domain';
-import { Operation } from '../access/operation.decorator.js';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import {
+  Directory,
+  type DirectoryUser,
+  Refusal,
+  type RoleName,
+  type Subject,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
 import { RefusalFilter } from '../http/refusal.filter.js';
-import { AccessCheck } from './access-check.js';
+import { AccessCheck, bearerToken, PUBLIC_PAGE } from './access-check.js';
 import { CalledBy, type CalledRequest, type Caller, confirmAccess } from './caller.js';
-import { RoleLookup } from './role-lookup.js';
+import { Operation } from './operation.decorator.js';
 import { RateLimit } from './rate-limit.js';
+import { RoleLookup } from './role-lookup.js';
 import { CredentialError } from './token-verifier.js';
 
-const text = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] } as const;
-
-@Controller()
-class Routes {
-  // eslint-disable-next-line house/routes-declare-access -- the check must refuse what lint has missed
-  @Get('undeclared')
-  undeclared() {
-    return 'reached';
-  }
-
-  @Get('apps')
-  @Operation('listApps', text)
-  apps(@CalledBy() caller: Caller) {
-    return caller;
-  }
-
-  @Get('products')
-  @Operation('listProducts', text)
-  products() {
-    throw Object.assign(new SyntaxError('unexpected token in a row'), { statusCode: 404 });
-  }
-
-  @Get('opening')
-  @Operation('openAccount', text)
-  opening(@CalledBy() caller: Caller) {
-    return caller;
-  }
-
-  @Get('liveness')
-  @Operation('getLiveness', text)
-  liveness(@CalledBy() caller: Caller) {
-    return caller;
-  }
-
-  @Get('corridors')
-  @Operation('listCorridors', { ...text, mediaTypes: ['application/json', 'text/csv'] })
-  corridors() {
-    return [];
-  }
-
-  @Get('held')
-  @Operation('listEvents', { ...text, isHeld: true })
-  async held(@Req() request: CalledRequest) {
-    directory.grants = grantsMeanwhile ?? directory.grants;
-    await confirmAccess(request);
-    return { held: 'confirmed' };
-  }
-
-  @Get('transfer')
-  @Operation('getTransfer', text)
-  transfer(@CalledBy() caller: Caller) {
-    return caller;
-  }
-}
-
-/** A directory whose grants the tests change. */
-class Grants extends Directory {
-  grants: DirectoryUser['grants'] = [];
-
-  async userOf({ subject }: Subject): Promise<DirectoryUser | undefined> {
-    return subject === 'ada' ? ({ id: 1, grants: this.grants } as DirectoryUser) : undefined;
-  }
-}
-
-const directory = new Grants();
-/** The grants that replace the others while a request is held. */
-let grantsMeanwhile: DirectoryUser['grants'] | undefined;
-const verifier = {
-  async subjectOf(token: string): Promise<Subject> {
-    if (token === 'away') throw new Refusal('unavailable');
-    if (token === 'forged') throw new CredentialError('signature');
-    return { issuer: 'test', subject: token };
-  },
-};
-
-@Module({
-  controllers: [Routes],
-  providers: [{ provide: APP_FILTER, useClass: RefusalFilter }],
-})
-class CheckedModule {}
-
 describe('AccessCheck', () => {
+  const text = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] } as const;
+
+  @Controller()
+  class Routes {
+    // eslint-disable-next-line house/routes-declare-access -- the check must refuse what lint has missed
+    @Get('undeclared')
+    undeclared() {
+      return 'reached';
+    }
+
+    @Get('apps')
+    @Operation('listApps', text)
+    apps(@CalledBy() caller: Caller) {
+      return caller;
+    }
+
+    @Get('products')
+    @Operation('listProducts', text)
+    products() {
+      throw Object.assign(new SyntaxError('unexpected token in a row'), { statusCode: 404 });
+    }
+
+    @Get('opening')
+    @Operation('openAccount', text)
+    opening(@CalledBy() caller: Caller) {
+      return caller;
+    }
+
+    @Get('liveness')
+    @Operation('getLiveness', text)
+    liveness(@CalledBy() caller: Caller) {
+      return caller;
+    }
+
+    @Get('corridors')
+    @Operation('listCorridors', { ...text, mediaTypes: ['application/json', 'text/csv'] })
+    corridors() {
+      return [];
+    }
+
+    @Get('held')
+    @Operation('listEvents', { ...text, isHeld: true })
+    async held(@Req() request: CalledRequest) {
+      directory.grants = grantsMeanwhile ?? directory.grants;
+      await confirmAccess(request);
+      return { held: 'confirmed' };
+    }
+
+    @Get('transfer')
+    @Operation('getTransfer', text)
+    transfer(@CalledBy() caller: Caller) {
+      return caller;
+    }
+  }
+
+  /** A directory whose grants the tests change. */
+  class Grants extends Directory {
+    grants: DirectoryUser['grants'] = [];
+
+    async userOf({ subject }: Subject): Promise<DirectoryUser | undefined> {
+      return subject === 'ada' ? ({ id: 1, grants: this.grants } as DirectoryUser) : undefined;
+    }
+  }
+
+  const directory = new Grants();
+  /** The grants that replace the others while a request is held. */
+  let grantsMeanwhile: DirectoryUser['grants'] | undefined;
+  const verifier = {
+    async subjectOf(token: string): Promise<Subject> {
+      if (token === 'away') throw new Refusal('unavailable');
+      if (token === 'forged') throw new CredentialError('signature');
+      return { issuer: 'test', subject: token };
+    },
+  };
+
+  @Module({
+    controllers: [Routes],
+    providers: [{ provide: APP_FILTER, useClass: RefusalFilter }],
+  })
+  class CheckedModule {}
+
   let app: NestFastifyApplication;
   beforeAll(async () => {
     const built = await Test.createTestingModule({ imports: [CheckedModule] }).compile();
@@ -212,5 +220,282 @@ describe('AccessCheck', () => {
     const headers = { ...ada, ...(workspaceId === undefined ? {} : { 'workspace-id': workspaceId }) };
 
     expect(await get('/transfer', headers)).toMatchObject({ status: 400, body: { reason } });
+  });
+});
+
+describe('admitted requests', () => {
+  /** A user with a role in two workspaces. */
+  const ADA: DirectoryUser = {
+    id: 1 as UserId,
+    grants: [7, 8].map((id) => ({ workspaceId: id as WorkspaceId, role: 'member', appId: 1 as never })),
+  };
+
+  class OneUser extends Directory {
+    async userOf({ subject }: Subject): Promise<DirectoryUser | undefined> {
+      return subject === 'ada' ? ADA : undefined;
+    }
+  }
+
+  const verifier = {
+    async subjectOf(token: string): Promise<Subject> {
+      if (token === 'forged') throw new CredentialError('signature');
+      if (token === 'unexpected') throw new Error('unexpected');
+      return { issuer: 'test', subject: token };
+    },
+  };
+
+  interface Sent {
+    readonly operation?: string | undefined;
+    readonly mediaTypes?: readonly string[];
+    readonly token?: string;
+    readonly workspaceIds?: readonly string[];
+    readonly accept?: string;
+    /** The headers of the response before the check. */
+    readonly before?: Readonly<Record<string, unknown>>;
+  }
+
+  const ORIGIN = { sourceAddress: '192.0.2.7' };
+  const SIGNAL = new AbortController().signal;
+
+  /** Admits a request of Ada, with the headers of its response, or returns the error. */
+  function checkWith(rateLimit = new RateLimit()) {
+    const access = new AccessCheck({ verifier, roles: new RoleLookup(new OneUser()), rateLimit });
+    return async ({ operation, mediaTypes, token = 'ada', workspaceIds = [], accept, before }: Sent) => {
+      const headers = workspaceIds.flatMap((id) => ['Workspace-ID', id]);
+      const request = {
+        id: 'request-1',
+        deadline: SIGNAL,
+        method: 'GET',
+        sourceAddress: '192.0.2.7',
+        headers: { accept },
+        raw: { rawHeaders: [...(token === '' ? [] : ['Authorization', `Bearer ${token}`]), ...headers] },
+        routeOptions: { url: '/path', config: { operation, mediaTypes } },
+      };
+      const sent: Record<string, unknown> = { ...before };
+      const reply = {
+        header: (name: string, value: unknown) => Object.assign(sent, { [name]: value }),
+        getHeader: (name: string) => sent[name],
+      };
+      const error = await access.admit(request as never, reply as never).catch((thrown: unknown) => thrown);
+      const {
+        operation: checked,
+        userId,
+        caller,
+        credentialFault,
+        memberOf,
+      } = request as Readonly<Record<string, unknown>>;
+      return { error: error as Error | undefined, operation: checked, userId, caller, credentialFault, memberOf, sent };
+    };
+  }
+
+  describe('an admitted request', () => {
+    const check = checkWith();
+
+    it.each([PUBLIC_PAGE, 'getLiveness'])('needs no credential for %s, and has no caller', async (operation) => {
+      expect(await check({ operation, token: '' })).toEqual({ sent: {} });
+    });
+
+    it('has the user as the caller of an operation of users', async () => {
+      expect(await check({ operation: 'listApps' })).toEqual({
+        operation: 'listApps',
+        userId: 1,
+        caller: { actor: 1, requestId: 'request-1', origin: ORIGIN, signal: SIGNAL },
+        sent: {},
+      });
+    });
+
+    it('has the role as well as the caller of an operation of a workspace', async () => {
+      expect(await check({ operation: 'getTransfer', workspaceIds: ['8'] })).toEqual({
+        operation: 'getTransfer',
+        userId: 1,
+        memberOf: 8,
+        caller: { actor: 1, workspaceId: 8, role: 'member', requestId: 'request-1', origin: ORIGIN, signal: SIGNAL },
+        sent: {},
+      });
+    });
+
+    it('may have a media type of its route, on which the response depends', async () => {
+      const csv = { operation: 'listApps', mediaTypes: ['application/json', 'text/csv'], accept: 'text/csv' };
+
+      expect(await check(csv)).toMatchObject({ caller: { actor: 1 }, sent: { vary: 'Accept' } });
+      expect((await check({ ...csv, before: { vary: 'Origin' } })).sent).toEqual({ vary: 'Origin, Accept' });
+    });
+  });
+
+  describe('a request that is not admitted', () => {
+    const check = checkWith();
+
+    it.each([undefined, 'nosuch', 'toString'])('has a route that declares the operation %s', async (operation) => {
+      expect(await check({ operation })).toMatchObject({
+        error: new Error('GET /path does not declare its operation'),
+        caller: undefined,
+      });
+    });
+
+    it.each([
+      ['forged', 'signature'],
+      ['stranger', 'unknown_user'],
+      ['', 'missing'],
+    ] as const)('has the token %j, with a reason for the log only', async (token, fault) => {
+      const { error, credentialFault: logged, caller } = await check({ operation: 'listApps', token });
+
+      expect(error).toMatchObject({
+        reason: 'not_authenticated',
+        message: new Refusal('not_authenticated').message,
+        cause: new CredentialError(fault),
+      });
+      expect([logged, caller]).toEqual([fault, undefined]);
+    });
+
+    it('has an unexpected error of its verification, which is no refusal', async () => {
+      expect(await check({ operation: 'listApps', token: 'unexpected' })).toMatchObject({
+        error: new Error('unexpected'),
+        credentialFault: undefined,
+      });
+    });
+
+    it('names a workspace of the user, or another one', async () => {
+      expect((await check({ operation: 'openAccount', workspaceIds: ['7'] })).memberOf).toBe(7);
+      expect((await check({ operation: 'openAccount', workspaceIds: ['9'] })).memberOf).toBeUndefined();
+    });
+
+    it.each<[string, Sent]>([
+      ['not_acceptable', { operation: 'listApps', accept: 'text/csv' }],
+      ['workspace_id_required', { operation: 'getTransfer' }],
+      ['header_repeated', { operation: 'getTransfer', workspaceIds: ['7', '7'] }],
+      ['workspace_forbidden', { operation: 'getTransfer', workspaceIds: ['9'] }],
+      ['role_insufficient', { operation: 'openAccount', workspaceIds: ['7'] }],
+    ])('is refused as %s', async (reason, sent) => {
+      expect(await check(sent)).toMatchObject({ error: { reason }, caller: undefined });
+    });
+  });
+
+  describe('the count of requests', () => {
+    it('is one for each workspace of a user, and one for all other requests', async () => {
+      const check = checkWith(new RateLimit({ name: 'user', perSecond: 1, burst: 1 }, () => 0));
+      const inWorkspace = (id: string) => check({ operation: 'getTransfer', workspaceIds: [id] });
+      const reasonOf = async (result: ReturnType<typeof check>) =>
+        ((await result).error as Refusal | undefined)?.reason;
+
+      expect(await reasonOf(inWorkspace('7'))).toBeUndefined();
+      expect(await reasonOf(inWorkspace('8'))).toBeUndefined();
+      expect(await reasonOf(inWorkspace('7'))).toBe('rate_limited');
+      expect(await reasonOf(inWorkspace('9'))).toBe('workspace_forbidden');
+      expect(await reasonOf(check({ operation: 'listApps' }))).toBe('rate_limited');
+      expect(await reasonOf(inWorkspace('10'))).toBe('rate_limited');
+    });
+  });
+});
+
+describe('bearerToken', () => {
+  const requestWith = (...rawHeaders: string[]) => ({ raw: { rawHeaders } }) as unknown as FastifyRequest;
+
+  it.each([
+    ['Bearer abc', 'abc'],
+    ['bearer abc', 'abc'],
+    ['BEARER   abc', 'abc'],
+    ['Bearer aZ09._~+/-==', 'aZ09._~+/-=='],
+  ])('returns the token of %j', (value, token) => {
+    expect(bearerToken(requestWith('Authorization', value))).toBe(token);
+  });
+
+  it.each(['', 'Bearer', 'Bearer ', 'Bearerabc', ' Bearer abc', 'Basic abc', 'Bearer a b', 'Bearer a=b', 'Bearer ='])(
+    'refuses %j',
+    (value) => {
+      expect(() => bearerToken(requestWith('Authorization', value))).toThrow(new CredentialError('malformed'));
+    },
+  );
+
+  it.each([
+    [[], 'missing'],
+    [['Authorization', 'Bearer a', 'authorization', 'Bearer a'], 'repeated'],
+  ] as const)('refuses a request with the headers %j', (rawHeaders, fault) => {
+    const refused = expect(() => bearerToken(requestWith(...rawHeaders)));
+    refused.toThrow(CredentialError);
+    refused.toThrow(expect.objectContaining({ fault }));
+  });
+});
+
+describe('RoleLookup', () => {
+  /** A directory of users by e-mail that counts its reads. */
+  class ByEmail extends Directory {
+    reads = 0;
+
+    async userOf({ email }: Subject): Promise<DirectoryUser | undefined> {
+      this.reads += 1;
+      return email === undefined ? undefined : { id: email.length as UserId, grants: [] };
+    }
+  }
+
+  const ADA: Subject = { issuer: 'https://login.example', subject: 'ada', email: 'ada@bank.example' };
+
+  it('reads the directory once for two calls of one subject', async () => {
+    const directory = new ByEmail();
+    const roles = new RoleLookup(directory);
+
+    expect(await roles.userOf(ADA)).toEqual(await roles.userOf({ ...ADA }));
+    expect(directory.reads).toBe(1);
+  });
+
+  it('looks a subject up again if its e-mail is another one or not verified', async () => {
+    const roles = new RoleLookup(new ByEmail());
+    await roles.userOf(ADA);
+
+    expect((await roles.userOf({ ...ADA, email: 'bob@b.example' }))?.id).toBe(13);
+    expect(await roles.userOf({ ...ADA, email: undefined })).toBeUndefined();
+  });
+
+  it('looks a subject up again at another issuer, with another subject or with another e-mail', async () => {
+    const directory = new ByEmail();
+    const roles = new RoleLookup(directory);
+    for (const change of [{}, { issuer: 'https://other.example' }, { subject: 'bob' }, { email: undefined }]) {
+      await roles.userOf({ ...ADA, ...change });
+      await roles.userOf({ ...ADA, ...change });
+    }
+
+    expect(directory.reads).toBe(4);
+  });
+
+  it('finds no role of a stranger, or in a workspace without a grant', async () => {
+    const roles = new RoleLookup(new ByEmail());
+
+    expect(await roles.roleIn({ ...ADA, email: undefined }, 1 as WorkspaceId)).toBeUndefined();
+    expect(await roles.roleIn(ADA, 1 as WorkspaceId)).toBeUndefined();
+  });
+
+  it('asks the directory for a role in the workspace that the cached user lacks', async () => {
+    const asked: unknown[] = [];
+    const grant = (id: number) => ({ workspaceId: id as WorkspaceId, role: 'member' as const, appId: 1 as never });
+    class Later extends Directory {
+      async userOf(_: Subject, workspaceId?: WorkspaceId): Promise<DirectoryUser> {
+        asked.push(workspaceId);
+        return { id: 5 as UserId, grants: workspaceId === undefined ? [grant(1)] : [grant(1), grant(2)] };
+      }
+    }
+    const roles = new RoleLookup(new Later());
+
+    expect(await roles.roleIn(ADA, 1 as WorkspaceId)).toEqual({ actor: 5, workspaceId: 1, role: 'member' });
+    expect(await roles.roleIn(ADA, 2 as WorkspaceId)).toEqual({ actor: 5, workspaceId: 2, role: 'member' });
+    expect(asked).toEqual([undefined, 2]);
+  });
+
+  it('honours a removed role for less than a second', async () => {
+    let nowMs = 0;
+    const workspaceId = 1 as WorkspaceId;
+    let grants: DirectoryUser['grants'] = [{ workspaceId, role: 'admin', appId: 1 as never }];
+    class Changing extends Directory {
+      userOf = async () => ({ id: 1 as UserId, grants });
+    }
+    const roles = new RoleLookup(new Changing(), () => nowMs);
+    const roleOfAda = async () => (await roles.roleIn(ADA, workspaceId))?.role;
+
+    expect(await roleOfAda()).toBe('admin');
+    grants = [];
+    nowMs += 999;
+    expect(await roleOfAda()).toBe('admin');
+    expect(roles.knownUser(ADA)?.grants).toHaveLength(1);
+    nowMs += 1;
+    expect(roles.knownUser(ADA)).toBeUndefined();
+    expect(await roleOfAda()).toBeUndefined();
   });
 });

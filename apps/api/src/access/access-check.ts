@@ -1,14 +1,26 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { parseId, Refusal, type DirectoryUser, type RoleName, type Subject, type WorkspaceId } from '@banking/domain';
-import { JSON_ONLY, preferredType } from '../http/accept.js';
-import { headerLines } from '../http/header-lines.js';
-import { pageRows } from '../http/page-rows.js';
-import type { CalledRequest, Caller } from './caller.js';
-import { bearerToken } from './credentials.js';
+import { type DirectoryUser, parseId, Refusal, type RoleName, type Subject, type WorkspaceId } from '@banking/domain';
+import { headerLines, JSON_ONLY, preferredType } from '../http/request-head.js';
+import { pageRows } from '../http/paged-reads.js';
 import { ACCESS, isRole, type OperationId, suffices } from './access-matrix.js';
+import type { CalledRequest, Caller } from './caller.js';
 import { type RateLimit, requestsOfPage } from './rate-limit.js';
 import { type GrantedRole, grantedRole, type RoleLookup } from './role-lookup.js';
 import { CredentialError, type TokenOrigin, type TokenVerifier } from './token-verifier.js';
+
+/** The scheme is case-insensitive (RFC 9110, section 11.1), the token is a b64token (RFC 6750, section 2.1). */
+const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+
+/** @throws CredentialError unless the request has exactly one bearer token */
+export function bearerToken(request: FastifyRequest): string {
+  const values = headerLines(request, 'authorization');
+  if (values.length !== 1) {
+    throw new CredentialError(values.length === 0 ? 'missing' : 'repeated');
+  }
+  const token = BEARER.exec(values[0] ?? '')?.[1];
+  if (token === undefined) throw new CredentialError('malformed');
+  return token;
+}
 
 /** The declaration of a route that is not an operation: the documentation page and the OpenAPI document, which are public. */
 export const PUBLIC_PAGE = 'page';

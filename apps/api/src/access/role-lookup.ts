@@ -1,5 +1,5 @@
 import type { Directory, DirectoryUser, Grant, Subject, WorkspaceId } from '@banking/domain';
-import { ExpiringCache } from '@banking/process';
+import { type EnvironmentReader, ExpiringCache } from '@banking/process';
 
 /** A removed role, and the absence of a user, take effect within this time. A new role takes effect at once. */
 const TTL_MS = 1_000;
@@ -52,3 +52,25 @@ export function grantedRole(user: DirectoryUser | undefined, workspaceId: Worksp
 
 /** An issuer is a URL or a URN and an e-mail is folded, so neither contains a space. Another e-mail may be another user. */
 const keyOf = ({ issuer, subject, email = '' }: Subject) => `${issuer} ${email} ${subject}`;
+
+/**
+ * Whether a verified e-mail binds a subject to its user. Otherwise only provisioned subjects are recognised, which is the default
+ * outside a sandbox: an identity provider may verify e-mails less well than a bank does.
+ */
+export function readBinding({ text, flag, mistakes }: EnvironmentReader, isSandbox: boolean): boolean {
+  // Local tokens and callers of a gateway have no other identity than their e-mail.
+  const hasSubjects = text('UPSTREAM_URL') === undefined && text('OIDC_ISSUER') !== undefined;
+  const bindsByEmail = flag('OIDC_BIND_BY_EMAIL', isSandbox || !hasSubjects);
+  if (bindsByEmail) return true;
+  if (text('UPSTREAM_URL') !== undefined) {
+    mistakes.push(
+      'OIDC_BIND_BY_EMAIL is off beside UPSTREAM_URL. A gateway recognises users by their verified e-mail only: remove OIDC_BIND_BY_EMAIL.',
+    );
+  } else if (text('OIDC_ISSUER') === undefined) {
+    mistakes.push(
+      'OIDC_BIND_BY_EMAIL is off and there is no OIDC_ISSUER. Local tokens are recognised by their e-mail: ' +
+        'set OIDC_ISSUER, or remove OIDC_BIND_BY_EMAIL.',
+    );
+  }
+  return false;
+}

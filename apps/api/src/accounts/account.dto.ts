@@ -1,7 +1,7 @@
-import { type Account, ACCOUNT_STEPS, type Balance } from '@banking/domain';
+import { type Account, ACCOUNT_STEPS, type AccountChange, type Balance, type OpenAccountInput } from '@banking/domain';
 import { EdgeField, Field, IdField, ListedField, TextField, TimeField } from '../http/field.decorator.js';
-import { CurrencyDto } from '../products/currency.dto.js';
-import { ProductDto } from '../products/product.dto.js';
+import { ChoiceField, IdBodyField, LineField } from '../input/body-field.decorator.js';
+import { CurrencyDto, ProductDto } from '../products/product.dto.js';
 
 export class BalanceDto implements Balance {
   @IdField('The snapshot.', 26)
@@ -62,4 +62,22 @@ export class AccountDto implements Account {
 
   @EdgeField(() => AccountEdgesDto, 'Related records.')
   readonly edges!: AccountEdgesDto;
+}
+
+const ALIAS_MAX = 140;
+
+export class OpenAccountInputDto implements OpenAccountInput {
+  @IdBodyField('ours', 'The product to open the account from: an id of `GET /products`. It sets the currency.', 2)
+  readonly productID!: OpenAccountInput['productID'];
+
+  @LineField('ours', ALIAS_MAX, 'Nickname.', 'Trade fairs')
+  readonly alias?: string;
+}
+
+export class AccountChangeDto implements Omit<AccountChange, 'accountId'> {
+  @LineField('ours', ALIAS_MAX, 'The new nickname.', 'Trade fairs, Berlin')
+  readonly alias?: string;
+
+  @ChoiceField('ours', Object.keys(ACCOUNT_STEPS), 'A disabled account pays nothing and accepts only returned money.')
+  readonly status?: NonNullable<AccountChange['status']>;
 }

@@ -1,16 +1,50 @@
-import { Body, Controller, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Readable } from 'node:stream';
+import { Body, Controller, Get, Module, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { BankingService, type Account, type AccountId, type RequestOptions } from '@banking/domain';
+import {
+  type Account,
+  type AccountId,
+  BankingService,
+  LIMIT_MAX,
+  type RequestOptions,
+  type Statement,
+} from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
-import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
-import { Operation } from '../access/operation.decorator.js';
+import { Operation, paragraphs } from '../access/operation.decorator.js';
+import { preferredType } from '../http/request-head.js';
+import { CSV_TYPE } from '../http/csv.js';
+import { ApiIdParam, bodyPipe, IdPipe, queryPipe, refusalOf } from '../input/input.pipe.js';
+import { PagedReads, PagedReadsModule } from '../http/paged-reads.js';
+import { textStream } from '../http/text-stream.js';
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
-import { bodyPipe, queryPipe } from '../input/input.pipe.js';
-import { PageQueryDto, sendPage } from '../input/page.js';
-import * as docs from './accounts.docs.js';
-import { AccountChangeDto, OpenAccountInputDto } from './account-input.dto.js';
-import { AccountDto } from './account.dto.js';
+import { linkNext, PageQueryDto, sendPage } from '../input/page.js';
+import { AccountChangeDto, AccountDto, OpenAccountInputDto } from './account.dto.js';
+import { statementFileName, statementTable, TableDownloads } from './statement-csv.js';
+import { StatementDto, StatementQueryDto } from './statement.dto.js';
+
+export const ACCOUNT_ID = ['accountId', 'An account of the workspace.'] as const;
+
+/** The media types of a statement, the default first. */
+export const STATEMENT_TYPES = ['application/json', 'text/csv'] as const;
+
+export const StatementResponse = (): MethodDecorator =>
+  ApiOkResponse({
+    description: 'The statement.',
+    headers: {
+      'Content-Disposition': {
+        description: 'The file name of a table.',
+        schema: {
+          type: 'string',
+          example: 'attachment; filename="statement-BA0500000000001001-2026-11-01-2026-12-01.csv"',
+        },
+      },
+    },
+    content: {
+      'application/json': { schema: { $ref: getSchemaPath(StatementDto) } },
+      'text/csv': { schema: { type: 'string' } },
+    },
+  });
 
 @ApiTags('Accounts')
 @Controller('accounts')
@@ -18,7 +52,13 @@ export class AccountsController {
   constructor(private readonly banking: BankingService) {}
 
   @Get()
-  @Operation('listAccounts', docs.listAccounts)
+  @Operation('listAccounts', {
+    summary: 'List accounts',
+    description: 'Lists the accounts of the workspace, newest first, each with its balance.',
+    provenance: 'ours',
+    refusals: [],
+    isPaged: true,
+  })
   @ApiOkResponse({ description: 'A page of accounts.', type: [AccountDto] })
   async list(
     @CalledBy() caller: Caller,
@@ -29,15 +69,32 @@ export class AccountsController {
   }
 
   @Get(':accountId')
-  @Operation('getAccount', docs.getAccount)
-  @ApiIdParam(...docs.ACCOUNT_ID)
+  @Operation('getAccount', {
+    summary: 'Retrieve an account',
+    description: paragraphs(
+      'Returns one account with its latest balance.',
+      'The whole balance can be spent: a payment in progress has already left it.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'account_not_found'],
+  })
+  @ApiIdParam(...ACCOUNT_ID)
   @ApiOkResponse({ description: 'The account.', type: AccountDto })
   get(@CalledBy() caller: Caller, @Param('accountId', IdPipe) accountId: AccountId): Promise<Account> {
     return this.banking.getAccount(caller, { accountId });
   }
 
   @Post()
-  @Operation('openAccount', docs.openAccount)
+  @Operation('openAccount', {
+    summary: 'Open an account',
+    description: paragraphs(
+      'Opens an account from a product, in the currency of the product, with a balance of zero.',
+      'Other workspaces pay to its `code`.',
+    ),
+    provenance: 'ours',
+    refusals: ['product_unavailable'],
+    body: 'creates',
+  })
   @ApiCreatedResponse({ description: 'The new account.', type: AccountDto })
   async open(
     @CalledBy() caller: Caller,
@@ -49,8 +106,17 @@ export class AccountsController {
   }
 
   @Patch(':accountId')
-  @Operation('changeAccount', docs.changeAccount)
-  @ApiIdParam(...docs.ACCOUNT_ID)
+  @Operation('changeAccount', {
+    summary: 'Rename, disable or enable an account',
+    description: paragraphs(
+      'Changes the alias of an account, disables it, or enables it again. Omitted fields stay unchanged.',
+      'The service records who changed what, and when.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'account_not_found'],
+    body: 'changes',
+  })
+  @ApiIdParam(...ACCOUNT_ID)
   @ApiOkResponse({ description: 'The changed account.', type: AccountDto })
   change(
     @CalledBy() caller: Caller,
@@ -60,3 +126,87 @@ export class AccountsController {
     return this.banking.changeAccount(caller, { ...change, accountId });
   }
 }
+
+@ApiTags('Accounts')
+@Controller('accounts')
+export class StatementsController {
+  constructor(
+    private readonly banking: BankingService,
+    private readonly downloads: TableDownloads,
+    private readonly reads: PagedReads,
+  ) {}
+
+  @Get(':accountId/statement')
+  @Operation('getStatement', {
+    summary: 'Retrieve a statement',
+    description: paragraphs(
+      'Returns the movements of an account in a period, with the opening balance, the balance after each movement, and the closing balance.',
+      'Between two instants, the statement contains the movements booked in the period.',
+      'Between two days, it contains the movements with a value date in the period. The value date is the day of booking, in UTC.',
+      'The period includes `from` and excludes `to`, so the closing balance of a period is the opening balance of the next one.',
+      'A disabled account has statements too.',
+      '',
+      'As JSON, a statement with more movements than `limit` is returned in pages, and `Link` leads to the next page.',
+      'Every page has the opening and the closing balance of the whole statement, and `balanceAfter` continues from page to page.',
+      'Movements booked after the first page was read are on none of the pages.',
+      '',
+      '**A table:** with `Accept: text/csv` the response is a table for a spreadsheet, in UTF-8 with a byte order mark.',
+      'It has one opening row, one row for each movement, and one closing row.',
+      '`amount` is signed, in whole units with the decimals of the currency, and adds up to the last `balance`.',
+      'Another column has the same amount in minor units.',
+      'A table has no pages: it is the whole statement as of its first row, and `limit` and `cursor` are refused.',
+      'It is sent while it is read. A table without the closing row is incomplete: request it again.',
+      'A text that a spreadsheet could read as a formula begins with an apostrophe: request JSON to read the text unchanged.',
+      'Errors are always JSON.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'timestamp_invalid', 'account_not_found'],
+    isPaged: true,
+    mediaTypes: STATEMENT_TYPES,
+    tableType: 'text/csv',
+  })
+  @ApiIdParam(...ACCOUNT_ID)
+  @ApiExtraModels(StatementDto)
+  @StatementResponse()
+  async get(
+    @CalledBy() caller: Caller,
+    @Param('accountId', IdPipe) accountId: AccountId,
+    @Query(queryPipe) query: StatementQueryDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Statement | Readable> {
+    const { headers, method } = reply.request;
+    if (preferredType(headers.accept, STATEMENT_TYPES) !== 'text/csv') {
+      const { next, ...statement } = await this.banking.getStatement(caller, { accountId, ...query });
+      linkNext(reply, next);
+      return statement;
+    }
+    refusePages(query);
+    this.downloads.begin(caller.workspaceId, reply);
+    const read = (cursor?: string) =>
+      this.banking.getStatement(caller, { accountId, ...query, limit: LIMIT_MAX, cursor });
+    const pageAfter = (cursor?: string) => this.reads.readPage(caller.workspaceId, reply, () => read(cursor));
+    const first = await read();
+    const table = await textStream(statementTable(first, pageAfter), method !== 'HEAD');
+    reply.headers({
+      'content-type': CSV_TYPE,
+      'content-disposition': `attachment; filename="${statementFileName(first)}"`,
+    });
+    return table;
+  }
+}
+
+/** @throws Refusal `limit_invalid`, `cursor_invalid` */
+function refusePages({ limit, cursor }: StatementQueryDto): void {
+  const details = [
+    ...(limit === undefined ? [] : [{ path: 'limit', reason: 'limit_invalid' as const }]),
+    ...(cursor === undefined ? [] : [{ path: 'cursor', reason: 'cursor_invalid' as const }]),
+  ].map(({ path, reason }) => ({ path, reason, message: `${path} must be left out: a table has no pages.` }));
+  if (details.length > 0) throw refusalOf(details, 'cursor_invalid');
+}
+
+@Module({
+  imports: [PagedReadsModule],
+  controllers: [AccountsController, StatementsController],
+  providers: [TableDownloads],
+})
+export class AccountsModule {}

@@ -1,6 +1,8 @@
-import type { Movement, Statement, StatementAccount } from '@banking/domain';
+import type { Movement, Statement, StatementAccount, StatementQuery } from '@banking/domain';
 import { AmountField, EdgeField, Field, IdField, Ours, TextField } from '../http/field.decorator.js';
-import { CurrencyDto } from '../products/currency.dto.js';
+import { PageQueryDto } from '../input/page.js';
+import { InstantOrDayParameter } from '../input/parameter.decorator.js';
+import { CurrencyDto } from '../products/product.dto.js';
 
 const BalanceField = (description: string, example: number): PropertyDecorator =>
   Field('ours', {
@@ -146,4 +148,16 @@ export class StatementDto implements Statement {
   @Ours()
   @EdgeField(() => StatementEdgesDto, 'Related records.')
   readonly edges!: StatementEdgesDto;
+}
+
+/** The period of a statement. */
+export class StatementQueryDto extends PageQueryDto implements Omit<StatementQuery, 'accountId'> {
+  @InstantOrDayParameter(
+    'ours',
+    'Begin of the period, inclusive: an instant (RFC 3339 with an offset) for a statement by booking, a day (`2026-11-01`) by value date.',
+  )
+  readonly from!: string;
+
+  @InstantOrDayParameter('ours', 'End of the period, exclusive: an instant or a day like `from`, and not earlier.')
+  readonly to!: string;
 }

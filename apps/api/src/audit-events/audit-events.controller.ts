@@ -1,17 +1,205 @@
-import { Controller, Get, Query, Res } from '@nestjs/common';
-import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
+import { Controller, Get, Module, Query, Res } from '@nestjs/common';
+import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { BankingService, type AuditEvent } from '@banking/domain';
+import { type AuditActor, type AuditEvent, type AuditQuery, BankingService } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
-import { Operation } from '../access/operation.decorator.js';
-import { preferredType } from '../http/accept.js';
-import { CSV_TYPE } from '../http/csv.js';
+import { Operation, paragraphs } from '../access/operation.decorator.js';
+import { preferredType } from '../http/request-head.js';
+import { CSV_TYPE, csvHead, csvRows } from '../http/csv.js';
+import { EdgeField, Field, IdField, Ours, TextField, TimeField } from '../http/field.decorator.js';
 import { queryPipe } from '../input/input.pipe.js';
-import { sendPage } from '../input/page.js';
-import { auditCsv } from './audit-csv.js';
-import * as docs from './audit-events.docs.js';
-import { AuditEventDto } from './audit-event.dto.js';
-import { AuditQueryDto } from './audit-query.dto.js';
+import { PageQueryDto, sendPage } from '../input/page.js';
+import { IdParameter, InstantParameter, TextParameter } from '../input/parameter.decorator.js';
+
+class AuditActorDto implements AuditActor {
+  @Ours()
+  @TextField('`user`, `operator`, `network` or `system`, which is the service itself.', 'user')
+  readonly type!: AuditActor['type'];
+
+  @Field('ours', {
+    type: 'integer',
+    format: 'int64',
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'The user.',
+    example: 1,
+    required: false,
+  })
+  readonly userID?: NonNullable<AuditActor['userID']>;
+
+  @Ours()
+  @TextField('The issuer of the token.', 'https://login.example', false)
+  readonly issuer?: string;
+
+  @Ours()
+  @TextField('The subject that the token names.', 'f1c2a7', false)
+  readonly subject?: string;
+
+  @Ours()
+  @TextField(
+    'Instead of `userID`, `issuer` and `subject`, if the user has no role in the workspace: a text that always means the same user here.',
+    '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
+    false,
+  )
+  readonly pseudonym?: string;
+
+  @Ours()
+  @TextField('The `jti` of the token.', '7d3f0c', false)
+  readonly tokenID?: string;
+
+  @Ours()
+  @TextField('The client of the token: its `client_id`, or else its `azp`.', 'treasury-app', false)
+  readonly clientID?: string;
+
+  @Ours()
+  @TextField('The name that an operator gave.', 'Rosa', false)
+  readonly name?: string;
+
+  @Ours()
+  @TextField('The account of the operating system of an operator.', 'rosa', false)
+  readonly operatingSystemUser?: string;
+}
+
+class AuditedResourceDto {
+  @Ours()
+  @TextField('The type of the resource.', 'account')
+  readonly type!: string;
+
+  @Ours()
+  @IdField('The id of the resource.', 3)
+  readonly id!: number;
+}
+
+export class AuditEventDto implements AuditEvent {
+  @Ours()
+  @IdField('Number of the entry in the workspace, from 1 and without gaps.', 7)
+  readonly id!: AuditEvent['id'];
+
+  @Ours()
+  @TimeField('Time of the change.', true)
+  readonly createdAt!: AuditEvent['createdAt'];
+
+  @Ours()
+  @TextField(
+    'The operation, as this document names it, or a name of the service for what no caller requests, such as `runOrder`.',
+    'openAccount',
+  )
+  readonly operation!: string;
+
+  @Ours()
+  @TextField('`done` or `refused`.', 'done')
+  readonly outcome!: AuditEvent['outcome'];
+
+  @Ours()
+  @TextField('The reason of a refusal: a `reason` of the table of errors.', 'role_insufficient', false)
+  readonly reason?: string;
+
+  @Field('ours', {
+    type: 'integer',
+    minimum: 2,
+    description: 'The number of refused requests within a minute, if there are several.',
+    example: 12,
+    required: false,
+  })
+  readonly count?: number;
+
+  @Ours()
+  @EdgeField(() => AuditedResourceDto, 'The resource that was changed.', false)
+  readonly resource?: AuditedResourceDto;
+
+  @Ours()
+  @EdgeField(() => AuditActorDto, 'Who acted.')
+  readonly actor!: AuditActorDto;
+
+  @Ours()
+  @TextField('The `X-Request-Id` of the request.', '0b6a1f6e', false)
+  readonly requestID?: string;
+
+  @Ours()
+  @TextField('The address that the request came from.', '192.0.2.7', false)
+  readonly sourceAddress?: string;
+
+  @Field('ours', {
+    type: 'string',
+    pattern: '^[0-9a-f]{64}$',
+    description: 'SHA-256 of the hash before it and of this entry.',
+    example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  })
+  readonly hash!: string;
+}
+
+/** The filters of the audit trail. An entry is listed if it matches all of them. */
+export class AuditQueryDto extends PageQueryDto implements AuditQuery {
+  @IdParameter('ours', 'Entries of this user.')
+  readonly actor?: NonNullable<AuditQuery['actor']>;
+
+  @TextParameter('ours', 64, 'Entries of this operation, such as `placeOrder`.')
+  readonly operation?: string;
+
+  @TextParameter('ours', 32, 'Entries of resources of this type, such as `order`. It needs `resourceId`.')
+  readonly resourceType?: string;
+
+  @IdParameter('ours', 'Entries of resources with this id.')
+  readonly resourceId?: number;
+
+  @InstantParameter('ours', 'At this instant or later.')
+  readonly from?: string;
+
+  @InstantParameter('ours', 'Before this instant.')
+  readonly to?: string;
+}
+
+const COLUMNS = [
+  'id',
+  'createdAt',
+  'operation',
+  'outcome',
+  'reason',
+  'count',
+  'resourceType',
+  'resourceID',
+  'actorType',
+  'userID',
+  'issuer',
+  'subject',
+  'pseudonym',
+  'tokenID',
+  'clientID',
+  'name',
+  'operatingSystemUser',
+  'requestID',
+  'sourceAddress',
+  'hash',
+] as const;
+
+/** The entries as a table, with a row of column names. Other fields of an upstream have no column. */
+export const auditCsv = (events: readonly AuditEvent[]): string =>
+  csvHead(COLUMNS) +
+  csvRows(
+    COLUMNS,
+    events.map(({ resource, actor, ...event }) => {
+      const { type: actorType, ...credential } = actor;
+      return { ...event, resourceType: resource?.type, resourceID: resource?.id, actorType, ...credential };
+    }),
+  );
+
+/** The media types of the list, the default first. */
+export const AUDIT_TYPES = ['application/json', 'text/csv'] as const;
+
+export const AuditEventsResponse = (): MethodDecorator =>
+  ApiOkResponse({
+    description: 'A page of the audit trail.',
+    headers: {
+      'Content-Disposition': {
+        description: 'The file name of a table.',
+        schema: { type: 'string', example: 'attachment; filename="audit-events.csv"' },
+      },
+    },
+    content: {
+      'application/json': { schema: { type: 'array', items: { $ref: getSchemaPath(AuditEventDto) } } },
+      'text/csv': { schema: { type: 'string' } },
+    },
+  });
 
 @ApiTags('Audit trail')
 @Controller('audit-events')
@@ -19,17 +207,38 @@ export class AuditEventsController {
   constructor(private readonly banking: BankingService) {}
 
   @Get()
-  @Operation('listAuditEvents', docs.listAuditEvents)
+  @Operation('listAuditEvents', {
+    summary: 'List the audit trail',
+    description: paragraphs(
+      'Lists who changed what in the workspace, newest first: users, operators, the payment network, the service itself.',
+      'An entry appears within a few seconds after its change. It is listed if it matches all filters.',
+      '',
+      '`hash` covers the entry and the hash before it, so a changed or missing entry breaks the chain.',
+      'The operator of the service verifies the chain, and can sign its last hash.',
+      'A gateway whose upstream has no audit trail responds with 404 `route_not_found`.',
+      '',
+      '**A table:** with `Accept: text/csv` the response is a table for a spreadsheet, in UTF-8 with a byte order mark.',
+      'Every page begins with the row of column names. A text that a spreadsheet could read as a formula begins with an apostrophe.',
+      'Errors are always JSON.',
+    ),
+    provenance: 'ours',
+    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid'],
+    isPaged: true,
+    mediaTypes: AUDIT_TYPES,
+  })
   @ApiExtraModels(AuditEventDto)
-  @docs.AuditEventsResponse()
+  @AuditEventsResponse()
   async list(
     @CalledBy() caller: Caller,
     @Query(queryPipe) query: AuditQueryDto,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<readonly AuditEvent[] | string> {
     const items = sendPage(reply, await this.banking.listAuditEvents(caller, query));
-    if (preferredType(reply.request.headers.accept, docs.AUDIT_TYPES) !== 'text/csv') return items;
+    if (preferredType(reply.request.headers.accept, AUDIT_TYPES) !== 'text/csv') return items;
     reply.headers({ 'content-type': CSV_TYPE, 'content-disposition': 'attachment; filename="audit-events.csv"' });
     return auditCsv(items);
   }
 }
+
+@Module({ controllers: [AuditEventsController] })
+export class AuditEventsModule {}

@@ -3,7 +3,7 @@ import { dirname, extname, join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { PUBLIC_PAGE } from '../access/access-check.js';
-import { checkedDocument } from '../gateway/checked-document.js';
+import { checkedDocument } from '../gateway/validate-response.js';
 import type { ApiConfig } from '../config.js';
 import { demoUserOf, isOfThisMachine, serveSignIn, type SignInConfig } from './demo-sign-in.js';
 import { STATE_DIAGRAMS } from './events-section.js';

@@ -1,7 +1,7 @@
 import type { PendingDocumentation } from '../access/operation.decorator.js';
 import type { AuditEvent, Statement } from '@banking/domain';
 import { statementCsv } from '../accounts/statement-csv.js';
-import { auditCsv } from '../audit-events/audit-csv.js';
+import { auditCsv } from '../audit-events/audit-events.controller.js';
 import { responseHeaders } from './response-headers.js';
 import {
   commandOf,

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '@banking/domain';
-import { paragraphs } from '../http/paragraphs.js';
+import { paragraphs } from '../access/operation.decorator.js';
 
 /** The pictures of states, in the order of a payment. `npm run openapi` draws them from the tables of states. */
 export const STATE_DIAGRAMS = [

@@ -1,5 +1,5 @@
 import { Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
-import { paragraphs } from '../http/paragraphs.js';
+import { paragraphs } from '../access/operation.decorator.js';
 import { eventsSection } from './events-section.js';
 
 /** Refusals before the operation is known, and of the files of the documentation page. */

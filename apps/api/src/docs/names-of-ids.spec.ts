@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { auditCsv } from '../audit-events/audit-csv.js';
+import { auditCsv } from '../audit-events/audit-events.controller.js';
 import { offlineDocument } from './offline-document.js';
 
 /** A name that says that its value is an id, or a list of ids. */

@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { BankingService } from '@banking/domain';
-import { AppUserTexts } from '../apps/app-user-texts.js';
+import { AppUserTexts } from '../banking.module.js';
 import { resourceModules } from '../app.module.js';
 import { ApiConfig } from '../config.js';
 import { Draining, SharedReadiness } from '../health/readiness.js';

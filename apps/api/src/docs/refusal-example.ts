@@ -1,6 +1,5 @@
 import { Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
-import { malformedId } from '../http/id.pipe.js';
-import { refusalOf, unknownMessage } from '../input/input.pipe.js';
+import { malformedId, refusalOf, unknownMessage } from '../input/input.pipe.js';
 import { AMOUNT_RULES, CURRENCY_RULE } from '../input/body-field.decorator.js';
 import { mustBe, onceMessage, PARAMETER_RULES } from '../input/parameter.decorator.js';
 

@@ -1,6 +1,6 @@
 import { type SignableWebhook, signWebhook } from '@banking/client/webhooks';
 import { type Event, webhookIdOf } from '@banking/domain';
-import { paragraphs } from '../http/paragraphs.js';
+import { paragraphs } from '../access/operation.decorator.js';
 import type { ExampleSource } from './examples.js';
 
 /** The secret of the signed examples: public, so that a receiver can try its verification on them. */

@@ -1,5 +1,13 @@
-import { EVENT_RESOURCE_TYPES, EVENT_TYPES, type Event, type EventChanges } from '@banking/domain';
+import { type Event, EVENT_RESOURCE_TYPES, EVENT_TYPES, type EventChanges, type EventQuery } from '@banking/domain';
 import { EdgeField, Field, IdField, Ours, TimeField } from '../http/field.decorator.js';
+import { PageQueryDto } from '../input/page.js';
+import {
+  ChoiceParameter,
+  ChoicesParameter,
+  IdParameter,
+  InstantParameter,
+  WaitParameter,
+} from '../input/parameter.decorator.js';
 
 const listed = (values: readonly string[]) => values.map((value) => `\`${value}\``).join(', ');
 
@@ -106,4 +114,29 @@ export class EventDto implements Event {
   @Ours()
   @EdgeField(() => EventActorDto, 'Who made the change.')
   readonly actor!: EventActorDto;
+}
+
+/** The filters of the list of events. An event is listed if it matches all of them. */
+export class EventQueryDto extends PageQueryDto implements EventQuery {
+  @ChoicesParameter(
+    'ours',
+    EVENT_TYPES.map(({ type }) => type),
+    'Events of this type. Repeat it for events of any of several types.',
+  )
+  readonly type?: NonNullable<EventQuery['type']>;
+
+  @ChoiceParameter('ours', EVENT_RESOURCE_TYPES, 'Events of resources of this type.')
+  readonly resourceType?: NonNullable<EventQuery['resourceType']>;
+
+  @IdParameter('ours', 'Events of the resource with this id. Requires `resourceType`.')
+  readonly resourceId?: number;
+
+  @InstantParameter('ours', 'Changed at this instant or later.')
+  readonly createdFrom?: string;
+
+  @InstantParameter('ours', 'Changed before this instant.')
+  readonly createdTo?: string;
+
+  @WaitParameter()
+  readonly wait?: number;
 }

@@ -2,9 +2,14 @@ import { type EventPage, Refusal, type Scope } from '@banking/domain';
 import type { Caller } from '../access/caller.js';
 import { Draining } from '../health/readiness.js';
 import { ADA, openTestApp, type TestApp } from '../testing/test-app.js';
-import { EventsModule } from './events.module.js';
+import {
+  EventsModule,
+  HELD_MAX,
+  HELD_PER_USER_MAX,
+  HELD_PER_WORKSPACE_MAX,
+  HeldRequests,
+} from './events.controller.js';
 import { replyWithoutServer } from '../http/testing/reply-without-server.js';
-import { HELD_MAX, HELD_PER_USER_MAX, HELD_PER_WORKSPACE_MAX, HeldRequests } from './held-requests.js';
 
 const EVENT = { id: 64, type: 'order.placed', sequence: 1 };
 const EMPTY: EventPage = { items: [], next: 'here' };

@@ -1,16 +1,97 @@
-import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
+import { Controller, type DynamicModule, Get, Injectable, Module, Param, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BankingService, type Event, type EventId, type EventPage } from '@banking/domain';
+import {
+  BankingService,
+  type Event,
+  type EventId,
+  type EventPage,
+  Refusal,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
+import { FairSlots } from '@banking/process';
 import { CalledBy, type CalledRequest, type Caller, confirmAccess } from '../access/caller.js';
-import { Operation } from '../access/operation.decorator.js';
-import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
-import { queryPipe } from '../input/input.pipe.js';
+import { Operation, paragraphs } from '../access/operation.decorator.js';
+import { Draining } from '../health/readiness.js';
+import { ApiIdParam, IdPipe, queryPipe } from '../input/input.pipe.js';
+import { isResponseOver, onResponseEnd } from '../http/connections.js';
 import { sendPage } from '../input/page.js';
-import { EventDto } from './event.dto.js';
-import { EventQueryDto } from './event-query.dto.js';
-import * as docs from './events.docs.js';
-import { HeldRequests } from './held-requests.js';
+import { EventDto, EventQueryDto } from './event.dto.js';
+
+/** Half of the connections of the server, so that other requests find one. */
+export const HELD_MAX = 500;
+export const HELD_PER_WORKSPACE_MAX = 50;
+/** In all workspaces together. */
+export const HELD_PER_USER_MAX = 10;
+
+/** Who waits. */
+interface Waiting {
+  readonly actor: UserId;
+  readonly workspaceId?: WorkspaceId | undefined;
+}
+
+/** Counts the requests that are held until there is something to send, and ends them early. */
+@Injectable()
+export class HeldRequests {
+  private readonly ofWorkspaces = new FairSlots<WorkspaceId | undefined>(HELD_MAX, HELD_PER_WORKSPACE_MAX);
+  private readonly ofUsers = new FairSlots<UserId>(Infinity, HELD_PER_USER_MAX);
+  private readonly held = new Set<AbortController>();
+
+  constructor(private readonly draining: Draining) {
+    draining.onBegin(() => this.held.forEach((controller) => controller.abort(stopping())));
+  }
+
+  /**
+   * Holds a request while `wait` is pending. Its signal is aborted when the caller disconnects, and when the service stops.
+   *
+   * @returns undefined if the wait ended early
+   * @throws Refusal `rate_limited` if too many requests of the user or of the workspace are held, `unavailable` if too many of the
+   *   process are; the error of `wait`
+   */
+  async hold<T>(
+    { actor, workspaceId }: Waiting,
+    reply: Pick<FastifyReply, 'raw' | 'request'>,
+    wait: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
+    if (this.draining.begun) return undefined;
+    if (!this.ofUsers.mayTake(actor)) throw limited('Too many of your requests wait already.');
+    if (this.ofWorkspaces.isFull) {
+      throw new Refusal('unavailable', 'Too many requests wait already.', { retryAfterSeconds: 1 });
+    }
+    if (!this.ofWorkspaces.mayTake(workspaceId)) {
+      throw limited('Too many requests of the workspace wait already.');
+    }
+    const controller = new AbortController();
+    const { signal } = controller;
+    const leave = () => controller.abort(new Refusal('unavailable', 'The caller has disconnected.'));
+    this.ofWorkspaces.take(workspaceId);
+    this.ofUsers.take(actor);
+    this.held.add(controller);
+    const stopListening = onResponseEnd(reply, leave);
+    try {
+      if (isResponseOver(reply)) leave();
+      const result = await wait(signal);
+      return signal.aborted ? undefined : result;
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      throw error;
+    } finally {
+      stopListening();
+      this.held.delete(controller);
+      this.ofWorkspaces.release(workspaceId);
+      this.ofUsers.release(actor);
+    }
+  }
+}
+
+const limited = (message: string) => new Refusal('rate_limited', message, { retryAfterSeconds: 1 });
+const stopping = () => new Refusal('unavailable', 'The service is stopping.', { retryAfterSeconds: 1 });
+
+export const EVENT_ID = [
+  'eventId',
+  'An event of the workspace. The response is the same for an event of another workspace and one that does not exist.',
+] as const;
 
 @ApiTags('Events')
 @Controller('events')
@@ -21,7 +102,28 @@ export class EventsController {
   ) {}
 
   @Get()
-  @Operation('listEvents', docs.listEvents)
+  @Operation('listEvents', {
+    summary: 'List events',
+    description: paragraphs(
+      'Lists what happened in the workspace, **oldest first**. An event names the resource, its status before and after, and who changed it.',
+      'It has no amounts, names or account codes: read the resource.',
+      '',
+      '`Link` with the relation `next` is always present. Store its cursor after you have processed the page, and continue from it.',
+      'A reader who follows it misses no event. A page may have fewer events than `limit`, or none, while there are more:',
+      'the end is a page without events whose cursor is the one you sent.',
+      '',
+      'With `wait`, the response is sent as soon as there is an event, and without one when the time is over.',
+      'It may be sent early, for example when the service stops. Your access is checked again before a held response is sent.',
+      'At most 10 requests of a user, and 50 of a workspace, are held at a time; another one is refused with `rate_limited`.',
+      '',
+      'Events are kept for 30 days, unless the deployment keeps them for another time.',
+      'A cursor is refused with `cursor_expired` if events behind it were deleted. Without a cursor, the list begins with the events that are left.',
+    ),
+    provenance: 'ours',
+    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'cursor_expired'],
+    isPaged: true,
+    isHeld: true,
+  })
   @ApiOkResponse({
     description: 'A page of events; `Link` leads to the next, and is always present.',
     type: [EventDto],
@@ -39,8 +141,13 @@ export class EventsController {
   }
 
   @Get(':eventId')
-  @Operation('getEvent', docs.getEvent)
-  @ApiIdParam(...docs.EVENT_ID)
+  @Operation('getEvent', {
+    summary: 'Retrieve an event',
+    description: 'Returns one event of the workspace.',
+    provenance: 'ours',
+    refusals: ['id_malformed', 'event_not_found'],
+  })
+  @ApiIdParam(...EVENT_ID)
   @ApiOkResponse({ description: 'The event.', type: EventDto })
   get(@CalledBy() caller: Caller, @Param('eventId', IdPipe) eventId: EventId): Promise<Event> {
     return this.banking.getEvent(caller, { eventId });
@@ -62,5 +169,12 @@ export class EventsController {
     // The caller may have lost the role meanwhile.
     await confirmAccess(request);
     return later;
+  }
+}
+
+@Module({ controllers: [EventsController], providers: [HeldRequests] })
+export class EventsModule {
+  static of(draining: Draining): DynamicModule {
+    return { module: EventsModule, providers: [{ provide: Draining, useValue: draining }] };
   }
 }

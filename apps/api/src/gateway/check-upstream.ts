@@ -1,10 +1,35 @@
-import { ConnectionError, RemoteRefusal, ServiceError } from '@banking/client';
-import { SessionError } from '@banking/client/session';
 import { decodeJwt, type JWTPayload } from 'jose';
 import type { Logger } from 'pino';
+import { ConnectionError, RemoteRefusal, ServiceError } from '@banking/client';
+import { SessionError } from '@banking/client/session';
+import { Refusal } from '@banking/domain';
 import { ConfigError } from '@banking/process';
-import type { RequestLoopDetector } from './request-loop.js';
+import type { Readiness } from '../health/readiness.js';
+import type { RequestLoopDetector } from './request-hooks.js';
 import { credentialFault, upstreamFailure } from './upstream-failure.js';
+
+/**
+ * Ready while the upstream responds to our credential.
+ *
+ * @param check calls the upstream, and throws the client's error
+ */
+export const upstreamReadiness = (check: () => Promise<unknown>): Readiness => ({
+  check: () => check().then(() => undefined, explain),
+});
+
+/** The health check is public, so its response names no host and no text of the upstream. A refusal of our circuit breaker is kept. */
+function explain(cause: unknown): never {
+  const failure = upstreamFailure(cause, undefined);
+  if (!failure) throw cause;
+  const { response, why, needsOperator = false } = failure;
+  const message = needsOperator
+    ? 'The upstream refuses our credential, or there is none.'
+    : 'The upstream service failed or returned an invalid response.';
+  throw new Refusal('unavailable', message, {
+    retryAfterSeconds: response.retryAfterSeconds,
+    cause: new Error(why, { cause }),
+  });
+}
 
 interface UpstreamCheck {
   /** A request that every credential may make. */

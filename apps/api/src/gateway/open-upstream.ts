@@ -2,19 +2,15 @@ import type { Logger } from 'pino';
 import { RemoteBankingService } from '@banking/client';
 import type { Implementation } from '../banking.module.js';
 import { TRANSLATE_ERROR } from '../http/error-response.js';
-import { checkUpstream } from './check-upstream.js';
-import { abortReadsOnDisconnect } from './client-disconnect.js';
-import { enforceRequestDeadline } from './request-deadline.js';
-import { RequestLoopDetector } from './request-loop.js';
+import { checkUpstream, upstreamReadiness } from './check-upstream.js';
+import { abortReadsOnDisconnect, enforceRequestDeadline, RequestLoopDetector } from './request-hooks.js';
 import { UpstreamBankingService } from './upstream-banking-service.js';
 import type { UpstreamConfig } from './upstream-config.js';
 import { type TraceContextSource, UpstreamConnection } from './upstream-connection.js';
 import { credentialFrom } from './upstream-credential.js';
 import { rateLimitedForS, upstreamFailure } from './upstream-failure.js';
-import { upstreamReadiness } from './upstream-readiness.js';
-import { readUserLists } from './users/read-user-lists.js';
+import { readUserLists, UserLists } from './users/user-lists.js';
 import { UpstreamDirectory } from './users/upstream-directory.js';
-import { UserLists } from './users/user-lists.js';
 import { responseValidator } from './validate-response.js';
 
 /**

@@ -14,8 +14,7 @@ import {
   type User,
 } from '@banking/domain';
 import { RemoteBankingService, type BankingClientOptions, ServiceError } from '@banking/client';
-import type { AppUsers, UserLists } from './users/user-lists.js';
-import { visibleUsers } from './users/visible-users.js';
+import { type AppUsers, type UserLists, visibleUsers } from './users/user-lists.js';
 
 /**
  * Implements the port by another deployment of the interface. The upstream authenticates the gateway and not its caller, so the operations that

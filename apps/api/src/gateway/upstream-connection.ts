@@ -1,13 +1,183 @@
 import { randomUUID } from 'node:crypto';
-import { Agent, errors } from 'undici';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
-import type { TransportRequest, Transport } from '@banking/client';
-import { Refusal } from '@banking/domain';
+import { Agent, type Dispatcher, errors } from 'undici';
+import type { Transport, TransportRequest } from '@banking/client';
+import { Refusal, type UserId } from '@banking/domain';
+import { FairSlots } from '@banking/process';
 import { upstreamChannel } from '@banking/telemetry';
 import type { TraceHeaders } from '@banking/telemetry/tracing';
+import { FairQueue, type Turn } from '../http/fair-queue.js';
 import { CircuitBreaker } from './circuit-breaker.js';
-import { exchange } from './exchange.js';
-import { CONCURRENT_MAX, RequestQueue } from './request-queue.js';
+
+/** A request as the client describes it. */
+interface ExchangedRequest extends Pick<TransportRequest, 'method' | 'headers' | 'signal'> {
+  readonly body?: string | undefined;
+}
+
+/** A complete response. */
+export interface ExchangedResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: ArrayBuffer;
+}
+
+/**
+ * Sends a request and collects its whole response. `request` of undici makes a stream of each body, which costs more than the few
+ * chunks of a response.
+ *
+ * @throws the reason of the signal; the error of undici
+ */
+export function exchange(dispatcher: Dispatcher, url: URL, request: ExchangedRequest): Promise<ExchangedResponse> {
+  const { method, headers, body = null, signal } = request;
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason as Error);
+    const options = { origin: url.origin, path: url.pathname + url.search, method, headers, body };
+    dispatcher.dispatch(options, new Exchange(signal, resolve, reject));
+  });
+}
+
+class Exchange implements Dispatcher.DispatchHandler {
+  private controller: Dispatcher.DispatchController | undefined;
+  private status = 0;
+  private headers: IncomingHttpHeaders = {};
+  private readonly chunks: Buffer[] = [];
+  private readonly abort = () => this.controller?.abort(this.signal.reason as Error);
+
+  constructor(
+    private readonly signal: AbortSignal,
+    private readonly resolve: (response: ExchangedResponse) => void,
+    private readonly reject: (error: Error) => void,
+  ) {
+    signal.addEventListener('abort', this.abort);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    // It may have been aborted while it waited for a connection.
+    if (this.signal.aborted) this.abort();
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    // A status below 200 is informational: the response follows.
+    if (status < 200) return;
+    this.status = status;
+    this.headers = headers;
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.signal.removeEventListener('abort', this.abort);
+    this.resolve({ status: this.status, headers: this.headers, bytes: joined(this.chunks) });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.signal.removeEventListener('abort', this.abort);
+    this.reject(error);
+  }
+}
+
+function joined(chunks: readonly Buffer[]): ArrayBuffer {
+  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let end = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, end);
+    end += chunk.length;
+  }
+  return bytes.buffer;
+}
+
+/** Concurrent requests of callers: one for each connection. */
+export const CONCURRENT_MAX = 64;
+/** Requests of callers that may wait. */
+const WAITING_MAX = 256;
+/** How long requests with one limit key are not sent after the upstream has responded 429. */
+const PAUSE_MS = 1_000;
+
+/** The properties of a request by which the queue decides. */
+interface Queued {
+  readonly actor: UserId;
+  /** Requests with one key count against one rate limit of the upstream. */
+  readonly limitKey: string;
+}
+
+/**
+ * Shares the connections to the upstream between callers: round-robin, one request of each caller. No caller can take all slots, see
+ * {@link FairSlots}. A request that waits too long is refused without having been sent.
+ */
+export class RequestQueue {
+  private readonly queue: FairQueue<UserId>;
+  private readonly paused = new Set<string>();
+  private holds = 0;
+
+  constructor(waitMaxMs: number) {
+    this.queue = new FairQueue({
+      running: new FairSlots(CONCURRENT_MAX),
+      waiting: new FairSlots(WAITING_MAX),
+      waitMaxMs,
+      waitsFor: 'a connection to the upstream service',
+      ofOneKey: 'of your requests',
+    });
+  }
+
+  /**
+   * Sends a request when its turn comes.
+   *
+   * @param signal ends the wait; a request that was sent ends by itself
+   * @throws Refusal `rate_limited` if the caller has too many requests in the queue, `unavailable` if the request waited too long;
+   *   the error of `begin`
+   */
+  async run<T>(
+    { actor, limitKey }: Queued,
+    signal: AbortSignal,
+    begin: (hasWaited: boolean) => Promise<T>,
+  ): Promise<T> {
+    const entry = { key: actor, mayStart: () => this.holds === 0 && !this.paused.has(limitKey) };
+    const turn = this.queue.enter(entry);
+    if (turn) await endedBy(signal, turn);
+    try {
+      return await begin(turn !== undefined);
+    } finally {
+      this.queue.leave(entry);
+    }
+  }
+
+  /** Sends no requests with this key for a second. They then continue round-robin, so no caller uses up the limit alone. */
+  pause(limitKey: string): void {
+    if (this.paused.has(limitKey)) return;
+    this.paused.add(limitKey);
+    void pauseElapsed().then(() => {
+      this.paused.delete(limitKey);
+      this.queue.startNext();
+    });
+  }
+
+  /** Starts no request for a second, so that an exhausted limit recovers, and until `work` is done. */
+  async holdDuring<T>(work: () => Promise<T>): Promise<T> {
+    this.holds += 1;
+    try {
+      await pauseElapsed();
+      return await work();
+    } finally {
+      this.holds -= 1;
+      this.queue.startNext();
+    }
+  }
+}
+
+async function endedBy(signal: AbortSignal, { begun, giveUp }: Turn): Promise<void> {
+  signal.addEventListener('abort', giveUp);
+  try {
+    await begun;
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+const pauseElapsed = () => new Promise<void>((resolve) => void setTimeout(resolve, PAUSE_MS).unref());
 
 /** Connections for our own requests only, so that requests of callers cannot block the read of the user lists. */
 const OWN_CONNECTIONS = 8;

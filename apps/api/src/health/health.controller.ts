@@ -1,10 +1,9 @@
-import { Controller, Get, Header } from '@nestjs/common';
+import { Controller, type DynamicModule, Get, Header, Module } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refusal } from '@banking/domain';
+import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { Field } from '../http/field.decorator.js';
-import { Operation } from '../access/operation.decorator.js';
-import * as docs from './health.docs.js';
-import { Draining, SharedReadiness } from './readiness.js';
+import { Draining, type Readiness, SharedReadiness } from './readiness.js';
 
 class HealthDto {
   @Field('ours', { type: 'string', description: '`ok`', example: 'ok' })
@@ -21,7 +20,12 @@ export class HealthController {
 
   @Get('live')
   @Header('Cache-Control', 'no-store')
-  @Operation('getLiveness', docs.getLiveness)
+  @Operation('getLiveness', {
+    summary: 'Report whether the process is alive',
+    description: 'For a supervisor: restart a process that does not respond. The database is not checked.',
+    provenance: 'ours',
+    refusals: [],
+  })
   @ApiOkResponse({ description: 'The process is alive.', type: HealthDto })
   live(): HealthDto {
     return { status: 'ok' };
@@ -29,7 +33,15 @@ export class HealthController {
 
   @Get('ready')
   @Header('Cache-Control', 'no-store')
-  @Operation('getReadiness', docs.getReadiness)
+  @Operation('getReadiness', {
+    summary: 'Report whether the service can serve requests',
+    description: paragraphs(
+      'For a load balancer. The service is not ready while the database is unreachable, and after the process was told to stop.',
+      'A gateway is not ready while its upstream is unreachable.',
+    ),
+    provenance: 'ours',
+    refusals: ['unavailable'],
+  })
   @ApiOkResponse({ description: 'The service can serve requests.', type: HealthDto })
   async ready(): Promise<HealthDto> {
     if (this.draining.begun) throw notReady();
@@ -43,4 +55,17 @@ export class HealthController {
 /** Everyone may call this path, so the reason goes to the log and to the listener of operators only. */
 function notReady({ retryAfterSeconds, cause }: Partial<Refusal> = {}): Refusal {
   return new Refusal('unavailable', 'The service is not ready.', { retryAfterSeconds, cause });
+}
+
+@Module({ controllers: [HealthController] })
+export class HealthModule {
+  static of(readiness: Readiness, draining: Draining): DynamicModule {
+    return {
+      module: HealthModule,
+      providers: [
+        { provide: SharedReadiness, useValue: new SharedReadiness(readiness) },
+        { provide: Draining, useValue: draining },
+      ],
+    };
+  }
 }

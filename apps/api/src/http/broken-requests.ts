@@ -6,7 +6,7 @@ import { Refusal, type RefusalReason } from '@banking/domain';
 import { responseChannel } from '@banking/telemetry';
 import { BARE_HEADERS, bodyOf } from './error-response.js';
 import { logRequest } from './request-log.js';
-import { sourceAddressOf, sourceOf } from './source-address.js';
+import { sourceAddressOf, sourceOf } from './addresses.js';
 
 /** The headers of a request that cannot be read name no client. */
 const NO_PROXIES = new BlockList();

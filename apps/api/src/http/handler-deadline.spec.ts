@@ -2,9 +2,30 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import type { RequestContext } from './request-context.js';
+import { Controller, Delete, Get, Module, Patch, Post } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import {
+  type AppId,
+  Directory,
+  type DirectoryUser,
+  type RequestOptions,
+  type Subject,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
+import { CommitInDoubtError } from '@banking/postgres';
+import { AccessCheck } from '../access/access-check.js';
+import { CalledBy, type Caller } from '../access/caller.js';
+import { Operation } from '../access/operation.decorator.js';
+import { RateLimit } from '../access/rate-limit.js';
+import { RoleLookup } from '../access/role-lookup.js';
+import { RequestOptionsOf } from '../input/creation.js';
 import { boundHandlers } from './handler-deadline.js';
+import { RefusalFilter } from './refusal.filter.js';
+import type { RequestContext } from './request-context.js';
 
 describe('boundHandlers', () => {
   it('responds without a slow handler, and ignores its later result', async () => {
@@ -81,5 +102,182 @@ describe('boundHandlers', () => {
     await server.close();
 
     expect(statusCode).toBe(status);
+  });
+});
+
+describe('outcome unknown', () => {
+  const text = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] } as const;
+
+  type Work = (caller: Caller) => Promise<unknown>;
+
+  /** The work of the next handler, and of the access check before it. */
+  const script = { work: (async () => undefined) as Work, beforeAccess: async (): Promise<void> => undefined };
+
+  @Controller()
+  class Routes {
+    @Post('accounts')
+    @Operation('openAccount', { ...text, body: 'creates' })
+    create(@CalledBy() caller: Caller, @RequestOptionsOf() _intent: RequestOptions) {
+      return script.work(caller);
+    }
+
+    @Patch('accounts')
+    @Operation('changeAccount', { ...text, body: 'changes' })
+    change(@CalledBy() caller: Caller) {
+      return script.work(caller);
+    }
+
+    @Delete('recipients')
+    @Operation('deleteRecipient', text)
+    remove(@CalledBy() caller: Caller) {
+      return script.work(caller);
+    }
+
+    @Get('accounts')
+    @Operation('listAccounts', text)
+    list(@CalledBy() caller: Caller) {
+      return script.work(caller);
+    }
+  }
+
+  class OneUser extends Directory {
+    async userOf(): Promise<DirectoryUser | undefined> {
+      await script.beforeAccess();
+      return { id: 1 as UserId, grants: [{ workspaceId: 7 as WorkspaceId, role: 'admin', appId: 1 as AppId }] };
+    }
+  }
+
+  const verifier = { subjectOf: async (subject: string): Promise<Subject> => ({ issuer: 'test', subject }) };
+
+  @Module({
+    controllers: [Routes],
+    providers: [{ provide: APP_FILTER, useClass: RefusalFilter }],
+  })
+  class RoutesModule {}
+
+  const FOREVER = { withdrawAfterMs: Infinity, respondAfterMs: Infinity };
+
+  let app: NestFastifyApplication;
+  const limits = { ...FOREVER, checkEveryMs: 1 };
+  const lines: unknown[][] = [];
+
+  beforeAll(async () => {
+    const adapter = new FastifyAdapter();
+    const server = adapter.getInstance<FastifyInstance>();
+    boundHandlers(server, limits);
+    const access = new AccessCheck({ verifier, roles: new RoleLookup(new OneUser()), rateLimit: new RateLimit() });
+    server.addHook('onRequest', (request, reply) => access.admit(request, reply));
+    const built = await Test.createTestingModule({ imports: [RoutesModule] }).compile();
+    const ignore = () => undefined;
+    const logger = { log: ignore, error: ignore, warn: (...line: unknown[]) => void lines.push(line) };
+    app = built.createNestApplication<NestFastifyApplication>(adapter, { logger });
+    await app.init();
+    await app.getHttpAdapter().getInstance().ready();
+  });
+  afterAll(() => app.close());
+  beforeEach(() => {
+    Object.assign(limits, FOREVER);
+    lines.length = 0;
+    script.beforeAccess = async () => undefined;
+  });
+
+  let subjects = 0;
+
+  async function send(method: 'POST' | 'PATCH' | 'DELETE' | 'GET', url: string, headers: Record<string, string> = {}) {
+    // A new subject each time, because the user of a subject is cached.
+    const own = { authorization: `Bearer user-${(subjects += 1)}`, 'workspace-id': '7', 'x-request-id': 'r-1' };
+    const answer = await app.inject({ method, url, headers: { ...own, ...headers } });
+    const { 'idempotency-key': key, 'retry-after': retryAfter } = answer.headers;
+    return { status: answer.statusCode, body: answer.json<Record<string, unknown>>(), key, retryAfter };
+  }
+
+  const never: Work = () => new Promise(() => undefined);
+
+  const UNKNOWN = { status: 504, body: { errorCode: 'unavailable', reason: 'outcome_unknown' }, retryAfter: '1' };
+  const WITH_KEY = { 'idempotency-key': 'order-17' };
+
+  describe('a change whose COMMIT is in doubt', () => {
+    beforeEach(() => {
+      script.work = () => Promise.reject(new CommitInDoubtError(new Error('the connection ended')));
+    });
+
+    it('results in 504 with its key, which the log omits', async () => {
+      expect(await send('POST', '/accounts', WITH_KEY)).toMatchObject({ ...UNKNOWN, key: 'order-17' });
+
+      expect(lines).toEqual([
+        [{ why: 'the connection ended', requestId: expect.any(String) }, 'outcome unknown', 'RefusalFilter'],
+      ]);
+      expect(JSON.stringify(lines)).not.toContain('order-17');
+    });
+
+    it.each([
+      ['POST', '/accounts', {}],
+      ['POST', '/accounts', { 'idempotency-key': 'no key' }],
+      ['PATCH', '/accounts', WITH_KEY],
+      ['DELETE', '/recipients', WITH_KEY],
+    ] as const)('results in 504 without a key for %s %s with %j', async (method, url, headers) => {
+      const answer = await send(method, url, headers);
+
+      expect(answer).toMatchObject(UNKNOWN);
+      expect(answer.key).toBeUndefined();
+    });
+  });
+
+  describe('a handler that does not respond in time', () => {
+    /** Ends the time limit once the handler was called. */
+    const untilCalled =
+      (work: Work, passed: Partial<typeof limits>): Work =>
+      (caller) => {
+        Object.assign(limits, passed);
+        return work(caller);
+      };
+
+    it.each([
+      ['POST', '/accounts', 'order-17'],
+      ['PATCH', '/accounts', undefined],
+      ['DELETE', '/recipients', undefined],
+    ] as const)('becomes 504 if it may have changed something (%s %s)', async (method, url, key) => {
+      script.work = untilCalled(never, { respondAfterMs: 0 });
+
+      const answer = await send(method, url, WITH_KEY);
+
+      expect(answer).toMatchObject(UNKNOWN);
+      expect(answer.key).toBe(key);
+    });
+
+    it('becomes 503 for a read, which has no signal', async () => {
+      const signals: unknown[] = [];
+      script.work = untilCalled((caller) => (signals.push(caller.signal), never(caller)), { respondAfterMs: 0 });
+
+      expect(await send('GET', '/accounts')).toMatchObject({
+        status: 503,
+        body: { reason: 'unavailable' },
+        retryAfter: '1',
+      });
+      expect(signals).toEqual([undefined]);
+    });
+
+    it('becomes 503 for a change before its access is checked', async () => {
+      script.beforeAccess = async () => {
+        Object.assign(limits, { respondAfterMs: 0 });
+        await never({} as Caller);
+      };
+
+      expect(await send('POST', '/accounts', WITH_KEY)).toMatchObject({ status: 503, body: { reason: 'unavailable' } });
+    });
+
+    it('responds itself that nothing was done if it obeys the signal', async () => {
+      const withdrawn: Work = ({ signal }) =>
+        new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+      script.work = untilCalled(withdrawn, { withdrawAfterMs: 0 });
+
+      const message = 'The request waited too long and was withdrawn. Nothing was done.';
+      expect(await send('POST', '/accounts', WITH_KEY)).toMatchObject({
+        status: 503,
+        body: { reason: 'unavailable', message },
+        retryAfter: '1',
+        key: undefined,
+      });
+    });
   });
 });

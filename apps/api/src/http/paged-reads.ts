@@ -1,13 +1,66 @@
+import { Module } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { LIMIT_DEFAULT, LIMIT_MAX, type WorkspaceId } from '@banking/domain';
+import { LIMIT_DEFAULT, LIMIT_MAX, parseId, Refusal, type WorkspaceId } from '@banking/domain';
 import { FairSlots } from '@banking/process';
+import { ApiConfig } from '../config.js';
+import { preferredType } from './request-head.js';
 import { FairQueue } from './fair-queue.js';
-import { jsonBytesInTurns } from './json-bytes.js';
-import { type PageLimits, PAGES } from './limits.js';
-import { pageRows } from './page-rows.js';
+import { jsonBytesInTurns } from './json.js';
+import { type PageLimits, PAGES, PAGES_OF_GATEWAY } from './limits.js';
 import type { RequestContext } from './request-context.js';
-import { isResponseOver, onResponseEnd } from './response-end.js';
-import { UnsentBytes } from './unsent-bytes.js';
+import { isResponseOver, onResponseEnd } from './connections.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How many rows a page without `limit` has, if the operation has pages. */
+    pageRows?: number;
+    /** The media type of a response that is the whole list. It is read in pages of the maximum. */
+    tableType?: string;
+  }
+}
+
+/** How many rows a request may read at once: the `limit` of its page. An operation without pages reads none. */
+export function pageRows({ routeOptions, query, headers }: Pick<FastifyRequest, 'routeOptions' | 'query' | 'headers'>) {
+  const { pageRows: usual, tableType, mediaTypes = [] } = routeOptions.config;
+  if (usual === undefined) return 0;
+  if (tableType !== undefined && preferredType(headers.accept, mediaTypes) === tableType) return LIMIT_MAX;
+  const { limit } = query as Readonly<Record<string, unknown>>;
+  const rows = typeof limit === 'string' ? parseId(limit) : undefined;
+  // The operation refuses any other limit.
+  return rows !== undefined && rows <= LIMIT_MAX ? rows : usual;
+}
+
+/**
+ * Counts the bytes of responses that the operating system has not taken yet, because their clients do not read. The memory for them is
+ * bounded: a workspace reads nothing more at its bound, and no workspace reads large pages at that of the process.
+ */
+export class UnsentBytes {
+  private readonly slots: FairSlots<WorkspaceId | undefined>;
+
+  constructor({ unsentBytes, unsentBytesPerWorkspace }: Pick<PageLimits, 'unsentBytes' | 'unsentBytesPerWorkspace'>) {
+    this.slots = new FairSlots(unsentBytes, unsentBytesPerWorkspace);
+  }
+
+  /** @throws Refusal `rate_limited` if too much of the workspace is unsent; `unavailable` for a large page, if too much of all is */
+  check(workspaceId: WorkspaceId | undefined, isLarge: boolean): void {
+    if (this.slots.mayTake(workspaceId)) return;
+    if (!this.slots.isFull) {
+      const message = 'The clients of the workspace do not read their responses. Read or close them first.';
+      throw new Refusal('rate_limited', message, { retryAfterSeconds: 1 });
+    }
+    if (isLarge) {
+      const message = 'Too many responses are not read by their clients. Request fewer rows, or try again later.';
+      throw new Refusal('unavailable', message, { retryAfterSeconds: 1 });
+    }
+  }
+
+  /** Counts a body until its response has been sent, or its connection is closed. */
+  add(workspaceId: WorkspaceId | undefined, bytes: number, reply: Pick<FastifyReply, 'raw' | 'request'>): void {
+    if (isResponseOver(reply)) return;
+    this.slots.take(workspaceId, bytes);
+    onResponseEnd(reply, () => this.slots.release(workspaceId, bytes));
+  }
+}
 
 type Reply = Pick<FastifyReply, 'raw' | 'request'>;
 type Request = FastifyRequest & RequestContext;
@@ -101,3 +154,16 @@ export class PagedReads {
 
 const listOf = <T>(hooks: T | T[] | undefined): T[] =>
   Array.isArray(hooks) ? hooks : hooks === undefined ? [] : [hooks];
+
+/** One queue for the pages of all resources. */
+@Module({
+  providers: [
+    {
+      provide: PagedReads,
+      inject: [ApiConfig],
+      useFactory: ({ upstream }: ApiConfig) => new PagedReads(upstream ? PAGES_OF_GATEWAY : PAGES),
+    },
+  ],
+  exports: [PagedReads],
+})
+export class PagedReadsModule {}

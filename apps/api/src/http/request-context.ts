@@ -1,6 +1,6 @@
 import type { Origin, Scope, UserId, WorkspaceId } from '@banking/domain';
 import type { RequestTrace } from '@banking/telemetry/tracing';
-import type { HeaderLines } from './header-lines.js';
+import type { HeaderLines } from './request-head.js';
 
 /** Properties of a request that are not in its head: for its handler, the error filter and the request log. */
 export interface RequestContext {

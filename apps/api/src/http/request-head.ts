@@ -1,9 +1,151 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
-import { type CountedHeader, repeatedHeader } from './header-lines.js';
 import { LIMITS } from './limits.js';
-import { hasBrokenQuery } from './query-encoding.js';
-import { allowedMethods, type RouteIndex } from './route-index.js';
+
+/** The media types of an operation that declares none. */
+export const JSON_ONLY = ['application/json'] as const;
+
+/**
+ * Selects the media type of the response by an Accept header (RFC 9110, section 12.5.1): by weight, then by exactness of the range, then
+ * by the order of `offered`. The most specific matching range sets the weight of a type. Undefined if the header allows none.
+ */
+export function preferredType<T extends string>(accept: string | undefined, offered: readonly T[]): T | undefined {
+  if (accept === undefined || accept.trim() === '') return offered[0];
+  const weights = weightsOf(accept);
+  const choices = offered.map((type) => {
+    const ranges = [type, `${type.split('/', 1)[0]}/*`, '*/*'];
+    const fit = ranges.findIndex((range) => weights.has(range));
+    return { type, weight: weights.get(ranges[fit] ?? '') ?? 0, exactness: -fit };
+  });
+  const [best] = choices
+    .filter(({ weight }) => weight > 0)
+    .sort((a, b) => b.weight - a.weight || b.exactness - a.exactness);
+  return best?.type;
+}
+
+function weightsOf(accept: string): ReadonlyMap<string, number> {
+  const weights = new Map<string, number>();
+  for (const range of accept.toLowerCase().split(',')) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    weights.set(type, weight === undefined || !/^(0|1)(\.[0-9]{0,3})?$/.test(weight) ? 1 : Number(weight));
+  }
+  return weights;
+}
+
+/** Headers whose lines the service counts. Node keeps only the first line of some headers and joins the lines of others. */
+const COUNTED = [
+  'host',
+  'accept',
+  'content-type',
+  'content-length',
+  'idempotency-key',
+  'workspace-id',
+  'authorization',
+] as const;
+
+export type CountedHeader = (typeof COUNTED)[number];
+
+/** The values of the counted headers, one for each line. */
+export interface HeaderLines {
+  readonly values: Readonly<Partial<Record<CountedHeader, readonly string[]>>>;
+  /** The headers with more than one line, in the order in which they are repeated. */
+  readonly repeated: readonly CountedHeader[];
+}
+
+/** A request whose headers may have been scanned. */
+type ScannedRequest = { readonly raw: Pick<IncomingMessage, 'rawHeaders'>; headerLines?: HeaderLines };
+
+/** Most headers are told apart by the length of their name, which costs less than to fold its case. */
+const BY_LENGTH: readonly (readonly CountedHeader[])[] = Array.from({ length: 16 }, (_, length) =>
+  COUNTED.filter((name) => name.length === length),
+);
+const NONE: readonly string[] = [];
+
+/** The values of a header, one for each line. The headers of a request are scanned once. */
+export function headerLines(request: ScannedRequest, name: CountedHeader): readonly string[] {
+  return linesOf(request).values[name] ?? NONE;
+}
+
+/** The first header of `names` that is repeated. */
+export function repeatedHeader(request: ScannedRequest, names: ReadonlySet<CountedHeader>): CountedHeader | undefined {
+  return linesOf(request).repeated.find((name) => names.has(name));
+}
+
+function linesOf(request: ScannedRequest): HeaderLines {
+  return (request.headerLines ??= scan(request.raw.rawHeaders));
+}
+
+/** @param rawHeaders names and values alternate */
+function scan(rawHeaders: readonly string[]): HeaderLines {
+  const values: Partial<Record<CountedHeader, string[]>> = {};
+  const repeated: CountedHeader[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = countedName(rawHeaders[index]!);
+    if (name === undefined) continue;
+    const value = rawHeaders[index + 1]!;
+    const lines = values[name];
+    if (lines === undefined) values[name] = [value];
+    else if (lines.push(value) === 2) repeated.push(name);
+  }
+  return { values, repeated };
+}
+
+function countedName(written: string): CountedHeader | undefined {
+  const names = BY_LENGTH[written.length];
+  if (names === undefined || names.length === 0) return undefined;
+  const folded = written.toLowerCase();
+  return names.find((name) => name === folded);
+}
+
+/**
+ * Whether the query of a URL has percent-encoding that is not UTF-8, such as half of a surrogate pair, an overlong form or a `%` alone.
+ * Fastify passes such a value on undecoded, as if it contained literal percent signs.
+ */
+export function hasBrokenQuery(url: string): boolean {
+  const start = url.indexOf('?');
+  if (start < 0 || !url.includes('%', start)) return false;
+  try {
+    decodeURIComponent(url.slice(start));
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** All paths of the server, with their methods. */
+export type RouteIndex = Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>;
+
+/** Adds each route to the index when it is registered. Call it before the first route. */
+export function indexRoutes(server: FastifyInstance): RouteIndex {
+  const routes: RouteIndex = new Map();
+  server.addHook('onRoute', ({ url, method }) => {
+    // The cross-origin library registers such a route for OPTIONS.
+    if (url.endsWith('*')) return;
+    const entry = routes.get(url) ?? { pattern: patternOf(url), methods: new Set<string>() };
+    for (const one of [method].flat()) entry.methods.add(one);
+    routes.set(url, entry);
+  });
+  return routes;
+}
+
+/** All methods of a path. Empty for an unknown path. */
+export function allowedMethods(routes: RouteIndex, url: string): string[] {
+  const path = url.split('?', 1)[0] ?? '';
+  const methods = new Set<string>();
+  for (const route of routes.values()) {
+    if (route.pattern.test(path)) route.methods.forEach((method) => methods.add(method));
+  }
+  return [...methods].sort();
+}
+
+function patternOf(url: string): RegExp {
+  const parts = url
+    .split('/')
+    .map((part) => (part.startsWith(':') ? '[^/]+' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')));
+  return new RegExp(`^${parts.join('/')}$`);
+}
 
 /** Headers with one value each. If one is sent twice, two readers may use different values (RFC 9110, section 5.3). */
 const SINGLE_HEADERS = {

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { parseId } from '@banking/domain';
 import { responseChannel } from '@banking/telemetry';
+import type { Tracing } from '@banking/telemetry/tracing';
 import type { RequestContext } from './request-context.js';
 
 /** The fields of the line. A request that matches no route has `none` as its route. */
@@ -71,5 +72,28 @@ function publishResponse(request: FastifyRequest & RequestContext, reply: Fastif
     reason,
     credentialFault,
     isReplay: method === 'POST' && reply.hasHeader('idempotent-replayed'),
+  });
+}
+
+/** Probes poll these routes. Their spans would be most of the traces of an idle service. */
+const HEALTH = '/health/';
+
+/** Gives each request a span, which is active in its hooks and its handler. Call it before hooks that may do traced work. */
+export function traceRequests(server: FastifyInstance, tracing: Tracing): void {
+  server.addHook('onRequest', (request: FastifyRequest & RequestContext, reply, done) => {
+    const { method, id: requestId, headers, routeOptions } = request;
+    const route = routeOptions.url;
+    if (route?.startsWith(HEALTH)) return done();
+    const trace = tracing.startRequest({ method, route, requestId, headers });
+    request.trace = trace;
+    // Without a response there is no hook, because the caller has disconnected.
+    reply.raw.once('close', () =>
+      trace.end({
+        status: reply.raw.headersSent ? reply.raw.statusCode : undefined,
+        workspaceId: request.caller?.workspaceId,
+        refusal: request.reason,
+      }),
+    );
+    return trace.run(done);
   });
 }

@@ -11,22 +11,22 @@ import {
   LogController,
 } from 'fastify';
 import { refuseBrokenPath, refuseBrokenRequest } from './broken-requests.js';
-import { limitConnections } from './connection-limit.js';
-import { closeUnusedConnections, ConnectionAge, limitConnectionsPerAddress } from './connections.js';
-import { respondToPreflight } from './cross-origin.js';
+import {
+  closeUnusedConnections,
+  ConnectionAge,
+  keepHeldConnections,
+  limitConnections,
+  limitConnectionsPerAddress,
+} from './connections.js';
+import { respondToPreflight, SECURITY_HEADERS } from './security-headers.js';
 import { bodyOf } from './error-response.js';
 import { boundHandlers } from './handler-deadline.js';
-import { readJsonBodies } from './json-body.js';
-import { keepHeldConnections } from './held-routes.js';
-import { jsonBytes } from './json-bytes.js';
+import { jsonBytes, readJsonBodies } from './json.js';
 import { HANDLER_TIMEOUT_MS, LIMITS, WITHDRAW_AFTER_MS } from './limits.js';
-import { originFormOf, setPublicPath } from './public-url.js';
+import { originFormOf, setPublicPath, sourceOf } from './addresses.js';
 import type { RequestContext } from './request-context.js';
-import { checkHead, checkRest, routeRefusal } from './request-head.js';
+import { checkHead, checkRest, indexRoutes, routeRefusal } from './request-head.js';
 import { logRequests } from './request-log.js';
-import { indexRoutes } from './route-index.js';
-import { SECURITY_HEADERS } from './security-headers.js';
-import { sourceOf } from './source-address.js';
 import { Continuation, isBodyIgnored } from './unread-body.js';
 
 /** A client's request id is used if it is safe in a log line and a header. */

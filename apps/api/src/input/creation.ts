@@ -2,7 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Created, type RequestOptions, isIdempotencyKey } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
-import { publicReference } from '../http/public-url.js';
+import { publicReference } from '../http/addresses.js';
 
 /** The idempotency key of the request. */
 export const RequestOptionsOf = createParamDecorator((_: unknown, context: ExecutionContext): RequestOptions => {

@@ -1,6 +1,31 @@
-import { type ArgumentMetadata, ValidationPipe } from '@nestjs/common';
+import { type ArgumentMetadata, Injectable, type PipeTransform, ValidationPipe } from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
 import type { ValidationError } from 'class-validator';
-import { isRefusalReason, Refusal, type RefusalDetail, type RefusalReason } from '@banking/domain';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isRefusalReason, parseId, Refusal, type RefusalDetail, type RefusalReason } from '@banking/domain';
+import type { RequestContext } from '../http/request-context.js';
+
+/** Reads an id from the path. @throws Refusal `id_malformed` */
+@Injectable()
+export class IdPipe implements PipeTransform<string, number> {
+  transform(text: string, { data: name = 'id' }: ArgumentMetadata): number {
+    const id = parseId(text);
+    if (id === undefined) throw malformedId(name);
+    return id;
+  }
+}
+
+export function malformedId(name: string): Refusal {
+  const message = `${name} must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, in digits without a leading zero.`;
+  return new Refusal('id_malformed', message, { details: [{ path: name, reason: 'id_malformed', message }] });
+}
+
+export const ApiIdParam = (name: string, description: string): MethodDecorator =>
+  ApiParam({
+    name,
+    description,
+    schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+  });
 
 /** The refusal of a field that breaks a rule: the `context` of its validator. */
 interface Rule {
@@ -112,4 +137,18 @@ function detailsOf(error: ValidationError, above: readonly string[], place: Plac
   if (rule === 'whitelistValidation') return [unknownField(names, place)];
   const context = error.contexts?.[rule] as Rule | undefined;
   return [{ path: place.pathOf(names), reason: context?.reason ?? place.invalid, message }];
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the operation reads its query, and refuses unknown parameters itself. */
+    hasQuery?: boolean;
+  }
+}
+
+/** Refuses the parameters of operations that have none. Public operations and pages ignore them. */
+export function refuseUnreadQueries(server: FastifyInstance): void {
+  server.addHook('preHandler', async ({ query, routeOptions, caller }: FastifyRequest & RequestContext) => {
+    if (caller && !routeOptions.config.hasQuery) refuseUnknownParameters(Object.keys(query as object));
+  });
 }

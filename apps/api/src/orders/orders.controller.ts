@@ -1,17 +1,55 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Module, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { BankingService, type AccountId, type RequestOptions, type Order, type OrderId } from '@banking/domain';
+import { type AccountId, BankingService, type Order, type OrderId, type RequestOptions } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
-import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
-import { Operation } from '../access/operation.decorator.js';
+import { Operation, paragraphs } from '../access/operation.decorator.js';
+import { ApiConfig } from '../config.js';
+import { CachedResponses } from '../http/cached-responses.js';
+import { CachedResponsesModule } from '../http/cached-responses.module.js';
+import { ApiIdParam, bodyPipe, IdPipe, queryPipe } from '../input/input.pipe.js';
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
-import { bodyPipe, queryPipe } from '../input/input.pipe.js';
 import { linkNext, PageQueryDto, sendPage } from '../input/page.js';
-import * as docs from './orders.docs.js';
 import { OrderLimit } from './order-limit.js';
-import { OrderQueryDto, PlaceOrderInputDto } from './order-input.dto.js';
-import { OrderDto } from './order.dto.js';
+import { OrderDto, OrderQueryDto, PlaceOrderInputDto } from './order.dto.js';
+
+export const ACCOUNT_ID = ['accountId', 'The account of the workspace that pays.'] as const;
+export const ORDER_ID = ['orderId', 'An order of that account.'] as const;
+export const ORDER_OF_WORKSPACE = [
+  'orderId',
+  'An order of the workspace. The response is the same for an order of another workspace and one that does not exist.',
+] as const;
+
+@ApiTags('Orders')
+@Controller('orders')
+export class PurposesController {
+  constructor(
+    private readonly banking: BankingService,
+    private readonly responses: CachedResponses,
+  ) {}
+
+  @Get('purposes')
+  @Operation('listPurposes', {
+    summary: 'List the purpose codes',
+    description: paragraphs(
+      'Lists the purpose codes that an order to another country can carry as `purposeCode`, each with its meaning.',
+      'The payment network defines the codes and can add more.',
+    ),
+    provenance: 'known',
+    refusals: [],
+    hasETag: true,
+  })
+  @ApiOkResponse({
+    description: 'The meaning of each code.',
+    schema: {
+      type: 'object',
+      additionalProperties: { type: 'string', description: 'Meaning of the code.', example: 'Supplier payment' },
+    },
+  })
+  list(@CalledBy() caller: Caller, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.responses.send(reply, 'purposes', () => this.banking.listPurposes(caller));
+  }
+}
 
 @ApiTags('Orders')
 @Controller()
@@ -22,7 +60,16 @@ export class OrdersController {
   ) {}
 
   @Get('orders')
-  @Operation('listOrders', docs.listOrders)
+  @Operation('listOrders', {
+    summary: 'List orders',
+    description: paragraphs(
+      'Lists the orders of the workspace, newest first, each with its latest ten executions.',
+      'An order is listed if it matches all filters.',
+    ),
+    provenance: 'stated',
+    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
+    isPaged: true,
+  })
   @ApiOkResponse({ description: 'A page of orders.', type: [OrderDto] })
   async list(
     @CalledBy() caller: Caller,
@@ -34,8 +81,51 @@ export class OrdersController {
 
   @Post('accounts/:accountId/orders')
   @HttpCode(200)
-  @Operation('placeOrder', docs.placeOrder)
-  @ApiIdParam(...docs.ACCOUNT_ID)
+  @Operation('placeOrder', {
+    summary: 'Place an order',
+    description: paragraphs(
+      'Pays a recipient at once, at a later time, or repeatedly.',
+      '',
+      '**An instant order** debits `amount` and the fee before the response is sent. If it is refused, no money moves.',
+      'Send it with an `Idempotency-Key`: the same order placed twice is two payments.',
+      '',
+      '**Completion:** the order is `completed` when no run of it is left.',
+      'Its transaction is `completed` when the network confirms that the money has arrived, and `failed` when the network rejects it.',
+      'After a failure, the full amount returns in a new transaction, and the fee is not refunded.',
+      'A payment to an account of this service is completed at once.',
+      '',
+      '**Scheduled and recurring orders** are checked when they are placed and again at each run. The account needs the money only at the run.',
+      'A refused run is recorded as a failed execution with its reason.',
+      'A recurring order continues until three runs in a row have failed. Runs missed while the service was down are executed once.',
+      '',
+      '**The price** is the price of the quote in `quoteID`, or else the current price.',
+    ),
+    provenance: 'stated',
+    refusals: [
+      'id_malformed',
+      'amount_malformed',
+      'amount_out_of_range',
+      'timestamp_invalid',
+      'account_not_found',
+      'account_disabled',
+      'recipient_invalid',
+      'corridor_disabled',
+      'payouts_unavailable',
+      'amount_below_minimum',
+      'amount_above_maximum',
+      'insufficient_funds',
+      'purpose_code_required',
+      'purpose_code_invalid',
+      'schedule_invalid',
+      'quote_unusable',
+      'quote_expired',
+      'quote_used',
+      'rate_unavailable',
+      'external_reference_reused',
+    ],
+    body: 'creates',
+  })
+  @ApiIdParam(...ACCOUNT_ID)
   @ApiOkResponse({ description: 'The order.', type: OrderDto })
   async place(
     @CalledBy() caller: Caller,
@@ -52,9 +142,20 @@ export class OrdersController {
   }
 
   @Get('accounts/:accountId/orders/:orderId')
-  @Operation('getOrder', docs.getOrder)
-  @ApiIdParam(...docs.ACCOUNT_ID)
-  @ApiIdParam(...docs.ORDER_ID)
+  @Operation('getOrder', {
+    summary: 'Retrieve an order',
+    description: paragraphs(
+      'Returns one order with its executions, each with its transaction and the tracking of a payment abroad.',
+      'An order with more than `limit` executions has the latest of them, by sequence.',
+      '`Link` leads to the same order with earlier executions.',
+    ),
+    provenance: 'stated',
+    refusals: ['id_malformed', 'order_not_found'],
+    isPaged: true,
+    rowsByDefault: 1,
+  })
+  @ApiIdParam(...ACCOUNT_ID)
+  @ApiIdParam(...ORDER_ID)
   @ApiOkResponse({ description: 'The order; `Link` leads to its earlier executions.', type: OrderDto })
   async get(
     @CalledBy() caller: Caller,
@@ -69,8 +170,19 @@ export class OrdersController {
   }
 
   @Get('orders/:orderId')
-  @Operation('getOrderById', docs.getOrderById)
-  @ApiIdParam(...docs.ORDER_OF_WORKSPACE)
+  @Operation('getOrderById', {
+    summary: 'Retrieve an order by its id',
+    description: paragraphs(
+      'Returns one order of the workspace with its account and its executions, like `GET /accounts/{accountId}/orders/{orderId}`.',
+      'Events and transactions name the order by this id.',
+      'A gateway whose upstream does not have this operation responds with 404 `route_not_found`.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'order_not_found'],
+    isPaged: true,
+    rowsByDefault: 1,
+  })
+  @ApiIdParam(...ORDER_OF_WORKSPACE)
   @ApiOkResponse({ description: 'The order; `Link` leads to its earlier executions.', type: OrderDto })
   async getById(
     @CalledBy() caller: Caller,
@@ -85,9 +197,19 @@ export class OrdersController {
 
   @Post('accounts/:accountId/orders/:orderId/cancellation')
   @HttpCode(200)
-  @Operation('cancelOrder', docs.cancelOrder)
-  @ApiIdParam(...docs.ACCOUNT_ID)
-  @ApiIdParam(...docs.ORDER_ID)
+  @Operation('cancelOrder', {
+    summary: 'Cancel an order',
+    description: paragraphs(
+      'Cancels the runs of an order that are not executed yet. Executed runs are unchanged.',
+      'The response has the latest 100 executions.',
+      'An order without a remaining run cannot be cancelled.',
+      'After a lost response, `order_not_cancellable` with the status `cancelled` means that the order is cancelled.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'order_not_found', 'order_not_cancellable'],
+  })
+  @ApiIdParam(...ACCOUNT_ID)
+  @ApiIdParam(...ORDER_ID)
   @ApiOkResponse({ description: 'The cancelled order.', type: OrderDto })
   cancel(
     @CalledBy() caller: Caller,
@@ -99,9 +221,20 @@ export class OrdersController {
 
   @Post('accounts/:accountId/orders/:orderId/resumption')
   @HttpCode(200)
-  @Operation('resumeOrder', docs.resumeOrder)
-  @ApiIdParam(...docs.ACCOUNT_ID)
-  @ApiIdParam(...docs.ORDER_ID)
+  @Operation('resumeOrder', {
+    summary: 'Resume a paused order',
+    description: paragraphs(
+      'Resumes an order that shows `pausedAt`, and executes the runs it missed once, now.',
+      'An order is paused if the user who placed it has no role in the workspace, or after three of its payouts in a row were rejected.',
+      'The order then runs for the administrator who resumes it, as long as that user has a role in the workspace.',
+      'Earlier rejections do not pause it again.',
+      'After a lost response, `order_not_paused` can mean that the order is resumed: read the order.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'order_not_found', 'order_not_paused'],
+  })
+  @ApiIdParam(...ACCOUNT_ID)
+  @ApiIdParam(...ORDER_ID)
   @ApiOkResponse({ description: 'The resumed order.', type: OrderDto })
   resume(
     @CalledBy() caller: Caller,
@@ -111,3 +244,16 @@ export class OrdersController {
     return this.banking.resumeOrder(caller, { accountId, orderId });
   }
 }
+
+const orderLimit = {
+  provide: OrderLimit,
+  inject: [ApiConfig],
+  useFactory: ({ orderLimit }: ApiConfig) => new OrderLimit(orderLimit?.perMinute),
+};
+
+@Module({
+  imports: [CachedResponsesModule],
+  controllers: [PurposesController, OrdersController],
+  providers: [orderLimit],
+})
+export class OrdersModule {}

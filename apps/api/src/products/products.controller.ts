@@ -1,11 +1,11 @@
-import { Controller, Get, Res } from '@nestjs/common';
+import { Controller, Get, Module, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { BankingService } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { Operation } from '../access/operation.decorator.js';
 import { CachedResponses } from '../http/cached-responses.js';
-import * as docs from './products.docs.js';
+import { CachedResponsesModule } from '../http/cached-responses.module.js';
 import { ProductDto } from './product.dto.js';
 
 @ApiTags('Products')
@@ -17,9 +17,19 @@ export class ProductsController {
   ) {}
 
   @Get()
-  @Operation('listProducts', docs.listProducts)
+  @Operation('listProducts', {
+    summary: 'List the banking products',
+    description:
+      'Lists the products that an account can be opened from, one for each currency. `decimals` says how to read its amounts.',
+    provenance: 'stated',
+    refusals: [],
+    hasETag: true,
+  })
   @ApiOkResponse({ description: 'All products.', type: [ProductDto] })
   list(@CalledBy() caller: Caller, @Res({ passthrough: true }) reply: FastifyReply) {
     return this.responses.send(reply, 'products', () => this.banking.listProducts(caller));
   }
 }
+
+@Module({ imports: [CachedResponsesModule], controllers: [ProductsController] })
+export class ProductsModule {}

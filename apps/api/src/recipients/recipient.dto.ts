@@ -1,8 +1,22 @@
-import type { Bank, Beneficiary, Recipient } from '@banking/domain';
+import { ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
+import type {
+  AddInternalRecipientInput,
+  AddInternationalRecipientInput,
+  Bank,
+  Beneficiary,
+  Recipient,
+  RecipientChange,
+  RecipientFieldSchema,
+  RecipientQuery,
+  RecipientSchema,
+} from '@banking/domain';
 import { EdgeField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
-import { CurrencyDto } from '../products/currency.dto.js';
+import { BooleanBodyField, LineField, ObjectField } from '../input/body-field.decorator.js';
+import { PageQueryDto } from '../input/page.js';
+import { BooleanParameter } from '../input/parameter.decorator.js';
+import { CurrencyDto } from '../products/product.dto.js';
 
-const text = (description: string, example: string) => ({
+const knownText = (description: string, example: string) => ({
   type: 'string' as const,
   description,
   example,
@@ -13,14 +27,14 @@ const text = (description: string, example: string) => ({
 export const BENEFICIARY_DATA = {
   type: 'object' as const,
   properties: {
-    beneficiaryName: text('Full name.', 'Ravi Menon'),
-    beneficiaryAddress: text('Address of residence or registration.', '12 Marine Drive, Mumbai'),
-    destinationCountry: text('Destination country: ISO 3166-1 alpha-2 code.', 'IN'),
-    beneficiaryAccountType: text('`Individual` or `Corporate`.', 'Individual'),
-    beneficiaryCountryCode: text('Country of the beneficiary: ISO 3166-1 alpha-2 code.', 'IN'),
-    beneficiaryAccountNumber: text('Account number or IBAN.', '50100123456789'),
-    routingCodeType1: text('Type of the routing code.', 'IFSC'),
-    routingCodeValue1: text('The routing code of the bank.', 'HDFC0000001'),
+    beneficiaryName: knownText('Full name.', 'Ravi Menon'),
+    beneficiaryAddress: knownText('Address of residence or registration.', '12 Marine Drive, Mumbai'),
+    destinationCountry: knownText('Destination country: ISO 3166-1 alpha-2 code.', 'IN'),
+    beneficiaryAccountType: knownText('`Individual` or `Corporate`.', 'Individual'),
+    beneficiaryCountryCode: knownText('Country of the beneficiary: ISO 3166-1 alpha-2 code.', 'IN'),
+    beneficiaryAccountNumber: knownText('Account number or IBAN.', '50100123456789'),
+    routingCodeType1: knownText('Type of the routing code.', 'IFSC'),
+    routingCodeValue1: knownText('The routing code of the bank.', 'HDFC0000001'),
   },
   required: [],
 };
@@ -104,4 +118,140 @@ export class RecipientDto implements Recipient {
 
   @EdgeField(() => RecipientEdgesDto, 'Related records.')
   readonly edges!: RecipientEdgesDto;
+}
+
+const LINE_MAX = 140;
+const SAVED = 'Whether the recipient is offered again. `GET /recipients?saved=true` lists these recipients.';
+
+/** The filter of the list of recipients. */
+export class RecipientQueryDto extends PageQueryDto implements RecipientQuery {
+  @BooleanParameter('ours', 'Only recipients with this `saved` flag.')
+  readonly saved?: boolean;
+}
+
+export class InternationalRecipientDto implements Pick<AddInternationalRecipientInput, 'data' | 'alias' | 'saved'> {
+  @ObjectField('known', {
+    ...BENEFICIARY_DATA,
+    additionalProperties: false,
+    description: 'The beneficiary, in exactly the fields of a schema of `GET /recipients/validation-schema`.',
+  })
+  readonly data!: AddInternationalRecipientInput['data'];
+
+  @LineField('ours', LINE_MAX, 'Nickname.', 'Asha, Pune')
+  readonly alias?: string;
+
+  @BooleanBodyField('ours', SAVED, { default: true, example: true })
+  readonly saved?: boolean;
+}
+
+export class InternalRecipientDto implements AddInternalRecipientInput {
+  @LineField('ours', LINE_MAX, 'The `code` of the account to pay to.', 'NW0000000006', true)
+  readonly accountCode!: string;
+
+  @LineField('ours', LINE_MAX, 'The name of the recipient. Defaults to the alias, or else to the code.', 'Southwind')
+  readonly name?: string;
+
+  @LineField('ours', LINE_MAX, 'Nickname.', 'Southwind, deposits')
+  readonly alias?: string;
+
+  @BooleanBodyField('ours', SAVED, { default: true, example: true })
+  readonly saved?: boolean;
+}
+
+export class RecipientChangeDto implements Omit<RecipientChange, 'recipientId'> {
+  @LineField('ours', LINE_MAX, 'The new nickname.', 'Berlin, rent')
+  readonly alias?: string;
+
+  @BooleanBodyField('ours', SAVED, { example: false })
+  readonly saved?: boolean;
+}
+
+const text = (description: string, example: string, required = true): PropertyDecorator =>
+  Field('ours', { type: 'string', description, example, required });
+
+const texts = (description: string, example: readonly string[], required = true): PropertyDecorator =>
+  Field('ours', { type: 'array', items: { type: 'string' }, description, example, required });
+
+/** The rule of one field of `Beneficiary.data`. */
+export class RecipientFieldSchemaDto implements RecipientFieldSchema {
+  @text('Always `string`.', 'string')
+  readonly type!: string;
+
+  @text('Label of the field.', 'Account of the beneficiary')
+  readonly title!: string;
+
+  @text('The rule as a sentence for people.', 'Account number: 9 to 18 digits.')
+  readonly description!: string;
+
+  @texts('Valid values.', ['50100123456789'], false)
+  readonly examples?: readonly string[];
+
+  @text('The source of the rule and its date.', 'ISO 3166-1 (2026-11-21)', false)
+  readonly $comment?: string;
+
+  @text(
+    'A regular expression of ECMA-262 with the flag `u`, for the whole value and without look-around.',
+    '^[0-9]{9,18}$',
+    false,
+  )
+  readonly pattern?: string;
+
+  @Field('ours', {
+    type: 'integer',
+    minimum: 1,
+    description: 'Largest number of characters.',
+    example: 140,
+    required: false,
+  })
+  readonly maxLength?: number;
+
+  @text('The only valid value.', 'IFSC', false)
+  readonly const?: string;
+
+  @texts('The valid values.', ['Individual', 'Corporate'], false)
+  readonly enum?: readonly string[];
+}
+
+@ApiExtraModels(RecipientFieldSchemaDto)
+export class RecipientSchemaDto implements RecipientSchema {
+  @text('The dialect of JSON Schema: 2020-12.', 'https://json-schema.org/draft/2020-12/schema')
+  readonly $schema!: string;
+
+  @text('The permanent name of the schema.', 'urn:banking:recipient-schema:IN:INR:LOCAL:Individual:IFSC')
+  readonly $id!: string;
+
+  @text('A label for the choice between schemas.', 'INR to a person in India, LOCAL, by IFSC')
+  readonly title!: string;
+
+  @text('The source of the corridor and its date.', 'Route: Reserve Bank of India (2026-11-21).', false)
+  readonly $comment?: string;
+
+  @text('Always `object`.', 'object')
+  readonly type!: string;
+
+  @Field('ours', {
+    type: 'object',
+    additionalProperties: { $ref: getSchemaPath(RecipientFieldSchemaDto) },
+    description: 'The fields of `data` with their rules.',
+    example: {
+      beneficiaryName: { type: 'string', title: 'Name of the beneficiary', description: 'First and last name.' },
+    },
+    selfRequired: true,
+  } as Parameters<typeof Field>[1])
+  readonly properties!: Readonly<Record<string, RecipientFieldSchemaDto>>;
+
+  @texts('The required fields.', ['beneficiaryName', 'beneficiaryAccountNumber'])
+  readonly required!: readonly string[];
+
+  @Field('ours', { type: 'boolean', description: 'Always `false`: the service refuses other fields.', example: false })
+  readonly additionalProperties!: boolean;
+
+  @Field('ours', {
+    type: 'array',
+    items: { type: 'object', additionalProperties: { type: 'string' } },
+    description: 'Invented valid values of `data`.',
+    example: [{ beneficiaryName: 'Maria Muster' }],
+    required: false,
+  })
+  readonly examples?: readonly Readonly<Record<string, string>>[];
 }

@@ -1,22 +1,81 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Module, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { BankingService, type RequestOptions, type Recipient, type RecipientId } from '@banking/domain';
+import { BankingService, type Recipient, type RecipientId, type RequestOptions } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
-import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
-import { Operation } from '../access/operation.decorator.js';
+import { Operation, type OperationText, paragraphs } from '../access/operation.decorator.js';
+import { CorridorQueryDto, RecipientSchemaQueryDto } from '../corridors/corridor.dto.js';
+import { CanonicalLink } from '../corridors/corridors.controller.js';
+import { CachedResponses } from '../http/cached-responses.js';
+import { CachedResponsesModule } from '../http/cached-responses.module.js';
+import { ApiIdParam, bodyPipe, IdPipe, queryPipe } from '../input/input.pipe.js';
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
-import { bodyPipe, queryPipe } from '../input/input.pipe.js';
 import { sendPage } from '../input/page.js';
-import { CorridorQueryDto } from '../corridors/corridor-query.dto.js';
-import * as docs from './recipients.docs.js';
 import {
   InternalRecipientDto,
   InternationalRecipientDto,
   RecipientChangeDto,
+  RecipientDto,
   RecipientQueryDto,
-} from './recipient-input.dto.js';
-import { RecipientDto } from './recipient.dto.js';
+  RecipientSchemaDto,
+} from './recipient.dto.js';
+
+export const RECIPIENT_ID = ['recipientId', 'A recipient of the workspace.'] as const;
+
+/** The path that links name, where the interface has two. */
+export const CANONICAL = '/recipients/validation-schema';
+
+export const listRecipientSchemas: OperationText = {
+  summary: 'List the recipient schemas of a corridor',
+  description: paragraphs(
+    'Returns the JSON Schemas (2020-12) for `data` of an international recipient: one for each accepted set of fields, persons before companies.',
+    'The schemas compile in Ajv with `strict: true` without a plug-in.',
+    '',
+    '`POST /recipients/international` checks `data` against these schemas, and checks check digits, which a schema cannot express.',
+    'Show `title`, `description` and `examples` of a field to the user who fills it in.',
+    'A corridor that is disabled has schemas too.',
+  ),
+  provenance: 'stated',
+  hasQuery: true,
+  refusals: ['parameter_invalid', 'corridor_not_found'],
+  hasETag: true,
+};
+
+@ApiTags('Recipients')
+@Controller()
+export class RecipientSchemasController {
+  constructor(
+    private readonly banking: BankingService,
+    private readonly responses: CachedResponses,
+  ) {}
+
+  @Get('recipients/validation-schema')
+  @Operation('listRecipientSchemas', listRecipientSchemas)
+  @ApiOkResponse({ description: 'One or more schemas.', type: [RecipientSchemaDto] })
+  list(
+    @CalledBy() caller: Caller,
+    @Query(queryPipe) query: RecipientSchemaQueryDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    return this.responses.send(reply, keyOf(query), () => this.banking.listRecipientSchemas(caller, query));
+  }
+
+  /** The other path of the interface for the same operation. */
+  @Get('validation-schema')
+  @CanonicalLink(CANONICAL)
+  @Operation('listRecipientSchemas', { ...listRecipientSchemas, canonical: CANONICAL })
+  @ApiOkResponse({ description: 'One or more schemas.', type: [RecipientSchemaDto] })
+  listFormerly(
+    @CalledBy() caller: Caller,
+    @Query(queryPipe) query: RecipientSchemaQueryDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    return this.list(caller, query, reply);
+  }
+}
+
+const keyOf = ({ countryCode, currencyCode, payoutMethod, beneficiaryAccountType = '' }: RecipientSchemaQueryDto) =>
+  `schemas ${countryCode} ${currencyCode} ${payoutMethod} ${beneficiaryAccountType}`;
 
 @ApiTags('Recipients')
 @Controller('recipients')
@@ -24,7 +83,13 @@ export class RecipientsController {
   constructor(private readonly banking: BankingService) {}
 
   @Get()
-  @Operation('listRecipients', docs.listRecipients)
+  @Operation('listRecipients', {
+    summary: 'List recipients',
+    description: 'Lists the recipients of the workspace, newest first, without deleted ones.',
+    provenance: 'ours',
+    refusals: ['parameter_invalid'],
+    isPaged: true,
+  })
   @ApiOkResponse({ description: 'A page of recipients.', type: [RecipientDto] })
   async list(
     @CalledBy() caller: Caller,
@@ -35,7 +100,21 @@ export class RecipientsController {
   }
 
   @Post('international')
-  @Operation('addInternationalRecipient', docs.addInternationalRecipient)
+  @Operation('addInternationalRecipient', {
+    summary: 'Add a recipient abroad',
+    description: paragraphs(
+      'Stores a recipient that is paid over a corridor.',
+      'The service checks `data` against the schemas that `GET /recipients/validation-schema` returns for the same query, and checks check digits.',
+      '`details` of a refusal names each invalid field, with its rule and an example. The service stores `data` unchanged.',
+      '',
+      'The recipient shows `beneficiaryName` as its name and `beneficiaryAccountNumber` as its account code.',
+      'It shows the bank if the service knows its routing code.',
+    ),
+    provenance: 'ours',
+    hasQuery: true,
+    refusals: ['parameter_invalid', 'corridor_not_found', 'recipient_invalid'],
+    body: 'creates',
+  })
   @ApiCreatedResponse({ description: 'The new recipient.', type: RecipientDto })
   async addInternational(
     @CalledBy() caller: Caller,
@@ -49,7 +128,17 @@ export class RecipientsController {
   }
 
   @Post('internal')
-  @Operation('addInternalRecipient', docs.addInternalRecipient)
+  @Operation('addInternalRecipient', {
+    summary: 'Add an account of this service as a recipient',
+    description: paragraphs(
+      'Stores an account of this or another workspace as a recipient, by its `code`.',
+      'For an account of another workspace, the response confirms only that the code exists.',
+      'The recipient shows the name you give, else the alias, else the code.',
+    ),
+    provenance: 'ours',
+    refusals: ['recipient_invalid'],
+    body: 'creates',
+  })
   @ApiCreatedResponse({ description: 'The new recipient.', type: RecipientDto })
   async addInternal(
     @CalledBy() caller: Caller,
@@ -61,16 +150,30 @@ export class RecipientsController {
   }
 
   @Get(':recipientId')
-  @Operation('getRecipient', docs.getRecipient)
-  @ApiIdParam(...docs.RECIPIENT_ID)
+  @Operation('getRecipient', {
+    summary: 'Retrieve a recipient',
+    description: 'Returns one recipient with bank and beneficiary. A deleted recipient is not found.',
+    provenance: 'ours',
+    refusals: ['id_malformed', 'recipient_not_found'],
+  })
+  @ApiIdParam(...RECIPIENT_ID)
   @ApiOkResponse({ description: 'The recipient.', type: RecipientDto })
   get(@CalledBy() caller: Caller, @Param('recipientId', IdPipe) recipientId: RecipientId): Promise<Recipient> {
     return this.banking.getRecipient(caller, { recipientId });
   }
 
   @Patch(':recipientId')
-  @Operation('changeRecipient', docs.changeRecipient)
-  @ApiIdParam(...docs.RECIPIENT_ID)
+  @Operation('changeRecipient', {
+    summary: 'Rename a recipient, or change whether it is saved',
+    description: paragraphs(
+      'Changes the alias of a recipient or its `saved` flag. Omitted fields stay unchanged.',
+      'The payee and the account cannot change: add another recipient instead.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'recipient_not_found'],
+    body: 'changes',
+  })
+  @ApiIdParam(...RECIPIENT_ID)
   @ApiOkResponse({ description: 'The changed recipient.', type: RecipientDto })
   change(
     @CalledBy() caller: Caller,
@@ -82,10 +185,21 @@ export class RecipientsController {
 
   @Delete(':recipientId')
   @HttpCode(204)
-  @Operation('deleteRecipient', docs.deleteRecipient)
-  @ApiIdParam(...docs.RECIPIENT_ID)
+  @Operation('deleteRecipient', {
+    summary: 'Delete a recipient',
+    description: paragraphs(
+      'Removes a recipient from the list permanently. Past transfers keep it.',
+      'A second deletion fails with 404, so after a lost response a 404 means that the recipient is deleted.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'recipient_not_found'],
+  })
+  @ApiIdParam(...RECIPIENT_ID)
   @ApiNoContentResponse({ description: 'The recipient is deleted. The response has no body.' })
   delete(@CalledBy() caller: Caller, @Param('recipientId', IdPipe) recipientId: RecipientId): Promise<void> {
     return this.banking.deleteRecipient(caller, { recipientId });
   }
 }
+
+@Module({ imports: [CachedResponsesModule], controllers: [RecipientSchemasController, RecipientsController] })
+export class RecipientsModule {}

@@ -1,24 +1,74 @@
-import { Body, Controller, HttpCode, Param, Post, Res } from '@nestjs/common';
+import { Body, Controller, HttpCode, Module, Param, Post, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import {
-  BankingService,
   type AccountId,
+  type AddTransactionEventInput,
+  BankingService,
+  type ClockChange,
+  type FundAccountInput,
   type RequestOptions,
   type SandboxClock,
   type TransactionId,
 } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
-import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
-import { Operation } from '../access/operation.decorator.js';
+import { Operation, paragraphs } from '../access/operation.decorator.js';
+import { Ours, TimeField } from '../http/field.decorator.js';
+import { ApiIdParam, bodyPipe, IdPipe } from '../input/input.pipe.js';
+import {
+  AmountBodyField,
+  CodeField,
+  RequiredChoiceField,
+  RequiredInstantField,
+} from '../input/body-field.decorator.js';
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
-import { bodyPipe } from '../input/input.pipe.js';
 import { TransactionDto } from '../transactions/transaction.dto.js';
 import { TransferDto } from '../transfers/transfer.dto.js';
-import * as docs from './sandbox.docs.js';
-import { ClockChangeDto, SandboxClockDto } from './clock.dto.js';
-import { FundAccountInputDto } from './funding-input.dto.js';
-import { AddTransactionEventInputDto } from './transaction-event-input.dto.js';
+
+export class ClockChangeDto implements ClockChange {
+  @RequiredInstantField(
+    'ours',
+    'The new time of the workspace: not before its current time, and at most 100 years ahead.',
+    '2060-01-31T09:00:00Z',
+  )
+  readonly now!: ClockChange['now'];
+}
+
+export class SandboxClockDto implements SandboxClock {
+  @Ours()
+  @TimeField('The time of the workspace. It stands still until the real time is later.', true)
+  readonly now!: SandboxClock['now'];
+}
+
+export class FundAccountInputDto implements Omit<FundAccountInput, 'accountId'> {
+  @AmountBodyField(
+    'ours',
+    'The amount that arrives: digits in minor units of the currency of the account. `"1000000"` in GBP is 10000.00, in JPY 1000000.',
+    '1000000',
+  )
+  readonly amount!: FundAccountInput['amount'];
+}
+
+export class AddTransactionEventInputDto implements Omit<AddTransactionEventInput, 'transactionId'> {
+  @RequiredChoiceField(
+    'ours',
+    ['RJCT', 'ACCC', 'ACSP'],
+    'Payment status of ISO 20022: `ACSP` on its way, `ACCC` credited to the beneficiary, `RJCT` rejected.',
+  )
+  readonly status!: AddTransactionEventInput['status'];
+
+  @CodeField('ours', 35, 'The reason code of the network, such as `AC04`: the account is closed.', 'AC04')
+  readonly reasonCode?: NonNullable<AddTransactionEventInput['reasonCode']>;
+}
+
+export const ACCOUNT_ID = ['accountId', 'An account of the workspace.'] as const;
+export const TRANSACTION_ID = [
+  'transactionId',
+  'A transaction of the workspace that pays a recipient at another institution.',
+] as const;
+
+const SANDBOX_ONLY =
+  '**Sandbox only:** a deployment with real money responds with 404 `route_not_found`, and its document omits this operation.';
 
 /** Operations that create money or replace the network. A deployment with real money does not have them. */
 @ApiTags('Sandbox')
@@ -27,8 +77,25 @@ export class SandboxController {
   constructor(private readonly banking: BankingService) {}
 
   @Post('accounts/:accountId/fundings')
-  @Operation('fundAccount', docs.fundAccount)
-  @ApiIdParam(...docs.ACCOUNT_ID)
+  @Operation('fundAccount', {
+    summary: 'Fund an account',
+    description: paragraphs(
+      'Books money that arrives from outside: a transfer of type `funding`, completed at once, without a fee and without a purpose.',
+      '',
+      SANDBOX_ONLY,
+    ),
+    provenance: 'ours',
+    refusals: [
+      'id_malformed',
+      'amount_malformed',
+      'amount_out_of_range',
+      'account_not_found',
+      'account_disabled',
+      'balance_limit_exceeded',
+    ],
+    body: 'creates',
+  })
+  @ApiIdParam(...ACCOUNT_ID)
   @ApiCreatedResponse({ description: 'The completed transfer.', type: TransferDto })
   async fund(
     @CalledBy() caller: Caller,
@@ -41,8 +108,21 @@ export class SandboxController {
   }
 
   @Post('transactions/:transactionId/events')
-  @Operation('addTransactionEvent', docs.addTransactionEvent)
-  @ApiIdParam(...docs.TRANSACTION_ID)
+  @Operation('addTransactionEvent', {
+    summary: 'Add a tracking event',
+    description: paragraphs(
+      'Records a tracking event of a payment abroad, as if the network had sent it now, and applies it.',
+      '`ACCC` completes the transaction. `RJCT` fails it, and the full amount returns in a new transaction.',
+      'The response is the updated transaction, and `Location` is its path.',
+      'An event of a completed or failed transaction is recorded without effect.',
+      '',
+      SANDBOX_ONLY,
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'transaction_not_found', 'balance_limit_exceeded'],
+    body: 'creates',
+  })
+  @ApiIdParam(...TRANSACTION_ID)
   @ApiCreatedResponse({ description: 'The updated transaction.', type: TransactionDto })
   async addEvent(
     @CalledBy() caller: Caller,
@@ -57,9 +137,27 @@ export class SandboxController {
 
   @Post('clock')
   @HttpCode(200)
-  @Operation('moveClock', docs.moveClock)
+  @Operation('moveClock', {
+    summary: 'Move the clock',
+    description: paragraphs(
+      'Moves the time by which the orders of the workspace run. The clock moves forward only, and other workspaces keep theirs.',
+      'Executions that are due by then run at once, and the missed runs of a recurring order run once.',
+      'New orders must start after that time. The clock stands still until the real time is later.',
+      '',
+      'The real time still applies to everything else: the expiry of quotes and of an `Idempotency-Key`,',
+      'the events of the network, and the times and value dates of bookings.',
+      '',
+      SANDBOX_ONLY,
+    ),
+    provenance: 'ours',
+    refusals: ['timestamp_invalid', 'clock_invalid'],
+    body: 'changes',
+  })
   @ApiOkResponse({ description: 'The time of the workspace.', type: SandboxClockDto })
   moveClock(@CalledBy() caller: Caller, @Body(bodyPipe) change: ClockChangeDto): Promise<SandboxClock> {
     return this.banking.moveClock(caller, change);
   }
 }
+
+@Module({ controllers: [SandboxController] })
+export class SandboxModule {}

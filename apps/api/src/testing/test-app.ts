@@ -3,22 +3,22 @@ import { APP_FILTER } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify';
-import { AppUserTexts, wholeLists } from '../apps/app-user-texts.js';
+import { AppUserTexts, wholeLists } from '../banking.module.js';
 import { BankingService, type UserId, type WorkspaceId } from '@banking/domain';
 import type { CalledRequest, Caller } from '../access/caller.js';
 import { ApiConfig } from '../config.js';
-import { setPublicPath } from '../http/public-url.js';
+import { setPublicPath } from '../http/addresses.js';
 import { RefusalFilter } from '../http/refusal.filter.js';
 
 /** The caller of every request: an administrator of workspace 7. */
 export const ADA = { actor: 1 as UserId, workspaceId: 7 as WorkspaceId, role: 'admin' } as Caller;
 
 /**
- * Opens an application with the module of one resource over a stubbed port. Requests are injected, so no port is opened. Every request
+ * Opens an application with the modules of resources over a stubbed port. Requests are injected, so no port is opened. Every request
  * has the caller `ADA`: the access check has specs of its own.
  */
 export async function openTestApp(
-  resource: Type | DynamicModule,
+  resources: Type | DynamicModule | readonly Type[],
   banking: object,
   config: Partial<ApiConfig> = {},
   confirmAccess: () => Promise<void> = async () => undefined,
@@ -34,7 +34,7 @@ export async function openTestApp(
   class GlobalsModule {}
 
   const testing = await Test.createTestingModule({
-    imports: [GlobalsModule, resource],
+    imports: [GlobalsModule, ...[resources].flat()],
     providers: [{ provide: APP_FILTER, useClass: RefusalFilter }],
   }).compile();
   const adapter = new FastifyAdapter();

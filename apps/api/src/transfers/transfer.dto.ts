@@ -1,7 +1,6 @@
 import type { Transfer } from '@banking/domain';
 import { EdgeField } from '../http/field.decorator.js';
-import { TransferFieldsDto, TransferFieldsEdgesDto } from '../transactions/executed-transfer.dto.js';
-import { TransactionDto } from '../transactions/transaction.dto.js';
+import { TransactionDto, TransferFieldsDto, TransferFieldsEdgesDto } from '../transactions/transaction.dto.js';
 
 class TransferEdgesDto extends TransferFieldsEdgesDto {
   @EdgeField(() => TransactionDto, 'The transaction that executed it.', false)

@@ -1,15 +1,42 @@
-import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { Controller, Get, Module, Param, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { BankingService, type Transfer, type TransferId } from '@banking/domain';
+import { BankingService, TRANSACTION_STEPS, type Transfer, type TransferId, type TransferQuery } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
-import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
-import { Operation } from '../access/operation.decorator.js';
-import { queryPipe } from '../input/input.pipe.js';
-import { sendPage } from '../input/page.js';
-import * as docs from './transfers.docs.js';
-import { TransferQueryDto } from './transfer-query.dto.js';
+import { Operation, paragraphs } from '../access/operation.decorator.js';
+import { ApiIdParam, IdPipe, queryPipe } from '../input/input.pipe.js';
+import { PageQueryDto, sendPage } from '../input/page.js';
+import { ChoiceParameter, IdParameter, InstantParameter, TextParameter } from '../input/parameter.decorator.js';
 import { TransferDto } from './transfer.dto.js';
+
+/** The filters of the list of transfers. A transfer is listed if it matches all of them. */
+export class TransferQueryDto extends PageQueryDto implements TransferQuery {
+  @IdParameter('ours', 'Transfers of this account.')
+  readonly accountId?: NonNullable<TransferQuery['accountId']>;
+
+  @ChoiceParameter('ours', ['debit', 'credit'], '`debit`: money left the account. `credit`: it arrived.')
+  readonly direction?: NonNullable<TransferQuery['direction']>;
+
+  @TextParameter('ours', 64, 'Transfers of this type, such as `payout` or `return`.')
+  readonly type?: string;
+
+  @IdParameter('ours', 'Transfers to this recipient.')
+  readonly recipientId?: NonNullable<TransferQuery['recipientId']>;
+
+  @ChoiceParameter('ours', Object.keys(TRANSACTION_STEPS), 'Transfers whose transaction has this status.')
+  readonly transactionStatus?: NonNullable<TransferQuery['transactionStatus']>;
+
+  @InstantParameter('ours', 'Booked at this instant or later.')
+  readonly createdFrom?: string;
+
+  @InstantParameter('ours', 'Booked before this instant.')
+  readonly createdTo?: string;
+}
+
+export const TRANSFER_ID = [
+  'transferId',
+  'A transfer of the workspace. The response is the same for a transfer of another workspace and one that does not exist.',
+] as const;
 
 @ApiTags('Transfers')
 @Controller('transfers')
@@ -17,7 +44,16 @@ export class TransfersController {
   constructor(private readonly banking: BankingService) {}
 
   @Get()
-  @Operation('listTransfers', docs.listTransfers)
+  @Operation('listTransfers', {
+    summary: 'List transfers',
+    description: paragraphs(
+      'Lists the transfers of the workspace, newest first, each with all its fields.',
+      'A transfer is listed if it matches all filters.',
+    ),
+    provenance: 'stated',
+    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
+    isPaged: true,
+  })
   @ApiOkResponse({ description: 'A page of transfers; `Link` leads to the next.', type: [TransferDto] })
   async list(
     @CalledBy() caller: Caller,
@@ -28,10 +64,25 @@ export class TransfersController {
   }
 
   @Get(':transferId')
-  @Operation('getTransfer', docs.getTransfer)
-  @ApiIdParam(...docs.TRANSFER_ID)
+  @Operation('getTransfer', {
+    summary: 'Retrieve a transfer',
+    description: paragraphs(
+      'Returns one movement of money on one account, with the balance after it, the recipient, and the transaction that executed it.',
+      'The transaction shows its other transfers, including the fee, and the tracking events of a payment abroad.',
+      '',
+      'A payment has arrived when its transaction is `completed`. Read the transfer again while the transaction is `pending`.',
+      '`failed` is final: the amount returned as a credit of type `return`, in a transaction of its own.',
+    ),
+    provenance: 'stated',
+    statedParameters: ['transferId', 'Workspace-ID'],
+    refusals: ['id_malformed', 'transfer_not_found'],
+  })
+  @ApiIdParam(...TRANSFER_ID)
   @ApiOkResponse({ description: 'The transfer.', type: TransferDto })
   get(@CalledBy() caller: Caller, @Param('transferId', IdPipe) transferId: TransferId): Promise<Transfer> {
     return this.banking.getTransfer(caller, { transferId });
   }
 }
+
+@Module({ controllers: [TransfersController] })
+export class TransfersModule {}

@@ -1,5 +1,115 @@
-import type { WebhookEndpoint, WebhookEndpointWithSecret, WebhookReplay } from '@banking/domain';
-import { Field, IdField, Ours, TimeField } from '../http/field.decorator.js';
+import {
+  type CreateWebhookEndpointInput,
+  EVENT_TYPES,
+  WEBHOOK_URL_MAX,
+  type WebhookAttempt,
+  type WebhookDelivery,
+  type WebhookDeliveryQuery,
+  type WebhookEndpoint,
+  type WebhookEndpointChange,
+  type WebhookEndpointWithSecret,
+  type WebhookReplay,
+  type WebhookReplayInput,
+} from '@banking/domain';
+import { EdgeField, Field, IdField, Ours, TimeField } from '../http/field.decorator.js';
+import { ChoiceField, ChoicesField, LineField, RequiredInstantField } from '../input/body-field.decorator.js';
+import { PageQueryDto } from '../input/page.js';
+import { ChoiceParameter } from '../input/parameter.decorator.js';
+
+export class WebhookAttemptDto implements WebhookAttempt {
+  @Ours()
+  @TimeField('Time of the request.', true)
+  readonly at!: WebhookAttempt['at'];
+
+  @Field('ours', {
+    type: 'integer',
+    format: 'int32',
+    minimum: 0,
+    description: 'How long it took, in milliseconds.',
+    example: 84,
+  })
+  readonly durationMs!: number;
+
+  @Field('ours', {
+    type: 'integer',
+    format: 'int32',
+    description: 'The status of the response. Missing without a response.',
+    example: 500,
+    required: false,
+  })
+  readonly responseStatus?: number;
+
+  @Field('ours', {
+    type: 'string',
+    description: 'The begin of the response, as text without control characters.',
+    example: 'Internal Server Error',
+    required: false,
+  })
+  readonly response?: string;
+
+  @Field('ours', {
+    type: 'string',
+    description:
+      'Why there is no response: `timeout`, `connection_failed`, `tls_failed`, `response_too_large`. ' +
+      'New values may be added.',
+    example: 'timeout',
+    required: false,
+  })
+  readonly error?: NonNullable<WebhookAttempt['error']>;
+}
+
+export class WebhookDeliveryDto implements WebhookDelivery {
+  @Ours()
+  @IdField('The delivery.', 1)
+  readonly id!: WebhookDelivery['id'];
+
+  @Ours()
+  @IdField('The event. Missing for a test.', 48, false)
+  readonly eventID?: NonNullable<WebhookDelivery['eventID']>;
+
+  @Field('ours', {
+    type: 'string',
+    description: 'The type of the event, or `webhook.test`.',
+    example: 'webhook.test',
+  })
+  readonly eventType!: WebhookDelivery['eventType'];
+
+  @Field('ours', {
+    type: 'string',
+    description: '`event`, `test`, or `replay`: an event that is delivered again by request. New values may be added.',
+    example: 'test',
+  })
+  readonly kind!: WebhookDelivery['kind'];
+
+  @Field('ours', {
+    type: 'string',
+    description:
+      '`pending`, `delivered` (the response was 2xx), or `failed` (no attempt is left). New values may be added.',
+    example: 'pending',
+  })
+  readonly status!: WebhookDelivery['status'];
+
+  @Field('ours', {
+    type: 'integer',
+    format: 'int32',
+    minimum: 0,
+    description: 'How many requests were sent.',
+    example: 0,
+  })
+  readonly attempts!: number;
+
+  @Ours()
+  @TimeField('When the next request is due. Present while the delivery is pending.')
+  readonly nextAttemptAt?: NonNullable<WebhookDelivery['nextAttemptAt']>;
+
+  @Ours()
+  @EdgeField(() => WebhookAttemptDto, 'The last request, and its response.', false)
+  readonly lastAttempt?: WebhookAttemptDto;
+
+  @Ours()
+  @TimeField('Time at which the delivery was recorded.', true)
+  readonly createdAt!: WebhookDelivery['createdAt'];
+}
 
 export class WebhookEndpointDto implements WebhookEndpoint {
   @Ours()
@@ -76,4 +186,57 @@ export class WebhookReplayDto implements WebhookReplay {
     example: 12,
   })
   readonly deliveries!: number;
+}
+
+const DESCRIPTION_MAX = 140;
+const URL = 'https://hooks.northwind.example/banking';
+const TYPES = EVENT_TYPES.map(({ type }) => type);
+
+export class CreateWebhookEndpointInputDto implements CreateWebhookEndpointInput {
+  @LineField(
+    'ours',
+    WEBHOOK_URL_MAX,
+    'The address that receives the events: `https`, a public host, no credentials, no fragment.',
+    URL,
+    true,
+  )
+  readonly url!: string;
+
+  @ChoicesField('ours', TYPES, 'The types of events to deliver. Without any, all types, also those of later releases.')
+  readonly types?: NonNullable<CreateWebhookEndpointInput['types']>;
+
+  @LineField('ours', DESCRIPTION_MAX, 'Your name for the endpoint.', 'Ledger of Northwind')
+  readonly description?: string;
+}
+
+export class WebhookEndpointChangeDto implements Omit<WebhookEndpointChange, 'webhookEndpointId'> {
+  @LineField('ours', WEBHOOK_URL_MAX, 'The new address.', `${URL}/v2`)
+  readonly url?: string;
+
+  @ChoicesField('ours', TYPES, 'The new types of events. An empty list stands for all types.')
+  readonly types?: NonNullable<WebhookEndpointChange['types']>;
+
+  @LineField('ours', DESCRIPTION_MAX, 'The new name.', 'Ledger of Northwind, Berlin')
+  readonly description?: string;
+
+  @ChoiceField(
+    'ours',
+    ['enabled', 'disabled'],
+    'A disabled endpoint receives nothing. Enabled again, it continues with the first event that was not delivered.',
+  )
+  readonly status?: NonNullable<WebhookEndpointChange['status']>;
+}
+
+export class WebhookReplayInputDto implements Omit<WebhookReplayInput, 'webhookEndpointId'> {
+  @RequiredInstantField('ours', 'Events that were created at this instant or later.', '2026-11-21T09:00:00Z')
+  readonly createdFrom!: string;
+
+  @RequiredInstantField('ours', 'Events that were created before this instant.', '2026-11-21T10:00:00Z')
+  readonly createdTo!: string;
+}
+
+/** The filters of the deliveries of an endpoint. */
+export class WebhookDeliveryQueryDto extends PageQueryDto implements Omit<WebhookDeliveryQuery, 'webhookEndpointId'> {
+  @ChoiceParameter('ours', ['pending', 'delivered', 'failed'], 'Deliveries with this status.')
+  readonly status?: NonNullable<WebhookDeliveryQuery['status']>;
 }

@@ -1,5 +1,5 @@
 import { ADA, openTestApp, type TestApp } from '../testing/test-app.js';
-import { WebhookEndpointsModule } from './webhook-endpoints.module.js';
+import { WebhookEndpointsModule } from './webhook-endpoints.controller.js';
 
 const ENDPOINT = { id: 3, url: 'https://hooks.example', types: [], status: 'enabled' };
 const DELIVERY = { id: 9, eventType: 'webhook.test', kind: 'test', status: 'pending', attempts: 0 };

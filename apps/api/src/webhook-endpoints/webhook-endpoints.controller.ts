@@ -1,29 +1,92 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Module, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import {
   BankingService,
   type RequestOptions,
   type WebhookDelivery,
+  type WebhookDeliveryId,
   type WebhookEndpoint,
   type WebhookEndpointId,
   type WebhookEndpointWithSecret,
   type WebhookReplay,
 } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
-import { Operation } from '../access/operation.decorator.js';
-import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
+import { Operation, paragraphs } from '../access/operation.decorator.js';
+import { ApiIdParam, bodyPipe, IdPipe, queryPipe } from '../input/input.pipe.js';
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
-import { bodyPipe, queryPipe } from '../input/input.pipe.js';
 import { PageQueryDto, sendPage } from '../input/page.js';
-import { WebhookDeliveryDto } from './webhook-delivery.dto.js';
-import { WebhookEndpointDto, WebhookEndpointWithSecretDto, WebhookReplayDto } from './webhook-endpoint.dto.js';
 import {
   CreateWebhookEndpointInputDto,
+  WebhookDeliveryDto,
+  WebhookDeliveryQueryDto,
   WebhookEndpointChangeDto,
+  WebhookEndpointDto,
+  WebhookEndpointWithSecretDto,
+  WebhookReplayDto,
   WebhookReplayInputDto,
-} from './webhook-endpoint-input.dto.js';
-import * as docs from './webhook-endpoints.docs.js';
+} from './webhook-endpoint.dto.js';
+
+export const WEBHOOK_ENDPOINT_ID = [
+  'webhookEndpointId',
+  'A webhook endpoint of the workspace. The response is the same for one of another workspace and one that does not exist.',
+] as const;
+export const WEBHOOK_DELIVERY_ID = ['webhookDeliveryId', 'A delivery of the endpoint.'] as const;
+
+@ApiTags('Webhook endpoints')
+@Controller('webhook-endpoints/:webhookEndpointId/deliveries')
+export class WebhookDeliveriesController {
+  constructor(private readonly banking: BankingService) {}
+
+  @Get()
+  @Operation('listWebhookDeliveries', {
+    summary: 'List deliveries',
+    description: paragraphs(
+      'Lists the deliveries of an endpoint, newest first, each with its last attempt.',
+      'Deliveries are kept as long as events.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'parameter_invalid', 'webhook_endpoint_not_found'],
+    isPaged: true,
+  })
+  @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
+  @ApiOkResponse({ description: 'A page of deliveries.', type: [WebhookDeliveryDto] })
+  async list(
+    @CalledBy() caller: Caller,
+    @Param('webhookEndpointId', IdPipe) webhookEndpointId: WebhookEndpointId,
+    @Query(queryPipe) query: WebhookDeliveryQueryDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    return sendPage(reply, await this.banking.listWebhookDeliveries(caller, { ...query, webhookEndpointId }));
+  }
+
+  @Post(':webhookDeliveryId/retry')
+  @HttpCode(202)
+  @Operation('retryWebhookDelivery', {
+    summary: 'Retry a delivery',
+    description: 'Makes a pending or failed delivery due now: one more attempt follows shortly after.',
+    provenance: 'ours',
+    refusals: [
+      'id_malformed',
+      'webhook_endpoint_not_found',
+      'webhook_delivery_not_found',
+      'webhook_endpoint_disabled',
+      'webhook_delivered',
+      'webhook_delivery_limit',
+      'event_not_found',
+    ],
+  })
+  @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
+  @ApiIdParam(...WEBHOOK_DELIVERY_ID)
+  @ApiAcceptedResponse({ description: 'The delivery, which is due.', type: WebhookDeliveryDto })
+  retry(
+    @CalledBy() caller: Caller,
+    @Param('webhookEndpointId', IdPipe) webhookEndpointId: WebhookEndpointId,
+    @Param('webhookDeliveryId', IdPipe) webhookDeliveryId: WebhookDeliveryId,
+  ): Promise<WebhookDelivery> {
+    return this.banking.retryWebhookDelivery(caller, { webhookEndpointId, webhookDeliveryId });
+  }
+}
 
 @ApiTags('Webhook endpoints')
 @Controller('webhook-endpoints')
@@ -31,7 +94,13 @@ export class WebhookEndpointsController {
   constructor(private readonly banking: BankingService) {}
 
   @Get()
-  @Operation('listWebhookEndpoints', docs.listWebhookEndpoints)
+  @Operation('listWebhookEndpoints', {
+    summary: 'List webhook endpoints',
+    description: 'Lists the webhook endpoints of the workspace, newest first, without their secrets.',
+    provenance: 'ours',
+    refusals: [],
+    isPaged: true,
+  })
   @ApiOkResponse({ description: 'A page of webhook endpoints.', type: [WebhookEndpointDto] })
   async list(
     @CalledBy() caller: Caller,
@@ -42,7 +111,19 @@ export class WebhookEndpointsController {
   }
 
   @Post()
-  @Operation('createWebhookEndpoint', docs.createWebhookEndpoint)
+  @Operation('createWebhookEndpoint', {
+    summary: 'Create a webhook endpoint',
+    description: paragraphs(
+      'Creates an address that receives the events of the workspace, from now on, as signed requests of [Standard Webhooks](https://www.standardwebhooks.com).',
+      'A workspace has 20 endpoints at most.',
+      '',
+      'The response shows the `secret` once. The service stores it encrypted and never shows it again:',
+      'the replay of a request with the same `Idempotency-Key` has no `secret`. If you lost the response, make a new secret.',
+    ),
+    provenance: 'ours',
+    refusals: ['webhook_url_refused', 'webhook_endpoint_limit', 'webhooks_unavailable'],
+    body: 'creates',
+  })
   @ApiCreatedResponse({ description: 'The new webhook endpoint.', type: WebhookEndpointWithSecretDto })
   async create(
     @CalledBy() caller: Caller,
@@ -55,8 +136,13 @@ export class WebhookEndpointsController {
   }
 
   @Get(':webhookEndpointId')
-  @Operation('getWebhookEndpoint', docs.getWebhookEndpoint)
-  @ApiIdParam(...docs.WEBHOOK_ENDPOINT_ID)
+  @Operation('getWebhookEndpoint', {
+    summary: 'Retrieve a webhook endpoint',
+    description: 'Returns one webhook endpoint without its secret.',
+    provenance: 'ours',
+    refusals: ['id_malformed', 'webhook_endpoint_not_found'],
+  })
+  @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiOkResponse({ description: 'The webhook endpoint.', type: WebhookEndpointDto })
   get(
     @CalledBy() caller: Caller,
@@ -66,8 +152,19 @@ export class WebhookEndpointsController {
   }
 
   @Patch(':webhookEndpointId')
-  @Operation('changeWebhookEndpoint', docs.changeWebhookEndpoint)
-  @ApiIdParam(...docs.WEBHOOK_ENDPOINT_ID)
+  @Operation('changeWebhookEndpoint', {
+    summary: 'Change, disable or enable a webhook endpoint',
+    description: paragraphs(
+      'Changes the address, types or description of an endpoint, disables it, or enables it again. Omitted fields stay unchanged.',
+      '',
+      'An endpoint that is enabled again continues with the first event that was not delivered.',
+      'Nothing is lost while it is disabled, as long as the deployment keeps the events.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhook_url_refused', 'webhooks_unavailable'],
+    body: 'changes',
+  })
+  @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiOkResponse({ description: 'The changed webhook endpoint.', type: WebhookEndpointDto })
   change(
     @CalledBy() caller: Caller,
@@ -79,8 +176,16 @@ export class WebhookEndpointsController {
 
   @Delete(':webhookEndpointId')
   @HttpCode(204)
-  @Operation('deleteWebhookEndpoint', docs.deleteWebhookEndpoint)
-  @ApiIdParam(...docs.WEBHOOK_ENDPOINT_ID)
+  @Operation('deleteWebhookEndpoint', {
+    summary: 'Delete a webhook endpoint',
+    description: paragraphs(
+      'Deletes an endpoint and its secret permanently. Its pending deliveries are not sent.',
+      'A second deletion fails with 404, so after a lost response a 404 means that the endpoint is deleted.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'webhook_endpoint_not_found'],
+  })
+  @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiNoContentResponse({ description: 'The webhook endpoint is deleted. The response has no body.' })
   delete(
     @CalledBy() caller: Caller,
@@ -91,8 +196,17 @@ export class WebhookEndpointsController {
 
   @Post(':webhookEndpointId/secret-rotation')
   @HttpCode(200)
-  @Operation('rotateWebhookSecret', docs.rotateWebhookSecret)
-  @ApiIdParam(...docs.WEBHOOK_ENDPOINT_ID)
+  @Operation('rotateWebhookSecret', {
+    summary: 'Rotate the secret of a webhook endpoint',
+    description: paragraphs(
+      'Makes a new secret, and shows it once.',
+      'The former secret signs too for 24 hours, so receivers can change it meanwhile.',
+      'Another rotation within that time ends the secret before the last one.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhooks_unavailable'],
+  })
+  @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiOkResponse({ description: 'The webhook endpoint with its new secret.', type: WebhookEndpointWithSecretDto })
   rotate(
     @CalledBy() caller: Caller,
@@ -103,8 +217,16 @@ export class WebhookEndpointsController {
 
   @Post(':webhookEndpointId/test')
   @HttpCode(202)
-  @Operation('testWebhookEndpoint', docs.testWebhookEndpoint)
-  @ApiIdParam(...docs.WEBHOOK_ENDPOINT_ID)
+  @Operation('testWebhookEndpoint', {
+    summary: 'Test a webhook endpoint',
+    description: paragraphs(
+      'Sends an event of the type `webhook.test`, which has no resource, to the endpoint shortly after the response.',
+      'The list of deliveries shows the result.',
+    ),
+    provenance: 'ours',
+    refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'webhook_delivery_limit'],
+  })
+  @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiAcceptedResponse({ description: 'The delivery of the test.', type: WebhookDeliveryDto })
   test(
     @CalledBy() caller: Caller,
@@ -115,8 +237,26 @@ export class WebhookEndpointsController {
 
   @Post(':webhookEndpointId/replay')
   @HttpCode(202)
-  @Operation('replayWebhookEvents', docs.replayWebhookEvents)
-  @ApiIdParam(...docs.WEBHOOK_ENDPOINT_ID)
+  @Operation('replayWebhookEvents', {
+    summary: 'Replay events',
+    description: paragraphs(
+      'Delivers the events of a period again that the endpoint has a type of, whether they were delivered before or not.',
+      'A receiver recognises a repeated event by its `webhook-id`.',
+      'A period may have 10,000 events of the workspace at most. A workspace has one replay at a time: the next one may follow when each ' +
+        'delivery was attempted.',
+    ),
+    provenance: 'ours',
+    refusals: [
+      'id_malformed',
+      'timestamp_invalid',
+      'webhook_endpoint_not_found',
+      'webhook_endpoint_disabled',
+      'webhook_replay_limit',
+      'webhook_delivery_limit',
+    ],
+    body: 'changes',
+  })
+  @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiAcceptedResponse({ description: 'How many events are delivered again.', type: WebhookReplayDto })
   replay(
     @CalledBy() caller: Caller,
@@ -126,3 +266,6 @@ export class WebhookEndpointsController {
     return this.banking.replayWebhookEvents(caller, { ...input, webhookEndpointId });
   }
 }
+
+@Module({ controllers: [WebhookEndpointsController, WebhookDeliveriesController] })
+export class WebhookEndpointsModule {}

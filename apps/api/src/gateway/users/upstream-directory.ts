@@ -8,8 +8,7 @@ import {
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
-import type { AppUsers, UserLists } from './user-lists.js';
-import { rolesOf } from './visible-users.js';
+import { type AppUsers, rolesOf, type UserLists } from './user-lists.js';
 
 /** Users by the e-mail they sign in with, and the users who have no access because the lists contradict each other about them. */
 interface Index {

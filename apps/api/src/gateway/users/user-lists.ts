@@ -1,6 +1,46 @@
-import type { App, User } from '@banking/domain';
+import type { App, BankingService, Role, User, UserId, WorkspaceId } from '@banking/domain';
 import { ExpiringCache } from '@banking/process';
-import { rateLimitedForS } from '../upstream-failure.js';
+import { rateLimitedForS, UserListsError } from '../upstream-failure.js';
+
+/**
+ * The roles of a user in the app. A user who has not completed sign-up has none yet, whatever was granted in advance. A user with an
+ * unknown status, such as one for blocked users, has none either.
+ */
+export function rolesOf({ status = 'completed', edges }: User): readonly Role[] {
+  return status === 'completed' ? (edges.roles ?? []) : [];
+}
+
+/**
+ * The users of an app that one user may see: the rule of our own books, for a list that was read with a credential that sees all users.
+ * An admin of any workspace of the app sees every user with all roles. A member sees themselves and the users of shared workspaces,
+ * with the shared roles only. A role that is neither admin nor member shows no users.
+ *
+ * @returns an empty list for a user who does not belong to the app
+ */
+export function visibleUsers(users: readonly User[], actor: UserId): readonly User[] {
+  const self = users.find(({ id }) => id === actor);
+  if (self === undefined) return [];
+  const ownRoles = rolesOf(self).filter(({ role }) => role === 'admin' || role === 'member');
+  const isAdmin = ownRoles.some(({ role }) => role === 'admin');
+  const shared = new Set<WorkspaceId>(ownRoles.map(({ edges }) => edges.workspace.id));
+  return users.flatMap((user) => {
+    const roles = rolesOf(user).filter(({ edges }) => isAdmin || shared.has(edges.workspace.id));
+    if (isAdmin || user.id === actor) return [{ ...user, edges: { ...user.edges, roles } }];
+    return roles.length > 0 ? [publishedFields(user, roles)] : [];
+  });
+}
+
+/** The fields that the interface names. An upstream may send others, which it shows our credential as an admin's. */
+function publishedFields({ id, email, status, userType, createdAt }: User, roles: readonly Role[]): User {
+  return {
+    id,
+    email,
+    ...(status !== undefined && { status }),
+    ...(userType !== undefined && { userType }),
+    ...(createdAt !== undefined && { createdAt }),
+    edges: { roles },
+  };
+}
 
 /** An app of the upstream with all of its users. */
 export interface AppUsers {
@@ -111,4 +151,42 @@ function spacingMs(lists: readonly AppUsers[] = []): number {
 
 function rateLimitedForMs(error: unknown): number {
   return Math.min((rateLimitedForS(error) ?? 0) * 1_000, TIMES_MS.usedWhileLimited);
+}
+
+/** How many lists are read at once: a start must not be a burst, and other requests of the gateway need connections too. */
+const CONCURRENT_MAX = 6;
+/** The lists are read every few seconds, so an upstream with more apps is refused. */
+const APPS_MAX = 1_000;
+
+/**
+ * All users that the upstream shows to the credential of the gateway, by app.
+ *
+ * @throws UserListsError if one of the lists cannot be read; the others are then not read either, because a missing user would
+ *   lose their rights
+ */
+export async function readUserLists(
+  upstream: Pick<BankingService, 'listApps' | 'listAppUsers'>,
+): Promise<readonly AppUsers[]> {
+  try {
+    const apps = await upstream.listApps({});
+    if (apps.length > APPS_MAX) {
+      throw new Error(`The upstream lists ${apps.length} apps; ${APPS_MAX} are read at most.`);
+    }
+    const read = new Map<App, AppUsers>();
+    let remaining = apps;
+    const readNext = async () => {
+      for (let [app] = remaining; app !== undefined; [app] = remaining) {
+        remaining = remaining.slice(1);
+        read.set(app, { app, users: await upstream.listAppUsers({}, { appId: app.id }) });
+      }
+    };
+    const stop = (error: unknown) => {
+      remaining = [];
+      throw error;
+    };
+    await Promise.all(Array.from({ length: CONCURRENT_MAX }, () => readNext().catch(stop)));
+    return apps.flatMap((app) => read.get(app) ?? []);
+  } catch (cause) {
+    throw new UserListsError('The user lists of the upstream cannot be read.', { cause });
+  }
 }

@@ -1,5 +1,0 @@
-import { Module } from '@nestjs/common';
-import { AuditEventsController } from './audit-events.controller.js';
-
-@Module({ controllers: [AuditEventsController] })
-export class AuditEventsModule {}

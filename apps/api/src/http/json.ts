@@ -1,0 +1,269 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Refusal } from '@banking/domain';
+
+/** A JSON string, with the colon after it if the string is the name of a member. Takes linear time. */
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"\s*(:)?/g;
+
+/**
+ * Whether an object of a JSON text contains a member twice, at any depth. Parsers use either of the two values
+ * (RFC 8259, section 4).
+ *
+ * `JSON.parse` keeps one member of each name. So the text repeats a name if it has more names than the value has members, however the
+ * names are escaped.
+ *
+ * @param text well-formed JSON
+ * @param value what `JSON.parse` returns for that text
+ */
+export function hasRepeatedMember(text: string, value: unknown): boolean {
+  return nameCount(text) !== memberCount(value);
+}
+
+function nameCount(text: string): number {
+  let count = 0;
+  for (const [, colon] of text.matchAll(STRING)) if (colon !== undefined) count += 1;
+  return count;
+}
+
+function memberCount(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inner: unknown[] = Object.values(value);
+  return inner.reduce<number>((count, one) => count + memberCount(one), Array.isArray(value) ? 0 : inner.length);
+}
+
+/** No operation takes a deeper or larger body. */
+const DEPTH_MAX = 8;
+const KEYS_MAX = 64;
+
+/** With parameters as in RFC 9110, section 5.6.6. Two readers may interpret another form differently. */
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[^"\\]*")[ \t]*)*$/i;
+const CHARSET = /;[ \t]*charset="?([^";]*)"?/gi;
+
+/**
+ * Reads bodies as JSON in UTF-8 only. Other media types are refused, so that no proxy and no service can interpret a body in two ways.
+ */
+export function readJsonBodies(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    try {
+      done(null, parsed(request, bytes));
+    } catch (refusal) {
+      done(refusal as Refusal);
+    }
+  });
+}
+
+/** @throws Refusal `unsupported_media_type`, `body_malformed` */
+function parsed({ headers }: FastifyRequest, bytes: Buffer): unknown {
+  const type = headers['content-type'] ?? '';
+  const charsets = [...type.matchAll(CHARSET)].map(([, charset = '']) => charset.trim().toLowerCase());
+  if (!JSON_TYPE.test(type) || charsets.some((charset) => charset !== 'utf-8')) {
+    throw new Refusal('unsupported_media_type');
+  }
+  // Some clients send the type with every request. The operations that take a body refuse a missing one.
+  if (bytes.length === 0) return undefined;
+  const text = textOf(bytes);
+  const value = valueOf(text);
+  if (!isWithin(value, DEPTH_MAX, { left: KEYS_MAX })) {
+    throw new Refusal(
+      'body_malformed',
+      `The body is nested deeper than ${DEPTH_MAX} levels or has more than ${KEYS_MAX} fields.`,
+    );
+  }
+  if (hasRepeatedMember(text, value)) {
+    throw new Refusal('body_malformed', 'The body gives a member of an object twice. Send each name once.');
+  }
+  return value;
+}
+
+function textOf(bytes: Buffer): string {
+  try {
+    // A byte order mark is not removed, and is no JSON (RFC 8259, section 8.1).
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw notJson();
+  }
+}
+
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw notJson();
+  }
+}
+
+/** The parser's error is not its cause, because that error quotes the body. */
+function notJson(): Refusal {
+  return new Refusal('body_malformed', 'The body is not JSON in UTF-8.');
+}
+
+function isWithin(value: unknown, depth: number, keys: { left: number }): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth === 0) return false;
+  const members = Object.values(value);
+  keys.left -= members.length;
+  return keys.left >= 0 && members.every((member) => isWithin(member, depth - 1, keys));
+}
+
+/** At first; enough for a page of 25 transfers. */
+const BYTES_MIN = 256 * 1024;
+/** A larger buffer is not kept for the next response. */
+const BYTES_KEPT_MAX = 4 * 1024 * 1024;
+/** About three milliseconds. */
+const ITEMS_PER_TURN = 50;
+/** The most bytes that a UTF-16 code unit takes in UTF-8. */
+const BYTES_PER_UNIT = 3;
+
+/** A place in the buffer. */
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Writes responses as JSON in UTF-8, with the bytes of `JSON.stringify`.
+ *
+ * The resources of a page share objects, such as their account. An object with edges that was written before is copied within the buffer.
+ * `JSON.stringify` would write each again, in two bytes a character because of the symbols of currencies, and converting these took as long
+ * as writing them.
+ */
+class JsonBytes {
+  private buffer = Buffer.allocUnsafeSlow(BYTES_MIN);
+  private end = 0;
+  private readonly written = new Map<object, Range>();
+
+  of(payload: unknown): Buffer {
+    try {
+      this.value(payload);
+      return this.bytes();
+    } finally {
+      this.clear();
+    }
+  }
+
+  /** Writes the items of a page, few in each turn of the event loop. */
+  async ofItems(items: readonly unknown[]): Promise<Buffer> {
+    const hasShared = repeats(items[0], new Set());
+    try {
+      for (const [index, item] of items.entries()) {
+        if (index > 0 && index % ITEMS_PER_TURN === 0) await nextTurn();
+        this.text(index === 0 ? '[' : ',');
+        if (hasShared) this.value(item ?? null);
+        else this.text(JSON.stringify(item ?? null));
+      }
+      this.text(items.length === 0 ? '[]' : ']');
+      return this.bytes();
+    } finally {
+      this.clear();
+    }
+  }
+
+  private bytes(): Buffer {
+    return Buffer.from(this.buffer.subarray(0, this.end));
+  }
+
+  private clear(): void {
+    this.end = 0;
+    this.written.clear();
+    if (this.buffer.length > BYTES_KEPT_MAX) this.buffer = Buffer.allocUnsafeSlow(BYTES_MIN);
+  }
+
+  private value(value: unknown): void {
+    if (Array.isArray(value)) this.array(value);
+    else if (hasEdges(value)) this.resource(value);
+    else this.text(JSON.stringify(value));
+  }
+
+  private array(values: readonly unknown[]): void {
+    if (!values.some(hasEdges)) return this.text(JSON.stringify(values));
+    values.forEach((value, index) => {
+      this.text(index === 0 ? '[' : ',');
+      this.value(value ?? null);
+    });
+    this.text(']');
+  }
+
+  private resource(resource: WithEdges): void {
+    const range = this.written.get(resource);
+    if (range) return this.copy(range);
+    const from = this.end;
+    const own: Record<string, unknown> = {};
+    let isLast = false;
+    for (const name in resource) {
+      isLast = name === 'edges';
+      if (!isLast) own[name] = resource[name];
+    }
+    if (isLast) this.withEdges(JSON.stringify(own), resource.edges);
+    else this.text(JSON.stringify(resource));
+    this.written.set(resource, { from, to: this.end });
+  }
+
+  private withEdges(own: string, edges: Readonly<Record<string, unknown>>): void {
+    let before = `${own.slice(0, -1)}${own === '{}' ? '' : ','}"edges":{`;
+    for (const name in edges) {
+      if (edges[name] === undefined) continue;
+      this.text(`${before}${JSON.stringify(name)}:`);
+      this.value(edges[name]);
+      before = ',';
+    }
+    this.text(before === ',' ? '}}' : `${before}}}`);
+  }
+
+  private text(text: string): void {
+    this.reserve(text.length * BYTES_PER_UNIT);
+    this.end += this.buffer.write(text, this.end);
+  }
+
+  private copy({ from, to }: Range): void {
+    this.reserve(to - from);
+    this.buffer.copyWithin(this.end, from, to);
+    this.end += to - from;
+  }
+
+  private reserve(bytes: number): void {
+    if (this.end + bytes <= this.buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(2 * (this.end + bytes));
+    this.buffer.copy(larger, 0, 0, this.end);
+    this.buffer = larger;
+  }
+}
+
+interface WithEdges {
+  readonly [name: string]: unknown;
+  readonly edges: Readonly<Record<string, unknown>>;
+}
+
+function hasEdges(value: unknown): value is WithEdges {
+  if (typeof value !== 'object' || value === null || !('edges' in value) || 'toJSON' in value) return false;
+  const { edges } = value;
+  return typeof edges === 'object' && edges !== null && !Array.isArray(edges);
+}
+
+const writer = new JsonBytes();
+
+/** A payload as JSON in UTF-8. A payload without shared objects, such as that of an upstream, is written faster by `JSON.stringify`. */
+export const jsonBytes = (payload: unknown): Buffer =>
+  Array.isArray(payload) && repeats(payload[0], new Set()) ? writer.of(payload) : Buffer.from(JSON.stringify(payload));
+
+/** Writers of large pages that write none now. */
+const idleWriters: JsonBytes[] = [];
+
+/** A large page as JSON in UTF-8. Other requests are handled while it is written. */
+export async function jsonBytesInTurns(items: readonly unknown[]): Promise<Buffer> {
+  const own = idleWriters.pop() ?? new JsonBytes();
+  try {
+    return await own.ofItems(items);
+  } finally {
+    idleWriters.push(own);
+  }
+}
+
+/** Whether a resource contains another one twice, as a transfer contains its account: the first item of a page shows it for all. */
+function repeats(value: unknown, seen: Set<object>): boolean {
+  if (Array.isArray(value)) return value.some((item) => repeats(item, seen));
+  if (!hasEdges(value)) return false;
+  if (seen.has(value)) return true;
+  seen.add(value);
+  return Object.values(value.edges).some((edge) => repeats(edge, seen));
+}
