@@ -1,4 +1,5 @@
 import { Refusal } from '@banking/domain';
+import { AccountsModule } from './accounts/accounts.controller.js';
 import { AppsModule } from './apps/apps.controller.js';
 import { CorridorsModule } from './corridors/corridors.controller.js';
 import { OrdersModule } from './orders/orders.controller.js';
@@ -9,328 +10,130 @@ import { SandboxModule } from './sandbox/sandbox.controller.js';
 import { ADA, openTestApp, type TestApp } from './testing/test-app.js';
 import { TransactionsModule } from './transactions/transactions.controller.js';
 import { TransfersModule } from './transfers/transfers.controller.js';
+import { WebhookEndpointsModule } from './webhook-endpoints/webhook-endpoints.controller.js';
 
-const banking = {
-  addInternalRecipient: jest.fn(),
-  addInternationalRecipient: jest.fn(),
-  addTransactionEvent: jest.fn(),
-  changeRecipient: jest.fn(),
-  createQuote: jest.fn(),
-  deleteRecipient: jest.fn(),
-  fundAccount: jest.fn(),
-  getQuote: jest.fn(),
-  getRecipient: jest.fn(),
-  getTransaction: jest.fn(),
-  getTransfer: jest.fn(),
-  listAppUsers: jest.fn(),
-  listApps: jest.fn(),
-  listCorridors: jest.fn(),
-  listProducts: jest.fn(),
-  listPurposes: jest.fn(),
-  listRecipientSchemas: jest.fn(),
-  listRecipients: jest.fn(),
-  listTransfers: jest.fn(),
-  moveClock: jest.fn(),
-};
+const MODULES = [
+  ...[AccountsModule, AppsModule, CorridorsModule, OrdersModule, ProductsModule, QuotesModule, RecipientsModule],
+  ...[SandboxModule, TransactionsModule, TransfersModule, WebhookEndpointsModule],
+];
+
+const METHODS = [
+  'addInternalRecipient',
+  'addInternationalRecipient',
+  'addTransactionEvent',
+  'cancelOrder',
+  'changeAccount',
+  'changeRecipient',
+  'changeWebhookEndpoint',
+  'createQuote',
+  'createWebhookEndpoint',
+  'deleteRecipient',
+  'deleteWebhookEndpoint',
+  'fundAccount',
+  'getAccount',
+  'getOrderPage',
+  'getQuote',
+  'getRecipient',
+  'getTransaction',
+  'getTransfer',
+  'getWebhookEndpoint',
+  'listAccounts',
+  'listAppUsers',
+  'listApps',
+  'listCorridors',
+  'listOrders',
+  'listProducts',
+  'listPurposes',
+  'listRecipientSchemas',
+  'listRecipients',
+  'listTransfers',
+  'listWebhookDeliveries',
+  'listWebhookEndpoints',
+  'moveClock',
+  'openAccount',
+  'placeOrder',
+  'replayWebhookEvents',
+  'resumeOrder',
+  'retryWebhookDelivery',
+  'rotateWebhookSecret',
+  'testWebhookEndpoint',
+] as const;
+const banking = Object.fromEntries(METHODS.map((name) => [name, jest.fn()])) as Record<
+  (typeof METHODS)[number],
+  jest.Mock
+>;
+const ONE = { id: 9 };
+const KEY = { 'idempotency-key': 'one' };
+const CORRIDOR = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' };
+const OF_CORRIDOR = 'countryCode=IN&currencyCode=INR&payoutMethod=LOCAL';
+const ENDPOINT = { webhookEndpointId: 3 };
+const PERIOD = { createdFrom: '2026-11-21T09:00:00Z', createdTo: '2026-11-21T10:00:00Z' };
+const ORDER = { amount: '250000', recipientID: 2, type: 'instant' };
+const CLOCK = { now: '2060-01-31T09:00:00Z' };
+
 let app: TestApp;
 
 beforeAll(async () => {
-  const modules = [
-    AppsModule,
-    CorridorsModule,
-    OrdersModule,
-    ProductsModule,
-    QuotesModule,
-    RecipientsModule,
-    SandboxModule,
-    TransactionsModule,
-    TransfersModule,
-  ];
-  app = await openTestApp(modules, banking);
+  app = await openTestApp(MODULES, banking);
 });
 afterAll(() => app.close());
 afterEach(() => jest.resetAllMocks());
 
-describe('AppsController', () => {
-  const APP = { id: 3, name: 'Northwind Treasury' };
-  const USER = { id: 1, email: 'ada@northwind.example', edges: {} };
+describe('a call of one resource', () => {
+  it.each<[call: string, name: keyof typeof banking, passed: object, body?: object]>([
+    ['GET /accounts/22', 'getAccount', { accountId: 22 }],
+    ['PATCH /accounts/22', 'changeAccount', { accountId: 22, status: 'disabled' }, { status: 'disabled' }],
+    ['GET /recipients/4', 'getRecipient', { recipientId: 4 }],
+    ['PATCH /recipients/4', 'changeRecipient', { recipientId: 4, saved: false }, { saved: false }],
+    ['GET /quotes/9', 'getQuote', { quoteId: 9 }],
+    ['GET /transfers/26', 'getTransfer', { transferId: 26 }],
+    ['GET /transactions/9', 'getTransaction', { transactionId: 9 }],
+    ['POST /accounts/1/orders/5/cancellation', 'cancelOrder', { accountId: 1, orderId: 5 }],
+    ['POST /accounts/1/orders/5/resumption', 'resumeOrder', { accountId: 1, orderId: 5 }],
+    ['POST /sandbox/clock', 'moveClock', CLOCK, CLOCK],
+    ['GET /webhook-endpoints/3', 'getWebhookEndpoint', ENDPOINT],
+    ['PATCH /webhook-endpoints/3', 'changeWebhookEndpoint', { ...ENDPOINT, types: [] }, { types: [] }],
+    ['POST /webhook-endpoints/3/secret-rotation', 'rotateWebhookSecret', ENDPOINT],
+  ])('%s returns what %s returns', async (call, name, passed, ...[body]) => {
+    banking[name].mockResolvedValue(ONE);
 
-  it('lists the apps of the caller', async () => {
-    banking.listApps.mockResolvedValue([APP]);
-
-    expect(await app.send('GET /apps')).toMatchObject({ status: 200, body: [APP] });
-    expect(banking.listApps).toHaveBeenCalledWith(ADA);
+    expect(await app.send(call, body)).toMatchObject({ status: 200, body: ONE });
+    expect(banking[name]).toHaveBeenCalledWith(ADA, passed);
   });
 
-  it('lists the users of an app', async () => {
-    banking.listAppUsers.mockResolvedValue([USER]);
+  it.each<[call: string, name: keyof typeof banking, passed: object, body?: object]>([
+    ['POST /webhook-endpoints/3/test', 'testWebhookEndpoint', ENDPOINT],
+    ['POST /webhook-endpoints/3/replay', 'replayWebhookEvents', { ...ENDPOINT, ...PERIOD }, PERIOD],
+    ['POST /webhook-endpoints/3/deliveries/9/retry', 'retryWebhookDelivery', { ...ENDPOINT, webhookDeliveryId: 9 }],
+  ])('%s returns what %s accepts', async (call, name, passed, ...[body]) => {
+    banking[name].mockResolvedValue(ONE);
 
-    expect(await app.send('GET /apps/3/users')).toMatchObject({ status: 200, body: [USER] });
-    expect(banking.listAppUsers).toHaveBeenCalledWith(ADA, { appId: 3 });
+    expect(await app.send(call, body)).toMatchObject({ status: 202, body: ONE });
+    expect(banking[name]).toHaveBeenCalledWith(ADA, passed);
   });
 
-  it('refuses an app id that is not a whole number', async () => {
-    expect(await app.send('GET /apps/x/users')).toMatchObject({ status: 400, body: { reason: 'id_malformed' } });
-    expect(banking.listAppUsers).not.toHaveBeenCalled();
-  });
-});
-
-describe('ProductsController', () => {
-  const PRODUCT = { id: 2, name: 'EUR current account', edges: { currency: { id: 978, code: 'EUR', name: 'Euro' } } };
-
-  beforeEach(() => banking.listProducts.mockResolvedValue([PRODUCT]));
-
-  it('lists the products with an ETag', async () => {
-    const { status, headers, body } = await app.send('GET /products');
-
-    expect({ status, body }).toEqual({ status: 200, body: [PRODUCT] });
-    expect(headers).toMatchObject({ etag: expect.stringMatching(/^".+"$/), 'cache-control': 'private, no-cache' });
-    expect(banking.listProducts).toHaveBeenCalledWith(ADA);
-  });
-
-  it('responds with 304 and no body to a caller that has the products', async () => {
-    const { headers } = await app.send('GET /products');
-
-    const again = await app.send('GET /products', undefined, { 'if-none-match': String(headers.etag) });
-
-    expect(again).toMatchObject({ status: 304, body: '' });
-  });
-});
-
-describe('CorridorsController', () => {
-  const CORRIDOR = { id: 1, destinationCountry: 'IN', edges: {} };
-
-  beforeEach(() => {
-    banking.listCorridors.mockImplementation(async (_: object, { country }: { country: string }) => {
-      if (country === 'ZZ') throw new Refusal('country_unknown');
-      return [CORRIDOR];
-    });
-  });
-
-  it('lists the corridors to a country with an ETag', async () => {
-    const { status, headers, body } = await app.send('GET /recipients/countries/IN/corridors');
-
-    expect({ status, body, etag: headers.etag }).toEqual({ status: 200, body: [CORRIDOR], etag: expect.any(String) });
-    expect(headers).not.toHaveProperty('deprecation');
-    expect(banking.listCorridors).toHaveBeenCalledWith(ADA, { country: 'IN' });
-  });
-
-  it('lists them at the other path, with a link to the canonical one and without a date of removal', async () => {
-    const { status, headers, body } = await app.send('GET /countries/IN/corridors');
-
-    expect({ status, body }).toEqual({ status: 200, body: [CORRIDOR] });
-    expect(headers.link).toBe('</payments/recipients/countries/IN/corridors>; rel="canonical"');
-    expect(Object.keys(headers)).not.toEqual(expect.arrayContaining([expect.stringMatching(/deprecation|sunset/)]));
-  });
-
-  it('refuses a country that does not exist', async () => {
-    const response = await app.send('GET /recipients/countries/ZZ/corridors');
-
-    expect(response).toMatchObject({ status: 404, body: { reason: 'country_unknown' } });
-  });
-});
-
-describe('RecipientsController', () => {
-  const RECIPIENT = { id: 4, name: 'Ravi Menon', accountCode: '50100123456789', edges: {} };
-  const CREATED = { resource: RECIPIENT, isReplay: false };
-  const CORRIDOR = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' };
-
-  it('lists a page of saved recipients', async () => {
-    banking.listRecipients.mockResolvedValue({ items: [RECIPIENT], next: 'n2' });
-
-    const { status, headers, body } = await app.send('GET /recipients?saved=true');
-
-    expect({ status, body }).toEqual({ status: 200, body: [RECIPIENT] });
-    expect(headers.link).toBe('</payments/recipients?saved=true&cursor=n2>; rel="next"');
-    expect(banking.listRecipients).toHaveBeenCalledWith(ADA, { saved: true });
-  });
-
-  it('adds a recipient abroad from query and body, with data as it was sent', async () => {
-    banking.addInternationalRecipient.mockResolvedValue(CREATED);
-    const input = { data: { beneficiaryName: 'Asha Rao', other: 'x' }, alias: 'Asha, Pune' };
-    const query = new URLSearchParams(CORRIDOR).toString();
-
-    const { status, headers, body } = await app.send(`POST /recipients/international?${query}`, input);
-
-    expect({ status, body }).toEqual({ status: 201, body: RECIPIENT });
-    expect(headers.location).toBe('/payments/recipients/4');
-    expect(banking.addInternationalRecipient).toHaveBeenCalledWith(ADA, { ...CORRIDOR, ...input }, {});
-  });
-
-  it('adds an account of this service as a recipient', async () => {
-    banking.addInternalRecipient.mockResolvedValue(CREATED);
-    const input = { accountCode: 'NW0000000008', saved: false };
-
-    const response = await app.send('POST /recipients/internal', input, { 'idempotency-key': 'one' });
-
-    expect(response).toMatchObject({ status: 201, body: RECIPIENT, headers: { location: '/payments/recipients/4' } });
-    expect(banking.addInternalRecipient).toHaveBeenCalledWith(ADA, input, { idempotencyKey: 'one' });
+  it.each<[call: string, name: keyof typeof banking, passed: object]>([
+    ['DELETE /recipients/4', 'deleteRecipient', { recipientId: 4 }],
+    ['DELETE /webhook-endpoints/3', 'deleteWebhookEndpoint', ENDPOINT],
+  ])('%s sends no body', async (call, name, passed) => {
+    expect(await app.send(call)).toMatchObject({ status: 204, body: '' });
+    expect(banking[name]).toHaveBeenCalledWith(ADA, passed);
   });
 
   it.each([
-    ['/recipients/internal', {}],
-    ['/recipients/internal', { accountCode: 'NW0000000008', saved: 'no' }],
-    ['/recipients/international?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL', { data: 'x' }],
-  ])('refuses POST %s with %j', async (path, input) => {
-    expect(await app.send(`POST ${path}`, input)).toMatchObject({ status: 400, body: { reason: 'body_malformed' } });
+    ['/accounts/1/orders/5', { accountId: 1, orderId: 5 }],
+    ['/orders/5', { orderId: 5 }],
+  ])('GET %s returns an order and links to its earlier executions', async (path, passed) => {
+    banking.getOrderPage.mockResolvedValue({ ...ONE, next: 'n2' });
+
+    const { status, headers, body } = await app.send(`GET ${path}?limit=2`);
+
+    expect({ status, body }).toEqual({ status: 200, body: ONE });
+    expect(headers.link).toBe(`</payments${path}?limit=2&cursor=n2>; rel="next"`);
+    expect(banking.getOrderPage).toHaveBeenCalledWith(ADA, { ...passed, limit: 2 });
   });
 
-  it('returns one recipient', async () => {
-    banking.getRecipient.mockResolvedValue(RECIPIENT);
-
-    expect(await app.send('GET /recipients/4')).toMatchObject({ status: 200, body: RECIPIENT });
-    expect(banking.getRecipient).toHaveBeenCalledWith(ADA, { recipientId: 4 });
-  });
-
-  it('changes a recipient', async () => {
-    banking.changeRecipient.mockResolvedValue(RECIPIENT);
-
-    expect(await app.send('PATCH /recipients/4', { saved: false })).toMatchObject({ status: 200, body: RECIPIENT });
-    expect(banking.changeRecipient).toHaveBeenCalledWith(ADA, { recipientId: 4, saved: false });
-  });
-
-  it('deletes a recipient and sends no body', async () => {
-    banking.deleteRecipient.mockResolvedValue(undefined);
-
-    expect(await app.send('DELETE /recipients/4')).toMatchObject({ status: 204, body: '' });
-    expect(banking.deleteRecipient).toHaveBeenCalledWith(ADA, { recipientId: 4 });
-  });
-});
-
-describe('RecipientSchemasController', () => {
-  const SCHEMA = { $id: 'urn:banking:recipient-schema:IN:INR:LOCAL:Individual:IFSC', type: 'object' };
-  const CORRIDOR = 'countryCode=IN&currencyCode=INR&payoutMethod=LOCAL';
-
-  beforeEach(() => banking.listRecipientSchemas.mockResolvedValue([SCHEMA]));
-
-  it('lists the schemas of a corridor with an ETag', async () => {
-    const path = `/recipients/validation-schema?${CORRIDOR}&beneficiaryAccountType=Individual`;
-    const { status, headers, body } = await app.send(`GET ${path}`);
-
-    expect({ status, body, etag: headers.etag }).toEqual({ status: 200, body: [SCHEMA], etag: expect.any(String) });
-    expect(banking.listRecipientSchemas).toHaveBeenCalledWith(ADA, {
-      countryCode: 'IN',
-      currencyCode: 'INR',
-      payoutMethod: 'LOCAL',
-      beneficiaryAccountType: 'Individual',
-    });
-  });
-
-  it('lists them at the other path, with a link to the canonical one', async () => {
-    const { status, headers, body } = await app.send(`GET /validation-schema?${CORRIDOR}`);
-
-    expect({ status, body }).toEqual({ status: 200, body: [SCHEMA] });
-    expect(headers.link).toBe(`</payments/recipients/validation-schema?${CORRIDOR}>; rel="canonical"`);
-  });
-
-  it('caches the schemas of different corridors apart', async () => {
-    await app.send('GET /recipients/validation-schema?countryCode=DE&currencyCode=EUR&payoutMethod=LOCAL');
-    await app.send('GET /recipients/validation-schema?countryCode=DE&currencyCode=EUR&payoutMethod=SWIFT');
-
-    expect(banking.listRecipientSchemas).toHaveBeenCalledTimes(2);
-  });
-
-  it.each(['countryCode=IN&currencyCode=INR', `${CORRIDOR}&beneficiaryAccountType=Other`, 'countryCode=I'])(
-    'refuses the query %s',
-    async (query) => {
-      const response = await app.send(`GET /recipients/validation-schema?${query}`);
-
-      expect(response).toMatchObject({ status: 400, body: { reason: 'parameter_invalid' } });
-      expect(banking.listRecipientSchemas).not.toHaveBeenCalled();
-    },
-  );
-});
-
-describe('QuotesController', () => {
-  const QUOTE = { id: 9, amount: '250000', rate: '83', targetAmount: '20750000' };
-
-  it('quotes a payment', async () => {
-    banking.createQuote.mockResolvedValue({ resource: QUOTE, isReplay: false });
-    const input = { accountID: 1, recipientID: 2, amount: '250000' };
-
-    const response = await app.send('POST /quotes', input, { 'idempotency-key': 'one' });
-
-    expect(response).toMatchObject({ status: 201, body: QUOTE, headers: { location: '/payments/quotes/9' } });
-    expect(banking.createQuote).toHaveBeenCalledWith(ADA, input, { idempotencyKey: 'one' });
-  });
-
-  it.each([
-    [{ accountID: 1, amount: '2.50' }, 'amount_malformed'],
-    [{ accountID: 1, amount: '9223372036854775808' }, 'amount_out_of_range'],
-    [{ accountID: 1, targetCurrency: 'inr', amount: '1' }, 'currency_unknown'],
-    [{ amount: '1' }, 'body_malformed'],
-  ])('refuses %j', async (input, reason) => {
-    expect(await app.send('POST /quotes', input)).toMatchObject({ status: 400, body: { reason } });
-    expect(banking.createQuote).not.toHaveBeenCalled();
-  });
-
-  it('returns one quote', async () => {
-    banking.getQuote.mockResolvedValue(QUOTE);
-
-    expect(await app.send('GET /quotes/9')).toMatchObject({ status: 200, body: QUOTE });
-    expect(banking.getQuote).toHaveBeenCalledWith(ADA, { quoteId: 9 });
-  });
-});
-
-describe('PurposesController', () => {
-  beforeEach(() => banking.listPurposes.mockResolvedValue({ IR001: 'Family maintenance' }));
-
-  it('lists the purpose codes with an ETag', async () => {
-    const { status, headers, body } = await app.send('GET /orders/purposes');
-
-    expect({ status, body }).toEqual({ status: 200, body: { IR001: 'Family maintenance' } });
-    expect(headers.etag).toMatch(/^".+"$/);
-    expect(banking.listPurposes).toHaveBeenCalledWith(ADA);
-  });
-});
-
-describe('TransfersController', () => {
-  const TRANSFER = { id: 26, amount: '1875000', edges: {} };
-
-  it('lists a page of transfers that match all filters', async () => {
-    banking.listTransfers.mockResolvedValue({ items: [TRANSFER], next: 'n2' });
-    const query = 'direction=debit&type=payout&transactionStatus=pending&createdTo=2026-11-21T09:30:00Z';
-
-    const { status, headers, body } = await app.send(`GET /transfers?${query}`);
-
-    expect({ status, body }).toEqual({ status: 200, body: [TRANSFER] });
-    expect(headers.link).toMatch(/^<\/payments\/transfers\?direction=debit&.*&cursor=n2>; rel="next"$/);
-    expect(banking.listTransfers).toHaveBeenCalledWith(ADA, {
-      direction: 'debit',
-      type: 'payout',
-      transactionStatus: 'pending',
-      createdTo: '2026-11-21T09:30:00Z',
-    });
-  });
-
-  it.each([
-    ['direction=up', 'parameter_invalid'],
-    ['recipientId=x', 'id_malformed'],
-    ['direction=debit&direction=credit', 'parameter_repeated'],
-  ])('refuses a list with %s', async (query, reason) => {
-    expect(await app.send(`GET /transfers?${query}`)).toMatchObject({ status: 400, body: { reason } });
-    expect(banking.listTransfers).not.toHaveBeenCalled();
-  });
-
-  it('returns one transfer', async () => {
-    banking.getTransfer.mockResolvedValue(TRANSFER);
-
-    expect(await app.send('GET /transfers/26')).toMatchObject({ status: 200, body: TRANSFER });
-    expect(banking.getTransfer).toHaveBeenCalledWith(ADA, { transferId: 26 });
-  });
-});
-
-describe('TransactionsController', () => {
-  const TRANSACTION = { id: 9, status: 'completed', edges: { transfers: [] } };
-
-  it('returns one transaction', async () => {
-    banking.getTransaction.mockResolvedValue(TRANSACTION);
-
-    expect(await app.send('GET /transactions/9')).toMatchObject({ status: 200, body: TRANSACTION });
-    expect(banking.getTransaction).toHaveBeenCalledWith(ADA, { transactionId: 9 });
-  });
-
-  it('responds 404 for a transaction that the workspace does not have', async () => {
+  it('that the workspace does not have is refused with 404', async () => {
     banking.getTransaction.mockRejectedValue(new Refusal('transaction_not_found'));
 
     expect(await app.send('GET /transactions/9')).toMatchObject({
@@ -338,51 +141,200 @@ describe('TransactionsController', () => {
       body: { errorCode: 'invalid_request', reason: 'transaction_not_found' },
     });
   });
+});
 
-  it.each(['0', '09', 'x', '9007199254740992'])('refuses the id %s', async (id) => {
-    expect(await app.send(`GET /transactions/${id}`)).toMatchObject({ status: 400, body: { reason: 'id_malformed' } });
-    expect(banking.getTransaction).not.toHaveBeenCalled();
+describe('a creation', () => {
+  const EVENT = { status: 'RJCT', reasonCode: 'AC04' };
+  const ABROAD = { data: { beneficiaryName: 'Asha Rao', other: 'x' }, alias: 'Asha, Pune' };
+  const ACCOUNT = { productID: 2, alias: 'Trade fairs' };
+  const INTERNAL = { accountCode: 'NW0000000008', saved: false };
+  const QUOTE = { accountID: 1, recipientID: 2, amount: '250000' };
+  const HOOK = { url: 'https://hooks.example', types: ['order.placed'] };
+  const FUNDING = { amount: '1000000' };
+
+  it.each<[path: string, name: keyof typeof banking, body: object, passed: object, location: string]>([
+    ['/accounts', 'openAccount', ACCOUNT, ACCOUNT, '/accounts/9'],
+    [
+      `/recipients/international?${OF_CORRIDOR}`,
+      'addInternationalRecipient',
+      ABROAD,
+      { ...CORRIDOR, ...ABROAD },
+      '/recipients/9',
+    ],
+    ['/recipients/internal', 'addInternalRecipient', INTERNAL, INTERNAL, '/recipients/9'],
+    ['/quotes', 'createQuote', QUOTE, QUOTE, '/quotes/9'],
+    ['/webhook-endpoints', 'createWebhookEndpoint', HOOK, HOOK, '/webhook-endpoints/9'],
+    ['/sandbox/accounts/4/fundings', 'fundAccount', FUNDING, { ...FUNDING, accountId: 4 }, '/transfers/9'],
+    [
+      '/sandbox/transactions/10/events',
+      'addTransactionEvent',
+      EVENT,
+      { ...EVENT, transactionId: 10 },
+      '/transactions/9',
+    ],
+    ['/accounts/1/orders', 'placeOrder', ORDER, { ...ORDER, accountId: 1 }, '/accounts/1/orders/9'],
+  ])('POST %s returns what %s creates, and says where it is', async (path, name, body, passed, location) => {
+    banking[name].mockResolvedValue({ resource: ONE, isReplay: false });
+
+    const response = await app.send(`POST ${path}`, body, KEY);
+
+    const status = name === 'placeOrder' ? 200 : 201;
+    expect(response).toMatchObject({ status, body: ONE, headers: { location: `/payments${location}` } });
+    expect(response.headers).not.toHaveProperty('idempotent-replayed');
+    expect(banking[name]).toHaveBeenCalledWith(ADA, passed, { idempotencyKey: 'one' });
+  });
+
+  it('marks the replay of an earlier request', async () => {
+    banking.openAccount.mockResolvedValue({ resource: ONE, isReplay: true });
+
+    const { status, headers } = await app.send('POST /accounts', { productID: 2 });
+
+    expect([status, headers['idempotent-replayed']]).toEqual([201, 'true']);
+    expect(banking.openAccount).toHaveBeenCalledWith(ADA, { productID: 2 }, {});
   });
 });
 
-describe('SandboxController', () => {
-  const TRANSFER = { id: 30, amount: '1000000', edges: {} };
-  const TRANSACTION = { id: 10, status: 'failed', edges: { transfers: [TRANSFER] } };
+describe('a list', () => {
+  it.each<[path: string, name: keyof typeof banking, passed: object | undefined]>([
+    ['/apps', 'listApps', undefined],
+    ['/apps/3/users', 'listAppUsers', { appId: 3 }],
+  ])('GET %s is what %s returns', async (path, name, ...[passed]) => {
+    banking[name].mockResolvedValue([ONE]);
 
-  it('funds an account and says where the transfer is', async () => {
-    banking.fundAccount.mockResolvedValue({ resource: TRANSFER, isReplay: false });
-
-    const response = await app.send('POST /sandbox/accounts/4/fundings', { amount: '1000000' });
-
-    expect(response).toMatchObject({ status: 201, body: TRANSFER, headers: { location: '/payments/transfers/30' } });
-    expect(banking.fundAccount).toHaveBeenCalledWith(ADA, { accountId: 4, amount: '1000000' }, {});
+    expect(await app.send(`GET ${path}`)).toMatchObject({ status: 200, body: [ONE] });
+    expect(banking[name]).toHaveBeenCalledWith(...(passed ? [ADA, passed] : [ADA]));
   });
 
-  it('adds an event to a transaction and says where the transaction is', async () => {
-    banking.addTransactionEvent.mockResolvedValue({ resource: TRANSACTION, isReplay: false });
-    const input = { status: 'RJCT', reasonCode: 'AC04' };
+  const TRANSFERS = { direction: 'debit', type: 'payout', transactionStatus: 'pending', createdTo: PERIOD.createdTo };
 
-    const path = '/sandbox/transactions/10/events';
-    const response = await app.send(`POST ${path}`, input, { 'idempotency-key': 'one' });
+  it.each<[path: string, name: keyof typeof banking, passed: object]>([
+    ['/accounts?limit=1', 'listAccounts', { limit: 1 }],
+    ['/recipients?saved=true', 'listRecipients', { saved: true }],
+    [`/transfers?${new URLSearchParams(TRANSFERS).toString()}`, 'listTransfers', TRANSFERS],
+    ['/orders?status=active&accountId=1&limit=1', 'listOrders', { status: 'active', accountId: 1, limit: 1 }],
+    ['/webhook-endpoints?limit=1', 'listWebhookEndpoints', { limit: 1 }],
+    ['/webhook-endpoints/3/deliveries?status=pending', 'listWebhookDeliveries', { ...ENDPOINT, status: 'pending' }],
+  ])('GET %s is a page with a link to the next one', async (path, name, ...[passed]) => {
+    banking[name].mockResolvedValue({ items: [ONE], next: 'n2' });
 
-    const location = '/payments/transactions/10';
-    expect(response).toMatchObject({ status: 201, body: TRANSACTION, headers: { location } });
-    const expected = [ADA, { ...input, transactionId: 10 }, { idempotencyKey: 'one' }];
-    expect(banking.addTransactionEvent).toHaveBeenCalledWith(...expected);
+    const { status, headers, body } = await app.send(`GET ${path}`);
+
+    expect({ status, body }).toEqual({ status: 200, body: [ONE] });
+    expect(headers.link).toBe(`</payments${path}&cursor=n2>; rel="next"`);
+    expect(banking[name]).toHaveBeenCalledWith(ADA, passed);
   });
 
-  it('refuses an event with an unknown status', async () => {
-    const response = await app.send('POST /sandbox/transactions/10/events', { status: 'DONE' });
+  it('has no link on its last page', async () => {
+    banking.listAccounts.mockResolvedValue({ items: [] });
 
-    expect(response).toMatchObject({ status: 400, body: { reason: 'body_malformed' } });
-    expect(banking.addTransactionEvent).not.toHaveBeenCalled();
+    const { headers, body } = await app.send('GET /accounts?cursor=n1');
+
+    expect(body).toEqual([]);
+    expect(headers).not.toHaveProperty('link');
+    expect(banking.listAccounts).toHaveBeenCalledWith(ADA, { cursor: 'n1' });
+  });
+});
+
+describe('reference data', () => {
+  const OF_PERSONS = `${OF_CORRIDOR}&beneficiaryAccountType=Individual`;
+
+  it.each<[path: string, name: keyof typeof banking, passed?: object]>([
+    ['/products', 'listProducts'],
+    ['/orders/purposes', 'listPurposes'],
+    ['/recipients/countries/IN/corridors', 'listCorridors', { country: 'IN' }],
+    [
+      `/recipients/validation-schema?${OF_PERSONS}`,
+      'listRecipientSchemas',
+      { ...CORRIDOR, beneficiaryAccountType: 'Individual' },
+    ],
+  ])('of GET %s has an ETag, and is not sent again to a caller that has it', async (path, name, ...[passed]) => {
+    banking[name].mockResolvedValue([ONE]);
+
+    const { status, headers, body } = await app.send(`GET ${path}`);
+    const again = await app.send(`GET ${path}`, undefined, { 'if-none-match': String(headers.etag) });
+
+    expect({ status, body }).toEqual({ status: 200, body: [ONE] });
+    expect(headers).toMatchObject({ etag: expect.stringMatching(/^".+"$/), 'cache-control': 'private, no-cache' });
+    expect(again).toMatchObject({ status: 304, body: '' });
+    expect(banking[name]).toHaveBeenCalledWith(...(passed ? [ADA, passed] : [ADA]));
   });
 
-  it('moves the clock', async () => {
-    const clock = { now: '2060-01-31T09:00:00Z' };
-    banking.moveClock.mockResolvedValue(clock);
+  it.each<[path: string, name: keyof typeof banking]>([
+    ['/countries/DE/corridors', 'listCorridors'],
+    [`/validation-schema?${OF_CORRIDOR}`, 'listRecipientSchemas'],
+  ])('of GET %s links to the canonical path, and names no date of removal', async (path, name) => {
+    banking[name].mockResolvedValue([ONE]);
 
-    expect(await app.send('POST /sandbox/clock', clock)).toMatchObject({ status: 200, body: clock });
-    expect(banking.moveClock).toHaveBeenCalledWith(ADA, clock);
+    const { status, headers, body } = await app.send(`GET ${path}`);
+
+    expect({ status, body }).toEqual({ status: 200, body: [ONE] });
+    expect(headers.link).toBe(`</payments/recipients${path}>; rel="canonical"`);
+    expect(Object.keys(headers)).not.toEqual(expect.arrayContaining([expect.stringMatching(/deprecation|sunset/)]));
+  });
+
+  it('of different corridors is cached apart', async () => {
+    banking.listRecipientSchemas.mockResolvedValue([ONE]);
+    for (const payoutMethod of ['LOCAL', 'SWIFT']) {
+      await app.send(`GET /recipients/validation-schema?countryCode=DE&currencyCode=EUR&payoutMethod=${payoutMethod}`);
+    }
+
+    expect(banking.listRecipientSchemas).toHaveBeenCalledTimes(2);
+  });
+
+  it('of an unknown country is refused', async () => {
+    banking.listCorridors.mockRejectedValue(new Refusal('country_unknown'));
+
+    const response = await app.send('GET /recipients/countries/ZZ/corridors');
+
+    expect(response).toMatchObject({ status: 404, body: { reason: 'country_unknown' } });
+  });
+});
+
+describe('a refused call', () => {
+  const HOOK = 'https://a.example';
+
+  it.each<[call: string, reason: string, body?: object]>([
+    ['GET /apps/x/users', 'id_malformed'],
+    ['GET /accounts/022', 'id_malformed'],
+    ...['0', '09', 'x', '9007199254740992'].map((id): [string, string] => [`GET /transactions/${id}`, 'id_malformed']),
+    ['PATCH /webhook-endpoints/0', 'id_malformed', {}],
+    ['POST /webhook-endpoints/3/deliveries/x/retry', 'id_malformed'],
+    ['GET /accounts?limit=0', 'limit_invalid'],
+    ['GET /accounts?colour=red', 'parameter_unknown'],
+    ['GET /orders?status=unknown', 'parameter_invalid'],
+    ['GET /orders?accountId=0', 'id_malformed'],
+    ['GET /orders?createdFrom=today', 'timestamp_invalid'],
+    ['GET /transfers?direction=up', 'parameter_invalid'],
+    ['GET /transfers?recipientId=x', 'id_malformed'],
+    ['GET /transfers?direction=debit&direction=credit', 'parameter_repeated'],
+    ['GET /webhook-endpoints/3/deliveries?status=late', 'parameter_invalid'],
+    ['GET /recipients/validation-schema?countryCode=IN&currencyCode=INR', 'parameter_invalid'],
+    [`GET /recipients/validation-schema?${OF_CORRIDOR}&beneficiaryAccountType=Other`, 'parameter_invalid'],
+    ['GET /recipients/validation-schema?countryCode=I', 'parameter_invalid'],
+    ['POST /accounts', 'body_malformed', { alias: 'Trade fairs' }],
+    ['POST /accounts', 'body_malformed', { productID: '2' }],
+    ['POST /accounts', 'field_unknown', { productID: 2, colour: 'red' }],
+    ['POST /recipients/internal', 'body_malformed', {}],
+    ['POST /recipients/internal', 'body_malformed', { accountCode: 'NW0000000008', saved: 'no' }],
+    [`POST /recipients/international?${OF_CORRIDOR}`, 'body_malformed', { data: 'x' }],
+    ['POST /quotes', 'amount_malformed', { accountID: 1, amount: '2.50' }],
+    ['POST /quotes', 'amount_out_of_range', { accountID: 1, amount: '9223372036854775808' }],
+    ['POST /quotes', 'currency_unknown', { accountID: 1, targetCurrency: 'inr', amount: '1' }],
+    ['POST /quotes', 'body_malformed', { amount: '1' }],
+    ['POST /accounts/1/orders', 'amount_malformed', { ...ORDER, amount: 250000 }],
+    ['POST /accounts/1/orders', 'timestamp_invalid', { ...ORDER, startAt: 'tomorrow' }],
+    ['POST /accounts/1/orders', 'body_malformed', { ...ORDER, type: 'later' }],
+    ['POST /sandbox/transactions/10/events', 'body_malformed', { status: 'DONE' }],
+    ['POST /webhook-endpoints', 'body_malformed', { url: HOOK, types: ['order.placed', 'order.placed'] }],
+    ['POST /webhook-endpoints', 'body_malformed', { url: HOOK, types: ['order.unknown'] }],
+    ['POST /webhook-endpoints', 'body_malformed', { url: HOOK, types: { 0: 'order.placed' } }],
+    ['POST /webhook-endpoints', 'field_unknown', { url: HOOK, status: 'enabled' }],
+    ['PATCH /webhook-endpoints/3', 'field_unknown', { secret: 'whsec_' }],
+    ['PATCH /webhook-endpoints/3', 'body_malformed', { status: 'failing' }],
+    ['PATCH /webhook-endpoints/3', 'body_malformed', { url: null }],
+    ['POST /webhook-endpoints/3/replay', 'timestamp_invalid', { ...PERIOD, createdTo: '2026-11-21' }],
+  ])('%s has the reason %s and reaches no method of the port: %j', async (call, reason, ...[body]) => {
+    expect(await app.send(call, body)).toMatchObject({ status: 400, body: { reason } });
+    for (const mock of Object.values(banking)) expect(mock).not.toHaveBeenCalled();
   });
 });

@@ -25,19 +25,17 @@ import { WebhookEndpointsModule } from './webhook-endpoints/webhook-endpoints.co
 /** Makes the configuration injectable everywhere, as `ApiConfig`. */
 @Global()
 @Module({})
-export class ConfigModule {
+class ConfigModule {
   static with(config: ApiConfig): DynamicModule {
     return { module: ConfigModule, providers: [{ provide: ApiConfig, useValue: config }], exports: [ApiConfig] };
   }
 }
 
-/** The objects that the modules need. */
 export interface AppDependencies {
   readonly config: ApiConfig;
   readonly implementation: Implementation;
   readonly log: Pino;
   readonly draining: Draining;
-  /** Present in a process that records traces. */
   readonly tracing?: Tracing | undefined;
 }
 

@@ -18,7 +18,6 @@ export const wholeLists = (banking: BankingService): AppUserTexts => ({
   },
 });
 
-/** The parts as one array of JSON. */
 export async function* arrayOf(texts: AsyncGenerator<string, void>): AsyncGenerator<string, void> {
   let before = '[';
   for await (const text of texts) {
@@ -57,7 +56,6 @@ export interface Implementation {
   close(): Promise<void>;
 }
 
-/** Makes the ports injectable everywhere: `BankingService` and `Directory`. */
 @Global()
 @Module({})
 export class BankingModule {

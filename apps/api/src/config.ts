@@ -27,21 +27,19 @@ import { LIMITS } from './http/limits.js';
 import { readPublicUrl, readTrustedProxies } from './http/addresses.js';
 
 /** The limits of callers. A limit that is undefined is off. */
-export abstract class LimitConfig {
+abstract class LimitConfig {
   /** Requests per second of one user in one workspace. */
   abstract readonly rateLimit?: { readonly perSecond: number } | undefined;
   /** Attempts per minute of one workspace to place an order. */
   abstract readonly orderLimit?: { readonly perMinute: number } | undefined;
   /** Quotes of one workspace that are neither used nor expired. */
   abstract readonly openQuotesMax?: number | undefined;
-  /** Open connections of one address. */
   abstract readonly connectionsPerAddress: number;
 }
 
 const LIMIT_MAX = 1_000_000;
 
-/** Reads the limits of callers. They are on by default, except in a sandbox. */
-export function readLimits({ text, whole, mistakes }: EnvironmentReader, sandbox: boolean): LimitConfig {
+function readLimits({ text, whole, mistakes }: EnvironmentReader, sandbox: boolean): LimitConfig {
   const limit = (name: string, usual: number): number | undefined => {
     const value = text(name);
     if (value === undefined) return sandbox ? undefined : usual;
@@ -66,17 +64,14 @@ export abstract class ApiConfig extends LimitConfig {
   abstract readonly port: number;
   /** The address under which callers reach the service, if it differs from the one it listens on. */
   abstract readonly publicUrl?: string | undefined;
-  /** The proxies whose `X-Forwarded-For` is read. */
   abstract readonly trustedProxies: BlockList;
   /** The database of our own books. A gateway uses `dataDir` alone, for the key that signs local tokens. */
   abstract readonly deployment: DeploymentConfig;
   abstract readonly tokens: TokenConfig;
-  /** Whether a verified e-mail binds a subject to its user. */
   abstract readonly bindsByEmail: boolean;
   abstract readonly logLevel: string;
   abstract readonly logPretty: boolean;
   abstract readonly docs: boolean;
-  /** Whether the docs page sends requests. */
   abstract readonly triesOut: boolean;
   /** Whether the operations under `/sandbox` exist. */
   abstract readonly sandbox: boolean;
@@ -87,20 +82,15 @@ export abstract class ApiConfig extends LimitConfig {
   abstract readonly auditKeptDays: number;
   /** The keys that encrypt the secrets of webhook endpoints, and the private networks that endpoints may be in. */
   abstract readonly webhooks: WebhooksConfig;
-  /** The deployment behind a gateway. A gateway has no database. */
   abstract readonly upstream?: UpstreamConfig | undefined;
   abstract readonly corsOrigins: readonly string[];
   /** The listener of the metrics. Undefined: no metrics are collected. */
   abstract readonly metrics?: MetricsConfig | undefined;
-  /** Which traces are recorded, in a process that exports them. */
   abstract readonly tracing?: TracingConfig | undefined;
 }
 
-/** How payments are priced. */
 interface QuoteConfig {
-  /** How long a price is valid. */
   readonly validS: number;
-  /** The source of exchange rates, if there is one. */
   readonly rates?: RatesConfig | undefined;
 }
 

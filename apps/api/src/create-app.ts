@@ -15,7 +15,6 @@ import { createServer, prepareServer } from './http/server.js';
 import { refuseUnreadQueries } from './input/input.pipe.js';
 import { traceRequests } from './http/request-log.js';
 
-/** Creates the application, ready to listen. */
 export async function createApp(dependencies: AppDependencies): Promise<NestFastifyApplication> {
   const { config, implementation, log, draining, tracing } = dependencies;
   const { connectionsPerAddress, corsOrigins, publicUrl, rateLimit, trustedProxies } = config;

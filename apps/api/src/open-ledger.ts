@@ -34,7 +34,6 @@ interface WorkOfDatabase extends CellOfWork {
   readonly log: Logger;
 }
 
-/** Starts the due work of one database in this process. */
 export function startWork(
   deployment: Deployment,
   { orders }: LedgerBankingService,

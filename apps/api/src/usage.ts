@@ -1,4 +1,3 @@
-/** The text of `--help`. */
 export const USAGE = `Usage: npm start
 
 Starts the service, and an embedded PostgreSQL unless DATABASE_URL is set. Ctrl-C stops both.

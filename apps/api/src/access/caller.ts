@@ -13,13 +13,11 @@ export type Caller = Scope & {
   readonly [checked]: true;
 };
 
-/** The context of a request whose access has been checked. */
 export interface CalledRequest extends RequestContext {
   operation?: OperationId;
   caller?: Caller;
 }
 
-/** The checked caller of this request. */
 export const CalledBy = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
   const { caller } = context.switchToHttp().getRequest<CalledRequest>();
   if (!caller) throw new Error('no caller: the operation is public, or its access was not checked');

@@ -109,7 +109,6 @@ const TIMEOUT_MS = 5_000;
 const DOCUMENT_BYTES_MAX = 65_536;
 const KEY_SET_BYTES_MAX = 1_048_576;
 
-/** Reads the keys that a URL serves as a JSON Web Key Set. */
 export function fetchKeysOf(issuer: string, url: string): FetchKeys {
   return async () => {
     try {

@@ -52,7 +52,6 @@ export interface OperationText {
 /** Under this key the document carries a {@link PendingDocumentation} until its responses and examples are generated from it. */
 export const PENDING_DOCUMENTATION = 'x-pending-documentation';
 
-/** The properties of an operation that are documented after the routes of the whole document are collected. */
 export interface PendingDocumentation {
   readonly operation: OperationId;
   readonly refusals: readonly RefusalReason[];

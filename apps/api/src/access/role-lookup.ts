@@ -5,7 +5,6 @@ import { type EnvironmentReader, ExpiringCache } from '@banking/process';
 const TTL_MS = 1_000;
 const ENTRIES_MAX = 10_000;
 
-/** Looks up users and their roles in the directory, and caches them briefly. */
 export class RoleLookup {
   private readonly users: ExpiringCache<DirectoryUser | undefined>;
 
@@ -21,7 +20,6 @@ export class RoleLookup {
     return this.users.peek(keyOf(subject));
   }
 
-  /** The user of a subject, if any. */
   userOf(subject: Subject): Promise<DirectoryUser | undefined> {
     return this.users.get(keyOf(subject), () => this.directory.userOf(subject));
   }
@@ -39,12 +37,10 @@ export class RoleLookup {
   }
 }
 
-/** A role with the user who holds it. */
 export interface GrantedRole extends Pick<Grant, 'role' | 'workspaceId'> {
   readonly actor: DirectoryUser['id'];
 }
 
-/** The role of a user in a workspace, if any. */
 export function grantedRole(user: DirectoryUser | undefined, workspaceId: WorkspaceId): GrantedRole | undefined {
   const grant = user?.grants.find((candidate) => candidate.workspaceId === workspaceId);
   return user && grant && { actor: user.id, workspaceId, role: grant.role };

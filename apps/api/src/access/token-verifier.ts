@@ -36,7 +36,6 @@ const BY_CODE: Readonly<Record<string, CredentialFault>> = {
   ERR_JWT_EXPIRED: 'expired',
 };
 
-/** What a claim that is missing or wrong says of the token. */
 const BY_CLAIM: Readonly<Record<string, CredentialFault>> = {
   iss: 'issuer',
   aud: 'audience',
@@ -44,8 +43,7 @@ const BY_CLAIM: Readonly<Record<string, CredentialFault>> = {
   nbf: 'not_yet_valid',
 };
 
-/** The code for an error of the verification. */
-export function faultOfVerification(error: Error): CredentialFault {
+function faultOfVerification(error: Error): CredentialFault {
   if (error instanceof errors.JWTClaimValidationFailed) return BY_CLAIM[error.claim] ?? 'claim';
   return (error instanceof errors.JOSEError ? BY_CODE[error.code] : undefined) ?? 'unverifiable';
 }
@@ -95,11 +93,9 @@ interface Verified {
   readonly expiresAtMs: number;
 }
 
-/** Which tokens are accepted, and the folder of the local signing key. */
 interface TokenSource {
   readonly tokens: TokenConfig;
   readonly dataDir: string;
-  /** Receives failed fetches of keys, for the log. */
   readonly report?: (report: KeyReport) => void;
 }
 
@@ -146,7 +142,6 @@ export class TokenVerifier {
     return this.verified.peek(keyOf(token))?.subject;
   }
 
-  /** What a token that was just verified says of itself. */
   originOf(token: string): TokenOrigin | undefined {
     return this.verified.peek(keyOf(token))?.origin;
   }

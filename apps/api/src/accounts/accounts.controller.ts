@@ -23,12 +23,12 @@ import { AccountChangeDto, AccountDto, OpenAccountInputDto } from './account.dto
 import { statementFileName, statementTable, TableDownloads } from './statement-csv.js';
 import { StatementDto, StatementQueryDto } from './statement.dto.js';
 
-export const ACCOUNT_ID = ['accountId', 'An account of the workspace.'] as const;
+const ACCOUNT_ID = ['accountId', 'An account of the workspace.'] as const;
 
 /** The media types of a statement, the default first. */
-export const STATEMENT_TYPES = ['application/json', 'text/csv'] as const;
+const STATEMENT_TYPES = ['application/json', 'text/csv'] as const;
 
-export const StatementResponse = (): MethodDecorator =>
+const StatementResponse = (): MethodDecorator =>
   ApiOkResponse({
     description: 'The statement.',
     headers: {
@@ -48,7 +48,7 @@ export const StatementResponse = (): MethodDecorator =>
 
 @ApiTags('Accounts')
 @Controller('accounts')
-export class AccountsController {
+class AccountsController {
   constructor(private readonly banking: BankingService) {}
 
   @Get()
@@ -129,7 +129,7 @@ export class AccountsController {
 
 @ApiTags('Accounts')
 @Controller('accounts')
-export class StatementsController {
+class StatementsController {
   constructor(
     private readonly banking: BankingService,
     private readonly downloads: TableDownloads,

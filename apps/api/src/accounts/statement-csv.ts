@@ -48,7 +48,6 @@ const ROWS_PER_TURN = 100;
 /** A row. A missing value is an empty cell. */
 type Row = Partial<Record<(typeof COLUMNS)[number], string | number | Numeral>>;
 
-/** The position of a page in its statement. */
 interface PagePlace {
   readonly isFirst: boolean;
   readonly isLast: boolean;

@@ -1,5 +1,5 @@
 import type { Movement, Statement, StatementAccount, StatementQuery } from '@banking/domain';
-import { AmountField, EdgeField, Field, IdField, Ours, TextField } from '../http/field.decorator.js';
+import { Field, OwnAmountField, OwnEdgeField, OwnIdField, OwnTextField } from '../http/field.decorator.js';
 import { PageQueryDto } from '../input/page.js';
 import { InstantOrDayParameter } from '../input/parameter.decorator.js';
 import { CurrencyDto } from '../products/product.dto.js';
@@ -14,56 +14,42 @@ const BalanceField = (description: string, example: number): PropertyDecorator =
     example,
   });
 
-const OwnField = (description: string, example: string, required = true): PropertyDecorator =>
-  Field('ours', { type: 'string', description, example, required });
-
 class StatementAccountEdgesDto {
-  @Ours()
-  @EdgeField(() => CurrencyDto, 'The one currency the account holds.')
+  @OwnEdgeField(() => CurrencyDto, 'The one currency the account holds.')
   readonly currency!: CurrencyDto;
 }
 
 class StatementAccountDto implements StatementAccount {
-  @Ours()
-  @IdField('The account.', 2)
+  @OwnIdField('The account.', 2)
   readonly id!: StatementAccount['id'];
 
-  @Ours()
-  @TextField('Name of the account holder.', 'Northwind Trading')
+  @OwnTextField('Name of the account holder.', 'Northwind Trading')
   readonly name!: string;
 
-  @Ours()
-  @TextField('Nickname.', 'European suppliers', false)
+  @OwnTextField('Nickname.', 'European suppliers', false)
   readonly alias?: string;
 
-  @Ours()
-  @TextField('Account code in the core banking system.', 'NW0000000002', false)
+  @OwnTextField('Account code in the core banking system.', 'NW0000000002', false)
   readonly code?: string;
 
-  @Ours()
-  @EdgeField(() => StatementAccountEdgesDto, 'Related records.')
+  @OwnEdgeField(() => StatementAccountEdgesDto, 'Related records.')
   readonly edges!: StatementAccountEdgesDto;
 }
 
 class MovementDto implements Movement {
-  @Ours()
-  @IdField('The transfer.', 26)
+  @OwnIdField('The transfer.', 26)
   readonly id!: Movement['id'];
 
-  @Ours()
-  @IdField('The transaction that executed it.', 9)
+  @OwnIdField('The transaction that executed it.', 9)
   readonly transactionID!: Movement['transactionID'];
 
-  @Ours()
-  @IdField('The order of the transaction. A return has none.', 1, false)
+  @OwnIdField('The order of the transaction. A return has none.', 1, false)
   readonly orderID?: NonNullable<Movement['orderID']>;
 
-  @Ours()
-  @IdField('The reversed transaction, a payment or a return.', 11, false)
+  @OwnIdField('The reversed transaction, a payment or a return.', 11, false)
   readonly returnOf?: NonNullable<Movement['returnOf']>;
 
-  @Ours()
-  @IdField('The return that reverses the transaction.', 12, false)
+  @OwnIdField('The return that reverses the transaction.', 12, false)
   readonly returnedBy?: NonNullable<Movement['returnedBy']>;
 
   @Field('ours', {
@@ -74,27 +60,25 @@ class MovementDto implements Movement {
   })
   readonly direction!: Movement['direction'];
 
-  @Ours()
-  @AmountField('Digits in minor units of the currency; `direction` is the sign.', '1875000')
+  @OwnAmountField('Digits in minor units of the currency; `direction` is the sign.', '1875000')
   readonly amount!: Movement['amount'];
 
-  @OwnField(
+  @OwnTextField(
     'Type of the transfer: `spot`, `internal`, `payout`, `funding`, `return`, `fee`. More types may be added.',
     'payout',
   )
   readonly type!: Movement['type'];
 
-  @OwnField('Description.', 'Float for Berlin', false)
+  @OwnTextField('Description.', 'Float for Berlin', false)
   readonly description?: string;
 
-  @OwnField('Purpose code as it was sent.', 'IR001', false)
+  @OwnTextField('Purpose code as it was sent.', 'IR001', false)
   readonly purpose?: string;
 
-  @Ours()
-  @AmountField('Fee charged. The fee is a movement of its own and repeated here for display.', '1250', false)
+  @OwnAmountField('Fee charged. The fee is a movement of its own and repeated here for display.', '1250', false)
   readonly feeAmount?: NonNullable<Movement['feeAmount']>;
 
-  @OwnField('Name of the recipient.', 'Northwind Trading Berlin', false)
+  @OwnTextField('Name of the recipient.', 'Northwind Trading Berlin', false)
   readonly recipientName?: string;
 
   @Field('ours', { type: 'string', format: 'date', description: 'Value date.', example: '2026-11-21' })
@@ -113,16 +97,15 @@ class MovementDto implements Movement {
 }
 
 class StatementEdgesDto {
-  @Ours()
-  @EdgeField(() => StatementAccountDto, 'The account, without its current balance.')
+  @OwnEdgeField(() => StatementAccountDto, 'The account, without its current balance.')
   readonly account!: StatementAccountDto;
 }
 
 export class StatementDto implements Statement {
-  @OwnField('Begin of the period, inclusive, as requested.', '2026-11-01')
+  @OwnTextField('Begin of the period, inclusive, as requested.', '2026-11-01')
   readonly from!: string;
 
-  @OwnField('End of the period, exclusive, as requested.', '2026-12-01')
+  @OwnTextField('End of the period, exclusive, as requested.', '2026-12-01')
   readonly to!: string;
 
   @Field('ours', {
@@ -145,12 +128,10 @@ export class StatementDto implements Statement {
   })
   readonly movements!: readonly MovementDto[];
 
-  @Ours()
-  @EdgeField(() => StatementEdgesDto, 'Related records.')
+  @OwnEdgeField(() => StatementEdgesDto, 'Related records.')
   readonly edges!: StatementEdgesDto;
 }
 
-/** The period of a statement. */
 export class StatementQueryDto extends PageQueryDto implements Omit<StatementQuery, 'accountId'> {
   @InstantOrDayParameter(
     'ours',

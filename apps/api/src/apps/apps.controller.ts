@@ -18,7 +18,7 @@ import { ApiIdParam, IdPipe } from '../input/input.pipe.js';
 import { textStream } from '../http/text-stream.js';
 import { AppUserTexts, arrayOf } from '../banking.module.js';
 
-export class AppDto implements App {
+class AppDto implements App {
   @IdField('The app.', 1)
   readonly id!: App['id'];
 
@@ -73,7 +73,7 @@ class UserEdgesDto {
   readonly roles?: readonly RoleDto[];
 }
 
-export class UserDto implements User {
+class UserDto implements User {
   @IdField('The user.', 1)
   readonly id!: User['id'];
 
@@ -95,7 +95,7 @@ export class UserDto implements User {
 
 @ApiTags('Apps')
 @Controller('apps')
-export class AppsController {
+class AppsController {
   constructor(
     private readonly banking: BankingService,
     private readonly users: AppUserTexts,

@@ -6,14 +6,13 @@ import { CalledBy, type Caller } from '../access/caller.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { preferredType } from '../http/request-head.js';
 import { CSV_TYPE, csvHead, csvRows } from '../http/csv.js';
-import { EdgeField, Field, IdField, Ours, TextField, TimeField } from '../http/field.decorator.js';
+import { Field, OwnEdgeField, OwnIdField, OwnTextField, OwnTimeField } from '../http/field.decorator.js';
 import { queryPipe } from '../input/input.pipe.js';
 import { PageQueryDto, sendPage } from '../input/page.js';
 import { IdParameter, InstantParameter, TextParameter } from '../input/parameter.decorator.js';
 
 class AuditActorDto implements AuditActor {
-  @Ours()
-  @TextField('`user`, `operator`, `network` or `system`, which is the service itself.', 'user')
+  @OwnTextField('`user`, `operator`, `network` or `system`, which is the service itself.', 'user')
   readonly type!: AuditActor['type'];
 
   @Field('ours', {
@@ -27,71 +26,57 @@ class AuditActorDto implements AuditActor {
   })
   readonly userID?: NonNullable<AuditActor['userID']>;
 
-  @Ours()
-  @TextField('The issuer of the token.', 'https://login.example', false)
+  @OwnTextField('The issuer of the token.', 'https://login.example', false)
   readonly issuer?: string;
 
-  @Ours()
-  @TextField('The subject that the token names.', 'f1c2a7', false)
+  @OwnTextField('The subject that the token names.', 'f1c2a7', false)
   readonly subject?: string;
 
-  @Ours()
-  @TextField(
+  @OwnTextField(
     'Instead of `userID`, `issuer` and `subject`, if the user has no role in the workspace: a text that always means the same user here.',
     '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
     false,
   )
   readonly pseudonym?: string;
 
-  @Ours()
-  @TextField('The `jti` of the token.', '7d3f0c', false)
+  @OwnTextField('The `jti` of the token.', '7d3f0c', false)
   readonly tokenID?: string;
 
-  @Ours()
-  @TextField('The client of the token: its `client_id`, or else its `azp`.', 'treasury-app', false)
+  @OwnTextField('The client of the token: its `client_id`, or else its `azp`.', 'treasury-app', false)
   readonly clientID?: string;
 
-  @Ours()
-  @TextField('The name that an operator gave.', 'Rosa', false)
+  @OwnTextField('The name that an operator gave.', 'Rosa', false)
   readonly name?: string;
 
-  @Ours()
-  @TextField('The account of the operating system of an operator.', 'rosa', false)
+  @OwnTextField('The account of the operating system of an operator.', 'rosa', false)
   readonly operatingSystemUser?: string;
 }
 
 class AuditedResourceDto {
-  @Ours()
-  @TextField('The type of the resource.', 'account')
+  @OwnTextField('The type of the resource.', 'account')
   readonly type!: string;
 
-  @Ours()
-  @IdField('The id of the resource.', 3)
+  @OwnIdField('The id of the resource.', 3)
   readonly id!: number;
 }
 
-export class AuditEventDto implements AuditEvent {
-  @Ours()
-  @IdField('Number of the entry in the workspace, from 1 and without gaps.', 7)
+class AuditEventDto implements AuditEvent {
+  @OwnIdField('Number of the entry in the workspace, from 1 and without gaps.', 7)
   readonly id!: AuditEvent['id'];
 
-  @Ours()
-  @TimeField('Time of the change.', true)
+  @OwnTimeField('Time of the change.', true)
   readonly createdAt!: AuditEvent['createdAt'];
 
-  @Ours()
-  @TextField(
+  @OwnTextField(
     'The operation, as this document names it, or a name of the service for what no caller requests, such as `runOrder`.',
     'openAccount',
   )
   readonly operation!: string;
 
-  @Ours()
-  @TextField('`done` or `refused`.', 'done')
+  @OwnTextField('`done` or `refused`.', 'done')
   readonly outcome!: AuditEvent['outcome'];
 
-  @Ours()
-  @TextField('The reason of a refusal: a `reason` of the table of errors.', 'role_insufficient', false)
+  @OwnTextField('The reason of a refusal: a `reason` of the table of errors.', 'role_insufficient', false)
   readonly reason?: string;
 
   @Field('ours', {
@@ -103,20 +88,16 @@ export class AuditEventDto implements AuditEvent {
   })
   readonly count?: number;
 
-  @Ours()
-  @EdgeField(() => AuditedResourceDto, 'The resource that was changed.', false)
+  @OwnEdgeField(() => AuditedResourceDto, 'The resource that was changed.', false)
   readonly resource?: AuditedResourceDto;
 
-  @Ours()
-  @EdgeField(() => AuditActorDto, 'Who acted.')
+  @OwnEdgeField(() => AuditActorDto, 'Who acted.')
   readonly actor!: AuditActorDto;
 
-  @Ours()
-  @TextField('The `X-Request-Id` of the request.', '0b6a1f6e', false)
+  @OwnTextField('The `X-Request-Id` of the request.', '0b6a1f6e', false)
   readonly requestID?: string;
 
-  @Ours()
-  @TextField('The address that the request came from.', '192.0.2.7', false)
+  @OwnTextField('The address that the request came from.', '192.0.2.7', false)
   readonly sourceAddress?: string;
 
   @Field('ours', {
@@ -128,8 +109,7 @@ export class AuditEventDto implements AuditEvent {
   readonly hash!: string;
 }
 
-/** The filters of the audit trail. An entry is listed if it matches all of them. */
-export class AuditQueryDto extends PageQueryDto implements AuditQuery {
+class AuditQueryDto extends PageQueryDto implements AuditQuery {
   @IdParameter('ours', 'Entries of this user.')
   readonly actor?: NonNullable<AuditQuery['actor']>;
 
@@ -184,9 +164,9 @@ export const auditCsv = (events: readonly AuditEvent[]): string =>
   );
 
 /** The media types of the list, the default first. */
-export const AUDIT_TYPES = ['application/json', 'text/csv'] as const;
+const AUDIT_TYPES = ['application/json', 'text/csv'] as const;
 
-export const AuditEventsResponse = (): MethodDecorator =>
+const AuditEventsResponse = (): MethodDecorator =>
   ApiOkResponse({
     description: 'A page of the audit trail.',
     headers: {
@@ -203,7 +183,7 @@ export const AuditEventsResponse = (): MethodDecorator =>
 
 @ApiTags('Audit trail')
 @Controller('audit-events')
-export class AuditEventsController {
+class AuditEventsController {
   constructor(private readonly banking: BankingService) {}
 
   @Get()

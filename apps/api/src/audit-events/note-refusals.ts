@@ -13,7 +13,6 @@ const NOTED: readonly string[] = [
 
 const FLUSH_MS = 5_000;
 
-/** Counts refused requests, and writes the counts to the audit trail of their workspaces. */
 export class RefusalNotes {
   private readonly requests: RefusedRequests;
   private timer: NodeJS.Timeout | undefined;
@@ -26,7 +25,6 @@ export class RefusalNotes {
     this.requests = new RefusedRequests(store);
   }
 
-  /** Adds the hook that counts. */
   readonly watch = (server: FastifyInstance): void => {
     server.addHook('onResponse', (request: FastifyRequest & RequestContext, _reply, done) => {
       const { operation, userId, reason = '', origin, memberOf } = request;
@@ -46,7 +44,6 @@ export class RefusalNotes {
     this.timer.unref();
   }
 
-  /** Writes what is left. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.flush(true);

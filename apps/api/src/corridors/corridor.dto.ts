@@ -69,7 +69,6 @@ export class CorridorDto implements Corridor {
   readonly edges!: CorridorEdgesDto;
 }
 
-/** The country, currency and payout method of a corridor. */
 export class CorridorQueryDto implements CorridorQuery {
   @PatternParameter('ours', /^[A-Za-z]{2,3}$/, 'a country code of ISO 3166-1, such as IN', {
     isRequired: true,

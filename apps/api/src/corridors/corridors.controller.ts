@@ -52,9 +52,9 @@ export const CanonicalLink = (template: string): MethodDecorator =>
   applyDecorators(SetMetadata(LINK, template), UseInterceptors(CanonicalLinkInterceptor));
 
 /** The path that links name, where the interface has two. */
-export const CANONICAL = '/recipients/countries/{country}/corridors';
+const CANONICAL = '/recipients/countries/{country}/corridors';
 
-export const listCorridors: OperationText = {
+const listCorridors: OperationText = {
   summary: 'List the corridors to a country',
   description: paragraphs(
     'Lists the corridors to a country: currency, payout method, type of beneficiary, limits and delivery time.',
@@ -68,7 +68,7 @@ export const listCorridors: OperationText = {
   hasETag: true,
 };
 
-export const COUNTRY = {
+const COUNTRY = {
   name: 'country',
   description: 'ISO 3166-1 alpha-2 in any case; alpha-3 is accepted too.',
   schema: { type: 'string' as const, pattern: '^[A-Za-z]{2,3}$' },
@@ -76,7 +76,7 @@ export const COUNTRY = {
 
 @ApiTags('Corridors')
 @Controller()
-export class CorridorsController {
+class CorridorsController {
   constructor(
     private readonly banking: BankingService,
     private readonly responses: CachedResponses,

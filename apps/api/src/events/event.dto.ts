@@ -1,5 +1,5 @@
 import { type Event, EVENT_RESOURCE_TYPES, EVENT_TYPES, type EventChanges, type EventQuery } from '@banking/domain';
-import { EdgeField, Field, IdField, Ours, TimeField } from '../http/field.decorator.js';
+import { Field, OwnEdgeField, OwnIdField, OwnTextField, OwnTimeField } from '../http/field.decorator.js';
 import { PageQueryDto } from '../input/page.js';
 import {
   ChoiceParameter,
@@ -12,86 +12,67 @@ import {
 const listed = (values: readonly string[]) => values.map((value) => `\`${value}\``).join(', ');
 
 class EventResourceDto {
-  @Field('ours', {
-    type: 'string',
-    description: `The type of the resource. New ones may be added. Known values: ${listed(EVENT_RESOURCE_TYPES)}.`,
-    example: 'order',
-  })
+  @OwnTextField(
+    `The type of the resource. New ones may be added. Known values: ${listed(EVENT_RESOURCE_TYPES)}.`,
+    'order',
+  )
   readonly type!: Event['resource']['type'];
 
-  @Ours()
-  @IdField('The resource. The id of a payout is that of its transaction.', 1)
+  @OwnIdField('The resource. The id of a payout is that of its transaction.', 1)
   readonly id!: number;
 }
 
 class EventStatusDto {
-  @Field('ours', {
-    type: 'string',
-    description: 'The status before the change. Missing for a new resource.',
-    example: 'active',
-    required: false,
-  })
+  @OwnTextField('The status before the change. Missing for a new resource.', 'active', false)
   readonly before?: string;
 
-  @Field('ours', { type: 'string', description: 'The status after the change.', example: 'completed' })
+  @OwnTextField('The status after the change.', 'completed')
   readonly after!: string;
 }
 
 class EventChangesDto implements EventChanges {
-  @Ours()
-  @EdgeField(() => EventStatusDto, 'The status, if it changed.', false)
+  @OwnEdgeField(() => EventStatusDto, 'The status, if it changed.', false)
   readonly status?: EventStatusDto;
 
-  @Ours()
-  @IdField('The account that the resource belongs to.', 1, false)
+  @OwnIdField('The account that the resource belongs to.', 1, false)
   readonly accountID?: NonNullable<EventChanges['accountID']>;
 
-  @Ours()
-  @IdField('The recipient of the resource.', 1, false)
+  @OwnIdField('The recipient of the resource.', 1, false)
   readonly recipientID?: NonNullable<EventChanges['recipientID']>;
 
-  @Ours()
-  @IdField('The quote of an order.', 1, false)
+  @OwnIdField('The quote of an order.', 1, false)
   readonly quoteID?: NonNullable<EventChanges['quoteID']>;
 
-  @Ours()
-  @IdField('The order of an execution.', 1, false)
+  @OwnIdField('The order of an execution.', 1, false)
   readonly orderID?: NonNullable<EventChanges['orderID']>;
 
-  @Ours()
-  @IdField('The transaction of the resource. Of a transaction: the other one of a return.', 1, false)
+  @OwnIdField('The transaction of the resource. Of a transaction: the other one of a return.', 1, false)
   readonly transactionID?: NonNullable<EventChanges['transactionID']>;
 }
 
 class EventActorDto {
-  @Field('ours', {
-    type: 'string',
-    description:
-      'Who made the change: `user`, `service` (another service), `operator`, `network` (the network of payouts) or `system`. ' +
+  @OwnTextField(
+    'Who made the change: `user`, `service` (another service), `operator`, `network` (the network of payouts) or `system`. ' +
       'New values may be added.',
-    example: 'system',
-  })
+    'system',
+  )
   readonly type!: Event['actor']['type'];
 
-  @Ours()
-  @IdField('The user.', 1, false)
+  @OwnIdField('The user.', 1, false)
   readonly id?: NonNullable<Event['actor']['id']>;
 }
 
 export class EventDto implements Event {
-  @Ours()
-  @IdField('The event. Later events of the workspace have greater ids.', 48)
+  @OwnIdField('The event. Later events of the workspace have greater ids.', 48)
   readonly id!: Event['id'];
 
-  @Field('ours', {
-    type: 'string',
-    description: `What happened. New types may be added; ignore those you do not know. Known values: ${listed(EVENT_TYPES.map(({ type }) => type))}.`,
-    example: 'order.completed',
-  })
+  @OwnTextField(
+    `What happened. New types may be added; ignore those you do not know. Known values: ${listed(EVENT_TYPES.map(({ type }) => type))}.`,
+    'order.completed',
+  )
   readonly type!: Event['type'];
 
-  @Ours()
-  @TimeField('The time of the change.', true)
+  @OwnTimeField('The time of the change.', true)
   readonly createdAt!: Event['createdAt'];
 
   @Field('ours', {
@@ -103,20 +84,16 @@ export class EventDto implements Event {
   })
   readonly sequence!: number;
 
-  @Ours()
-  @EdgeField(() => EventResourceDto, 'The resource that changed. Read it for its contents.')
+  @OwnEdgeField(() => EventResourceDto, 'The resource that changed. Read it for its contents.')
   readonly resource!: EventResourceDto;
 
-  @Ours()
-  @EdgeField(() => EventChangesDto, 'The status before and after, and ids of what belongs to the resource.')
+  @OwnEdgeField(() => EventChangesDto, 'The status before and after, and ids of what belongs to the resource.')
   readonly changes!: EventChangesDto;
 
-  @Ours()
-  @EdgeField(() => EventActorDto, 'Who made the change.')
+  @OwnEdgeField(() => EventActorDto, 'Who made the change.')
   readonly actor!: EventActorDto;
 }
 
-/** The filters of the list of events. An event is listed if it matches all of them. */
 export class EventQueryDto extends PageQueryDto implements EventQuery {
   @ChoicesParameter(
     'ours',

@@ -25,7 +25,6 @@ export const HELD_PER_WORKSPACE_MAX = 50;
 /** In all workspaces together. */
 export const HELD_PER_USER_MAX = 10;
 
-/** Who waits. */
 interface Waiting {
   readonly actor: UserId;
   readonly workspaceId?: WorkspaceId | undefined;
@@ -88,14 +87,14 @@ export class HeldRequests {
 const limited = (message: string) => new Refusal('rate_limited', message, { retryAfterSeconds: 1 });
 const stopping = () => new Refusal('unavailable', 'The service is stopping.', { retryAfterSeconds: 1 });
 
-export const EVENT_ID = [
+const EVENT_ID = [
   'eventId',
   'An event of the workspace. The response is the same for an event of another workspace and one that does not exist.',
 ] as const;
 
 @ApiTags('Events')
 @Controller('events')
-export class EventsController {
+class EventsController {
   constructor(
     private readonly banking: BankingService,
     private readonly requests: HeldRequests,

@@ -1,13 +1,11 @@
 import { resolve } from 'node:path';
 import { type EnvironmentReader, isLoopback, isTrustworthy } from '@banking/process';
 
-/** The deployment of the interface behind this gateway. */
 export interface UpstreamConfig {
   /** The URL to which the paths of the interface are appended. */
   readonly url: string;
   /** For one request, until the last byte of its response. */
   readonly timeoutMs: number;
-  /** How this gateway authenticates there. */
   readonly credential: UpstreamCredential;
 }
 

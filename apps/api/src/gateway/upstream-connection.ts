@@ -10,12 +10,10 @@ import type { TraceHeaders } from '@banking/telemetry/tracing';
 import { FairQueue, type Turn } from '../http/fair-queue.js';
 import { CircuitBreaker } from './circuit-breaker.js';
 
-/** A request as the client describes it. */
 interface ExchangedRequest extends Pick<TransportRequest, 'method' | 'headers' | 'signal'> {
   readonly body?: string | undefined;
 }
 
-/** A complete response. */
 export interface ExchangedResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -97,7 +95,6 @@ const WAITING_MAX = 256;
 /** How long requests with one limit key are not sent after the upstream has responded 429. */
 const PAUSE_MS = 1_000;
 
-/** The properties of a request by which the queue decides. */
 interface Queued {
   readonly actor: UserId;
   /** Requests with one key count against one rate limit of the upstream. */
@@ -277,7 +274,6 @@ export class UpstreamConnection {
     };
   }
 
-  /** Waits for pending requests. */
   async close(): Promise<void> {
     await Promise.all([this.agent.close(), this.heldAgent.close()]);
   }

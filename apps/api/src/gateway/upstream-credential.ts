@@ -89,7 +89,6 @@ export function readTokenFile(path: string): Credential {
 }
 
 interface Content {
-  /** Without surrounding white space. */
   readonly text: string;
   readonly mode: bigint;
   /** Differs after every change. */

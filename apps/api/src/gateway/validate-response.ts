@@ -59,7 +59,7 @@ export interface Schema {
   readonly $ref?: string;
 }
 
-export type Schemas = Readonly<Record<string, Schema>>;
+type Schemas = Readonly<Record<string, Schema>>;
 
 export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
@@ -116,17 +116,17 @@ function isDeeperThan(levels: number, value: unknown): boolean {
   return false;
 }
 
-export const mapped = <T, U>(entries: readonly (readonly [string, T])[], change: (value: T, name: string) => U) =>
+const mapped = <T, U>(entries: readonly (readonly [string, T])[], change: (value: T, name: string) => U) =>
   Object.fromEntries(entries.map(([name, value]) => [name, change(value, name)]));
 
 export function contentOf({ responses }: DocumentedOperation): JsonContent | undefined {
   return (responses['200'] ?? responses['201'] ?? responses['202'])?.content?.['application/json'];
 }
 
-export const successOf = (operation: DocumentedOperation): Schema | undefined => contentOf(operation)?.schema;
+const successOf = (operation: DocumentedOperation): Schema | undefined => contentOf(operation)?.schema;
 
 /** A schema without descriptions, and without rules that another deployment need not follow. */
-export function enforced(schema: Schema, schemas: Schemas, name = ''): Schema {
+function enforced(schema: Schema, schemas: Schemas, name = ''): Schema {
   if (WITHOUT_FIELDS.includes(name)) return { type: 'object', properties: { edges: { type: 'object' } } };
   const isOurs = ONLY_OURS.includes(name);
   const { type, $ref, properties, items, allOf, additionalProperties } = schema;

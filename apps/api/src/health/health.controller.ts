@@ -2,17 +2,17 @@ import { Controller, type DynamicModule, Get, Header, Module } from '@nestjs/com
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refusal } from '@banking/domain';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
-import { Field } from '../http/field.decorator.js';
+import { OwnTextField } from '../http/field.decorator.js';
 import { Draining, type Readiness, SharedReadiness } from './readiness.js';
 
 class HealthDto {
-  @Field('ours', { type: 'string', description: '`ok`', example: 'ok' })
+  @OwnTextField('`ok`', 'ok')
   readonly status!: string;
 }
 
 @ApiTags('Health')
 @Controller('health')
-export class HealthController {
+class HealthController {
   constructor(
     private readonly readiness: SharedReadiness,
     private readonly draining: Draining,

@@ -1,6 +1,5 @@
 import { ExpiringCache } from '@banking/process';
 
-/** Whether the implementation of the port can serve requests. */
 export interface Readiness {
   /** @throws Refusal `unavailable` */
   check(): Promise<void>;
@@ -9,7 +8,6 @@ export interface Readiness {
 }
 
 interface WorkStatus {
-  /** How many work items are parked, by kind. */
   readonly parked: Readonly<Record<string, number>>;
   /** How many pieces of due work this process does not do, by kind, such as payouts without a payment network. */
   readonly unserved: Readonly<Record<string, number>>;

@@ -70,7 +70,6 @@ export function sourceAddressOf(
   return address;
 }
 
-/** The address that a request comes from, by its connection and its headers. */
 export const sourceOf = ({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>, trusted: BlockList): string =>
   sourceAddressOf(ip, [headers['x-forwarded-for'] ?? []].flat().join(','), trusted);
 

@@ -1,12 +1,9 @@
-/** Tables for spreadsheets. */
-
 /** CSV of RFC 4180 in UTF-8, with a row of column names. */
 export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 
 /** Spreadsheets recognize UTF-8 by it. */
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** The begin of a table: the names of the columns. */
 export const csvHead = (columns: readonly string[]): string => `${BYTE_ORDER_MARK}${columns.join(',')}\r\n`;
 
 /** Rows of a table. @param common the values of the columns that a row leaves out */

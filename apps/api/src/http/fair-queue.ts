@@ -1,7 +1,6 @@
 import { Refusal } from '@banking/domain';
 import { RoundRobin, FairSlots } from '@banking/process';
 
-/** What waits for a turn. */
 interface Entry<K> {
   readonly key: K;
   /** How many slots it takes while it runs. Default: 1 */
@@ -10,7 +9,6 @@ interface Entry<K> {
   readonly mayStart?: () => boolean;
 }
 
-/** The wait of an entry. */
 export interface Turn {
   /** Rejects with `unavailable` if the entry waited too long, or gave up. */
   readonly begun: Promise<void>;
@@ -22,7 +20,6 @@ interface Waiting<K> extends Entry<K> {
   readonly start: () => void;
 }
 
-/** The options of a {@link FairQueue}. */
 interface FairQueueOptions<K> {
   readonly running: FairSlots<K>;
   readonly waiting: FairSlots<K>;

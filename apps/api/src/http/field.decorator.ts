@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 
 /** The source of a definition: the published interface, the expectations of its clients, or this service. */
@@ -51,8 +52,19 @@ export const AmountField = (description: string, example: string, required = tru
 export const EdgeField = (nested: () => unknown, description: string, required = true): PropertyDecorator =>
   Field('stated', { type: () => nested() as never, description, required });
 
-/** For use above another decorator: the field follows the conventions of the published interface, but is not part of it. */
+/** The field follows the conventions of the published interface, but is not part of it. */
 export const Ours = (): PropertyDecorator => Field('ours', {});
 
-/** The same for a field that the published interface shows, and whose values clients of similar interfaces expect. */
+const own =
+  <Parameters extends unknown[]>(field: (...parameters: Parameters) => PropertyDecorator) =>
+  (...parameters: Parameters): PropertyDecorator =>
+    applyDecorators(field(...parameters), Ours());
+
+export const OwnIdField = own(IdField);
+export const OwnTextField = own(TextField);
+export const OwnTimeField = own(TimeField);
+export const OwnAmountField = own(AmountField);
+export const OwnEdgeField = own(EdgeField);
+
+/** For use above another decorator: the published interface shows the field, and whose values clients of similar interfaces expect. */
 export const KnownValues = (): PropertyDecorator => Field('known', {});

@@ -115,7 +115,6 @@ const ITEMS_PER_TURN = 50;
 /** The most bytes that a UTF-16 code unit takes in UTF-8. */
 const BYTES_PER_UNIT = 3;
 
-/** A place in the buffer. */
 interface Range {
   readonly from: number;
   readonly to: number;

@@ -92,7 +92,6 @@ const WITH_RETRY_AFTER: readonly string[] = ['idempotency_in_progress', 'outcome
 const hasRetryAfter = ({ status, reason, retryAfterSeconds }: ErrorResponse) =>
   status === 429 || status === 503 || WITH_RETRY_AFTER.includes(reason) || retryAfterSeconds !== undefined;
 
-/** The idempotency key of a request whose outcome is unknown, if the caller sent one. */
 const keyInDoubt = ({ reason }: ErrorResponse, { idempotencyKey }: RequestContext) =>
   reason === 'outcome_unknown' ? idempotencyKey : undefined;
 

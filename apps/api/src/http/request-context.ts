@@ -2,7 +2,6 @@ import type { Origin, Scope, UserId, WorkspaceId } from '@banking/domain';
 import type { RequestTrace } from '@banking/telemetry/tracing';
 import type { HeaderLines } from './request-head.js';
 
-/** Properties of a request that are not in its head: for its handler, the error filter and the request log. */
 export interface RequestContext {
   operation?: string;
   /** Its span, in a process that records traces. */
@@ -23,7 +22,6 @@ export interface RequestContext {
   userId?: UserId;
   /** The workspace of the header, if the user has a role there; also if the call is refused. */
   memberOf?: WorkspaceId;
-  /** The address that the request comes from, behind trusted proxies. */
   sourceAddress?: string;
   /** The credential and the source address, set with the user. */
   origin?: Origin;

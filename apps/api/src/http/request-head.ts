@@ -54,7 +54,6 @@ export interface HeaderLines {
   readonly repeated: readonly CountedHeader[];
 }
 
-/** A request whose headers may have been scanned. */
 type ScannedRequest = { readonly raw: Pick<IncomingMessage, 'rawHeaders'>; headerLines?: HeaderLines };
 
 /** Most headers are told apart by the length of their name, which costs less than to fold its case. */
@@ -68,7 +67,6 @@ export function headerLines(request: ScannedRequest, name: CountedHeader): reado
   return linesOf(request).values[name] ?? NONE;
 }
 
-/** The first header of `names` that is repeated. */
 export function repeatedHeader(request: ScannedRequest, names: ReadonlySet<CountedHeader>): CountedHeader | undefined {
   return linesOf(request).repeated.find((name) => names.has(name));
 }
@@ -114,7 +112,6 @@ export function hasBrokenQuery(url: string): boolean {
   }
 }
 
-/** All paths of the server, with their methods. */
 export type RouteIndex = Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>;
 
 /** Adds each route to the index when it is registered. Call it before the first route. */
@@ -130,8 +127,7 @@ export function indexRoutes(server: FastifyInstance): RouteIndex {
   return routes;
 }
 
-/** All methods of a path. Empty for an unknown path. */
-export function allowedMethods(routes: RouteIndex, url: string): string[] {
+function allowedMethods(routes: RouteIndex, url: string): string[] {
   const path = url.split('?', 1)[0] ?? '';
   const methods = new Set<string>();
   for (const route of routes.values()) {

@@ -23,7 +23,6 @@ interface RequestLine {
   readonly spanId?: string | undefined;
 }
 
-/** Logs the one line of a request. */
 export function logRequest(logger: FastifyBaseLogger, line: RequestLine): void {
   logger.info(line, 'request');
 }

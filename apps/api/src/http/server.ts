@@ -84,19 +84,14 @@ function withoutUrls(logger: FastifyBaseLogger): FastifyBaseLogger {
   return Object.assign(Object.create(logger) as FastifyBaseLogger, { warn });
 }
 
-/** The options of `prepareServer`. */
 export interface ServerOptions {
   /** Authorizes a request from its head. @throws Refusal */
   readonly authorize: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
   /** Whether the process received a signal to stop. */
   readonly isDraining: () => boolean;
-  /** How many connections the server accepts. */
   readonly connections?: number;
-  /** How many connections one address may hold. */
   readonly connectionsPerAddress?: number;
-  /** Whether pages of other origins may call. */
   readonly isCrossOrigin?: boolean;
-  /** The address under which callers reach the service. */
   readonly publicUrl?: string | undefined;
   /** Adds hooks that run for every request before its access is checked. */
   readonly watch?: ((server: FastifyInstance) => void) | undefined;

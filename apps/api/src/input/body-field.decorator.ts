@@ -25,7 +25,7 @@ interface FieldRule {
 }
 
 /** A field of a body. An optional field is omitted, never `null`. */
-export function BodyField({
+function BodyField({
   provenance,
   isRequired,
   schema,
@@ -106,7 +106,6 @@ export const OptionalAmountBodyField = amountBodyField(false);
 
 const isAmount = (value: unknown): value is string => typeof value === 'string' && AMOUNT.test(value);
 
-/** Free text on one line. */
 export const LineField = (
   provenance: Provenance,
   maxLength: number,

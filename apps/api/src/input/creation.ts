@@ -4,7 +4,6 @@ import { type Created, type RequestOptions, isIdempotencyKey } from '@banking/do
 import type { CalledRequest } from '../access/caller.js';
 import { publicReference } from '../http/addresses.js';
 
-/** The idempotency key of the request. */
 export const RequestOptionsOf = createParamDecorator((_: unknown, context: ExecutionContext): RequestOptions => {
   const request = context.switchToHttp().getRequest<FastifyRequest & CalledRequest>();
   const idempotencyKey = request.headers['idempotency-key'] as string | undefined;

@@ -27,7 +27,6 @@ export const ApiIdParam = (name: string, description: string): MethodDecorator =
     schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
   });
 
-/** The refusal of a field that breaks a rule: the `context` of its validator. */
 interface Rule {
   readonly reason: RefusalReason;
 }
@@ -120,7 +119,7 @@ const QUERY: Place = {
 export const queryPipe = new InputPipe(QUERY);
 
 /** @throws Refusal `parameter_unknown` if there is one */
-export function refuseUnknownParameters(names: readonly string[]): void {
+function refuseUnknownParameters(names: readonly string[]): void {
   const details = names.map((name) => unknownField([name], QUERY));
   if (details.length > 0) throw refusalOf(details, QUERY.invalid);
 }

@@ -3,7 +3,6 @@ import type { Page, PageQuery } from '@banking/domain';
 import { publicReference } from '../http/addresses.js';
 import { CursorParameter, LimitParameter } from './parameter.decorator.js';
 
-/** The parameters of every list. */
 export class PageQueryDto implements PageQuery {
   @LimitParameter()
   readonly limit?: number;

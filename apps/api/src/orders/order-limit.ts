@@ -8,7 +8,6 @@ const KEYS_REMEMBERED_MAX = 100_000;
 /** An attempt to place an order. */
 interface Attempt extends RequestOptions, Pick<Scope, 'workspaceId'> {
   readonly accountId: AccountId;
-  /** The request body. */
   readonly body: object;
 }
 

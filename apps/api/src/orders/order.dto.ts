@@ -1,14 +1,15 @@
 import { type Execution, type Order, ORDER_STEPS, type OrderQuery, type PlaceOrderInput } from '@banking/domain';
 import { AccountDto } from '../accounts/account.dto.js';
 import {
-  AmountField,
   EdgeField,
   Field,
-  IdField,
   KnownValues,
-  Ours,
+  OwnAmountField,
+  OwnEdgeField,
+  OwnIdField,
+  OwnTextField,
+  OwnTimeField,
   TextField,
-  TimeField,
 } from '../http/field.decorator.js';
 import {
   AmountBodyField,
@@ -27,14 +28,12 @@ import { RecipientDto } from '../recipients/recipient.dto.js';
 import { TransactionDto } from '../transactions/transaction.dto.js';
 
 class ExecutionEdgesDto {
-  @Ours()
-  @EdgeField(() => TransactionDto, 'The transaction of the execution, after it has run.', false)
+  @OwnEdgeField(() => TransactionDto, 'The transaction of the execution, after it has run.', false)
   readonly transaction?: TransactionDto;
 }
 
 class ExecutionDto implements Execution {
-  @Ours()
-  @IdField('The execution.', 1)
+  @OwnIdField('The execution.', 1)
   readonly id!: Execution['id'];
 
   @Field('ours', {
@@ -45,49 +44,37 @@ class ExecutionDto implements Execution {
   })
   readonly sequence!: number;
 
-  @Ours()
-  @TextField(
+  @OwnTextField(
     '`scheduled`, `pending` while its transaction is pending, `completed`, `failed` or `cancelled`.',
     'completed',
   )
   readonly status!: Execution['status'];
 
-  @Ours()
-  @TimeField('Due time.')
+  @OwnTimeField('Due time.')
   readonly scheduledAt?: NonNullable<Execution['scheduledAt']>;
 
-  @Ours()
-  @TimeField('Time of the debit.')
+  @OwnTimeField('Time of the debit.')
   readonly executedAt?: NonNullable<Execution['executedAt']>;
 
-  @Field('ours', {
-    type: 'string',
-    description: 'Reason of the failure: a `reason` of the table of errors, or `payout_rejected`.',
-    example: 'insufficient_funds',
-    required: false,
-  })
+  @OwnTextField(
+    'Reason of the failure: a `reason` of the table of errors, or `payout_rejected`.',
+    'insufficient_funds',
+    false,
+  )
   readonly failureCode?: string;
 
-  @Field('ours', {
-    type: 'string',
-    description: 'The reason of the failure for people.',
-    example: 'The account does not hold the amount.',
-    required: false,
-  })
+  @OwnTextField('The reason of the failure for people.', 'The account does not hold the amount.', false)
   readonly failureMessage?: string;
 
-  @Ours()
-  @EdgeField(() => ExecutionEdgesDto, 'Related records.')
+  @OwnEdgeField(() => ExecutionEdgesDto, 'Related records.')
   readonly edges!: ExecutionEdgesDto;
 }
 
 class OrderEdgesDto {
-  @Ours()
-  @EdgeField(() => AccountDto, 'The account that pays.', false)
+  @OwnEdgeField(() => AccountDto, 'The account that pays.', false)
   readonly account?: AccountDto;
 
-  @Ours()
-  @EdgeField(() => RecipientDto, 'The recipient.', false)
+  @OwnEdgeField(() => RecipientDto, 'The recipient.', false)
   readonly recipient?: RecipientDto;
 
   @EdgeField(
@@ -99,38 +86,32 @@ class OrderEdgesDto {
 }
 
 export class OrderDto implements Order {
-  @Ours()
-  @IdField('The order.', 1)
+  @OwnIdField('The order.', 1)
   readonly id!: Order['id'];
 
-  @Ours()
-  @AmountField(
+  @OwnAmountField(
     'The amount of each run, without the fee: digits in minor units of the currency of the account.',
     '250000',
   )
   readonly amount!: Order['amount'];
 
-  @Ours()
-  @TextField(
+  @OwnTextField(
     '`active` while a run is left, then finally `completed`, `cancelled` or `failed`. Its transaction shows the status of the payment.',
     'completed',
   )
   readonly status!: Order['status'];
 
-  @Ours()
-  @TextField('`instant`, `scheduled` or `recurring`.', 'instant')
+  @OwnTextField('`instant`, `scheduled` or `recurring`.', 'instant')
   readonly type!: Order['type'];
 
-  @Ours()
-  @TextField('Description.', 'Family support', false)
+  @OwnTextField('Description.', 'Family support', false)
   readonly description?: string;
 
   @KnownValues()
   @TextField('Purpose code as it was sent.', 'IR002', false)
   readonly purposeCode?: string;
 
-  @Ours()
-  @TextField('`daily`, `weekly` or `monthly`. Only for a recurring order.', 'monthly', false)
+  @OwnTextField('`daily`, `weekly` or `monthly`. Only for a recurring order.', 'monthly', false)
   readonly repeatUnit?: NonNullable<Order['repeatUnit']>;
 
   @Field('ours', {
@@ -143,27 +124,22 @@ export class OrderDto implements Order {
   })
   readonly repeatValue?: number;
 
-  @Ours()
-  @TimeField('Time of the first run, if it was set.')
+  @OwnTimeField('Time of the first run, if it was set.')
   readonly startAt?: NonNullable<Order['startAt']>;
 
-  @Ours()
-  @TimeField('No run is later.')
+  @OwnTimeField('No run is later.')
   readonly stopAt?: NonNullable<Order['stopAt']>;
 
-  @Ours()
-  @TimeField(
+  @OwnTimeField(
     'Time of the pause. A paused order stays `active`, does not run until an administrator resumes it, and can be cancelled.',
   )
   readonly pausedAt?: NonNullable<Order['pausedAt']>;
 
-  @Field('ours', {
-    type: 'string',
-    description:
-      '`payouts_rejected`: three payouts in a row were rejected. `placer_without_role`: its placer has no role in the workspace.',
-    example: 'payouts_rejected',
-    required: false,
-  })
+  @OwnTextField(
+    '`payouts_rejected`: three payouts in a row were rejected. `placer_without_role`: its placer has no role in the workspace.',
+    'payouts_rejected',
+    false,
+  )
   readonly pauseReason?: NonNullable<Order['pauseReason']>;
 
   @Field('ours', {
@@ -177,7 +153,7 @@ export class OrderDto implements Order {
   })
   readonly quoteID?: NonNullable<Order['quoteID']>;
 
-  @Field('ours', { type: 'string', description: 'Your reference of the order.', example: 'FAMILY-1', required: false })
+  @OwnTextField('Your reference of the order.', 'FAMILY-1', false)
   readonly externalReference?: string;
 
   @Field('ours', {
@@ -212,12 +188,10 @@ export class OrderDto implements Order {
   })
   readonly cancelledBy?: NonNullable<Order['cancelledBy']>;
 
-  @Ours()
-  @TimeField('Time of the order.')
+  @OwnTimeField('Time of the order.')
   readonly createdAt?: NonNullable<Order['createdAt']>;
 
-  @Ours()
-  @TimeField('Time of the last change of status.')
+  @OwnTimeField('Time of the last change of status.')
   readonly updatedAt?: NonNullable<Order['updatedAt']>;
 
   @EdgeField(() => OrderEdgesDto, 'Related records.')
@@ -287,7 +261,6 @@ export class PlaceOrderInputDto implements Omit<PlaceOrderInput, 'accountId'> {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** The filters of the list of orders. An order is listed if it matches all of them. */
 export class OrderQueryDto extends PageQueryDto implements OrderQuery {
   @ChoiceParameter('ours', Object.keys(ORDER_STEPS), 'Orders with this status.')
   readonly status?: NonNullable<OrderQuery['status']>;

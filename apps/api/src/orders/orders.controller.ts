@@ -13,16 +13,16 @@ import { linkNext, PageQueryDto, sendPage } from '../input/page.js';
 import { OrderLimit } from './order-limit.js';
 import { OrderDto, OrderQueryDto, PlaceOrderInputDto } from './order.dto.js';
 
-export const ACCOUNT_ID = ['accountId', 'The account of the workspace that pays.'] as const;
-export const ORDER_ID = ['orderId', 'An order of that account.'] as const;
-export const ORDER_OF_WORKSPACE = [
+const ACCOUNT_ID = ['accountId', 'The account of the workspace that pays.'] as const;
+const ORDER_ID = ['orderId', 'An order of that account.'] as const;
+const ORDER_OF_WORKSPACE = [
   'orderId',
   'An order of the workspace. The response is the same for an order of another workspace and one that does not exist.',
 ] as const;
 
 @ApiTags('Orders')
 @Controller('orders')
-export class PurposesController {
+class PurposesController {
   constructor(
     private readonly banking: BankingService,
     private readonly responses: CachedResponses,
@@ -53,7 +53,7 @@ export class PurposesController {
 
 @ApiTags('Orders')
 @Controller()
-export class OrdersController {
+class OrdersController {
   constructor(
     private readonly banking: BankingService,
     private readonly limit: OrderLimit,

@@ -10,7 +10,7 @@ import { ProductDto } from './product.dto.js';
 
 @ApiTags('Products')
 @Controller('products')
-export class ProductsController {
+class ProductsController {
   constructor(
     private readonly banking: BankingService,
     private readonly responses: CachedResponses,

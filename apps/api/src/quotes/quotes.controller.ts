@@ -5,7 +5,7 @@ import { BankingService, type CreateQuoteInput, type Quote, type QuoteId, type R
 import { CalledBy, type Caller } from '../access/caller.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { AccountDto } from '../accounts/account.dto.js';
-import { AmountField, EdgeField, Field, IdField, Ours, TimeField } from '../http/field.decorator.js';
+import { Field, OwnAmountField, OwnEdgeField, OwnIdField, OwnTimeField } from '../http/field.decorator.js';
 import { ApiIdParam, bodyPipe, IdPipe } from '../input/input.pipe.js';
 import {
   CurrencyBodyField,
@@ -18,26 +18,21 @@ import { CurrencyDto } from '../products/product.dto.js';
 import { RecipientDto } from '../recipients/recipient.dto.js';
 
 class QuoteEdgesDto {
-  @Ours()
-  @EdgeField(() => AccountDto, 'The account that pays.')
+  @OwnEdgeField(() => AccountDto, 'The account that pays.')
   readonly account!: AccountDto;
 
-  @Ours()
-  @EdgeField(() => RecipientDto, 'The recipient, if the request names one.', false)
+  @OwnEdgeField(() => RecipientDto, 'The recipient, if the request names one.', false)
   readonly recipient?: RecipientDto;
 
-  @Ours()
-  @EdgeField(() => CurrencyDto, 'The currency of `targetAmount`.')
+  @OwnEdgeField(() => CurrencyDto, 'The currency of `targetAmount`.')
   readonly targetCurrency!: CurrencyDto;
 }
 
-export class QuoteDto implements Quote {
-  @Ours()
-  @IdField('The quote.', 1)
+class QuoteDto implements Quote {
+  @OwnIdField('The quote.', 1)
   readonly id!: Quote['id'];
 
-  @Ours()
-  @AmountField(
+  @OwnAmountField(
     'The amount without the fee, in minor units of the currency of the account. The debit is `amount` plus `feeAmount`.',
     '250000',
   )
@@ -52,39 +47,33 @@ export class QuoteDto implements Quote {
   })
   readonly rate!: Quote['rate'];
 
-  @Ours()
-  @AmountField(
+  @OwnAmountField(
     'The fee, in minor units of the currency of the account. Omitted without a recipient, because the corridor sets the fee.',
     '600',
     false,
   )
   readonly feeAmount?: NonNullable<Quote['feeAmount']>;
 
-  @Ours()
-  @AmountField(
+  @OwnAmountField(
     'The amount that arrives, in minor units of the target currency: `amount` times `rate`, rounded down, or the `targetAmount` of the request.',
     '20750000',
   )
   readonly targetAmount!: Quote['targetAmount'];
 
-  @Ours()
-  @TimeField('Time of expiry.', true)
+  @OwnTimeField('Time of expiry.', true)
   readonly expiresAt!: Quote['expiresAt'];
 
-  @Ours()
-  @TimeField('Time of creation.')
+  @OwnTimeField('Time of creation.')
   readonly createdAt?: NonNullable<Quote['createdAt']>;
 
-  @Ours()
-  @TimeField('Equal to `createdAt`: a quote does not change.')
+  @OwnTimeField('Equal to `createdAt`: a quote does not change.')
   readonly updatedAt?: NonNullable<Quote['updatedAt']>;
 
-  @Ours()
-  @EdgeField(() => QuoteEdgesDto, 'Related records.')
+  @OwnEdgeField(() => QuoteEdgesDto, 'Related records.')
   readonly edges!: QuoteEdgesDto;
 }
 
-export class CreateQuoteInputDto implements CreateQuoteInput {
+class CreateQuoteInputDto implements CreateQuoteInput {
   @IdBodyField('ours', 'The account that pays.', 1)
   readonly accountID!: CreateQuoteInput['accountID'];
 
@@ -113,11 +102,11 @@ export class CreateQuoteInputDto implements CreateQuoteInput {
   readonly targetCurrency?: string;
 }
 
-export const QUOTE_ID = ['quoteId', 'A quote of the workspace.'] as const;
+const QUOTE_ID = ['quoteId', 'A quote of the workspace.'] as const;
 
 @ApiTags('Quotes')
 @Controller('quotes')
-export class QuotesController {
+class QuotesController {
   constructor(private readonly banking: BankingService) {}
 
   @Post()

@@ -10,13 +10,13 @@ import type {
   RecipientQuery,
   RecipientSchema,
 } from '@banking/domain';
-import { EdgeField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
+import { EdgeField, Field, IdField, OwnTextField, TextField, TimeField } from '../http/field.decorator.js';
 import { BooleanBodyField, LineField, ObjectField } from '../input/body-field.decorator.js';
 import { PageQueryDto } from '../input/page.js';
 import { BooleanParameter } from '../input/parameter.decorator.js';
 import { CurrencyDto } from '../products/product.dto.js';
 
-const knownText = (description: string, example: string) => ({
+const text = (description: string, example: string) => ({
   type: 'string' as const,
   description,
   example,
@@ -24,17 +24,17 @@ const knownText = (description: string, example: string) => ({
 });
 
 /** The fields that a corridor can require. Its schema lists the required ones. */
-export const BENEFICIARY_DATA = {
+const BENEFICIARY_DATA = {
   type: 'object' as const,
   properties: {
-    beneficiaryName: knownText('Full name.', 'Ravi Menon'),
-    beneficiaryAddress: knownText('Address of residence or registration.', '12 Marine Drive, Mumbai'),
-    destinationCountry: knownText('Destination country: ISO 3166-1 alpha-2 code.', 'IN'),
-    beneficiaryAccountType: knownText('`Individual` or `Corporate`.', 'Individual'),
-    beneficiaryCountryCode: knownText('Country of the beneficiary: ISO 3166-1 alpha-2 code.', 'IN'),
-    beneficiaryAccountNumber: knownText('Account number or IBAN.', '50100123456789'),
-    routingCodeType1: knownText('Type of the routing code.', 'IFSC'),
-    routingCodeValue1: knownText('The routing code of the bank.', 'HDFC0000001'),
+    beneficiaryName: text('Full name.', 'Ravi Menon'),
+    beneficiaryAddress: text('Address of residence or registration.', '12 Marine Drive, Mumbai'),
+    destinationCountry: text('Destination country: ISO 3166-1 alpha-2 code.', 'IN'),
+    beneficiaryAccountType: text('`Individual` or `Corporate`.', 'Individual'),
+    beneficiaryCountryCode: text('Country of the beneficiary: ISO 3166-1 alpha-2 code.', 'IN'),
+    beneficiaryAccountNumber: text('Account number or IBAN.', '50100123456789'),
+    routingCodeType1: text('Type of the routing code.', 'IFSC'),
+    routingCodeValue1: text('The routing code of the bank.', 'HDFC0000001'),
   },
   required: [],
 };
@@ -123,7 +123,6 @@ export class RecipientDto implements Recipient {
 const LINE_MAX = 140;
 const SAVED = 'Whether the recipient is offered again. `GET /recipients?saved=true` lists these recipients.';
 
-/** The filter of the list of recipients. */
 export class RecipientQueryDto extends PageQueryDto implements RecipientQuery {
   @BooleanParameter('ours', 'Only recipients with this `saved` flag.')
   readonly saved?: boolean;
@@ -166,30 +165,26 @@ export class RecipientChangeDto implements Omit<RecipientChange, 'recipientId'> 
   readonly saved?: boolean;
 }
 
-const text = (description: string, example: string, required = true): PropertyDecorator =>
-  Field('ours', { type: 'string', description, example, required });
-
 const texts = (description: string, example: readonly string[], required = true): PropertyDecorator =>
   Field('ours', { type: 'array', items: { type: 'string' }, description, example, required });
 
-/** The rule of one field of `Beneficiary.data`. */
 export class RecipientFieldSchemaDto implements RecipientFieldSchema {
-  @text('Always `string`.', 'string')
+  @OwnTextField('Always `string`.', 'string')
   readonly type!: string;
 
-  @text('Label of the field.', 'Account of the beneficiary')
+  @OwnTextField('Label of the field.', 'Account of the beneficiary')
   readonly title!: string;
 
-  @text('The rule as a sentence for people.', 'Account number: 9 to 18 digits.')
+  @OwnTextField('The rule as a sentence for people.', 'Account number: 9 to 18 digits.')
   readonly description!: string;
 
   @texts('Valid values.', ['50100123456789'], false)
   readonly examples?: readonly string[];
 
-  @text('The source of the rule and its date.', 'ISO 3166-1 (2026-11-21)', false)
+  @OwnTextField('The source of the rule and its date.', 'ISO 3166-1 (2026-11-21)', false)
   readonly $comment?: string;
 
-  @text(
+  @OwnTextField(
     'A regular expression of ECMA-262 with the flag `u`, for the whole value and without look-around.',
     '^[0-9]{9,18}$',
     false,
@@ -205,7 +200,7 @@ export class RecipientFieldSchemaDto implements RecipientFieldSchema {
   })
   readonly maxLength?: number;
 
-  @text('The only valid value.', 'IFSC', false)
+  @OwnTextField('The only valid value.', 'IFSC', false)
   readonly const?: string;
 
   @texts('The valid values.', ['Individual', 'Corporate'], false)
@@ -214,19 +209,19 @@ export class RecipientFieldSchemaDto implements RecipientFieldSchema {
 
 @ApiExtraModels(RecipientFieldSchemaDto)
 export class RecipientSchemaDto implements RecipientSchema {
-  @text('The dialect of JSON Schema: 2020-12.', 'https://json-schema.org/draft/2020-12/schema')
+  @OwnTextField('The dialect of JSON Schema: 2020-12.', 'https://json-schema.org/draft/2020-12/schema')
   readonly $schema!: string;
 
-  @text('The permanent name of the schema.', 'urn:banking:recipient-schema:IN:INR:LOCAL:Individual:IFSC')
+  @OwnTextField('The permanent name of the schema.', 'urn:banking:recipient-schema:IN:INR:LOCAL:Individual:IFSC')
   readonly $id!: string;
 
-  @text('A label for the choice between schemas.', 'INR to a person in India, LOCAL, by IFSC')
+  @OwnTextField('A label for the choice between schemas.', 'INR to a person in India, LOCAL, by IFSC')
   readonly title!: string;
 
-  @text('The source of the corridor and its date.', 'Route: Reserve Bank of India (2026-11-21).', false)
+  @OwnTextField('The source of the corridor and its date.', 'Route: Reserve Bank of India (2026-11-21).', false)
   readonly $comment?: string;
 
-  @text('Always `object`.', 'object')
+  @OwnTextField('Always `object`.', 'object')
   readonly type!: string;
 
   @Field('ours', {

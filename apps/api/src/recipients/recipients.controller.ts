@@ -20,12 +20,12 @@ import {
   RecipientSchemaDto,
 } from './recipient.dto.js';
 
-export const RECIPIENT_ID = ['recipientId', 'A recipient of the workspace.'] as const;
+const RECIPIENT_ID = ['recipientId', 'A recipient of the workspace.'] as const;
 
 /** The path that links name, where the interface has two. */
-export const CANONICAL = '/recipients/validation-schema';
+const CANONICAL = '/recipients/validation-schema';
 
-export const listRecipientSchemas: OperationText = {
+const listRecipientSchemas: OperationText = {
   summary: 'List the recipient schemas of a corridor',
   description: paragraphs(
     'Returns the JSON Schemas (2020-12) for `data` of an international recipient: one for each accepted set of fields, persons before companies.',
@@ -43,7 +43,7 @@ export const listRecipientSchemas: OperationText = {
 
 @ApiTags('Recipients')
 @Controller()
-export class RecipientSchemasController {
+class RecipientSchemasController {
   constructor(
     private readonly banking: BankingService,
     private readonly responses: CachedResponses,
@@ -79,7 +79,7 @@ const keyOf = ({ countryCode, currencyCode, payoutMethod, beneficiaryAccountType
 
 @ApiTags('Recipients')
 @Controller('recipients')
-export class RecipientsController {
+class RecipientsController {
   constructor(private readonly banking: BankingService) {}
 
   @Get()

@@ -13,7 +13,7 @@ import {
 } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
-import { Ours, TimeField } from '../http/field.decorator.js';
+import { OwnTimeField } from '../http/field.decorator.js';
 import { ApiIdParam, bodyPipe, IdPipe } from '../input/input.pipe.js';
 import {
   AmountBodyField,
@@ -25,7 +25,7 @@ import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { TransactionDto } from '../transactions/transaction.dto.js';
 import { TransferDto } from '../transfers/transfer.dto.js';
 
-export class ClockChangeDto implements ClockChange {
+class ClockChangeDto implements ClockChange {
   @RequiredInstantField(
     'ours',
     'The new time of the workspace: not before its current time, and at most 100 years ahead.',
@@ -34,13 +34,12 @@ export class ClockChangeDto implements ClockChange {
   readonly now!: ClockChange['now'];
 }
 
-export class SandboxClockDto implements SandboxClock {
-  @Ours()
-  @TimeField('The time of the workspace. It stands still until the real time is later.', true)
+class SandboxClockDto implements SandboxClock {
+  @OwnTimeField('The time of the workspace. It stands still until the real time is later.', true)
   readonly now!: SandboxClock['now'];
 }
 
-export class FundAccountInputDto implements Omit<FundAccountInput, 'accountId'> {
+class FundAccountInputDto implements Omit<FundAccountInput, 'accountId'> {
   @AmountBodyField(
     'ours',
     'The amount that arrives: digits in minor units of the currency of the account. `"1000000"` in GBP is 10000.00, in JPY 1000000.',
@@ -49,7 +48,7 @@ export class FundAccountInputDto implements Omit<FundAccountInput, 'accountId'> 
   readonly amount!: FundAccountInput['amount'];
 }
 
-export class AddTransactionEventInputDto implements Omit<AddTransactionEventInput, 'transactionId'> {
+class AddTransactionEventInputDto implements Omit<AddTransactionEventInput, 'transactionId'> {
   @RequiredChoiceField(
     'ours',
     ['RJCT', 'ACCC', 'ACSP'],
@@ -61,8 +60,8 @@ export class AddTransactionEventInputDto implements Omit<AddTransactionEventInpu
   readonly reasonCode?: NonNullable<AddTransactionEventInput['reasonCode']>;
 }
 
-export const ACCOUNT_ID = ['accountId', 'An account of the workspace.'] as const;
-export const TRANSACTION_ID = [
+const ACCOUNT_ID = ['accountId', 'An account of the workspace.'] as const;
+const TRANSACTION_ID = [
   'transactionId',
   'A transaction of the workspace that pays a recipient at another institution.',
 ] as const;
@@ -73,7 +72,7 @@ const SANDBOX_ONLY =
 /** Operations that create money or replace the network. A deployment with real money does not have them. */
 @ApiTags('Sandbox')
 @Controller('sandbox')
-export class SandboxController {
+class SandboxController {
   constructor(private readonly banking: BankingService) {}
 
   @Post('accounts/:accountId/fundings')

@@ -15,6 +15,9 @@ import {
   KnownValues,
   ListedField,
   Ours,
+  OwnEdgeField,
+  OwnIdField,
+  OwnTextField,
   TextField,
   TimeField,
 } from '../http/field.decorator.js';
@@ -105,9 +108,8 @@ class ExecutedTransferEdgesDto extends edgesOf(Ours()) {}
  * A transfer inside its transaction, without `edges.transaction`, so that the nesting ends. The published interface does not show its
  * layout.
  */
-export class ExecutedTransferDto extends fieldsOf(Ours()) implements ExecutedTransfer {
-  @Ours()
-  @EdgeField(() => ExecutedTransferEdgesDto, 'Related records.')
+class ExecutedTransferDto extends fieldsOf(Ours()) implements ExecutedTransfer {
+  @OwnEdgeField(() => ExecutedTransferEdgesDto, 'Related records.')
   readonly edges!: ExecutedTransferEdgesDto;
 }
 
@@ -125,12 +127,7 @@ class RemittanceEventDto implements RemittanceEvent {
   @TextField('The message of the provider for people.', 'The payment was rejected. The account is closed.', false)
   readonly message?: string;
 
-  @Field('ours', {
-    type: 'string',
-    description: 'The unchanged reason code of the provider, such as `AC04`.',
-    example: 'AC04',
-    required: false,
-  })
+  @OwnTextField('The unchanged reason code of the provider, such as `AC04`.', 'AC04', false)
   readonly reasonCode?: string;
 
   @TimeField('Time of recording.')
@@ -188,20 +185,17 @@ export class TransactionDto implements Transaction {
   })
   readonly hash?: string;
 
-  @Ours()
-  @IdField(
+  @OwnIdField(
     'The order of the transaction. A return has none: `returnOf` leads to the transaction with the order.',
     1,
     false,
   )
   readonly orderID?: NonNullable<Transaction['orderID']>;
 
-  @Ours()
-  @IdField('The reversed transaction, a payment or a return.', 11, false)
+  @OwnIdField('The reversed transaction, a payment or a return.', 11, false)
   readonly returnOf?: NonNullable<Transaction['returnOf']>;
 
-  @Ours()
-  @IdField('The return that reverses the transaction.', 12, false)
+  @OwnIdField('The return that reverses the transaction.', 12, false)
   readonly returnedBy?: NonNullable<Transaction['returnedBy']>;
 
   @TimeField('Time of booking.')

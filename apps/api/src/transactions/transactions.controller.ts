@@ -6,14 +6,14 @@ import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { ApiIdParam, IdPipe } from '../input/input.pipe.js';
 import { TransactionDto } from './transaction.dto.js';
 
-export const TRANSACTION_ID = [
+const TRANSACTION_ID = [
   'transactionId',
   'A transaction of the workspace. The response is the same for a transaction of another workspace and one that does not exist.',
 ] as const;
 
 @ApiTags('Transactions')
 @Controller('transactions')
-export class TransactionsController {
+class TransactionsController {
   constructor(private readonly banking: BankingService) {}
 
   @Get(':transactionId')

@@ -9,8 +9,7 @@ import { PageQueryDto, sendPage } from '../input/page.js';
 import { ChoiceParameter, IdParameter, InstantParameter, TextParameter } from '../input/parameter.decorator.js';
 import { TransferDto } from './transfer.dto.js';
 
-/** The filters of the list of transfers. A transfer is listed if it matches all of them. */
-export class TransferQueryDto extends PageQueryDto implements TransferQuery {
+class TransferQueryDto extends PageQueryDto implements TransferQuery {
   @IdParameter('ours', 'Transfers of this account.')
   readonly accountId?: NonNullable<TransferQuery['accountId']>;
 
@@ -33,14 +32,14 @@ export class TransferQueryDto extends PageQueryDto implements TransferQuery {
   readonly createdTo?: string;
 }
 
-export const TRANSFER_ID = [
+const TRANSFER_ID = [
   'transferId',
   'A transfer of the workspace. The response is the same for a transfer of another workspace and one that does not exist.',
 ] as const;
 
 @ApiTags('Transfers')
 @Controller('transfers')
-export class TransfersController {
+class TransfersController {
   constructor(private readonly banking: BankingService) {}
 
   @Get()

@@ -11,14 +11,13 @@ import {
   type WebhookReplay,
   type WebhookReplayInput,
 } from '@banking/domain';
-import { EdgeField, Field, IdField, Ours, TimeField } from '../http/field.decorator.js';
+import { Field, OwnEdgeField, OwnIdField, OwnTextField, OwnTimeField } from '../http/field.decorator.js';
 import { ChoiceField, ChoicesField, LineField, RequiredInstantField } from '../input/body-field.decorator.js';
 import { PageQueryDto } from '../input/page.js';
 import { ChoiceParameter } from '../input/parameter.decorator.js';
 
 export class WebhookAttemptDto implements WebhookAttempt {
-  @Ours()
-  @TimeField('Time of the request.', true)
+  @OwnTimeField('Time of the request.', true)
   readonly at!: WebhookAttempt['at'];
 
   @Field('ours', {
@@ -39,54 +38,38 @@ export class WebhookAttemptDto implements WebhookAttempt {
   })
   readonly responseStatus?: number;
 
-  @Field('ours', {
-    type: 'string',
-    description: 'The begin of the response, as text without control characters.',
-    example: 'Internal Server Error',
-    required: false,
-  })
+  @OwnTextField('The begin of the response, as text without control characters.', 'Internal Server Error', false)
   readonly response?: string;
 
-  @Field('ours', {
-    type: 'string',
-    description:
-      'Why there is no response: `timeout`, `connection_failed`, `tls_failed`, `response_too_large`. ' +
+  @OwnTextField(
+    'Why there is no response: `timeout`, `connection_failed`, `tls_failed`, `response_too_large`. ' +
       'New values may be added.',
-    example: 'timeout',
-    required: false,
-  })
+    'timeout',
+    false,
+  )
   readonly error?: NonNullable<WebhookAttempt['error']>;
 }
 
 export class WebhookDeliveryDto implements WebhookDelivery {
-  @Ours()
-  @IdField('The delivery.', 1)
+  @OwnIdField('The delivery.', 1)
   readonly id!: WebhookDelivery['id'];
 
-  @Ours()
-  @IdField('The event. Missing for a test.', 48, false)
+  @OwnIdField('The event. Missing for a test.', 48, false)
   readonly eventID?: NonNullable<WebhookDelivery['eventID']>;
 
-  @Field('ours', {
-    type: 'string',
-    description: 'The type of the event, or `webhook.test`.',
-    example: 'webhook.test',
-  })
+  @OwnTextField('The type of the event, or `webhook.test`.', 'webhook.test')
   readonly eventType!: WebhookDelivery['eventType'];
 
-  @Field('ours', {
-    type: 'string',
-    description: '`event`, `test`, or `replay`: an event that is delivered again by request. New values may be added.',
-    example: 'test',
-  })
+  @OwnTextField(
+    '`event`, `test`, or `replay`: an event that is delivered again by request. New values may be added.',
+    'test',
+  )
   readonly kind!: WebhookDelivery['kind'];
 
-  @Field('ours', {
-    type: 'string',
-    description:
-      '`pending`, `delivered` (the response was 2xx), or `failed` (no attempt is left). New values may be added.',
-    example: 'pending',
-  })
+  @OwnTextField(
+    '`pending`, `delivered` (the response was 2xx), or `failed` (no attempt is left). New values may be added.',
+    'pending',
+  )
   readonly status!: WebhookDelivery['status'];
 
   @Field('ours', {
@@ -98,29 +81,21 @@ export class WebhookDeliveryDto implements WebhookDelivery {
   })
   readonly attempts!: number;
 
-  @Ours()
-  @TimeField('When the next request is due. Present while the delivery is pending.')
+  @OwnTimeField('When the next request is due. Present while the delivery is pending.')
   readonly nextAttemptAt?: NonNullable<WebhookDelivery['nextAttemptAt']>;
 
-  @Ours()
-  @EdgeField(() => WebhookAttemptDto, 'The last request, and its response.', false)
+  @OwnEdgeField(() => WebhookAttemptDto, 'The last request, and its response.', false)
   readonly lastAttempt?: WebhookAttemptDto;
 
-  @Ours()
-  @TimeField('Time at which the delivery was recorded.', true)
+  @OwnTimeField('Time at which the delivery was recorded.', true)
   readonly createdAt!: WebhookDelivery['createdAt'];
 }
 
 export class WebhookEndpointDto implements WebhookEndpoint {
-  @Ours()
-  @IdField('The endpoint.', 1)
+  @OwnIdField('The endpoint.', 1)
   readonly id!: WebhookEndpoint['id'];
 
-  @Field('ours', {
-    type: 'string',
-    description: 'The address that receives the events.',
-    example: 'https://hooks.northwind.example/banking',
-  })
+  @OwnTextField('The address that receives the events.', 'https://hooks.northwind.example/banking')
   readonly url!: string;
 
   @Field('ours', {
@@ -131,49 +106,37 @@ export class WebhookEndpointDto implements WebhookEndpoint {
   })
   readonly types!: WebhookEndpoint['types'];
 
-  @Field('ours', {
-    type: 'string',
-    description: 'Your name for the endpoint.',
-    example: 'Ledger of Northwind',
-    required: false,
-  })
+  @OwnTextField('Your name for the endpoint.', 'Ledger of Northwind', false)
   readonly description?: string;
 
-  @Field('ours', {
-    type: 'string',
-    description:
-      '`enabled`; `failing`: deliveries fail, and later events wait; `disabled`: nothing is delivered. New values may be added.',
-    example: 'enabled',
-  })
+  @OwnTextField(
+    '`enabled`; `failing`: deliveries fail, and later events wait; `disabled`: nothing is delivered. New values may be added.',
+    'enabled',
+  )
   readonly status!: WebhookEndpoint['status'];
 
-  @Field('ours', {
-    type: 'string',
-    description:
-      'Of a disabled endpoint: `user` (an administrator), `gone` (it responded 410), `failing` (it failed for five days), ' +
+  @OwnTextField(
+    'Of a disabled endpoint: `user` (an administrator), `gone` (it responded 410), `failing` (it failed for five days), ' +
       '`owner_without_role` (who created or last enabled it is no administrator any more). ' +
       'New values may be added.',
-    example: 'user',
-    required: false,
-  })
+    'user',
+    false,
+  )
   readonly disabledReason?: NonNullable<WebhookEndpoint['disabledReason']>;
 
-  @Ours()
-  @TimeField('Since when its deliveries fail.')
+  @OwnTimeField('Since when its deliveries fail.')
   readonly failingSince?: NonNullable<WebhookEndpoint['failingSince']>;
 
-  @Ours()
-  @TimeField('Time of creation.', true)
+  @OwnTimeField('Time of creation.', true)
   readonly createdAt!: WebhookEndpoint['createdAt'];
 }
 
 export class WebhookEndpointWithSecretDto extends WebhookEndpointDto implements WebhookEndpointWithSecret {
-  @Field('ours', {
-    type: 'string',
-    description: '`whsec_`, and the secret of 32 bytes in base64. Shown once, and not in the replay of a request.',
-    example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwLxKlQ0YfDZo=',
-    required: false,
-  })
+  @OwnTextField(
+    '`whsec_`, and the secret of 32 bytes in base64. Shown once, and not in the replay of a request.',
+    'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwLxKlQ0YfDZo=',
+    false,
+  )
   readonly secret?: string;
 }
 
@@ -235,7 +198,6 @@ export class WebhookReplayInputDto implements Omit<WebhookReplayInput, 'webhookE
   readonly createdTo!: string;
 }
 
-/** The filters of the deliveries of an endpoint. */
 export class WebhookDeliveryQueryDto extends PageQueryDto implements Omit<WebhookDeliveryQuery, 'webhookEndpointId'> {
   @ChoiceParameter('ours', ['pending', 'delivered', 'failed'], 'Deliveries with this status.')
   readonly status?: NonNullable<WebhookDeliveryQuery['status']>;

@@ -27,15 +27,15 @@ import {
   WebhookReplayInputDto,
 } from './webhook-endpoint.dto.js';
 
-export const WEBHOOK_ENDPOINT_ID = [
+const WEBHOOK_ENDPOINT_ID = [
   'webhookEndpointId',
   'A webhook endpoint of the workspace. The response is the same for one of another workspace and one that does not exist.',
 ] as const;
-export const WEBHOOK_DELIVERY_ID = ['webhookDeliveryId', 'A delivery of the endpoint.'] as const;
+const WEBHOOK_DELIVERY_ID = ['webhookDeliveryId', 'A delivery of the endpoint.'] as const;
 
 @ApiTags('Webhook endpoints')
 @Controller('webhook-endpoints/:webhookEndpointId/deliveries')
-export class WebhookDeliveriesController {
+class WebhookDeliveriesController {
   constructor(private readonly banking: BankingService) {}
 
   @Get()
@@ -90,7 +90,7 @@ export class WebhookDeliveriesController {
 
 @ApiTags('Webhook endpoints')
 @Controller('webhook-endpoints')
-export class WebhookEndpointsController {
+class WebhookEndpointsController {
   constructor(private readonly banking: BankingService) {}
 
   @Get()

@@ -42,13 +42,11 @@ function publishedFields({ id, email, status, userType, createdAt }: User, roles
   };
 }
 
-/** An app of the upstream with all of its users. */
 export interface AppUsers {
   readonly app: App;
   readonly users: readonly User[];
 }
 
-/** Reads all lists from the upstream. */
 type ReadLists = () => Promise<readonly AppUsers[]>;
 
 const TIMES_MS = {
@@ -73,9 +71,7 @@ const REQUESTS_PER_SECOND = 20;
  * While the upstream responds 429, users in the lists are served from them until the lists are a minute old.
  */
 export class UserLists {
-  /** The lists of the last successful read. */
   private last: { readonly startedMs: number; readonly lists: readonly AppUsers[] } | undefined;
-  /** Whether the upstream responded 429 to the latest read. */
   private isRateLimited = false;
   /** Spaces the reads: a result is stored until the next read may start. */
   private readonly reads: ExpiringCache<readonly AppUsers[]>;
