@@ -1,18 +1,16 @@
+import { spawn } from 'node:child_process';
+import { type KeyObject, verify } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { type Command, Option } from 'commander';
+import { type AnchorSigner, keyIdOf, readEnds, readPublicKey, signerWith, writeAnchor } from '@banking/books-proof';
 import type { WorkspaceId } from '@banking/domain';
-import { type AnchorSigner, readEnds, writeAnchor } from '@banking/books-proof';
 import { allWorkspaces } from '@banking/operations/provisioning';
 import { HOME_CELL } from '@banking/process';
-import { type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { inCellOf, onEachCell } from './each-cell.js';
-import { examples } from './help.js';
-import { lookupOption, workspaceOption } from './inputs.js';
-import { publicKeyOf, signerOf } from './key-files.js';
-import { createFile } from './new-file.js';
-import { print, reportProgress } from './print.js';
-import { Refused } from './refused.js';
-import { signingCommand } from './sign-command.js';
-import { toStandardOutput, unlessPipeClosed } from './standard-output.js';
+import { examples, lookupOption, workspaceOption } from './inputs.js';
+import { createFile, print, Refused, reportProgress, toStandardOutput, unlessPipeClosed } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
 interface AnchorOptions {
@@ -99,4 +97,83 @@ async function anchored(
   if (ends.length > 1) await requireEachOnce(ends.flatMap(({ workspaces: found }) => found.map(({ id }) => id)));
   const { anchoredAt, workspaces, accounts, keyId } = await writeAnchor(ends, signer, write);
   return `Wrote the heads of ${workspaces} workspaces as of ${anchoredAt}: ${accounts} accounts, signed with key ${keyId}.`;
+}
+
+/** A key in PEM takes some hundred bytes. */
+const MAX_BYTES = 16_384;
+
+/** @throws Refused if the file cannot be read, or contains no Ed25519 public key */
+export async function publicKeyOf(file: string): Promise<KeyObject> {
+  const { text } = await contentOf(file);
+  const key = readPublicKey(text);
+  if (!key) throw new Refused(`The file ${file} contains no Ed25519 public key in PEM.`);
+  return key;
+}
+
+/** @throws Refused if the file cannot be read, is accessible to others, or contains no Ed25519 private key */
+async function signerOf(file: string): Promise<AnchorSigner> {
+  const { text, mode } = await contentOf(file);
+  if ((mode & 0o077) !== 0) {
+    const octal = (mode & 0o777).toString(8).padStart(4, '0');
+    throw new Refused(
+      `The key ${file} is accessible to others than its owner (mode ${octal}). Run chmod 600 on it, or make a new key.`,
+    );
+  }
+  const signer = signerWith(text);
+  if (!signer) throw new Refused(`The file ${file} contains no Ed25519 private key in PEM without a passphrase.`);
+  return signer;
+}
+
+async function contentOf(file: string): Promise<{ readonly text: string; readonly mode: number }> {
+  const handle = await open(file).catch((error: Error) => {
+    throw new Refused(`The file ${file} cannot be read: ${error.message}.`);
+  });
+  try {
+    const about = await handle.stat();
+    if (!about.isFile() || about.size > MAX_BYTES) throw new Refused(`The file ${file} is not a key in PEM.`);
+    return { text: await handle.readFile('utf8'), mode: about.mode };
+  } finally {
+    await handle.close();
+  }
+}
+
+const SIGNATURE_BYTES = 64;
+
+/**
+ * A signer that runs a shell command, such as one that calls a key management service. The command reads the statement from standard
+ * input, and writes the signature to standard output: 64 bytes, or their base64. Its standard error is that of this process.
+ */
+function signingCommand(command: string, publicKey: KeyObject): AnchorSigner {
+  return {
+    keyId: keyIdOf(publicKey),
+    sign: async (text) => {
+      const signature = decoded(await outputOf(command, text));
+      if (!signature || !verify(null, Buffer.from(text), publicKey, signature)) {
+        throw new Refused(
+          'The sign command returned no Ed25519 signature of the statement by the key of --public-key.',
+        );
+      }
+      return signature;
+    },
+  };
+}
+
+async function outputOf(command: string, input: string): Promise<Buffer> {
+  const child = spawn(command, { shell: true, stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = new Promise<string | undefined>((done) => {
+    child.once('error', (error) => done(error.message));
+    child.once('close', (code, signal) => done(code === 0 ? undefined : `it ended with ${code ?? signal}`));
+  });
+  // A command that does not read its input closes the pipe early. Its result is judged by its exit code and its output.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  const [output, failure] = await Promise.all([buffer(child.stdout), ended]);
+  if (failure !== undefined) throw new Refused(`The sign command failed: ${failure}.`);
+  return output;
+}
+
+function decoded(output: Buffer): Buffer | undefined {
+  if (output.length === SIGNATURE_BYTES) return output;
+  const bytes = Buffer.from(output.toString('latin1').trim(), 'base64');
+  return bytes.length === SIGNATURE_BYTES ? bytes : undefined;
 }

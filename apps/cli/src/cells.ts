@@ -1,14 +1,32 @@
-import { addCell, addressOf, needsOwnConnection } from '@banking/deployment';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { verifyDeployment } from '@banking/books-proof';
+import {
+  abandonMove,
+  addCell,
+  addressOf,
+  archiveWorkspace,
+  type CellAccess,
+  moveWorkspace,
+  needsOwnConnection,
+} from '@banking/deployment';
+import type { WorkspaceId } from '@banking/domain';
+import { readDemoBookings } from '@banking/operations/demo';
 import { allCells, type MoveRow, openMoves } from '@banking/operations/provisioning';
-import { ConfigError, HOME_CELL } from '@banking/process';
-import type { Command } from 'commander';
+import type { ConnectionOptions, Database } from '@banking/postgres';
+import { ConfigError, connectionTo, type DeploymentConfig, HOME_CELL } from '@banking/process';
 import { readConfig } from './config.js';
-import { untilSignal, withDirectory } from './deployment.js';
-import { examples } from './help.js';
-import { jsonOption, lookupArgument } from './inputs.js';
-import { addMoveCommands } from './move.js';
+import { reachAsOwner, reachDatabase, untilSignal, withDeployment, withDirectory } from './deployment.js';
+import {
+  actorOf,
+  asOption,
+  type ChangeOptions,
+  examples,
+  jsonOption,
+  lookupArgument,
+  lookupOption,
+  workspaceArgument,
+} from './inputs.js';
 import { print, printJson, printTable, reportProgress } from './print.js';
-import { reachAsOwner } from './reach-database.js';
 
 export function addCellCommands(program: Command): void {
   const cell = program
@@ -106,4 +124,135 @@ async function add(name: string): Promise<number> {
       await home.detach();
     }
   });
+}
+
+interface MoveCommandOptions extends ChangeOptions {
+  readonly to?: string;
+  readonly abandon?: boolean;
+  readonly window?: number;
+}
+
+function addMoveCommands(cell: Command): void {
+  cell
+    .command('move')
+    .summary('move a workspace to another cell')
+    .description(
+      'Moves a workspace to another cell while it is served. Its rows are copied and verified first. Then it is closed for a moment, in ' +
+        'which callers get 503 with Retry-After, and the other cell serves it. The same command continues a move that was interrupted. ' +
+        'Until the switch, --abandon ends it. Then the former cell still has the rows, closed: see banking cell archive.',
+    )
+    .addArgument(workspaceArgument())
+    .addOption(lookupOption('--to <cell>', 'cell that the workspace moves to; see banking cell list'))
+    .addOption(
+      new Option('--abandon', 'end a move that is not switched: its cell keeps it').conflicts(['to', 'window']),
+    )
+    .addOption(new Option('--window <seconds>', 'how long the workspace may be closed (2.5)').argParser(parseWindow))
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking cell move 7 --to b', 'banking cell move 7 --abandon'))
+    .action(async (workspaceId: WorkspaceId, options: MoveCommandOptions, command: Command) => {
+      const { to, abandon, window, json } = options;
+      const settings = { workspaceId, operator: actorOf(options), log: reportProgress };
+      if (abandon) {
+        await withCellAccess((access, signal) => abandonMove({ ...settings, ...access, signal }));
+        return json
+          ? printJson({ workspaceId, abandoned: true })
+          : print(`Abandoned the move of workspace ${workspaceId}.`);
+      }
+      if (to === undefined) command.error("error: required option '--to <cell>' not specified, or '--abandon'");
+      const bookings = await withDeployment(({ database }) => readDemoBookings(database), {
+        changesNothing: true,
+        cell: HOME_CELL,
+      });
+      const verify = async (database: Database, id: number) => {
+        const options = { isWhole: false, bookedWithoutOrder: bookings };
+        const { findings } = await verifyDeployment(database, [id], options);
+        return findings.map(({ detail }) => detail);
+      };
+      const windowMs = window === undefined ? undefined : window * 1_000;
+      const hasMoved = await withCellAccess((access, signal) =>
+        moveWorkspace({ ...settings, ...access, signal, to, verify, windowMs }),
+      );
+      const rows = `Its former cell has its rows, closed. Remove them: banking cell archive ${workspaceId}`;
+      if (json) printJson({ workspaceId, cell: to });
+      else print(`Workspace ${workspaceId} is in the cell ${to}.${hasMoved ? ` ${rows}` : ''}`);
+    });
+
+  cell
+    .command('archive')
+    .summary('remove the rows of a workspace that has moved')
+    .description(
+      'Removes the rows of a workspace from the cells that it has left, after its cell was asked whether it serves it. It is done in ' +
+        'batches, and may be repeated. The login (ownerUrl) needs the right to switch off triggers in its session: a superuser has it.',
+    )
+    .addArgument(workspaceArgument())
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking cell archive 7'))
+    .action(async (workspaceId: WorkspaceId, options: ChangeOptions) => {
+      const settings = { workspaceId, operator: actorOf(options), log: reportProgress };
+      const archived = await withCellAccess((access, signal) => archiveWorkspace({ ...settings, ...access, signal }));
+      if (options.json) return printJson(archived);
+      for (const { cell: name, rows } of archived)
+        print(`Removed ${rows} rows of workspace ${workspaceId} from ${name}.`);
+      if (archived.length === 0) print(`No other cell has rows of workspace ${workspaceId}.`);
+    });
+}
+
+function parseWindow(text: string): number {
+  const seconds = Number(text);
+  if (!/^[0-9]{1,3}(\.[0-9])?$/.test(text) || seconds < 0.1) {
+    throw new InvalidArgumentError('Write seconds, such as 2.5 or 10.');
+  }
+  return seconds;
+}
+
+/** Attaches to all cells, because an embedded server must run to be reached. */
+async function withCellAccess<T>(work: (access: CellAccess, signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { deployment } = readConfig();
+  const { cells } = deployment;
+  if (cells === undefined) {
+    throw new ConfigError(['The deployment has one database. Set CELLS_FILE, or CELLS for embedded databases.']);
+  }
+  if (deployment.isPooled && [deployment, ...cells].some(({ ownerUrl }) => ownerUrl === undefined)) {
+    throw needsOwnConnection('A move holds a lock of its session, at home and in the cells (ownerUrl).');
+  }
+  return untilSignal(async (signal) => {
+    const reached = new Map<string, Awaited<ReturnType<typeof reachDatabase>>>();
+    try {
+      reached.set(HOME_CELL, await reachDatabase(deployment));
+      for (const cell of cells) reached.set(cell.name, await reachDatabase({ ...deployment, ...cell }));
+      const connections = new Map([...reached].map(([name, { connection }]) => [name, connection]));
+      return await work(accessTo({ ...deployment, cells }, connections), signal);
+    } finally {
+      for (const { detach } of [...reached.values()].reverse()) await detach();
+    }
+  });
+}
+
+function accessTo(
+  { cells, ownerUrl, databaseUrl }: DeploymentConfig & Required<Pick<DeploymentConfig, 'cells'>>,
+  connections: ReadonlyMap<string, ConnectionOptions>,
+): CellAccess {
+  const configOf = (name: string) => {
+    const config = name === HOME_CELL ? { databaseUrl, ownerUrl } : cells?.find((cell) => cell.name === name);
+    if (config === undefined) throw new ConfigError([`CELLS_FILE has no cell "${name}". Add it with its url.`]);
+    return config;
+  };
+  return {
+    connectionOf(name) {
+      const { ownerUrl: url } = configOf(name);
+      return url === undefined ? connections.get(name)! : connectionTo(url);
+    },
+    addressOf(name, from) {
+      const { ownerUrl: owner, databaseUrl: url } = configOf(name);
+      const stated =
+        name === HOME_CELL
+          ? cells?.find((cell) => cell.name === from)?.homeUrl
+          : cells?.find((cell) => cell.name === name)?.sourceUrl;
+      const setting =
+        name === HOME_CELL ? `homeUrl or homeUrlFile of "${from}"` : `sourceUrl or sourceUrlFile of "${name}"`;
+      return addressOf(stated ?? owner ?? url ?? connections.get(name)!, setting);
+    },
+  };
 }

@@ -9,7 +9,6 @@ import {
   readIssuer,
 } from '@banking/process';
 
-/** The deployment that a command works on, and the settings of its tokens. */
 export interface Config {
   readonly deployment: DeploymentConfig;
   /** The cell that a command about books works on, where there are several databases. Default: home. */

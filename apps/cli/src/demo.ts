@@ -1,12 +1,9 @@
 import { readDemoIds } from '@banking/operations/demo';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
-import { examples } from './help.js';
-import { jsonOption } from './inputs.js';
-import { printJson, printTable } from './print.js';
-import { Refused } from './refused.js';
+import { examples, jsonOption } from './inputs.js';
+import { printJson, printTable, Refused } from './print.js';
 
-/** The name of one resource of each kind in the table. */
 const SINGULAR: Readonly<Record<string, string>> = {
   apps: 'app',
   users: 'user',

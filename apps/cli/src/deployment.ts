@@ -7,12 +7,38 @@ import {
   openDeployment,
   settingsOf,
 } from '@banking/deployment';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { makeDemoData } from '@banking/operations/demo';
-import type { Database } from '@banking/postgres';
-import { HOME_CELL } from '@banking/process';
+import type { ConnectionOptions, Database } from '@banking/postgres';
+import { connectionTo, type DeploymentConfig, HOME_CELL } from '@banking/process';
 import { type Config, readConfig } from './config.js';
-import { reportProgress } from './print.js';
-import { Refused } from './refused.js';
+import { Refused, reportProgress } from './print.js';
+
+/** A connection to the database, which may lack the schema. */
+export interface ReachedDatabase {
+  /** As the login of DATABASE_URL, or as the superuser of the embedded server. */
+  readonly connection: ConnectionOptions;
+  /** Detaches from the embedded server, and stops it when no other process uses it. */
+  detach(): Promise<void>;
+}
+
+/** @throws EmbeddedServerError */
+export async function reachDatabase({
+  databaseUrl,
+  dataDir,
+  cells,
+}: Pick<DeploymentConfig, 'databaseUrl' | 'dataDir' | 'cells'>): Promise<ReachedDatabase> {
+  if (databaseUrl !== undefined) return { connection: connectionTo(databaseUrl), detach: async () => undefined };
+  return attachEmbeddedServer({ dataDir, isReplicated: cells !== undefined, log: reportProgress });
+}
+
+/** The same, as the login that may migrate. */
+export async function reachAsOwner(
+  config: Pick<DeploymentConfig, 'databaseUrl' | 'ownerUrl' | 'dataDir' | 'cells'>,
+): Promise<ReachedDatabase> {
+  const reached = await reachDatabase(config);
+  return config.ownerUrl === undefined ? reached : { ...reached, connection: connectionTo(config.ownerUrl) };
+}
 
 /** A command runs one query at a time, or two at once while the demo data is made. */
 const POOL_SIZE = 3;
@@ -33,7 +59,6 @@ export class Interrupted extends Error {
   }
 }
 
-/** How a command uses the deployment. */
 interface DeploymentUse {
   /** The command only reads. A database without the current schema is refused, not migrated. */
   readonly changesNothing?: boolean;
@@ -91,7 +116,6 @@ export async function withDeployment<T>(
   });
 }
 
-/** Opens the only database, or one of several. */
 async function openCell(name: string, settings: DeploymentSettings): Promise<Deployment> {
   const { cells, prepare } = settings;
   if (cells === undefined) return openDeployment(settings);

@@ -3,12 +3,11 @@ import { listDiscrepancies, resolveDiscrepancy, type Resolution } from '@banking
 import { Argument, type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
-import { examples } from './help.js';
-import { notesOf } from '@banking/operations/provisioning';
 import {
   actorOf,
   asOption,
   type ChangeOptions,
+  examples,
   jsonOption,
   nameOption,
   operatorOf,
@@ -16,9 +15,8 @@ import {
   refuseLongNote,
   workspaceOption,
 } from './inputs.js';
-import { print, printJson, printTable } from './print.js';
-import { Refused } from './refused.js';
-import { shownAmount } from './shown-amount.js';
+import { notesOf } from '@banking/operations/provisioning';
+import { print, printJson, printTable, Refused, shownAmount } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
 interface ListOptions {

@@ -1,10 +1,12 @@
-import type { AccountId, WorkspaceId } from '@banking/domain';
+import { type CellBooks, cellBooksOf, CELLS_CHECKS, verifyCells } from '@banking/books-proof';
 import { type Deployment, isOperatorError } from '@banking/deployment';
-import { HOME_CELL } from '@banking/process';
+import type { AccountId, WorkspaceId } from '@banking/domain';
+import type { Finding } from '@banking/ledger';
 import { allWorkspaces, findAccount } from '@banking/operations/provisioning';
+import { HOME_CELL } from '@banking/process';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { Refused } from './refused.js';
+import { Refused, reportProgress } from './print.js';
 
 type Use = NonNullable<Parameters<typeof withDeployment>[1]>;
 
@@ -76,4 +78,39 @@ export async function inCellOfAccount(accountId: AccountId): Promise<{ readonly 
   if (cell !== undefined) return { cell };
   read.end();
   throw new Refused(`There is no account ${accountId}.`);
+}
+
+/** What holds over all cells. */
+export interface BetweenReport {
+  /** Null if a database did not answer. */
+  readonly inOrder: boolean | null;
+  readonly checks: readonly string[];
+  readonly findings: readonly Finding[];
+  readonly failure?: string | undefined;
+}
+
+/** Verifies payments between cells. A database that does not answer is a part of the report. @param names those of all cells */
+export async function verifyBetween(names: readonly string[]): Promise<BetweenReport> {
+  try {
+    const onStep = (rows: number) => reportProgress(`Verified the payments between cells: ${rows} rows.`);
+    const findings = await withCells(names, [], (cells) => verifyCells(cells, { onStep }));
+    return { inOrder: findings.length === 0, checks: CELLS_CHECKS, findings };
+  } catch (error) {
+    if (!isOperatorError(error)) throw error;
+    return { inOrder: null, checks: CELLS_CHECKS, findings: [], failure: (error as Error).message };
+  }
+}
+
+/** Opens the databases of all cells at once, one after another. */
+function withCells<T>(
+  [name, ...others]: readonly string[],
+  open: readonly CellBooks[],
+  work: (cells: readonly CellBooks[]) => Promise<T>,
+): Promise<T> {
+  if (name === undefined) return work(open);
+  return withDeployment(async ({ database }) => withCells(others, [...open, await cellBooksOf(database)], work), {
+    changesNothing: true,
+    readsBooks: true,
+    cell: name,
+  });
 }

@@ -4,8 +4,7 @@ import { tailEvents } from '@banking/operations/provisioning';
 import { type Command, Option } from 'commander';
 import { Interrupted, withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
-import { examples } from './help.js';
-import { parseIdOf, workspaceOption } from './inputs.js';
+import { examples, parseIdOf, workspaceOption } from './inputs.js';
 import { print } from './print.js';
 
 interface TailOptions {

@@ -1,15 +1,11 @@
-import type { WorkspaceId } from '@banking/domain';
-import { exportBooks } from '@banking/books-proof';
-import { noteExport } from '@banking/operations/provisioning';
 import type { Command } from 'commander';
+import { exportBooks, type ExportedAuditEvent } from '@banking/books-proof';
+import type { AuditEvent, WorkspaceId } from '@banking/domain';
+import { auditPages, noteExport } from '@banking/operations/provisioning';
 import { withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
-import { examples } from './help.js';
-import { asOption, type ChangeOptions, lookupOption, operatorOf, workspaceOption } from './inputs.js';
-import { createFile } from './new-file.js';
-import { print, reportProgress } from './print.js';
-import { toStandardOutput, unlessPipeClosed } from './standard-output.js';
-import { reportRanges } from './verify-progress.js';
+import { asOption, type ChangeOptions, examples, lookupOption, operatorOf, workspaceOption } from './inputs.js';
+import { createFile, print, reportProgress, reportRanges, toStandardOutput, unlessPipeClosed } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
 type Write = (text: string) => Promise<void>;
@@ -57,4 +53,71 @@ async function exported(options: ExportOptions, write: Write): Promise<string> {
     const whose = `workspace ${workspaceId}, ${workspace!.name}`;
     return `Wrote the books of ${whose}: ${accounts} accounts, ${transactions} transactions, ${transfers} transfers.`;
   }, use);
+}
+
+type WriteText = (text: string) => Promise<void>;
+
+interface AuditExportOptions extends ChangeOptions {
+  readonly workspace: WorkspaceId;
+  readonly from?: string;
+  readonly to?: string;
+  readonly out?: string;
+}
+
+export function addAuditCommands(program: Command): void {
+  const audit = program
+    .command('audit')
+    .summary('export the audit trail of a workspace')
+    .description(
+      'The audit trail of a workspace has each change with its user or operator, credential, request and address. ' +
+        'banking verify and banking prove verify its chain of hashes, and banking anchor signs its end.',
+    )
+    .addHelpText('after', examples('banking audit export --workspace 1 --out audit.jsonl'));
+
+  audit
+    .command('export')
+    .summary('write the audit trail as JSON lines')
+    .description(
+      'Writes the entries of a workspace, newest first, one line of JSON each, as GET /audit-events returns them, with the id of the ' +
+        'workspace. banking prove verifies the file. An existing file is not replaced.',
+    )
+    .addOption(workspaceOption('id of the workspace').makeOptionMandatory())
+    .addOption(lookupOption('--from <instant>', 'only entries at this instant or later, such as 2026-11-01T00:00:00Z'))
+    .addOption(lookupOption('--to <instant>', 'only entries before this instant'))
+    .addOption(lookupOption('--out <file>', 'new file, readable by its owner only (standard output)'))
+    .addOption(asOption())
+    .addHelpText(
+      'after',
+      examples(
+        'banking audit export --workspace 1 --out audit.jsonl',
+        'banking audit export --workspace 1 --from 2026-11-01T00:00:00Z --to 2026-12-01T00:00:00Z',
+      ),
+    )
+    .action(async ({ out, ...options }: AuditExportOptions) => {
+      if (out !== undefined) return print(await createFile(out, (write) => exportedTrail(options, write)));
+      reportProgress(await exportedTrail(options, toStandardOutput).catch(unlessPipeClosed));
+    });
+}
+
+/** @returns the report of the export, a sentence */
+async function exportedTrail(options: AuditExportOptions, write: WriteText): Promise<string> {
+  const { workspace: workspaceId, from, to } = options;
+  return withDeployment(
+    async ({ database }) => {
+      const [workspace] = await chosenWorkspaces(database, workspaceId);
+      await noteExport(database, operatorOf(options), 'exportAuditTrail', workspaceId);
+      let count = 0;
+      for await (const page of auditPages(database, workspaceId, { from, to })) {
+        await write(page.map((event) => lineOf(workspaceId, event)).join(''));
+        count += page.length;
+      }
+      return `Wrote ${count} entries of the audit trail of workspace ${workspaceId}, ${workspace!.name}.`;
+    },
+    { ...(await inCellOf(workspaceId)), changesNothing: true },
+  );
+}
+
+function lineOf(workspaceID: WorkspaceId, event: AuditEvent): string {
+  const exportedTrail: ExportedAuditEvent = { workspaceID, ...event };
+  return `${JSON.stringify(exportedTrail)}\n`;
 }

@@ -3,10 +3,8 @@ import { addFunding } from '@banking/operations/provisioning';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { inCellOfAccount } from './each-cell.js';
-import { examples } from './help.js';
-import { asOption, type ChangeOptions, jsonOption, nameOption, operatorOf, parseIdOf } from './inputs.js';
-import { print, printJson } from './print.js';
-import { Refused } from './refused.js';
+import { asOption, type ChangeOptions, examples, jsonOption, nameOption, operatorOf, parseIdOf } from './inputs.js';
+import { print, printJson, Refused } from './print.js';
 
 interface FundOptions extends ChangeOptions {
   readonly reference?: string;

@@ -1,7 +1,18 @@
 import { userInfo } from 'node:os';
+import { type AddHelpTextContext, Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { FORBIDDEN_CHARACTERS, hasForbiddenCharacter, parseId, type WorkspaceId } from '@banking/domain';
-import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import { Refused } from './refused.js';
+import { Refused } from './print.js';
+
+type HelpText = (context: AddHelpTextContext) => string;
+
+/** Text of the help that the usage after a mistake leaves out. */
+export function onRequest(text: string): HelpText {
+  return ({ error }) => (error ? '' : `\n${text}`);
+}
+
+export function examples(...lines: readonly string[]): HelpText {
+  return onRequest([lines.length === 1 ? 'Example:' : 'Examples:', ...lines.map((line) => `  $ ${line}`)].join('\n'));
+}
 
 /** An argument that is stored, such as a new name. */
 export function nameArgument(name: string, description: string): Argument {
@@ -63,12 +74,10 @@ export function asOption(): Option {
   return nameOption('--as <name>', 'actor of the change in the audit trail (cli: and your user name)');
 }
 
-/** The actor of a change in the audit trail. */
 export function actorOf({ as }: ChangeOptions): string {
   return as ?? `cli:${osUserName()}`;
 }
 
-/** The operator of a change in the audit trail of a workspace. */
 export function operatorOf(options: ChangeOptions): { readonly name: string; readonly operatingSystemUser: string } {
   return { name: actorOf(options), operatingSystemUser: osUserName() };
 }
@@ -107,7 +116,6 @@ function parseLookup(text: string): string {
   return text;
 }
 
-/** Reads an id of any kind. */
 export function parseIdOf<T extends number>(text: string): T {
   const id: number | undefined = parseId<WorkspaceId>(text);
   if (id === undefined) throw new InvalidArgumentError('Write an id as digits, such as 42.');

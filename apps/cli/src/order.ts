@@ -3,10 +3,10 @@ import { resumePausedOrder } from '@banking/operations/provisioning';
 import { Argument, type Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
-import { examples } from './help.js';
 import {
   asOption,
   type ChangeOptions,
+  examples,
   jsonOption,
   nameOption,
   operatorOf,

@@ -1,91 +1,204 @@
 import { World } from './testing/world.js';
 
-const world = new World();
+describe('payouts', () => {
+  const world = new World();
 
-beforeAll(() => world.openDemo());
-afterAll(() => world.close());
+  beforeAll(() => world.openDemo());
+  afterAll(() => world.close());
 
-const edit = (by: string) => world.query(`update account set balance = balance + ${by} where id = 1`);
-const stop = () =>
-  world.query(
-    `insert into payout_stop (id, finding_count, workspace_ids, findings) values (7, 2, '{1}', '[]') on conflict do nothing`,
-  );
-const resumed = () => world.query('select resumed_by from payout_stop where resumed_at is not null');
-
-describe('banking payouts resume', () => {
-  it('is refused where payouts are not stopped', async () => {
-    const { exitCode, stderr } = await world.run(['payouts', 'resume']);
-
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^Payouts are not stopped\.$/m);
-  });
-
-  it('is refused while the books of a workspace with findings are not in order', async () => {
-    await stop();
-    await edit('1');
-
-    const { exitCode, stderr } = await world.run(['payouts', 'resume']);
-
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^The books are not in order in workspace 1, so payouts stay stopped\. Run banking verify/m);
-    expect(await resumed()).toEqual([]);
-  });
-
-  it('is shown by work list and verify until payouts are resumed', async () => {
-    await stop();
-    await edit('1');
-
-    const listed = await world.run(['work', 'list', '--parked']);
-    const verified = await world.run(['verify']);
-
-    expect(listed.stdout).toMatch(/1 +payout stop +7 +open .+ a verification of the books had 2 findings$/m);
-    expect(verified.stdout).toMatch(/1 +payouts are stopped since 2\S+Z: a verification of the books had findings$/m);
-    expect(verified.exitCode).toBe(1);
-  });
-
-  it('resumes payouts once the books are in order, and records the operator', async () => {
-    await stop();
-    await world.query(
-      `update account a set balance = (select balance_after from transfer t where t.account_id = a.id order by account_version desc limit 1)
-       where id = 1`,
+  const edit = (by: string) => world.query(`update account set balance = balance + ${by} where id = 1`);
+  const stop = () =>
+    world.query(
+      `insert into payout_stop (id, finding_count, workspace_ids, findings) values (7, 2, '{1}', '[]') on conflict do nothing`,
     );
+  const resumed = () => world.query('select resumed_by from payout_stop where resumed_at is not null');
 
-    const { exitCode, stdout } = await world.run(['payouts', 'resume', '--as', 'mia@harbour.example']);
+  describe('banking payouts resume', () => {
+    it('is refused where payouts are not stopped', async () => {
+      const { exitCode, stderr } = await world.run(['payouts', 'resume']);
 
-    expect({ exitCode, stdout }).toEqual({
-      exitCode: 0,
-      stdout: 'Payouts are resumed. Those that waited are submitted within five minutes.\n',
+      expect(exitCode).toBe(1);
+      expect(stderr).toMatch(/^Payouts are not stopped\.$/m);
     });
-    expect(await resumed()).toEqual([{ resumed_by: 'mia@harbour.example' }]);
-    expect((await world.run(['work', 'list', '--parked'])).stdout).toBe('No work is parked.\n');
-    expect((await world.run(['verify'])).exitCode).toBe(0);
+
+    it('is refused while the books of a workspace with findings are not in order', async () => {
+      await stop();
+      await edit('1');
+
+      const { exitCode, stderr } = await world.run(['payouts', 'resume']);
+
+      expect(exitCode).toBe(1);
+      expect(stderr).toMatch(
+        /^The books are not in order in workspace 1, so payouts stay stopped\. Run banking verify/m,
+      );
+      expect(await resumed()).toEqual([]);
+    });
+
+    it('is shown by work list and verify until payouts are resumed', async () => {
+      await stop();
+      await edit('1');
+
+      const listed = await world.run(['work', 'list', '--parked']);
+      const verified = await world.run(['verify']);
+
+      expect(listed.stdout).toMatch(/1 +payout stop +7 +open .+ a verification of the books had 2 findings$/m);
+      expect(verified.stdout).toMatch(/1 +payouts are stopped since 2\S+Z: a verification of the books had findings$/m);
+      expect(verified.exitCode).toBe(1);
+    });
+
+    it('resumes payouts once the books are in order, and records the operator', async () => {
+      await stop();
+      await world.query(
+        `update account a set balance = (select balance_after from transfer t where t.account_id = a.id order by account_version desc limit 1)
+       where id = 1`,
+      );
+
+      const { exitCode, stdout } = await world.run(['payouts', 'resume', '--as', 'mia@harbour.example']);
+
+      expect({ exitCode, stdout }).toEqual({
+        exitCode: 0,
+        stdout: 'Payouts are resumed. Those that waited are submitted within five minutes.\n',
+      });
+      expect(await resumed()).toEqual([{ resumed_by: 'mia@harbour.example' }]);
+      expect((await world.run(['work', 'list', '--parked'])).stdout).toBe('No work is parked.\n');
+      expect((await world.run(['verify'])).exitCode).toBe(0);
+    });
+  });
+
+  describe('banking payouts resume of several databases', () => {
+    const CELLS = { CELLS: '2' };
+    const cells = new World();
+
+    beforeAll(async () => {
+      await cells.run(['cell', 'list'], CELLS);
+      await cells.open({ isReplicated: true });
+    });
+    afterAll(() => cells.close());
+
+    it('resumes each that has a stop, and names it', async () => {
+      await cells.query(`insert into payout_stop (finding_count, workspace_ids, findings) values (1, '{}', '[]')`);
+      const listed = await cells.run(['work', 'list', '--parked'], CELLS);
+      const inB = await cells.run(['payouts', 'resume'], { ...CELLS, CELL: 'b' });
+
+      const { exitCode, stdout } = await cells.run(['payouts', 'resume'], CELLS);
+
+      // A finding may be about payments between cells, and about no workspace.
+      expect(listed.stdout).toMatch(/^home +payout stop +\d+ +open/m);
+      expect(inB).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Payouts are not stopped.') as string });
+      expect([exitCode, stdout]).toEqual([
+        0,
+        'Payouts of the cell home are resumed. Those that waited are submitted within five minutes.\n',
+      ]);
+      expect((await cells.run(['work', 'list', '--parked'], CELLS)).stdout).toBe('No work is parked.\n');
+    });
   });
 });
 
-describe('banking payouts resume of several databases', () => {
-  const CELLS = { CELLS: '2' };
-  const cells = new World();
+describe('banking payout return', () => {
+  const world = new World();
+  const LIVE = { SANDBOX: 'off' };
+  let payoutId: number;
 
   beforeAll(async () => {
-    await cells.run(['cell', 'list'], CELLS);
-    await cells.open({ isReplicated: true });
+    await world.openDemo();
+    // A payout of a live database that has no network.
+    await world.query('update deployment_mode set is_sandbox = false');
+    const [row] = await world.query(
+      `with last as (
+       select x.workspace_id, x.id from transaction x join payout p on p.transaction_id = x.id
+       where x.status = 'completed' and x.workspace_id = 1 order by x.id desc limit 1
+     ), pending as (
+       update transaction x set status = 'pending' from last where x.id = last.id
+     ), due as (
+       update payout p set status = 'due' from last where p.transaction_id = last.id
+     ), uncredited as (
+       delete from remittance_event e using remittance m, last
+       where m.transaction_id = last.id and e.remittance_id = m.id and e.status = 'ACCC'
+     ), run as (
+       update execution e set status = 'pending' from last where e.transaction_id = last.id returning e.id
+     ), unended as (
+       delete from event e using last, run
+       where e.workspace_id = last.workspace_id and (e.type, e.resource_id) in (('transaction.completed', last.id), ('execution.completed', run.id))
+     )
+     insert into work (workspace_id, kind, subject_id) select workspace_id, 'payout', id from last returning subject_id::int as id`,
+    );
+    payoutId = row?.['id'] as number;
   });
-  afterAll(() => cells.close());
+  afterAll(() => world.close());
 
-  it('resumes each that has a stop, and names it', async () => {
-    await cells.query(`insert into payout_stop (finding_count, workspace_ids, findings) values (1, '{}', '[]')`);
-    const listed = await cells.run(['work', 'list', '--parked'], CELLS);
-    const inB = await cells.run(['payouts', 'resume'], { ...CELLS, CELL: 'b' });
+  const give = (id: number, ...more: readonly string[]) =>
+    world.run(['payout', 'return', String(id), '--workspace', '1', '--note', 'no network serves India', ...more], LIVE);
 
-    const { exitCode, stdout } = await cells.run(['payouts', 'resume'], CELLS);
+  it('acts on a payout that verify and work list show to wait for a network', async () => {
+    const { exitCode, stdout } = await world.run(['verify'], LIVE);
+    const listed = await world.run(['work', 'list'], LIVE);
 
-    // A finding may be about payments between cells, and about no workspace.
-    expect(listed.stdout).toMatch(/^home +payout stop +\d+ +open/m);
-    expect(inB).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Payouts are not stopped.') as string });
     expect([exitCode, stdout]).toEqual([
       0,
-      'Payouts of the cell home are resumed. Those that waited are submitted within five minutes.\n',
+      expect.stringMatching(new RegExp(`^ +1 +payout ${payoutId} waits for a payment network since 2\\S+Z$`, 'm')),
     ]);
-    expect((await cells.run(['work', 'list', '--parked'], CELLS)).stdout).toBe('No work is parked.\n');
+    expect(listed.stdout).toMatch(
+      new RegExp(`payout +${payoutId} +waiting .+ no payment network serves it: see banking payout return$`, 'm'),
+    );
+  });
+
+  it.each([
+    ['without a note', ['--workspace', '1'], 2, "required option '--note <text>' not specified"],
+    ['without a workspace', ['--note', 'x'], 2, "required option '--workspace <id>' not specified"],
+    ['with a long note', ['--workspace', '1', '--note', 'x'.repeat(501)], 1, 'The note has 501 characters.'],
+  ])('is refused %s', async (_case, more, exitCode, words) => {
+    expect(await world.run(['payout', 'return', String(payoutId), ...more], LIVE)).toMatchObject({
+      exitCode,
+      stderr: expect.stringContaining(words) as string,
+    });
+  });
+
+  it('is refused for a payout that may have been sent, and for an unknown one', async () => {
+    await world.query('update payout set tries = 1 where transaction_id = $1', payoutId);
+
+    expect(await give(payoutId)).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr:
+        `The payout ${payoutId} of workspace 1 may have been sent, so its money is not returned. ` +
+        'Ask the network for its status: see banking work reconcile.\n',
+    });
+    expect(await give(999_999)).toMatchObject({
+      exitCode: 1,
+      stderr: 'There is no payout 999999 of workspace 1. See banking work list.\n',
+    });
+    await world.query('update payout set tries = 0 where transaction_id = $1', payoutId);
+  });
+
+  it('returns the money once, and leaves the books in order', async () => {
+    const { exitCode, stdout } = await give(payoutId, '--as', 'ada');
+
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: expect.stringMatching(
+        new RegExp(`^Returned the payout ${payoutId} of workspace 1 without its fee, by transaction \\d+\\.\n$`),
+      ) as string,
+    });
+    expect(await world.query('select status, reason from payout where transaction_id = $1', payoutId)).toEqual([
+      { status: 'failed', reason: 'no network serves India' },
+    ]);
+    expect(await world.query('select status, failure_code from execution where transaction_id = $1', payoutId)).toEqual(
+      [{ status: 'failed', failure_code: 'payout_rejected' }],
+    );
+    expect(
+      await world.query(
+        `select e -> 'actor' ->> 'name' as name, (e ->> 'resourceId')::int as id
+         from audit_outbox cross join jsonb_array_elements(entries) e where e ->> 'operation' = 'returnPayout'`,
+      ),
+    ).toEqual([{ name: 'ada', id: payoutId }]);
+    expect(await give(payoutId)).toMatchObject({
+      exitCode: 1,
+      stderr: `The payout ${payoutId} of workspace 1 is completed or failed already. There is nothing to return.\n`,
+    });
+    const verified = await world.run(['verify'], LIVE);
+    expect(verified).toMatchObject({
+      exitCode: 0,
+      stdout: expect.not.stringContaining('waits for a payment') as string,
+    });
   });
 });

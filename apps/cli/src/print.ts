@@ -1,4 +1,13 @@
+import { existsSync } from 'node:fs';
+import { type FileHandle, link, open, unlink } from 'node:fs/promises';
 import Table from 'cli-table3';
+import { currencyOf, isCurrencyCode, type MinorUnits, toDecimal } from '@banking/domain';
+import type { RangeProgress } from '@banking/ledger';
+
+/** A request that a command refuses. The message states the fault and the next step. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+}
 
 type Cell = string | number;
 
@@ -17,7 +26,6 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Prints the result as one JSON document, for programs. */
 export function printJson(result: unknown): void {
   print(JSON.stringify(result, null, 2));
 }
@@ -41,7 +49,85 @@ export function reportProgress(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`${line}\n`);
 }
 
-/** The text with its control characters escaped. */
 function visible(text: string): string {
   return text.replace(CONTROL, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
+}
+
+/** Resolves when the reader has taken the text. */
+export function toStandardOutput(text: string): Promise<void> {
+  return new Promise((done, fail) => {
+    process.stdout.write(text, (error) => (error ? fail(error) : done()));
+  });
+}
+
+/** The report of a command whose reader closed the pipe. @throws any other error */
+export function unlessPipeClosed(error: unknown): string {
+  if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 'The reader closed the pipe. The output is incomplete.';
+  throw error;
+}
+
+/**
+ * Creates a file that only its owner can read. It has a temporary name until the work is done, so that it is complete or absent.
+ * An existing file is never replaced, also if it was created meanwhile.
+ *
+ * @throws Refused if a file of that name exists, or the file cannot be written
+ */
+export async function createFile<T>(
+  path: string,
+  work: (write: (text: string) => Promise<void>) => Promise<T>,
+): Promise<T> {
+  if (existsSync(path)) throw alreadyExists(path);
+  const part = `${path}.${process.pid}.part`;
+  const file = await done(path, open(part, 'wx', 0o600));
+  try {
+    const result = await work((text) => done(path, file.appendFile(text)));
+    await done(path, closed(file));
+    // Unlike a rename, a link does not replace an existing file.
+    await done(path, link(part, path));
+    return result;
+  } finally {
+    await file.close().catch(() => undefined);
+    await unlink(part);
+  }
+}
+
+async function closed(file: FileHandle): Promise<void> {
+  await file.sync();
+  await file.close();
+}
+
+async function done<T>(path: string, step: Promise<T>): Promise<T> {
+  try {
+    return await step;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw alreadyExists(path);
+    throw new Refused(`The file ${path} cannot be written: ${(error as Error).message}.`);
+  }
+}
+
+function alreadyExists(path: string): Refused {
+  return new Refused(`The file ${path} exists already and is not replaced. Choose another name.`);
+}
+
+/** Rows between two lines of progress. */
+const ROWS_PER_REPORT = 20_000;
+
+/** Reports the progress of a reading in ranges. A reading in a single range is not reported. */
+export function reportRanges(): (progress: RangeProgress) => void {
+  let current = '';
+  let reported = 0;
+  return ({ workspaceId, reading, done }) => {
+    const name = `${workspaceId}/${reading}`;
+    if (name !== current) [current, reported] = [name, 0];
+    if (done - reported < ROWS_PER_REPORT) return;
+    reported = done;
+    const where = workspaceId === 0 ? 'all workspaces' : `workspace ${workspaceId}`;
+    reportProgress(`Read ${done} ${reading} of ${where}.`);
+  };
+}
+
+/** An amount with the decimals of its currency, or in minor units if the currency defines no decimals. */
+export function shownAmount(amount: MinorUnits, currencyCode: string): string {
+  const hasDecimals = isCurrencyCode(currencyCode) && currencyOf(currencyCode).decimals !== undefined;
+  return hasDecimals ? toDecimal(amount, currencyCode) : amount.toString();
 }

@@ -8,30 +8,26 @@ import { ProvisioningError } from '@banking/operations/provisioning';
 import { ConfigError, EXIT } from '@banking/process';
 import { Command, CommanderError } from 'commander';
 import { addAnchorCommand } from './anchor.js';
-import { addAppCommands } from './apps.js';
+import { addAppCommands, addWorkspaceCommands } from './workspaces.js';
 import { addCellCommands } from './cells.js';
 import { addDemoCommand } from './demo.js';
 import { Interrupted } from './deployment.js';
 import { addDiscrepancyCommands } from './discrepancy.js';
 import { addEventCommands } from './events.js';
-import { addExportCommand } from './export.js';
+import { addAuditCommands, addExportCommand } from './export.js';
 import { addFundCommand } from './fund.js';
-import { addGrantCommands } from './grants.js';
-import { onRequest } from './help.js';
-import { refuseRepeatedOptions } from './inputs.js';
+import { addGrantCommands, addUserCommands } from './users.js';
+import { onRequest, refuseRepeatedOptions } from './inputs.js';
 import { addMigrateCommand } from './migrate.js';
-import { addAuditCommands } from './audit.js';
 import { addOrderCommands } from './order.js';
 import { addPayoutsCommands } from './payouts.js';
 import { addProveCommand } from './prove.js';
-import { Refused } from './refused.js';
+import { Refused } from './print.js';
 import { addStoryCommand } from './story/story.js';
 import { addTokenCommand } from './token.js';
-import { addUserCommands } from './users.js';
 import { addVerifyCommand } from './verify.js';
 import { addWebhookCommands } from './webhooks.js';
 import { addWorkCommands } from './work.js';
-import { addWorkspaceCommands } from './workspaces.js';
 
 /** Errors with a message for an operator. Other errors are printed with their stack. */
 const EXPECTED = [Refused, Refusal, ProvisioningError, ExportError, LocalIssuerError];
@@ -102,7 +98,6 @@ function banking(): Command {
   return program;
 }
 
-/** Runs one command. @returns its exit code */
 export async function runCommand(args: readonly string[]): Promise<number> {
   try {
     await banking().parseAsync(args, { from: 'user' });
@@ -112,7 +107,6 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Prints the error on standard error, unless commander has. @returns the exit code */
 function explain(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.ok;

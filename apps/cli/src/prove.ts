@@ -1,11 +1,21 @@
-import type { ExportProof } from '@banking/domain/proof';
+import { createReadStream } from 'node:fs';
 import type { Command } from 'commander';
-import { examples } from './help.js';
-import { jsonOption, lookupArguments, lookupOption } from './inputs.js';
-import { print, printJson, printTable } from './print.js';
-import { proveSince } from './prove-since.js';
-import { provenFile } from './proven-file.js';
-import { shownAmount } from './shown-amount.js';
+import {
+  type Anchor,
+  type AnchorComparison,
+  AnchorFault,
+  AuditSinceAnchor,
+  AuditTrailFault,
+  type AuditTrailProof,
+  isAuditLine,
+  proveAuditTrail,
+  readAnchor,
+  SinceAnchor,
+} from '@banking/books-proof';
+import { ExportFault, type ExportProof, linesOf, proveExport, type ProveOptions } from '@banking/domain/proof';
+import { publicKeyOf } from './anchor.js';
+import { examples, jsonOption, lookupArguments, lookupOption } from './inputs.js';
+import { print, printJson, printTable, Refused, reportProgress, shownAmount } from './print.js';
 
 interface ProveCommandOptions {
   readonly since?: string;
@@ -88,4 +98,170 @@ function printProof({ workspace, exportedAt, accounts, transactions, transfers }
     `Every balance and every hash of workspace ${workspace.id}, ${workspace.name}, as of ${exportedAt}, is correct: ` +
       `${accounts.length} accounts, ${transactions} transactions, ${transfers} transfers.`,
   );
+}
+
+const FAULTS_MAX = 20;
+
+interface Result {
+  readonly file: string;
+  readonly proof?: ExportProof;
+  readonly compared?: AnchorComparison;
+  readonly audit?: AuditTrailProof;
+  readonly faults: readonly string[];
+}
+
+/**
+ * Proves exports of books and of audit trails, and that each contains what was there at the anchor. Prints every export.
+ *
+ * @throws Refused with all faults: an invalid anchor or export, a head that is not on its chain, a workspace without heads
+ */
+async function proveSince(
+  files: readonly string[],
+  anchorFile: string,
+  publicKeyFile: string,
+  isJson: boolean,
+): Promise<void> {
+  const anchor = await verifiedAnchor(anchorFile, publicKeyFile);
+  const results: Result[] = [];
+  for (const file of files) results.push(await compared(file, anchor));
+  const exported = new Set(results.map(({ proof }) => proof?.workspace.id));
+  const trails = new Set(results.map(({ audit }) => audit?.workspaceId));
+  const notProved = [...anchor.workspaces.keys()].filter((id) => !exported.has(id));
+  const notCompared = [...anchor.audits.keys()].filter((id) => !trails.has(id));
+  const { anchoredAt, keyId } = anchor;
+  if (isJson) {
+    const exports = results.map(({ file, proof, compared: comparison, audit, faults }) => ({
+      file,
+      ...(audit ? { auditTrail: audit } : { workspace: proof?.workspace, exportedAt: proof?.exportedAt }),
+      ...(comparison && { unchanged: comparison.unchanged, opened: comparison.opened }),
+      faults,
+    }));
+    printJson({ anchor: { anchoredAt, keyId }, exports, notProved, auditTrailsNotCompared: notCompared });
+  } else {
+    results.forEach((result) => printResult(result, anchor));
+    if (notProved.length > 0) {
+      print(`Not proved, because no export was given: workspace ${notProved.join(', workspace ')}.`);
+    }
+    if (notCompared.length > 0) {
+      print(
+        `Audit trail not compared, because no file of banking audit export was given: workspace ${notCompared.join(', workspace ')}.`,
+      );
+    }
+  }
+  const faults = results.flatMap((result) => result.faults.map((fault) => `${result.file}: ${fault}`));
+  if (faults.length > 0) throw new Refused(faults.join('\n'));
+}
+
+/** Reads an anchor. @throws Refused if it is not valid, or not signed with the key */
+export async function verifiedAnchor(file: string, publicKeyFile: string): Promise<Anchor> {
+  const publicKey = await publicKeyOf(publicKeyFile);
+  try {
+    return await readLines(file, (lines) => readAnchor(lines, publicKey));
+  } catch (error) {
+    if (error instanceof AnchorFault) throw new Refused(`The file ${file} is not a valid anchor: ${error.message}.`);
+    throw error;
+  }
+}
+
+async function compared(file: string, anchor: Anchor): Promise<Result> {
+  const since = new SinceAnchor(anchor);
+  const auditSince = new AuditSinceAnchor(anchor);
+  try {
+    const proven = await provenFile(file, { onHead: since.take, onEntry: auditSince.take });
+    if (proven.kind === 'audit') {
+      const fault = auditSince.faultOf(proven.proof);
+      return { file, audit: proven.proof, faults: fault === undefined ? [] : [fault] };
+    }
+    const comparison = since.compare(proven.proof);
+    return { file, proof: proven.proof, compared: comparison, faults: faultsOf(proven.proof, comparison, anchor) };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { file, faults: [error.message] };
+  }
+}
+
+function faultsOf({ workspace, exportedAt }: ExportProof, comparison: AnchorComparison, anchor: Anchor): string[] {
+  if (!comparison.isAnchored) return [`The anchor has no heads of workspace ${workspace.id}, so nothing is proved.`];
+  const { faults } = comparison;
+  if (faults.length === 0) return [];
+  const isOlder = Date.parse(exportedAt) < Date.parse(anchor.anchoredAt);
+  return [
+    ...faults.slice(0, FAULTS_MAX),
+    ...(faults.length > FAULTS_MAX ? [`${faults.length - FAULTS_MAX} more accounts differ from the anchor.`] : []),
+    ...(isOlder ? ['By its time, the export is older than the anchor. Prove a later export.'] : []),
+  ];
+}
+
+function printResult({ proof, compared: comparison, audit, faults }: Result, { anchoredAt }: Anchor): void {
+  if (faults.length > 0) return;
+  if (audit) {
+    print(
+      `Nothing of the audit trail of workspace ${audit.workspaceId} was changed or cut up to the anchor of ${anchoredAt}: ` +
+        `entries ${audit.oldest} to ${audit.newest} follow each other.`,
+    );
+  }
+  if (!proof || !comparison) return;
+  const { unchanged, opened } = comparison;
+  print(
+    `Nothing of workspace ${proof.workspace.id}, ${proof.workspace.name}, was changed or cut up to the anchor of ${anchoredAt}: ` +
+      `${unchanged} accounts unchanged, ${opened} opened later.`,
+  );
+}
+
+/** Lines between two reports of progress. */
+const LINES_PER_REPORT = 20_000;
+
+/** What a file of `banking export` or of `banking audit export` has proved. */
+type ProvenFile =
+  { readonly kind: 'books'; readonly proof: ExportProof } | { readonly kind: 'audit'; readonly proof: AuditTrailProof };
+
+interface ProveFileOptions extends ProveOptions {
+  readonly onEntry?: Parameters<typeof proveAuditTrail>[1];
+}
+
+/** Proves an export of books, or of an audit trail: the first line says which. @throws Refused if a line is wrong, or the file cannot be read */
+async function provenFile(file: string, { onEntry, ...options }: ProveFileOptions = {}): Promise<ProvenFile> {
+  try {
+    return await readLines(file, async (lines): Promise<ProvenFile> => {
+      const [first, all] = await peeked(counted(lines));
+      return first !== undefined && isAuditLine(first)
+        ? { kind: 'audit', proof: await proveAuditTrail(all, onEntry) }
+        : { kind: 'books', proof: await proveExport(all, options) };
+    });
+  } catch (error) {
+    if (error instanceof ExportFault) throw new Refused(`The file ${file} is not a valid export: ${error.message}.`);
+    if (error instanceof AuditTrailFault) {
+      throw new Refused(`The file ${file} is not a valid export of an audit trail: ${error.message}.`);
+    }
+    throw error;
+  }
+}
+
+async function readLines<T>(file: string, read: (lines: AsyncIterable<string>) => Promise<T>): Promise<T> {
+  try {
+    return await read(linesOf(createReadStream(file)));
+  } catch (error) {
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    if (code !== undefined && syscall !== undefined) throw new Refused(`The file ${file} cannot be read: ${message}.`);
+    throw error;
+  }
+}
+
+/** The first line, and all lines with it. A file may be a pipe, which is read once. */
+async function peeked(lines: AsyncGenerator<string, void, undefined>) {
+  const { value: first } = await lines.next();
+  async function* all() {
+    if (first !== undefined) yield first;
+    yield* lines;
+  }
+  return [first ?? undefined, all()] as const;
+}
+
+async function* counted(lines: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
+  let count = 0;
+  for await (const line of lines) {
+    yield line;
+    count += 1;
+    if (count % LINES_PER_REPORT === 0) reportProgress(`Proved ${count} lines.`);
+  }
 }

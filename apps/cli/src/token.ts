@@ -6,10 +6,8 @@ import { type Deployment } from '@banking/deployment';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { examples } from './help.js';
-import { asOption, type ChangeOptions, nameArgument, operatorOf } from './inputs.js';
-import { print } from './print.js';
-import { Refused } from './refused.js';
+import { asOption, type ChangeOptions, examples, nameArgument, operatorOf } from './inputs.js';
+import { print, Refused } from './print.js';
 
 const SECONDS_PER = { s: 1, m: 60, h: 3600 } as const;
 

@@ -12,17 +12,12 @@ import { isOperatorError } from '@banking/deployment';
 import { type CellConfig, HOME_CELL } from '@banking/process';
 import { allWorkspaces } from '@banking/operations/provisioning';
 import type { Command } from 'commander';
-import { type BetweenReport, verifyBetween } from './between-cells.js';
+import { type BetweenReport, inCellOf, verifyBetween } from './each-cell.js';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { inCellOf } from './each-cell.js';
-import { examples } from './help.js';
-import { jsonOption, lookupOption, workspaceOption } from './inputs.js';
-import { print, printJson, printTable, reportProgress } from './print.js';
-import { verifiedAnchor } from './prove-since.js';
-import { Refused } from './refused.js';
-import { shownAmount } from './shown-amount.js';
-import { reportRanges } from './verify-progress.js';
+import { examples, jsonOption, lookupOption, workspaceOption } from './inputs.js';
+import { print, printJson, printTable, Refused, reportProgress, reportRanges, shownAmount } from './print.js';
+import { verifiedAnchor } from './prove.js';
 import { chosenWorkspaces } from './workspaces.js';
 
 interface VerifyCommandOptions {
@@ -32,7 +27,6 @@ interface VerifyCommandOptions {
   readonly json?: boolean;
 }
 
-/** What one database was asked. */
 interface Asked {
   readonly workspaceId: WorkspaceId | undefined;
   readonly anchor: Anchor | undefined;
@@ -203,7 +197,6 @@ function printBetween({ inOrder, checks, findings }: BetweenReport): void {
   );
 }
 
-/** Prints a table after an empty line, if it has rows. */
 function printSection(head: readonly string[], rows: Parameters<typeof printTable>[1]): void {
   if (rows.length === 0) return;
   print('');

@@ -17,21 +17,16 @@ import {
   type WebhooksConfig,
 } from '@banking/process';
 
-/** The deployment that the worker works on, its log and its health server. */
 export interface Config {
   readonly deployment: DeploymentConfig;
   readonly logging: LogConfig;
-  /** The source of exchange rates, if configured. */
   readonly rates?: RatesConfig | undefined;
   /** How long entries of the audit trail are kept, in days. */
   readonly auditKeptDays: number;
   /** The keys that encrypt the secrets of webhook endpoints, and the private networks that endpoints may be in. */
   readonly webhooks: WebhooksConfig;
-  /** The address of the health server, if configured. */
   readonly health?: { readonly host: string; readonly port: number } | undefined;
-  /** The listener of the metrics, if configured. */
   readonly metrics?: MetricsConfig | undefined;
-  /** Which traces are recorded, in a process that exports them. */
   readonly tracing?: TracingConfig | undefined;
 }
 

@@ -1,42 +1,43 @@
+import { verificationChannel } from '@banking/operations';
 import type { OperatorServer } from '@banking/process';
-import { serveHealth } from './health-server.js';
-
-const status = { parked: { payout: 2 }, unserved: {}, oldestDueSeconds: 7 };
-let unserved: Readonly<Record<string, number>> | undefined;
-let isStopping = false;
-let isDown = false;
-let stop:
-  { readonly stoppedAt: string; readonly findings: number; readonly workspaceIds: readonly number[] } | undefined;
-let verification: { readonly ageSeconds: number } | undefined;
-let server: OperatorServer;
-let base: string;
-
-beforeAll(async () => {
-  const readStatus = () =>
-    isDown ? Promise.reject(new Error('no database')) : Promise.resolve(unserved ? { ...status, unserved } : status);
-  const readPayoutStop = () => (isDown ? Promise.reject(new Error('no database')) : Promise.resolve(stop));
-  const lastVerification = () => verification;
-  const source = { isStopping: () => isStopping, readStatus, readPayoutStop, lastVerification };
-  server = await serveHealth({ host: '127.0.0.1', port: 0 }, source);
-  base = `http://127.0.0.1:${server.port}`;
-});
-beforeEach(() => {
-  isStopping = isDown = false;
-  stop = verification = unserved = undefined;
-});
-afterAll(() => server.close());
-
-async function request(path: string, method = 'GET') {
-  const response = await fetch(`${base}${path}`, { method });
-  const text = await response.text();
-  return {
-    status: response.status,
-    body: text === '' ? undefined : (JSON.parse(text) as unknown),
-    headers: response.headers,
-  };
-}
+import { LastVerification, serveHealth } from './health-server.js';
 
 describe('the health server of a worker', () => {
+  const status = { parked: { payout: 2 }, unserved: {}, oldestDueSeconds: 7 };
+  let unserved: Readonly<Record<string, number>> | undefined;
+  let isStopping = false;
+  let isDown = false;
+  let stop:
+    { readonly stoppedAt: string; readonly findings: number; readonly workspaceIds: readonly number[] } | undefined;
+  let verification: { readonly ageSeconds: number } | undefined;
+  let server: OperatorServer;
+  let base: string;
+
+  beforeAll(async () => {
+    const readStatus = () =>
+      isDown ? Promise.reject(new Error('no database')) : Promise.resolve(unserved ? { ...status, unserved } : status);
+    const readPayoutStop = () => (isDown ? Promise.reject(new Error('no database')) : Promise.resolve(stop));
+    const lastVerification = () => verification;
+    const source = { isStopping: () => isStopping, readStatus, readPayoutStop, lastVerification };
+    server = await serveHealth({ host: '127.0.0.1', port: 0 }, source);
+    base = `http://127.0.0.1:${server.port}`;
+  });
+  beforeEach(() => {
+    isStopping = isDown = false;
+    stop = verification = unserved = undefined;
+  });
+  afterAll(() => server.close());
+
+  async function request(path: string, method = 'GET') {
+    const response = await fetch(`${base}${path}`, { method });
+    const text = await response.text();
+    return {
+      status: response.status,
+      body: text === '' ? undefined : (JSON.parse(text) as unknown),
+      headers: response.headers,
+    };
+  }
+
   it('is ready with the state of the queue while the database is reachable', async () => {
     const { headers, ...response } = await request('/health/ready');
 
@@ -118,5 +119,44 @@ describe('the health server of a worker', () => {
     await expect(serveHealth({ host: '127.0.0.1', port: server.port }, source)).rejects.toMatchObject({
       code: 'EADDRINUSE',
     });
+  });
+});
+
+describe('the age of the last verification', () => {
+  let last: LastVerification;
+  let now: jest.SpyInstance<number, []>;
+
+  beforeEach(() => {
+    now = jest.spyOn(performance, 'now').mockReturnValue(0);
+    last = new LastVerification();
+  });
+  afterEach(() => {
+    last.close();
+    now.mockRestore();
+  });
+
+  const proven = (cell?: string) => verificationChannel.publish({ subject: 'new', outcome: 'proven', rows: 1, cell });
+
+  it('is missing before new transactions were proven', () => {
+    verificationChannel.publish({ subject: 'account', outcome: 'proven', rows: 1 });
+    verificationChannel.publish({ subject: 'new', outcome: 'findings', rows: 1 });
+
+    expect(last.read()).toBeUndefined();
+  });
+
+  it('is that of the only database', () => {
+    proven();
+    now.mockReturnValue(12_500);
+
+    expect(last.read()).toEqual({ ageSeconds: 12 });
+  });
+
+  it('is that of the oldest of several databases, with that of each', () => {
+    proven('home');
+    now.mockReturnValue(30_000);
+    proven('b');
+    now.mockReturnValue(40_000);
+
+    expect(last.read()).toEqual({ ageSeconds: 40, cells: { home: 40, b: 10 } });
   });
 });

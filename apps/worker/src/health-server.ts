@@ -1,9 +1,16 @@
-import { PAYOUT } from '@banking/operations';
-import { serveOperators, type OperatorResponse, type OperatorServer, type ServerAddress } from '@banking/process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PAYOUT, verificationChannel, type VerificationMessage } from '@banking/operations';
+import {
+  type MetricsConfig,
+  type OperatorResponse,
+  type OperatorServer,
+  serveOperators,
+  type ServerAddress,
+} from '@banking/process';
+import type { Workers } from './open-workers.js';
 
-/** The state that the health server reports. */
 export interface HealthSource {
-  /** Whether the worker is stopping. */
   isStopping(): boolean;
   /** The state of the queue. Rejects if the database cannot be reached. */
   readStatus(): Promise<{ readonly unserved: Readonly<Record<string, number>> }>;
@@ -50,4 +57,58 @@ export async function readiness(source: HealthSource): Promise<OperatorResponse>
   } catch {
     return { status: 503, body: { status: 'unavailable' }, headers: { 'Retry-After': '1' } };
   }
+}
+
+/** How long ago this process last proved the new transactions; of several databases, that of the oldest. */
+interface VerificationAge {
+  readonly ageSeconds: number;
+  /** By the name of the database, where there are several. */
+  readonly cells?: Readonly<Record<string, number>>;
+}
+
+/** The last verifications of new transactions by this process that were proven. */
+export class LastVerification {
+  /** By the name of the cell; empty if the deployment has one database. */
+  private readonly atMs = new Map<string, number>();
+  private readonly listen = (message: unknown) => {
+    const { subject, outcome, cell = '' } = message as VerificationMessage;
+    if (subject === 'new' && outcome === 'proven') this.atMs.set(cell, performance.now());
+  };
+
+  constructor() {
+    verificationChannel.subscribe(this.listen);
+  }
+
+  /** Undefined before the first. */
+  read(): VerificationAge | undefined {
+    const nowMs = performance.now();
+    const ages = [...this.atMs].map(([cell, atMs]) => [cell, Math.floor((nowMs - atMs) / 1000)] as const);
+    if (ages.length === 0) return undefined;
+    const ofCells = ages.filter(([cell]) => cell !== '');
+    return {
+      ageSeconds: Math.max(...ages.map(([, seconds]) => seconds)),
+      ...(ofCells.length > 0 && { cells: Object.fromEntries(ofCells) }),
+    };
+  }
+
+  close(): void {
+    verificationChannel.unsubscribe(this.listen);
+  }
+}
+
+/**
+ * Serves the metrics of the worker.
+ *
+ * @throws ConfigError if the port cannot be listened on
+ */
+export async function openMetrics(
+  address: MetricsConfig,
+  { database, cells }: Pick<Workers, 'database' | 'cells'>,
+  isReady: () => Promise<boolean>,
+): Promise<OperatorServer> {
+  const { serveMetrics } = await import('@banking/telemetry/metrics');
+  const { version } = JSON.parse(readFileSync(join(__dirname, '..', 'package.json'), 'utf8')) as { version: string };
+  const build = { app: 'worker', version, commit: address.commit };
+  const measured = { ...build, isHttp: false, isGateway: false, isWorker: true, database, cells, isReady };
+  return serveMetrics(address, measured);
 }

@@ -2,9 +2,7 @@ import { isOperatorError } from '@banking/deployment';
 import { ConfigError, createLogger, ExpiringCache, runService, type RunningService } from '@banking/process';
 import { flushMs, logExport, startTracing } from '@banking/telemetry/tracing';
 import { readConfig } from './config.js';
-import { type HealthSource, readiness, serveHealth } from './health-server.js';
-import { LastVerification } from './last-verification.js';
-import { openMetrics } from './open-metrics.js';
+import { type HealthSource, LastVerification, openMetrics, readiness, serveHealth } from './health-server.js';
 import { type CellStop, openWorkers } from './open-workers.js';
 import { USAGE } from './usage.js';
 

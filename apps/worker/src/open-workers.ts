@@ -35,13 +35,11 @@ export interface Workers {
   readonly database: Database;
   /** The databases of all cells, home first, for metrics; undefined for one that is away. Undefined without cells. */
   readonly cells?: () => readonly { readonly cell: string; readonly database: Database | undefined }[];
-  /** Starts the loops. */
   start(): void;
   /** Rejects before the start, and if no database answers. Of several databases it has the sum, and the status of each. */
   readStatus(): Promise<WorkStatus>;
   /** The first open stop of payouts of any database. */
   readPayoutStop(): Promise<CellStop | undefined>;
-  /** Stops the loops, then closes the databases. */
   stop(): Promise<void>;
 }
 
@@ -103,7 +101,6 @@ interface CellOfWork {
   readonly chores?: readonly VerificationOverCells[];
 }
 
-/** The settings of a loop. */
 interface WorkOfDatabase {
   readonly rates: RatesConfig | undefined;
   readonly config: DeploymentConfig;

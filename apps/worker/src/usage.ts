@@ -1,4 +1,3 @@
-/** The text of `--help`. */
 export const USAGE = `Usage: npm run worker
 
 Does the due work of a deployment, such as scheduled orders and payouts. Several workers may run at the same time,
