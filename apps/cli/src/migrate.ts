@@ -105,10 +105,7 @@ interface CellsOptions {
 }
 
 /** Migrates several databases, the cells first and then home, or prints the plan of each. */
-async function migrateAll(
-  config: CellsDeployment,
-  { isPlan, json, isIgnoringOlder }: CellsOptions,
-): Promise<void> {
+async function migrateAll(config: CellsDeployment, { isPlan, json, isIgnoringOlder }: CellsOptions): Promise<void> {
   if (isPlan) return printEach(await onAll(config, planCells), json, planAsJson, printPlan);
   const applied = await onAll(config, async (databases) => {
     const result = await migrateCells(databases.map((database) => ({ ...database, isIgnoringOlder })));

@@ -140,10 +140,7 @@ const MEANINGS: Readonly<Record<string, string>> = { ACSP: 'on its way', ACCC: '
 const describeEvent = ({ status, reasonCode = '' }: RemittanceEvent) =>
   `${`${status} ${reasonCode}`.padEnd(10)}${MEANINGS[status] ?? ''}`.trimEnd();
 
-async function printBalance(
-  { workspace, accountId, print }: Omit<Stage, 'events'>,
-  name = 'balance',
-): Promise<void> {
+async function printBalance({ workspace, accountId, print }: Omit<Stage, 'events'>, name = 'balance'): Promise<void> {
   const { edges } = await workspace.accounts.get(accountId);
   const [balance] = edges.balances;
   if (balance) print(`  ${name.padEnd(12)}${money(fromBalanceAmount(balance.amount), edges.currency.code)}`);
