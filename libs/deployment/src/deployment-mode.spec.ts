@@ -1,5 +1,9 @@
-import { SCHEMA, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { APP_ROLE, migrate, OWNER_ROLE, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA, SQLSTATE } from '@banking/postgres';
 import { administer, reasonOf } from '@banking/postgres/testing';
+import { MIGRATIONS } from '@banking/schema';
 import { DeploymentError } from './explain-failure.js';
 import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
@@ -64,6 +68,20 @@ describe('the mode of an existing database', () => {
     await query(`delete from schema_migration where number = 1`);
 
     expect(await reasonOf(openDeployment(live()))).toMatch(/^The database is a sandbox, but SANDBOX=off\./);
+  });
+
+  it('is compared while another process makes the rest of the tables', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'banking-first-'));
+    const first = '0001-deployment.sql';
+    await cp(join(MIGRATIONS.folder, first), join(folder, first));
+    const connection = { connectionString: settings.databaseUrl! };
+    const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
+    const parameters = { 'banking.sandbox': 'on' };
+    await migrate({ connection, migrations: { folder, baseline: 1 }, schema: SCHEMA, parameters, ...roles });
+    await rm(folder, { recursive: true });
+
+    expect(await missingMigrations({ connection, isSandbox: true })).not.toContain(first);
+    expect(await reasonOf(missingMigrations({ connection, isSandbox: false }))).toMatch(/^The database is a sandbox/);
   });
 
   it('is that of the served database, not of the owner’s URL', async () => {

@@ -57,6 +57,9 @@ begin
   insert into deployment_mode (is_sandbox) values (setting = 'on');
 end $$;
 
+-- Here, because a process that starts while another one migrates a new database compares the mode already.
+grant select on deployment_mode to banking_app, banking_provisioning;
+
 -- What only a sandbox may write: moved clocks, payments of the sandbox network, the demo world.
 create function require_sandbox() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$

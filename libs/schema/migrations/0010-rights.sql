@@ -138,7 +138,7 @@ grant usage on sequence account_id_seq, audit_outbox_id_seq, beneficiary_id_seq,
   execution_id_seq, payout_stop_id_seq, quote_id_seq, recipient_id_seq, remittance_event_id_seq, remittance_id_seq,
   transaction_id_seq, transfer_id_seq, webhook_delivery_id_seq, webhook_endpoint_id_seq to banking_app;
 grant select on account_change, app, app_membership, app_user, audit_event, audit_head, cell, cell_identity, cell_workspace,
-  deployment_mode, event, event_deletion, event_sequence, order_change, reference_version, seal, user_identity, workspace,
+  event, event_deletion, event_sequence, order_change, reference_version, seal, user_identity, workspace,
   workspace_place, workspace_role to banking_app;
 grant select, insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status), update (alias, status,
   updated_at) on account to banking_app;
@@ -202,7 +202,7 @@ grant execute on function analyze_next_table, are_audit_entries, audit_content, 
   workspaces_with_old_deliveries, has_forbidden_character(text), has_forbidden_character(jsonb), rfc3339 to banking_app;
 
 grant usage on sequence app_id_seq, app_user_id_seq, workspace_id_seq, workspace_role_id_seq to banking_provisioning;
-grant select on cell, cell_identity, deployment_mode, workspace_move to banking_provisioning;
+grant select on cell, cell_identity, workspace_move to banking_provisioning;
 grant select, insert (id, name), update (name, updated_at), delete on app to banking_provisioning;
 grant select, insert (app_id, user_id) on app_membership to banking_provisioning;
 grant select, insert (id, email, status, user_type), update (email, status, updated_at), delete on app_user to

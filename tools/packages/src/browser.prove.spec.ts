@@ -54,7 +54,7 @@ const SCRIPT = `
       proven: (await proveExport(linesOf(bytesOf(lines)))).workspace.name,
       webhooks: await verifyTwice(),
       unproven: await proveExport(linesOf(bytesOf(lines.slice(0, 1)))).catch((error) => error.message),
-      hash: await transactionHash({ workspaceId: 1, transactionId: 2, transfers: [], previous: [] }),
+      hash: await transactionHash({ workspaceId: 1, transactionId: 2, createdAt: '2026-11-21T09:30:00.000000Z', transfers: [], previous: [] }),
     };
   };
 
