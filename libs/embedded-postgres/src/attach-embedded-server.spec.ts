@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from './testing/until.js';
 import { queryValue, isServed, serverOf, World } from './testing/world.js';
@@ -32,6 +32,21 @@ describe('an empty DATA_DIR', () => {
     expect(attached[0]?.host).toBe(attached[1]?.host);
     expect(namesIn(dataDir)).toEqual(['database', 'server.log', 'socket']);
     await Promise.all([one.detach(), other.detach()]);
+    expect(isServed(dataDir)).toBe(false);
+  });
+
+  it('has one server, which the last process stops, also where its database is behind a link', async () => {
+    const dataDir = await world.stoppedDataDir();
+    const elsewhere = join(world.folder(), 'elsewhere');
+    renameSync(join(dataDir, 'database'), elsewhere);
+    symlinkSync(elsewhere, join(dataDir, 'database'));
+    const processes = [1, 2, 3].map(() => world.process(dataDir));
+
+    const attached = await Promise.all(processes.map((one) => one.waitFor('attached')));
+
+    expect(attached.map(({ started }) => started).sort()).toEqual([false, false, true]);
+    expect(existsSync(join(elsewhere, 'postmaster.pid'))).toBe(true);
+    await Promise.all(processes.map((one) => one.detach()));
     expect(isServed(dataDir)).toBe(false);
   });
 

@@ -41,6 +41,14 @@ describe('a DATA_DIR that cannot be used', () => {
     await expect(world.attach('/proc/banking')).rejects.toThrow(EmbeddedServerError);
   });
 
+  it('is refused when its log is a link', async () => {
+    const dataDir = await world.stoppedDataDir();
+    rmSync(join(dataDir, 'server.log'));
+    symlinkSync(join(world.folder(), 'another-file'), join(dataDir, 'server.log'));
+
+    await expect(world.attach(dataDir)).rejects.toThrow('server.log is no file. Remove it, and start again.');
+  });
+
   it('is refused when its socket folder is a link', async () => {
     const [dataDir, elsewhere] = [world.folder(), world.folder()];
     symlinkSync(elsewhere, join(dataDir, 'socket'));

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { appendFileSync, closeSync, existsSync, fstatSync, lstatSync, openSync } from 'node:fs';
-import { readFileSync, readlinkSync, readSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, lstatSync, openSync } from 'node:fs';
+import { constants, readFileSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SERVER_ENV, type Binaries } from './binaries.js';
@@ -74,6 +74,7 @@ export async function startServer(
   let wasTaken = false;
   for (;;) {
     makeLog(folder);
+    const found = pidFileOf(folder);
     // The folder of the socket is the server's own, so its lock file is that of a killed server: postmaster.pid decides which one runs.
     if (!isRunning(folder)) rmSync(join(folder.socket, `.s.PGSQL.${port}.lock`), { force: true });
     const logged = logSize(folder);
@@ -97,7 +98,9 @@ export async function startServer(
     if (!mayPass || Date.now() > until) throw startFailure(folder, output);
     // Another process has the number of the killed server by now, or a power failure has emptied the file, if the next attempt finds
     // the same. A new server finds the backends of an old one by the shared memory of the folder.
-    if (isTaken && wasTaken) rmSync(join(folder.database, 'postmaster.pid'), { force: true });
+    if (isTaken && wasTaken && pidFileOf(folder) === found) {
+      rmSync(join(folder.database, 'postmaster.pid'), { force: true });
+    }
     wasTaken = isTaken;
     await sleep(100);
   }
@@ -149,25 +152,54 @@ async function pgCtl(
   return code === 0 ? undefined : output.trim();
 }
 
+/** The text of postmaster.pid; undefined without the file, which the server removes when it ends. */
+function pidFileOf({ database }: Pick<DataFolder, 'database'>): string | undefined {
+  try {
+    return readFileSync(join(database, 'postmaster.pid'), 'latin1');
+  } catch (error) {
+    // The refusal of a folder that is none, or that may not be read, names it.
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+}
+
 /** The process in postmaster.pid. */
-export function serverPid({ database }: Pick<DataFolder, 'database'>): number | undefined {
-  const path = join(database, 'postmaster.pid');
-  const pid = existsSync(path) ? Number.parseInt(readFileSync(path, 'latin1'), 10) : 0;
+export function serverPid(folder: Pick<DataFolder, 'database'>): number | undefined {
+  const pid = Number.parseInt(pidFileOf(folder) ?? '', 10);
   return pid > 0 ? pid : undefined;
 }
 
 /**
- * Whether the process in postmaster.pid is a server of this folder. After a crash, another process may have its number: on Linux, only
- * a server works in the folder. Elsewhere PostgreSQL's own test decides, which takes every process of its user for the server.
+ * Whether the process in postmaster.pid may be a server of this folder. After a crash, another process may have its number: on Linux, only
+ * a server works in the folder, which may be a link. Where the system hides that, as from root without CAP_SYS_PTRACE, every `postgres`
+ * counts: a server that runs must not be taken for one that is gone. Elsewhere PostgreSQL's own test decides, which takes every process of
+ * its user for the server.
  */
 export function isRunning(folder: Pick<DataFolder, 'database'>): boolean {
   const pid = serverPid(folder);
-  if (pid === undefined) return false;
+  if (pid === undefined || !isProcess(pid)) return false;
+  const entry = `/proc/${pid}`;
+  // Without /proc, or where it hides the processes of others.
+  if (!existsSync(entry)) return true;
   try {
-    if (process.platform === 'linux') return readlinkSync(`/proc/${pid}/cwd`) === folder.database;
+    const [own, folderOfProcess] = [statSync(folder.database), statSync(join(entry, 'cwd'))];
+    return own.dev === folderOfProcess.dev && own.ino === folderOfProcess.ino;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // A process that has ended and was not waited for has no folder.
+    if (code === 'ENOENT') return false;
+    if (code !== 'EACCES' && code !== 'EPERM') throw error;
+    return readFileSync(join(entry, 'comm'), 'utf8') === 'postgres\n';
+  }
+}
+
+function isProcess(pid: number): boolean {
+  try {
     return process.kill(pid, 0);
   } catch (error) {
-    if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EPERM') return true;
+    if (code === 'ESRCH') return false;
     throw error;
   }
 }
@@ -190,6 +222,12 @@ export function startFailure(folder: DataFolder, output: string): EmbeddedServer
   if (/No space left on device|Disk quota exceeded/.test(output) || isDiskFull(folder.dataDir)) {
     return diskFull(folder.dataDir);
   }
+  if (/not ready after|pre-existing shared memory block|still in use/.test(output)) {
+    return new EmbeddedServerError(
+      `PostgreSQL is still recovering, or another server ends, with the database in ${folder.database}. Start again in a ` +
+        `minute, and do not move it. The end of its log ${folder.log}:\n${output.trim().split('\n').slice(-8).join('\n')}`,
+    );
+  }
   return new EmbeddedServerError(
     `PostgreSQL does not start with the database in ${folder.database}. Put a backup in its place, or move it away ` +
       `to begin with an empty database. The end of its log ${folder.log}:\n` +
@@ -199,13 +237,24 @@ export function startFailure(folder: DataFolder, output: string): EmbeddedServer
 
 /** The log belongs to the server's user, who may not make files in root's folder. */
 function makeLog({ log, user }: DataFolder): void {
-  appendFileSync(log, '', { mode: 0o600 });
+  closeSync(openLog(log, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT));
   giveTo(user, log);
+}
+
+/** Follows no link, by which the server's user could have root write or show another file. */
+function openLog(log: string, flags: number): number {
+  try {
+    return openSync(log, flags | constants.O_NOFOLLOW, 0o600);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ELOOP' && code !== 'EISDIR') throw error;
+    throw new EmbeddedServerError(`${log} is no file. Remove it, and start again.`, { cause: error });
+  }
 }
 
 /** The end of what the server has logged since a start. */
 export function readLog({ log }: DataFolder, from: number): string {
-  const descriptor = openSync(log, 'r');
+  const descriptor = openLog(log, constants.O_RDONLY);
   try {
     const length = fstatSync(descriptor).size - from;
     const buffer = Buffer.alloc(Math.min(Math.max(length, 0), 20_000));

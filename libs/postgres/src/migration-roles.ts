@@ -146,6 +146,8 @@ const LOGINS: Readonly<Record<string, readonly string[]>> = {
  */
 export async function ensureEmbeddedLogins(connection: ConnectionOptions): Promise<void> {
   const client = new Client({ ...connection, application_name: 'banking-login' });
+  // The query that fails reports a broken connection; as an event without a listener it would end the process.
+  client.on('error', () => undefined);
   try {
     await client.connect();
     for (const [login, roles] of Object.entries(LOGINS)) {
