@@ -5,7 +5,7 @@ import { isAtLeast, knowsCells, releaseOfProcess, type Release } from './release
 
 /** Connections of processes of one release. */
 export interface ConnectedProcesses {
-  /** Empty for processes from before releases were named. */
+  /** Empty for a process that names no release, which counts as older. */
   readonly release: Release;
   readonly connections: number;
 }
@@ -50,7 +50,7 @@ export async function readProcessesWithoutCells(session: AdminSession): Promise<
 export function describeProcesses(processes: readonly ConnectedProcesses[]): string {
   return processes
     .map(({ release, connections }) => {
-      const name = release === '' ? 'an older release' : `release ${release}`;
+      const name = release === '' ? 'an unknown release' : `release ${release}`;
       return `${name} (${connections === 1 ? 'one connection' : `${connections} connections`})`;
     })
     .join(', ');

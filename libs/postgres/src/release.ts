@@ -27,7 +27,7 @@ export const knowsCells = (applicationName: string): boolean => PROCESS.exec(app
 
 /**
  * The release of the process of a connection: undefined for other programs, and for our short connections of a migration. An empty
- * text is a process from before releases were named.
+ * text is a process that names no release, which counts as older.
  */
 export function releaseOfProcess(applicationName: string): Release | undefined {
   const match = PROCESS.exec(applicationName);

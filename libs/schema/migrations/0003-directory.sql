@@ -134,7 +134,7 @@ create trigger chained before insert on directory_change for each row execute fu
 create function directory_chain(after_id bigint, rows_max integer) returns table (id bigint, hash text, is_as_hashed boolean)
   language sql stable security definer set search_path = banking, pg_temp as $$
   select d.id, d.hash,
-    case when d.hash is null then p.hash is null else d.hash = next_audit_hash(p.hash, repeat('0', 64), directory_content(d)) end
+    d.hash = next_audit_hash(p.hash, repeat('0', 64), directory_content(d))
   from directory_change d
     left join lateral (select l.hash from directory_change l where l.id < d.id order by l.id desc limit 1) p on true
   where d.id > after_id order by d.id limit rows_max

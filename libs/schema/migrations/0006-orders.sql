@@ -100,7 +100,7 @@ declare
 begin
   select * into promised from quote where workspace_id = new.workspace_id and id = new.quote_id;
   select * into ordered from customer_order where workspace_id = new.workspace_id and id = new.order_id;
-  if promised.expires_at <= now() or promised.rounding <> 'down' then
+  if promised.expires_at <= now() then
     raise exception 'the quote has expired' using errcode = 'BK007';
   end if;
   if (ordered.account_id, ordered.amount, ordered.recipient_id)
