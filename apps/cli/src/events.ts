@@ -14,6 +14,16 @@ interface TailOptions {
   readonly json?: boolean;
 }
 
+/** Which events a command follows. */
+export const typeOption = () =>
+  new Option('--type <type...>', 'only events of these types').choices(EVENT_TYPES.map(({ type }) => type));
+
+/** Where a command that follows events begins. */
+export const afterOption = () =>
+  new Option('--after <id>', 'begin behind the event with this id, or with 0 at the oldest (the next event)').argParser(
+    (text: string) => (text === '0' ? 0 : parseIdOf<EventId>(text)),
+  );
+
 export function addEventCommands(program: Command): void {
   const events = program
     .command('events')
@@ -29,15 +39,8 @@ export function addEventCommands(program: Command): void {
         'An event names a resource and has no amounts or names. A worker records events; without one, none appear.',
     )
     .addOption(workspaceOption('id of the workspace').makeOptionMandatory())
-    .addOption(
-      new Option('--type <type...>', 'only events of these types').choices(EVENT_TYPES.map(({ type }) => type)),
-    )
-    .addOption(
-      new Option(
-        '--after <id>',
-        'begin behind the event with this id, or with 0 at the oldest (the next event)',
-      ).argParser((text: string) => (text === '0' ? 0 : parseIdOf<EventId>(text))),
-    )
+    .addOption(typeOption())
+    .addOption(afterOption())
     .addOption(new Option('--json', 'print one JSON document a line, for programs'))
     .addHelpText(
       'after',

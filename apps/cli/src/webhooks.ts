@@ -5,7 +5,6 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { signWebhook } from '@banking/client/webhooks';
 import {
   type Event,
-  EVENT_TYPES,
   type EventId,
   type EventType,
   type WebhookDelivery,
@@ -18,6 +17,7 @@ import {
 import { newestDeliveries, retryDelivery, tailEvents } from '@banking/operations/provisioning';
 import { Interrupted, withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
+import { afterOption, typeOption } from './events.js';
 import {
   asOption,
   type ChangeOptions,
@@ -146,15 +146,8 @@ function addListenCommand(webhooks: Command): void {
     .addOption(workspaceOption('id of the workspace').makeOptionMandatory())
     .addOption(new Option('--forward <url>', 'URL of the receiver').argParser(parseUrl).makeOptionMandatory())
     .addOption(lookupOption('--secret-file <file>', 'file with the secret, whsec_… (a new one, printed once)'))
-    .addOption(
-      new Option('--type <type...>', 'only events of these types').choices(EVENT_TYPES.map(({ type }) => type)),
-    )
-    .addOption(
-      new Option(
-        '--after <id>',
-        'begin behind the event with this id, or with 0 at the oldest (the next event)',
-      ).argParser((text: string) => (text === '0' ? 0 : parseIdOf<EventId>(text))),
-    )
+    .addOption(typeOption())
+    .addOption(afterOption())
     .addOption(new Option('--json', 'print one JSON document a line, for programs'))
     .addHelpText(
       'after',
