@@ -34,6 +34,9 @@ const STATUS_OF: Readonly<Record<string, Unattached>> = {
 /** Classes of SQLSTATE: internal error and corrupted data, error of the file system, missing database. */
 const BROKEN = /^(?:XX|58|3D)/;
 
+/** The server ends the connection: a stop by another process, a crash, or a start. The answer precedes the end of the connection. */
+const SERVER_ENDS = /^57P0[123]$/;
+
 /** A key of two numbers. The keys of the service are one number, which never equals two. */
 const LOCK = `1112425029, 1`;
 
@@ -85,8 +88,9 @@ export class AttachedSession {
       await this.ask(`pg_advisory_unlock_shared(${LOCK})`);
       return await this.ask(`pg_try_advisory_lock(${LOCK})`);
     } catch (error) {
-      if (this.isOpen) throw error;
-      return false; // The server has ended.
+      // Another process may stop the server as soon as the shared lock is free.
+      if (!this.isOpen || SERVER_ENDS.test((error as { code?: string }).code ?? '')) return false;
+      throw error;
     }
   }
 
