@@ -15,9 +15,9 @@ export interface Comparison {
   readonly name: string;
   /** A description of the control. */
   readonly control: string;
-  /** Whether the median latency is compared, as a difference. Otherwise the responses per second are, as a ratio. */
-  readonly isLatency?: boolean;
-  /** The least ratio that we aim at. */
+  /** What is compared: the responses a second as a ratio, the median latency as a difference, or the CPU time as a ratio. */
+  readonly of?: 'throughput' | 'latency' | 'cpu';
+  /** The least ratio that we aim at, of CPU time the greatest. */
   readonly aim?: number;
   /** Whether each run of a side warms up by itself, because it starts its own processes. */
   readonly warmsUp?: boolean;
@@ -34,7 +34,7 @@ interface Spread {
 
 /** One line of the table. */
 export interface Figure extends Pick<Comparison, 'name' | 'control' | 'aim'> {
-  readonly unit: 'ratio' | 'ms';
+  readonly unit: 'ratio' | 'ms' | 'cpu';
   /** The ratio of each round by itself: rounds are compared with themselves, never with one another. */
   readonly value: Spread;
   /** Medians of the responses per second of both sides, and of the slowest hundredth of ours. */
@@ -43,6 +43,9 @@ export interface Figure extends Pick<Comparison, 'name' | 'control' | 'aim'> {
   readonly p99Ms: number;
   /** The highest resident memory of the service; undefined if it was not the one under load. */
   readonly residentMb: number | undefined;
+  /** Medians of the CPU time of both sides, of Node and of PostgreSQL; undefined where they are not measured. */
+  readonly cpuUs: Measured['cpuUs'];
+  readonly controlCpuUs: Measured['cpuUs'];
 }
 
 const WARM_UP_MAX_S = 2;
@@ -55,7 +58,7 @@ export const warmUpOf = (seconds: number) => Math.min(WARM_UP_MAX_S, seconds);
  * while then slows both, and neither always finds it warm.
  */
 export async function compare(comparison: Comparison, effort: Effort): Promise<Figure> {
-  const { name, control, aim, isLatency = false, warmsUp = false, ours, theirs } = comparison;
+  const { name, control, aim, of = 'throughput', warmsUp = false, ours, theirs } = comparison;
   const { rounds, seconds, onProgress } = effort;
   if (!warmsUp) {
     onProgress(`${name}: warming up`);
@@ -70,12 +73,22 @@ export async function compare(comparison: Comparison, effort: Effort): Promise<F
   }
   const spread = (of: (pair: (typeof pairs)[number]) => number) => spreadOf(pairs.map(of));
   const residentMb = Math.max(...pairs.map((pair) => pair.ours.residentMb ?? 0));
-  const value = isLatency
-    ? spread((pair) => pair.ours.p50Ms - pair.theirs.p50Ms)
-    : spread((pair) => pair.ours.perSecond / pair.theirs.perSecond);
-  onProgress(`  ${value.median.toFixed(2)} ${isLatency ? 'ms more than' : 'of'} ${control}`);
+  const cpuOf = ({ cpuUs = { node: NaN, postgres: NaN } }: Measured) => cpuUs.node + cpuUs.postgres;
+  const cpuTimes = (side: 'ours' | 'theirs') => {
+    const part = (name: 'node' | 'postgres') => spread((pair) => pair[side].cpuUs?.[name] ?? NaN).median;
+    return pairs.every((pair) => pair[side].cpuUs) ? { node: part('node'), postgres: part('postgres') } : undefined;
+  };
+  const value = spread(
+    {
+      throughput: (pair: (typeof pairs)[number]) => pair.ours.perSecond / pair.theirs.perSecond,
+      latency: (pair: (typeof pairs)[number]) => pair.ours.p50Ms - pair.theirs.p50Ms,
+      cpu: (pair: (typeof pairs)[number]) => cpuOf(pair.ours) / cpuOf(pair.theirs),
+    }[of],
+  );
+  onProgress(`  ${value.median.toFixed(2)} ${of === 'latency' ? 'ms more than' : 'of'} ${control}`);
   return {
-    ...{ name, control, value, unit: isLatency ? 'ms' : 'ratio' },
+    ...{ name, control, value, unit: of === 'latency' ? 'ms' : of === 'cpu' ? 'cpu' : 'ratio' },
+    ...{ cpuUs: cpuTimes('ours'), controlCpuUs: cpuTimes('theirs') },
     ...(aim !== undefined && { aim }),
     perSecond: spread((pair) => pair.ours.perSecond).median,
     controlPerSecond: spread((pair) => pair.theirs.perSecond).median,
@@ -107,22 +120,40 @@ function shownNumber(value: number): string {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-const HEAD = ['Measured', 'Control', 'Aim', 'Result', 'A second', 'Control, a second', 'p99', 'Memory'];
+const shownCpu = (cpuUs: Measured['cpuUs']) =>
+  cpuUs === undefined ? '' : `${shownNumber(cpuUs.node)} + ${shownNumber(cpuUs.postgres)} µs`;
+
+/** CPU time is of Node and of PostgreSQL, for a response. */
+const HEAD = [
+  'Measured',
+  'Control',
+  'Aim',
+  'Result',
+  'A second',
+  'Control, a second',
+  'p99',
+  'Memory',
+  'CPU',
+  'Control, CPU',
+];
 
 /** The figures in Markdown, as Prettier formats a table. */
 export function tableOf(figures: readonly Figure[]): string {
   const cores = cpus();
-  const rows = figures.map(({ name, control, aim, unit, value, perSecond, controlPerSecond, p99Ms, residentMb }) => {
+  const rows = figures.map((figure) => {
+    const { name, control, aim, unit, value, perSecond, controlPerSecond, p99Ms, residentMb } = figure;
     const range = `${shownNumber(value.min)} to ${shownNumber(value.max)}`;
-    const missed = aim !== undefined && value.median < aim ? ', **missed**' : '';
+    const isMissed = aim !== undefined && (unit === 'cpu' ? value.median > aim : value.median < aim);
+    const missed = isMissed ? ', **missed**' : '';
     return [
       // Paths are code, because Markdown would read `{` and `_`.
       name.replace(/^(GET [^\s,]+)/, '`$1`'),
       control,
-      aim === undefined ? '' : `≥ ${shownNumber(aim)}`,
-      `${shownNumber(value.median)}${unit === 'ms' ? ' ms more' : ''} (${range})${missed}`,
+      aim === undefined ? '' : `${unit === 'cpu' ? '≤' : '≥'} ${shownNumber(aim)}`,
+      `${shownNumber(value.median)}${{ ms: ' ms more', cpu: ' of the CPU time', ratio: '' }[unit]} (${range})${missed}`,
       ...[shownNumber(perSecond), shownNumber(controlPerSecond), `${shownNumber(p99Ms)} ms`],
       residentMb === undefined ? '' : `${shownNumber(residentMb)} MB`,
+      ...[figure.cpuUs, figure.controlCpuUs].map(shownCpu),
     ];
   });
   const widths = HEAD.map((head, column) => Math.max(3, head.length, ...rows.map((row) => row[column]!.length)));

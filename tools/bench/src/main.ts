@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type Effort, type Figure, tableOf } from './compare.js';
 import { benchOrders, benchSettled, CASES } from './orders.js';
@@ -72,6 +73,9 @@ bench('orders', 'Places orders over HTTP, compared with a minimal ledger in the 
   accounts(),
   count('--workspaces', 'workspaces of the accounts', 100),
   new Option('--cases <names...>', 'distribution of the orders').choices(CASES).default(CASES),
+  new Option('--against <folder>', 'a built checkout of another version, to compare the CPU time with').argParser(
+    (folder: string) => resolve(folder),
+  ),
 ]);
 bench(
   'settled',

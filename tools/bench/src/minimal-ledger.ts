@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import type { ConnectionOptions } from '@banking/postgres';
-import { callConcurrently, type LoadRun } from './load.js';
+import { callConcurrently, type LoadRun, startCpu } from './load.js';
 
 /**
  * A ledger with nothing to it: three tables, rows locked in their order, a balance that is looked at. No row-level security, no
@@ -54,7 +54,13 @@ export async function makeMinimalLedger(connection: ConnectionOptions, accounts:
  * @param payers how many of its accounts pay, counted from the first
  */
 export const transferring =
-  (connection: ConnectionOptions, connections: number, accounts: number, payers: number): LoadRun =>
+  (
+    connection: ConnectionOptions,
+    connections: number,
+    accounts: number,
+    payers: number,
+    postmasterPid: number,
+  ): LoadRun =>
   async (seconds) => {
     const clients = Array.from({ length: connections }, () => new Client(connection));
     const transfer = async (client: Client | undefined) => {
@@ -66,7 +72,12 @@ export const transferring =
       await Promise.all(clients.map((client) => client.connect()));
       // What a connection does but once is not measured.
       await Promise.all(clients.map(transfer));
-      return await callConcurrently(connections, seconds, (caller) => transfer(clients[caller]));
+      const cpuSince = startCpu(process.pid, postmasterPid);
+      let transfers = 0;
+      const measured = await callConcurrently(connections, seconds, (caller) =>
+        transfer(clients[caller]).finally(() => (transfers += 1)),
+      );
+      return { ...measured, ...cpuSince(transfers) };
     } finally {
       await Promise.all(clients.map((client) => client.end()));
     }

@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type autocannon from 'autocannon';
 import type { Transfer } from '@banking/domain';
@@ -8,7 +10,7 @@ import { Client } from 'pg';
 import { compareAll, type Effort, type Figure, warmUpOf } from './compare.js';
 import { httpLoad, type LoadRun } from './load.js';
 import { makeMinimalLedger, transferring } from './minimal-ledger.js';
-import { type BenchTarget, startService } from './service.js';
+import { type BenchTarget, postmasterOf, startService } from './service.js';
 import { inWorkshop, makePayers, onServer, type Payer, type Payers, proveBooks, withProcesses } from './world.js';
 
 export interface OrdersOptions extends Effort {
@@ -16,6 +18,8 @@ export interface OrdersOptions extends Effort {
   readonly accounts: number;
   readonly workspaces: number;
   readonly cases: readonly Case[];
+  /** A built checkout of another version, to compare the CPU time with. */
+  readonly against?: string | undefined;
 }
 
 /** By case, the least ratio that we aim at. */
@@ -23,12 +27,15 @@ const AIMS = { accounts: 0.28, workspaces: 0.28, hot: 1.3 } as const;
 export const CASES = ['accounts', 'workspaces', 'hot'] as const;
 type Case = keyof Payers & (typeof CASES)[number];
 
+/** Of the CPU time of another version. */
+const AGAINST_AIM = 0.55;
+
 /** Of the control. */
 const CONTROL_CONNECTIONS = 16;
 
 /** Places orders over HTTP. */
 export function benchOrders(options: OrdersOptions): Promise<Figure[]> {
-  const { accounts, workspaces, cases, connections, onProgress } = options;
+  const { accounts, workspaces, cases, connections, against, onProgress } = options;
   return inWorkshop(async (folder, runs) => {
     const dataDir = folder('orders');
     onProgress(`A database with ${accounts} accounts in one workspace, and as many in ${workspaces}`);
@@ -45,15 +52,53 @@ export function benchOrders(options: OrdersOptions): Promise<Figure[]> {
         control: `a minimal function per transfer, ${CONTROL_CONNECTIONS} connections`,
         aim: AIMS[name],
         ours: placing(service, payers[name], connections),
-        theirs: transferring(connection, CONTROL_CONNECTIONS, accounts, Math.min(accounts, payers[name].length)),
+        theirs: transferring(
+          connection,
+          CONTROL_CONNECTIONS,
+          accounts,
+          Math.min(accounts, payers[name].length),
+          postmasterOf(dataDir),
+        ),
       }));
-      return compareAll(comparisons, options);
+      const figures = await compareAll(comparisons, options);
+      if (against === undefined) return figures;
+      const before = await startVersion(against, folder('before'), options);
+      runs(before.service);
+      const versions = cases.map((name) => ({
+        name: `Orders ${name === 'hot' ? 'on one account' : where[name]}`,
+        ...{ control: 'the version before', of: 'cpu' as const, aim: AGAINST_AIM },
+        ours: placing(service, payers[name], connections),
+        theirs: placing(before.service, before.payers[name], connections),
+      }));
+      return [...figures, ...(await compareAll(versions, options))];
     });
     await service.stop();
     onProgress('Proving the books and the payments');
     await proveBooks(dataDir);
     return figures;
   });
+}
+
+/** Another version on a database that it has made itself. */
+async function startVersion(
+  root: string,
+  dataDir: string,
+  { accounts, workspaces, seconds, connections, onProgress }: OrdersOptions,
+): Promise<{ readonly service: BenchTarget; readonly payers: Payers }> {
+  onProgress(`The same database of the version in ${root}`);
+  const world = JSON.stringify(join(root, 'tools/bench/dist/world.js'));
+  const make = `require(${world}).makePayers(...${JSON.stringify([dataDir, accounts, workspaces])})`;
+  const print = `${make}.then((payers) => require('node:fs').writeSync(3, JSON.stringify(payers)))`;
+  const made = spawnSync(process.execPath, ['-e', print], {
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    maxBuffer: 2 ** 28,
+  });
+  if (made.status !== 0) throw new Error(`the version in ${root} has made no accounts; its output stands above`);
+  const payers = JSON.parse(String(made.output[3])) as Payers;
+  const service = await startService(dataDir, { root });
+  await placing(service, payers.accounts, connections)(warmUpOf(seconds));
+  await onServer(dataDir, (connection) => analyzeTables(connection, SCHEMA));
+  return { service, payers };
 }
 
 /** Orders of any of the payers, each with a key of its own. */

@@ -125,7 +125,7 @@ export function benchGateway(options: Effort): Promise<Figure[]> {
           theirs: reading(control, connections, paths),
         },
         ...[1, connections].map((callers) => ({
-          ...{ ...common, name: `${name}, ${callers} at once, time added`, isLatency: true },
+          ...{ ...common, name: `${name}, ${callers} at once, time added`, of: 'latency' as const },
           ours: timing(gateway, callers),
           theirs: timing(control, callers),
         })),

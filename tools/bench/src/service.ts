@@ -1,6 +1,6 @@
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,20 +13,30 @@ const START_MS = 60_000;
 export interface BenchTarget {
   readonly url: string;
   readonly pid: number;
+  /** Of the database server of the service; undefined for a control. */
+  readonly postmasterPid?: number;
   readonly headers: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-/** The service as it is run: a process of its own, access checks on, a log line for each request into a file. */
+/**
+ * The service as it is run: a process of its own, access checks on, a log line for each request into a file.
+ *
+ * @param options.root a built checkout. Default: this one
+ */
 export async function startService(
   dataDir: string,
-  { app = 'api', settings = {} }: { readonly app?: 'api' | 'worker'; readonly settings?: object } = {},
+  {
+    app = 'api',
+    settings = {},
+    root = join(__dirname, '../../..'),
+  }: { readonly app?: 'api' | 'worker'; readonly settings?: object; readonly root?: string } = {},
 ): Promise<BenchTarget> {
   const port = await freePort();
   const logFile = join(dataDir, `${app}-${port}.log`);
   const log = openSync(logFile, 'w');
   const own = app === 'api' ? { PORT: String(port), WORKER: 'off' } : { HEALTH_PORT: String(port) };
-  const child = spawn(process.execPath, [join(__dirname, `../../../apps/${app}/dist/main.js`)], {
+  const child = spawn(process.execPath, [join(root, `apps/${app}/dist/main.js`)], {
     env: { PATH: process.env['PATH'], DATA_DIR: dataDir, LOG_FORMAT: 'json', ...own, ...settings },
     stdio: ['ignore', log, log],
   });
@@ -44,6 +54,7 @@ export async function startService(
   const token = await tokenOf(dataDir, 'ada@northwind.example');
   return {
     ...{ url, pid: child.pid!, headers: { Authorization: `Bearer ${token}`, 'Workspace-ID': '1' } },
+    postmasterPid: postmasterOf(dataDir),
     async stop() {
       child.kill('SIGINT');
       await ended;
@@ -74,6 +85,10 @@ export async function tokenOf(dataDir: string, email: string): Promise<string> {
   const issuer = await LocalIssuer.open(dataDir);
   return issuer.sign({ email, audience: 'banking-api', lifetimeSeconds: 24 * 3600 });
 }
+
+/** The process of the embedded server of a data folder. */
+export const postmasterOf = (dataDir: string): number =>
+  Number.parseInt(readFileSync(join(dataDir, 'database/postmaster.pid'), 'latin1'), 10);
 
 /** A process that does not listen yet is not ready. */
 const isReady = (url: string): Promise<boolean> =>
