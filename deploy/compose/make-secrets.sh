@@ -33,7 +33,7 @@ certificate() {
     -extfile extensions -out "$1-certificate" 2>openssl-log
 }
 
-for login in postgres migrator operator banking demo-user demo-client keycloak-admin; do
+for login in postgres migrator operator banking worker demo-user demo-client keycloak-admin; do
   password "$login-password"
 done
 # Encrypts the secrets of webhook endpoints in the database.
@@ -45,7 +45,9 @@ certificate postgres postgres
 certificate pgbouncer pgbouncer
 certificate proxy banking.test
 
-printf '"banking" "%s"\n' "$(cat banking-password)" >pgbouncer-users
+for login in banking worker; do
+  printf '"%s" "%s"\n' "$login" "$(cat $login-password)"
+done >pgbouncer-users
 sed -e "s/@DEMO_USER_PASSWORD@/$(cat demo-user-password)/" -e "s/@DEMO_CLIENT_PASSWORD@/$(cat demo-client-password)/" \
   "$here/realm.json" >realm.json
 

@@ -1,9 +1,15 @@
 -- Gives a login the settings that a pooler in transaction mode does not keep for a session. Run by an administrator:
 -- psql -v login=banking -f libs/postgres/login-behind-pooler.sql
+-- psql -v login=worker -v role=banking_worker -f libs/postgres/login-behind-pooler.sql
 --
 -- session-settings.ts has the reasons. Afterwards, RECONNECT in the console of the pooler.
 
-alter role :"login" set role = 'banking_app';
+\if :{?role}
+\else
+  \set role banking_api
+\endif
+
+alter role :"login" set role = :'role';
 alter role :"login" set search_path = "banking", pg_temp;
 alter role :"login" set statement_timeout = '4000';
 alter role :"login" set lock_timeout = '2000';

@@ -28,7 +28,7 @@ export const AREAS = {
   ledger: {
     project: 'libs/ledger',
     files: ['libs/ledger/src/{decide,books,post,proposal,return-entry,books-at}.ts'],
-    specs: ['{books-at,concurrent-postings,decide,post}.spec.ts'],
+    specs: ['{books-at,concurrent-postings,decide,post,posting-kinds}.spec.ts'],
   },
   // Where a fault submits a payout twice, or moves its money.
   payouts: {

@@ -19,13 +19,13 @@ import {
   untilOpen,
   VerificationOverCells,
 } from '@banking/deployment';
-import type { Database } from '@banking/postgres';
+import { type Database, WORKER_ROLE } from '@banking/postgres';
 import type { CellConfig } from '@banking/process';
 import { RefusalNotes } from './audit-events/note-refusals.js';
 import { started } from './http/text-stream.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
-import { openWebhookTerms, startWork } from './open-ledger.js';
+import { openWebhookTerms, rolesOf, startWork } from './open-ledger.js';
 
 /** The implementation of the port on one database of several. */
 interface CellService {
@@ -50,6 +50,7 @@ export async function openCells(
     ...config.deployment,
     cells: further,
     isService: true,
+    roles: rolesOf(config),
     log: (line: string) => log.info(line),
     warn,
   };
@@ -76,7 +77,8 @@ export async function openCells(
   const { places } = cells;
   try {
     const { demo } = config.deployment;
-    const isMade = demo && (await makeDemoData({ ...home, cells: demoCells(cells, places, further) }));
+    const isMade =
+      demo && (await makeDemoData({ ...home, role: WORKER_ROLE, cells: demoCells(cells, places, further) }));
     if (isMade) log.info('created the demo data');
   } catch (error) {
     await cells.close();

@@ -10,6 +10,7 @@ import {
   type WebhookTerms,
 } from '@banking/operations';
 import { makeDemoData } from '@banking/operations/demo';
+import { API_ROLE, SERVICE_ROLES, WORKER_ROLE } from '@banking/postgres';
 import { ConfigError } from '@banking/process';
 import { chooseRates } from '@banking/rates';
 import { type OpenWebhooks, openWebhooks, refusedUrl, SealError } from '@banking/webhooks';
@@ -32,6 +33,12 @@ interface WorkOfDatabase extends CellOfWork {
   readonly auditKeptDays: number;
   readonly webhooks: OpenWebhooks | undefined;
   readonly log: Logger;
+}
+
+/** The roles of this process: without due work, and without a sandbox that simulates a network, that of the API alone. */
+export function rolesOf({ worker, sandbox }: Pick<ApiConfig, 'worker' | 'sandbox'>): readonly string[] {
+  if (worker) return SERVICE_ROLES;
+  return sandbox ? [API_ROLE, WORKER_ROLE] : [API_ROLE];
 }
 
 export function startWork(
@@ -82,6 +89,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   const deployment = await openDeployment({
     ...config.deployment,
     isService: true,
+    roles: rolesOf(config),
     log: (line) => log.info(line),
     warn,
   });
@@ -89,7 +97,8 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   let webhookTerms: Awaited<ReturnType<typeof openWebhookTerms>>;
   try {
     webhookTerms = await openWebhookTerms(config);
-    if (config.deployment.demo && (await makeDemoData(deployment))) log.info('created the demo data');
+    const { demo } = config.deployment;
+    if (demo && (await makeDemoData({ ...deployment, role: WORKER_ROLE }))) log.info('created the demo data');
   } catch (error) {
     await deployment.close();
     throw explainFailure(error, { url: config.deployment.databaseUrl });

@@ -13,7 +13,7 @@ import {
   readPayoutStop,
   startBankingWorker,
 } from '@banking/operations';
-import type { Database } from '@banking/postgres';
+import { type Database, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
 import {
   type CellConfig,
   ConfigError,
@@ -72,6 +72,7 @@ export async function openWorkers({
     // A worker reads no lists.
     replicaUrl: undefined,
     isService: true,
+    roles: [WORKER_ROLE, VERIFIER_ROLE],
     prepare: false,
     log: (line: string) => log.info(line),
     warn,

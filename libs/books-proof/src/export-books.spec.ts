@@ -1,6 +1,6 @@
 import { type ExportProof, proveExport } from '@banking/domain/proof';
 import { parseAmount } from '@banking/domain';
-import { openBooks, post, requirePosted, type Proposal } from '@banking/ledger';
+import { openBooks, post, postDeposits, requirePosted, type Proposal } from '@banking/ledger';
 import { exportBooks } from './export-books.js';
 import { demoDatabase } from '@banking/operations/testing';
 import { reasonOf } from '@banking/postgres/testing';
@@ -47,7 +47,7 @@ function euro(): Proposal {
 }
 
 async function posted(books: Parameters<typeof post>[0], ...proposals: readonly Proposal[]): Promise<void> {
-  (await post(books, proposals)).forEach(requirePosted);
+  (await post(books, proposals, postDeposits)).forEach(requirePosted);
 }
 
 describe('an export of the books', () => {

@@ -53,7 +53,9 @@ describe('the reference data of a live database', () => {
   it('is read by commands in each case', async () => {
     await migrated({ hasDemoReference: true });
 
-    expect(await corridorsOf({ ...service(), isService: false })).not.toEqual({ corridors: 0 });
+    expect(await corridorsOf({ ...service(), databaseUrl: database.urlOf('operator'), isService: false })).not.toEqual({
+      corridors: 0,
+    });
   });
 
   it('is served as soon as the deployment has its own terms', async () => {

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { APP_ROLE, migrate, OWNER_ROLE, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA, SQLSTATE } from '@banking/postgres';
+import { migrate, OWNER_ROLE, ROLES, RULE_VIOLATION, SCHEMA, SQLSTATE } from '@banking/postgres';
 import { administer, reasonOf } from '@banking/postgres/testing';
 import { MIGRATIONS } from '@banking/schema';
 import { DeploymentError } from './explain-failure.js';
@@ -75,7 +75,7 @@ describe('the mode of an existing database', () => {
     const first = '0001-deployment.sql';
     await cp(join(MIGRATIONS.folder, first), join(folder, first));
     const connection = { connectionString: settings.databaseUrl! };
-    const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
+    const roles = { ownerRole: OWNER_ROLE, roles: ROLES };
     const parameters = { 'banking.sandbox': 'on' };
     await migrate({ connection, migrations: { folder, baseline: 1 }, schema: SCHEMA, parameters, ...roles });
     await rm(folder, { recursive: true });

@@ -1,5 +1,5 @@
 import { isSandbox as readIsSandbox } from '@banking/operations';
-import { APP_ROLE, readTable, SCHEMA, type ConnectionOptions, type Database } from '@banking/postgres';
+import { readTable, ROLES, SCHEMA, type ConnectionOptions, type Database } from '@banking/postgres';
 import { DeploymentError } from './explain-failure.js';
 
 export interface DeploymentMode {
@@ -24,7 +24,7 @@ export async function checkMode(connection: ConnectionOptions, mode: DeploymentM
   const rows = await readTable<{ is_sandbox: boolean }>(connection, {
     schema: SCHEMA,
     table: 'deployment_mode',
-    role: APP_ROLE,
+    roles: ROLES,
   });
   if (rows !== undefined) compare(mode, rows[0]?.is_sandbox);
 }

@@ -1,11 +1,25 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { APP_ROLE, DatabaseSetupError, OWNER_ROLE, PROVISIONING_ROLE, SQLSTATE } from '@banking/postgres';
+import {
+  API_ROLE,
+  DatabaseSetupError,
+  EMBEDDED_OPERATOR_LOGIN,
+  OPERATOR_ROLE,
+  OWNER_ROLE,
+  PROVISIONING_ROLE,
+  SERVICE_ROLES,
+  SQLSTATE,
+  VERIFIER_ROLE,
+  WORKER_ROLE,
+} from '@banking/postgres';
 import { sql, reasonOf } from '@banking/postgres/testing';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { addApp, allApps } from '@banking/operations/provisioning';
 import { ownServer, type LoginName, type OwnServer } from './testing/own-server.js';
+
+/** The roles that the processes of a live deployment take on. */
+const ROLES_OF = { api: [API_ROLE], worker: [WORKER_ROLE, VERIFIER_ROLE], both: SERVICE_ROLES };
 
 describe('a deployment on an external server, with a migrated database', () => {
   let server: OwnServer;
@@ -28,14 +42,19 @@ describe('a deployment on an external server, with a migrated database', () => {
     ...mode,
   });
 
-  it.each<[LoginName, string]>([
-    ['owner', OWNER_ROLE],
-    ['operator', PROVISIONING_ROLE],
-  ])('refuses a live service with the login of the %s', async (login, role) => {
-    const work = openDeployment(as(login, { isService: true }));
+  it.each<[keyof typeof ROLES_OF, LoginName, string]>([
+    ['api', 'owner', `can act as "${OPERATOR_ROLE}"`],
+    ['api', 'operator', `may not act as "${API_ROLE}"`],
+    ['api', 'worker', `may not act as "${API_ROLE}"`],
+    ['worker', 'owner', `can act as "${API_ROLE}"`],
+    ['worker', 'operator', `may not act as "${WORKER_ROLE}"`],
+    ['worker', 'app', `may not act as "${WORKER_ROLE}"`],
+    ['both', 'owner', `can act as "${OPERATOR_ROLE}"`],
+  ])('refuses a live service with the roles of %s and the login of %s, which %s', async (part, login, reason) => {
+    const work = openDeployment(as(login, { isService: true, roles: ROLES_OF[part] }));
 
     await expect(work).rejects.toBeInstanceOf(DatabaseSetupError);
-    expect(await reasonOf(work)).toContain(`The login "${server.logins[login]}" can act as "${role}"`);
+    expect(await reasonOf(work)).toContain(`The login "${server.logins[login]}" ${reason}`);
   });
 
   it('refuses a live service while its role can create temporary tables', async () => {
@@ -45,6 +64,13 @@ describe('a deployment on an external server, with a migrated database', () => {
     await database.query('revoke temporary on database @database from public');
 
     await (await openDeployment(as('app', { isService: true }))).close();
+    await (await openDeployment(as('worker', { isService: true, roles: ROLES_OF.worker }))).close();
+  });
+
+  it('refuses a live service whose login lacks a role that it takes on later', async () => {
+    const work = openDeployment(as('app', { isService: true, roles: ROLES_OF.both }));
+
+    expect(await reasonOf(work)).toContain(`The login "${server.logins.app}" may not act as "${WORKER_ROLE}"`);
   });
 
   it('refuses a live service whose login owns the database', async () => {
@@ -76,7 +102,7 @@ describe('a deployment on an external server, with a migrated database', () => {
   });
 
   it('names the missing grant if a service login changes the directory', async () => {
-    const deployment = await openDeployment(as('app', {}));
+    const deployment = await openDeployment(as('app', { isService: true }));
 
     const sentence = await reasonOf(deployment.openProvisioning());
 
@@ -97,19 +123,22 @@ describe('a deployment on an external server, with a migrated database', () => {
   it('has separate logins for services and commands, and none can become the owner', async () => {
     const settings = { dataDir, isSandbox: false, poolSize: 2 };
     const service = await openDeployment({ ...settings, isService: true });
+    const worker = await openDeployment({ ...settings, isService: true, roles: ROLES_OF.worker });
     const command = await openDeployment(settings);
     const directory = await command.openProvisioning();
 
     const who = sql('select session_user as login, current_user as role');
-    expect(await service.database.read({}, who)).toEqual({ login: 'banking_login', role: APP_ROLE });
-    expect(await command.database.read({}, who)).toEqual({ login: 'banking_operator', role: APP_ROLE });
-    expect(await directory.read({}, who)).toEqual({ login: 'banking_operator', role: PROVISIONING_ROLE });
+    expect(await service.database.read({}, who)).toEqual({ login: 'banking_login', role: API_ROLE });
+    expect(await worker.database.read({}, who)).toEqual({ login: 'banking_login', role: WORKER_ROLE });
+    expect(await command.database.read({}, who)).toEqual({ login: EMBEDDED_OPERATOR_LOGIN, role: OPERATOR_ROLE });
+    expect(await directory.read({}, who)).toEqual({ login: EMBEDDED_OPERATOR_LOGIN, role: PROVISIONING_ROLE });
     for (const database of [service.database, directory]) {
       const escape = database.pipeline({}, [sql(`select set_config('role', '${OWNER_ROLE}', true)`)]);
       await expect(escape).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
     }
     await directory.end();
     await command.close();
+    await worker.close();
     await service.close();
   });
 });

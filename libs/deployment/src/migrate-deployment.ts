@@ -1,12 +1,11 @@
 import {
-  APP_ROLE,
   type ConnectionOptions,
   migrate,
   type MigrationPlan,
   OWNER_ROLE,
   pendingMigrations,
   planMigrations,
-  PROVISIONING_ROLE,
+  ROLES,
   SCHEMA,
 } from '@banking/postgres';
 import { MIGRATIONS } from '@banking/schema';
@@ -71,8 +70,7 @@ const schemaAt = (connection: ConnectionOptions) => ({
   migrations: MIGRATIONS,
   schema: SCHEMA,
   ownerRole: OWNER_ROLE,
-  appRole: APP_ROLE,
-  provisioningRole: PROVISIONING_ROLE,
+  roles: ROLES,
   release: RELEASE,
 });
 

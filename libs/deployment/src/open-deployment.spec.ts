@@ -34,20 +34,18 @@ describe('a deployment on an external server, with a new database', () => {
   const asApp = () => database.urlOf('app');
 
   it('serves as one login what another login has migrated', async () => {
-    const deployment = await openDeployment(settings({ databaseUrl: asApp(), ownerUrl: asOwner() }));
-    await makeDemoData(deployment);
+    const urls = { databaseUrl: asApp(), ownerUrl: asOwner() };
+    const deployment = await openDeployment({ ...settings(urls), isService: true });
 
-    const demo = await readDemoIds(deployment.database);
-    expect((await verifyBooks(deployment.database, Object.values(demo!.workspaces))).findings).toEqual([]);
     const who = await deployment.database.read({}, sql('select session_user as login, current_user as role'));
-    expect(who).toEqual({ login: server.logins.app, role: 'banking_app' });
+    expect(who).toEqual({ login: server.logins.app, role: 'banking_api' });
     await deployment.close();
   });
 
   it('needs no owner login if the schema is up to date', async () => {
     await (await openDeployment(settings({ databaseUrl: asOwner() }))).close();
 
-    const deployment = await openDeployment(settings({ databaseUrl: asApp() }));
+    const deployment = await openDeployment({ ...settings({ databaseUrl: asApp() }), isService: true });
 
     expect(await readDemoIds(deployment.database)).toBeUndefined();
     await deployment.close();
@@ -83,7 +81,7 @@ describe('a deployment on an external server, with a new database', () => {
 
     const sentence = await reasonOf(openDeployment(settings({ databaseUrl: database.urlOf('stranger') })));
 
-    expect(sentence).toContain('grant "banking_app" to');
+    expect(sentence).toContain('grant "banking_api" to');
   });
 
   it('refuses a new database and changes nothing without `prepare`', async () => {

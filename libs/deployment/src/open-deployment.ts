@@ -2,17 +2,20 @@ import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-pos
 import { countDemoReference, loadReference, refreshStatistics, SCOPE_CHECK } from '@banking/operations';
 import {
   Database,
-  APP_ROLE,
+  API_ROLE,
   applicationNameOf,
   type ConnectionOptions,
   EMBEDDED_LOGIN,
   EMBEDDED_OPERATOR_LOGIN,
   ensureEmbeddedLogins,
   MigrationError,
+  OPERATOR_ROLE,
   OWNER_ROLE,
   PROVISIONING_ROLE,
   type ReplicaOptions,
+  ROLES,
   SCHEMA,
+  SERVICE_ROLES,
   bind,
   requireSupport,
   sqlStatement,
@@ -78,6 +81,8 @@ export interface DeploymentSettings extends DeploymentMode {
   readonly cell?: string | undefined;
   /** Whether this process serves requests or due work. A command of an operator does neither. Default false. */
   readonly isService?: boolean | undefined;
+  /** The roles that this process takes on, first that of its connections. Default: that of the API for a service, else that of operators. */
+  readonly roles?: readonly string[] | undefined;
   /** Whether workspaces that this cell does not serve may be read, as by a command that changes nothing. Default false. */
   readonly mayReadElsewhere?: boolean | undefined;
   readonly poolSize?: number | undefined;
@@ -118,6 +123,7 @@ export interface Deployment {
 export async function openDeployment(settings: DeploymentSettings): Promise<Deployment> {
   const { databaseUrl, isSandbox, isService = false, isPooled = false, prepare = true, warn } = settings;
   const { mayReadElsewhere = false, poolSize, nameStatements, statementTimeoutMs } = settings;
+  const { roles = [isService ? API_ROLE : OPERATOR_ROLE] } = settings;
   const cellName = settings.cell ?? (settings.cells && HOME_CELL);
   const { connection, embedded } = await connect(settings);
   const openProvisioning = () => openAsProvisioning(connection, settings);
@@ -128,18 +134,19 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     database = await Database.open({
       connection: embedded ? { ...connection, user: isService ? EMBEDDED_LOGIN : EMBEDDED_OPERATOR_LOGIN } : connection,
       isPooled,
-      role: APP_ROLE,
+      role: roles[0]!,
       schema: SCHEMA,
       applicationName: applicationNameOf(RELEASE, cellName !== undefined),
       // What is written for a workspace that is in another cell would be lost.
       ...(cellName !== undefined && !mayReadElsewhere && { scopeCheck: SCOPE_CHECK }),
-      ...(isService && !isSandbox && { forbiddenRoles: [OWNER_ROLE, PROVISIONING_ROLE] }),
+      ...(isService && !isSandbox && { forbiddenRoles: rolesExcept(embedded ? SERVICE_ROLES : roles) }),
       ...(poolSize !== undefined && { poolSize }),
       ...(nameStatements !== undefined && { nameStatements }),
       ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
       onError: (error) => warn?.(`A connection to the database broke: ${error.message}`),
       replica: isService ? replicaOf(settings) : undefined,
     });
+    for (const role of roles.slice(1)) await database.checkRole(role);
     await checkServedMode(database, settings);
     await checkServedSchema(database);
     const others = settings.cells?.map(({ name }) => name);
@@ -165,6 +172,9 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     throw explainFailure(error, { url: databaseUrl, cell: cellName });
   }
 }
+
+const rolesExcept = (own: readonly string[]): readonly string[] =>
+  [OWNER_ROLE, ...ROLES].filter((role) => !own.includes(role));
 
 function replicaOf({ replicaUrl, log, warn }: DeploymentSettings): ReplicaOptions | undefined {
   if (replicaUrl === undefined) return undefined;

@@ -12,7 +12,7 @@ const EXPAND = `-- Accounts have a color.
 -- Phase: expand
 alter table account add column color text;
 alter table account add constraint account_color check (color <> '') not valid;
-grant update (color) on account to banking_app;`;
+grant update (color) on account to banking_api;`;
 const OUTSIDE = `-- Outside a transaction: accounts are opened meanwhile.
 -- Phase: expand
 alter table account validate constraint account_color;`;

@@ -24,6 +24,9 @@ export function openBooks(database: Database): Books {
   };
 }
 
+/** The same books over connections that take on another role. */
+export const booksAs = (books: Books, role: string): Books => ({ ...books, database: books.database.as(role) });
+
 /**
  * Inserts in one order. Two batches that open the same accounts wait for each other and cannot deadlock. `on conflict` covers both
  * unique keys, the code and the kind.

@@ -1,9 +1,9 @@
 import { currencies, Refusal } from '@banking/domain';
-import { APP_ROLE, bind, SCHEMA, sqlStatement } from '@banking/postgres';
+import { OPERATOR_ROLE, bind, SCHEMA, sqlStatement } from '@banking/postgres';
 import { openDatabase, until } from '@banking/postgres/testing';
 import { type Books, openBooks, preparePosting } from './books.js';
 import { decide } from './decide.js';
-import { lockAndRead, post, write } from './post.js';
+import { lockAndRead } from './post.js';
 import type { Outcome, Proposal } from './proposal.js';
 import {
   account,
@@ -17,9 +17,11 @@ import {
   payment,
   payout,
   plant,
+  post,
   proposal,
   SOUTH,
   type World,
+  writeAny,
 } from './testing/world.js';
 import { verifyBooks } from './verify-books.js';
 
@@ -53,7 +55,7 @@ describe('lockAndRead', () => {
       const posting = await preparePosting(world.books, [proposal]);
       return world.database.transaction({ workspaces: posting.workspaces }, async (tx) => {
         const { context, rows } = await lockAndRead(tx, posting, [bind(readBalance, ada)] as const);
-        await write(tx, decide(context, proposal).posted ?? []);
+        await tx.commit(writeAny(decide(context, proposal).posted ?? []));
         return rows[0][0]?.balance;
       });
     };
@@ -96,7 +98,7 @@ describe('lockAndRead', () => {
     const isLocked = await world.database.transaction({ workspaces: posting.workspaces }, async (tx) => {
       const { context } = await lockAndRead(tx, posting, [], { skipsLocked: true });
       const [, second] = proposals;
-      await write(tx, decide(context, second!).posted ?? []);
+      await tx.commit(writeAny(decide(context, second!).posted ?? []));
       return proposals.map((proposal) => context.hasLocked(proposal));
     });
     await world.owner.query('rollback');
@@ -118,42 +120,6 @@ describe('lockAndRead', () => {
     });
 
     expect(rows).toEqual([]);
-  });
-});
-
-describe('write', () => {
-  const rename = sqlStatement<{ alias: string }>(
-    'spec.rename',
-    'update account set alias = $2 where id = $1 returning alias',
-  );
-
-  it('commits statements alongside the books and returns their rows', async () => {
-    const [ada, bob] = [await account(world, '1.00'), await account(world)];
-    const proposal = payment(ada, bob, euros('0.40'));
-    const posting = await preparePosting(world.books, [proposal]);
-
-    const rows = await world.database.transaction({ workspaces: posting.workspaces }, async (tx) => {
-      const { context } = await lockAndRead(tx, posting);
-      return write(tx, decide(context, proposal).posted ?? [], [bind(rename, ada, 'Paid')] as const);
-    });
-
-    expect(rows).toEqual([[{ alias: 'Paid' }]]);
-    expect(await holding(world, ada)).toMatchObject({ balance: 60n });
-  });
-
-  it('commits statements where nothing was posted', async () => {
-    const ada = await account(world);
-    const posting = await preparePosting(world.books, [
-      { entries: [], accountToLock: { workspaceId: NORTH, accountId: ada } },
-    ]);
-
-    await world.database.transaction({ workspaces: posting.workspaces }, async (tx) => {
-      await lockAndRead(tx, posting);
-      await write(tx, [], [bind(rename, ada, 'Renamed')]);
-    });
-
-    const { rows } = await world.owner.query('select alias from account where id = $1', [ada]);
-    expect(rows).toEqual([{ alias: 'Renamed' }]);
   });
 });
 
@@ -180,7 +146,7 @@ describe('post together', () => {
   let others: Books;
 
   beforeAll(async () => {
-    others = openBooks(await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA }));
+    others = openBooks(await openDatabase({ connection: world.connection, role: OPERATOR_ROLE, schema: SCHEMA }));
   });
 
   afterAll(async () => {

@@ -1,8 +1,27 @@
 export { bookedTransactions, type BookedTransaction } from './booked-transactions.js';
 export { booksAt, wasBooked, type AccountAt, type AccountHead, headsAt } from './books-at.js';
-export { type Books, currencyCode, openAccount, openBooks, type PreparedPosting, preparePosting } from './books.js';
+export {
+  type Books,
+  booksAs,
+  currencyCode,
+  openAccount,
+  openBooks,
+  type PreparedPosting,
+  preparePosting,
+} from './books.js';
 export { ownSums } from './own-sums.js';
-export { post, lockAndRead, write, writeFirst } from './post.js';
+export {
+  lockAndRead,
+  post,
+  postDeposits,
+  type PostedConversion,
+  posting,
+  postingValues,
+  postPayments,
+  postReturns,
+  postSandboxDeposits,
+  writeFirst,
+} from './post.js';
 export { decide, digestNow, type DecisionContext } from './decide.js';
 export {
   accountKey,

@@ -2,7 +2,7 @@ import { bind, CommitInDoubtError, DatabaseError, SQLSTATE, sqlStatement } from 
 import { sql, until } from '@banking/postgres/testing';
 import { preparePosting } from './books.js';
 import { decide } from './decide.js';
-import { lockAndRead, post, writeFirst } from './post.js';
+import { lockAndRead, writeFirst } from './post.js';
 import type { Proposal } from './proposal.js';
 import { returnEntry } from './return-entry.js';
 import {
@@ -17,6 +17,7 @@ import {
   openWorld,
   payment,
   payout,
+  post,
   posted,
   proposal,
   SOUTH,
@@ -252,19 +253,23 @@ describe('a batch that the database rejects', () => {
 describe('write first', () => {
   const fail = bind(sqlStatement('write_first.fail', 'select 1 / 0'));
 
+  let bob: number;
+
   beforeEach(async () => {
     ada = await account(world);
+    bob = await account(world, '100.00');
   });
 
-  /** Posts so many fundings of a euro, with the rest. */
-  async function fund(count: number, rest: () => Promise<ReturnType<typeof bind>[]>): Promise<void> {
-    const proposals = Array.from({ length: count }, () => funding(ada, euros('1.00')));
+  /** Posts so many payments of a euro, with the rest. */
+  async function pay(count: number, rest: () => Promise<ReturnType<typeof bind>[]>): Promise<void> {
+    const proposals = Array.from({ length: count }, () => payment(bob, ada, euros('1.00')));
     const posting = await preparePosting(world.books, proposals);
     await world.database.transaction({ workspaces: [NORTH] }, async (tx) => {
       const { context } = await lockAndRead(tx, posting);
       await writeFirst(
         tx,
         proposals.flatMap((proposal) => decide(context, proposal).posted ?? []),
+        [],
         rest,
       );
     });
@@ -276,7 +281,7 @@ describe('write first', () => {
   describe.each([1, 64])('a posting of %i transactions with other statements', (count) => {
     it('is committed with them', async () => {
       let isMade = false;
-      await fund(count, async () => {
+      await pay(count, async () => {
         isMade = true;
         return [bind(sqlStatement('write_first.note', 'select 1'))];
       });
@@ -287,12 +292,12 @@ describe('write first', () => {
     it('is rolled back where they cannot be made, with that error', async () => {
       const error = new Error('not made');
 
-      await expect(fund(count, () => Promise.reject(error))).rejects.toBe(error);
+      await expect(pay(count, () => Promise.reject(error))).rejects.toBe(error);
       expect([await balance(), isIdle()]).toEqual([0n, true]);
     });
 
     it('is rolled back where one of them fails', async () => {
-      await expect(fund(count, () => Promise.resolve([fail]))).rejects.toMatchObject({ code: SQLSTATE.divisionByZero });
+      await expect(pay(count, () => Promise.resolve([fail]))).rejects.toMatchObject({ code: SQLSTATE.divisionByZero });
       expect([await balance(), isIdle()]).toEqual([0n, true]);
     });
   });
@@ -306,7 +311,7 @@ describe('write first', () => {
       return rows.length > 0;
     };
 
-    await fund(64, async () => {
+    await pay(64, async () => {
       await until(isWriting);
       return [];
     });

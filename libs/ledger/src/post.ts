@@ -1,6 +1,7 @@
 import type { Timestamp } from '@banking/domain';
 import {
   bind,
+  compositeOf,
   type BoundStatement,
   type DbTransaction,
   type RowsOfEach,
@@ -22,18 +23,23 @@ import {
  * Posts a batch in one database transaction of two pipelines: locks accounts, decides proposals in their order, writes and commits.
  * For callers that lock, read or write nothing else.
  *
+ * @param write what kind of postings they are
  * @returns an outcome for each proposal, in their order
  * @throws Refusal `unavailable` if the database cannot be reached or an account stays locked; nothing was written
  * @throws CommitInDoubtError if the connection is lost around the commit
  * @throws DatabaseError if the database rejects the batch, such as a second return of one transaction; nothing was written
  */
-export async function post(books: Books, proposals: readonly Proposal[]): Promise<Outcome[]> {
+export async function post(
+  books: Books,
+  proposals: readonly Proposal[],
+  write: (posted: readonly PostedTransaction[]) => readonly BoundStatement<unknown>[] = postPayments,
+): Promise<Outcome[]> {
   const posting = await preparePosting(books, proposals);
   return books.database.transaction({ workspaces: posting.workspaces }, async (tx) => {
     const { context } = await lockAndRead(tx, posting);
     const outcomes = proposals.map((proposal) => decide(context, proposal));
     const posted = outcomes.flatMap((outcome) => outcome.posted ?? []);
-    await write(tx, posted);
+    await tx.commit(write(posted));
     return outcomes;
   });
 }
@@ -116,63 +122,107 @@ function distinct(accounts: readonly AccountRef[]): AccountRef[] {
   return [...new Map(accounts.map((ref) => [accountKey(ref.workspaceId, ref.accountId), ref])).values()];
 }
 
-/** Inserts in the order of the unique key of returns. Two batches with the same keys wait for each other and cannot deadlock. */
-const INSERT_TRANSACTIONS = sqlStatement(
-  'insert_transactions',
-  `insert into transaction (workspace_id, id, status, hash, return_of, order_digest, conversion_digest, created_at, updated_at)
-   select u.*, $8::timestamptz, $8::timestamptz from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[])
-     u(w, id, s, h, return_of, o, c)
-   order by w, return_of`,
-);
-
-/** One statement for the batch, so that its trigger sums each transaction and moves each account once. */
-const INSERT_TRANSFERS = sqlStatement(
-  'insert_transfers',
-  `insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type,
-                         description, purpose, fee_amount, recipient_id, recipient_digest, account_version, balance_after, created_at)
-   select *, $16::timestamptz from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::bigint[], $8::text[],
-                        $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::bigint[], $15::bigint[])`,
-);
-
-/** Statements that depend on what was written. */
-type Finish<Rows> = (rows: Rows) => readonly BoundStatement<unknown>[] | Promise<readonly BoundStatement<unknown>[]>;
-
-/**
- * The last step of a posting: writes transactions with one statement a table, then `alongside`, and commits, in one round trip. With
- * `finish`, the commit is a second round trip that begins with the statements that it returns.
- *
- * @returns the rows of each statement of `alongside`
- * @throws CommitInDoubtError if the connection is lost around the commit
- * @throws DatabaseError if the database rejects the batch; nothing was written
- */
-export async function write<const T extends readonly BoundStatement<unknown>[] = []>(
-  tx: DbTransaction,
-  posted: readonly PostedTransaction[],
-  alongside: T = [] as readonly BoundStatement<unknown>[] as T,
-  finish?: Finish<RowsOfEach<T>>,
-): Promise<RowsOfEach<T>> {
-  const books = posted.length === 0 ? [] : booksStatements(posted);
-  const statements = [...books, ...alongside];
-  const rows = await (finish ? tx.change(statements) : tx.commit(statements));
-  const beside = rows.slice(books.length) as RowsOfEach<T>;
-  if (finish) await tx.commit(await finish(beside));
-  return beside;
+/** What converts a payment. Amounts in minor units; digits are text. */
+export interface PostedConversion {
+  readonly workspaceId: number;
+  readonly transactionId: number;
+  readonly quoteId?: number | undefined;
+  readonly currencyId: number;
+  readonly amount: bigint;
+  readonly targetCurrencyId: number;
+  readonly targetAmount: bigint;
+  readonly rate: string;
+  readonly rateSource: string;
+  /** In UTC with microseconds, as the database stores and returns it. */
+  readonly rateAsOf: string;
+  readonly rounding: 'down';
+  readonly remainderNumerator: string;
+  readonly remainderDenominator: string;
+  readonly fixedSide: 'source' | 'target';
 }
+
+const POST_PAYMENTS = posting('post_payments', '$4::posted_conversion[]');
+const POST_RETURNS = posting('post_returns');
+const POST_DEPOSITS = posting('post_deposits');
+const POST_SANDBOX_DEPOSITS = posting('post_sandbox_deposits');
+
+/** A call of a function of the database: without one of them, nothing can be written into the books. */
+export function posting(name: string, ...more: readonly string[]): SqlStatement<unknown> {
+  const parameters = ['$1::posted_transaction[]', '$2::posted_transfer[]', '$3::timestamptz', ...more];
+  return sqlStatement(name, `select ${name}(${parameters.join(', ')})`);
+}
+
+/** The first three values of a posting. One batch has one time, that of its decision context. */
+export function postingValues(posted: readonly PostedTransaction[]): readonly unknown[] {
+  return [posted.map(transactionValue), posted.flatMap(transferValues), posted[0]?.at ?? null];
+}
+
+const transactionValue = ({ workspaceId, id, hash, entry }: PostedTransaction): string =>
+  compositeOf([workspaceId, id, entry.status, hash, entry.returnOf, entry.orderDigest, entry.conversionDigest]);
+
+const transferValues = ({ workspaceId, id: transactionId, transfers }: PostedTransaction): string[] =>
+  transfers.map(({ id, leg, accountId, accountVersion, balanceAfter }) =>
+    compositeOf([
+      ...[workspaceId, id, transactionId, accountId, leg.currencyId, leg.direction, leg.amount, leg.type],
+      ...[leg.description, leg.purpose, leg.feeAmount, leg.recipientId, leg.recipientDigest],
+      ...[accountVersion, balanceAfter],
+    ]),
+  );
+
+const conversionValue = (row: PostedConversion): string =>
+  compositeOf([
+    ...[
+      row.workspaceId,
+      row.transactionId,
+      row.quoteId,
+      row.currencyId,
+      row.amount,
+      row.targetCurrencyId,
+      row.targetAmount,
+    ],
+    ...[row.rate, row.rateSource, row.rateAsOf, row.rounding, row.remainderNumerator, row.remainderDenominator],
+    row.fixedSide,
+  ]);
+
+const unlessEmpty = (posted: readonly PostedTransaction[], bound: () => BoundStatement<unknown>) =>
+  posted.length === 0 ? [] : [bound()];
+
+/** Writes payments with their conversions: customers' money moves, and none enters. A right of every role that serves. */
+export const postPayments = (
+  posted: readonly PostedTransaction[],
+  conversions: readonly PostedConversion[] = [],
+): BoundStatement<unknown>[] =>
+  unlessEmpty(posted, () => bind(POST_PAYMENTS, ...postingValues(posted), conversions.map(conversionValue)));
+
+/** Writes returns, as `returnEntries` makes them. A right of the worker and of operators. */
+export const postReturns = (posted: readonly PostedTransaction[]): BoundStatement<unknown>[] =>
+  unlessEmpty(posted, () => bind(POST_RETURNS, ...postingValues(posted)));
+
+/** Writes money that enters, from a settlement account. A right of operators. */
+export const postDeposits = (posted: readonly PostedTransaction[]): BoundStatement<unknown>[] =>
+  unlessEmpty(posted, () => bind(POST_DEPOSITS, ...postingValues(posted)));
+
+/** The same of demo money, in a sandbox only. A right of the worker too. */
+export const postSandboxDeposits = (posted: readonly PostedTransaction[]): BoundStatement<unknown>[] =>
+  unlessEmpty(posted, () => bind(POST_SANDBOX_DEPOSITS, ...postingValues(posted)));
 
 /** The statements of fewer transactions are made sooner than a round trip takes. */
 const OVERLAPPED_MIN = 8;
 
 /**
- * Writes as `write` does. The database writes many transactions while `rest` makes the other statements, in a round trip of its own.
+ * Writes payments, then `rest`, and commits. The database writes many transactions while `rest` makes its statements, in a round trip of
+ * its own.
  *
- * @throws what `rest` throws, and as `write` does; nothing was written
+ * @throws what `rest` throws, and CommitInDoubtError if the connection is lost around the commit
+ * @throws DatabaseError if the database rejects the batch; nothing was written
  */
 export async function writeFirst(
   tx: DbTransaction,
   posted: readonly PostedTransaction[],
+  conversions: readonly PostedConversion[],
   rest: () => Promise<readonly BoundStatement<unknown>[]>,
 ): Promise<void> {
-  const books = posted.length === 0 ? [] : booksStatements(posted);
+  const books = postPayments(posted, conversions);
   if (posted.length < OVERLAPPED_MIN) {
     await tx.commit([...books, ...(await rest())]);
     return;
@@ -182,44 +232,4 @@ export async function writeFirst(
   if (written.status === 'rejected') throw written.reason;
   if (made.status === 'rejected') throw made.reason;
   await tx.commit(made.value);
-}
-
-function booksStatements(posted: readonly PostedTransaction[]): BoundStatement<unknown>[] {
-  // One batch has one time, that of its decision context.
-  const at = posted[0]?.at;
-  const transfers = posted.flatMap((transaction) =>
-    transaction.transfers.map((transfer) => ({ transaction, transfer, leg: transfer.leg })),
-  );
-  return [
-    bind(
-      INSERT_TRANSACTIONS,
-      posted.map(({ workspaceId }) => workspaceId),
-      posted.map(({ id }) => id),
-      posted.map(({ entry }) => entry.status),
-      posted.map(({ hash }) => hash),
-      posted.map(({ entry }) => entry.returnOf ?? null),
-      posted.map(({ entry }) => entry.orderDigest ?? null),
-      posted.map(({ entry }) => entry.conversionDigest ?? null),
-      at,
-    ),
-    bind(
-      INSERT_TRANSFERS,
-      transfers.map(({ transaction }) => transaction.workspaceId),
-      transfers.map(({ transfer }) => transfer.id),
-      transfers.map(({ transaction }) => transaction.id),
-      transfers.map(({ transfer }) => transfer.accountId),
-      transfers.map(({ leg }) => leg.currencyId),
-      transfers.map(({ leg }) => leg.direction),
-      transfers.map(({ leg }) => leg.amount.toString()),
-      transfers.map(({ leg }) => leg.type),
-      transfers.map(({ leg }) => leg.description ?? null),
-      transfers.map(({ leg }) => leg.purpose ?? null),
-      transfers.map(({ leg }) => leg.feeAmount?.toString() ?? null),
-      transfers.map(({ leg }) => leg.recipientId ?? null),
-      transfers.map(({ leg }) => leg.recipientDigest ?? null),
-      transfers.map(({ transfer }) => transfer.accountVersion ?? null),
-      transfers.map(({ transfer }) => transfer.balanceAfter?.toString() ?? null),
-      at,
-    ),
-  ];
 }

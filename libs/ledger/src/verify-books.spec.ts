@@ -2,7 +2,6 @@ import type { Timestamp } from '@banking/domain';
 import type { TransferContent } from '@banking/domain/proof';
 import { type BookedTransaction, bookedTransactions } from './booked-transactions.js';
 import { hashOf } from './decide.js';
-import { post } from './post.js';
 import {
   account,
   comeback,
@@ -15,6 +14,7 @@ import {
   payment,
   payout,
   plant,
+  post,
   posted,
   proposal,
   SOUTH,

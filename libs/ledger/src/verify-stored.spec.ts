@@ -2,7 +2,7 @@ import { sql } from '@banking/postgres/testing';
 import { type BookedTransaction, bookedTransactions } from './booked-transactions.js';
 import { openBooks, preparePosting } from './books.js';
 import { decide, hashOf } from './decide.js';
-import { lockAndRead, post, write } from './post.js';
+import { lockAndRead } from './post.js';
 import { requirePosted } from './proposal.js';
 import type { RangeProgress } from './ranges.js';
 import {
@@ -16,9 +16,11 @@ import {
   payment,
   payout,
   plant,
+  post,
   posted,
   SOUTH,
   type World,
+  writeAny,
 } from './testing/world.js';
 import { CHECKS, verifyBooks } from './verify-books.js';
 import { deleteVerified, nextUnverified, transactionsByWorkspace, verifyStored } from './verify-stored.js';
@@ -100,7 +102,7 @@ describe('verify stored', () => {
         expect(later.map(({ transactionId: id }) => id > decided[0]!.id)).toEqual([true]);
         expect(await verifyNew()).toEqual([]);
         await deleteVerified(database, later);
-        await write(tx, decided);
+        await tx.commit(writeAny(decided));
       });
 
       const [late, ...others] = await unverified();

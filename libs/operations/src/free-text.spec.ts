@@ -1,3 +1,4 @@
+import { postDeposits } from '@banking/ledger';
 import { SQLSTATE } from '@banking/postgres';
 import { hasForbiddenCharacter, type TransferAmount } from '@banking/domain';
 import { sql, reasonOf } from '@banking/postgres/testing';
@@ -118,6 +119,7 @@ describe('the check of free text in the database', () => {
         ...([world.books, openReading(world.database), ada] as const),
         { accountId: account!.id, amount: '100' as TransferAmount, description },
         {},
+        postDeposits,
       );
 
     await expect(fund('Invoice\n4711')).rejects.toMatchObject({

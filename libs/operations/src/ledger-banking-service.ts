@@ -1,7 +1,7 @@
 import type * as port from '@banking/domain';
 import { BankingService, type Scope } from '@banking/domain';
-import { openBooks, type Books } from '@banking/ledger';
-import type { Database } from '@banking/postgres';
+import { openBooks, type Books, booksAs, postSandboxDeposits } from '@banking/ledger';
+import { type Database, WORKER_ROLE } from '@banking/postgres';
 import {
   addInternalRecipient,
   addInternationalRecipient,
@@ -64,6 +64,8 @@ export interface QuoteTerms {
 /** The implementation of the port on our own books. Each resource has a file of its name with its operations. */
 export class LedgerBankingService extends BankingService {
   private readonly reading: Reading;
+  /** What the sandbox simulates has the rights of the worker, which receives it elsewhere. */
+  private readonly network: { readonly books: Books; readonly reading: Reading };
   private readonly eventWaits: EventWaits;
   private readonly appUsers: AppUsers;
   /** Batches the orders of this process. A worker in the same process uses it too. */
@@ -77,7 +79,7 @@ export class LedgerBankingService extends BankingService {
    */
   constructor(
     private readonly database: Database,
-    private readonly books: Books = openBooks(database),
+    books: Books = openBooks(database),
     private readonly quoteTerms: QuoteTerms = {},
     isSandbox = false,
     private readonly accountCodes?: AccountCodes,
@@ -88,6 +90,8 @@ export class LedgerBankingService extends BankingService {
     this.orders = new OrderService(books, rates, { isSandbox, hasPayoutNetwork });
     this.reading = this.orders.reading;
     this.eventWaits = new EventWaits(database);
+    const asWorker = booksAs(books, WORKER_ROLE);
+    this.network = { books: asWorker, reading: { ...this.reading, database: asWorker.database } };
     this.appUsers = new AppUsers(database);
   }
 
@@ -236,7 +240,8 @@ export class LedgerBankingService extends BankingService {
     options: port.RequestOptions = {},
   ): Promise<port.Created<port.Transfer>> {
     await requireSandbox(this.database);
-    return fundAccount(this.books, this.reading, acting(scope), input, options);
+    const { books, reading } = this.network;
+    return fundAccount(books, reading, acting(scope), input, options, postSandboxDeposits);
   }
 
   async addTransactionEvent(
@@ -245,7 +250,8 @@ export class LedgerBankingService extends BankingService {
     options: port.RequestOptions = {},
   ): Promise<port.Created<port.Transaction>> {
     await requireSandbox(this.database);
-    return addTransactionEvent(this.books, this.reading, acting(scope), input, options);
+    const { books, reading } = this.network;
+    return addTransactionEvent(books, reading, acting(scope), input, options);
   }
 
   listEvents(scope: Scope, query: port.EventQuery = {}): Promise<port.EventPage> {

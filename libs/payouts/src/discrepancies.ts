@@ -1,5 +1,13 @@
 import type { TransactionStatus } from '@banking/domain';
-import { type Books, decide, lockAndRead, preparePosting, requirePosted, returnEntry, write } from '@banking/ledger';
+import {
+  type Books,
+  decide,
+  lockAndRead,
+  postReturns,
+  preparePosting,
+  requirePosted,
+  returnEntry,
+} from '@banking/ledger';
 import { bind, type BoundStatement, type Database, scopesOf, sqlStatement } from '@banking/postgres';
 import type { NoteChanges, Outgoing } from './open-payouts.js';
 
@@ -159,7 +167,7 @@ export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancy
       const { context } = await lockAndRead(tx, posting);
       const posted = posting.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
       const postedId = posted[0]?.id;
-      await write(tx, posted, resolve(postedId));
+      await tx.commit([...postReturns(posted), ...resolve(postedId)]);
       return { transactionId: postedId };
     },
   );

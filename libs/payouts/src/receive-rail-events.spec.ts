@@ -1,5 +1,5 @@
 import { openBooks } from '@banking/ledger';
-import { APP_ROLE, SCHEMA } from '@banking/postgres';
+import { OPERATOR_ROLE, SCHEMA } from '@banking/postgres';
 import { Wire, openDatabase } from '@banking/postgres/testing';
 import { listDiscrepancies } from './discrepancies.js';
 import { receiveRailEvents } from './receive-rail-events.js';
@@ -49,7 +49,7 @@ const open = async () =>
 describe('an event that contradicts the final status of a payout', () => {
   it('is not acknowledged when the connection is lost, and is recorded at its next delivery', async () => {
     const wire = await Wire.lay(world.connection);
-    const wired = await openDatabase({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
+    const wired = await openDatabase({ connection: wire.connection, role: OPERATOR_ROLE, schema: SCHEMA, poolSize: 2 });
     const { rail, acknowledged } = await lateRejection();
     let isCut = false;
     wire.toServer = (bytes) => {
@@ -75,15 +75,15 @@ describe('an event that contradicts the final status of a payout', () => {
   it('is reported and not acknowledged when it cannot be recorded', async () => {
     const { rail, acknowledged } = await lateRejection();
     const errors: unknown[] = [];
-    await world.owner.query('revoke insert on discrepancy from banking_app');
+    await world.owner.query('revoke insert on discrepancy from banking_operator');
     await world.owner.query(
-      'revoke insert (workspace_id, transaction_id, kind, event_id) on discrepancy from banking_app',
+      'revoke insert (workspace_id, transaction_id, kind, event_id) on discrepancy from banking_operator',
     );
 
     await receiveRailEvents({ books: world.books, rail, onError: (error) => errors.push(error) });
     expect([errors.length, acknowledged]).toEqual([1, []]);
     await world.owner.query(
-      'grant insert (workspace_id, transaction_id, kind, event_id) on discrepancy to banking_app',
+      'grant insert (workspace_id, transaction_id, kind, event_id) on discrepancy to banking_operator',
     );
     await receiveRailEvents({ books: world.books, rail });
 

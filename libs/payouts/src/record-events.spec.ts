@@ -1,5 +1,5 @@
 import { openBooks } from '@banking/ledger';
-import { APP_ROLE, type Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
+import { OPERATOR_ROLE, type Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { openDatabase, until } from '@banking/postgres/testing';
 import { openTracking } from './open-payouts.js';
 import { readPayoutStop, resumePayouts, stopPayouts } from './payout-stop.js';
@@ -212,7 +212,7 @@ describe('rejections of which one is of an account that another session has lock
     const { connection } = world;
     database = await openDatabase({
       connection,
-      role: APP_ROLE,
+      role: OPERATOR_ROLE,
       schema: SCHEMA,
       lockTimeoutMs,
       statementTimeoutMs: LONG_MS,

@@ -7,11 +7,11 @@ import {
   lockAndRead,
   type PostedTransaction,
   type PreparedPosting,
+  postReturns,
   preparePosting,
   type Proposal,
   requirePosted,
   returnEntries,
-  write,
 } from '@banking/ledger';
 import { bind, bisect, type BoundStatement, type DbTransaction, sqlStatement } from '@banking/postgres';
 import { isTransientFailure } from '@banking/work-queue';
@@ -106,7 +106,7 @@ async function recordBatch(
   const workspaces = [...new Set(events.map(({ workspaceId }) => workspaceId))];
   return books.database.transaction({ workspaces, actorType: 'network' }, async (tx) => {
     const { effects, posted, recorded, statements } = await decideRailEvents(tx, prepared, { skipsLocked });
-    await write(tx, posted, [...statements, ...noteStatuses(recorded)]);
+    await tx.commit([...postReturns(posted), ...statements, ...noteStatuses(recorded)]);
     return effects;
   });
 }
@@ -167,7 +167,7 @@ export interface PreparedRailEvents {
   readonly posting?: PreparedPosting | undefined;
 }
 
-/** The decisions on events, still to be written with `write`. */
+/** The decisions on events, still to be written. */
 export interface DecidedRailEvents {
   /** In the order of the events; an error for an event that cannot be recorded, and writes nothing. */
   readonly effects: readonly (RailEventEffect | Error)[];

@@ -1,4 +1,12 @@
-import { decide, lockAndRead, preparePosting, requirePosted, returnEntry, write, type Books } from '@banking/ledger';
+import {
+  decide,
+  lockAndRead,
+  postReturns,
+  preparePosting,
+  requirePosted,
+  returnEntry,
+  type Books,
+} from '@banking/ledger';
 import { bind, sqlStatement } from '@banking/postgres';
 import type { PayoutStatus, TransactionStatus } from '@banking/domain';
 import { lockPayoutWork } from './record-rail-events.js';
@@ -67,7 +75,8 @@ export async function returnPayout(books: Books, input: ReturnPayoutInput): Prom
     const [returned] = posted;
     if (!returned) throw new Error(`transaction ${transactionId} has no return to post`);
     const resource = { type: 'transaction', id: transactionId };
-    await write(tx, posted, [
+    await tx.commit([
+      ...postReturns(posted),
       ...closingWrites([{ workspaceId, transactionId, finalStatus: 'failed', reason: note }]),
       noteChanges([{ workspaceId, operation: 'returnPayout', resource }]),
     ]);

@@ -92,6 +92,16 @@ async function takeOn(client: Client, role: string, duration: 'local' | 'session
   }
 }
 
+/** The first of some roles of which the login is a member. Without one, the first of all: `actAs` then names what is missing. */
+export async function firstRoleOf(client: Client, roles: readonly string[]): Promise<string> {
+  const { rows } = await client.query<{ name: string }>(
+    `select rolname as name from pg_roles where rolname = any($1) and pg_has_role(session_user, oid, 'member')
+      order by array_position($1::name[], rolname) limit 1`,
+    [roles],
+  );
+  return rows[0]?.name ?? roles[0]!;
+}
+
 /** A connection of an administrator, for SQL that no role of the service may run. */
 export interface AdminSession {
   /** Runs SQL as the login itself. Names of tables need their schema. */
@@ -140,14 +150,14 @@ async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise
 export const quoteName = (name: string): string => quoted(name);
 
 /**
- * Reads all rows of a small table as a role; undefined where the table does not exist. For tables that are read before the schema is
+ * Reads all rows of a small table as the first of some roles that the login may take on; undefined where the table does not exist. For tables that are read before the schema is
  * up to date.
  *
- * @throws Refusal `unavailable` when the server cannot be reached. @throws MigrationError where the login may not act as the role.
+ * @throws Refusal `unavailable` when the server cannot be reached. @throws MigrationError where the login may act as none of them.
  */
 export async function readTable<Row extends object>(
   connection: ConnectionOptions,
-  { schema, table, role }: { readonly schema: string; readonly table: string; readonly role: string },
+  { schema, table, roles }: { readonly schema: string; readonly table: string; readonly roles: readonly string[] },
 ): Promise<Row[] | undefined> {
   const client = await connectClient(connection, { application_name: 'banking-read' });
   try {
@@ -157,7 +167,7 @@ export async function readTable<Row extends object>(
     );
     if (rowCount === 0) return undefined;
     // In a database transaction, because a pooler would leave the role to the next client.
-    return await actAs(client, role, schema, async () => {
+    return await actAs(client, await firstRoleOf(client, roles), schema, async () => {
       const { rows } = await client.query<Row>(`select * from ${quoted(table)}`);
       return rows;
     });

@@ -1,6 +1,6 @@
 import { CoalescedReads } from './coalesced-reads.js';
 import { Database } from './database.js';
-import { APP_ROLE, SCHEMA } from './names.js';
+import { API_ROLE, SCHEMA } from './names.js';
 import { Session } from './session.js';
 import { bind, sqlStatement } from './sql-statement.js';
 import { SQLSTATE } from './sqlstate.js';
@@ -127,7 +127,7 @@ describe('a coalesced read', () => {
     const { connection } = world;
     const database = await Database.open({
       connection,
-      role: APP_ROLE,
+      role: API_ROLE,
       schema: SCHEMA,
       poolSize: 1,
       acquireTimeoutMs: 2_000,
@@ -176,7 +176,7 @@ describe('a coalesced read', () => {
   it('is refused if the connection is lost, and the next one is served', async () => {
     const wire = await Wire.lay(world.connection);
     const connection = wire.connection;
-    const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const database = await Database.open({ connection, role: API_ROLE, schema: SCHEMA, poolSize: 1 });
     try {
       const { result } = await whileBusy(database, () => {
         wire.toServer = () => ({ isCut: true });

@@ -1,7 +1,7 @@
 import { SQLSTATE } from './sqlstate.js';
 import type { Database } from './database.js';
 import { CommitInDoubtError } from './failures.js';
-import { APP_ROLE, SCHEMA } from './names.js';
+import { API_ROLE, SCHEMA } from './names.js';
 import { bind, sqlStatement } from './sql-statement.js';
 import { freshDatabase, type FreshDatabase, openDatabase, until } from './testing/index.js';
 import { Wire } from './testing/wire.js';
@@ -34,7 +34,7 @@ describe('a database transaction whose connection is lost at COMMIT', () => {
     wire = await Wire.lay(world.connection);
     database = await openDatabase({
       connection: wire.connection,
-      role: APP_ROLE,
+      role: API_ROLE,
       schema: SCHEMA,
       poolSize: 1,
       statementTimeoutMs: 200,
@@ -106,7 +106,7 @@ describe('a database transaction whose connection is lost at COMMIT', () => {
   it('is in doubt where an administrator ends the session during the last pipeline', async () => {
     await world.owner.query(`insert into note (workspace_id, id, text) values (7, 1, 'locked')`);
     await world.owner.query('begin; select from note for update');
-    const waiting = await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const waiting = await openDatabase({ connection: world.connection, role: API_ROLE, schema: SCHEMA, poolSize: 1 });
     const done = waiting.transaction(scope, (tx) => tx.commit([bind(lockNote, 1)]));
     done.catch(() => undefined);
 
@@ -169,7 +169,7 @@ describe('a write whose connection is lost', () => {
 
   beforeEach(async () => {
     wire = await Wire.lay(world.connection);
-    database = await openDatabase({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    database = await openDatabase({ connection: wire.connection, role: API_ROLE, schema: SCHEMA, poolSize: 1 });
   });
   afterEach(async () => {
     await database.end();

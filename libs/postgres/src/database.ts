@@ -1,4 +1,4 @@
-import { asCommitInDoubt, asUnavailable, ConnectionLost, type PipelineResults } from './failures.js';
+import { asCommitInDoubt, asUnavailable, ConnectionLost, type PipelineResults, sqlstateOf } from './failures.js';
 import type { Session } from './session.js';
 import { bind, sqlStatement, type BoundStatement, type RowsOfEach } from './sql-statement.js';
 import type { ConnectionOptions } from './hosts.js';
@@ -13,7 +13,8 @@ import {
   useSession,
 } from './session-pool.js';
 import { CoalescedReads } from './coalesced-reads.js';
-import { LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './session-setup.js';
+import { LOCK_TIMEOUT_MS, mayNotActAs, STATEMENT_TIMEOUT_MS } from './session-setup.js';
+import { SQLSTATE } from './sqlstate.js';
 
 /**
  * A database transaction: several pipelines that happen together or not at all.
@@ -156,6 +157,7 @@ export interface DatabaseOptions {
 }
 
 const ping = bind(sqlStatement('ping', 'select 1'));
+const sessionLogin = sqlStatement<{ login: string }>('session_login', 'select session_user as login');
 
 /**
  * The database: pipelines of statements, alone or in a database transaction.
@@ -168,6 +170,7 @@ export class Database {
 
   private constructor(
     private readonly pool: SessionPool,
+    private readonly scopeCheck: ScopeCheck | undefined,
     private readonly bindScope: BindScope,
     private readonly replicaReads: ReplicaReads | undefined,
   ) {
@@ -203,7 +206,7 @@ export class Database {
     const pool = new SessionPool({ ...settings, connection: options.connection });
     const bindScope = scopeBinder(options.scopeCheck);
     const replicaReads = options.replica && openReplicaReads(pool, settings, bindScope, options.replica);
-    const database = new Database(pool, bindScope, replicaReads);
+    const database = new Database(pool, options.scopeCheck, bindScope, replicaReads);
     try {
       await database.ping();
       await database.replicaReads?.connect();
@@ -212,6 +215,14 @@ export class Database {
       throw error;
     }
     return database;
+  }
+
+  /**
+   * The same connections, of which each pipeline and each database transaction takes on another role. The login must be a member of it.
+   * It reads on the primary, and need not be ended.
+   */
+  as(role: string): Database {
+    return new Database(this.pool, this.scopeCheck, scopeBinder(this.scopeCheck, role), undefined);
   }
 
   /**
@@ -290,6 +301,17 @@ export class Database {
   ): Promise<T> {
     const attempt = () => this.attempt(scope, work, snapshot);
     return snapshot ? attempt() : retryConflicts(attempt);
+  }
+
+  /** Proves that the login may take on a role, as by `as`. @throws DatabaseSetupError with the SQL for an administrator */
+  async checkRole(role: string): Promise<void> {
+    const [[session]] = await this.pipeline({}, [bind(sessionLogin)]);
+    await this.as(role)
+      .pipeline({}, [])
+      .catch((error: unknown) => {
+        if (sqlstateOf(error) !== SQLSTATE.insufficientPrivilege) throw error;
+        throw mayNotActAs(session?.login ?? '', role, error);
+      });
   }
 
   /** Proves that a connection is available and answers. @throws Refusal `unavailable`. */

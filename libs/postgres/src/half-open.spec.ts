@@ -1,6 +1,6 @@
 import { Database, type DatabaseOptions } from './database.js';
 import { CommitInDoubtError } from './failures.js';
-import { APP_ROLE, SCHEMA } from './names.js';
+import { API_ROLE, SCHEMA } from './names.js';
 import { bind, sqlStatement } from './sql-statement.js';
 import { freshDatabase, type FreshDatabase, until } from './testing/index.js';
 import { Wire } from './testing/wire.js';
@@ -21,7 +21,7 @@ const WITH_TIME = { statementTimeoutMs: 4_000 };
 const open = (options: Partial<DatabaseOptions> = {}) =>
   Database.open({
     connection: wire.connection,
-    role: APP_ROLE,
+    role: API_ROLE,
     schema: SCHEMA,
     poolSize: 1,
     statementTimeoutMs: 100,

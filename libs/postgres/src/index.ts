@@ -3,7 +3,14 @@
 export { DatabaseError } from 'pg';
 
 // Statements and their results
-export { bind, sqlStatement, type BoundStatement, type RowsOfEach, type SqlStatement } from './sql-statement.js';
+export {
+  bind,
+  compositeOf,
+  sqlStatement,
+  type BoundStatement,
+  type RowsOfEach,
+  type SqlStatement,
+} from './sql-statement.js';
 
 // The database
 export { Database, type DatabaseOptions, type DbTransaction } from './database.js';
@@ -34,4 +41,4 @@ export { applicationNameOf, isAtLeast } from './release.js';
 export { type ScopeCheck, scopesOf } from './rls-scope.js';
 export { readTable, type AdminSession, quoteName, withAdminSession } from './admin-session.js';
 export { ensureEmbeddedLogins } from './migration-roles.js';
-export { APP_ROLE, EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from './names.js';
+export * from './names.js';

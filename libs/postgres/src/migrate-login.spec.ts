@@ -21,9 +21,14 @@ afterEach(async () => {
 describe('a login that is no superuser', () => {
   const password = 'only-in-this-spec';
   const asMigrator = (): MigrationOptions => {
-    const { connection, schema, ownerRole, appRole, provisioningRole, loginRole } = place;
-    const roles = { schema, ownerRole, appRole, provisioningRole };
-    return { ...roles, migrations: { folder, baseline: 1 }, connection: asLogin(connection, loginRole, password) };
+    const { connection, schema, ownerRole, roles, loginRole } = place;
+    return {
+      schema,
+      ownerRole,
+      roles,
+      migrations: { folder, baseline: 1 },
+      connection: asLogin(connection, loginRole, password),
+    };
   };
   const makeLogin = (attributes: string) =>
     place.administer((client) =>
@@ -100,7 +105,7 @@ describe('a login that is no superuser', () => {
       const { rows } = await client.query<{ may: boolean }>(
         `select bool_or(has_database_privilege(rolname, current_database(), 'create, temporary')) as may
            from pg_roles where rolname = any($1)`,
-        [[place.appRole, place.provisioningRole]],
+        [place.roles],
       );
       return rows[0]?.may;
     });

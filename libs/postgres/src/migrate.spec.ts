@@ -23,8 +23,8 @@ afterEach(async () => {
 async function given(files: Record<string, string>): Promise<MigrationOptions> {
   const folder = await mkdtemp(join(home, 'migrations-'));
   await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)));
-  const { connection, schema, ownerRole, appRole, provisioningRole } = place;
-  return { connection, schema, ownerRole, appRole, provisioningRole, migrations: { folder, baseline: 9 } };
+  const { connection, schema, ownerRole, roles } = place;
+  return { connection, schema, ownerRole, roles, migrations: { folder, baseline: 9 } };
 }
 
 const first = { '0001-coins.sql': '-- Coins.\ncreate table coin (id bigint);' };
@@ -133,7 +133,7 @@ describe('migrations of a folder', () => {
       client.query(
         `select has_schema_privilege($1, 'books', 'usage') as usage, has_schema_privilege($1, 'books', 'create') as make,
                 has_table_privilege($1, 'books.coin', 'select') as coin`,
-        [place.appRole],
+        [place.roles[0]!],
       ),
     );
 
@@ -197,7 +197,7 @@ describe('invalid migration files', () => {
 
 describe('a server where a constraint would have no effect', () => {
   it('is refused when the app role bypasses row-level security', async () => {
-    await place.administer((client) => client.query(`create role ${quoted(place.appRole)} bypassrls`));
+    await place.administer((client) => client.query(`create role ${quoted(place.roles[0]!)} bypassrls`));
 
     await expect(migrate(await given(first))).rejects.toThrow(/Run: alter role .* nosuperuser nobypassrls;/);
   });

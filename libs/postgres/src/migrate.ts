@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, escapeIdentifier as quoted } from 'pg';
-import { actAs, actOutsideAs, connectClient, type AdminSession } from './admin-session.js';
+import { actAs, actOutsideAs, connectClient, firstRoleOf, type AdminSession } from './admin-session.js';
 import { asUnavailable, unavailable } from './failures.js';
 import { withLockTimeout } from './lock-timeout.js';
 import {
@@ -61,8 +61,8 @@ export async function migrate(options: MigrationOptions): Promise<{ applied: str
 }
 
 /**
- * The files that have not been applied yet, and the processes that are connected. Changes nothing; the login must be able to act as the
- * app role.
+ * The files that have not been applied yet, and the processes that are connected. Changes nothing; the login must be able to act as one
+ * of the roles.
  *
  * @throws as `migrate` does.
  */
@@ -75,7 +75,8 @@ export async function planMigrations(options: MigrationOptions): Promise<Migrati
       [options.schema, 'schema_migration'],
     );
     if (rows.length === 0) return { pending: files.map(withPhase), isNew: true, connected };
-    const applied = await actAs(client, options.appRole, options.schema, () => readApplied(client));
+    const role = await firstRoleOf(client, options.roles);
+    const applied = await actAs(client, role, options.schema, () => readApplied(client));
     return { pending: pendingOf(files, applied, options.release).map(withPhase), isNew: false, connected };
   });
 }
@@ -144,11 +145,12 @@ interface AppliedMigration {
   readonly since: Release | null;
 }
 
-function migrationTableSql({ schema, appRole, provisioningRole }: MigrationRoles): string {
+function migrationTableSql({ schema, roles }: MigrationRoles): string {
+  const users = roles.map(quoted).join(', ');
   // PostgreSQL reports each part that exists already.
   return `
     set local client_min_messages = warning;
-    grant usage on schema ${quoted(schema)} to ${quoted(appRole)}, ${quoted(provisioningRole)};
+    grant usage on schema ${quoted(schema)} to ${users};
     create table if not exists schema_migration (
       number int primary key,
       name text not null,
@@ -158,7 +160,7 @@ function migrationTableSql({ schema, appRole, provisioningRole }: MigrationRoles
       phase text,
       since text
     );
-    grant select on schema_migration to ${quoted(appRole)};`;
+    grant select on schema_migration to ${users};`;
 }
 
 async function readApplied(client: Client): Promise<AppliedMigration[]> {

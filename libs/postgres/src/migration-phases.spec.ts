@@ -24,9 +24,8 @@ const connected: Client[] = [];
 beforeEach(async () => {
   place = await emptyDatabase();
   folder = await mkdtemp(join(tmpdir(), 'banking-migrations-'));
-  const { connection, schema, ownerRole, appRole, provisioningRole } = place;
-  const roles = { schema, ownerRole, appRole, provisioningRole };
-  options = { connection, ...roles, migrations: { folder, baseline: 1 }, release: '1.2.0' };
+  const { connection, schema, ownerRole, roles } = place;
+  options = { connection, schema, ownerRole, roles, migrations: { folder, baseline: 1 }, release: '1.2.0' };
   await given('0001-coins.sql', BASE);
 });
 afterEach(async () => {

@@ -1,15 +1,14 @@
 import { DatabaseError, escapeIdentifier as quoted, Client } from 'pg';
 import { MigrationError } from './migration-files.js';
 import { SQLSTATE } from './sqlstate.js';
-import { APP_ROLE, EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, PROVISIONING_ROLE } from './names.js';
+import { EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, ROLES, SERVICE_ROLES } from './names.js';
 import type { ConnectionOptions } from './hosts.js';
 
-/** The schema, the role that owns its tables, the role that uses them and the role that changes the directory. */
+/** The schema, the role that owns its tables, and the roles that use them. */
 export interface MigrationRoles {
   readonly schema: string;
   readonly ownerRole: string;
-  readonly appRole: string;
-  readonly provisioningRole: string;
+  readonly roles: readonly string[];
 }
 
 /** The roles, the schema and the rights that exist. */
@@ -39,13 +38,13 @@ const MADE_MEANWHILE: ReadonlySet<string> = new Set([SQLSTATE.duplicateObject, S
  */
 export async function ensureRolesAndSchema(
   client: Client,
-  roles: MigrationRoles,
+  named: MigrationRoles,
   log?: (line: string) => void,
 ): Promise<void> {
-  const existing = await readExisting(client, roles);
-  refuseDanger(existing, roles);
-  const steps = stepsFrom(existing, roles);
-  const revocation = revocationOf(existing, roles);
+  const existing = await readExisting(client, named);
+  refuseDanger(existing, named);
+  const steps = stepsFrom(existing, named);
+  const revocation = revocationOf(existing, named);
   for (const [at, step] of steps.entries()) {
     await client.query(step).catch((error: unknown) => {
       if (error instanceof DatabaseError && MADE_MEANWHILE.has(error.code ?? '')) return;
@@ -57,18 +56,18 @@ export async function ensureRolesAndSchema(
       );
     });
   }
-  if (!(await mayCreate(client, roles))) return;
+  if (!(await mayCreate(client, named))) return;
   if (existing.ownsDatabase) await client.query(revocation);
   else log?.(`The roles of the service can make temporary tables. Let an administrator run: ${revocation};`);
 }
 
-async function readExisting(client: Client, roles: MigrationRoles): Promise<Existing> {
+async function readExisting(client: Client, named: MigrationRoles): Promise<Existing> {
   const { rows } = await client.query<Omit<Existing, 'roles'>>(
     `select current_setting('server_version_num')::int as version, current_user as login,
             (select nspowner::regrole::text from pg_namespace where nspname = $1) as "schemaOwner",
             datname as database, pg_has_role(current_user, datdba, 'usage') as "ownsDatabase"
        from pg_database where datname = current_database()`,
-    [roles.schema],
+    [named.schema],
   );
   const [facts] = rows;
   if (facts === undefined) throw new Error('the server does not list the database of the connection');
@@ -77,25 +76,25 @@ async function readExisting(client: Client, roles: MigrationRoles): Promise<Exis
     `select rolname as name, rolsuper or rolbypassrls as "isDangerous",
             pg_has_role(current_user, oid, '${mayActAs}') as "isOurs"
        from pg_roles where rolname = any($1)`,
-    [namesOf(roles)],
+    [namesOf(named)],
   );
   return { ...facts, roles: found.rows };
 }
 
-const namesOf = ({ ownerRole, appRole, provisioningRole }: MigrationRoles) => [ownerRole, appRole, provisioningRole];
+const namesOf = ({ ownerRole, roles }: MigrationRoles) => [ownerRole, ...roles];
 
 /** Whether a role of the service can make schemas or temporary tables, a right that PostgreSQL grants PUBLIC in every new database. */
-async function mayCreate(client: Client, { appRole, provisioningRole }: MigrationRoles): Promise<boolean> {
+async function mayCreate(client: Client, { roles }: MigrationRoles): Promise<boolean> {
   const { rowCount } = await client.query(
     `select from pg_roles
       where rolname = any($1) and has_database_privilege(oid, current_database(), 'create, temporary')`,
-    [[appRole, provisioningRole]],
+    [roles],
   );
   return rowCount !== 0;
 }
 
-function revocationOf({ database }: Existing, { appRole, provisioningRole }: MigrationRoles): string {
-  const from = ['public', quoted(appRole), quoted(provisioningRole)].join(', ');
+function revocationOf({ database }: Existing, { roles }: MigrationRoles): string {
+  const from = ['public', ...roles.map(quoted)].join(', ');
   return `revoke create, temporary on database ${quoted(database)} from ${from}`;
 }
 
@@ -118,9 +117,9 @@ function refuseDanger(existing: Existing, { schema, ownerRole }: MigrationRoles)
   }
 }
 
-function stepsFrom(existing: Existing, roles: MigrationRoles): string[] {
-  const names = namesOf(roles);
-  const { schema, ownerRole } = roles;
+function stepsFrom(existing: Existing, named: MigrationRoles): string[] {
+  const names = namesOf(named);
+  const { schema, ownerRole } = named;
   const missing = names.filter((name) => !existing.roles.some((role) => role.name === name));
   const notOurs = names.filter((name) => !existing.roles.some((role) => role.name === name && role.isOurs));
   // Every connection takes a role on with SET ROLE; the login must not inherit its rights.
@@ -134,8 +133,8 @@ function stepsFrom(existing: Existing, roles: MigrationRoles): string[] {
 
 /** The logins of the embedded server, and the roles that each may take on. */
 const LOGINS: Readonly<Record<string, readonly string[]>> = {
-  [EMBEDDED_LOGIN]: [APP_ROLE],
-  [EMBEDDED_OPERATOR_LOGIN]: [APP_ROLE, PROVISIONING_ROLE],
+  [EMBEDDED_LOGIN]: SERVICE_ROLES,
+  [EMBEDDED_OPERATOR_LOGIN]: ROLES,
 };
 
 /**

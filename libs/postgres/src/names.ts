@@ -4,14 +4,29 @@ export const SCHEMA = 'banking';
 /** Owns the tables and runs the migrations. No login is this role: the migration takes it on with SET ROLE. */
 export const OWNER_ROLE = 'banking_owner';
 
-/** Has the rights of the running service: the books and the instructions of customers. It reads the directory and cannot change it. */
-export const APP_ROLE = 'banking_app';
+/** Serves requests: payments and the instructions of customers. It reads the directory and cannot change it. It brings no money in. */
+export const API_ROLE = 'banking_api';
+
+/** Carries out due work: the same payments, returns, arrivals of other databases, and what networks say of payouts. */
+export const WORKER_ROLE = 'banking_worker';
+
+/** Reads the books, keeps where their verification stands, and stops payouts. */
+export const VERIFIER_ROLE = 'banking_verifier';
+
+/** Commands of operators: as the worker, and deposits. */
+export const OPERATOR_ROLE = 'banking_operator';
 
 /** Changes the directory: apps, users, workspaces and roles in them. It has no right to money. */
 export const PROVISIONING_ROLE = 'banking_provisioning';
 
-/** The login of services on the embedded server: it may take on the app role and no other. */
+/** All roles that connections take on. Their rights are in the last file of the baseline. */
+export const ROLES = [API_ROLE, WORKER_ROLE, VERIFIER_ROLE, OPERATOR_ROLE, PROVISIONING_ROLE] as const;
+
+/** What one process may take on that serves requests, carries out work and verifies. */
+export const SERVICE_ROLES: readonly string[] = [API_ROLE, WORKER_ROLE, VERIFIER_ROLE];
+
+/** The login of services and workers on the embedded server, with the roles of both. */
 export const EMBEDDED_LOGIN = 'banking_login';
 
-/** The login of commands on the embedded server: it may take on the app role and the provisioning role, not the owner. */
-export const EMBEDDED_OPERATOR_LOGIN = 'banking_operator';
+/** The login of commands on the embedded server: all roles but the owner. */
+export const EMBEDDED_OPERATOR_LOGIN = 'banking_command_login';

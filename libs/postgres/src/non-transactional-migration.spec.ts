@@ -21,13 +21,12 @@ let other: Client;
 beforeEach(async () => {
   place = await emptyDatabase();
   folder = await mkdtemp(join(tmpdir(), 'banking-migrations-'));
-  const { connection, schema, ownerRole, appRole, provisioningRole } = place;
+  const { connection, schema, ownerRole, roles } = place;
   options = {
     connection,
     schema,
     ownerRole,
-    appRole,
-    provisioningRole,
+    roles,
     migrations: { folder, baseline: 9 },
     lockTimeoutMs: 100,
   };
@@ -154,10 +153,10 @@ describe('a migration in a database transaction', () => {
 
   it('names the session for a login without further rights too', async () => {
     const password = 'only-in-this-spec';
-    const { loginRole, ownerRole, appRole, provisioningRole } = place;
+    const { loginRole, ownerRole, roles } = place;
     await place.administer((client) =>
       client.query(`create role ${loginRole} login password '${password}';
-        grant ${ownerRole}, ${appRole}, ${provisioningRole} to ${loginRole}`),
+        grant ${[ownerRole, ...roles].join(', ')} to ${loginRole}`),
     );
     await given('0002-owners.sql', '-- Owners.\nalter table coin add column owner bigint;');
     await other.query('begin; lock table books.coin in access share mode');

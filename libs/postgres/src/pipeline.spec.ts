@@ -98,7 +98,7 @@ describe('a pipeline', () => {
     await expect(world.database.read({}, bind(early))).rejects.toMatchObject({ code: SQLSTATE.undefinedTable });
 
     await world.owner.query(
-      'create table not_yet (); insert into not_yet default values; grant select on not_yet to banking_app',
+      'create table not_yet (); insert into not_yet default values; grant select on not_yet to banking_operator',
     );
     const row = await world.database.read({}, bind(early));
 
@@ -149,7 +149,7 @@ describe('a pipeline', () => {
   it('replaces connections with stale plans', async () => {
     const readAll = sqlStatement('pipeline.read-all', 'select * from shifting');
     await world.owner.query(
-      'create table shifting (a int); insert into shifting values (1); grant select on shifting to banking_app',
+      'create table shifting (a int); insert into shifting values (1); grant select on shifting to banking_operator',
     );
     await world.database.read({}, bind(readAll));
 
@@ -160,7 +160,7 @@ describe('a pipeline', () => {
   });
 
   it.each(['copy bulk from stdin', 'copy bulk to stdout'])('refuses %s', async (text) => {
-    await world.owner.query('create table if not exists bulk (id int); grant all on bulk to banking_app');
+    await world.owner.query('create table if not exists bulk (id int); grant all on bulk to banking_operator');
     await world.owner.query('insert into bulk values (1)');
 
     const sent = world.database.pipeline({}, [bind(sqlStatement(`pipeline.${text}`, text))]);

@@ -1,5 +1,5 @@
 import { SQLSTATE } from './sqlstate.js';
-import { APP_ROLE, SCHEMA } from './names.js';
+import { API_ROLE, SCHEMA } from './names.js';
 import { bindScope, type RlsScope, scopeBinder } from './rls-scope.js';
 import type { Session } from './session.js';
 import { SessionPool } from './session-pool.js';
@@ -32,7 +32,7 @@ describe('a scope', () => {
     world = await freshDatabase();
     pool = new SessionPool({
       connection: world.connection,
-      role: APP_ROLE,
+      role: API_ROLE,
       schema: SCHEMA,
       poolSize: 1,
       acquireTimeoutMs: 1_000,

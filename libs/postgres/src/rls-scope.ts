@@ -1,3 +1,4 @@
+import { escapeLiteral } from 'pg';
 import { bind, sqlStatement, type BoundStatement } from './sql-statement.js';
 
 /** The workspaces and the user that row-level security reads. It ends with its pipeline or database transaction. */
@@ -5,7 +6,7 @@ export interface RlsScope {
   /** Setting `app.workspaces`, which row-level security reads. Absent or empty: no workspace, so no rows. */
   readonly workspaces?: readonly number[];
   /** Setting `app.user`: the id of the acting user, for policies and trails. */
-  readonly user?: number;
+  readonly user?: number | undefined;
   /** Setting `app.actor_type`: who makes the changes, if neither a user nor the service itself. For trails. */
   readonly actorType?: 'operator' | 'network' | 'service';
   /** Whether nothing is changed. The check of a single workspace then takes no lock and runs no function. */
@@ -35,19 +36,26 @@ export interface ScopeCheck {
   readonly isReadable: string;
 }
 
-/** @param check Without it the list is set as it is. */
-export function scopeBinder(check?: ScopeCheck): BindScope {
+/**
+ * @param check Without it the list is set as it is.
+ * @param role taken on until the end of the pipeline or database transaction. Default: the role of the session stays.
+ */
+export function scopeBinder(check?: ScopeCheck, role?: string): BindScope {
   const list = check === undefined ? '$1' : `${check.listFunction}($1)`;
+  const named = (name: string) =>
+    `${check === undefined ? '' : 'checked_'}${name}${role === undefined ? '' : `_as_${role}`}`;
+  const takeRole = role === undefined ? '' : `, set_config('role', ${escapeLiteral(role)}, true)`;
   const setScope = sqlStatement(
-    check === undefined ? 'scope' : 'checked_scope',
-    `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true)`,
+    named('scope'),
+    `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true)${takeRole}`,
   );
   // A statement of its own, so that other scopes cost no more.
   const setScopeOfActor = sqlStatement(
-    check === undefined ? 'scope_of_actor' : 'checked_scope_of_actor',
-    `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true), set_config('app.actor_type', $3, true)`,
+    named('scope_of_actor'),
+    `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true),
+            set_config('app.actor_type', $3, true)${takeRole}`,
   );
-  const setScopeOfRead = check && sqlStatement('checked_read_scope', readScopeOf(check));
+  const setScopeOfRead = check && sqlStatement(named('read_scope'), `${readScopeOf(check)}${takeRole}`);
   return ({ workspaces, user, actorType, isRead }) => {
     workspaces?.forEach(expectId);
     if (user !== undefined) expectId(user);

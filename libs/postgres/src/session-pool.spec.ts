@@ -1,7 +1,7 @@
 import { SQLSTATE } from './sqlstate.js';
 import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
-import { APP_ROLE, SCHEMA } from './names.js';
+import { API_ROLE, SCHEMA } from './names.js';
 import { bind, sqlStatement } from './sql-statement.js';
 import { freshDatabase, type FreshDatabase, until } from './testing/index.js';
 import { inDatabase } from './testing/fresh-database.js';
@@ -58,7 +58,7 @@ describe('a connection', () => {
   });
 
   it('is unavailable when the server ends it during a pipeline, and the next caller has another one', async () => {
-    const slow = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const slow = await Database.open({ connection: world.connection, role: API_ROLE, schema: SCHEMA, poolSize: 1 });
     const sleeping = slow.pipeline({}, [bind(sleep)]);
     sleeping.catch(() => undefined);
 
@@ -90,7 +90,7 @@ describe('a connection', () => {
     const wire = await Wire.lay(world.connection);
     const database = await Database.open({
       connection: wire.connection,
-      role: APP_ROLE,
+      role: API_ROLE,
       schema: SCHEMA,
       statementTimeoutMs: 100,
     });
@@ -114,7 +114,7 @@ describe('a connection', () => {
     );
 
     expect(await world.database.read({}, bind(show))).toEqual({
-      role: 'banking_app',
+      role: 'banking_operator',
       schema: 'banking',
       statement: '300ms',
       lock: '2s',
@@ -196,7 +196,7 @@ describe('a database that cannot be opened', () => {
   it('is a setup error when there is no such database', async () => {
     const connection = inDatabase(world.connection, 'no_such_database');
 
-    await expect(open({ connection, role: APP_ROLE })).rejects.toBeInstanceOf(DatabaseSetupError);
+    await expect(open({ connection, role: API_ROLE })).rejects.toBeInstanceOf(DatabaseSetupError);
   });
 
   it('is a setup error when the role is a superuser', async () => {
@@ -215,15 +215,15 @@ describe('a database that cannot be opened', () => {
 
     await alter('off');
 
-    await expect(open({ role: APP_ROLE })).rejects.toThrow('set synchronous_commit = on');
+    await expect(open({ role: API_ROLE })).rejects.toThrow('set synchronous_commit = on');
     await alter('on');
-    await (await open({ role: APP_ROLE })).end();
+    await (await open({ role: API_ROLE })).end();
   });
 });
 
 describe('a database that has ended', () => {
   it('refuses as unavailable and may be ended again', async () => {
-    const database = await Database.open({ connection: world.connection, role: APP_ROLE });
+    const database = await Database.open({ connection: world.connection, role: API_ROLE });
 
     await database.end();
 

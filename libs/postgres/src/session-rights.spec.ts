@@ -1,7 +1,7 @@
 import { escapeIdentifier as quoted } from 'pg';
 import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
-import { APP_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from './names.js';
+import { API_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from './names.js';
 import { freshDatabase, type FreshDatabase } from './testing/index.js';
 import { asLogin } from './testing/fresh-database.js';
 
@@ -27,7 +27,7 @@ afterAll(() => world.close());
 
 beforeEach(async () => {
   await world.owner.query(`create role ${login} login password '${PASSWORD}'; create role ${group} nologin`);
-  await world.owner.query(`grant ${APP_ROLE} to ${login}`);
+  await world.owner.query(`grant ${API_ROLE} to ${login}`);
 });
 afterEach(() => world.owner.query(`drop owned by ${login}, ${group}; drop role ${login}, ${group}`));
 
@@ -35,7 +35,7 @@ afterEach(() => world.owner.query(`drop owned by ${login}, ${group}; drop role $
 async function serve(): Promise<void> {
   const database = await Database.open({
     connection: asLogin(world.connection, login, PASSWORD),
-    role: APP_ROLE,
+    role: API_ROLE,
     schema: SCHEMA,
     forbiddenRoles: [OWNER_ROLE, PROVISIONING_ROLE],
   });
@@ -108,7 +108,7 @@ describe('a login that may take on the app role', () => {
 
 describe('a login with every right', () => {
   it('serves when no role is forbidden, as in a sandbox', async () => {
-    const database = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
+    const database = await Database.open({ connection: world.connection, role: API_ROLE, schema: SCHEMA });
 
     await expect(database.ping()).resolves.toBeUndefined();
     await database.end();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Client, escapeIdentifier as quoted } from 'pg';
 import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
-import { APP_ROLE, SCHEMA } from './names.js';
+import { API_ROLE, SCHEMA } from './names.js';
 import { LOCK_TIMEOUT_MS, loginSettingsSql, STATEMENT_TIMEOUT_MS } from './session-setup.js';
 import { freshDatabase, sql, type FreshDatabase } from './testing/index.js';
 import { asLogin } from './testing/fresh-database.js';
@@ -26,16 +26,20 @@ beforeEach(async () => {
   const { rows } = await world.owner.query<{ name: string }>('select current_database() as name');
   login = `${rows[0]?.name}_login`;
   await world.owner.query(`create role ${quoted(login)} login noinherit password '${PASSWORD}'`);
-  await world.owner.query(`grant ${APP_ROLE} to ${quoted(login)}`);
+  await world.owner.query(`grant ${API_ROLE} to ${quoted(login)}`);
 });
 afterEach(() => world.owner.query(`drop role ${quoted(login)}`));
 
-const fileFor = (name: string) => FILE.replaceAll(':"login"', quoted(name));
+/** The SQL of the file, as psql sends it for a login and the role that is the default. */
+const fileFor = (login: string) =>
+  FILE.replaceAll(/^ *\\.*\n/gm, '')
+    .replaceAll(':"login"', login)
+    .replaceAll(":'role'", `'${API_ROLE}'`);
 
 const open = (isPooled: boolean) =>
   Database.open({
     connection: asLogin(world.connection, login, PASSWORD),
-    ...{ isPooled, role: APP_ROLE, schema: SCHEMA, poolSize: 1 },
+    ...{ isPooled, role: API_ROLE, schema: SCHEMA, poolSize: 1 },
   });
 
 /** The settings of a session that differ from the configuration of the server, and its role. */
@@ -49,9 +53,11 @@ async function settingsOf(database: Database): Promise<unknown> {
 
 describe('the SQL file for a login behind a pooler', () => {
   it('contains the settings of a session', () => {
-    const lines = FILE.split('\n').filter((line) => line !== '' && !line.startsWith('--'));
+    const lines = fileFor(':"login"')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('--'));
 
-    expect(lines).toEqual(loginSettingsSql(':"login"', APP_ROLE, settings));
+    expect(lines).toEqual(loginSettingsSql(':"login"', API_ROLE, settings));
   });
 
   it('gives a connection that sets nothing what other connections set', async () => {
@@ -59,7 +65,7 @@ describe('the SQL file for a login behind a pooler', () => {
     const expected = await settingsOf(direct);
     await direct.end();
 
-    await world.owner.query(fileFor(login));
+    await world.owner.query(fileFor(quoted(login)));
     const pooled = await open(true);
 
     expect(await settingsOf(pooled)).toEqual(expected);
@@ -89,7 +95,7 @@ describe('a connection through a pooler', () => {
   it.each(['role', 'search_path', 'statement_timeout', 'enable_seqscan', 'jit'])(
     'is refused when its login has no %s, with the one line',
     async (name) => {
-      await world.owner.query(fileFor(login));
+      await world.owner.query(fileFor(quoted(login)));
       await world.owner.query(`alter role ${quoted(login)} reset ${name}`);
 
       const lines = (await refusal()).split('\n').slice(1);
@@ -99,7 +105,7 @@ describe('a connection through a pooler', () => {
   );
 
   it('sets nothing, so that the next caller of the session of the server has the settings of its login', async () => {
-    await world.owner.query(fileFor(login));
+    await world.owner.query(fileFor(quoted(login)));
     const pooled = await open(true);
 
     const [[row]] = await pooled.pipeline({}, [
@@ -111,7 +117,7 @@ describe('a connection through a pooler', () => {
   });
 
   it('keeps the settings after DISCARD ALL, which a pooler may send between two clients', async () => {
-    await world.owner.query(fileFor(login));
+    await world.owner.query(fileFor(quoted(login)));
     const pooled = await open(true);
     const before = await settingsOf(pooled);
 
@@ -127,7 +133,7 @@ describe('a connection through a pooler', () => {
   });
 
   it('prepares no statement by name', async () => {
-    await world.owner.query(fileFor(login));
+    await world.owner.query(fileFor(quoted(login)));
     const pooled = await open(true);
     await pooled.ping();
 

@@ -281,7 +281,7 @@ function mistakeInServer(state: SessionState, replicaOf: ClusterIdentity | undef
 function mistakeInRole(state: SessionState): string | undefined {
   const { role } = state;
   if (state.superuser) {
-    return `The role "${role}" is a superuser, which row-level security does not bind: connect as another role, or let the connection take on the app's role.`;
+    return `The role "${role}" is a superuser, which row-level security does not bind: connect as another role, or let the connection take on a role of the service.`;
   }
   if (state.bypass) return `Row-level security does not bind the role "${role}": alter role "${role}" nobypassrls.`;
   if (state.owned !== null) {
@@ -296,7 +296,7 @@ function mistakeInRights({ login, role, database, reachable, creates }: SessionS
       reachable === login
         ? ['is a superuser, owns the database, or has BYPASSRLS or CREATEROLE,', '']
         : [`can act as "${reachable}",`, ` Or run: revoke "${reachable}" from "${login}";`];
-    return `The login "${login}" ${why} so it has a way around the rights of "${role}": connect as a login that may take on "${role}" and no other role.${advice}`;
+    return `The login "${login}" ${why} so it has a way around the rights of "${role}": connect as a login that may take on the roles of its process only.${advice}`;
   }
   if (creates) {
     return `The role "${role}" can make schemas or temporary tables. Let an administrator run: revoke create, temporary on database "${database}" from public, "${role}";`;
@@ -310,11 +310,14 @@ function explain(error: unknown, settings: SessionSettings, login: string): unkn
     return new DatabaseSetupError(`There is no role "${settings.role}": run the migrations first.`, { cause: error });
   }
   if (error.code === SQLSTATE.insufficientPrivilege) {
-    return new DatabaseSetupError(
-      `The login "${login}" may not act as "${settings.role}". Use a login that may: a live service does not start with one that can act ` +
-        `as more than its own role. For any other login, let an administrator run: grant "${settings.role}" to "${login}";`,
-      { cause: error },
-    );
+    return mayNotActAs(login, settings.role, error);
   }
   return error;
 }
+
+export const mayNotActAs = (login: string, role: string, cause: unknown): DatabaseSetupError =>
+  new DatabaseSetupError(
+    `The login "${login}" may not act as "${role}". Use a login that may: a live service does not start with one that can act ` +
+      `as more than its own roles. For any other login, let an administrator run: grant "${role}" to "${login}";`,
+    { cause },
+  );

@@ -4,7 +4,7 @@ import { connectClient, readTable } from './admin-session.js';
 import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
 import type { ConnectionOptions } from './hosts.js';
-import { APP_ROLE, SCHEMA } from './names.js';
+import { API_ROLE, SCHEMA } from './names.js';
 import { SQLSTATE } from './sqlstate.js';
 import { freshDatabase, sql, type FreshDatabase, until, Wire } from './testing/index.js';
 
@@ -41,7 +41,7 @@ const several = (one: string, ...otherHosts: string[]): ConnectionOptions => ({
 const open = (connection: ConnectionOptions, poolSize = 1) =>
   Database.open({
     connection,
-    ...{ role: APP_ROLE, schema: SCHEMA, poolSize, acquireTimeoutMs: 20_000 },
+    ...{ role: API_ROLE, schema: SCHEMA, poolSize, acquireTimeoutMs: 20_000 },
   });
 
 /** Counts what arrives. */
@@ -86,7 +86,7 @@ describe('a database with two hosts', () => {
     const address = await listening(silent);
     const database = await Database.open({
       connection: several(urlOf(first).replace(/:\d+\//, `:${address.port}/`), urlOf(second)),
-      ...{ role: APP_ROLE, schema: SCHEMA, poolSize: 1, acquireTimeoutMs: 4_000 },
+      ...{ role: API_ROLE, schema: SCHEMA, poolSize: 1, acquireTimeoutMs: 4_000 },
     });
 
     await write(database);
@@ -103,7 +103,7 @@ describe('a database with two hosts', () => {
 
     const database = await Database.open({
       connection: several(silentUrl, silentUrl, urlOf(second)),
-      ...{ role: APP_ROLE, schema: SCHEMA, poolSize: 1, acquireTimeoutMs: 3_001 },
+      ...{ role: API_ROLE, schema: SCHEMA, poolSize: 1, acquireTimeoutMs: 3_001 },
     });
 
     // Of the pool and of its client, for each host.
@@ -117,7 +117,7 @@ describe('a database with two hosts', () => {
   it('does not make a caller wait once for each host while all connections are busy', async () => {
     const database = await Database.open({
       connection: several(urlOf(first), urlOf(second)),
-      ...{ role: APP_ROLE, schema: SCHEMA, poolSize: 1, acquireTimeoutMs: 1_000 },
+      ...{ role: API_ROLE, schema: SCHEMA, poolSize: 1, acquireTimeoutMs: 1_000 },
     });
     await write(database);
     await database.transaction({}, async (tx) => {
@@ -178,7 +178,7 @@ describe('a database with two hosts', () => {
 
   it('is read without a pool at the one that accepts writes', async () => {
     const read = (...hosts: [string, string]) =>
-      readTable(several(...hosts), { schema: SCHEMA, table: 'schema_migration', role: APP_ROLE });
+      readTable(several(...hosts), { schema: SCHEMA, table: 'schema_migration', roles: [API_ROLE] });
 
     expect(await read(urlOf(first, READ_ONLY), urlOf(second))).not.toHaveLength(0);
     const address = urlOf(first);

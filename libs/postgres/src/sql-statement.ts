@@ -87,6 +87,22 @@ function encodeElement(value: unknown): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }
 
+/** A value of a composite type, for a parameter that is one or a list of them (`$1::name[]`): its fields in the order of the type. */
+export function compositeOf(fields: readonly unknown[]): string {
+  return `(${fields.map(encodeField).join(',')})`;
+}
+
+function encodeField(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  const text = encodeParameter(value);
+  if (text === null) return '';
+  if (typeof text !== 'string') return `"\\\\x${text.toString('hex')}"`;
+  return PLAIN_FIELD.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`;
+}
+
+/** An empty field is null, and parentheses, commas, quotes, backslashes and white space end or change a field without quotes. */
+const PLAIN_FIELD = /^[A-Za-z0-9_.+:-]+$/;
+
 declare const row: unique symbol;
 
 /**

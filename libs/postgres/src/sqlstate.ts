@@ -76,4 +76,6 @@ export const RULE_VIOLATION = {
   wrongCrossing: 'BK019',
   /** An accepted arrival has its transaction, with its amount on its account. */
   wrongArrival: 'BK020',
+  /** Transactions and transfers of another kind than the function posts. */
+  wrongPosting: 'BK021',
 } as const;

@@ -15,5 +15,5 @@ create policy note_scope on note
   using (workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[]))
   with check (workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[]));
 
-grant select, insert, update, delete on note to banking_app;
-grant usage on sequence note_id_seq to banking_app;
+grant select, insert, update, delete on note to banking_api, banking_operator;
+grant usage on sequence note_id_seq to banking_api, banking_operator;

@@ -58,7 +58,7 @@ begin
 end $$;
 
 -- Here, because a process that starts while another one migrates a new database compares the mode already.
-grant select on deployment_mode to banking_app, banking_provisioning;
+grant select on deployment_mode to banking_api, banking_worker, banking_verifier, banking_operator, banking_provisioning;
 
 -- What only a sandbox may write: moved clocks, payments of the sandbox network, the demo world.
 create function require_sandbox() returns trigger

@@ -284,6 +284,128 @@ create trigger references_exist after insert on transfer
 create trigger note_unverified after insert on transfer
   referencing new table as fresh for each statement execute function note_unverified();
 
+-- What a posting writes, an array of each for a batch. A later shape is a type of its own, with functions of its own, beside these.
+create type posted_transaction as (
+  workspace_id bigint, id bigint, status text, hash text, return_of bigint, order_digest text, conversion_digest text);
+create type posted_transfer as (
+  workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text, amount bigint, type text,
+  description text, purpose text, fee_amount bigint, recipient_id bigint, recipient_digest text, account_version bigint,
+  balance_after bigint);
+create type posted_conversion as (
+  workspace_id bigint, transaction_id bigint, quote_id bigint, source_currency_id integer, source_amount bigint,
+  target_currency_id integer, target_amount bigint, rate text, rate_source text, rate_as_of timestamptz, rounding text,
+  remainder_numerator numeric, remainder_denominator numeric, fixed_side text);
+
+-- Writes the books, for the functions below: no role may execute it. In the order of the unique key of returns, so that two batches with
+-- the same keys wait for each other and cannot deadlock; the transfers in one statement, whose triggers check the batch.
+create function write_books(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  -- Balanced transfers could be added to an earlier transaction otherwise, whose hash does not cover them.
+  if exists (
+    select from (select distinct workspace_id, transaction_id from unnest(transfers)) t
+    full join unnest(transactions) x on x.workspace_id = t.workspace_id and x.id = t.transaction_id
+    where x.id is null or t.transaction_id is null) then
+    raise exception 'a posting has the transfers of its transactions' using errcode = 'BK021';
+  end if;
+  insert into transaction (workspace_id, id, status, hash, return_of, order_digest, conversion_digest, created_at, updated_at)
+  select x.*, at, at from unnest(transactions) x order by x.workspace_id, x.return_of;
+  insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose,
+    fee_amount, recipient_id, recipient_digest, account_version, balance_after, created_at)
+  select t.*, at from unnest(transfers) t;
+end $$;
+
+-- Whether each transfer is on a kind of account and a side that is listed, such as `customer credit`.
+create function has_sides_only(transfers posted_transfer[], sides text[]) returns boolean
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  return not exists (
+    select from unnest(transfers) t
+    left join lateral (select l.kind from account l where l.workspace_id = t.workspace_id and l.id = t.account_id offset 0) a on true
+    where (a.kind || ' ' || t.direction = any (sides)) is not true);
+end $$;
+
+-- The four ways to write the books, each with the rights of the owner. No role may insert into the tables, so no role can post what its
+-- functions refuse: money enters by a deposit only, which no service may execute.
+
+/**
+ * Payments, with their conversions. Money leaves customers' accounts: nothing is taken from a settlement or fee account, an fx account gives
+ * what its conversion says, and what all workspaces of the batch take over from others was given by others of the batch.
+ */
+create function post_payments(transactions posted_transaction[], transfers posted_transfer[], at timestamptz,
+  conversions posted_conversion[]) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  is_payments boolean;
+begin
+  with side as materialized (
+    select t.workspace_id, t.transaction_id, a.kind, t.currency_id, t.direction, t.amount
+    from unnest(transfers) t
+    left join lateral (select l.kind from account l where l.workspace_id = t.workspace_id and l.id = t.account_id offset 0) a on true),
+  converted as (
+    select c.workspace_id, c.transaction_id, s.*
+    from unnest(conversions) c
+    cross join lateral (values (c.source_currency_id, 'credit', c.source_amount), (c.target_currency_id, 'debit', c.target_amount)) s)
+  select not exists (select from unnest(transactions) x where x.return_of is not null)
+    and not exists (
+      select from side where (kind in ('customer', 'fx', 'interworkspace') or kind in ('settlement', 'fees') and direction = 'credit') is not true)
+    and not exists (
+      select from side where kind = 'interworkspace'
+      group by currency_id having sum(case direction when 'debit' then amount else -amount end) > 0)
+    and not exists (
+      select workspace_id, transaction_id, currency_id, direction, amount from side where kind = 'fx' except all select * from converted)
+  into is_payments;
+  if not is_payments then
+    raise exception 'not the postings of payments' using errcode = 'BK021';
+  end if;
+  perform write_books(transactions, transfers, at);
+  insert into conversion (workspace_id, transaction_id, quote_id, source_currency_id, source_amount, target_currency_id, target_amount,
+    rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, fixed_side)
+  select c.* from unnest(conversions) c;
+end $$;
+
+/** Money that comes back: each transfer of the returned transaction but its fee, reversed. When it may come back is checked at commit. */
+create function post_returns(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if exists (select from unnest(transactions) x where x.return_of is null) or exists (
+    select from (
+      select x.workspace_id, x.return_of, t.account_id, t.currency_id, t.direction, t.amount, 1 as side
+      from unnest(transactions) x join unnest(transfers) t on t.workspace_id = x.workspace_id and t.transaction_id = x.id
+      union all
+      select x.workspace_id, x.return_of, t.account_id, t.currency_id, case t.direction when 'debit' then 'credit' else 'debit' end,
+             t.amount, -1
+      from unnest(transactions) x
+      cross join lateral (select * from transfer o where o.workspace_id = x.workspace_id and o.transaction_id = x.return_of) t
+      where t.type <> 'fee') leg
+    group by workspace_id, return_of, account_id, currency_id, direction, amount
+    having sum(side) <> 0)
+  then
+    raise exception 'not the postings of returns' using errcode = 'BK021';
+  end if;
+  perform write_books(transactions, transfers, at);
+end $$;
+
+/** Money that enters: from a settlement account to accounts of customers. */
+create function post_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if exists (select from unnest(transactions) x where x.return_of is not null)
+     or not has_sides_only(transfers, array['settlement debit', 'customer credit']) then
+    raise exception 'not the postings of deposits' using errcode = 'BK021';
+  end if;
+  perform write_books(transactions, transfers, at);
+end $$;
+
+create function post_sandbox_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if not exists (select from deployment_mode where is_sandbox) then
+    raise exception 'money is deposited by an operator' using errcode = 'BK015';
+  end if;
+  perform post_deposits(transactions, transfers, at);
+end $$;
+
 -- A transaction takes one step, from pending to its final status.
 create trigger legal_step before update of status on transaction for each row
   when (old.status <> new.status and (old.status, new.status) not in (('pending', 'completed'), ('pending', 'failed')))

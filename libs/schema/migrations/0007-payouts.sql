@@ -77,7 +77,7 @@ create table payout_stop (
   stopped_at timestamptz not null default statement_timestamp(),
   finding_count integer not null check (finding_count > 0),
   workspace_ids bigint[] not null,
-  -- The first findings, as evidence. They contain balances of any workspace, so the app role cannot read them.
+  -- The first findings, as evidence. They contain balances of any workspace, so only the provisioning role may read them.
   findings jsonb not null,
   resumed_at timestamptz,
   resumed_by text check (char_length(resumed_by) between 1 and 200),
@@ -340,6 +340,33 @@ begin
     raise exception 'an accepted arrival needs its transaction, with its amount on its account' using errcode = 'BK020';
   end if;
   return null;
+end $$;
+
+create type posted_arrival as (
+  workspace_id bigint, origin_workspace_id bigint, origin_transaction_id bigint, key_nonce text, account_code text, currency_id integer,
+  amount bigint, outcome text, transaction_id bigint);
+
+/**
+ * The payee's halves of payments from other databases, with what was accepted and refused. In the order of the key, so that two batches
+ * with the same keys wait for each other and cannot deadlock.
+ */
+create function post_arrivals(transactions posted_transaction[], transfers posted_transfer[], at timestamptz, arrivals posted_arrival[])
+  returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if exists (select from unnest(transactions) x where x.return_of is not null)
+     or not has_sides_only(transfers, array['interworkspace debit', 'customer credit'])
+     or exists (
+       (select t.workspace_id, t.transaction_id, t.currency_id, t.amount from unnest(transfers) t where t.direction = 'credit')
+       except all
+       (select a.workspace_id, a.transaction_id, a.currency_id, a.amount from unnest(arrivals) a where a.outcome = 'accepted')) then
+    raise exception 'not the postings of arrivals' using errcode = 'BK021';
+  end if;
+  perform write_books(transactions, transfers, at);
+  insert into arrival (workspace_id, origin_workspace_id, origin_transaction_id, key_nonce, account_code, currency_id, amount, outcome,
+    transaction_id)
+  select a.* from unnest(arrivals) a
+  order by a.workspace_id, a.origin_workspace_id, a.origin_transaction_id, a.key_nonce;
 end $$;
 
 create constraint trigger has_transaction after insert or update on crossing

@@ -1,4 +1,4 @@
--- Webhooks: endpoints, the deliveries of events to them, and when each endpoint has something to do. The app role cannot read a sealed
+-- Webhooks: endpoints, the deliveries of events to them, and when each endpoint has something to do. No role may read a sealed
 -- secret or change a cursor: functions with the rights of the owner do both, in the scope of the caller.
 
 create sequence webhook_endpoint_id_seq maxvalue 9007199254740991;
@@ -108,7 +108,7 @@ create trigger note_webhook_endpoint
   after insert or update of url, types, description, status, previous_valid_until, deleted_at on webhook_endpoint
   for each row execute function note_webhook_endpoint();
 
--- A new secret. The former one signs too for a day. The app role cannot read a sealed secret, so the owner copies it.
+-- A new secret. The former one signs too for a day. No role may read a sealed secret, so the owner copies it.
 create function rotate_webhook_secret(endpoint bigint, sealed bytea) returns void
   language sql security definer set search_path = banking, pg_temp as $$
   update webhook_endpoint

@@ -134,72 +134,91 @@ begin
     when (has_forbidden_character(new.note)) execute function refuse_forbidden_character();
 end $$;
 
-grant usage on sequence account_id_seq, audit_outbox_id_seq, beneficiary_id_seq, customer_order_id_seq, discrepancy_id_seq,
-  execution_id_seq, payout_stop_id_seq, quote_id_seq, recipient_id_seq, remittance_event_id_seq, remittance_id_seq,
-  transaction_id_seq, transfer_id_seq, webhook_delivery_id_seq, webhook_endpoint_id_seq to banking_app;
-grant select on account_change, app, app_membership, app_user, audit_event, audit_head, cell, cell_identity, cell_workspace,
-  event, event_deletion, event_sequence, order_change, reference_version, seal, user_identity, workspace,
-  workspace_place, workspace_role to banking_app;
-grant select, insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status), update (alias, status,
-  updated_at) on account to banking_app;
-grant select, insert on account_code to banking_app;
-grant select, insert (code, workspace_id) on account_place to banking_app;
-grant select, insert (workspace_id, origin_workspace_id, origin_transaction_id, key_nonce, account_code, currency_id, amount,
-  outcome, transaction_id) on arrival to banking_app;
-grant select (workspace_id, entries), insert (workspace_id, entries) on audit_outbox to banking_app;
-grant select, insert, update (name, country_code, swift_code, updated_at) on bank to banking_app;
-grant select, insert on beneficiary to banking_app;
-grant select (id, created_at) on change_outbox to banking_app;
-grant select, insert on conversion to banking_app;
-grant select, insert on corridor to banking_app;
-grant select, insert (workspace_id, transaction_id, account_code, currency_id, amount), update (status) on crossing to
-  banking_app;
-grant select, insert, update (code, name, symbol, decimals, updated_at) on currency to banking_app;
-grant select, insert, update (status, updated_at, placed_by, paused_at, pause_reason, resumed_at) on customer_order to
-  banking_app;
-grant select, insert on demo_step to banking_app;
-grant select (id, changed_at, relation, action, record) on directory_change to banking_app;
-grant select, insert (workspace_id, transaction_id, kind, event_id), update (resolved_at, resolution, resolved_by, note,
-  resolution_transaction_id) on discrepancy to banking_app;
-grant select, insert, update (status, transaction_id, executed_at, failure_code, failure_message) on execution to banking_app;
-grant select, insert, update (fingerprint, answer, created_at) on idempotency to banking_app;
-grant select, insert (workspace_id, transaction_id, status), update (status, tries, reason, parked_at, updated_at) on
-  payout to banking_app;
-grant select (id, stopped_at, finding_count, workspace_ids, resumed_at), insert (finding_count, workspace_ids, findings) on
-  payout_stop to banking_app;
-grant select, insert on product to banking_app;
-grant select, insert on quote to banking_app;
-grant select, insert on quote_use to banking_app;
-grant select, insert, update (alias, saved, forgotten_at, updated_at) on recipient to banking_app;
-grant select, insert (version, facts), delete on reference_snapshot to banking_app;
-grant select, insert, update (updated_at) on remittance to banking_app;
-grant select, insert on remittance_event to banking_app;
-grant select, insert (workspace_id, now, moved_by), update (now, moved_by, moved_at) on sandbox_clock to banking_app;
-grant select, insert (key, position, provider_event, status, reason_code, due_at), update (handed_until, acknowledged) on
-  sandbox_rail_event to banking_app;
-grant select, insert (key, amount, currency), update (submissions) on sandbox_rail_payment to banking_app;
-grant select, insert (workspace_id, id, status, hash, return_of, created_at, updated_at, order_digest, conversion_digest),
-  update (status, updated_at) on transaction to banking_app;
-grant select, insert (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose,
-  fee_amount, recipient_id, account_version, balance_after, created_at, recipient_digest) on transfer to banking_app;
-grant select, delete on unverified_posting to banking_app;
-grant select, update (last_workspace_id, last_id) on verification_position to banking_app;
-grant select, insert (workspace_id, id, endpoint_id, event_id, event_type, kind, next_attempt_at), update (status,
-  next_attempt_at) on webhook_delivery to banking_app;
-grant select (workspace_id, id, url, types, description, status, disabled_reason, previous_valid_until, cursor_event_id,
-  consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
-  requested_deliveries, paused_until), insert (workspace_id, id, url, types, description, sealed_secret, cursor_event_id,
-  created_by), update (url, types, description, status, disabled_reason, sealed_secret, previous_sealed_secret,
-  previous_valid_until, consecutive_failures, failing_since, created_by, deleted_at, answered_url, requested_on,
-  requested_deliveries, paused_until) on webhook_endpoint to banking_app;
-grant select, insert (workspace_id, kind, subject_id, due_at), update (due_at, leased_until, fence, tries, parked_at, reason,
-  delays), delete on work to banking_app;
-grant execute on function analyze_next_table, are_audit_entries, audit_content, bind_subject, claim_webhook_endpoints,
-  count_unrecorded_audit, delete_audit_events, delete_expired_keys, delete_old_deliveries, delete_old_events, directory_chain,
-  directory_head, has_role, hold_work, lock_role, next_audit_hash, pause_required, record_audit, record_changes,
-  record_webhook_attempts, rejected_three_in_a_row, require_open_workspaces, reseal_webhook_secret, rotate_webhook_secret,
-  unrecorded_resources, wake_webhook_endpoints, webhook_backlog, webhook_endpoints_due, workspace_lock_key, workspaces_to_audit,
-  workspaces_with_old_deliveries, has_forbidden_character(text), has_forbidden_character(jsonb), rfc3339 to banking_app;
+-- The roles of the service, from the one with the fewest rights to the one with the most: what a role may, those behind it may too, but the
+-- tables of the verification are its own. The provisioning role has the directory and no money.
+do $$
+declare
+  -- Which roles have the rights: all that serve; those that write; those that carry out work; commands of operators; the verification.
+  served text := 'banking_api, banking_worker, banking_verifier, banking_operator';
+  written text := 'banking_api, banking_worker, banking_operator';
+  worked text := 'banking_worker, banking_operator';
+  commanded text := 'banking_operator';
+  verified text := 'banking_verifier, banking_operator';
+  roles text;
+  rights text;
+begin
+  for roles, rights in values
+    (served, 'select on account, account_change, account_code, account_place, app, app_membership, app_user, arrival, audit_event, audit_head,
+      bank, beneficiary, cell, cell_identity, cell_workspace, conversion, corridor, crossing, currency, customer_order, demo_step,
+      deployment_mode, discrepancy, event, event_deletion, event_sequence, execution, idempotency, order_change, payout, product, quote,
+      quote_use, recipient, reference_snapshot, reference_version, remittance, remittance_event, sandbox_clock, sandbox_rail_event,
+      sandbox_rail_payment, schema_migration, seal, transaction, transfer, user_identity, webhook_delivery, work, workspace,
+      workspace_place, workspace_role'),
+    (served, 'select (workspace_id, entries) on audit_outbox'),
+    (served, 'select (id, created_at) on change_outbox'),
+    (served, 'select (id, changed_at, relation, action, record) on directory_change'),
+    (served, 'select (id, stopped_at, finding_count, workspace_ids, resumed_at) on payout_stop'),
+    (served, 'select (workspace_id, id, url, types, description, status, disabled_reason, previous_valid_until, cursor_event_id,
+      consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
+      requested_deliveries, paused_until) on webhook_endpoint'),
+    (served, 'execute on function analyze_next_table, are_audit_entries, audit_content, count_unrecorded_audit, directory_chain,
+      directory_head, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, next_audit_hash, pause_required,
+      rejected_three_in_a_row, require_open_workspaces, rfc3339, unrecorded_resources, webhook_backlog, workspace_lock_key'),
+
+    -- The books: a payment, and no other way to move money.
+    (written, 'usage on sequence account_id_seq, audit_outbox_id_seq, beneficiary_id_seq, customer_order_id_seq, discrepancy_id_seq,
+      execution_id_seq, quote_id_seq, recipient_id_seq, remittance_event_id_seq, remittance_id_seq, transaction_id_seq, transfer_id_seq,
+      webhook_delivery_id_seq, webhook_endpoint_id_seq'),
+    (written, 'execute on function bind_subject, hold_work, lock_role, post_payments, rotate_webhook_secret, wake_webhook_endpoints'),
+    (written, 'insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status), update (alias, status, updated_at)
+      on account'),
+    (written, 'insert on account_code, beneficiary, corridor, demo_step, product, quote, quote_use'),
+    (written, 'insert (code, workspace_id) on account_place'),
+    (written, 'insert (workspace_id, entries) on audit_outbox'),
+    (written, 'insert, update (name, country_code, swift_code, updated_at) on bank'),
+    (written, 'insert (workspace_id, transaction_id, account_code, currency_id, amount) on crossing'),
+    (written, 'insert, update (code, name, symbol, decimals, updated_at) on currency'),
+    (written, 'insert, update (status, updated_at, placed_by, paused_at, pause_reason, resumed_at) on customer_order'),
+    (written, 'insert, update (status, transaction_id, executed_at, failure_code, failure_message) on execution'),
+    (written, 'insert, update (fingerprint, answer, created_at) on idempotency'),
+    (written, 'insert (workspace_id, transaction_id, status) on payout'),
+    (written, 'insert, update (alias, saved, forgotten_at, updated_at) on recipient'),
+    (written, 'insert (version, facts), delete on reference_snapshot'),
+    (written, 'insert on remittance'),
+    (written, 'insert (workspace_id, now, moved_by), update (now, moved_by, moved_at) on sandbox_clock'),
+    (written, 'insert (workspace_id, id, endpoint_id, event_id, event_type, kind, next_attempt_at), update (status, next_attempt_at)
+      on webhook_delivery'),
+    (written, 'insert (workspace_id, id, url, types, description, sealed_secret, cursor_event_id, created_by), update (url, types,
+      description, status, disabled_reason, sealed_secret, previous_sealed_secret, previous_valid_until, consecutive_failures,
+      failing_since, created_by, deleted_at, answered_url, requested_on, requested_deliveries, paused_until) on webhook_endpoint'),
+    (written, 'insert (workspace_id, kind, subject_id, due_at), update (due_at, leased_until, fence, tries, parked_at, reason, delays),
+      delete on work'),
+
+    -- What networks and other databases say of payments, and the money that comes back.
+    (worked, 'execute on function claim_webhook_endpoints, delete_audit_events, delete_expired_keys, delete_old_deliveries,
+      delete_old_events, post_arrivals, post_returns, post_sandbox_deposits, record_audit, record_changes, record_webhook_attempts,
+      reseal_webhook_secret, webhook_endpoints_due, workspaces_to_audit, workspaces_with_old_deliveries'),
+    (worked, 'update (status) on crossing'),
+    (worked, 'insert (workspace_id, transaction_id, kind, event_id), update (resolved_at, resolution, resolved_by, note,
+      resolution_transaction_id) on discrepancy'),
+    (worked, 'update (status, tries, reason, parked_at, updated_at) on payout'),
+    (worked, 'update (updated_at) on remittance'),
+    (worked, 'insert on remittance_event'),
+    (worked, 'insert (key, position, provider_event, status, reason_code, due_at), update (handed_until, acknowledged)
+      on sandbox_rail_event'),
+    (worked, 'insert (key, amount, currency), update (submissions) on sandbox_rail_payment'),
+    (worked, 'update (status, updated_at) on transaction'),
+
+    (commanded, 'execute on function post_deposits'),
+
+    (verified, 'usage on sequence payout_stop_id_seq'),
+    (verified, 'insert (finding_count, workspace_ids, findings) on payout_stop'),
+    (verified, 'select, delete on unverified_posting'),
+    (verified, 'select, update (last_workspace_id, last_id) on verification_position')
+  loop
+    execute format('grant %s to %s', rights, roles);
+  end loop;
+end $$;
 
 grant usage on sequence app_id_seq, app_user_id_seq, workspace_id_seq, workspace_role_id_seq to banking_provisioning;
 grant select on cell, cell_identity, workspace_move to banking_provisioning;

@@ -1,4 +1,15 @@
-import { APP_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import {
+  API_ROLE,
+  OPERATOR_ROLE,
+  OWNER_ROLE,
+  PROVISIONING_ROLE,
+  ROLES,
+  SCHEMA,
+  RULE_VIOLATION,
+  SQLSTATE,
+  VERIFIER_ROLE,
+  WORKER_ROLE,
+} from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 import { ATTACKS } from './testing/trigger-attacks.js';
 import { type CatalogFunction, FUNCTIONS } from './testing/catalog-functions.js';
@@ -7,66 +18,76 @@ const PINNED = 'search_path=banking, pg_temp';
 const NESTED_LOOPS = ['enable_seqscan=off', 'enable_sort=off', 'enable_hashjoin=off', 'enable_mergejoin=off'];
 const BY_INDEX = ['enable_seqscan=off', 'enable_bitmapscan=off', ...NESTED_LOOPS.slice(1)];
 
+/** In the order of their names, as the catalog has them. */
+const WORKING = [OPERATOR_ROLE, WORKER_ROLE];
+const WRITING = [API_ROLE, ...WORKING];
+const SERVING = [API_ROLE, OPERATOR_ROLE, VERIFIER_ROLE, WORKER_ROLE];
+const ALL = [API_ROLE, OPERATOR_ROLE, PROVISIONING_ROLE, VERIFIER_ROLE, WORKER_ROLE];
+
 /** Functions that run with the rights of the owner: their settings, and the roles that may call them or make triggers of them. */
 const DEFINER_FUNCTIONS = [
-  { name: 'analyze_next_table', settings: [PINNED, 'lock_timeout=50ms'], executableBy: [APP_ROLE] },
-  { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'analyze_next_table', settings: [PINNED, 'lock_timeout=50ms'], executableBy: SERVING },
+  { name: 'bind_subject', settings: [PINNED], executableBy: WRITING },
   { name: 'chain_directory_change', settings: [PINNED], executableBy: [] },
   { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
-  { name: 'claim_webhook_endpoints', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'count_unrecorded_audit', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'delete_audit_events', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'claim_webhook_endpoints', settings: [PINNED], executableBy: WORKING },
+  { name: 'count_unrecorded_audit', settings: [PINNED], executableBy: SERVING },
+  { name: 'delete_audit_events', settings: [PINNED], executableBy: WORKING },
   {
     name: 'delete_expired_keys',
     settings: [PINNED, ...BY_INDEX.slice(0, 3), 'plan_cache_mode=force_custom_plan'],
-    executableBy: [APP_ROLE],
+    executableBy: WORKING,
   },
-  { name: 'delete_old_deliveries', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'delete_old_events', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
-  { name: 'directory_chain', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'directory_head', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'delete_old_deliveries', settings: [PINNED], executableBy: WORKING },
+  { name: 'delete_old_events', settings: [PINNED, ...BY_INDEX], executableBy: WORKING },
+  { name: 'directory_chain', settings: [PINNED], executableBy: SERVING },
+  { name: 'directory_head', settings: [PINNED], executableBy: SERVING },
+  { name: 'lock_role', settings: [PINNED], executableBy: WRITING },
   { name: 'move_balances', settings: [PINNED, ...NESTED_LOOPS], executableBy: [] },
   { name: 'note_account', settings: [PINNED], executableBy: [] },
   { name: 'note_insertions', settings: [PINNED], executableBy: [] },
   { name: 'note_unverified', settings: [PINNED], executableBy: [] },
   { name: 'note_updates', settings: [PINNED, 'enable_nestloop=off', 'enable_mergejoin=off'], executableBy: [] },
   { name: 'note_webhook_endpoint', settings: [PINNED], executableBy: [] },
-  { name: 'record_audit', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'record_changes', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
-  { name: 'record_webhook_attempts', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'reseal_webhook_secret', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'rotate_webhook_secret', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'post_arrivals', settings: [PINNED], executableBy: WORKING },
+  { name: 'post_deposits', settings: [PINNED], executableBy: [OPERATOR_ROLE] },
+  { name: 'post_payments', settings: [PINNED], executableBy: WRITING },
+  { name: 'post_returns', settings: [PINNED], executableBy: WORKING },
+  { name: 'post_sandbox_deposits', settings: [PINNED], executableBy: WORKING },
+  { name: 'record_audit', settings: [PINNED], executableBy: WORKING },
+  { name: 'record_changes', settings: [PINNED, ...BY_INDEX], executableBy: WORKING },
+  { name: 'record_webhook_attempts', settings: [PINNED], executableBy: WORKING },
+  { name: 'reseal_webhook_secret', settings: [PINNED], executableBy: WORKING },
+  { name: 'rotate_webhook_secret', settings: [PINNED], executableBy: WRITING },
   { name: 'schedule_webhook_endpoint', settings: [PINNED], executableBy: [] },
   { name: 'schedule_webhooks_of_events', settings: [PINNED], executableBy: [] },
   { name: 'trail_account', settings: [PINNED], executableBy: [] },
   { name: 'trail_directory', settings: [PINNED], executableBy: [] },
   { name: 'trail_order', settings: [PINNED], executableBy: [] },
   { name: 'trail_payout_stop', settings: [PINNED], executableBy: [] },
-  { name: 'unrecorded_resources', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'wake_webhook_endpoints', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'webhook_backlog', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'webhook_endpoints_due', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
-  { name: 'workspaces_to_audit', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'workspaces_with_old_deliveries', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'unrecorded_resources', settings: [PINNED], executableBy: SERVING },
+  { name: 'wake_webhook_endpoints', settings: [PINNED], executableBy: WRITING },
+  { name: 'webhook_backlog', settings: [PINNED], executableBy: SERVING },
+  { name: 'webhook_endpoints_due', settings: [PINNED, ...BY_INDEX], executableBy: WORKING },
+  { name: 'workspaces_to_audit', settings: [PINNED], executableBy: WORKING },
+  { name: 'workspaces_with_old_deliveries', settings: [PINNED], executableBy: WORKING },
 ];
 
 /** Functions with the rights of their caller that a role calls. All others are functions of triggers, which need no right to run. */
 const CALLED: Readonly<Record<string, readonly string[]>> = {
-  'are_audit_entries(jsonb)': [APP_ROLE],
-  'audit_content(bigint,bigint,text,text,text,integer,text,bigint,bigint,jsonb,text,text,timestamp with time zone)': [
-    APP_ROLE,
-  ],
-  'has_forbidden_character(jsonb)': [APP_ROLE, PROVISIONING_ROLE],
-  'has_forbidden_character(text)': [APP_ROLE, PROVISIONING_ROLE],
-  'has_role(bigint,bigint)': [APP_ROLE],
-  'hold_work(bigint,text,bigint,bigint)': [APP_ROLE],
-  'next_audit_hash(text,text,jsonb)': [APP_ROLE],
-  'pause_required(bigint,bigint)': [APP_ROLE],
-  'rejected_three_in_a_row(bigint,bigint,timestamp with time zone)': [APP_ROLE],
-  'require_open_workspaces(text)': [APP_ROLE],
-  'rfc3339(timestamp with time zone)': [APP_ROLE, PROVISIONING_ROLE],
-  'workspace_lock_key(bigint)': [APP_ROLE],
+  'are_audit_entries(jsonb)': SERVING,
+  'audit_content(bigint,bigint,text,text,text,integer,text,bigint,bigint,jsonb,text,text,timestamp with time zone)':
+    SERVING,
+  'has_forbidden_character(jsonb)': ALL,
+  'has_forbidden_character(text)': ALL,
+  'has_role(bigint,bigint)': SERVING,
+  'hold_work(bigint,text,bigint,bigint)': WRITING,
+  'next_audit_hash(text,text,jsonb)': SERVING,
+  'pause_required(bigint,bigint)': SERVING,
+  'rejected_three_in_a_row(bigint,bigint,timestamp with time zone)': SERVING,
+  'require_open_workspaces(text)': SERVING,
+  'rfc3339(timestamp with time zone)': ALL,
+  'workspace_lock_key(bigint)': SERVING,
 };
 
 let world: FreshDatabase;
@@ -121,7 +142,7 @@ describe('the functions of the schema', () => {
          from pg_depend d join pg_proc p on d.refclassid = 'pg_proc'::regclass and p.oid = d.refobjid
         where d.classid in ('pg_trigger'::regclass, 'pg_constraint'::regclass, 'pg_attrdef'::regclass, 'pg_policy'::regclass)
           and p.pronamespace = '${SCHEMA}'::regnamespace and p.prorettype <> 'trigger'::regtype
-          and not has_function_privilege('${APP_ROLE}', p.oid, 'execute')`,
+          and not has_function_privilege('${API_ROLE}', p.oid, 'execute')`,
     );
 
     expect(rows).toEqual([]);
@@ -139,7 +160,7 @@ describe('the functions of the schema', () => {
   });
 });
 
-describe.each([APP_ROLE, PROVISIONING_ROLE])('an attacker with the rights of %s', (role) => {
+describe.each(ROLES)('an attacker with the rights of %s', (role) => {
   const allow = async (right: string) => {
     const { rows } = await world.owner.query<{ name: string }>('select quote_ident(current_database()) as name');
     await world.owner.query(`grant ${right} on database ${rows[0]?.name} to ${role}`);
@@ -192,7 +213,7 @@ describe.each([APP_ROLE, PROVISIONING_ROLE])('an attacker with the rights of %s'
       const bind = `select bind_subject('https://id.example', 'm', 'mallory@evil.example') as bound`;
 
       await world.owner.query(`begin; set local role ${role}; ${shadow}; set local search_path = pg_temp, banking`);
-      await world.owner.query(`reset role; set local role ${APP_ROLE}`);
+      await world.owner.query(`reset role; set local role ${API_ROLE}`);
       const { rows } = await world.owner.query(bind);
       await world.owner.query('rollback');
 
@@ -207,7 +228,7 @@ describe('the function that binds a subject', () => {
   const bound = async () => (await world.owner.query('select issuer, subject, user_id from user_identity')).rows;
 
   it('binds at most one subject of an issuer to a user', async () => {
-    await world.owner.query(`set role ${APP_ROLE}`);
+    await world.owner.query(`set role ${API_ROLE}`);
     const answers = [];
     for (const text of [
       bind('one', 'unknown@bank.example'),
@@ -227,8 +248,8 @@ describe('the function that binds a subject', () => {
     const other = `insert into user_identity (issuer, subject, user_id) values ('https://id.example', 'x', 1)`;
     const moved = `update user_identity set user_id = 1`;
 
-    await expect(as(APP_ROLE, [other])).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
-    await expect(as(APP_ROLE, [moved])).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
+    await expect(as(API_ROLE, [other])).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
+    await expect(as(API_ROLE, [moved])).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
     await expect(as(PROVISIONING_ROLE, [moved])).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
     await expect(as(PROVISIONING_ROLE, [bind('x', 'ada@bank.example')])).rejects.toMatchObject({
       code: SQLSTATE.insufficientPrivilege,

@@ -79,7 +79,7 @@ describe('a statement of a migration', () => {
     ['alter table transfer drop column purpose;', 'its phase must be contract'],
     ['drop table quote_use;', 'its phase must be contract'],
     ['drop function digest_of(text);', 'its phase must be contract'],
-    ['revoke select on transfer from banking_app;', 'its phase must be contract'],
+    ['revoke select on transfer from banking_api;', 'its phase must be contract'],
     ['update transfer set purpose = null;', 'in batches'],
     ['delete from idempotency;', 'in batches'],
     ['insert into currency select id from transfer;', 'reads all of transfer'],
@@ -105,7 +105,7 @@ describe('a statement of a migration', () => {
      create trigger t after insert on transfer for each statement execute function f();
      create constraint trigger c after insert on transfer deferrable initially deferred for each row execute function f();`,
     `drop function f(text); create function f(text, int) returns int language sql as 'select 1';`,
-    `update corridor set delivery_tat = 'T+1'; grant select on corridor to banking_app;`,
+    `update corridor set delivery_tat = 'T+1'; grant select on corridor to banking_api;`,
   ])('is accepted, such as %j', (text) => {
     expect(faultsOf(`-- It's fine.\n-- Phase: expand\n${text}`)).toEqual([]);
   });

@@ -1,11 +1,25 @@
-import { APP_ROLE, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
+import {
+  API_ROLE,
+  OPERATOR_ROLE,
+  PROVISIONING_ROLE,
+  ROLES,
+  SCHEMA,
+  VERIFIER_ROLE,
+  WORKER_ROLE,
+} from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 
 /** Where a role may delete rows. Everywhere else rows stay, or a function of the owner deletes them. */
 const DELETES: Readonly<Record<string, readonly string[]>> = {
-  [APP_ROLE]: ['reference_snapshot', 'unverified_posting', 'work'],
+  [API_ROLE]: ['reference_snapshot', 'work'],
+  [WORKER_ROLE]: ['reference_snapshot', 'work'],
+  [VERIFIER_ROLE]: ['unverified_posting'],
+  [OPERATOR_ROLE]: ['reference_snapshot', 'unverified_posting', 'work'],
   [PROVISIONING_ROLE]: ['app', 'app_user', 'cell_workspace', 'workspace', 'workspace_place', 'workspace_role'],
 };
+
+/** Tables of money, which functions of the owner write. */
+const BOOKS: readonly string[] = ['arrival', 'conversion', 'transaction', 'transfer'];
 
 /** Columns of money, of its evidence and of its place that no role writes. */
 const WRITTEN_BY_TRIGGERS: readonly string[] = [
@@ -27,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('the tables and sequences', () => {
-  it.each([APP_ROLE, PROVISIONING_ROLE])('let %s delete from the listed tables only', async (role) => {
+  it.each(ROLES)('let %s delete from the listed tables only', async (role) => {
     const { rows } = await world.owner.query<{ name: string }>(
       `select relname as name from pg_class where relnamespace = '${SCHEMA}'::regnamespace and relkind in ('r', 'p')
          and has_table_privilege($1, oid, 'delete') order by 1`,
@@ -51,10 +65,26 @@ describe('the tables and sequences', () => {
   it('let no role change a row of the books as a whole', async () => {
     const { rows } = await world.owner.query(
       `select relname from pg_class where relnamespace = '${SCHEMA}'::regnamespace and relkind in ('r', 'p')
-         and (has_table_privilege('${APP_ROLE}', oid, 'update') or has_table_privilege('${PROVISIONING_ROLE}', oid, 'update'))`,
+         and exists (select from unnest($1::text[]) r where has_table_privilege(r, oid, 'update'))`,
+      [ROLES],
     );
 
     expect(rows).toEqual([]);
+  });
+
+  it.each(BOOKS)('let no role insert into %s', async (table) => {
+    const { rows } = await world.owner.query(
+      `select r from unnest($1::text[]) r where has_any_column_privilege(r, ('${SCHEMA}.' || $2)::regclass, 'insert')`,
+      [ROLES, table],
+    );
+
+    expect(rows).toEqual([]);
+  });
+
+  it('let only the worker and operators change the status of a transaction, and only the verification read its own tables', async () => {
+    expect(await rolesThatMay('update', 'transaction.status')).toEqual([WORKER_ROLE, OPERATOR_ROLE]);
+    expect(await rolesThatMay('select', 'unverified_posting.id')).toEqual([VERIFIER_ROLE, OPERATOR_ROLE]);
+    expect(await rolesThatMay('update', 'verification_position.last_id')).toEqual([VERIFIER_ROLE, OPERATOR_ROLE]);
   });
 
   it.each(WRITTEN_BY_TRIGGERS)('let no role update %s', async (column) => {
@@ -62,7 +92,7 @@ describe('the tables and sequences', () => {
   });
 
   it.each(HIDDEN)('hide %s from the service', async (column) => {
-    expect(await rolesThatMay('select', column)).not.toContain(APP_ROLE);
+    expect(await rolesThatMay('select', column)).not.toContain(API_ROLE);
   });
 
   it('have no view or rule with the rights of its owner', async () => {
@@ -80,19 +110,19 @@ async function rolesThatMay(right: string, name: string): Promise<string[]> {
   const [table, column] = name.split('.');
   const { rows } = await world.owner.query<{ role: string }>(
     `select r as role from unnest($1::text[]) r where has_column_privilege(r, ('${SCHEMA}.' || $2)::regclass, $3, $4)`,
-    [[APP_ROLE, PROVISIONING_ROLE], table, column, right],
+    [ROLES, table, column, right],
   );
   return rows.map(({ role }) => role);
 }
 
 describe('the schema', () => {
-  it('can be used by both roles and changed by its owner only', async () => {
+  it('can be used by the roles and changed by its owner only', async () => {
     const { rows } = await world.owner.query(
       `select x.grantee::regrole::text as role, lower(x.privilege_type) as may from pg_namespace n, aclexplode(n.nspacl) x
         where n.nspname = '${SCHEMA}' and x.grantee <> n.nspowner order by 1`,
     );
 
-    expect(rows).toEqual([APP_ROLE, PROVISIONING_ROLE].map((role) => ({ role, may: 'usage' })));
+    expect(rows).toEqual([...ROLES].sort().map((role) => ({ role, may: 'usage' })));
   });
 });
 
@@ -104,7 +134,7 @@ describe('the roles of services', () => {
               (select count(*)::int from pg_proc where proowner = r.oid) as functions,
               (select count(*)::int from pg_auth_members where member = r.oid) as memberships
        from pg_roles r where rolname = any($1) order by rolname`,
-      [[APP_ROLE, PROVISIONING_ROLE]],
+      [ROLES],
     );
 
     const nothing = { tables: 0, functions: 0, memberships: 0 };
@@ -116,7 +146,7 @@ describe('the roles of services', () => {
       rolcreatedb: false,
       rolreplication: false,
     };
-    expect(rows).toEqual([APP_ROLE, PROVISIONING_ROLE].map((rolname) => ({ rolname, ...attributes, ...nothing })));
+    expect(rows).toEqual([...ROLES].sort().map((rolname) => ({ rolname, ...attributes, ...nothing })));
   });
 
   it('cannot create a table, not even a temporary one', async () => {
@@ -126,7 +156,7 @@ describe('the roles of services', () => {
        union all
        select rolname, 'a schema of its own, or pg_temp' from pg_roles
         where rolname = any($1) and has_database_privilege(oid, current_database(), 'create, temporary')`,
-      [[APP_ROLE, PROVISIONING_ROLE]],
+      [ROLES],
     );
 
     expect(rows).toEqual([]);

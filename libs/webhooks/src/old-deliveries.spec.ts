@@ -66,7 +66,7 @@ describe('the functions of a worker', () => {
     const { database } = given.world;
     const call = async (text: string, values: unknown[]) => {
       await given.read('begin');
-      await given.read(`set local role banking_app`);
+      await given.read(`set local role banking_worker`);
       await given.read(`set local app.workspaces = '{2}'`);
       const rows = await given.read(text, ...values);
       await given.read('rollback');
@@ -85,7 +85,7 @@ describe('the functions of a worker', () => {
 
   it('do not show a sealed secret to the app role', async () => {
     await given.read('begin');
-    await given.read('set local role banking_app');
+    await given.read('set local role banking_api');
     await expect(given.read('select sealed_secret from webhook_endpoint')).rejects.toThrow('permission denied');
     await given.read('rollback');
   });

@@ -1,5 +1,5 @@
 import { openDatabase } from '@banking/postgres/testing';
-import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { API_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { claimWork, type Claim } from './claims.js';
 import { ResultRecorder } from './run-claimed-work.js';
 import { KIND, NORTH, openQueue, passTime, type Queue, SOUTH } from './testing/queue.js';
@@ -19,7 +19,7 @@ beforeAll(async () => {
   const { connection, owner } = queue.world;
   const limits = { acquireTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
   const scopeCheck = { listFunction: 'require_open_workspaces', isReadable: IS_OPEN };
-  database = await openDatabase({ connection, role: APP_ROLE, schema: SCHEMA, scopeCheck, ...limits });
+  database = await openDatabase({ connection, role: API_ROLE, schema: SCHEMA, scopeCheck, ...limits });
   await owner.query('insert into cell_workspace (workspace_id) values ($1), ($2) on conflict do nothing', [
     NORTH,
     SOUTH,

@@ -1,5 +1,5 @@
 import { Refusal } from '@banking/domain';
-import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { API_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { Interleaving, testOrProve, openDatabase } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
 import { holdWork, type Claim } from './claims.js';
@@ -46,7 +46,7 @@ beforeAll(async () => {
   world = queue.world;
   interleaving = await Interleaving.open(world.connection);
   for (const applicationName of WORKERS) {
-    const options = { connection: world.connection, role: APP_ROLE, schema: SCHEMA, statementTimeoutMs: 20_000 };
+    const options = { connection: world.connection, role: API_ROLE, schema: SCHEMA, statementTimeoutMs: 20_000 };
     databases.push(await openDatabase({ ...options, applicationName, lockTimeoutMs: 20_000 }));
   }
   // What a worker changes of claimed work: the fence and the lease are those of the row, and not those that the worker sent.

@@ -72,7 +72,7 @@ export async function proveBooks({ cluster, tally, prefix, onProgress }: RunCont
   tally.count('searched', secrets.searched);
   for (const server of cluster.databases) {
     const allowed = await tryChanges(server);
-    tally.count('refusedChanges', CHANGES.length - allowed.length);
+    tally.count('refusedChanges', FORBIDDEN.length - allowed.length);
     tally.violate('append-only', ...allowed);
   }
   if (cluster.cells.size > 1) {
@@ -94,28 +94,43 @@ export async function untilRecorded(server: Server): Promise<boolean> {
   return true;
 }
 
-/** The books, which the role of the service may add to and never change. */
-const CHANGES = ['transfer', 'transaction', 'conversion', 'remittance_event', 'account_change'].flatMap((table) => [
-  `update ${table} set workspace_id = workspace_id`,
-  `delete from ${table}`,
-  `truncate ${table}`,
-]);
-/** A trigger refuses the change with BK003, or the role lacks the right (42501). */
-const REFUSED = ['42501', 'BK003'];
+/** The books, which no role may change, and which only functions write. */
+const CHANGES = [
+  ...['transfer', 'transaction', 'conversion', 'remittance_event', 'account_change'].flatMap((table) => [
+    `update ${table} set workspace_id = workspace_id`,
+    `delete from ${table}`,
+    `truncate ${table}`,
+  ]),
+  ...['transfer', 'transaction', 'conversion', 'arrival'].map((table) => `insert into ${table} select * from ${table}`),
+];
+/** A call of a function that posts, without anything to post. */
+const postingBy = (name: string, more = '') =>
+  `select ${name}(array[]::posted_transaction[], array[]::posted_transfer[], now()${more})`;
 
-/** Tries to change the books as the role of the service. Every attempt is rolled back. @returns the changes that were not refused */
+/** What each role of a service may not do, by SQL. */
+const FORBIDDEN: readonly (readonly [role: string, change: string])[] = [
+  ...['banking_api', 'banking_worker'].flatMap((role) =>
+    [...CHANGES, postingBy('write_books'), postingBy('post_deposits')].map((change) => [role, change] as const),
+  ),
+  ['banking_api', postingBy('post_sandbox_deposits')],
+  ['banking_api', postingBy('post_returns')],
+  ['banking_api', postingBy('post_arrivals', ', array[]::posted_arrival[]')],
+];
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** Tries to write the books as the roles of services. Every attempt is rolled back. @returns the attempts that were not refused */
 async function tryChanges(server: Server): Promise<string[]> {
   const client = await server.connect();
   const allowed: string[] = [];
   try {
-    for (const change of CHANGES) {
-      await client.query('begin; set local role banking_app');
+    for (const [role, change] of FORBIDDEN) {
+      await client.query(`begin; set local role ${role}`);
       const code = await client.query(change).then(
         () => 'was allowed',
         (error: { code?: string }) => error.code ?? 'unknown',
       );
       await client.query('rollback');
-      if (!REFUSED.includes(code)) allowed.push(`"${change}" as banking_app: ${code}`);
+      if (code !== INSUFFICIENT_PRIVILEGE) allowed.push(`"${change}" as ${role}: ${code}`);
     }
   } finally {
     await client.end();

@@ -46,7 +46,7 @@ P6  | Concurrent requests of one key make one order     | same-key         | key
 P7  | A key refuses another body                        | same-key         | mutations 1000               | outcome stray-orders acknowledged
 P8  | A read after an acknowledgement shows it          | bank             | reads 10000                  | reads
 P8  | A list from a replica shows what was acknowledged | replica          | reads 10000, faults 20       | ALL response-time
-P9  | The books balance and are append-only             | bank             | acknowledged 1000, refusedChanges 15 | BOOKS balances
+P9  | The books balance and are append-only             | bank             | acknowledged 1000, refusedChanges 45 | BOOKS balances
 P12 | Orders on the same accounts make no deadlock      | bank             | quads 500, acknowledged 3000 | deadlocks
 P13 | A conflict in the database is retried or a 503    | database-errors  | injected 1000, faults 50     | outcome ORDERS
 P14 | A hot account does not delay others               | hot-account      | minutes 1                    | starvation ORDERS

@@ -92,7 +92,7 @@ const composition = readComposition();
     expect([status, apis.map(hasServed)]).toEqual([200, [true, true]]);
   });
 
-  it('uses the login of services over TLS, and no other', () => {
+  it('uses the logins of services and workers over TLS, and no other', () => {
     const sessions = composed.database.psql(
       '-At',
       '-c',
@@ -101,7 +101,7 @@ const composition = readComposition();
         where client_addr is not null order by 1`,
     );
 
-    expect(sessions).toBe('banking|t\n');
+    expect(sessions).toBe('banking|t\nworker|t\n');
   });
 
   it('has health checks that succeed', () => {
@@ -137,7 +137,7 @@ const composition = readComposition();
     const environments = Object.keys(composition.services).map((name) => JSON.stringify(composed.environmentOf(name)));
     const commands = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
 
-    expect(secrets).toHaveLength(7);
+    expect(secrets).toHaveLength(8);
     for (const place of [...environments, commands, composed.log]) {
       expect(secrets.filter((secret) => place.includes(secret))).toEqual([]);
     }

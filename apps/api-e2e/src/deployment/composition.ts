@@ -173,7 +173,7 @@ export class ComposedPostgres {
         'login-behind-pooler': 'libs/postgres/login-behind-pooler.sql',
       };
       const script = Object.entries(files).reduce(
-        (text, [name, file]) => text.replace(`/etc/banking/${name}.sql`, join(ROOT, file)),
+        (text, [name, file]) => text.replaceAll(`/etc/banking/${name}.sql`, join(ROOT, file)),
         read('deploy/compose/init.sql'),
       );
       const scriptFile = join(secrets, '..', 'init.sql');

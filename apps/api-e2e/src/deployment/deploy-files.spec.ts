@@ -16,6 +16,7 @@ import {
   reads,
   readSettings,
   ROOT,
+  type Variables,
   workloads,
 } from './deploy-files.js';
 import { isCi } from '../config.js';
@@ -65,10 +66,20 @@ describe('the services of deploy/compose.yaml', () => {
     expect(withPassword).toEqual([]);
   });
 
-  it('gives the login that migrates to jobs only', () => {
-    const holders = all.filter(([, service]) => secretNames(service).includes('migrator-password'));
+  it('gives each service the login of its part only', () => {
+    const logins = ours.map(([name, { environment = {} }]) => [
+      name,
+      new URL(environment['DATABASE_URL'] ?? '').username,
+      environment['DATABASE_PASSWORD_FILE'],
+    ]);
 
-    expect(holders.map(([name]) => name)).toEqual(['migrate', 'demo', 'postgres']);
+    expect(logins).toEqual([
+      ['api-1', 'banking', '/run/secrets/banking-password'],
+      ['api-2', 'banking', '/run/secrets/banking-password'],
+      ['worker', 'worker', '/run/secrets/worker-password'],
+      ['migrate', 'migrator', '/run/secrets/migrator-password'],
+      ['demo', 'operator', '/run/secrets/operator-password'],
+    ]);
   });
 
   it.each(all)('names only networks, volumes, secrets, files and services that exist for %s', (_, service) => {
@@ -356,6 +367,8 @@ function isPart(part: object, whole: Readonly<Record<string, string>>): boolean 
 
 const units = deployFiles('.service');
 
+const settingsOf = (file: string) => readSettings(file.replace('/etc/banking/', 'deploy/systemd/'));
+
 /** The values of a directive. */
 const valuesOf = (unit: string, directive: string) =>
   [...read(unit).matchAll(new RegExp(`^${directive}=(.+)$`, 'gm'))].map(([, value = '']) => value);
@@ -370,13 +383,14 @@ describe('the units of deploy/systemd', () => {
   it.each(units)('start a program of the archive, with variables that it reads (%s)', (unit) => {
     const [start = ''] = valuesOf(unit, 'ExecStart');
     const program = PROGRAMS.find((one) => start.startsWith(`/usr/bin/node ${one}`));
-    const [file = ''] = valuesOf(unit, 'EnvironmentFile');
-    const settings = readSettings(file.replace('/etc/banking/', 'deploy/systemd/'));
+    // A file with a minus may be missing.
+    const files = valuesOf(unit, 'EnvironmentFile').filter((file) => !file.startsWith('-'));
+    const settings = Object.assign({}, ...files.map(settingsOf)) as Variables;
     const named = valuesOf(unit, 'Environment').map((value) => value.split('=', 1)[0] ?? '');
 
     expect(program).toBeDefined();
     // One file serves service and worker.
-    const readers = file.endsWith('service.env') ? PROGRAMS.slice(0, 2) : [program!];
+    const readers = files.some((file) => file.endsWith('service.env')) ? PROGRAMS.slice(0, 2) : [program!];
     const unread = Object.keys(settings).filter((name) => !readers.some((one) => reads(one, name)));
     expect(unread).toEqual([]);
     expect(named.filter((name) => !reads(program!, name))).toEqual([]);
@@ -397,10 +411,8 @@ describe('the units of deploy/systemd', () => {
     expect(credentials.length).toBeGreaterThan(0);
   });
 
-  it.each(units)('have settings without a password (%s)', (unit) => {
-    const [file = ''] = valuesOf(unit, 'EnvironmentFile');
-
-    expect(read(file.replace('/etc/banking/', 'deploy/systemd/'))).not.toMatch(/:\/\/[^/\s]*:[^/\s]*@/);
+  it.each(deployFiles('.env'))('have settings without a password (%s)', (file) => {
+    expect(read(file)).not.toMatch(/:\/\/[^/\s]*:[^/\s]*@/);
   });
 
   it.each(units.filter((unit) => !unit.includes('migrate')))('let the process stop (%s)', (unit) => {

@@ -7,6 +7,7 @@ import { Child, ComposedPostgres, freePort, postgresPrograms } from './compositi
 import {
   type Program,
   programOf,
+  read,
   readComposition,
   readSettings,
   ROOT,
@@ -21,12 +22,23 @@ const isPossible = isCi() || postgresPrograms() !== undefined;
 const WORKLOADS = ['banking-migrate', 'banking-api', 'banking-worker'];
 
 const unit = (program: Program, settings: Variables) => ({ program, environment: settings });
-const ofUnit = (file: string) => ({
-  ...readSettings(`deploy/systemd/${file}`),
-  ...(file === 'migrate.env'
-    ? { DATABASE_PASSWORD_FILE: '/run/secrets/migrator/password' }
-    : { DATABASE_PASSWORD_FILE: '/run/secrets/database/password', WEBHOOK_KEY_FILE: '/run/secrets/webhooks/key' }),
-});
+/** The settings of a unit of systemd: its files, and the credentials that systemd hands over. */
+function ofUnit(name: string): Variables {
+  const text = read(`deploy/systemd/banking-${name}.service`);
+  const files = [...text.matchAll(/^EnvironmentFile=\/etc\/banking\/(.+)$/gm)].map(([, file]) => file);
+  const credentials = new Map(
+    [...text.matchAll(/^LoadCredential=(.+):(.+)$/gm)].map(([, credential, path = '']) => [credential, path]),
+  );
+  const secrets = [...text.matchAll(/^Environment=(.+)=%d\/(.+)$/gm)].map(([, variable, credential]) => [
+    variable,
+    credentials.get(credential),
+  ]);
+  return Object.assign(
+    {},
+    ...files.map((file) => readSettings(`deploy/systemd/${file}`)),
+    Object.fromEntries(secrets),
+  ) as Variables;
+}
 
 const DEPLOYMENTS = {
   'deploy/kubernetes': WORKLOADS.map((name) => {
@@ -34,9 +46,9 @@ const DEPLOYMENTS = {
     return unit(programOf({ command: container.args })!, environment);
   }),
   'deploy/systemd': [
-    unit('apps/cli/dist/main.js', ofUnit('migrate.env')),
-    unit('apps/api/dist/main.js', ofUnit('service.env')),
-    unit('apps/worker/dist/main.js', ofUnit('service.env')),
+    unit('apps/cli/dist/main.js', ofUnit('migrate')),
+    unit('apps/api/dist/main.js', ofUnit('api')),
+    unit('apps/worker/dist/main.js', ofUnit('worker')),
   ],
 };
 
@@ -57,6 +69,9 @@ const DEPLOYMENTS = {
     port = await freePort();
     const command = readComposition().services['postgres']?.command ?? [];
     postgres = await ComposedPostgres.start({ folder: join(folder, 'postgres'), secrets, port, command });
+    // The composition is a sandbox, whose logins have these too.
+    const revoke = 'revoke banking_worker, banking_verifier from banking; revoke banking_worker from operator';
+    postgres.psql('-c', revoke);
   });
   afterAll(async () => {
     await Promise.all(children.map((child) => child.stop('SIGKILL')));
@@ -71,8 +86,9 @@ const DEPLOYMENTS = {
       value
         .replace('database.example:5432', `localhost:${port}`)
         .replace(/\/run\/secrets\/\w+\/ca\.crt/, join(secrets, 'ca-certificate'))
+        .replace('/etc/banking/secrets', secrets)
         .replace('/run/secrets/database/password', join(secrets, 'banking-password'))
-        .replace('/run/secrets/migrator/password', join(secrets, 'migrator-password'))
+        .replace(/\/run\/secrets\/(migrator|operator|worker)\/password/, join(secrets, '$1-password'))
         .replace('/run/secrets/webhooks/key', join(secrets, 'webhook-key')),
     ]);
     const known = Object.fromEntries(replaced) as Record<string, string>;
@@ -99,7 +115,7 @@ const DEPLOYMENTS = {
       expect(await job.succeeded()).toMatch(/^(?:Applied \d+ migrations:|The schema is up to date\.)/);
     });
 
-    it('start a service and a worker with the login of services, and stop them', async () => {
+    it('start a service and a worker, each with its login, and stop them', async () => {
       const api = await start('apps/api/dist/main.js', environmentOf('apps/api/dist/main.js'));
       const worker = await start('apps/worker/dist/main.js', environmentOf('apps/worker/dist/main.js'));
 
@@ -119,19 +135,28 @@ const DEPLOYMENTS = {
 
       expect((await worker.ended).code).toBe(1);
       expect(worker.output.stderr).toMatch(
-        /The login "migrator" .+ so it has a way around the rights of "banking_app"/,
+        /The login "migrator" .+ so it has a way around the rights of "banking_worker"/,
       );
+    });
+
+    it('are refused with the login of each other', async () => {
+      const database = ({ DATABASE_URL = '', DATABASE_PASSWORD_FILE = '' }: Variables) => ({
+        DATABASE_URL,
+        DATABASE_PASSWORD_FILE,
+      });
+      const [ofApi, ofWorker] = [environmentOf('apps/api/dist/main.js'), environmentOf('apps/worker/dist/main.js')];
+
+      const api = await start('apps/api/dist/main.js', { ...ofApi, ...database(ofWorker) });
+      const worker = await start('apps/worker/dist/main.js', { ...ofWorker, ...database(ofApi) });
+
+      expect((await Promise.all([api.ended, worker.ended])).map(({ code }) => code)).toEqual([1, 1]);
+      expect(api.output.stderr).toContain('The login "worker" may not act as "banking_api"');
+      expect(worker.output.stderr).toContain('The login "banking" may not act as "banking_worker"');
     });
   });
 
   it('let an operator provision with a login of its own', async () => {
-    const kubernetes = workloads.find(([name]) => name === 'banking-migrate')?.[1].environment ?? {};
-    const url = kubernetes['DATABASE_URL']?.replace('migrator@', 'operator@') ?? '';
-    const operator = {
-      ...kubernetes,
-      DATABASE_URL: url,
-      DATABASE_PASSWORD_FILE: join(secrets, 'operator-password'),
-    };
+    const operator = new Map(workloads).get('banking-command')!.environment;
 
     const command = await start('apps/cli/dist/main.js', operator, 'app', 'add', 'Harbour Treasury');
 

@@ -340,12 +340,12 @@ describe('documented errors', () => {
 
   it('match the response to a missing database privilege, without details', async () => {
     const change = (text: string) => owner.pipeline({}, [bind(sqlStatement(text.slice(0, 5), text))]);
-    await change('revoke usage on schema banking from banking_app');
+    await change('revoke usage on schema banking from banking_api');
 
     for (const route of refusing('internal_error'))
       expectDocumented(route, 'internal_error', await sendRequest(callOf(route), EVE));
 
-    await change('grant usage on schema banking to banking_app');
+    await change('grant usage on schema banking to banking_api');
   });
 });
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
+import { OPERATOR_ROLE, SERVICE_ROLES } from '@banking/postgres';
 import { administer } from '@banking/postgres/testing';
 import { bareEnvironment } from '../config.js';
 import { demoDataDir, RunningService, type TestDataDir, demoIds } from '../running-service.js';
@@ -23,7 +24,7 @@ interface PgBouncerOptions {
   readonly mode: 'session' | 'transaction';
   /** The folder of the Unix socket of the server. PgBouncer runs as its owner. */
   readonly serverSocket: string;
-  readonly login: string;
+  readonly logins: readonly string[];
   /** Connections to the server at most. */
   readonly poolSize: number;
 }
@@ -33,14 +34,13 @@ class PgBouncer {
   private constructor(
     private readonly folder: string,
     private readonly child: ChildProcess,
-    private readonly login: string,
   ) {}
 
-  static async start({ mode, serverSocket, login, poolSize }: PgBouncerOptions): Promise<PgBouncer> {
+  static async start({ mode, serverSocket, logins, poolSize }: PgBouncerOptions): Promise<PgBouncer> {
     const folder = mkdtempSync(join(tmpdir(), 'banking-pooler-'));
     const { uid, gid } = statSync(serverSocket);
     const config = join(folder, 'pgbouncer.ini');
-    writeFileSync(join(folder, 'users.txt'), `"${login}" ""\n`);
+    writeFileSync(join(folder, 'users.txt'), logins.map((login) => `"${login}" ""\n`).join(''));
     writeFileSync(
       config,
       `[databases]
@@ -50,7 +50,7 @@ listen_port = 6432
 unix_socket_dir = ${folder}
 auth_type = trust
 auth_file = ${folder}/users.txt
-admin_users = ${login}
+admin_users = ${logins[0]}
 pool_mode = ${mode}
 default_pool_size = ${poolSize}
 server_login_retry = 1
@@ -65,13 +65,13 @@ logfile = ${folder}/pgbouncer.log
     const killWithUs = () => child.kill('SIGKILL');
     process.once('exit', killWithUs);
     child.once('exit', () => process.off('exit', killWithUs));
-    const pooler = new PgBouncer(folder, child, login);
+    const pooler = new PgBouncer(folder, child);
     await pooler.ready();
     return pooler;
   }
 
-  url(database: string): string {
-    return `postgres://${this.login}@${encodeURIComponent(this.folder)}:6432/${database}`;
+  url(login: string, database: string): string {
+    return `postgres://${login}@${encodeURIComponent(this.folder)}:6432/${database}`;
   }
 
   get log(): string {
@@ -108,9 +108,19 @@ logfile = ${folder}/pgbouncer.log
   }
 }
 
-const LOGIN = 'behind_pooler';
+const SERVICE_LOGIN = 'service_behind_pooler';
+const OPERATOR_LOGIN = 'operator_behind_pooler';
+/** The roles of each login, first that of its sessions. In a sandbox, the service has those of the worker too. */
+const LOGINS = { [SERVICE_LOGIN]: SERVICE_ROLES, [OPERATOR_LOGIN]: [OPERATOR_ROLE] };
 /** The file that docs/postgresql.md tells an administrator to run. */
 const LOGIN_FILE = join(dirname(require.resolve('@banking/postgres/package.json')), 'login-behind-pooler.sql');
+
+/** The SQL of the file, as psql sends it with its two variables. */
+const loginFileFor = (login: string, role: string | undefined) =>
+  readFileSync(LOGIN_FILE, 'utf8')
+    .replaceAll(/^ *\\.*\n/gm, '')
+    .replaceAll(':"login"', login)
+    .replaceAll(":'role'", `'${role}'`);
 
 /** A service that reaches its database through PgBouncer only. */
 export class PooledService implements Service {
@@ -120,7 +130,7 @@ export class PooledService implements Service {
     readonly pooler: PgBouncer,
     readonly running: RunningService,
     readonly world: DemoIds,
-    /** The variables of the service, for the command line. */
+    /** The variables of an operator, for the command line. */
     readonly environment: Readonly<Record<string, string>>,
   ) {}
 
@@ -131,14 +141,15 @@ export class PooledService implements Service {
     let pooler: PgBouncer | undefined;
     try {
       await administer(server.connection, async (client) => {
-        await client.query(`create role ${LOGIN} login noinherit; grant banking_app to ${LOGIN}`);
-        if (options.mode === 'transaction') {
-          await client.query(readFileSync(LOGIN_FILE, 'utf8').replaceAll(':"login"', LOGIN));
+        for (const [login, roles] of Object.entries(LOGINS)) {
+          await client.query(`create role ${login} login noinherit; grant ${roles.join(', ')} to ${login}`);
+          if (options.mode === 'transaction') await client.query(loginFileFor(login, roles[0]));
         }
       });
-      pooler = await PgBouncer.start({ ...options, login: LOGIN, serverSocket: server.connection.host });
+      pooler = await PgBouncer.start({ ...options, logins: Object.keys(LOGINS), serverSocket: server.connection.host });
+      const { database } = server.connection;
       const environment = {
-        DATABASE_URL: pooler.url(server.connection.database),
+        DATABASE_URL: pooler.url(SERVICE_LOGIN, database),
         DATABASE_POOLER: options.mode === 'transaction' ? 'transaction' : 'none',
         SANDBOX: 'on',
       };
@@ -146,7 +157,8 @@ export class PooledService implements Service {
         dataDir: folder.path,
         environment: { ...environment, WORKER: 'on' },
       });
-      return new PooledService(folder, server, pooler, running, world, { ...environment, DATA_DIR: folder.path });
+      const ofOperator = { DATABASE_URL: pooler.url(OPERATOR_LOGIN, database), DATA_DIR: folder.path };
+      return new PooledService(folder, server, pooler, running, world, { ...environment, ...ofOperator });
     } catch (error) {
       await pooler?.stop();
       await server.detach();
@@ -163,11 +175,11 @@ export class PooledService implements Service {
     return localToken(this.folder.path, email);
   }
 
-  /** The connections of the login at the server. */
+  /** The connections of the service at the server. */
   async serverConnections(): Promise<number> {
     return administer(this.server.connection, async (client) => {
       const { rows } = await client.query<{ count: number }>(
-        `select count(*)::int as count from pg_stat_activity where usename = '${LOGIN}'`,
+        `select count(*)::int as count from pg_stat_activity where usename = '${SERVICE_LOGIN}'`,
       );
       return rows[0]?.count ?? 0;
     });

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { READ_SLOTS } from '@banking/operations';
-import { APP_ROLE, bind, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
+import { API_ROLE, bind, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
 import { administer, reasonOf, until, openDatabase } from '@banking/postgres/testing';
 import { migrateDeployment } from '../migrate-deployment.js';
 import { openDeployment } from '../open-deployment.js';
@@ -133,7 +133,7 @@ describe('a cell', () => {
 
   it('has a slot at home that every process may see, and that is its own', async () => {
     const connection = server.connectionOf('home');
-    const database = await openDatabase({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const database = await openDatabase({ connection, role: API_ROLE, schema: SCHEMA, poolSize: 1 });
     const read = async () => (await database.pipeline({}, [bind(READ_SLOTS)] as const))[0];
 
     await eventually(

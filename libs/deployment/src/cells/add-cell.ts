@@ -9,7 +9,7 @@ import {
   SCHEMA,
   SQLSTATE,
   withAdminSession,
-  APP_ROLE,
+  OPERATOR_ROLE,
   applicationNameOf,
   Database,
 } from '@banking/postgres';
@@ -198,7 +198,13 @@ const TABLES = ['currency', 'product', 'bank', 'corridor'] as const;
 async function loadAtHome(connection: ConnectionOptions, mode: DeploymentMode): Promise<void> {
   // The server may still show the connection when the first cell is added, which processes that know no cells prevent.
   const applicationName = applicationNameOf(RELEASE, true);
-  const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1, applicationName });
+  const database = await Database.open({
+    connection,
+    role: OPERATOR_ROLE,
+    schema: SCHEMA,
+    poolSize: 1,
+    applicationName,
+  });
   try {
     await loadReference(database, { demo: hasDemoReference(mode) });
   } finally {

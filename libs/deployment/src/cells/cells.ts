@@ -1,6 +1,7 @@
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
+import { booksAs } from '@banking/ledger';
 import { Arrivals } from '@banking/operations';
-import { bind, type Database, sqlStatement, isUnavailable } from '@banking/postgres';
+import { bind, type Database, sqlStatement, isUnavailable, WORKER_ROLE } from '@banking/postgres';
 import { type CellConfig, ConfigError, HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../explain-failure.js';
 import { type Deployment, type DeploymentSettings, openDeployment } from '../open-deployment.js';
@@ -252,7 +253,7 @@ export class Cells<T extends CellUse> {
   }
 
   private makeUse(entry: Entry<T>, deployment: Deployment): void {
-    Object.assign(entry, { deployment, arrivals: new Arrivals(deployment.books) });
+    Object.assign(entry, { deployment, arrivals: new Arrivals(booksAs(deployment.books, WORKER_ROLE)) });
     entry.use = this.make(deployment, entry, this.home.database, this.others);
   }
 

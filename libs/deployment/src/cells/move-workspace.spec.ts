@@ -3,7 +3,7 @@ import { verifyPayments } from '@banking/operations/verification';
 import { makeDemoData } from '@banking/operations/demo';
 import type { Order, TransferAmount, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
-import { isUnavailable, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
+import { isUnavailable, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA, WORKER_ROLE } from '@banking/postgres';
 import { reasonOf, sql, until, openDatabase } from '@banking/postgres/testing';
 import { recordAudit } from '@banking/operations';
 import { addApp, addWorkspace, removeWorkspace } from '@banking/operations/provisioning';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   world = await moveWorld();
   process = await startProcess(world);
   const { home } = process.cells;
-  await makeDemoData({ ...home, books: openBooks(home.database) });
+  await makeDemoData({ ...home, books: openBooks(home.database), role: WORKER_ROLE });
   const workspaces = await world.query<{ id: bigint }>('home', 'select id from workspace order by id');
   [northwind, quiet] = workspaces.map(({ id }) => Number(id)) as [WorkspaceId, WorkspaceId];
 });
@@ -210,7 +210,7 @@ describe('orders during a move', () => {
     );
     expect(stored!.count).toBe(placed.size);
     // Entries that the source had not recorded have moved too.
-    while ((await recordAudit(process.cells.get(1).database)) > 0);
+    while ((await recordAudit(process.cells.get(1).database.as(WORKER_ROLE))) > 0);
     const [audited] = await world.query<{ count: number }>(
       'b',
       `select count(*)::int from audit_event e join customer_order o on o.workspace_id = e.workspace_id and o.id = e.resource_id

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AdminSession, APP_ROLE, Database, OWNER_ROLE, SCHEMA } from '@banking/postgres';
+import { type AdminSession, OPERATOR_ROLE, Database, OWNER_ROLE, SCHEMA } from '@banking/postgres';
 import {
   endMove,
   recordStep,
@@ -197,7 +197,7 @@ async function analyzeCopy(target: AdminSession): Promise<void> {
 async function verifyCopy(options: MoveOptions, { workspaceId, target }: MoveCells): Promise<void> {
   const database = await Database.open({
     connection: options.connectionOf(target),
-    role: APP_ROLE,
+    role: OPERATOR_ROLE,
     schema: SCHEMA,
     poolSize: 2,
     // No caller waits, and a busy server may take longer for a connection than a request would wait.

@@ -1,3 +1,4 @@
+import { VERIFIER_ROLE } from '@banking/postgres';
 import { stepsOverCells, verifyCells, verifyDeployment } from '@banking/books-proof';
 import { verifyPayments } from '@banking/operations/verification';
 import { Refusal } from '@banking/domain';
@@ -243,8 +244,9 @@ describe('the verification of a worker', () => {
     let isAway = false;
     let isBack = false;
     // It answers until the finding, and not when its payouts are to be stopped.
-    const database = new Proxy(b!.database, {
-      get(target, name) {
+    const database = new Proxy(b!.database.as(VERIFIER_ROLE), {
+      get(target, name, self) {
+        if (name === 'as') return () => self as unknown;
         const value: unknown = Reflect.get(target, name, target);
         if (name !== 'pipeline') return typeof value === 'function' ? (value.bind(target) as unknown) : value;
         return (scope: object, statements: readonly object[]) => {

@@ -1,7 +1,7 @@
 import { type CellBooks, stepsOverCells } from '@banking/books-proof';
 import type { Finding } from '@banking/ledger';
 import { readPayoutStop, stopPayouts } from '@banking/payouts';
-import { bind, type Database, sqlStatement, isUnavailable, type AdminSession } from '@banking/postgres';
+import { bind, type Database, sqlStatement, isUnavailable, type AdminSession, VERIFIER_ROLE } from '@banking/postgres';
 import { Refusal } from '@banking/domain';
 
 /** What one turn reads at most. Most workspaces have no row to read. */
@@ -46,7 +46,7 @@ export class VerificationOverCells {
   }
 
   private async takeTurn(): Promise<void> {
-    const cells = this.cells().filter(isOpen);
+    const cells = this.cells().filter(isOpen).map(asVerifier);
     if (this.unstopped.length > 0) return this.stopAll(cells, this.unstopped);
     if (cells.length < this.cells().length || (await isAnyStopped(cells))) {
       this.steps = undefined;
@@ -73,6 +73,7 @@ export class VerificationOverCells {
   }
 }
 
+const asVerifier = (cell: CellBooks): CellBooks => ({ ...cell, database: cell.database.as(VERIFIER_ROLE) });
 const isOpen = (cell: KnownCell): cell is CellBooks => cell.database !== undefined;
 
 async function isAnyStopped(cells: readonly CellBooks[]): Promise<boolean> {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
-import { type ConnectionOptions, ensureEmbeddedLogins } from '@banking/postgres';
+import { type ConnectionOptions, ensureEmbeddedLogins, SERVICE_ROLES } from '@banking/postgres';
 import { administer } from '@banking/postgres/testing';
 import { addCell } from '../cells/add-cell.js';
 import type { CellsSettings } from '../cells/cells.js';
@@ -49,6 +49,7 @@ export async function cellServer(others: readonly string[]): Promise<CellServer>
     dataDir: '/nowhere',
     isSandbox: true,
     isService: true,
+    roles: SERVICE_ROLES,
   };
   return {
     names,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { verifyDeployment } from '@banking/books-proof';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { readDemoBookings } from '@banking/operations/demo';
-import { APP_ROLE, type ConnectionOptions, ensureEmbeddedLogins, SCHEMA } from '@banking/postgres';
+import { API_ROLE, type ConnectionOptions, ensureEmbeddedLogins, SCHEMA, SERVICE_ROLES } from '@banking/postgres';
 import { administer, openDatabase } from '@banking/postgres/testing';
 import { addCell } from '../cells/add-cell.js';
 import type { MoveOptions } from '../cells/move-workspace.js';
@@ -68,7 +68,7 @@ export async function moveWorld(): Promise<MoveWorld> {
       return (await client.query(text)).rows as Row[];
     });
   const verify: MoveOptions['verify'] = async (database, workspaceId) => {
-    const home = await openDatabase({ connection: connectionOf('home'), role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const home = await openDatabase({ connection: connectionOf('home'), role: API_ROLE, schema: SCHEMA, poolSize: 1 });
     const bookedWithoutOrder = await readDemoBookings(home).finally(() => home.end());
     const { findings } = await verifyDeployment(database, [workspaceId], { isWhole: false, bookedWithoutOrder });
     return findings.map(({ check, detail }) => `${check}: ${detail}`);
@@ -82,6 +82,7 @@ export async function moveWorld(): Promise<MoveWorld> {
       dataDir: '/nowhere',
       isSandbox: true,
       isService: true,
+      roles: SERVICE_ROLES,
     },
     query,
     setAway: () => Promise.reject(new Error('not for these servers')),

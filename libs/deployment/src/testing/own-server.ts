@@ -1,13 +1,23 @@
+import {
+  API_ROLE,
+  OPERATOR_ROLE,
+  OWNER_ROLE,
+  PROVISIONING_ROLE,
+  ROLES,
+  VERIFIER_ROLE,
+  WORKER_ROLE,
+} from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 
 const PASSWORD = 'only-in-this-spec';
 
 /** The roles that each login of the spec is granted. */
 const LOGINS = {
-  owner: 'banking_owner, banking_app, banking_provisioning',
-  operator: 'banking_app, banking_provisioning',
-  app: 'banking_app',
-  stranger: undefined,
+  owner: [OWNER_ROLE, ...ROLES],
+  operator: [OPERATOR_ROLE, PROVISIONING_ROLE],
+  worker: [WORKER_ROLE, VERIFIER_ROLE],
+  app: [API_ROLE],
+  stranger: [],
 } as const;
 
 export type LoginName = keyof typeof LOGINS;
@@ -34,7 +44,7 @@ export async function ownServer(): Promise<OwnServer> {
   ) as OwnServer['logins'];
   for (const [name, roles] of Object.entries(LOGINS)) {
     await server.owner.query(`create role ${prefix}_${name} login password '${PASSWORD}'`);
-    if (roles !== undefined) await server.owner.query(`grant ${roles} to ${prefix}_${name}`);
+    for (const role of roles) await server.owner.query(`grant ${role} to ${prefix}_${name}`);
   }
   let databases = 0;
   return {

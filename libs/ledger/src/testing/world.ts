@@ -1,9 +1,9 @@
 import { type MinorUnits, parseAmount } from '@banking/domain';
-import type { BoundStatement, DatabaseOptions } from '@banking/postgres';
+import { bind, type BoundStatement, type DatabaseOptions, OPERATOR_ROLE } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase, sql } from '@banking/postgres/testing';
 import { type Books, openAccount, openBooks } from '../books.js';
-import { post } from '../post.js';
-import type { Entry, Leg, Proposal } from '../proposal.js';
+import { post as postAs, posting, postingValues } from '../post.js';
+import type { Entry, Leg, Outcome, PostedTransaction, Proposal } from '../proposal.js';
 
 /** Two workspaces. */
 export const NORTH = 1;
@@ -14,7 +14,10 @@ export const EUR = 978;
 
 export const USD = 840;
 
-/** What the books refer to. The reason of a return is a row of payouts, whose specs test it. */
+/**
+ * What the books refer to. The reason of a return is a row of payouts, whose specs test it. The role may write any row, as the constraints
+ * refuse what is wrong for every role.
+ */
 const SURROUNDINGS = `
   insert into currency (id, code, name, decimals) values (${EUR}, 'EUR', 'Euro', 2), (${USD}, 'USD', 'US dollar', 2);
   insert into product (id, name, currency_id) values (1, 'Current', ${EUR});
@@ -22,7 +25,19 @@ const SURROUNDINGS = `
   insert into workspace (id, app_id, name) values (${NORTH}, 1, 'North'), (${SOUTH}, 1, 'South'), (3, 1, 'West');
   insert into recipient (workspace_id, id, kind, name, account_code, currency_id)
     values (${NORTH}, 12, 'internal', 'Grace', 'G', ${EUR}), (${SOUTH}, 12, 'internal', 'Grace', 'G', ${EUR});
-  alter table transaction disable trigger return_has_reason`;
+  alter table transaction disable trigger return_has_reason;
+  grant execute on function write_books to ${OPERATOR_ROLE};
+  grant insert on transaction, transfer to ${OPERATOR_ROLE}`;
+
+const WRITE_BOOKS = posting('write_books');
+
+/** Writes postings of all kinds, which the functions of the service refuse. */
+export const writeAny = (posted: readonly PostedTransaction[]): BoundStatement<unknown>[] =>
+  posted.length === 0 ? [] : [bind(WRITE_BOOKS, ...postingValues(posted))];
+
+/** Posts proposals of all kinds. */
+export const post = (books: Books, proposals: readonly Proposal[]): Promise<Outcome[]> =>
+  postAs(books, proposals, writeAny);
 
 /** The books of one spec, and a connection of a superuser. */
 export interface World extends FreshDatabase {
@@ -196,7 +211,7 @@ export function raw(legs: readonly RawLeg[], workspaceId = NORTH): readonly Boun
   ];
 }
 
-/** Writes them as the app's role. */
+/** Writes them as the role of operators, which has the right here. */
 export async function writeRaw({ database }: World, ...legs: readonly RawLeg[]): Promise<void> {
   await database.pipeline({ workspaces: [NORTH] }, raw(legs));
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { type AccountId, parseAmount, type ProductId } from '@banking/domain';
-import { post, verifyBooks } from '@banking/ledger';
+import { post, postDeposits, verifyBooks } from '@banking/ledger';
 import { SQLSTATE } from '@banking/postgres';
 import { reasonOf, sql } from '@banking/postgres/testing';
 import { openReading } from '../resources/reading.js';
@@ -230,20 +230,24 @@ describe('accounts', () => {
       const accountId = resource.id;
       const movement = { currencyId: 978, amount: parseAmount('1.00', 'EUR'), type: 'funding' };
       const fund = async () => {
-        const [outcome] = await post(world.books, [
-          {
-            entries: [
-              {
-                workspaceId: ada.workspaceId,
-                status: 'completed',
-                legs: [
-                  { ...movement, account: accountId, direction: 'credit' },
-                  { ...movement, account: 'settlement', direction: 'debit' },
-                ],
-              },
-            ],
-          },
-        ]);
+        const [outcome] = await post(
+          world.books,
+          [
+            {
+              entries: [
+                {
+                  workspaceId: ada.workspaceId,
+                  status: 'completed',
+                  legs: [
+                    { ...movement, account: accountId, direction: 'credit' },
+                    { ...movement, account: 'settlement', direction: 'debit' },
+                  ],
+                },
+              ],
+            },
+          ],
+          postDeposits,
+        );
         return outcome?.refused?.reason;
       };
 

@@ -3,12 +3,13 @@ import {
   decide,
   type DecisionContext,
   lockAndRead,
+  posting as postingOf,
   type PostedTransaction,
+  postingValues,
   preparePosting,
   type Proposal,
-  write,
 } from '@banking/ledger';
-import { BatchedCalls, bind, type BoundStatement, DatabaseError, sqlStatement } from '@banking/postgres';
+import { BatchedCalls, bind, type BoundStatement, compositeOf, DatabaseError, sqlStatement } from '@banking/postgres';
 import { arrivalEntry } from '../payments/payment-entries.js';
 import type { ArrivalOutcome, SubmittedCrossing } from './crossings.js';
 
@@ -82,7 +83,7 @@ export class Arrivals {
         decided.set(key, { ...arrival, outcome, transactionId: transaction?.id });
         return outcome;
       });
-      await write(tx, posted, insertArrivals([...decided.values()]));
+      await tx.commit(postArrivals(posted, [...decided.values()]));
       return results;
     });
   }
@@ -160,14 +161,7 @@ const FIND_ARRIVALS = sqlStatement<ArrivalRow>(
    ) a`,
 );
 
-/** In the order of the key. Two batches with the same keys wait for each other and cannot deadlock. */
-const INSERT_ARRIVALS = sqlStatement(
-  'insert_arrivals',
-  `insert into arrival (workspace_id, origin_workspace_id, origin_transaction_id, key_nonce, account_code, currency_id, amount, outcome,
-     transaction_id)
-   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::int[], $7::bigint[], $8::text[], $9::bigint[])
-   order by 1, 2, 3, 4`,
-);
+const POST_ARRIVALS = postingOf('post_arrivals', '$4::posted_arrival[]');
 
 /** The accounts of the payees, in their workspaces. */
 const findPayees = (arrivals: readonly Arrival[]): BoundStatement<PayeeRow> =>
@@ -181,20 +175,19 @@ const findPayees = (arrivals: readonly Arrival[]): BoundStatement<PayeeRow> =>
 const findArrivals = (arrivals: readonly Arrival[]): BoundStatement<ArrivalRow> =>
   bind(FIND_ARRIVALS, ...keyColumns(arrivals));
 
-function insertArrivals(arrivals: readonly DecidedArrival[]): BoundStatement<unknown>[] {
+function postArrivals(
+  posted: readonly PostedTransaction[],
+  arrivals: readonly DecidedArrival[],
+): BoundStatement<unknown>[] {
   if (arrivals.length === 0) return [];
-  return [
-    bind(
-      INSERT_ARRIVALS,
-      ...keyColumns(arrivals),
-      arrivals.map(({ crossing }) => crossing.accountCode),
-      arrivals.map(({ crossing }) => crossing.currencyId),
-      arrivals.map(({ crossing }) => crossing.amount.toString()),
-      arrivals.map(({ outcome }) => outcome),
-      arrivals.map(({ transactionId }) => transactionId ?? null),
-    ),
-  ];
+  return [bind(POST_ARRIVALS, ...postingValues(posted), arrivals.map(arrivalValue))];
 }
+
+const arrivalValue = ({ workspaceId, crossing, outcome, transactionId }: DecidedArrival): string =>
+  compositeOf([
+    ...[workspaceId, crossing.originWorkspaceId, crossing.originTransactionId, crossing.keyNonce],
+    ...[crossing.accountCode, crossing.currencyId, crossing.amount, outcome, transactionId],
+  ]);
 
 const keyColumns = (arrivals: readonly Arrival[]): [number[], number[], number[], string[]] => [
   arrivals.map(({ workspaceId }) => workspaceId),

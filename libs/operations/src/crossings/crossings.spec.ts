@@ -1,5 +1,5 @@
 import { type Account, minorUnits, type Order, type RecipientId, Refusal } from '@banking/domain';
-import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { OPERATOR_ROLE, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { sql, until } from '@banking/postgres/testing';
 import { TRIES_MAX } from '@banking/work-queue';
 import { recordAudit } from '../audit/record-audit.js';
@@ -429,6 +429,13 @@ describe('crossing constraints', () => {
       { workspaces: [at.scope.workspaceId] },
       statements.map((text) => sql(text)),
     );
+
+  // The constraints bind every role that could write.
+  beforeAll(async () => {
+    for (const { world } of [at.payers, at.payees]) {
+      await world.owner.query(`grant insert on transaction, transfer, arrival to ${OPERATOR_ROLE}`);
+    }
+  });
 
   /** The id of a new pending payment to the other database. */
   async function payment(): Promise<number> {

@@ -4,11 +4,11 @@ import {
   decide,
   lockAndRead,
   type PostedTransaction,
+  postReturns,
   preparePosting,
   type Proposal,
   requirePosted,
   returnEntries,
-  write,
 } from '@banking/ledger';
 import { BatchedCalls, bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
 import { type Claim, lockClaims, LostClaimError, openWork, type WorkHandler } from '@banking/work-queue';
@@ -227,7 +227,7 @@ class OutcomeRecorder {
         recorded.push(claim);
         return 'recorded';
       });
-      await write(tx, posted, stepsTo('returned', 'failed', recorded));
+      await tx.commit([...postReturns(posted), ...stepsTo('returned', 'failed', recorded)]);
       return results;
     });
   }

@@ -5,7 +5,7 @@ import type {
   RecipientId,
   WorkspaceId,
 } from '@banking/domain';
-import type { Books } from '@banking/ledger';
+import { type Books, postSandboxDeposits } from '@banking/ledger';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { DEMO_RATES } from '@banking/rates';
 import { newAccountCode } from '../accounts/accounts.js';
@@ -273,7 +273,7 @@ export class DemoBank {
   async fund(step: string, { workspaceId, id: accountId }: DemoAccount, amount: string): Promise<void> {
     await this.transfer(step, async () => {
       const funding = { accountId, amount, reference: 'Opening funds', key: keyOf(step).idempotencyKey };
-      const { transfer } = await addFunding(await this.cells.booksOf(workspaceId), funding);
+      const { transfer } = await addFunding(await this.cells.booksOf(workspaceId), funding, postSandboxDeposits);
       return { transferId: transfer.id, transactionId: transfer.edges.transaction!.id };
     });
   }

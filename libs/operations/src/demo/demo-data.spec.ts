@@ -1,6 +1,6 @@
 import { openDatabase } from '@banking/postgres/testing';
 import { openBooks, verifyBooks } from '@banking/ledger';
-import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { OPERATOR_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { makeDemoData } from './make-demo-data.js';
 import { readDemoIds } from './demo-bank.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
@@ -100,7 +100,12 @@ describe('the demo data', () => {
   });
 
   it('are made once by two processes at the same time', async () => {
-    const other = await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
+    const other = await openDatabase({
+      connection: world.connection,
+      role: OPERATOR_ROLE,
+      schema: SCHEMA,
+      poolSize: 2,
+    });
 
     await Promise.all([makeDemoData(world), makeDemoData({ ...world, books: openBooks(other) })]);
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Books } from '@banking/ledger';
+import type { WorkspaceId } from '@banking/domain';
+import { type Books, booksAs } from '@banking/ledger';
 import { recordChanges } from '../events/record-changes.js';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { makeMoney } from './money.js';
@@ -18,6 +19,8 @@ const RETRY_MS = 100;
 /** The open deployment in which the demo data is made. */
 interface DemoTarget {
   readonly books: Books;
+  /** Taken on to make it: money enters. Default: the role of the connections. */
+  readonly role?: string;
   /** Opens the database as the role that may change the directory. */
   openProvisioning(): Promise<Database>;
   /** Analyzes the tables without current statistics of the planner. */
@@ -34,14 +37,17 @@ interface DemoTarget {
  * @returns whether a step was missing
  */
 export async function makeDemoData(target: DemoTarget): Promise<boolean> {
-  const { books } = target;
+  const asRole = (books: Books) => (target.role === undefined ? books : booksAs(books, target.role));
+  const books = asRole(target.books);
+  const { cells } = target;
+  const demoCells = cells && { ...cells, booksOf: async (id: WorkspaceId) => asRole(await cells.booksOf(id)) };
   if (await isComplete(books.database)) return false;
   const provisioning = await target.openProvisioning();
   try {
     while (!(await isComplete(books.database))) {
       const isLocked = await books.database.transaction({}, async (tx) => {
         const [[lock]] = await tx.pipeline([bind(TRY_LOCK)] as const);
-        if (lock?.is_locked) await makeAll(books, provisioning, target.cells ?? oneDatabase(books));
+        if (lock?.is_locked) await makeAll(books, provisioning, demoCells ?? oneDatabase(books));
         return lock?.is_locked;
       });
       if (!isLocked) await sleep(RETRY_MS);

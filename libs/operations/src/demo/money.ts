@@ -15,10 +15,10 @@ import {
   decide,
   type Leg,
   lockAndRead,
+  postPayments,
   preparePosting,
   type Proposal,
   requirePosted,
-  write,
 } from '@banking/ledger';
 import { openTracking, recordEvent, sandboxMessage } from '@banking/payouts';
 import { bind, sqlStatement } from '@banking/postgres';
@@ -317,7 +317,7 @@ class DemoBookings {
       const { id: transactionId, transfers } = posted[0]!;
       const made = { transactionId, transferId: transfers[0]!.id };
       const tracking = status === 'pending' ? openTracking([{ workspaceId, transactionId }]) : [];
-      await write(tx, posted, [...tracking, ...recordTransfer(step, made)]);
+      await tx.commit([...postPayments(posted), ...tracking, ...recordTransfer(step, made)]);
       return made;
     });
   }

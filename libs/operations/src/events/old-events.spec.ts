@@ -1,5 +1,5 @@
 import { FINAL_EVENT_TYPES, type RecipientId } from '@banking/domain';
-import { APP_ROLE, bind, type Database, RULE_VIOLATION, SCHEMA, SQLSTATE, sqlStatement } from '@banking/postgres';
+import { OPERATOR_ROLE, bind, type Database, RULE_VIOLATION, SCHEMA, SQLSTATE, sqlStatement } from '@banking/postgres';
 import { openDatabase } from '@banking/postgres/testing';
 import { readEvents, recordAll } from '../testing/event-world.js';
 import { orderWorld, type OrderWorld } from '../testing/order-world.js';
@@ -146,7 +146,7 @@ describe('an event', () => {
   const as = async (text: string) => {
     await world.owner.query('begin');
     try {
-      await world.owner.query(`set local role banking_app; set local app.workspaces = '{${ada.workspaceId}}'`);
+      await world.owner.query(`set local role banking_api; set local app.workspaces = '{${ada.workspaceId}}'`);
       return await world.owner.query(text);
     } finally {
       await world.owner.query('rollback');
@@ -203,7 +203,7 @@ describe('commit order', () => {
 
   beforeAll(async () => {
     writers = await openDatabase({
-      ...{ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: WRITERS + 2 },
+      ...{ connection: world.connection, role: OPERATOR_ROLE, schema: SCHEMA, poolSize: WRITERS + 2 },
       ...{ acquireTimeoutMs: 60_000, statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 },
     });
     const payee = await given.account(1, '0');

@@ -80,13 +80,14 @@ describe('create once', () => {
     it('is made in the workspace, as the user of the request if there is one', async () => {
       const scopeOf = async (actor: number | undefined) => {
         const request = { workspaceId, operation: 'openAccount', content: {} };
-        const { resource } = await createOnce(openReading(world.database), request, {}, caller(actor), () =>
+        const { resource, isReplay } = await createOnce(openReading(world.database), request, {}, caller(actor), () =>
           Promise.resolve({
             writes: [],
             audited: { type: 'account', id: 7 },
             resource: { bound: bind(SCOPE), compose: (_reference: unknown, row: unknown) => row },
           }),
         );
+        expect(isReplay).toBe(false);
         return resource;
       };
 

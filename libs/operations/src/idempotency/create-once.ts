@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Created, Refusal, type RefusalReason, type RequestOptions, RETRY_AFTER_S } from '@banking/domain';
-import { type PostedTransaction, write } from '@banking/ledger';
 import {
   backoffMs,
   bind,
@@ -40,8 +39,6 @@ const AWAIT_KEY = sqlStatement<{ is_locked: boolean }>(
 
 /** The writes that create a resource. */
 export interface Creation<Row, T> {
-  /** Transactions of the books, if money moves. */
-  readonly posted?: readonly PostedTransaction[];
   readonly writes: readonly BoundStatement<unknown>[];
   /** The resource in the audit trail. */
   readonly audited: AuditedResource;
@@ -83,29 +80,26 @@ export async function createOnce<Row, T>(
   create: (tx: DbTransaction) => Promise<Creation<Row, T>>,
 ): Promise<Created<T>> {
   const key = keyOf(request, idempotencyKey);
-  const scope = { workspaces: [request.workspaceId], ...(caller.actor !== undefined && { user: caller.actor }) };
+  const scope = { workspaces: [request.workspaceId], user: caller.actor };
   const composeCreated = await reference.beforeChange();
   try {
     return await database.transaction(scope, async (tx) => {
       const replay = key && (await lockAndFind<T>(tx, key));
       if (replay) return replay;
-      const { posted = [], writes, audited, resource } = await create(tx);
+      const { writes, audited, resource } = await create(tx);
       const { bound, compose } = resource;
       const composeRow = (rows: readonly unknown[][]) => {
         const row = rows.at(-1)?.[0] as Row | undefined;
         if (row === undefined) throw new Error(`${request.operation} created a resource that cannot be read`);
         return composeCreated((current) => compose(current, row));
       };
-      const [operation = ''] = request.operation.split('/');
+      const operation = request.operation.split('/')[0]!;
       const entry = auditEntry(request.workspaceId, { operation, resource: audited }, callerOf(caller));
       const statements = [...writes, noteAudit([entry]), bound];
-      if (!key) return { resource: await composeRow(await write(tx, posted, statements)), isReplay: false };
-      let created: T | undefined;
-      await write(tx, posted, statements, async (rows) => {
-        created = await composeRow(rows);
-        return [storeResponses([{ key, answer: JSON.stringify(created) }])];
-      });
-      return { resource: created as T, isReplay: false };
+      if (!key) return { resource: await composeRow(await tx.commit(statements)), isReplay: false };
+      const created = await composeRow(await tx.change(statements));
+      await tx.commit([storeResponses([{ key, answer: JSON.stringify(created) }])]);
+      return { resource: created, isReplay: false };
     });
   } catch (error) {
     if (key === undefined || !(error instanceof CommitInDoubtError)) throw error;
@@ -129,7 +123,7 @@ async function lockAndFind<T>(
     bind(lock, key.workspaceId, key.operation, key.key),
     findStoredResponses([key]),
   ] as const);
-  if (locked?.is_locked !== true) {
+  if (!locked!.is_locked) {
     throw new Refusal('idempotency_in_progress', undefined, { retryAfterSeconds: RETRY_AFTER_S });
   }
   return replayOf<T>(key, stored);

@@ -126,9 +126,9 @@ export class ExpiredKeys {
 
   /** Reads one batch and deletes what may be deleted of it. @returns 0 at the end, if the last batch deleted none. @throws Refusal `unavailable` */
   async deleteBatch(): Promise<number> {
-    const row = await this.database.read({}, bind(DELETE_EXPIRED, BATCH, this.from));
-    const goesOn = row?.keys_read === BATCH && row.last_time !== this.from;
+    const row = (await this.database.read({}, bind(DELETE_EXPIRED, BATCH, this.from)))!;
+    const goesOn = row.keys_read === BATCH && row.last_time !== this.from;
     this.from = goesOn ? row.last_time! : '-infinity';
-    return goesOn ? BATCH : (row?.deleted ?? 0);
+    return goesOn ? BATCH : row.deleted;
   }
 }

@@ -6,7 +6,7 @@ import {
   type TransferAmount,
 } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
-import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { API_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { Interleaving, reasonOf, testOrProve, type CommitFate, openDatabase } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -65,7 +65,7 @@ beforeAll(async () => {
   const { world, account, near } = given;
   interleaving = await Interleaving.open(world.connection);
   const limits = { statementTimeoutMs: 20_000, lockTimeoutMs: 20_000, acquireTimeoutMs: 20_000 };
-  theirs = await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, ...limits });
+  theirs = await openDatabase({ connection: world.connection, role: API_ROLE, schema: SCHEMA, ...limits });
   services = [world.database, theirs].map((database) => {
     const steps = interleaving.databaseOf(database);
     return new LedgerBankingService(steps, openBooks(steps));

@@ -1,5 +1,5 @@
 import type { Scope } from '@banking/domain';
-import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { API_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { sql, openDatabase } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { agedWorkspaces, type AgedWorld, sentBy } from '../testing/aged-workspaces.js';
@@ -13,7 +13,7 @@ let scope: Scope;
 beforeAll(async () => {
   world = await agedWorkspaces(20);
   const { connection } = world;
-  database = await openDatabase({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+  database = await openDatabase({ connection, role: API_ROLE, schema: SCHEMA, poolSize: 1 });
   service = new LedgerBankingService(database);
   scope = { workspaceId: world.payers.workspaceId };
 });

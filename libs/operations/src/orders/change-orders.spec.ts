@@ -387,7 +387,7 @@ describe('cancelled orders', () => {
       const told: unknown[] = [];
       const { resource, read } = await place({ type: 'scheduled', startAt: '2099-01-01T00:00:00Z' });
       const grant = 'update (handed_until, acknowledged) on sandbox_rail_event';
-      await world.owner.query(`revoke ${grant} from banking_app`);
+      await world.owner.query(`revoke ${grant} from banking_worker`);
       const running = startBankingWorker(world, {
         orders: service.orders,
         sandbox: true,
@@ -402,7 +402,7 @@ describe('cancelled orders', () => {
         await until(read, ({ edges }) => edges.executions?.[0]?.status !== 'scheduled');
       } finally {
         await running.stop();
-        await world.owner.query(`grant ${grant} to banking_app`);
+        await world.owner.query(`grant ${grant} to banking_worker`);
       }
 
       expect((await read()).edges.executions?.[0]).toMatchObject({ status: 'pending' });

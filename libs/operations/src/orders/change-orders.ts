@@ -82,7 +82,7 @@ async function cancel(
   const { workspaceId, actor } = caller;
   const { accountId, orderId } = name;
   const audited = { operation: 'cancelOrder', resource: { type: 'order', id: orderId } };
-  const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
+  const scope = { workspaces: [workspaceId], user: actor };
   const composeChanged = await reference.beforeChange();
   const { bound, compose } = orderQuery(workspaceId, name);
   const [cancelled, , , , [row]] = await database.transaction(scope, (tx) =>
@@ -228,7 +228,7 @@ async function resumeFor(
   isRetry: boolean,
 ): Promise<Order> {
   const { workspaceId, actor } = caller;
-  const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
+  const scope = { workspaces: [workspaceId], user: actor };
   const composeChanged = await reference.beforeChange();
   const { bound, compose } = orderQuery(workspaceId, name);
   const row = await database.transaction(scope, async (tx) => {

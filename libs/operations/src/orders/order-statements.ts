@@ -1,9 +1,8 @@
+import type { PostedConversion } from '@banking/ledger';
 import { openPayouts, type Outgoing } from '@banking/payouts';
 import { type NewCrossing, openCrossings } from '../crossings/crossings.js';
 import { openWork } from '@banking/work-queue';
 import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
-import { CONVERSION_ROUNDING } from '../payments/payment-facts.js';
-import type { ConversionTerms } from '../payments/payment-terms.js';
 
 /** A row of `customer_order`. */
 export interface OrderRow {
@@ -41,16 +40,6 @@ interface ExecutionRow {
   readonly executedAt?: string | undefined;
 }
 
-interface ConversionRow extends ConversionTerms {
-  readonly workspaceId: number;
-  readonly transactionId: number;
-  readonly quoteId?: number | undefined;
-  readonly currencyId: number;
-  readonly amount: bigint;
-  readonly targetCurrencyId: number;
-  readonly targetAmount: bigint;
-}
-
 interface QuoteUseRow {
   readonly workspaceId: number;
   readonly quoteId: number;
@@ -75,16 +64,6 @@ const INSERT_EXECUTIONS = sqlStatement(
   'insert_executions',
   `insert into execution (workspace_id, id, order_id, sequence, status, transaction_id, scheduled_at, executed_at)
    select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::text[], $6::bigint[], $7::timestamptz[], $8::timestamptz[])`,
-);
-
-const INSERT_CONVERSIONS = sqlStatement(
-  'insert_conversions',
-  `insert into conversion (workspace_id, transaction_id, quote_id, source_currency_id, source_amount, target_currency_id, target_amount,
-     rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, fixed_side)
-   select w, x, q, c, a, tc, ta, r, s, at, $14, n, d, side
-   from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::bigint[], $6::int[], $7::bigint[], $8::text[], $9::text[],
-               $10::timestamptz[], $11::numeric[], $12::numeric[], $13::text[])
-     u(w, x, q, c, a, tc, ta, r, s, at, n, d, side)`,
 );
 
 const INSERT_QUOTE_USES = sqlStatement(
@@ -139,27 +118,6 @@ const insertExecutions = (rows: readonly ExecutionRow[]): BoundStatement<unknown
     ),
   );
 
-const insertConversions = (rows: readonly ConversionRow[]): BoundStatement<unknown>[] =>
-  when(rows, () =>
-    bind(
-      INSERT_CONVERSIONS,
-      column(rows, (row) => row.workspaceId),
-      column(rows, (row) => row.transactionId),
-      column(rows, (row) => row.quoteId),
-      column(rows, (row) => row.currencyId),
-      column(rows, (row) => row.amount.toString()),
-      column(rows, (row) => row.targetCurrencyId),
-      column(rows, (row) => row.targetAmount.toString()),
-      column(rows, (row) => row.rate),
-      column(rows, (row) => row.rateSource),
-      column(rows, (row) => row.rateAsOf),
-      column(rows, (row) => row.remainderNumerator),
-      column(rows, (row) => row.remainderDenominator),
-      column(rows, (row) => row.fixedSide),
-      CONVERSION_ROUNDING,
-    ),
-  );
-
 const insertQuoteUses = (rows: readonly QuoteUseRow[]): BoundStatement<unknown>[] =>
   when(rows, () =>
     bind(
@@ -181,7 +139,7 @@ interface DueRow {
 export interface OrderWrites {
   readonly orders?: readonly OrderRow[];
   readonly executions?: readonly ExecutionRow[];
-  readonly conversions?: readonly ConversionRow[];
+  readonly conversions?: readonly PostedConversion[];
   readonly quoteUses?: readonly QuoteUseRow[];
   /** Transactions that a network has to carry. */
   readonly payouts?: readonly Outgoing[];
@@ -193,13 +151,12 @@ export interface OrderWrites {
   readonly changes?: readonly BoundStatement<unknown>[];
 }
 
-/** The writes of many orders, one statement a table. */
+/** The writes of many orders besides their payments, one statement a table. */
 export function orderStatements(writes: readonly OrderWrites[]): BoundStatement<unknown>[] {
   const all = <Row>(rows: (one: OrderWrites) => readonly Row[] | undefined) => writes.flatMap((one) => rows(one) ?? []);
   return [
     ...insertOrders(all(({ orders }) => orders)),
     ...insertExecutions(all(({ executions }) => executions)),
-    ...insertConversions(all(({ conversions }) => conversions)),
     ...insertQuoteUses(all(({ quoteUses }) => quoteUses)),
     ...openPayouts(all(({ payouts }) => payouts)),
     ...openCrossings(all(({ crossings }) => crossings)),

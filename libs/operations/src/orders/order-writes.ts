@@ -2,7 +2,7 @@ import { minorUnits, type MinorUnits, type Order, type Refusal } from '@banking/
 import { accountKey, type PostedTransaction } from '@banking/ledger';
 import { bind, type BoundStatement, sqlStatement } from '@banking/postgres';
 import { holdWork } from '@banking/work-queue';
-import { isElsewhere, statusOfPayment } from '../payments/payment-facts.js';
+import { CONVERSION_ROUNDING, isElsewhere, statusOfPayment } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
 import type { ReferenceData } from '../reference/reference.js';
 import { inUtc, packingNames, unpackingNames } from '../resources/columns.js';
@@ -137,7 +137,9 @@ interface PostedPayment {
 function writesOfTerms({ conversion, payee, ...money }: PaymentTerms, payment: PostedPayment): OrderWrites {
   const { workspaceId, transactionId, remittanceId, at } = payment;
   return {
-    ...(conversion && { conversions: [{ ...conversion, ...money, ...payment }] }),
+    ...(conversion && {
+      conversions: [{ ...conversion, ...money, ...payment, rounding: CONVERSION_ROUNDING }],
+    }),
     ...(!payee && { payouts: [{ workspaceId, transactionId, remittanceId, at }] }),
     ...(payee &&
       isElsewhere(payee) && {

@@ -1,6 +1,6 @@
 import type { AccountId, Order, PlaceOrderInput, RecipientId, TransferAmount } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
-import { APP_ROLE, type Database, SCHEMA } from '@banking/postgres';
+import { API_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { openDatabase, reasonOf, until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/rates';
 import { claimWork } from '@banking/work-queue';
@@ -184,7 +184,7 @@ describe('two processes', () => {
   let theirs: Database;
 
   beforeAll(async () => {
-    theirs = await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
+    theirs = await openDatabase({ connection: world.connection, role: API_ROLE, schema: SCHEMA });
     other = new LedgerBankingService(theirs, openBooks(theirs), { rates: DEMO_RATES, hasPayoutNetwork: true });
   });
   afterAll(() => theirs.end());

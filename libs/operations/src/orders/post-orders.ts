@@ -94,7 +94,8 @@ async function writeDecisions(
   const writes = decisions.map(writesOf);
   const transactions = decisions.flatMap((decision) => (decision.kind === 'posted' ? decision.posted : []));
   const responses = new Map<OrderDecision, Order>();
-  await writeFirst(tx, transactions, async () => {
+  const conversions = writes.flatMap((write) => write.conversions ?? []);
+  await writeFirst(tx, transactions, conversions, async () => {
     const after = accountsAfter(accounts, transactions);
     const answers = decisions.flatMap((decision, index): Answer[] => {
       if (decision.kind === 'existing') return [{ decision, facts: decision.facts, key: undefined }];

@@ -1,4 +1,4 @@
-import { APP_ROLE, OWNER_ROLE, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { OPERATOR_ROLE, OWNER_ROLE, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
 import { demoDatabase, type TestDatabase } from '../testing/test-databases.js';
 
@@ -17,6 +17,8 @@ beforeAll(async () => {
   await world.owner.query(
     `insert into recipient (workspace_id, kind, name, account_code, currency_id) values (${south}, 'internal', 'Eve', 'E', 978)`,
   );
+  // The checks bind every role that could write.
+  await world.owner.query(`grant insert on transaction to ${OPERATOR_ROLE}`);
 });
 afterAll(() => world.close());
 
@@ -70,7 +72,7 @@ const violation = (constraint: string) => ({ code: SQLSTATE.foreignKeyViolation,
 
 describe('transfers', () => {
   it('are inserted if their references exist', async () => {
-    await as(APP_ROLE, insertTransaction(), await insertTransfers({ recipientId: await recipient(north) }));
+    await as(OWNER_ROLE, insertTransaction(), await insertTransfers({ recipientId: await recipient(north) }));
   });
 
   it.each<[string, () => Promise<Side>, string]>([
@@ -79,7 +81,7 @@ describe('transfers', () => {
     ['a recipient of another workspace', async () => ({ recipientId: await recipient(south) }), 'transfer_recipient'],
     ['another currency than its account has', async () => ({ currencyId: 840 }), 'transfer_account'],
   ])('are rejected if one of them has %s', async (_what, side, constraint) => {
-    const attempt = as(APP_ROLE, insertTransaction(), await insertTransfers(await side()));
+    const attempt = as(OWNER_ROLE, insertTransaction(), await insertTransfers(await side()));
 
     await expect(attempt).rejects.toMatchObject(violation(constraint));
   });
@@ -87,7 +89,7 @@ describe('transfers', () => {
   it('are rejected if their transaction is not committed yet', async () => {
     const attempt = world.database.transaction({ workspaces: [north] }, async (tx) => {
       await tx.pipeline([sql(insertTransaction())]);
-      await as(APP_ROLE, await insertTransfers());
+      await as(OWNER_ROLE, await insertTransfers());
     });
 
     await expect(attempt).rejects.toMatchObject(violation('transfer_transaction'));
@@ -96,7 +98,7 @@ describe('transfers', () => {
 
 describe('orders', () => {
   it('are inserted if their references exist', async () => {
-    await as(APP_ROLE, insertOrders(order(await customer(north), await recipient(north))));
+    await as(OWNER_ROLE, insertOrders(order(await customer(north), await recipient(north))));
   });
 
   it.each<[string, () => Promise<string>, string]>([
@@ -115,7 +117,7 @@ describe('orders', () => {
   ])('are rejected if one of them has %s', async (_what, wrong, constraint) => {
     const valid = order(await customer(north), await recipient(north));
 
-    await expect(as(APP_ROLE, insertOrders(valid, await wrong()))).rejects.toMatchObject(violation(constraint));
+    await expect(as(OWNER_ROLE, insertOrders(valid, await wrong()))).rejects.toMatchObject(violation(constraint));
   });
 });
 
@@ -129,7 +131,7 @@ describe('conversions', () => {
         rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator)
       values (${north}, ${NEW_ID}, ${source}, 100, ${target}, 100, '1', 'demo', now(), 'down', 0, 1)`;
 
-    await expect(as(APP_ROLE, insert)).rejects.toMatchObject({ code: '23503', constraint });
+    await expect(as(OWNER_ROLE, insert)).rejects.toMatchObject({ code: '23503', constraint });
   });
 });
 
@@ -162,7 +164,7 @@ describe('the checks of references', () => {
     const during = `select (${read} - current_setting('test.before')::int)::int as rows`;
     const orders = insertOrders(order(await customer(north), await recipient(north)));
     const transfers = await insertTransfers({ recipientId: await recipient(north) });
-    const [counted] = await as<{ rows: number }>(APP_ROLE, insertTransaction(), before, transfers, orders, during);
+    const [counted] = await as<{ rows: number }>(OWNER_ROLE, insertTransaction(), before, transfers, orders, during);
     return counted!.rows;
   }
 

@@ -1,5 +1,5 @@
 import { type AccountId, minorUnits, type TransferAmount } from '@banking/domain';
-import { decide, type Entry, lockAndRead, preparePosting, write } from '@banking/ledger';
+import { decide, type Entry, lockAndRead, preparePosting, postPayments } from '@banking/ledger';
 import { bind, SCHEMA, sqlStatement } from '@banking/postgres';
 import { orderWorld, type OrderWorld, recipientAbroad } from '../testing/order-world.js';
 import { refreshStatistics } from '../worker/start-banking-worker.js';
@@ -161,7 +161,8 @@ async function readsOf(accounts: readonly number[], payments: number) {
     const posted = proposals.flatMap((proposal) => decide(context, proposal).posted ?? []);
     expect(posted).toHaveLength(payments);
     const [[before]] = await tx.pipeline([bind(READ_COUNTERS)] as const);
-    const [[after]] = await write(tx, posted, [bind(READ_COUNTERS)] as const);
+    const rows = await tx.commit([...postPayments(posted), bind(READ_COUNTERS)]);
+    const [after] = rows.at(-1) as [typeof before];
     return { scans: after!.scans - before!.scans, rowsPerPayment: (after!.rows - before!.rows) / payments };
   });
 }

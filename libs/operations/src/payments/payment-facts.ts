@@ -102,7 +102,7 @@ const factsBy = (clock: string): string =>
    order by u.n`;
 
 /** The rounding of the arriving amount. A conversion never pays out more than it takes in, whatever amount the caller chooses. */
-export const CONVERSION_ROUNDING: Rounding = 'down';
+export const CONVERSION_ROUNDING = 'down' satisfies Rounding;
 
 const READ_FACTS = sqlStatement<PaymentFacts>('read_payment_facts', factsBy('statement_timestamp()'));
 

@@ -12,7 +12,7 @@ import {
   type WebhookEndpointId,
   type WorkspaceId,
 } from '@banking/domain';
-import type { Books } from '@banking/ledger';
+import { type Books, postDeposits } from '@banking/ledger';
 import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
 import { EventWaits } from '../events/event-waits.js';
 import { composeEvent, positionNow, readEvents } from '../events/events.js';
@@ -98,6 +98,7 @@ export interface FundingRow {
  * @param funding.reference the sender's reference, stored as the description of the transfer
  * @param funding.operator for the audit trail
  * @param funding.key idempotency key: repeated calls with it book once
+ * @param write the right by which it enters: by default that of an operator
  * @throws ProvisioningError if the account does not exist, or the amount is not above zero
  * @throws Refusal `amount_malformed`, `amount_too_precise`, `amount_out_of_range`, `account_disabled`, `balance_limit_exceeded`, and
  *   those of the key
@@ -111,6 +112,7 @@ export async function addFunding(
     readonly key?: string | undefined;
     readonly operator?: Operator | undefined;
   },
+  write = postDeposits,
 ): Promise<FundingRow> {
   const { accountId, amount: text, reference: description, key: idempotencyKey, operator } = funding;
   const account = await findAccount(books.database, accountId);
@@ -125,6 +127,7 @@ export async function addFunding(
     { workspaceId, actor: undefined, ...(operator && { origin: { operator } }) },
     { accountId, amount: toTransferAmount(amount), description },
     { idempotencyKey },
+    write,
   );
   return { workspaceId, workspace, currency, transfer: resource, isReplay };
 }

@@ -8,7 +8,7 @@ import type {
   UserId,
   WorkspaceId,
 } from '@banking/domain';
-import { APP_ROLE, type Database, RULE_VIOLATION, SCHEMA, SQLSTATE } from '@banking/postgres';
+import { API_ROLE, type Database, RULE_VIOLATION, SCHEMA, SQLSTATE } from '@banking/postgres';
 import { openDatabase, PlanProbe, reasonOf, sql } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/rates';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -275,7 +275,7 @@ describe('open quote limit', () => {
       actor: users['eve@southwind.example'] as UserId,
       workspaceId: workspaces['Southwind Imports'] as WorkspaceId,
     };
-    other = await openDatabase({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
+    other = await openDatabase({ connection: world.connection, role: API_ROLE, schema: SCHEMA });
   });
 
   afterEach(async () => {

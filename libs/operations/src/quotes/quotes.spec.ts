@@ -14,7 +14,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
-import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { OPERATOR_ROLE, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { reasonOf, sql } from '@banking/postgres/testing';
 import { DEMO_RATES, NO_RATES, type RateSource } from '@banking/rates';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -448,6 +448,9 @@ describe('quotes by target amount', () => {
     const paid = (table: 'quote' | 'conversion', amount: string) => ({
       [table === 'quote' ? 'amount' : 'source_amount']: amount,
     });
+
+    // The constraints bind every role that could write.
+    beforeAll(() => world.owner.query(`grant insert on conversion to ${OPERATOR_ROLE}`));
 
     describe.each(['quote', 'conversion'] as const)('a %s', (table) => {
       it('are accepted if the amount is the smallest that covers the target', async () => {

@@ -12,7 +12,16 @@ import {
   type Transaction,
   type Transfer,
 } from '@banking/domain';
-import { type Books, decide, lockAndRead, preparePosting, type Proposal, requirePosted } from '@banking/ledger';
+import {
+  type Books,
+  decide,
+  lockAndRead,
+  postReturns,
+  preparePosting,
+  type postDeposits,
+  type Proposal,
+  requirePosted,
+} from '@banking/ledger';
 import { decideRailEvents, prepareRailEvents, sandboxMessage } from '@banking/payouts';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { type AuditedCall, entriesOf } from '../audit/audited-call.js';
@@ -51,6 +60,7 @@ interface Funding extends FundAccountInput {
 /**
  * Books money that has arrived: a credit of the account and a debit of settlement, completed at once, without fee or purpose.
  *
+ * @param write the right by which it enters: that of an operator, or of a sandbox
  * @throws Refusal `amount_malformed`, `amount_out_of_range`, `account_not_found`, `account_disabled`, `balance_limit_exceeded`, and
  *   those of `createOnce`
  */
@@ -60,6 +70,7 @@ export async function fundAccount(
   caller: AuditedCall,
   { accountId, amount: digits, description }: Funding,
   options: RequestOptions,
+  write: typeof postDeposits,
 ): Promise<Created<Transfer>> {
   const { workspaceId } = caller;
   const amount = parseTransferAmount(digits);
@@ -90,7 +101,7 @@ export async function fundAccount(
     const { context } = await lockAndRead(tx, posting);
     const posted = requirePosted(decide(context, proposal));
     const { id } = posted[0]!.transfers[0]!;
-    return { posted, writes: [], audited: { type: 'transfer', id }, resource: transferQuery(workspaceId, id) };
+    return { writes: write(posted), audited: { type: 'transfer', id }, resource: transferQuery(workspaceId, id) };
   });
 }
 
@@ -126,7 +137,8 @@ export async function addTransactionEvent(
     const { effects, posted, statements } = await decideRailEvents(tx, prepared);
     if (effects[0] instanceof Error) throw effects[0];
     const resource = transactionQuery(workspaceId, transactionId);
-    return { posted, writes: statements, audited: { type: 'transaction', id: transactionId }, resource };
+    const writes = [...postReturns(posted), ...statements];
+    return { writes, audited: { type: 'transaction', id: transactionId }, resource };
   });
 }
 
@@ -166,7 +178,7 @@ const MAKE_RUNS_DUE = sqlStatement(
 export async function moveClock(database: Database, caller: AuditedCall, { now }: ClockChange): Promise<SandboxClock> {
   if (!isInstant(now)) throw new Refusal('timestamp_invalid');
   const { workspaceId, actor } = caller;
-  const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
+  const scope = { workspaces: [workspaceId], user: actor };
   const [[moved]] = await database.write(scope, [
     bind(MOVE_CLOCK, workspaceId, now, actor ?? null, entriesOf(caller, { operation: 'moveClock' })),
     bind(MAKE_RUNS_DUE, workspaceId),

@@ -1,5 +1,5 @@
 import type { AccountId, RecipientId, UserId, WorkspaceId } from '@banking/domain';
-import { APP_ROLE, type BoundStatement, type Database, SCHEMA } from '@banking/postgres';
+import { API_ROLE, type BoundStatement, type Database, SCHEMA } from '@banking/postgres';
 import { openDatabase, sql } from '@banking/postgres/testing';
 import { PLAN_PAGES_ONCE } from '../lists/paged-list.js';
 import { demoDatabase, type TestDatabase } from './test-databases.js';
@@ -273,7 +273,7 @@ export class Explaining {
   private constructor(private readonly database: Database) {}
 
   static async open({ connection }: TestDatabase): Promise<Explaining> {
-    const database = await openDatabase({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const database = await openDatabase({ connection, role: API_ROLE, schema: SCHEMA, poolSize: 1 });
     await database.pipeline({}, [sql('set plan_cache_mode = force_generic_plan')]);
     return new Explaining(database);
   }

@@ -9,7 +9,7 @@ import {
   type StatementQuery,
   type WorkspaceId,
 } from '@banking/domain';
-import { post, type Proposal } from '@banking/ledger';
+import { post, postDeposits, type PostedTransaction, postPayments, type Proposal } from '@banking/ledger';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase, type TestDatabase } from './test-databases.js';
 
@@ -72,7 +72,7 @@ export async function statementWorld() {
       const last = so.at(-1);
       return booking.isTogether && last ? [...so.slice(0, -1), [...last, proposal]] : [...so, [proposal]];
     }, []);
-    for (const batch of batches) await post(world.books, batch);
+    for (const batch of batches) await post(world.books, batch, (posted) => posted.flatMap(writeOne));
   };
 
   return { world, service, scope, workspaceId, read, readPages, openEuro, book, bookMore };
@@ -142,3 +142,9 @@ export async function bookMany(
   );
   await owner.query('commit');
 }
+
+/** A credit of a customer comes from a settlement account. */
+const writeOne = (transaction: PostedTransaction) =>
+  (transaction.entry.legs.some(({ account, direction }) => account === 'settlement' && direction === 'debit')
+    ? postDeposits
+    : postPayments)([transaction]);

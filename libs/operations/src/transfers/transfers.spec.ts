@@ -12,7 +12,7 @@ import {
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
-import { post } from '@banking/ledger';
+import { post, postDeposits } from '@banking/ledger';
 import { reasonOf, sql } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { expectWellFormed, orderWorld, type OrderWorld } from '../testing/order-world.js';
@@ -45,20 +45,24 @@ describe('the list of transfers', () => {
   /** A further transfer to an account, newer than all others. */
   async function addOne(): Promise<void> {
     const movement = { currencyId: 840, amount: parseAmount('1.00', 'USD'), type: 'funding' };
-    await post(world.books, [
-      {
-        entries: [
-          {
-            workspaceId: ada.workspaceId as number,
-            status: 'completed',
-            legs: [
-              { ...movement, account: usd(), direction: 'credit' },
-              { ...movement, account: 'settlement', direction: 'debit' },
-            ],
-          },
-        ],
-      },
-    ]);
+    await post(
+      world.books,
+      [
+        {
+          entries: [
+            {
+              workspaceId: ada.workspaceId as number,
+              status: 'completed',
+              legs: [
+                { ...movement, account: usd(), direction: 'credit' },
+                { ...movement, account: 'settlement', direction: 'debit' },
+              ],
+            },
+          ],
+        },
+      ],
+      postDeposits,
+    );
   }
 
   it('has each transfer of the workspace’s customers, newest first', async () => {

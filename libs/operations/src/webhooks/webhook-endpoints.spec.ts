@@ -1,4 +1,4 @@
-import { APP_ROLE, SQLSTATE } from '@banking/postgres';
+import { API_ROLE, SQLSTATE } from '@banking/postgres';
 import type { WebhookEndpoint } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { recordAudit } from '../audit/record-audit.js';
@@ -216,7 +216,7 @@ describe('a webhook endpoint', () => {
   });
 
   it('has secrets that the role of the service cannot read', async () => {
-    await world.owner.query(`begin; set local role ${APP_ROLE}`);
+    await world.owner.query(`begin; set local role ${API_ROLE}`);
     const read = world.owner.query('select sealed_secret from webhook_endpoint');
     await expect(read).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
     await world.owner.query('rollback');

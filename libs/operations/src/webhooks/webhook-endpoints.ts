@@ -141,7 +141,7 @@ export async function getWebhookEndpoint(
   return composeWebhookEndpoint(row);
 }
 
-/** The app role cannot read the sealed secrets, so the columns are named. */
+/** No role may read the sealed secrets, so the columns are named. */
 const READ = ['id', 'url', 'types', 'description', 'status', 'disabled_reason'];
 
 const WEBHOOK_ENDPOINTS: PagedList<RowFacts, WebhookEndpoint> = {
@@ -282,7 +282,7 @@ const LOCK_ENDPOINT = sqlStatement(
   `select from webhook_endpoint where workspace_id = $1 and id = $2 and deleted_at is null for no key update`,
 );
 
-/** The function copies the former secret, which the app role cannot read. */
+/** The function copies the former secret, which no role may read. */
 const ROTATE_SECRET = sqlStatement('rotate_webhook_secret', 'select rotate_webhook_secret($1, $2)');
 
 /** @throws Refusal `webhooks_unavailable`, `webhook_endpoint_not_found` */

@@ -1,5 +1,5 @@
 import { minorUnits } from '@banking/domain';
-import type { Books } from '@banking/ledger';
+import { type Books, booksAs } from '@banking/ledger';
 import {
   EVENTS_MAX,
   type Outgoing,
@@ -11,7 +11,7 @@ import {
   receiveRailEvents,
   SandboxRail,
 } from '@banking/payouts';
-import { BatchedCalls, bind, type Database, sqlStatement } from '@banking/postgres';
+import { BatchedCalls, bind, type Database, sqlStatement, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
 import { deleteOldDeliveries, type OpenWebhooks, WebhookDelivery } from '@banking/webhooks';
 import {
   type Chore,
@@ -88,7 +88,7 @@ export function startBankingWorker(deployment: OpenBooks, settings: WorkSettings
 /** The handlers and chores of a worker: due runs, crossings, payouts, events of the network, expired idempotency records, verification, statistics,
  * and events. */
 export function workOf(
-  { database, books }: OpenBooks,
+  opened: OpenBooks,
   {
     orders,
     sandbox,
@@ -102,6 +102,8 @@ export function workOf(
     cell,
   }: WorkSettings,
 ): WorkerOptions {
+  const books = booksAs(opened.books, WORKER_ROLE);
+  const { database } = books;
   const run: WorkHandler = {
     async run(claim) {
       await runOrder(orders, claim);
@@ -121,7 +123,7 @@ export function workOf(
   };
   const oldEvents = new OldEvents(database, eventsKeptDays);
   const oldAudit = new OldAuditEvents(database, auditKeptDays);
-  const verification = new ContinuousVerification(database, onPayoutStop, cell);
+  const verification = new ContinuousVerification(opened.database.as(VERIFIER_ROLE), onPayoutStop, cell);
   const chores: readonly Chore[] = [
     { name: 'events', run: () => recordChanges(database), idleMs: RECORD_IDLE_MS, fullBatch: RECORDED_MAX },
     { name: 'old-events', run: () => oldEvents.deleteBatch(), idleMs: OLD_EVENTS_IDLE_MS },

@@ -7,10 +7,12 @@ import {
   openAccount,
   openBooks,
   post,
+  postDeposits,
+  type PostedConversion,
+  postPayments,
   preparePosting,
   requirePosted,
   verifyBooks,
-  write,
 } from '@banking/ledger';
 import type { BoundStatement, Database, DbTransaction } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
@@ -68,7 +70,8 @@ export async function fund(books: Books, workspaceId: number, amount: bigint): P
     { ...leg, account: 1_000 + workspaceId, direction: amount < 0n ? 'debit' : 'credit' },
     { ...leg, account: 'settlement', direction: amount < 0n ? 'credit' : 'debit' },
   ];
-  const [outcome] = await post(books, [{ entries: [{ workspaceId, status: 'completed', legs }] }]);
+  const write = amount < 0n ? postPayments : postDeposits;
+  const [outcome] = await post(books, [{ entries: [{ workspaceId, status: 'completed', legs }] }], write);
   requirePosted(outcome!);
 }
 
@@ -80,6 +83,13 @@ const WAYS: Readonly<Record<'payout' | 'spot', readonly Leg[]>> = {
     { account: 'fx', currencyId: 356, direction: 'debit', amount: RUPEES, type: 'spot' },
     { account: 'settlement', currencyId: 356, direction: 'credit', amount: RUPEES, type: 'spot' },
   ],
+};
+
+/** How `spot` converts. */
+const CONVERSION: Omit<PostedConversion, 'workspaceId' | 'transactionId'> = {
+  ...{ currencyId: 840, amount: AMOUNT, targetCurrencyId: 356, targetAmount: RUPEES },
+  ...{ rate: '83', rateSource: 'spec', rateAsOf: '2026-01-01T00:00:00Z', rounding: 'down', fixedSide: 'source' },
+  ...{ remainderNumerator: '0', remainderDenominator: '1' },
 };
 
 /** Posts pending payouts of a hundred dollars with their fees, in one batch. `open` adds further writes. */
@@ -106,7 +116,10 @@ export async function payOut(
     const { context } = await lockAndRead(tx, posting);
     const posted = proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
     const ids = posted.map(({ id }) => id);
-    await write(tx, posted, open(ids.map((transactionId) => ({ workspaceId, transactionId }))));
+    const conversions =
+      by === 'spot' ? ids.map((transactionId) => ({ ...CONVERSION, workspaceId, transactionId })) : [];
+    const payouts = open(ids.map((transactionId) => ({ workspaceId, transactionId })));
+    await tx.commit([...postPayments(posted, conversions), ...payouts]);
     return ids;
   });
 }

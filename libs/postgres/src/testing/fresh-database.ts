@@ -10,7 +10,7 @@ import type { ConnectionOptions } from '../hosts.js';
 import { migrate } from '../migrate.js';
 import type { MigrationFolder } from '../migration-files.js';
 import type { ScopeCheck } from '../rls-scope.js';
-import { APP_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from '../names.js';
+import { OPERATOR_ROLE, OWNER_ROLE, ROLES, SCHEMA } from '../names.js';
 import { Database, type DatabaseOptions } from '../database.js';
 import type { MigrationRoles } from '../migration-roles.js';
 
@@ -143,8 +143,7 @@ async function createMigrated(run: Published, client: Client, name: string, desc
   const { migrations, parameters, cell } = described;
   await client.query(`create database ${quoted(name)}`);
   const connection = inDatabase(run.connection, name);
-  const roles = { schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
-  await migrate({ connection, migrations, parameters, ...roles });
+  await migrate({ connection, migrations, parameters, schema: SCHEMA, ownerRole: OWNER_ROLE, roles: ROLES });
   if (cell === undefined) return;
   await administer(connection, (one) =>
     one.query(`set role ${quoted(OWNER_ROLE)}; set search_path = ${quoted(SCHEMA)}; ${cell.sql}`),
@@ -291,7 +290,8 @@ async function connect(run: Published, name: string, options: Partial<DatabaseOp
     await owner.query(`set search_path = ${quoted(SCHEMA)}, public`);
     const { cell } = testDatabase();
     const inCell = cell && { scopeCheck: cell.scopeCheck };
-    database = await openDatabase({ connection, role: APP_ROLE, schema: SCHEMA, ...inCell, ...options });
+    // Specs of all parts write by it. Those of processes show that the role of each is enough.
+    database = await openDatabase({ connection, role: OPERATOR_ROLE, schema: SCHEMA, ...inCell, ...options });
     return { database, connection, owner, disconnect };
   } catch (error) {
     await disconnect();
@@ -314,7 +314,8 @@ export interface EmptyDatabase extends MigrationRoles {
 export async function emptyDatabase(): Promise<EmptyDatabase> {
   const run = published();
   const name = `${run.prefix}${randomBytes(6).toString('hex')}`;
-  const [ownerRole, appRole, provisioningRole] = [`${name}_o`, `${name}_a`, `${name}_p`] as const;
+  const ownerRole = `${name}_o`;
+  const roles = [`${name}_a`, `${name}_p`];
   const loginRole = `${name}_l`;
   await administer(run.connection, (client) => client.query(`create database ${quoted(name)}`));
   const connection = inDatabase(run.connection, name);
@@ -322,14 +323,13 @@ export async function emptyDatabase(): Promise<EmptyDatabase> {
     connection,
     schema: 'books',
     ownerRole,
-    appRole,
-    provisioningRole,
+    roles,
     loginRole,
     administer: (work) => administer(connection, work),
     close: async () => {
       await dropDatabase(run, name);
       await administer(run.connection, async (client) => {
-        for (const role of [ownerRole, appRole, provisioningRole, loginRole]) {
+        for (const role of [ownerRole, ...roles, loginRole]) {
           await client.query(`drop role if exists ${quoted(role)}`);
         }
       });

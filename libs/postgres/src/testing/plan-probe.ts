@@ -1,5 +1,5 @@
 import { Database } from '../database.js';
-import { APP_ROLE, SCHEMA } from '../names.js';
+import { OPERATOR_ROLE, SCHEMA } from '../names.js';
 import { bind, sqlStatement, type BoundStatement, type SqlStatement } from '../sql-statement.js';
 import type { FreshDatabase } from './fresh-database.js';
 
@@ -40,7 +40,7 @@ export class PlanProbe {
   ): Promise<PlanProbe> {
     const database = await Database.open({
       connection,
-      role: APP_ROLE,
+      role: OPERATOR_ROLE,
       schema: SCHEMA,
       poolSize: 1,
       statementTimeoutMs: 60_000,

@@ -13,7 +13,7 @@ describe('a fresh database', () => {
 
     const row = await world.database.read({}, bind(whoAndWhere));
 
-    expect(row).toMatchObject({ role: 'banking_app', notes: 0 });
+    expect(row).toMatchObject({ role: 'banking_operator', notes: 0 });
     await world.close();
   });
 

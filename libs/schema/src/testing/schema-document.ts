@@ -1,4 +1,4 @@
-import { APP_ROLE, PROVISIONING_ROLE, readMigrations } from '@banking/postgres';
+import { PROVISIONING_ROLE, readMigrations, ROLES } from '@banking/postgres';
 import type { FreshDatabase } from '@banking/postgres/testing';
 import { MIGRATIONS } from '../index.js';
 
@@ -33,14 +33,12 @@ const RIGHTS = `
    where c.relnamespace = 'banking'::regnamespace and x.grantee <> c.relowner group by 1, 2, 3
    order by 2, 3`;
 
-const ROLES: Readonly<Record<string, string>> = { [APP_ROLE]: 'service', [PROVISIONING_ROLE]: 'operator' };
-
 const HEAD = `# The database
 
 Generated from \`libs/schema\` by \`npm run schema\`. Every table that belongs to a workspace has its \`workspace_id\` first in each key, and
 row-level security. Amounts and balances are integers in minor units of the currency of the row; times are those of the database; \`?\` marks
-a column that may be null. The service writes as \`banking_app\`, operators' commands as \`banking_provisioning\`; what neither may write,
-triggers and functions of the owner write.`;
+a column that may be null. \`Written by\` names the roles without \`banking_\`. The worker may write what the API may, and the operator what the
+worker and the verifier may. What no role may write, triggers and functions of the owner write.`;
 
 /** docs/schema.md: the tables in the order of the files, as the database has them. */
 export async function schemaDocument(owner: FreshDatabase['owner']): Promise<string> {
@@ -96,10 +94,14 @@ const shortened = (text: string): string =>
   text.replace('timestamp with time zone', 'timestamptz').replace('double precision', 'float8');
 
 function writersOf(rights: readonly Right[]): string {
-  const writers = Object.entries(ROLES).flatMap(([role, name]) => {
+  const named = new Set<string>();
+  const writers = ROLES.flatMap((role) => {
     const own = rights.filter((right) => right.role === role && right.right !== 'select');
     const texts = own.map(({ right, columns }) => (right === 'update' ? `update ${columns?.join(', ')}` : right));
-    return texts.length === 0 ? [] : [`${name} (${texts.join('; ')})`];
+    // Those of a role before it are named there.
+    const more = role === PROVISIONING_ROLE ? texts : texts.filter((text) => !named.has(text));
+    more.forEach((text) => named.add(text));
+    return more.length === 0 ? [] : [`${role.replace('banking_', '')} (${more.join('; ')})`];
   });
   return writers.length === 0 ? 'functions of the owner' : writers.join(', ');
 }

@@ -205,9 +205,9 @@ class CellClients {
 const POINTS = (['before', 'after'] as const satisfies readonly CutTime[]).flatMap(
   (when) =>
     [
-      { kind: 'kill-worker-at-arrival', side: 'to', statement: 'insert_arrivals', when },
+      { kind: 'kill-worker-at-arrival', side: 'to', statement: 'post_arrivals', when },
       { kind: 'kill-worker-at-outcome', side: 'from', statement: 'step_crossings', when },
-      { kind: 'kill-payee-cell', side: 'to', statement: 'insert_arrivals', when },
+      { kind: 'kill-payee-cell', side: 'to', statement: 'post_arrivals', when },
     ] as const,
 );
 

@@ -218,12 +218,12 @@ class Moves {
     this.require('move', result);
   }
 
-  /** The role of the service, asked for the workspace in the cells that do not serve it. */
+  /** The role of the API, asked for the workspace in the cells that do not serve it. */
   private async askOldCells(to: CellName): Promise<void> {
     const { cluster, tally } = this.context;
     for (const cell of (['home', ...FURTHER_CELLS] as const).filter((one) => one !== to)) {
       const client = await cluster.of(cell).connect();
-      await client.query('begin; set local role banking_app');
+      await client.query('begin; set local role banking_api');
       const scope = `set_config('app.workspaces', banking.require_open_workspaces($1), true)`;
       const rows = `(select count(*) from banking.account where workspace_id = $2)::text as rows`;
       const parameters = [`{${this.workspaceId}}`, this.workspaceId];

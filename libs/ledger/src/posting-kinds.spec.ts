@@ -1,0 +1,280 @@
+import { API_ROLE, bind, OPERATOR_ROLE, RULE_VIOLATION, SQLSTATE, WORKER_ROLE } from '@banking/postgres';
+import { sql } from '@banking/postgres/testing';
+import { preparePosting } from './books.js';
+import { decide } from './decide.js';
+import {
+  lockAndRead,
+  postDeposits,
+  type PostedConversion,
+  postPayments,
+  postReturns,
+  postSandboxDeposits,
+} from './post.js';
+import { posting, postingValues } from './post.js';
+import { type Leg, type PostedTransaction, type Proposal, requirePosted } from './proposal.js';
+import { returnEntry } from './return-entry.js';
+import {
+  account,
+  comeback,
+  crossing,
+  EUR,
+  euros,
+  funding,
+  holding,
+  NORTH,
+  openWorld,
+  payment,
+  payout,
+  post,
+  proposal,
+  SOUTH,
+  USD,
+  type World,
+} from './testing/world.js';
+
+let world: World;
+let ada: number;
+let bob: number;
+
+beforeAll(async () => {
+  world = await openWorld();
+  ada = await account(world, '100.00');
+  bob = await account(world);
+});
+afterAll(() => world.close());
+
+type Write = (posted: readonly PostedTransaction[]) => ReturnType<typeof postDeposits>;
+
+/** Writes what was decided on a proposal as a role, with workspaces that it names itself. */
+async function writeAs(role: string, write: Write, ...proposals: readonly Proposal[]): Promise<void> {
+  const prepared = await preparePosting(world.books, proposals);
+  await world.database.as(role).transaction({ workspaces: [NORTH, SOUTH] }, async (tx) => {
+    const { context } = await lockAndRead(tx, prepared);
+    await tx.commit(write(proposals.flatMap((one) => requirePosted(decide(context, one)))));
+  });
+}
+
+const leg = (account: Leg['account'], direction: 'debit' | 'credit', amount: string, more: Partial<Leg> = {}): Leg => ({
+  ...{ account, direction, amount: euros(amount), currencyId: EUR, type: 'internal' },
+  ...more,
+});
+
+const PAYMENTS = posting('post_payments', '$4::posted_conversion[]');
+
+const FORBIDDEN = { code: SQLSTATE.insufficientPrivilege };
+const WRONG = { code: RULE_VIOLATION.wrongPosting };
+
+describe('the role of the API', () => {
+  it.each([
+    [
+      'a transaction',
+      `insert into transaction (workspace_id, status, hash) values (${NORTH}, 'completed', repeat('a', 64))`,
+    ],
+    [
+      'a transfer',
+      `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type) values (${NORTH}, 1, 1, ${EUR}, 'credit', 1, 'funding')`,
+    ],
+    ['a balance', `update account set balance = balance + 1`],
+    ['the status of a transaction', `update transaction set status = 'failed'`],
+    ['the evidence for the verification', 'delete from unverified_posting'],
+    ['where the verification stands', 'update verification_position set last_id = 0'],
+  ])('cannot write %s', async (_what, text) => {
+    await expect(world.database.as(API_ROLE).pipeline({ workspaces: [NORTH] }, [sql(text)])).rejects.toMatchObject(
+      FORBIDDEN,
+    );
+  });
+
+  it.each<[string, Write, () => Proposal]>([
+    ['a deposit', postDeposits, () => funding(ada, euros('1.00'))],
+    ['a deposit of a sandbox', postSandboxDeposits, () => funding(ada, euros('1.00'))],
+    ['a return', postReturns, () => comeback(ada, euros('1.00'))],
+    [
+      'postings of any kind',
+      (posted) => [bind(posting('write_books'), ...postingValues(posted))],
+      () => funding(ada, euros('1.00')),
+    ],
+  ])('cannot post %s', async (_what, write, one) => {
+    const before = await holding(world, ada);
+
+    await expect(writeAs(API_ROLE, write, one())).rejects.toMatchObject(FORBIDDEN);
+    expect(await holding(world, ada)).toEqual(before);
+  });
+
+  it('can post a payment between customers, and one that leaves', async () => {
+    const before = await holding(world, ada);
+
+    await writeAs(API_ROLE, postPayments, payment(ada, bob, euros('1.00')), payout(ada, euros('2.00'), euros('0.50')));
+
+    expect((await holding(world, ada)).balance).toBe(before.balance - 350n);
+  });
+});
+
+describe('a posting of payments', () => {
+  const cents: PostedConversion = {
+    ...{
+      workspaceId: NORTH,
+      transactionId: 0,
+      currencyId: EUR,
+      amount: 100n,
+      targetCurrencyId: USD,
+      targetAmount: 110n,
+    },
+    ...{ rate: '1.1', rateSource: 'spec', rateAsOf: '2026-01-01T00:00:00Z', rounding: 'down', fixedSide: 'source' },
+    ...{ remainderNumerator: '0', remainderDenominator: '1' },
+  };
+  const spot = (): Proposal =>
+    proposal([
+      leg(ada, 'debit', '1.00'),
+      leg('fx', 'credit', '1.00'),
+      leg('fx', 'debit', '1.10', { currencyId: USD }),
+      leg('settlement', 'credit', '1.10', { currencyId: USD }),
+    ]);
+  const converted =
+    (more: Partial<PostedConversion>): Write =>
+    (posted) =>
+      postPayments(posted, [{ ...cents, transactionId: posted[0]!.id, ...more }]);
+
+  it.each<[string, Write, () => Proposal]>([
+    ['from a settlement account', postPayments, () => funding(ada, euros('1.00'))],
+    ['from a fee account', postPayments, () => proposal([leg('fees', 'debit', '1.00'), leg(ada, 'credit', '1.00')])],
+    ['from an fx account', postPayments, () => proposal([leg('fx', 'debit', '1.00'), leg(ada, 'credit', '1.00')])],
+    [
+      'from another workspace, which gave none',
+      postPayments,
+      () => ({
+        entries: [
+          crossing({ workspaceId: SOUTH, account: 0 }, { workspaceId: NORTH, account: ada }, euros('1.00')).entries[1]!,
+        ],
+      }),
+    ],
+    [
+      'as a return',
+      postPayments,
+      () => proposal([leg(ada, 'debit', '1.00'), leg(bob, 'credit', '1.00')], { returnOf: 1 }),
+    ],
+    ['with a conversion without its row', postPayments, spot],
+    ['with a conversion of another amount', converted({ targetAmount: 220n, rate: '2.2' }), spot],
+    ['with a conversion into another currency', converted({ targetCurrencyId: 356 }), spot],
+    ['with the conversion of another transaction', converted({ transactionId: 1 }), spot],
+  ])('refuses money %s', async (_what, write, one) => {
+    const before = await holding(world, ada);
+
+    await expect(writeAs(API_ROLE, write, one())).rejects.toMatchObject(WRONG);
+    expect(await holding(world, ada)).toEqual(before);
+  });
+
+  it.each<[string, Write]>([
+    ['transfers of an earlier transaction', (posted) => [bind(PAYMENTS, [], ...postingValues(posted).slice(1), [])]],
+    ['a transaction without transfers', (posted) => [bind(PAYMENTS, postingValues(posted)[0], [], posted[0]!.at, [])]],
+  ])('refuses %s', async (_what, write) => {
+    const before = await holding(world, ada);
+
+    await expect(writeAs(API_ROLE, write, payment(ada, bob, euros('1.00')))).rejects.toMatchObject(WRONG);
+    expect(await holding(world, ada)).toEqual(before);
+  });
+
+  it('takes money from another workspace of the batch, and no more than it gave', async () => {
+    const eve = await account(world, '5.00', { workspaceId: SOUTH });
+    const [given, taken] = crossing(
+      { workspaceId: SOUTH, account: eve },
+      { workspaceId: NORTH, account: ada },
+      euros('1.00'),
+    ).entries;
+    const more = crossing({ workspaceId: SOUTH, account: eve }, { workspaceId: NORTH, account: ada }, euros('1.01'))
+      .entries[1]!;
+
+    await expect(writeAs(API_ROLE, postPayments, { entries: [given!, more] })).rejects.toMatchObject(WRONG);
+    await writeAs(API_ROLE, postPayments, { entries: [given!, taken!] });
+
+    expect((await holding(world, eve)).balance).toBe(400n);
+  });
+
+  it('takes a conversion with its row', async () => {
+    await expect(writeAs(API_ROLE, converted({}), spot())).resolves.toBeUndefined();
+  });
+});
+
+describe('a posting of returns', () => {
+  let paid: number;
+  beforeEach(async () => {
+    const [outcome] = await post(world.books, [payout(ada, euros('2.00'), euros('0.50'))]);
+    paid = requirePosted(outcome!)[0]!.id;
+  });
+  const returned = (legs: readonly Leg[]) =>
+    proposal(
+      legs.map((one) => ({ ...one, type: 'return' })),
+      { returnOf: paid },
+    );
+
+  it.each<[string, () => Proposal]>([
+    ['of nothing', () => comeback(ada, euros('2.00'))],
+    ['of more', () => returned([leg(ada, 'credit', '2.01'), leg('settlement', 'debit', '2.01')])],
+    ['of less', () => returned([leg(ada, 'credit', '1.99'), leg('settlement', 'debit', '1.99')])],
+    ['to another account', () => returned([leg(bob, 'credit', '2.00'), leg('settlement', 'debit', '2.00')])],
+    ['from another account', () => returned([leg(ada, 'credit', '2.00'), leg('fees', 'debit', '2.00')])],
+    [
+      'in the direction of the payment',
+      () => returned([leg(ada, 'debit', '2.00'), leg('settlement', 'credit', '2.00')]),
+    ],
+    [
+      'with the fee',
+      () => returned([leg(ada, 'credit', '2.50'), leg('settlement', 'debit', '2.00'), leg('fees', 'debit', '0.50')]),
+    ],
+    [
+      'twice in one transaction',
+      () => returned(['1', '2'].flatMap(() => [leg(ada, 'credit', '2.00'), leg('settlement', 'debit', '2.00')])),
+    ],
+    [
+      'of a transaction of another workspace',
+      () => ({
+        entries: returned([leg(ada, 'credit', '2.00'), leg('settlement', 'debit', '2.00')]).entries.map((entry) => ({
+          ...entry,
+          returnOf: 999_999,
+        })),
+      }),
+    ],
+  ])('refuses one %s', async (_what, one) => {
+    const before = await holding(world, ada);
+
+    await expect(writeAs(WORKER_ROLE, postReturns, one())).rejects.toMatchObject(WRONG);
+    expect(await holding(world, ada)).toEqual(before);
+  });
+
+  it('takes each transfer back but the fee', async () => {
+    const before = await holding(world, ada);
+
+    await writeAs(WORKER_ROLE, postReturns, { entries: [await returnEntry(world.database, NORTH, paid)] });
+
+    expect((await holding(world, ada)).balance).toBe(before.balance + 200n);
+  });
+});
+
+describe('a posting of deposits', () => {
+  it.each<[string, () => Proposal]>([
+    ['from a customer', () => payment(ada, bob, euros('1.00'))],
+    ['from a fee account', () => proposal([leg('fees', 'debit', '1.00'), leg(ada, 'credit', '1.00')])],
+    ['back to a settlement account', () => proposal([leg(ada, 'debit', '1.00'), leg('settlement', 'credit', '1.00')])],
+    [
+      'that is a return',
+      () => ({ entries: funding(ada, euros('1.00')).entries.map((entry) => ({ ...entry, returnOf: 1 })) }),
+    ],
+  ])('refuses one %s', async (_what, one) => {
+    await expect(writeAs(OPERATOR_ROLE, postDeposits, one())).rejects.toMatchObject(WRONG);
+  });
+
+  it('is the worker’s in a sandbox only', async () => {
+    await writeAs(WORKER_ROLE, postSandboxDeposits, funding(ada, euros('1.00')));
+    await expect(writeAs(WORKER_ROLE, postDeposits, funding(ada, euros('1.00')))).rejects.toMatchObject(FORBIDDEN);
+    await world.owner.query(
+      `set session_replication_role = replica; update deployment_mode set is_sandbox = false; set session_replication_role = origin`,
+    );
+
+    await expect(writeAs(WORKER_ROLE, postSandboxDeposits, funding(ada, euros('1.00')))).rejects.toMatchObject({
+      code: RULE_VIOLATION.sandboxOnly,
+    });
+    await expect(writeAs(OPERATOR_ROLE, postDeposits, funding(ada, euros('1.00')))).resolves.toBeUndefined();
+    await world.owner.query(
+      `set session_replication_role = replica; update deployment_mode set is_sandbox = true; set session_replication_role = origin`,
+    );
+  });
+});
