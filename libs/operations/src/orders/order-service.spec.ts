@@ -237,9 +237,10 @@ describe('an order whose caller aborts', () => {
   });
 });
 
-describe('orders that arrive during a batch', () => {
+describe('orders that arrive during a slow commit', () => {
   it('are decided while the batch before them is committed, but for those of its accounts', async () => {
-    const { batcher, batches } = slowBatcher();
+    const { batcher, batches, slowDown } = slowBatcher();
+    await slowDown();
     const orders = [batcher.submit(order(1, 1))];
     await turn();
     orders.push(batcher.submit(order(1, 1)), batcher.submit(order(1, 2)), batcher.submit(order(2, 3)));
@@ -259,7 +260,8 @@ describe('orders that arrive during a batch', () => {
   });
 
   it('wait for the batch that has their payee', async () => {
-    const { batcher, batches } = slowBatcher();
+    const { batcher, batches, slowDown } = slowBatcher();
+    await slowDown();
     const orders = [batcher.submit(order(1, 1, 9))];
     await turn();
     orders.push(batcher.submit(order(1, 2, 9)), batcher.submit(order(1, 9)), batcher.submit(order(1, 3)));
@@ -295,7 +297,8 @@ describe('orders that arrive during a batch', () => {
   });
 
   it('wait while two batches are committed', async () => {
-    const { batcher, batches } = slowBatcher();
+    const { batcher, batches, slowDown } = slowBatcher();
+    await slowDown();
     const orders = range(3).map((at) => batcher.submit(order(1, at)).then(() => at));
     await turn();
     orders.push(batcher.submit(order(2)).then(() => 3));
@@ -312,6 +315,33 @@ describe('orders that arrive during a batch', () => {
     expect(batches.map(({ of }) => of)).toEqual([['1/0', '1/1', '1/2'], ['2/1'], ['3/1']]);
     batches.slice(1).forEach(({ finish }) => finish());
     expect(await Promise.all(orders)).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('wait for its end as soon as commits are quick again', async () => {
+    const { batcher, batches, slowDown } = slowBatcher();
+    await slowDown();
+    const next = async () => {
+      const one = batcher.submit(order(1));
+      await turn();
+      batches.at(-1)!.commit();
+      batches.at(-1)!.finish();
+      await one;
+      await turn();
+    };
+    for (let commit = 0; commit < 50; commit += 1) await next();
+
+    const orders = [batcher.submit(order(1, 1))];
+    await turn();
+    batches.at(-1)!.commit();
+    orders.push(batcher.submit(order(1, 2)));
+    await turn();
+
+    expect(batches).toHaveLength(51);
+    batches.at(-1)!.finish();
+    await turn();
+    expect(batches).toHaveLength(52);
+    batches.at(-1)!.finish();
+    expect(await Promise.all(orders)).toEqual([RUN, RUN]);
   });
 });
 

@@ -145,14 +145,24 @@ const WAITING_MAX = 2_000;
 /** One workspace cannot fill the whole queue. */
 const WORKSPACE_WAITING_MAX = 1_000;
 
-/** One batch is decided while the one before it is committed. More of them would be smaller, and gain no throughput. */
+/** Where commits are slow, one batch is decided while the one before it is committed. More of them would gain no throughput. */
 const RUNNING_MAX = 2;
+
+/**
+ * Elsewhere one batch runs at a time: the next is larger, and what a batch costs whatever it holds is paid for more orders. On two cores
+ * that takes a fifth less CPU time for an order (docs/performance.md). A commit is slow that takes this much longer than its rows do.
+ */
+const SLOW_COMMIT_MS = 5;
+const ROWS_OF_ORDER_MS = 1;
+
+/** Of the mean of commits, which a single one moves by its part. */
+const COMMITS_OF_MEAN = 8;
 
 /** Connections that may wait for accounts that another session has locked. The others stay free. */
 const CONTENDED_MAX = 2;
 
 /**
- * Group commit: orders that arrive while a batch is decided form the next batch, which is decided while the first is committed. Batches
+ * Group commit: orders that arrive while a batch is carried out form the next batch. Batches
  * take one order of each workspace in turn, so that a busy workspace delays the others little. Two running batches have no account in
  * common, that of a payee included, so the orders of one account keep their order.
  *
@@ -173,8 +183,13 @@ export class OrderBatcher {
   private runningBatches = 0;
   /** Whether a batch is being decided. */
   private isDeciding = false;
+  /** How much longer commits take than their rows, in a moving mean. */
+  private commitExcessMs = 0;
 
-  constructor(private readonly postBatch: PostBatch) {}
+  constructor(
+    private readonly postBatch: PostBatch,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
 
   /**
    * @param signal withdraws the order while it waits; an order of a running batch has its outcome
@@ -227,7 +242,8 @@ export class OrderBatcher {
   }
 
   private get mayDecide(): boolean {
-    return !this.isDeciding && this.runningBatches < RUNNING_MAX && !this.waiting.isEmpty;
+    const runningMax = this.commitExcessMs > SLOW_COMMIT_MS ? RUNNING_MAX : 1;
+    return !this.isDeciding && this.runningBatches < runningMax && !this.waiting.isEmpty;
   }
 
   /** Begins the next batch, if there is one and another may run. */
@@ -243,14 +259,19 @@ export class OrderBatcher {
     for (const account of accounts) this.runningAccounts.add(account);
     this.runningBatches += 1;
     this.isDeciding = true;
-    let isDecided = false;
+    let decidedAt: number | undefined;
     const onDecided = () => {
-      if (isDecided) return;
-      isDecided = true;
+      if (decidedAt !== undefined) return;
+      decidedAt = this.now();
       this.isDeciding = false;
       this.decideNext();
     };
     const locked = await this.carryOut(batch, false, onDecided);
+    // A batch that wrote nothing was not committed.
+    if (decidedAt !== undefined) {
+      const excessMs = this.now() - decidedAt - ROWS_OF_ORDER_MS * batch.length;
+      this.commitExcessMs += (excessMs - this.commitExcessMs) / COMMITS_OF_MEAN;
+    }
     locked.forEach((waiting) => this.moveToContended(waiting));
     for (const account of new Set(locked.map((waiting) => waiting.account))) this.followContended(account);
     for (const account of accounts) this.runningAccounts.delete(account);

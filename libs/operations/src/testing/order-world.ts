@@ -240,7 +240,20 @@ export function slowBatcher(outcomeOf: (order: PreparedOrder, waits: boolean) =>
         fail: reject,
       });
     });
-  return { batcher: new OrderBatcher(post), batches };
+  let nowMs = 0;
+  const batcher = new OrderBatcher(post, () => nowMs);
+  /** Lets a commit take a second. */
+  const slowDown = async () => {
+    const one = batcher.submit(order(99));
+    await turn();
+    batches[0]!.commit();
+    nowMs += 1_000;
+    batches[0]!.finish();
+    await one;
+    await turn();
+    batches.length = 0;
+  };
+  return { batcher, batches, slowDown };
 }
 
 /** Waits two turns of the event loop, so that work deferred to the next turn has started. */
