@@ -91,7 +91,7 @@ export async function openAccount(
   newCode: NewAccountCode,
 ): Promise<Created<Account>> {
   // A repeated request needs no code: it does not depend on the database that has all codes.
-  const replay = await findReplay<Account>(reading.database, requestOf(opener, input), options);
+  const { replay } = await findReplay<Account>(reading.database, requestOf(opener, input), options);
   if (replay) return replay;
   for (let triesLeft = CODE_TRIES - 1; ; triesLeft -= 1) {
     try {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import type { UserId, WorkspaceId } from '@banking/domain';
+import { Refusal, type UserId, type WorkspaceId } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
-import { reasonOf } from '@banking/postgres/testing';
+import { reasonOf, until } from '@banking/postgres/testing';
 import { openReading } from '../resources/reading.js';
 import { demoDatabase } from '../testing/test-databases.js';
-import { createOnce, type Creation, findReplay } from './create-once.js';
+import { createKnownOnce, createOnce, type Creation, findReplay } from './create-once.js';
 import { keyConflict, keyOf } from './idempotency-key.js';
 
 describe('create once', () => {
@@ -96,10 +96,80 @@ describe('create once', () => {
     });
   });
 
+  describe('a creation whose writes are known', () => {
+    const NOTED = sqlStatement<{ notes: number }>(
+      'spec.notes',
+      `select count(*)::int as notes from audit_outbox where entries::text like '%spec%'`,
+    );
+    const limitOf = (check: () => void) => ({ turn: 'spec', reads: [bind(NOTED)], check });
+    const createKnown = (idempotencyKey?: string, check: () => void = () => undefined) => {
+      const request = { workspaceId, operation: 'openAccount', content: {} };
+      const options = { ...(idempotencyKey !== undefined && { idempotencyKey }) };
+      return createKnownOnce(openReading(world.database), request, options, caller(), creation, limitOf(check));
+    };
+    const entries = async () =>
+      (await world.owner.query(`select from audit_event union all select from audit_outbox`)).rowCount;
+
+    it('is made once for a key, and each time without one', async () => {
+      expect(await createKnown('known')).toEqual({ resource: { id: 7 }, isReplay: false });
+      const before = await entries();
+      expect(await createKnown('known')).toEqual({ resource: { id: 7 }, isReplay: true });
+      expect(await entries()).toBe(before);
+
+      expect(await createKnown()).toEqual({ resource: { id: 7 }, isReplay: false });
+      expect(await entries()).toBe(before! + 1);
+    });
+
+    it.each([
+      ['with a key', 'limited'],
+      ['without a key', undefined],
+    ])('writes nothing where its limit refuses, %s', async (_what, key) => {
+      const before = await entries();
+      const refuse = () => {
+        throw new Refusal('rate_limited');
+      };
+
+      expect(await reasonOf(createKnown(key, refuse))).toBe('rate_limited');
+      expect(await entries()).toBe(before);
+      expect(await createKnown(key)).toMatchObject({ isReplay: false });
+    });
+
+    it('is no refusal of its limit where it is a replay', async () => {
+      await createKnown('full');
+
+      const check = jest.fn();
+      expect(await createKnown('full', check)).toMatchObject({ isReplay: true });
+      expect(check).not.toHaveBeenCalled();
+    });
+
+    it('waits for its turn, but not while its key is in use', async () => {
+      await world.owner.query(`begin; select pg_advisory_xact_lock(hashtextextended('spec', 0))`);
+      const first = createKnown('turn');
+      await until(
+        async () =>
+          (
+            await world.owner.query(
+              `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+            )
+          ).rowCount === 1,
+      );
+
+      expect(await reasonOf(createKnown('turn'))).toBe('idempotency_in_progress');
+      await world.owner.query('rollback');
+      expect(await first).toMatchObject({ isReplay: false });
+    });
+  });
+
   describe('findReplay', () => {
     const request = { workspaceId: 0, operation: 'createQuote', content: { amount: '1' } };
-    const find = (content: object, idempotencyKey?: string) =>
-      findReplay(world.database, { ...request, workspaceId, content }, { ...(idempotencyKey && { idempotencyKey }) });
+    const find = async (content: object, idempotencyKey?: string) =>
+      (
+        await findReplay(
+          world.database,
+          { ...request, workspaceId, content },
+          { ...(idempotencyKey && { idempotencyKey }) },
+        )
+      ).replay;
 
     it('finds nothing without a key, or with a new one', async () => {
       expect(await find({})).toBeUndefined();

@@ -9,6 +9,7 @@ import {
   type DbTransaction,
   RETRY_POLICIES,
   type RetryPolicy,
+  type RowsOfEach,
   sqlStatement,
 } from '@banking/postgres';
 import { type AuditedCall, type AuditedResource, auditEntry, callerOf, noteAudit } from '../audit/audited-call.js';
@@ -31,11 +32,30 @@ const LOCK_KEY = sqlStatement<{ is_locked: boolean }>(
   `select pg_try_advisory_xact_lock(${LOCK}) as is_locked`,
 );
 
+/** Waits for the turn only with the key, so that a request whose key is in use does not wait either. */
+const LOCK_KEY_AND_TURN = sqlStatement<{ is_locked: boolean }>(
+  'lock_idempotency_key_and_turn',
+  `select is_locked, case when is_locked then pg_advisory_xact_lock(hashtextextended($4::text, 0)) is null end as is_in_turn
+   from (select pg_try_advisory_xact_lock(${LOCK}) as is_locked offset 0) l`,
+);
+
+const LOCK_TURN = sqlStatement('lock_turn', 'select pg_advisory_xact_lock(hashtextextended($1::text, 0))');
+
 /** Waits for the holder, at most for the lock timeout of the session. */
 const AWAIT_KEY = sqlStatement<{ is_locked: boolean }>(
   'await_idempotency_key',
   `select true as is_locked from pg_advisory_xact_lock(${LOCK})`,
 );
+
+/** A limit of creations. Those of one turn are decided one at a time, until their database transactions end. */
+export interface CreationLimit<Row> {
+  /** The name of the turn. */
+  readonly turn: string;
+  /** Read when it is the turn of the request; the row of the last statement is checked. */
+  readonly reads: readonly BoundStatement<unknown>[];
+  /** @throws Refusal */
+  check(row: Row): void;
+}
 
 /** The writes that create a resource. */
 export interface Creation<Row, T> {
@@ -50,17 +70,22 @@ export interface Creation<Row, T> {
  * The stored response of a request, if there is one. For operations that call another service first: a repeated request does not depend
  * on that service.
  *
+ * @param reads sent with it
  * @throws Refusal `idempotency_key_invalid`, `idempotency_key_reused`
  */
-export async function findReplay<T>(
+export async function findReplay<T, R extends readonly BoundStatement<unknown>[] = []>(
   database: Database,
   request: CreationRequest,
   { idempotencyKey }: RequestOptions,
-): Promise<Created<T> | undefined> {
+  reads: R = [] as readonly BoundStatement<unknown>[] as R,
+): Promise<{ readonly replay: Created<T> | undefined; readonly rows: RowsOfEach<R> }> {
   const key = keyOf(request, idempotencyKey);
-  if (!key) return undefined;
-  const stored = await database.read({ workspaces: [key.workspaceId] }, findStoredResponses([key]));
-  return replayOf<T>(key, stored);
+  const find = key ? [findStoredResponses([key])] : [];
+  const all = await database.pipeline({ workspaces: [request.workspaceId] }, [...find, ...reads]);
+  return {
+    replay: key && storedReplay<T>(key, all[0]![0] as StoredResponse | undefined),
+    rows: all.slice(find.length) as RowsOfEach<R>,
+  };
 }
 
 /**
@@ -72,22 +97,74 @@ export async function findReplay<T>(
  * @throws Refusal `idempotency_key_invalid`, `idempotency_in_progress`, `idempotency_key_reused`, and refusals of `create`
  * @throws Refusal `outcome_unknown` if the connection is lost around the commit and the key does not tell the outcome
  */
-export async function createOnce<Row, T>(
+export function createOnce<Row, T>(
+  reading: Pick<Reading, 'database' | 'reference'>,
+  request: CreationRequest,
+  options: RequestOptions,
+  caller: AuditedCall,
+  create: (tx: DbTransaction) => Promise<Creation<Row, T>>,
+): Promise<Created<T>> {
+  return once<Row, T>(reading, request, options, caller, async ({ tx, key, write }) => {
+    const replay = key && replayOf<T>(key, await tx.pipeline(lockAndFind(key)));
+    return replay ?? write(await create(tx));
+  });
+}
+
+/**
+ * Creates a resource as `createOnce` does, whose writes are known before. They are sent with the lock of the key, so that it takes two
+ * round trips, and are rolled back for a replay or a refusal.
+ *
+ * @throws Refusal of the limit, and as `createOnce` does
+ */
+export function createKnownOnce<Row, T, Limited>(
+  reading: Pick<Reading, 'database' | 'reference'>,
+  request: CreationRequest,
+  options: RequestOptions,
+  caller: AuditedCall,
+  creation: Creation<Row, T>,
+  limit?: CreationLimit<Limited>,
+): Promise<Created<T>> {
+  return once<Row, T>(reading, request, options, caller, ({ key, write }) => {
+    const locks = key ? lockAndFind(key, limit?.turn) : limit ? [bind(LOCK_TURN, limit.turn)] : [];
+    const before = [...locks, ...(limit?.reads ?? [])];
+    return write(creation, before, (rows) => {
+      const replay = key && replayOf<T>(key, rows);
+      if (!replay) limit?.check(rows[before.length - 1]![0] as Limited);
+      return replay;
+    });
+  });
+}
+
+/** A creation in its database transaction. */
+interface Creating<Row, T> {
+  readonly tx: DbTransaction;
+  readonly key: IdempotencyKey | undefined;
+  /**
+   * Writes and commits.
+   *
+   * @param before sent before the writes
+   * @param decide receives the rows; it may refuse, and what it returns is returned instead, and nothing is written
+   */
+  write(
+    creation: Creation<Row, T>,
+    before?: readonly BoundStatement<unknown>[],
+    decide?: (rows: readonly unknown[][]) => Created<T> | undefined,
+  ): Promise<Created<T>>;
+}
+
+async function once<Row, T>(
   { database, reference }: Pick<Reading, 'database' | 'reference'>,
   request: CreationRequest,
   { idempotencyKey }: RequestOptions,
   caller: AuditedCall,
-  create: (tx: DbTransaction) => Promise<Creation<Row, T>>,
+  make: (creating: Creating<Row, T>) => Promise<Created<T>>,
 ): Promise<Created<T>> {
   const key = keyOf(request, idempotencyKey);
   const scope = { workspaces: [request.workspaceId], user: caller.actor };
   const composeCreated = await reference.beforeChange();
-  try {
-    return await database.transaction(scope, async (tx) => {
-      const replay = key && (await lockAndFind<T>(tx, key));
-      if (replay) return replay;
-      const { writes, audited, resource } = await create(tx);
-      const { bound, compose } = resource;
+  const writeIn =
+    (tx: DbTransaction): Creating<Row, T>['write'] =>
+    async ({ writes, audited, resource: { bound, compose } }, before = [], decide = () => undefined) => {
       const composeRow = (rows: readonly unknown[][]) => {
         const row = rows.at(-1)?.[0] as Row | undefined;
         if (row === undefined) throw new Error(`${request.operation} created a resource that cannot be read`);
@@ -95,17 +172,26 @@ export async function createOnce<Row, T>(
       };
       const operation = request.operation.split('/')[0]!;
       const entry = auditEntry(request.workspaceId, { operation, resource: audited }, callerOf(caller));
-      const statements = [...writes, noteAudit([entry]), bound];
-      if (!key) return { resource: await composeRow(await tx.commit(statements)), isReplay: false };
-      const created = await composeRow(await tx.change(statements));
-      await tx.commit([storeResponses([{ key, answer: JSON.stringify(created) }])]);
+      const statements = [...before, ...writes, noteAudit([entry]), bound];
+      if (!key && before.length === 0) {
+        return { resource: await composeRow(await tx.commit(statements)), isReplay: false };
+      }
+      const rows = await tx.change(statements);
+      const replay = decide(rows);
+      if (replay) return replay;
+      const created = await composeRow(rows);
+      await tx.commit(key ? [storeResponses([{ key, answer: JSON.stringify(created) }])] : []);
       return { resource: created, isReplay: false };
-    });
+    };
+  try {
+    return await database.transaction(scope, (tx) => make({ tx, key, write: writeIn(tx) }));
   } catch (error) {
     if (key === undefined || !(error instanceof CommitInDoubtError)) throw error;
     // The lost session holds the lock of the key to its end. After that lock is released, its outcome is known.
     const made = await database
-      .transaction(scope, (tx) => lockAndFind<T>(tx, key, AWAIT_KEY))
+      .transaction(scope, async (tx) =>
+        replayOf<T>(key, await tx.pipeline([awaitKey(key), findStoredResponses([key])])),
+      )
       .catch(() => Promise.reject(error));
     if (made) return { ...made, isReplay: false };
     const message = 'The connection to the database was lost. Nothing was done.';
@@ -113,24 +199,29 @@ export async function createOnce<Row, T>(
   }
 }
 
+const awaitKey = ({ workspaceId, operation, key }: IdempotencyKey) => bind(AWAIT_KEY, workspaceId, operation, key);
+
 /** Locks the key, then finds the stored response in a query of its own, which reads what an earlier holder committed. */
-async function lockAndFind<T>(
-  tx: DbTransaction,
-  key: IdempotencyKey,
-  lock = LOCK_KEY,
-): Promise<Created<T> | undefined> {
-  const [[locked], [stored]] = await tx.pipeline([
-    bind(lock, key.workspaceId, key.operation, key.key),
-    findStoredResponses([key]),
-  ] as const);
-  if (!locked!.is_locked) {
+function lockAndFind(key: IdempotencyKey, turn?: string): BoundStatement<unknown>[] {
+  const values = [key.workspaceId, key.operation, key.key];
+  const lock = turn === undefined ? bind(LOCK_KEY, ...values) : bind(LOCK_KEY_AND_TURN, ...values, turn);
+  return [lock, findStoredResponses([key])];
+}
+
+/**
+ * @param rows of the lock and of what it found
+ * @throws Refusal `idempotency_in_progress`, `idempotency_key_reused`
+ */
+function replayOf<T>(key: IdempotencyKey, rows: readonly unknown[][]): Created<T> | undefined {
+  const [locked, found] = rows as readonly unknown[][] as [[{ is_locked: boolean }], StoredResponse[]];
+  if (!locked[0].is_locked) {
     throw new Refusal('idempotency_in_progress', undefined, { retryAfterSeconds: RETRY_AFTER_S });
   }
-  return replayOf<T>(key, stored);
+  return storedReplay<T>(key, found[0]);
 }
 
 /** @throws Refusal `idempotency_key_reused` */
-function replayOf<T>(key: IdempotencyKey, stored: StoredResponse | undefined): Created<T> | undefined {
+function storedReplay<T>(key: IdempotencyKey, stored: StoredResponse | undefined): Created<T> | undefined {
   if (!stored) return undefined;
   const conflict = keyConflict(key, stored);
   if (conflict) throw conflict;

@@ -14,7 +14,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
-import { OPERATOR_ROLE, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { OPERATOR_ROLE, pipelineChannel, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { reasonOf, sql } from '@banking/postgres/testing';
 import { DEMO_RATES, NO_RATES, type RateSource } from '@banking/rates';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -80,6 +80,30 @@ describe('quotes', () => {
       });
       expect(Date.parse(given.expiresAt) - Date.parse(given.createdAt!)).toBe(300_000);
       expect(await service.getQuote(ada, { quoteId: given.id })).toEqual(given);
+    });
+
+    it.each([
+      ['limited', 1_000],
+      ['unlimited', undefined],
+    ])('takes three round trips with a key where their number is %s', async (_what, openMax) => {
+      const limited = new LedgerBankingService(world.database, world.books, {
+        ...{ rates: DEMO_RATES, hasPayoutNetwork: true, openMax },
+      });
+      // The first one reads the reference data and draws ids.
+      await limited.createQuote(ada, quoteInput());
+      const trips: unknown[] = [];
+      const note = (message: unknown) => void trips.push(message);
+      pipelineChannel.start.subscribe(note);
+
+      const { resource } = await limited
+        .createQuote(ada, quoteInput(), { idempotencyKey: `trips-${openMax}` })
+        .finally(() => pipelineChannel.start.unsubscribe(note));
+
+      expect(trips).toHaveLength(3);
+      expect(await limited.createQuote(ada, quoteInput(), { idempotencyKey: `trips-${openMax}` })).toEqual({
+        resource,
+        isReplay: true,
+      });
     });
 
     it('stores the shown rate and the remainder if the exact rate has no end', async () => {

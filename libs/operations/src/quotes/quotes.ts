@@ -12,17 +12,18 @@ import {
   type TransferAmount,
   type WorkspaceId,
 } from '@banking/domain';
-import { bind, type DbTransaction, sqlStatement } from '@banking/postgres';
+import { bind, type BoundStatement, type IdBlocks, sqlStatement, type SqlStatement } from '@banking/postgres';
 import type { AuditedCall } from '../audit/audited-call.js';
-import { createOnce, findReplay } from '../idempotency/create-once.js';
+import { createKnownOnce, type CreationLimit, findReplay } from '../idempotency/create-once.js';
 import { PLAN_BY_ORDER } from '../lists/paged-list.js';
 import {
   CONVERSION_ROUNDING,
+  factsOf,
   type FixedAmount,
   partiesOf,
   payerOf,
+  type PaymentFacts,
   type PaymentParties,
-  readPaymentFacts,
 } from '../payments/payment-facts.js';
 import type { PaymentMeans } from '../payments/payment-terms.js';
 import { pricePayment } from '../payments/price-payment.js';
@@ -83,8 +84,6 @@ export async function getQuote(reading: Reading, workspaceId: WorkspaceId, quote
   return quote;
 }
 
-const NEXT_QUOTE = sqlStatement<{ id: bigint }>('next_quote', `select nextval('quote_id_seq') as id`);
-
 const ADD_QUOTE = sqlStatement(
   'add_quote',
   `insert into quote (workspace_id, id, account_id, currency_id, recipient_id, target_currency_id, amount, fee_amount, target_amount,
@@ -94,8 +93,15 @@ const ADD_QUOTE = sqlStatement(
    from account a, currency c where a.workspace_id = $1 and a.id = $3 and c.code = $5`,
 );
 
+interface QuoteMeans extends PaymentMeans {
+  readonly validS: number;
+  readonly openMax?: number | undefined;
+  /** Of `quote_id_seq`. */
+  readonly ids: IdBlocks;
+}
+
 /**
- * Creates a quote. Prices outside of any database transaction, because a source of rates may be slow. The payment may become impossible
+ * Creates a quote, in three round trips to the database: for a replay and the facts, for the quote, and for its response. Prices outside of any database transaction, because a source of rates may be slow. The payment may become impossible
  * afterwards, so an order checks it again.
  *
  * @throws Refusal `body_malformed`, `amount_malformed`, `amount_out_of_range`, `currency_unknown`, those of `partiesOf`,
@@ -106,12 +112,7 @@ export async function createQuote(
   caller: AuditedCall,
   { accountID, amount, targetAmount, recipientID, targetCurrency }: CreateQuoteInput,
   options: RequestOptions,
-  {
-    rates,
-    hasPayoutNetwork,
-    validS,
-    openMax,
-  }: PaymentMeans & { readonly validS: number; readonly openMax?: number | undefined },
+  { rates, hasPayoutNetwork, validS, openMax, ids }: QuoteMeans,
 ): Promise<Created<Quote>> {
   if ((recipientID === undefined) === (targetCurrency === undefined)) throw notOneOf('recipientID', 'targetCurrency');
   const { workspaceId } = caller;
@@ -122,32 +123,29 @@ export async function createQuote(
   const target = recipientID === undefined ? { targetCurrency: named } : { recipientID };
   const request = { workspaceId, operation: 'createQuote', content: { accountID, ...chosen, ...target } };
   const { database } = reading;
-  const replay = await findReplay<Quote>(database, request, options);
+  const payment = { workspaceId, accountId: accountID, recipientId: recipientID };
+  const { replay, rows } = await findReplay<Quote, [BoundStatement<PaymentFacts>]>(database, request, options, [
+    factsOf([payment]),
+  ]);
   if (replay) return replay;
-
-  const [facts] = await readPaymentFacts(
-    database,
-    [{ workspaceId, accountId: accountID, recipientId: recipientID }],
-    false,
-  );
+  const [[facts]] = rows;
   if (!facts) throw new Error('no facts were read for the payment');
   const parties: PaymentParties = named
     ? { from: payerOf(facts).from, to: named }
     : partiesOf(facts, accountID, hasPayoutNetwork);
   const price = await pricePayment(parties, fixed, rates);
-  return createOnce(reading, request, options, caller, async (tx) => {
-    if (openMax !== undefined) await checkOpenQuotes(tx, workspaceId, openMax);
-    const [[next]] = await tx.pipeline([bind(NEXT_QUOTE)] as const);
-    const id = Number(next!.id);
-    const { dated, fee, remainder } = price;
-    const terms = [price.amount, fee, price.targetAmount, price.rateText, dated?.source, dated?.asOf];
-    const rounding = [CONVERSION_ROUNDING, price.fixedSide, remainder.numerator, remainder.denominator, validS];
-    return {
-      writes: [bind(ADD_QUOTE, workspaceId, id, accountID, recipientID, parties.to, ...terms, ...rounding)],
-      audited: { type: 'quote', id },
-      resource: quoteQuery(workspaceId, id),
-    };
-  });
+  await ids.ready(1);
+  const id = ids.take();
+  const { dated, fee, remainder } = price;
+  const terms = [price.amount, fee, price.targetAmount, price.rateText, dated?.source, dated?.asOf];
+  const rounding = [CONVERSION_ROUNDING, price.fixedSide, remainder.numerator, remainder.denominator, validS];
+  const creation = {
+    writes: [bind(ADD_QUOTE, workspaceId, id, accountID, recipientID, parties.to, ...terms, ...rounding)],
+    audited: { type: 'quote', id },
+    resource: quoteQuery(workspaceId, id),
+  };
+  const limit = openMax === undefined ? undefined : openQuotesLimit(workspaceId, openMax);
+  return createKnownOnce(reading, request, options, caller, creation, limit);
 }
 
 /** @throws Refusal `currency_unknown` for a code without decimals, such as a metal */
@@ -177,12 +175,6 @@ function notOneOf(...fields: readonly [string, string]): Refusal {
   return new Refusal(reason, message, { details: fields.map((field) => ({ path: `/${field}`, reason, message })) });
 }
 
-/** Held to the end of the database transaction, so that quotes of a workspace are counted and added one at a time. */
-const LOCK_QUOTES = sqlStatement(
-  'lock_open_quotes',
-  `select pg_advisory_xact_lock(hashtextextended(jsonb_build_array('open quotes', $1::bigint)::text, 0))`,
-);
-
 /**
  * A query of its own under the lock, so that it reads what the earlier holder committed. Without statistics, the order keeps the plan on
  * `quote_by_expiry`, and the subquery keeps it on the primary key of `quote_use`. A join would read all uses of the workspace.
@@ -195,23 +187,23 @@ export const COUNT_OPEN_QUOTES = sqlStatement<{ open: number; oldestForS: number
    where (select u.quote_id from quote_use u where u.workspace_id = q.workspace_id and u.quote_id = q.id) is null`,
 );
 
+type OpenQuotes = typeof COUNT_OPEN_QUOTES extends SqlStatement<infer Row> ? Row : never;
+
 /**
- * Limits the open quotes of a workspace, neither used nor expired, to `max`. The new quote must follow in the same database transaction.
- * Safe for concurrent processes.
+ * Limits the open quotes of a workspace, neither used nor expired, to `max`. Quotes of a workspace are counted and added one at a time,
+ * by any process.
  *
- * @throws Refusal `rate_limited`, with the time until the oldest open quote expires
+ * It refuses with `rate_limited`, with the time until the oldest open quote expires.
  */
-async function checkOpenQuotes(tx: DbTransaction, workspaceId: number, max: number): Promise<void> {
-  const [, , [row]] = await tx.pipeline([
-    bind(LOCK_QUOTES, workspaceId),
-    PLAN_BY_ORDER,
-    bind(COUNT_OPEN_QUOTES, workspaceId),
-  ] as const);
-  const { open, oldestForS } = row!;
-  if (open < max) return;
-  const message = `The workspace has ${open} open quotes of at most ${max}. Use one, or wait until one expires.`;
-  throw new Refusal('rate_limited', message, { retryAfterSeconds: Math.max(1, oldestForS ?? 1) });
-}
+const openQuotesLimit = (workspaceId: number, max: number): CreationLimit<OpenQuotes> => ({
+  turn: `open quotes ${workspaceId}`,
+  reads: [PLAN_BY_ORDER, bind(COUNT_OPEN_QUOTES, workspaceId)],
+  check({ open, oldestForS }) {
+    if (open < max) return;
+    const message = `The workspace has ${open} open quotes of at most ${max}. Use one, or wait until one expires.`;
+    throw new Refusal('rate_limited', message, { retryAfterSeconds: Math.max(1, oldestForS ?? 1) });
+  },
+});
 
 interface QuoteRow {
   readonly quoteId: bigint;
