@@ -158,7 +158,10 @@ export function postingValues(posted: readonly PostedTransaction[]): readonly un
 }
 
 const transactionValue = ({ workspaceId, id, hash, entry }: PostedTransaction): string =>
-  compositeOf([workspaceId, id, entry.status, hash, entry.returnOf, entry.orderDigest, entry.conversionDigest]);
+  compositeOf([
+    ...[workspaceId, id, entry.status, hash, entry.returnOf, entry.orderDigest, entry.conversionDigest],
+    ...[entry.remittanceId, entry.isSubmitted],
+  ]);
 
 const transferValues = ({ workspaceId, id: transactionId, transfers }: PostedTransaction): string[] =>
   transfers.map(({ id, leg, accountId, accountVersion, balanceAfter }) =>
@@ -187,7 +190,10 @@ const conversionValue = (row: PostedConversion): string =>
 const unlessEmpty = (posted: readonly PostedTransaction[], bound: () => BoundStatement<unknown>) =>
   posted.length === 0 ? [] : [bound()];
 
-/** Writes payments with their conversions: customers' money moves, and none enters. A right of every role that serves. */
+/**
+ * Writes payments with their conversions: customers' money moves, and none enters. A pending payment to a settlement account gets its
+ * tracking, its payout and the work that submits it. A right of every role that serves.
+ */
 export const postPayments = (
   posted: readonly PostedTransaction[],
   conversions: readonly PostedConversion[] = [],

@@ -34,6 +34,10 @@ export interface Entry {
   readonly orderDigest?: string | undefined;
   /** The digest of its conversion. */
   readonly conversionDigest?: string | undefined;
+  /** The id of the tracking of a payout. Default: the next one. */
+  readonly remittanceId?: number | undefined;
+  /** Whether another system has submitted the payout: no worker does. In a sandbox only. */
+  readonly isSubmitted?: boolean | undefined;
   readonly legs: readonly Leg[];
 }
 

@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
 import { listDiscrepancies, type Resolution, resolveDiscrepancy } from './discrepancies.js';
-import { openTracking } from './open-payouts.js';
 import { recordEvent } from './record-rail-events.js';
 import {
   AMOUNT,
@@ -43,7 +42,7 @@ async function balance(): Promise<bigint> {
 
 describe('discrepancies', () => {
   beforeEach(async () => {
-    [transactionId] = (await payOut(world, { open: openTracking })) as [number];
+    [transactionId] = (await payOut(world, { isSubmitted: true })) as [number];
   });
 
   const open = async () =>
@@ -214,7 +213,7 @@ describe('discrepancies', () => {
 
   describe('a payout with a conversion that was rejected and then credited', () => {
     it('restores our own accounts when it is reclaimed', async () => {
-      [transactionId] = (await payOut(world, { open: openTracking, by: 'spot' })) as [number];
+      [transactionId] = (await payOut(world, { isSubmitted: true, by: 'spot' })) as [number];
       const before = [await balance(), await ourAccounts()];
       await receive('RJCT');
       await receive('ACCC');
@@ -262,7 +261,7 @@ describe('discrepancies', () => {
     it('has the order and the limit of a whole', async () => {
       await receive('ACCC');
       await receive('RJCT');
-      const [other] = (await payOut(world, { workspaceId: SOUTH, open: openTracking })) as [number];
+      const [other] = (await payOut(world, { workspaceId: SOUTH, isSubmitted: true })) as [number];
       for (const status of ['ACCC', 'RJCT']) {
         await recordEvent(world.books, SOUTH, other, { providerEvent: `e${++events}`, status });
       }
@@ -290,7 +289,7 @@ describe('discrepancies', () => {
 
 describe('the database', () => {
   beforeEach(async () => {
-    [transactionId] = (await payOut(world, { open: openTracking })) as [number];
+    [transactionId] = (await payOut(world, { isSubmitted: true })) as [number];
   });
 
   const openId = async () =>
@@ -383,7 +382,7 @@ describe('any events and resolutions, each by two operators at once', () => {
   it('leave the money with the network or returned, and resolve each discrepancy at most once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
-        const [transactionId] = (await payOut(world, { open: openTracking })) as [number];
+        const [transactionId] = (await payOut(world, { isSubmitted: true })) as [number];
         const before = await balance();
         const resolve = (discrepancyId: number, resolution: Resolution) =>
           resolveDiscrepancy(world.books, {

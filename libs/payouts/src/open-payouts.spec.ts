@@ -1,8 +1,8 @@
 import { isLegalStep, PAYOUT_STEPS } from '@banking/domain';
-import { bind, RULE_VIOLATION, SQLSTATE, sqlStatement } from '@banking/postgres';
+import { API_ROLE, bind, RULE_VIOLATION, SQLSTATE, sqlStatement, WORKER_ROLE } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
 import { claimWork } from '@banking/work-queue';
-import { openPayouts, openTracking, PAYOUT } from './open-payouts.js';
+import { PAYOUT } from './open-payouts.js';
 import type { Rail } from './rail.js';
 import { recordEvent } from './record-rail-events.js';
 import { returnPayout } from './return-payout.js';
@@ -45,40 +45,45 @@ async function payoutsOf(...transactionIds: readonly number[]) {
   return rows;
 }
 
-describe('openPayouts', () => {
-  it('opens a due payout with its tracking and its work for transactions of several workspaces', async () => {
-    const list = [
-      { workspaceId: NORTH, transactionId: 900_011 },
-      { workspaceId: SOUTH, transactionId: 900_012 },
-    ];
+describe('a payment that leaves', () => {
+  it('has a due payout with its tracking and its work, in each workspace', async () => {
+    const [north] = (await payOut(world)) as [number];
+    const [south] = (await payOut(world, { workspaceId: SOUTH, by: 'spot' })) as [number];
 
-    await world.database.pipeline({ workspaces: [NORTH, SOUTH] }, openPayouts(list));
-
-    expect(await payoutsOf(900_011, 900_012)).toEqual([
-      { workspace: NORTH, transaction: 900_011, status: 'due', work: 'payout', isDue: true },
-      { workspace: SOUTH, transaction: 900_012, status: 'due', work: 'payout', isDue: true },
+    expect(await payoutsOf(north, south)).toEqual([
+      { workspace: NORTH, transaction: north, status: 'due', work: 'payout', isDue: true },
+      { workspace: SOUTH, transaction: south, status: 'due', work: 'payout', isDue: true },
     ]);
   });
 
-  it('sends nothing without a payout', () => {
-    expect(openPayouts([])).toEqual([]);
-  });
-
-  it('tracks transactions that another system has submitted, without work', async () => {
-    const [transactionId] = (await payOut(world, { open: openTracking })) as [number];
+  it('has no work where another system has submitted it', async () => {
+    const [transactionId] = (await payOut(world, { isSubmitted: true })) as [number];
 
     expect(await payoutsOf(transactionId)).toEqual([
       { workspace: NORTH, transaction: transactionId, status: 'submitted', work: null, isDue: null },
     ]);
   });
 
-  it('writes nothing for a workspace outside the scope', async () => {
-    const opening = openPayouts([{ workspaceId: SOUTH, transactionId: 900_013 }]);
+  it('is submitted by no other system for real money', async () => {
+    const setMode = (isSandbox: boolean) =>
+      world.owner.query(`set session_replication_role = replica; update deployment_mode set is_sandbox = ${isSandbox};
+        set session_replication_role = origin`);
+    await setMode(false);
 
-    await expect(world.database.pipeline({ workspaces: [NORTH] }, opening)).rejects.toMatchObject({
-      code: SQLSTATE.insufficientPrivilege,
-    });
-    expect(await payoutsOf(900_013)).toEqual([]);
+    await expect(payOut(world, { isSubmitted: true })).rejects.toMatchObject({ code: RULE_VIOLATION.sandboxOnly });
+    await setMode(true);
+  });
+
+  it.each([API_ROLE, WORKER_ROLE])('is the only payout that %s can open', async (role) => {
+    const [transactionId] = (await payOut(world)) as [number];
+    for (const text of [
+      `insert into payout (workspace_id, transaction_id) values (${NORTH}, ${transactionId})`,
+      `insert into remittance (workspace_id, transaction_id) values (${NORTH}, ${transactionId})`,
+    ]) {
+      await expect(world.database.as(role).pipeline({ workspaces: [NORTH] }, [sql(text)])).rejects.toMatchObject({
+        code: SQLSTATE.insufficientPrivilege,
+      });
+    }
   });
 });
 
@@ -329,7 +334,7 @@ describe('return payout', () => {
     });
 
     it('that is submitted', async () => {
-      [transactionId] = (await payOut(world, { open: openTracking })) as [number];
+      [transactionId] = (await payOut(world, { isSubmitted: true })) as [number];
 
       expect(await give()).toBe('outcome_unknown');
     });

@@ -3,7 +3,7 @@ import { OPERATOR_ROLE, SCHEMA } from '@banking/postgres';
 import { Wire, openDatabase } from '@banking/postgres/testing';
 import { listDiscrepancies } from './discrepancies.js';
 import { receiveRailEvents } from './receive-rail-events.js';
-import { openTracking, payoutKey } from './open-payouts.js';
+import { payoutKey } from './open-payouts.js';
 import type { Rail, DeliveredRailEvent } from './rail.js';
 import { NORTH, faults, keyOf, openWorld, payOut, type World } from './testing/world.js';
 import { recordEvent } from './record-rail-events.js';
@@ -19,7 +19,7 @@ afterAll(async () => {
   await world.close();
 });
 beforeEach(async () => {
-  [transactionId] = (await payOut(world, { open: openTracking })) as [number];
+  [transactionId] = (await payOut(world, { isSubmitted: true })) as [number];
   await recordEvent(world.books, NORTH, transactionId, { providerEvent: 'credit', status: 'ACCC' });
 });
 

@@ -1,7 +1,6 @@
 import { openBooks } from '@banking/ledger';
 import { OPERATOR_ROLE, type Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { openDatabase, until } from '@banking/postgres/testing';
-import { openTracking } from './open-payouts.js';
 import { readPayoutStop, resumePayouts, stopPayouts } from './payout-stop.js';
 import { networkChannel, type NetworkMessage, traceNetwork } from './rail.js';
 import { recordEvent, recordEvents } from './record-rail-events.js';
@@ -37,8 +36,8 @@ describe('a batch of events', () => {
   };
 
   it('of two workspaces returns the money of its rejections and completes the others', async () => {
-    const north = await payOut(world, { open: openTracking, count: 3 });
-    const south = await payOut(world, { open: openTracking, count: 2, workspaceId: SOUTH });
+    const north = await payOut(world, { isSubmitted: true, count: 3 });
+    const south = await payOut(world, { isSubmitted: true, count: 2, workspaceId: SOUTH });
 
     const effects = await recordEvents(world.books, [
       credit(north[0]!),
@@ -53,7 +52,7 @@ describe('a batch of events', () => {
   });
 
   it('records the others where one has no remittance and one belongs to another workspace', async () => {
-    const [one, two] = (await payOut(world, { open: openTracking, count: 2 })) as [number, number];
+    const [one, two] = (await payOut(world, { isSubmitted: true, count: 2 })) as [number, number];
 
     const effects = await recordEvents(world.books, [
       credit(one),
@@ -69,8 +68,8 @@ describe('a batch of events', () => {
   });
 
   it('records the others where the account of one cannot hold the returned money', async () => {
-    const [full] = (await payOut(world, { open: openTracking, workspaceId: SOUTH })) as [number];
-    const others = await payOut(world, { open: openTracking, count: 2 });
+    const [full] = (await payOut(world, { isSubmitted: true, workspaceId: SOUTH })) as [number];
+    const others = await payOut(world, { isSubmitted: true, count: 2 });
     const account = world.accounts[SOUTH]!;
     const set = (balance: bigint) =>
       world.owner.query(
@@ -93,7 +92,7 @@ describe('a batch of events', () => {
   });
 
   it('records the others where the database rejects one', async () => {
-    const ids = await payOut(world, { open: openTracking, count: 5 });
+    const ids = await payOut(world, { isSubmitted: true, count: 5 });
     await recordEvent(world.books, NORTH, ids[2]!, { providerEvent: 'early', status: 'ACCC' });
     await world.owner.query(`create function fail_discrepancy() returns trigger language plpgsql as
       $$ begin raise exception 'no discrepancy' using errcode = '23514'; end $$`);
@@ -143,8 +142,8 @@ describe('note statuses', () => {
 
   describe('the audit trail of statuses of the network', () => {
     it('gets one row for each batch and workspace, with an entry for each final status', async () => {
-      const north = (await payOut(world, { open: openTracking, count: 3 })) as [number, number, number];
-      const [south] = (await payOut(world, { open: openTracking, workspaceId: SOUTH })) as [number];
+      const north = (await payOut(world, { isSubmitted: true, count: 3 })) as [number, number, number];
+      const [south] = (await payOut(world, { isSubmitted: true, workspaceId: SOUTH })) as [number];
 
       await recordEvents(world.books, [
         event(north[0], 'ACCC'),
@@ -165,7 +164,7 @@ describe('note statuses', () => {
     });
 
     it('gets nothing of a repeated status, and the discrepancy that a later status opens, once', async () => {
-      const [id] = (await payOut(world, { open: openTracking })) as [number];
+      const [id] = (await payOut(world, { isSubmitted: true })) as [number];
       await recordEvents(world.books, [event(id, 'ACCC')]);
       await recordEvents(world.books, [event(id, 'ACCC')]);
       await recordEvents(world.books, [event(id, 'RJCT')]);
@@ -230,8 +229,8 @@ describe('rejections of which one is of an account that another session has lock
 
   it('are recorded, except that of the locked account', async () => {
     const books = await open(100);
-    const [one, two] = (await payOut(world, { open: openTracking, count: 2 })) as [number, number];
-    const [locked, next] = (await payOut(world, { open: openTracking, count: 2, workspaceId: SOUTH })) as [
+    const [one, two] = (await payOut(world, { isSubmitted: true, count: 2 })) as [number, number];
+    const [locked, next] = (await payOut(world, { isSubmitted: true, count: 2, workspaceId: SOUTH })) as [
       number,
       number,
     ];
@@ -252,8 +251,8 @@ describe('rejections of which one is of an account that another session has lock
 
   it('are recorded before it, and it is recorded when the account is free', async () => {
     const books = await open(LONG_MS);
-    const [free] = (await payOut(world, { open: openTracking })) as [number];
-    const [locked] = (await payOut(world, { open: openTracking, workspaceId: SOUTH })) as [number];
+    const [free] = (await payOut(world, { isSubmitted: true })) as [number];
+    const [locked] = (await payOut(world, { isSubmitted: true, workspaceId: SOUTH })) as [number];
     await lockSouth();
 
     const recording = recordEvents(books, [rejection(locked, SOUTH), rejection(free)]);

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { listDiscrepancies } from './discrepancies.js';
-import { openTracking } from './open-payouts.js';
 import { recordEvent, recordEvents } from './record-rail-events.js';
 import {
   AMOUNT as amount,
@@ -25,7 +24,6 @@ afterAll(() => world.close());
 describe('record rail event', () => {
   let transactionId: number;
   const workspaceId = NORTH;
-  const open = openTracking;
   const usd = () => world.accounts[NORTH]!;
 
   afterAll(async () => {
@@ -33,7 +31,7 @@ describe('record rail event', () => {
   });
 
   beforeEach(async () => {
-    [transactionId] = (await payOut(world, { open })) as [number];
+    [transactionId] = (await payOut(world, { isSubmitted: true })) as [number];
   });
 
   const record = (providerEvent: string, status: string) =>
@@ -233,7 +231,7 @@ describe('record rail event', () => {
   describe('a pending payout with a conversion', () => {
     it('restores the account, without the fee, and our own accounts when it is rejected', async () => {
       const [{ balance }, before] = [await seen(), await ours()];
-      [transactionId] = (await payOut(world, { open, by: 'spot' })) as [number];
+      [transactionId] = (await payOut(world, { isSubmitted: true, by: 'spot' })) as [number];
 
       await reject('e1');
 
@@ -313,7 +311,7 @@ describe('any events of a network, repeated and in any order', () => {
     return rows[0]!;
   }
 
-  const payment = async () => (await payOut(world, { open: openTracking })) as [number];
+  const payment = async () => (await payOut(world, { isSubmitted: true })) as [number];
 
   it('leave the state of the first final status, with every contradiction open', async () => {
     await fc.assert(
@@ -358,7 +356,7 @@ describe('any events of a network, repeated and in any order', () => {
   it('leave each payout of a batch in the state of its own events, in their order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.nat(2), railEvent), { maxLength: 16 }), async (deliveries) => {
-        const ids = await payOut(world, { open: openTracking, count: 3 });
+        const ids = await payOut(world, { isSubmitted: true, count: 3 });
         const batch = deliveries.map(([index, event]) => {
           return { workspaceId: NORTH, transactionId: ids[index] as number, event };
         });

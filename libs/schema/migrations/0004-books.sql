@@ -286,7 +286,9 @@ create trigger note_unverified after insert on transfer
 
 -- What a posting writes, an array of each for a batch. A later shape is a type of its own, with functions of its own, beside these.
 create type posted_transaction as (
-  workspace_id bigint, id bigint, status text, hash text, return_of bigint, order_digest text, conversion_digest text);
+  workspace_id bigint, id bigint, status text, hash text, return_of bigint, order_digest text, conversion_digest text,
+  -- Of the tracking of a payout; null for the next one. In a sandbox, another system may have submitted it.
+  remittance_id bigint, is_submitted boolean);
 create type posted_transfer as (
   workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text, amount bigint, type text,
   description text, purpose text, fee_amount bigint, recipient_id bigint, recipient_digest text, account_version bigint,
@@ -309,7 +311,8 @@ begin
     raise exception 'a posting has the transfers of its transactions' using errcode = 'BK021';
   end if;
   insert into transaction (workspace_id, id, status, hash, return_of, order_digest, conversion_digest, created_at, updated_at)
-  select x.*, at, at from unnest(transactions) x order by x.workspace_id, x.return_of;
+  select x.workspace_id, x.id, x.status, x.hash, x.return_of, x.order_digest, x.conversion_digest, at, at
+  from unnest(transactions) x order by x.workspace_id, x.return_of;
   insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose,
     fee_amount, recipient_id, recipient_digest, account_version, balance_after, created_at)
   select t.*, at from unnest(transfers) t;
@@ -329,7 +332,8 @@ end $$;
 -- functions refuse: money enters by a deposit only, which no service may execute.
 
 /**
- * Payments, with their conversions. Money leaves customers' accounts: nothing is taken from a settlement or fee account, an fx account gives
+ * Payments, with their conversions, and with tracking, payout and work for each that leaves over a network: it is pending and credits a
+ * settlement account. Money leaves customers' accounts: nothing is taken from a settlement or fee account, an fx account gives
  * what its conversion says, and what all workspaces of the batch take over from others was given by others of the batch.
  */
 create function post_payments(transactions posted_transaction[], transfers posted_transfer[], at timestamptz,
@@ -337,6 +341,8 @@ create function post_payments(transactions posted_transaction[], transfers poste
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
   is_payments boolean;
+  settled_workspaces bigint[];
+  settled_transactions bigint[];
 begin
   with side as materialized (
     select t.workspace_id, t.transaction_id, a.kind, t.currency_id, t.direction, t.amount
@@ -353,15 +359,34 @@ begin
       select from side where kind = 'interworkspace'
       group by currency_id having sum(case direction when 'debit' then amount else -amount end) > 0)
     and not exists (
-      select workspace_id, transaction_id, currency_id, direction, amount from side where kind = 'fx' except all select * from converted)
-  into is_payments;
+      select workspace_id, transaction_id, currency_id, direction, amount from side where kind = 'fx' except all select * from converted),
+    (select array_agg(workspace_id) from side where kind = 'settlement'),
+    (select array_agg(transaction_id) from side where kind = 'settlement')
+  into is_payments, settled_workspaces, settled_transactions;
   if not is_payments then
     raise exception 'not the postings of payments' using errcode = 'BK021';
+  end if;
+  if exists (select from unnest(transactions) x where x.is_submitted)
+     and not exists (select from deployment_mode where is_sandbox) then
+    raise exception 'a payout is submitted by the worker' using errcode = 'BK015';
   end if;
   perform write_books(transactions, transfers, at);
   insert into conversion (workspace_id, transaction_id, quote_id, source_currency_id, source_amount, target_currency_id, target_amount,
     rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, fixed_side)
   select c.* from unnest(conversions) c;
+  with leaving as (
+    insert into remittance (workspace_id, id, transaction_id, created_at, updated_at)
+    select x.workspace_id, coalesce(x.remittance_id, nextval('remittance_id_seq')), x.id, at, at
+    from unnest(transactions) x
+    where x.status = 'pending'
+      and exists (select from unnest(settled_workspaces, settled_transactions) s (w, t) where s.w = x.workspace_id and s.t = x.id)
+    returning workspace_id, transaction_id),
+  opened as (
+    insert into payout (workspace_id, transaction_id, status)
+    select l.workspace_id, l.transaction_id, case when x.is_submitted then 'submitted' else 'due' end
+    from leaving l join unnest(transactions) x on x.workspace_id = l.workspace_id and x.id = l.transaction_id
+    returning workspace_id, transaction_id, status)
+  insert into work (workspace_id, kind, subject_id) select workspace_id, 'payout', transaction_id from opened where status = 'due';
 end $$;
 
 /** Money that comes back: each transfer of the returned transaction but its fee, reversed. When it may come back is checked at commit. */

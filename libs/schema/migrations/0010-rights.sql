@@ -181,10 +181,8 @@ begin
     (written, 'insert, update (status, updated_at, placed_by, paused_at, pause_reason, resumed_at) on customer_order'),
     (written, 'insert, update (status, transaction_id, executed_at, failure_code, failure_message) on execution'),
     (written, 'insert, update (fingerprint, answer, created_at) on idempotency'),
-    (written, 'insert (workspace_id, transaction_id, status) on payout'),
     (written, 'insert, update (alias, saved, forgotten_at, updated_at) on recipient'),
     (written, 'insert (version, facts), delete on reference_snapshot'),
-    (written, 'insert on remittance'),
     (written, 'insert (workspace_id, now, moved_by), update (now, moved_by, moved_at) on sandbox_clock'),
     (written, 'insert (workspace_id, id, endpoint_id, event_id, event_type, kind, next_attempt_at), update (status, next_attempt_at)
       on webhook_delivery'),

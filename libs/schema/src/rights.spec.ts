@@ -19,7 +19,7 @@ const DELETES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Tables of money, which functions of the owner write. */
-const BOOKS: readonly string[] = ['arrival', 'conversion', 'transaction', 'transfer'];
+const BOOKS: readonly string[] = ['arrival', 'conversion', 'payout', 'remittance', 'transaction', 'transfer'];
 
 /** Columns of money, of its evidence and of its place that no role writes. */
 const WRITTEN_BY_TRIGGERS: readonly string[] = [

@@ -20,7 +20,7 @@ import {
   type Proposal,
   requirePosted,
 } from '@banking/ledger';
-import { openTracking, recordEvent, sandboxMessage } from '@banking/payouts';
+import { recordEvent, sandboxMessage } from '@banking/payouts';
 import { bind, sqlStatement } from '@banking/postgres';
 import { readRecipientDigest } from '../payments/payment-entries.js';
 import {
@@ -309,15 +309,15 @@ class DemoBookings {
     if (before) return before;
     const recipientDigest = await readRecipientDigest(books.database, { workspaceId, accountId, recipientId });
     const legs = legsOf({ recipientId, recipientDigest });
-    const proposal: Proposal = { entries: [{ workspaceId, status, legs }] };
+    // No worker finishes a payment that has to stay pending.
+    const proposal: Proposal = { entries: [{ workspaceId, status, legs, isSubmitted: true }] };
     const posting = await preparePosting(books, [proposal]);
     return books.database.transaction({ workspaces: posting.workspaces }, async (tx) => {
       const { context } = await lockAndRead(tx, posting);
       const posted = requirePosted(decide(context, proposal));
       const { id: transactionId, transfers } = posted[0]!;
       const made = { transactionId, transferId: transfers[0]!.id };
-      const tracking = status === 'pending' ? openTracking([{ workspaceId, transactionId }]) : [];
-      await tx.commit([...postPayments(posted), ...tracking, ...recordTransfer(step, made)]);
+      await tx.commit([...postPayments(posted), ...recordTransfer(step, made)]);
       return made;
     });
   }

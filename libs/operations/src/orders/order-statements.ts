@@ -1,5 +1,4 @@
 import type { PostedConversion } from '@banking/ledger';
-import { openPayouts, type Outgoing } from '@banking/payouts';
 import { type NewCrossing, openCrossings } from '../crossings/crossings.js';
 import { openWork } from '@banking/work-queue';
 import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
@@ -141,8 +140,6 @@ export interface OrderWrites {
   readonly executions?: readonly ExecutionRow[];
   readonly conversions?: readonly PostedConversion[];
   readonly quoteUses?: readonly QuoteUseRow[];
-  /** Transactions that a network has to carry. */
-  readonly payouts?: readonly Outgoing[];
   /** Transactions that pay an account of another database. */
   readonly crossings?: readonly NewCrossing[];
   /** Scheduled runs. */
@@ -158,7 +155,6 @@ export function orderStatements(writes: readonly OrderWrites[]): BoundStatement<
     ...insertOrders(all(({ orders }) => orders)),
     ...insertExecutions(all(({ executions }) => executions)),
     ...insertQuoteUses(all(({ quoteUses }) => quoteUses)),
-    ...openPayouts(all(({ payouts }) => payouts)),
     ...openCrossings(all(({ crossings }) => crossings)),
     ...scheduleRuns(all(({ due }) => due)),
     ...all(({ changes }) => changes),

@@ -46,14 +46,14 @@ function writesOfPayment(
   posted: readonly PostedTransaction[],
   at: string,
 ): OrderWrites {
-  const { workspaceId, orderId, executionId: id, remittanceId } = order.ids;
+  const { workspaceId, orderId, executionId: id } = order.ids;
   const { amount, quoteID: quoteId } = order.draft;
   const transactionId = posted[0]!.id;
   const status = statusOfPayment(terms.payee);
   return {
     orders: [orderRow(order, 'completed', at)],
     executions: [{ workspaceId, id, orderId, sequence: 1, status, transactionId, scheduledAt: at, executedAt: at }],
-    ...writesOfTerms(terms, { workspaceId, transactionId, amount, quoteId, remittanceId, at }),
+    ...writesOfTerms(terms, { workspaceId, transactionId, amount, quoteId }),
     ...(quoteId !== undefined && { quoteUses: [{ workspaceId, quoteId, orderId }] }),
   };
 }
@@ -129,18 +129,15 @@ interface PostedPayment {
   readonly transactionId: number;
   readonly amount: MinorUnits;
   readonly quoteId?: number | undefined;
-  readonly remittanceId?: number | undefined;
-  readonly at?: string | undefined;
 }
 
-/** The conversion and the payout or crossing of a payment, if it has them. */
+/** The conversion and the crossing of a payment, if it has them. */
 function writesOfTerms({ conversion, payee, ...money }: PaymentTerms, payment: PostedPayment): OrderWrites {
-  const { workspaceId, transactionId, remittanceId, at } = payment;
+  const { workspaceId, transactionId } = payment;
   return {
     ...(conversion && {
       conversions: [{ ...conversion, ...money, ...payment, rounding: CONVERSION_ROUNDING }],
     }),
-    ...(!payee && { payouts: [{ workspaceId, transactionId, remittanceId, at }] }),
     ...(payee &&
       isElsewhere(payee) && {
         crossings: [
@@ -178,7 +175,7 @@ export function accountsAfter(accounts: AccountsByKey, posted: readonly PostedTr
  */
 export function placedOrderFacts(
   { order, posted }: PostedOrder & { readonly order: Placement },
-  { orders: [row] = [], executions: [execution] = [], payouts: [payout] = [] }: OrderWrites,
+  { orders: [row] = [], executions: [execution] = [] }: OrderWrites,
   accounts: AccountsByKey,
 ): OrderFacts {
   const { workspaceId, accountId, recipient } = order;
@@ -209,14 +206,14 @@ export function placedOrderFacts(
       packedExecution(
         { ...execution, executedAt: execution.executedAt ?? null, failureCode: null, failureMessage: null },
         transaction && transactionRow(transaction, accountId, accounts),
-        payout?.remittanceId === undefined || payout.at === undefined
-          ? undefined
-          : {
-              remittanceId: payout.remittanceId,
-              remittanceCreatedAt: payout.at,
-              remittanceUpdatedAt: payout.at,
+        transaction && order.terms && !order.terms.payee
+          ? {
+              remittanceId: order.ids.remittanceId,
+              remittanceCreatedAt: transaction.at,
+              remittanceUpdatedAt: transaction.at,
               remittanceEvents: null,
-            },
+            }
+          : undefined,
       ),
     ],
     accountId: account.accountId,

@@ -87,7 +87,7 @@ async function preparePlacement(
     return {
       ...placement,
       terms,
-      entries: paymentEntries({ workspaceId, order, recipient }, terms),
+      entries: paymentEntries({ workspaceId, order, recipient, remittanceId: ids.remittanceId }, terms),
     };
   } catch (refusal) {
     if (!(refusal instanceof Refusal)) throw refusal;

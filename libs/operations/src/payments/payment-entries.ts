@@ -27,6 +27,8 @@ interface PaymentDetails {
   readonly workspaceId: number;
   readonly order: HashedOrder;
   readonly recipient: HashedRecipient;
+  /** The id of its tracking, if it leaves over a network. Default: the next one. */
+  readonly remittanceId?: number;
 }
 
 /**
@@ -38,7 +40,7 @@ interface PaymentDetails {
  * conversion and the recipient by their digests.
  */
 export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): Entry[] {
-  const { workspaceId, order, recipient } = payment;
+  const { workspaceId, order, recipient, remittanceId } = payment;
   const { accountId, description, purposeCode: purpose } = order;
   const amount = minorUnits(BigInt(order.amount));
   const { currencyId, targetCurrencyId, targetAmount, fee, conversion, payee } = terms;
@@ -67,7 +69,7 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
     orderDigest: digestOfOrder(order),
     conversionDigest: conversion && digestOfConversion(convertedBy(order, terms, conversion)),
   };
-  const entry: Entry = { workspaceId, status: statusOfPayment(payee), legs, ...digests };
+  const entry: Entry = { workspaceId, status: statusOfPayment(payee), legs, remittanceId, ...digests };
   return isSettledHere || !payeeHere ? [entry] : [entry, arrivalEntry(payeeHere, arriving)];
 }
 

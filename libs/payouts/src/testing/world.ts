@@ -17,7 +17,7 @@ import {
 import type { BoundStatement, Database, DbTransaction } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 import { Worker, type WorkerOptions } from '@banking/work-queue';
-import { openPayouts, openTracking, PAYOUT, payoutKey } from '../open-payouts.js';
+import { PAYOUT, payoutKey } from '../open-payouts.js';
 import type { PaymentReader, Rail } from '../rail.js';
 import { receiveRailEvents } from '../receive-rail-events.js';
 import { type ReconcileOptions, reconcilePayouts } from '../reconcile-payouts.js';
@@ -92,15 +92,10 @@ const CONVERSION: Omit<PostedConversion, 'workspaceId' | 'transactionId'> = {
   ...{ remainderNumerator: '0', remainderDenominator: '1' },
 };
 
-/** Posts pending payouts of a hundred dollars with their fees, in one batch. `open` adds further writes. */
+/** Posts pending payouts of a hundred dollars with their fees, in one batch. */
 export async function payOut(
   world: World,
-  {
-    workspaceId = NORTH,
-    count = 1,
-    by = 'payout' as keyof typeof WAYS,
-    open = openPayouts as typeof openPayouts | typeof openTracking,
-  } = {},
+  { workspaceId = NORTH, count = 1, by = 'payout' as keyof typeof WAYS, isSubmitted = false } = {},
 ): Promise<number[]> {
   const account = world.accounts[workspaceId]!;
   const legs: Leg[] = [
@@ -109,7 +104,7 @@ export async function payOut(
     { account, currencyId: 840, direction: 'debit', amount: FEE, type: 'fee' },
     { account: 'fees', currencyId: 840, direction: 'credit', amount: FEE, type: 'fee' },
   ];
-  const entry = { workspaceId, status: 'pending', legs } as const;
+  const entry = { workspaceId, status: 'pending', legs, isSubmitted } as const;
   const proposals = Array.from({ length: count }, () => ({ entries: [entry] }));
   const posting = await preparePosting(world.books, proposals);
   return world.database.transaction({ workspaces: [workspaceId] }, async (tx) => {
@@ -118,8 +113,7 @@ export async function payOut(
     const ids = posted.map(({ id }) => id);
     const conversions =
       by === 'spot' ? ids.map((transactionId) => ({ ...CONVERSION, workspaceId, transactionId })) : [];
-    const payouts = open(ids.map((transactionId) => ({ workspaceId, transactionId })));
-    await tx.commit([...postPayments(posted, conversions), ...payouts]);
+    await tx.commit(postPayments(posted, conversions));
     return ids;
   });
 }
