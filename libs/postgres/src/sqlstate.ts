@@ -78,4 +78,6 @@ export const RULE_VIOLATION = {
   wrongArrival: 'BK020',
   /** Transactions and transfers of another kind than the function posts. */
   wrongPosting: 'BK021',
+  /** A placed order has its first run, and a run that took place the payment of its order. */
+  wrongOrder: 'BK022',
 } as const;

@@ -146,6 +146,19 @@ create table idempotency (
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 create index idempotency_by_age on idempotency (created_at);
 
+create type stored_answer as (workspace_id bigint, operation text, key text, fingerprint bytea, answer text);
+
+-- In the order of the key, so that two batches cannot deadlock. An expired answer is replaced; row-level security rejects the replacement
+-- of any other.
+create function store_answers(answers stored_answer[]) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  insert into idempotency (workspace_id, operation, key, fingerprint, answer)
+  select a.* from unnest(answers) a order by a.workspace_id, a.operation, a.key
+  on conflict (workspace_id, operation, key)
+  do update set fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at;
+end $$;
+
 -- Reads the oldest expired keys from a time on, and deletes them. Keys that are locked are skipped, because a posting replaces them. Those
 -- of a workspace that is not served here are not read: it keeps its rows as they are, in both cells, and some keep them for long.
 create function delete_expired_keys(keys_max integer, after_time timestamptz,

@@ -137,6 +137,46 @@ create table execution (
 );
 create unique index execution_by_transaction on execution (workspace_id, transaction_id) where transaction_id is not null;
 
+create type placed_order as (
+  workspace_id bigint, id bigint, account_id bigint, recipient_id bigint, amount bigint, type text, status text, description text,
+  purpose_code text, repeat_unit text, repeat_value integer, anchor text, stop_at timestamptz, quote_id bigint, external_reference text,
+  metadata jsonb, placed_by bigint, at timestamptz);
+create type placed_execution as (
+  workspace_id bigint, id bigint, order_id bigint, sequence integer, status text, transaction_id bigint, scheduled_at timestamptz,
+  executed_at timestamptz);
+
+/**
+ * Writes orders with their first runs, and further runs of orders, behind the payments of those that ran. A run with a transaction is that
+ * of its order: the account is debited by the amount. A quote is used by its order, and a scheduled run is put into the queue. In the
+ * order of the unique external reference, so that two batches wait for each other and cannot deadlock.
+ */
+create function place_orders(orders placed_order[], executions placed_execution[]) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if exists (
+    select from unnest(orders) o
+    full join unnest(executions) e on e.workspace_id = o.workspace_id and e.order_id = o.id
+    where o.id is not null and (e.sequence is distinct from 1 or (o.status = 'completed') <> (e.transaction_id is not null))
+      or o.id is null and e.transaction_id is not null
+      or e.transaction_id is not null and not exists (
+        select from transfer t
+        where t.workspace_id = e.workspace_id and t.transaction_id = e.transaction_id and t.account_id = o.account_id
+          and t.direction = 'debit' and t.amount = o.amount and t.recipient_id = o.recipient_id and t.type <> 'fee')) then
+    raise exception 'an order has its run, and a run its payment' using errcode = 'BK022';
+  end if;
+  insert into customer_order (workspace_id, id, account_id, recipient_id, amount, type, status, description, purpose_code, repeat_unit,
+    repeat_value, anchor, start_at, stop_at, quote_id, external_reference, metadata, placed_by, created_at, updated_at)
+  select o.workspace_id, o.id, o.account_id, o.recipient_id, o.amount, o.type, o.status, o.description, o.purpose_code, o.repeat_unit,
+         o.repeat_value, o.anchor, o.anchor::timestamptz, o.stop_at, o.quote_id, o.external_reference, o.metadata, o.placed_by, o.at, o.at
+  from unnest(orders) o order by o.workspace_id, o.external_reference;
+  insert into execution (workspace_id, id, order_id, sequence, status, transaction_id, scheduled_at, executed_at)
+  select e.* from unnest(executions) e;
+  insert into quote_use (workspace_id, quote_id, order_id)
+  select o.workspace_id, o.quote_id, o.id from unnest(orders) o where o.quote_id is not null order by 1, 2;
+  insert into work (workspace_id, kind, subject_id, due_at)
+  select e.workspace_id, 'execution', e.id, e.scheduled_at from unnest(executions) e where e.status = 'scheduled';
+end $$;
+
 -- Runs that are still pending and runs that were refused are left out; a completed one ends the row.
 create function rejected_three_in_a_row(of_workspace bigint, of_order bigint, since timestamptz) returns boolean
   language sql stable set search_path = banking, pg_temp

@@ -18,8 +18,11 @@ const DELETES: Readonly<Record<string, readonly string[]>> = {
   [PROVISIONING_ROLE]: ['app', 'app_user', 'cell_workspace', 'workspace', 'workspace_place', 'workspace_role'],
 };
 
-/** Tables of money, which functions of the owner write. */
-const BOOKS: readonly string[] = ['arrival', 'conversion', 'payout', 'remittance', 'transaction', 'transfer'];
+/** Tables of money, of orders and of keys, into which functions of the owner insert. */
+const BOOKS: readonly string[] = [
+  ...['arrival', 'conversion', 'customer_order', 'execution', 'idempotency', 'payout', 'quote_use', 'remittance'],
+  ...['transaction', 'transfer'],
+];
 
 /** Columns of money, of its evidence and of its place that no role writes. */
 const WRITTEN_BY_TRIGGERS: readonly string[] = [

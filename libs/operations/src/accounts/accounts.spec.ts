@@ -179,10 +179,16 @@ describe('accounts', () => {
       await service.openAccount(ada, { productID: euro }, { idempotencyKey: 'protected' });
       const scope = { workspaces: [ada.workspaceId] };
 
-      await expect(
-        world.database.pipeline(scope, [sql(`delete from idempotency where key = 'protected'`)]),
-      ).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
-      await world.database.pipeline(scope, [sql(`update idempotency set answer = '{}' where key = 'protected'`)]);
+      for (const change of ['delete from idempotency', `update idempotency set answer = '{}'`]) {
+        await expect(world.database.pipeline(scope, [sql(`${change} where key = 'protected'`)])).rejects.toMatchObject({
+          code: SQLSTATE.insufficientPrivilege,
+        });
+      }
+      // By its policy, row-level security shows the function no answer to replace.
+      const again = `select store_answers(array[(${ada.workspaceId}, 'openAccount', 'protected', sha256('x'), '{}')]::stored_answer[])`;
+      await expect(world.database.pipeline(scope, [sql(again)])).rejects.toMatchObject({
+        code: SQLSTATE.insufficientPrivilege,
+      });
 
       const { rows } = await world.owner.query<{ answer: string }>(
         `select answer from idempotency where key = 'protected'`,

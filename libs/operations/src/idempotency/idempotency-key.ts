@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIdempotencyKey, Refusal } from '@banking/domain';
 import { canonicalJson, type CanonicalValue } from '@banking/domain/proof';
-import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
+import { bind, type BoundStatement, compositeOf, type Database, sqlStatement } from '@banking/postgres';
 
 /** A request to create something: an operation with the values of its path, and the content of the request. */
 export interface CreationRequest {
@@ -77,19 +77,7 @@ export const findStoredResponses = (
     keys.map(({ key }) => key),
   );
 
-/**
- * Inserts in the order of the key, so that two batches cannot deadlock. An expired response is replaced; row-level security rejects the
- * replacement of any other.
- */
-const STORE_RESPONSES = sqlStatement(
-  'store_responses',
-  `insert into idempotency (workspace_id, operation, key, fingerprint, answer)
-   select w, operation, key, decode(fingerprint, 'hex'), answer
-   from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[]) u(w, operation, key, fingerprint, answer)
-   order by w, operation, key
-   on conflict (workspace_id, operation, key)
-   do update set fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at`,
-);
+const STORE_RESPONSES = sqlStatement('store_responses', 'select store_answers($1::stored_answer[])');
 
 /** The response of a request with a key. */
 interface KeyedResponse {
@@ -102,11 +90,9 @@ interface KeyedResponse {
 export const storeResponses = (responses: readonly KeyedResponse[]): BoundStatement<unknown> =>
   bind(
     STORE_RESPONSES,
-    responses.map(({ key }) => key.workspaceId),
-    responses.map(({ key }) => key.operation),
-    responses.map(({ key }) => key.key),
-    responses.map(({ key }) => key.fingerprint.toString('hex')),
-    responses.map(({ answer }) => answer),
+    responses.map(({ key: { workspaceId, operation, key, fingerprint }, answer }) =>
+      compositeOf([workspaceId, operation, key, fingerprint, answer]),
+    ),
   );
 
 /** How many keys one database transaction reads, and workspaces it locks at most. */

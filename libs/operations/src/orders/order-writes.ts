@@ -54,7 +54,6 @@ function writesOfPayment(
     orders: [orderRow(order, 'completed', at)],
     executions: [{ workspaceId, id, orderId, sequence: 1, status, transactionId, scheduledAt: at, executedAt: at }],
     ...writesOfTerms(terms, { workspaceId, transactionId, amount, quoteId }),
-    ...(quoteId !== undefined && { quoteUses: [{ workspaceId, quoteId, orderId }] }),
   };
 }
 
@@ -66,7 +65,6 @@ function writesOfSchedule(order: Placement, at: string): OrderWrites {
   return {
     orders: [orderRow(order, 'active', at)],
     executions: [{ workspaceId, id: executionId, orderId, sequence: 1, status: 'scheduled', scheduledAt: dueAt }],
-    due: [{ workspaceId, executionId, dueAt }],
   };
 }
 
@@ -110,7 +108,6 @@ function withNextRun(prepared: PreparedRun, finish: BoundStatement<unknown>): Or
   return {
     changes: stepsOf(prepared, 'active', finish),
     executions: [{ workspaceId, id, orderId, sequence, status: 'scheduled', scheduledAt: at }],
-    due: [{ workspaceId, executionId: id, dueAt: at }],
   };
 }
 

@@ -8,7 +8,7 @@ import type {
   UserId,
   WorkspaceId,
 } from '@banking/domain';
-import { API_ROLE, type Database, RULE_VIOLATION, SCHEMA, SQLSTATE } from '@banking/postgres';
+import { API_ROLE, type Database, OPERATOR_ROLE, RULE_VIOLATION, SCHEMA, SQLSTATE } from '@banking/postgres';
 import { openDatabase, PlanProbe, reasonOf, sql } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/rates';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -42,6 +42,9 @@ describe('the constraints of quotes', () => {
     const quoteInput = { accountID: usd, recipientID: ravi, amount: '250000', ...part } as CreateQuoteInput;
     return (await service.createQuote(ada, quoteInput)).resource;
   };
+
+  // The constraints bind every role that could write.
+  beforeAll(() => world.owner.query(`grant insert on quote_use to ${OPERATOR_ROLE}`));
 
   const scope = () => ({ workspaces: [ada.workspaceId] });
   const send = (text: string, ...values: unknown[]) => world.database.pipeline(scope(), [sql(text, ...values)]);

@@ -1,0 +1,117 @@
+import type { AccountId, Order, RecipientId } from '@banking/domain';
+import { API_ROLE, bind, compositeOf, RULE_VIOLATION, SQLSTATE, sqlStatement } from '@banking/postgres';
+import { sql } from '@banking/postgres/testing';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+
+const PLACE = sqlStatement('spec.place_orders', 'select place_orders($1::placed_order[], $2::placed_execution[])');
+
+let given: OrderWorld;
+let from: AccountId;
+let other: AccountId;
+let recipient: RecipientId;
+let paid: Order;
+let transactionId: number;
+
+beforeAll(async () => {
+  given = await orderWorld();
+  const euro = (await given.service.listProducts()).find(({ edges }) => edges.currency?.code === 'EUR')!.id;
+  [from, other] = [await given.account(euro, '1000'), await given.account(euro, '1000')];
+  recipient = await given.near(other);
+  paid = (await given.service.placeOrder(given.ada, given.order(from, recipient))).resource;
+  transactionId = paid.edges.executions![0]!.edges.transaction!.id;
+});
+afterAll(() => given.world.close());
+
+const asApi = (text: string) =>
+  given.world.database.as(API_ROLE).pipeline({ workspaces: [given.ada.workspaceId] }, [sql(text)]);
+
+interface Placed {
+  readonly accountId?: number;
+  readonly recipientId?: number;
+  readonly amount?: number;
+  readonly status?: string;
+  /** Of its first run. Without one it has no run. */
+  readonly execution?: { readonly transactionId?: number; readonly sequence?: number; readonly orderId?: number };
+}
+
+/** Calls the function with an order, whose id is new. */
+async function place({
+  accountId = from,
+  recipientId = recipient,
+  amount = 100,
+  status = 'completed',
+  execution,
+}: Placed) {
+  const { world, ada } = given;
+  const { rows } = await world.owner.query<{ id: bigint; at: string }>(
+    `select nextval('customer_order_id_seq') as id, nextval('execution_id_seq') as run`,
+  );
+  const { id, run } = rows[0] as unknown as { id: bigint; run: bigint };
+  const order = [
+    ada.workspaceId,
+    id,
+    accountId,
+    recipientId,
+    amount,
+    'instant',
+    status,
+    ...Array<null>(10).fill(null),
+    'now',
+  ];
+  const { transactionId: transaction, sequence = 1, orderId = id } = execution ?? {};
+  const isRun = transaction !== undefined;
+  const runOf = [
+    ada.workspaceId,
+    run,
+    orderId,
+    sequence,
+    isRun ? 'completed' : 'scheduled',
+    transaction,
+    'now',
+    isRun ? 'now' : null,
+  ];
+  await world.database
+    .as(API_ROLE)
+    .pipeline({ workspaces: [ada.workspaceId] }, [
+      bind(PLACE, [compositeOf(order)], execution === undefined ? [] : [compositeOf(runOf)]),
+    ]);
+}
+
+describe('the role of the API', () => {
+  it.each([
+    [
+      'an order',
+      'insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status) values (1, 1, 1, 1, $$instant$$, $$active$$)',
+    ],
+    [
+      'a run',
+      'insert into execution (workspace_id, order_id, sequence, status, scheduled_at) values (1, 1, 9, $$scheduled$$, now())',
+    ],
+    ['the use of a quote', 'insert into quote_use (workspace_id, quote_id, order_id) values (1, 1, 1)'],
+  ])('cannot insert %s', async (_what, text) => {
+    await expect(asApi(text)).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
+  });
+});
+
+describe('orders that are placed', () => {
+  it.each<[string, () => Placed]>([
+    ['without a run', () => ({})],
+    ['as completed with a run that is due', () => ({ execution: {} })],
+    ['as active with a run that took place', () => ({ status: 'active', execution: { transactionId } })],
+    ['with a second run', () => ({ execution: { transactionId, sequence: 2 } })],
+    ['with a run of another order', () => ({ execution: { transactionId, orderId: paid.id } })],
+    ['with a payment that does not exist', () => ({ execution: { transactionId: 999_999_999 } })],
+    ['with the payment of another amount', () => ({ amount: 101, execution: { transactionId } })],
+    ['with the payment of another account', () => ({ accountId: other, execution: { transactionId } })],
+    ['with the payment of another recipient', () => ({ recipientId: recipient + 1, execution: { transactionId } })],
+  ])('are refused %s', async (_what, placed) => {
+    await expect(place(placed())).rejects.toMatchObject({ code: RULE_VIOLATION.wrongOrder });
+  });
+
+  it('are refused with a payment that an order has already', async () => {
+    await expect(place({ execution: { transactionId } })).rejects.toMatchObject({
+      code: SQLSTATE.uniqueViolation,
+      constraint: 'execution_by_transaction',
+    });
+  });
+});
