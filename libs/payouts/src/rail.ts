@@ -108,7 +108,7 @@ const RECORD_EVENTS = sqlStatement(
        u(workspace_id, transaction_id, provider_event, status, reason_code, message, position)
      join remittance m on (m.workspace_id, m.transaction_id) = (u.workspace_id, u.transaction_id)
      order by u.position
-     on conflict (workspace_id, remittance_id, provider_event, status) do nothing
+     on conflict (workspace_id, remittance_id, provider_event, status) where remittance_id is not null do nothing
      returning workspace_id, id, remittance_id
    ), opened as (
      insert into discrepancy (workspace_id, transaction_id, kind, event_id)

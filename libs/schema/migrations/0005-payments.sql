@@ -37,23 +37,24 @@ create table beneficiary (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   primary key (workspace_id, id),
-  unique (workspace_id, recipient_id),
   constraint beneficiary_fields check (jsonb_typeof(data) = 'object'
     and (data - array['beneficiaryName', 'beneficiaryAddress', 'destinationCountry', 'beneficiaryAccountType', 'beneficiaryCountryCode', 'beneficiaryAccountNumber', 'routingCodeType1', 'routingCodeValue1']) = '{}'),
   constraint beneficiary_recipient foreign key (workspace_id, recipient_id) references recipient (workspace_id, id)
 );
 
+create unique index beneficiary_of_recipient on beneficiary (workspace_id, recipient_id) where recipient_id is not null;
+
 create trigger archived_for_good before update on recipient for each row
   when (old.forgotten_at is not null) execute function refuse_change();
 
 create function require_recipient_of_transfer() returns trigger
-  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  language plpgsql set search_path = banking, pg_temp as $$
 begin
   if exists (
     select from (select distinct workspace_id, recipient_id from fresh where recipient_id is not null) f
     where (
       select r.id from recipient r
-      where r.workspace_id = f.workspace_id and r.id >= f.recipient_id and r.id <= f.recipient_id order by r.id limit 1) is null) then
+      where r.workspace_id = f.workspace_id and r.id = f.recipient_id) is null) then
     raise exception 'a transfer needs a recipient of its workspace'
       using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_recipient';
   end if;
@@ -101,7 +102,7 @@ create table quote (
   constraint quote_recipient foreign key (workspace_id, recipient_id, target_currency_id)
     references recipient (workspace_id, id, currency_id)
 );
-create index quote_by_expiry on quote (workspace_id, expires_at);
+create index quote_by_expiry on quote (workspace_id, expires_at) where expires_at is not null;
 
 -- The calculation again, by the arithmetic of the database: what arrives and what is left over are the source amount at the rate, exactly.
 -- If
@@ -164,8 +165,8 @@ end $$;
 create function delete_expired_keys(keys_max integer, after_time timestamptz,
   out keys_read integer, out deleted integer, out last_time timestamptz)
   language plpgsql security definer set search_path = banking, pg_temp
-  -- The index by age, also for a small table or without statistics.
-  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_custom_plan as $$
+  -- A plan from the time when the table was small would stay and read all keys.
+  set plan_cache_mode = force_custom_plan as $$
 declare
   is_cell boolean := exists (select from cell_identity);
   places tid[];

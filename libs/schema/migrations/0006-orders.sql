@@ -63,19 +63,20 @@ create table quote_use (
   order_id bigint not null,
   used_at timestamptz not null default statement_timestamp(),
   primary key (workspace_id, quote_id),
-  unique (workspace_id, order_id),
   constraint quote_use_order foreign key (workspace_id, order_id) references customer_order (workspace_id, id),
   constraint quote_use_quote foreign key (workspace_id, quote_id) references quote (workspace_id, id)
 );
 
+create unique index quote_of_order on quote_use (workspace_id, order_id) where order_id is not null;
+
 create function require_references_of_order() returns trigger
-  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  language plpgsql set search_path = banking, pg_temp as $$
 begin
   if exists (
     select from (select distinct workspace_id, account_id from fresh) f
     where (
       select a.id from account a
-      where a.workspace_id = f.workspace_id and a.id >= f.account_id and a.id <= f.account_id order by a.id limit 1) is null) then
+      where a.workspace_id = f.workspace_id and a.id = f.account_id) is null) then
     raise exception 'an order needs an account of its workspace'
       using errcode = 'foreign_key_violation', table = 'customer_order', constraint = 'customer_order_account';
   end if;
@@ -83,7 +84,7 @@ begin
     select from (select distinct workspace_id, recipient_id from fresh) f
     where (
       select r.id from recipient r
-      where r.workspace_id = f.workspace_id and r.id >= f.recipient_id and r.id <= f.recipient_id order by r.id limit 1) is null) then
+      where r.workspace_id = f.workspace_id and r.id = f.recipient_id) is null) then
     raise exception 'an order needs a recipient of its workspace'
       using errcode = 'foreign_key_violation', table = 'customer_order', constraint = 'customer_order_recipient';
   end if;
@@ -126,7 +127,6 @@ create table execution (
   failure_code text,
   failure_message text,
   primary key (workspace_id, id),
-  unique (workspace_id, order_id, sequence),
   constraint execution_outcome check (
     case status
       when 'failed' then failure_code is not null
@@ -135,6 +135,7 @@ create table execution (
       else transaction_id is null and executed_at is null
     end)
 );
+create unique index execution_of_order on execution (workspace_id, order_id, sequence) where order_id is not null;
 create unique index execution_by_transaction on execution (workspace_id, transaction_id) where transaction_id is not null;
 
 create type placed_order as (
@@ -224,10 +225,9 @@ begin
 end $$;
 
 -- A run is pending while its transaction is, and a crossing takes its step before its transaction does. The failure names no reason of the
--- payee's account. For all rows of the statement. The plan stays with the connection, so it is one of nested loops, which suits any size.
+-- payee's account. For all rows of the statement.
 create function follow_transaction() returns trigger
-  language plpgsql set search_path = banking, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  language plpgsql set search_path = banking, pg_temp as $$
 begin
   if exists (
     select from stepped n join crossing c on c.workspace_id = n.workspace_id and c.transaction_id = n.id

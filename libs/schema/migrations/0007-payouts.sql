@@ -111,9 +111,9 @@ create table remittance (
   transaction_id bigint not null,
   created_at timestamptz not null default statement_timestamp(),
   updated_at timestamptz not null default statement_timestamp(),
-  primary key (workspace_id, id),
-  unique (workspace_id, transaction_id)
+  primary key (workspace_id, id)
 );
+create unique index remittance_of_transaction on remittance (workspace_id, transaction_id) where transaction_id is not null;
 
 create sequence remittance_event_id_seq maxvalue 9007199254740991;
 create table remittance_event (
@@ -127,9 +127,10 @@ create table remittance_event (
   reason_code text,
   created_at timestamptz not null default statement_timestamp(),
   last_updated_at timestamptz not null default statement_timestamp(),
-  primary key (workspace_id, id),
-  constraint remittance_event_once unique (workspace_id, remittance_id, provider_event, status)
+  primary key (workspace_id, id)
 );
+create unique index remittance_event_once on remittance_event (workspace_id, remittance_id, provider_event, status)
+  where remittance_id is not null;
 
 create sequence discrepancy_id_seq maxvalue 9007199254740991;
 create table discrepancy (
@@ -291,7 +292,7 @@ create table arrival (
 -- A payment within one database is completed at once, so a credit of `interworkspace` that is pending goes to another. The condition of
 -- the trigger leaves out the rows of customers and of payouts without a conversion, which are most.
 create function require_crossing() returns trigger
-  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+  language plpgsql set search_path = banking, pg_temp as $$
 begin
   if exists (
        select from account a where a.workspace_id = new.workspace_id and a.id = new.account_id and a.kind = 'interworkspace')
@@ -306,7 +307,7 @@ end $$;
 
 -- At commit, because the transaction is written before its crossing and takes its step after it.
 create function require_transaction_of_crossing() returns trigger
-  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+  language plpgsql set search_path = banking, pg_temp as $$
 begin
   if not exists (
     select from crossing c join transaction x on x.workspace_id = c.workspace_id and x.id = c.transaction_id
@@ -324,7 +325,7 @@ begin
 end $$;
 
 create function require_transaction_of_arrival() returns trigger
-  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+  language plpgsql set search_path = banking, pg_temp as $$
 begin
   if not exists (
     select from transaction x

@@ -87,13 +87,12 @@ begin
            array_agg(account_id), array_agg(recipient_id), array_agg(quote_id), array_agg(placed_by)
     from fresh having count(*) > 0;
   elsif tg_relid = 'banking.execution'::regclass then
-    -- The recorder finds the user of an order that is paid at once. The placer of a later one may change before that. The order is looked
-    -- up as a range of one value in the order of the key: without statistics, the plan of an equality may read all orders.
+    -- The recorder finds the user of an order that is paid at once. The placer of a later one may change before that.
     insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids, second_ids, user_ids)
     select 'execution', array_agg(workspace_id), array_agg(id), array_agg(status), array_agg(order_id), array_agg(transaction_id),
            array_agg(case when status = 'scheduled' and sequence = 1 then (
              select o.placed_by from customer_order o
-             where o.workspace_id = fresh.workspace_id and o.id >= fresh.order_id and o.id <= fresh.order_id order by o.id limit 1) end)
+             where o.workspace_id = fresh.workspace_id and o.id = fresh.order_id) end)
     from fresh having count(*) > 0;
   elsif tg_relid = 'banking.account'::regclass then
     insert into change_outbox (changes)
@@ -113,7 +112,7 @@ begin
   return null;
 end $$;
 
--- Events of changed rows. A plan of hash joins suits a statement of any size, and it stays with the connection.
+-- Events of changed rows. The plan of the first statement stays, and transition tables have no index: hash joins suit any number of rows.
 create function note_updates() returns trigger
   language plpgsql security definer set search_path = banking, pg_temp
   set enable_nestloop = off set enable_mergejoin = off as $$
@@ -202,10 +201,8 @@ create trigger note_account after update of alias, status on account for each ro
 
 -- Moves at most so many events of the outbox into `event`, in the order of the changes of each resource, and the rest of the statement that
 -- made the last one. Returns how many; null if another session is recording. The number of a resource may be that of a deleted event.
--- The plan stays with the connection while the tables grow, so it is one of nested loops over indexes.
 create function record_changes(events_max integer) returns integer
-  language plpgsql security definer set search_path = banking, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
   scope text := coalesce(current_setting('app.workspaces', true), '');
   taken bigint[];
@@ -277,23 +274,18 @@ begin
                and t.resource_type = 'execution' and n.status -> 'before' = 'null'
              then (n.ids ->> 'orderId')::bigint end as order_of_placer
     from noted n join change_outbox o on o.id = n.outbox_id cross join lateral split_part(n.type, '.', 1) t (resource_type)),
-  -- Row-level security allows only plain values in the condition of an index.
+  -- Materialized, because row-level security allows only plain values in the condition of an index.
+  ordered as materialized (
+    select m.*, coalesce(m.order_of_placer, (
+             select x.order_id from execution x
+             where x.workspace_id = m.workspace_id and x.transaction_id = m.transaction_of_placer)) as order_id
+    from made m),
   attributed as (
-    select m.*, coalesce(m.user_id, p.placed_by) as by_user,
+    select m.*, coalesce(m.user_id, (
+             select o.placed_by from customer_order o
+             where o.workspace_id = m.workspace_id and o.id = m.order_id and o.type = 'instant')) as by_user,
            row_number() over (partition by m.workspace_id, m.resource_type, m.resource_id order by m.outbox_id, m.position) as step
-    from made m
-    left join lateral (
-      select o.placed_by
-      from (select coalesce(m.order_of_placer, (
-              select x.order_id from execution x
-              where x.workspace_id = m.workspace_id
-                and x.transaction_id >= m.transaction_of_placer and x.transaction_id <= m.transaction_of_placer
-              order by x.transaction_id limit 1)) as id offset 0) k
-      cross join lateral (
-        select c.placed_by, c.type from customer_order c
-        where c.workspace_id = m.workspace_id and c.id >= k.id and c.id <= k.id order by c.id limit 1) o
-      where o.type = 'instant' and (m.order_of_placer is not null or m.transaction_of_placer is not null)
-      offset 0) p on true),
+    from ordered m),
   inserted as (
     insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
     select a.workspace_id, a.type, a.resource_type, a.resource_id, coalesce(greatest(l.sequence, d.sequence), 0) + a.step, a.changes,
@@ -359,7 +351,8 @@ create trigger only_rises before update on event_deletion for each row
 create function delete_old_events(kept_days integer, final_types text[], events_max integer,
   inout after_workspace bigint, inout after_time timestamptz, inout after_id bigint, out deleted bigint)
   language plpgsql security definer set search_path = banking, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  -- A plan from the time when the table was small would stay and read all events of the workspace.
+  set enable_sort = off as $$
 declare
   scope text := coalesce(current_setting('app.workspaces', true), '');
   events_left integer := events_max;

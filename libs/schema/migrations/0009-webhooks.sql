@@ -242,8 +242,7 @@ end $$;
 
 -- The endpoints for which there is something to do. Without cells, this database serves all workspaces.
 create function webhook_endpoints_due(endpoints_max integer) returns table (workspace_id bigint, id bigint)
-  language sql stable security definer set search_path = banking, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  language sql stable security definer set search_path = banking, pg_temp as $$
   select d.workspace_id, d.endpoint_id
   from webhook_due d join webhook_endpoint e on e.workspace_id = d.workspace_id and e.id = d.endpoint_id
   where d.due_at <= statement_timestamp() and webhook_free_at(e) <= statement_timestamp() and e.deleted_at is null

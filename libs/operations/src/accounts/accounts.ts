@@ -134,7 +134,7 @@ function openUnder(
 }
 
 /** Codes are unique within a workspace and over all workspaces. */
-const CODE_CONSTRAINTS = ['account_workspace_id_code_key', 'account_code_pkey'];
+const CODE_CONSTRAINTS = ['account_of_code', 'account_code_pkey'];
 
 function isCodeTaken(error: unknown): boolean {
   return error instanceof DatabaseError && CODE_CONSTRAINTS.includes(error.constraint ?? '');

@@ -12,7 +12,8 @@ beforeAll(async () => {
   const opened = await demoDatabase();
   world = opened;
   [north, south] = [opened.demo.workspaces['Northwind Trading']!, opened.demo.workspaces['Southwind Imports']!];
-  // By their statistics, small tables are read as a whole.
+  // As in each session of the service.
+  await world.owner.query('set enable_seqscan = off');
   await world.owner.query('analyze account, transaction, recipient');
   await world.owner.query(
     `insert into recipient (workspace_id, kind, name, account_code, currency_id) values (${south}, 'internal', 'Eve', 'E', 978)`,
