@@ -1,4 +1,4 @@
-import { type BoundStatement, sqlStatement } from '@banking/postgres';
+import { type BoundStatement, lookup, sqlStatement } from '@banking/postgres';
 
 /** The kind of work that submits a payout. */
 export const PAYOUT = 'payout';
@@ -34,9 +34,8 @@ export const COUNT_OPEN_PAYOUTS = sqlStatement<{ status: string; payouts: number
   `select p.status, count(*)::int as payouts,
           floor(extract(epoch from statement_timestamp() - min(p.created_at)))::int as seconds
    from ${COUNTED} w
-   cross join lateral (
-     select o.status, o.created_at from payout o
-     where (o.workspace_id, o.transaction_id) = (w.workspace_id, w.subject_id) offset 0) p
+   cross join ${lookup(`select o.status, o.created_at from payout o
+     where (o.workspace_id, o.transaction_id) = (w.workspace_id, w.subject_id)`)} p
    group by p.status`,
 );
 

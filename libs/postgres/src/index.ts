@@ -6,6 +6,7 @@ export { DatabaseError } from 'pg';
 export {
   bind,
   compositeOf,
+  lookup,
   sqlStatement,
   type BoundStatement,
   type RowsOfEach,

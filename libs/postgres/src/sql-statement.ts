@@ -160,3 +160,9 @@ export function sqlStatement<Row = Record<string, unknown>>(name: string, text: 
 export function bind<Row>(statement: SqlStatement<Row>, ...values: unknown[]): BoundStatement<Row> {
   return { statement, values: values.map(encodeParameter) };
 }
+
+/**
+ * SQL of a subquery that is executed for each row (`offset 0`), for rows that a list or a page names. The planner expects far more of
+ * them than there are, and a plan from the time when the table was small stays until the table is analyzed: it would join the whole table.
+ */
+export const lookup = (select: string): string => `lateral (${select} offset 0)`;

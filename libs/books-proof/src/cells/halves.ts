@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
-import { bind, type Database, isServedElsewhere, sqlStatement } from '@banking/postgres';
+import { bind, type Database, isServedElsewhere, lookup, sqlStatement } from '@banking/postgres';
 import { currencyCode } from '@banking/ledger';
 
 /** The database of a cell. Number 0 is home. */
@@ -139,21 +139,16 @@ const ARRIVALS = sqlStatement<Arrival>(
    where workspace_id = $1 and (origin_workspace_id, origin_transaction_id, key_nonce) > ($2, $3, $4)
    order by origin_workspace_id, origin_transaction_id, key_nonce limit $5`,
 );
-/** Each `offset 0` keeps its subquery one index search for each key, whatever the planner knows of the tables. */
 const CROSSINGS_OF = sqlStatement<Crossing>(
   'crossings_of_arrivals',
   `select c.* from unnest($1::bigint[], $2::bigint[]) u(workspace, transaction)
-   cross join lateral (
-     select ${CROSSING} from crossing where workspace_id = u.workspace and transaction_id = u.transaction offset 0
-   ) c`,
+   cross join ${lookup(`select ${CROSSING} from crossing where workspace_id = u.workspace and transaction_id = u.transaction`)} c`,
 );
 const ARRIVALS_OF = sqlStatement<Arrival>(
   'arrivals_of_crossings',
   `select a.* from unnest($1::bigint[], $2::bigint[], $3::bigint[]) u(workspace, origin, transaction)
-   cross join lateral (
-     select ${ARRIVAL} from arrival
-     where workspace_id = u.workspace and origin_workspace_id = u.origin and origin_transaction_id = u.transaction offset 0
-   ) a`,
+   cross join ${lookup(`select ${ARRIVAL} from arrival
+     where workspace_id = u.workspace and origin_workspace_id = u.origin and origin_transaction_id = u.transaction`)} a`,
 );
 const WORKSPACES_OF_CODES = sqlStatement<{ code: string; workspace_id: bigint }>(
   'workspaces_of_account_codes',

@@ -15,7 +15,7 @@ import {
   toBalanceAmount,
   type WorkspaceId,
 } from '@banking/domain';
-import { bind, sqlStatement } from '@banking/postgres';
+import { bind, lookup, sqlStatement } from '@banking/postgres';
 import { checkedLimit } from '../lists/list-page.js';
 import type { CursorScope, CursorSigner } from '../lists/sign-cursor.js';
 import type { Reference } from '../reference/reference.js';
@@ -213,13 +213,11 @@ function movementOf(values: readonly unknown[]): { readonly movement: BareMoveme
   return { movement, version: row.version };
 }
 
-// `offset 0` forces a lookup per row by the whole key. Without statistics, the planner may reverse the join, and the time would grow with
-// the square of the movements.
-const TRANSACTION = `cross join lateral (select b.return_of from transaction b
-     where b.workspace_id = m.workspace_id and b.id = m.transaction_id offset 0) b`;
+const TRANSACTION = `cross join ${lookup(`select b.return_of from transaction b
+     where b.workspace_id = m.workspace_id and b.id = m.transaction_id`)} b`;
 
-const RECIPIENT = `left join lateral (select r.name from recipient r
-     where r.workspace_id = m.workspace_id and r.id = m.recipient_id offset 0) r on true`;
+const RECIPIENT = `left join ${lookup(`select r.name from recipient r
+     where r.workspace_id = m.workspace_id and r.id = m.recipient_id`)} r on true`;
 
 /** The condition of the index of an account's transfers by type, direction and time. */
 const OF_ACCOUNT = 'l.workspace_id = $1 and l.account_id = $2 and l.balance_after is not null';
@@ -249,7 +247,7 @@ const bookedBefore = (instant: string) =>
              cross join lateral (
                select l.account_version from transfer l
                where ${OF_ACCOUNT} and l.type = c.type and l.direction = c.direction and l.created_at = latest.created_at
-               order by l.id desc offset 0) l) m
+               order by l.id desc) l) m
        cross join lateral (
          select l.account_version, l.balance_after from transfer l
          where l.workspace_id = $1 and l.account_id = $2 and l.account_version <= m.version
@@ -273,7 +271,7 @@ export const GET_STATEMENT = sqlStatement<StatementRow>(
             where workspace_id = $1 and account_id = $2 and account_version > u.after and account_version <= u.version
             order by account_version limit $7) m ${TRANSACTION} ${RECIPIENT}) as movements
    from account t ${bookedBefore('$3')} o ${bookedBefore('$4')} e
-   cross join lateral (select greatest(o.version, $5::bigint) as after, coalesce($6::bigint, e.version) as version offset 0) u
+   cross join ${lookup('select greatest(o.version, $5::bigint) as after, coalesce($6::bigint, e.version) as version')} u
    where t.workspace_id = $1 and t.id = $2 and t.kind = 'customer'`,
 );
 

@@ -10,7 +10,7 @@ import {
   requirePosted,
   returnEntries,
 } from '@banking/ledger';
-import { BatchedCalls, bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
+import { BatchedCalls, bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
 import { type Claim, lockClaims, LostClaimError, openWork, type WorkHandler } from '@banking/work-queue';
 import { auditEntry, BY_SYSTEM, noteAudit } from '../audit/audited-call.js';
 
@@ -94,20 +94,14 @@ interface CrossingRow {
   readonly description: string | null;
 }
 
-/** Each `offset 0` keeps its subquery one index search for each crossing, whatever the planner knows of the tables. */
 const READ_CROSSINGS = sqlStatement<CrossingRow>(
   'read_crossings',
   `select u.position::int, c.key_nonce, c.account_code, c.currency_id, c.amount, c.status, t.type, t.description
    from unnest($1::bigint[], $2::bigint[]) with ordinality u(workspace_id, transaction_id, position)
-   cross join lateral (
-     select * from crossing c where c.workspace_id = u.workspace_id and c.transaction_id = u.transaction_id offset 0
-   ) c
-   cross join lateral (
-     select t.type, t.description from transfer t
+   cross join ${lookup('select * from crossing c where c.workspace_id = u.workspace_id and c.transaction_id = u.transaction_id')} c
+   cross join ${lookup(`select t.type, t.description from transfer t
      where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id and t.direction = 'credit'
-       and (select o.kind from account o where o.workspace_id = t.workspace_id and o.id = t.account_id) = 'interworkspace'
-     offset 0
-   ) t`,
+       and (select o.kind from account o where o.workspace_id = t.workspace_id and o.id = t.account_id) = 'interworkspace'`)} t`,
 );
 
 /** Reads the crossing of a claim. Reads at the same time share one statement. @throws Error for a transaction without one */

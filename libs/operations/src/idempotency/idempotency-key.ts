@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIdempotencyKey, Refusal } from '@banking/domain';
 import { canonicalJson, type CanonicalValue } from '@banking/domain/proof';
-import { bind, type BoundStatement, compositeOf, type Database, sqlStatement } from '@banking/postgres';
+import { bind, type BoundStatement, compositeOf, type Database, lookup, sqlStatement } from '@banking/postgres';
 
 /** A request to create something: an operation with the values of its path, and the content of the request. */
 export interface CreationRequest {
@@ -56,13 +56,12 @@ export interface StoredResponse {
   readonly answer: string;
 }
 
-/** Looks up each key by itself (`offset 0`): a plan made without statistics would read all keys of the operation. */
 const FIND_STORED_RESPONSES = sqlStatement<StoredResponse & { readonly place: number }>(
   'find_stored_responses',
   `select (u.n - 1)::int as place, i.fingerprint, i.answer
    from unnest($1::bigint[], $2::text[], $3::text[]) with ordinality u(w, operation, key, n)
-   cross join lateral (select * from idempotency k
-     where k.workspace_id = u.w and k.operation = u.operation and k.key = u.key offset 0) i
+   cross join ${lookup(`select * from idempotency k
+     where k.workspace_id = u.w and k.operation = u.operation and k.key = u.key`)} i
    where i.created_at > statement_timestamp() - ${RETENTION}`,
 );
 

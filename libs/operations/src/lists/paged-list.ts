@@ -139,10 +139,7 @@ export function checkPeriod(
   });
 }
 
-/** PostgreSQL 15 lacks the last setting. */
-const BY_ORDER = `set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true),
-       case when current_setting('enable_presorted_aggregate', true) is not null
-         then set_config('enable_presorted_aggregate', 'off', true) end`;
+const BY_ORDER = `set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true)`;
 
 /**
  * Planner settings for a query with a limit, in the same database transaction: without sorting, the planner chooses the index in the order

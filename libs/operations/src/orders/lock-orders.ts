@@ -1,5 +1,5 @@
 import { accountKey, type DecisionContext, lockAndRead, type PreparedPosting } from '@banking/ledger';
-import { bind, type BoundStatement, type DbTransaction, sqlStatement } from '@banking/postgres';
+import { bind, type BoundStatement, type DbTransaction, lookup, sqlStatement } from '@banking/postgres';
 import { findStoredResponses, type StoredResponse } from '../idempotency/idempotency-key.js';
 import { factsOf, isElsewhere, type PaymentFacts } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
@@ -39,7 +39,7 @@ const READ_ACCOUNTS = sqlStatement<AccountRow & { readonly workspaceId: bigint }
   'read_accounts_of_orders',
   `select a.workspace_id as "workspaceId", ${selected(ACCOUNT_COLUMNS, 'a')}
    from unnest($1::bigint[], $2::bigint[]) u(w, id)
-   cross join lateral (select * from account l where l.workspace_id = u.w and l.id = u.id offset 0) a`,
+   cross join ${lookup('select * from account l where l.workspace_id = u.w and l.id = u.id')} a`,
 );
 
 /** The accounts that the responses to these orders contain. */
@@ -170,7 +170,7 @@ const lockRuns = (name: string, wait: string) =>
     name,
     `select (u.n - 1)::int as place
      from (select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) with ordinality u(w, execution, o, fence, n)
-           order by w, execution offset 0) u
+           order by w, execution) u
      cross join lateral (
        select from work k where k.workspace_id = u.w and k.kind = '${EXECUTION}' and k.subject_id = u.execution and k.fence = u.fence
          and k.leased_until > clock_timestamp() for update ${wait}) k

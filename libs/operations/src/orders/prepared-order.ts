@@ -11,7 +11,7 @@ import {
 } from '@banking/domain';
 import type { HashedOrder } from '@banking/domain/proof';
 import type { Entry, Proposal } from '@banking/ledger';
-import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
+import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
 import type { Claim } from '@banking/work-queue';
 import type { AuditedCall } from '../audit/audited-call.js';
 import type { CreationRequest, IdempotencyKey } from '../idempotency/idempotency-key.js';
@@ -250,12 +250,11 @@ export const readOrderConflicts = (
     orders.map(({ draft }) => draft.quoteID ?? null),
   );
 
-/** Looks up each order by itself (`offset 0`): a plan made while the tables were small would read all orders of the workspace. */
 const FIND_PLACED = sqlStatement<OrderFacts & { readonly place: number }>(
   'find_placed_orders',
   `select (u.n - 1)::int as place, ${ORDER.columns}
    from unnest($1::bigint[], $2::bigint[]) with ordinality u(w, id, n)
-   cross join lateral (select * from customer_order o where o.workspace_id = u.w and o.id = u.id offset 0) t
+   cross join ${lookup('select * from customer_order o where o.workspace_id = u.w and o.id = u.id')} t
    ${ORDER.joins}
    order by u.n`,
 );

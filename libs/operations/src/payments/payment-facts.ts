@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { type CurrencyCode, type MinorUnits, minorUnits, Refusal, type Rounding } from '@banking/domain';
-import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
+import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
 import { BENEFICIARY_COLUMNS, RECIPIENT_COLUMNS, type RecipientFacts } from '../resources/compose-parties.js';
 import { selectedOf } from '../resources/reading.js';
 
@@ -65,7 +65,6 @@ export interface QuoteFacts {
   readonly isUsed: boolean;
 }
 
-/** Looks up each account by itself (`offset 0`): a plan made while the tables were small would read all accounts of the workspace. */
 const factsBy = (clock: string): string =>
   `select rfc3339(${clock}) as now,
           a.currency_id as payer_currency_id, ac.code as payer_currency, a.status as payer_status,
@@ -90,10 +89,10 @@ const factsBy = (clock: string): string =>
           u.reference is not null and exists (
             select from customer_order e where e.workspace_id = u.w and e.external_reference = u.reference) as reference_is_taken
    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) with ordinality u(w, a, r, q, reference, n)
-   left join lateral (select * from account p where p.workspace_id = u.w and p.id = u.a and p.kind = 'customer' offset 0) a on true
+   left join ${lookup(`select * from account p where p.workspace_id = u.w and p.id = u.a and p.kind = 'customer'`)} a on true
    left join currency ac on ac.id = a.currency_id
    left join recipient r on r.workspace_id = u.w and r.id = u.r and r.forgotten_at is null
-   left join beneficiary n on r.kind = 'international' and n.workspace_id = r.workspace_id and n.recipient_id = r.id
+   left join ${lookup(`select * from beneficiary b where r.kind = 'international' and b.workspace_id = r.workspace_id and b.recipient_id = r.id`)} n on true
    left join currency rc on rc.id = r.currency_id
    left join corridor k on k.id = r.corridor_id
    left join currency l on l.id = k.limit_currency_id

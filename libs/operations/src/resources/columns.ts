@@ -1,4 +1,5 @@
 import { parseInstant, type Timestamp } from '@banking/domain';
+import { lookup } from '@banking/postgres';
 
 /** Columns of a resource by the name of their value: each as SQL over the alias of its table. */
 export type Columns<Row> = { readonly [Name in keyof Row]: (alias: string) => string };
@@ -56,12 +57,9 @@ export const packingNames =
 const namesOf = <Row>(columns: Columns<Row>) => Object.keys(columns) as (keyof Row & string)[];
 const entriesOf = <Row>(columns: Columns<Row>) => Object.entries(columns) as [string, (alias: string) => string][];
 
-/**
- * The row of another table that belongs to this row, looked up by itself (`offset 0`): without table statistics, the plan of a join would
- * read all rows of the workspace for each row.
- */
+/** The row of another table that belongs to this row. */
 export const joined = (table: string, alias: string, on: string): string =>
-  `left join lateral (select * from ${table} l where ${on} offset 0) ${alias} on true`;
+  `left join ${lookup(`select * from ${table} l where ${on}`)} ${alias} on true`;
 
 const FRACTION_DIGITS = 6;
 

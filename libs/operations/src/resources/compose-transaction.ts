@@ -109,7 +109,7 @@ export const TRANSACTION_COLUMNS: Columns<Omit<TransactionRow, 'transfers'>> = {
 export const transfersOf = ({ workspaceId, id }: TransactionName): string =>
   `(select * from (select * from transfer l
                    where l.workspace_id = ${workspaceId} and l.transaction_id >= ${id} and l.transaction_id <= ${id}
-                   order by l.transaction_id offset 0) l
+                   order by l.transaction_id) l
     where l.account_version is not null)`;
 
 /**

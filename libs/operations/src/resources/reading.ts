@@ -1,4 +1,4 @@
-import type { BoundStatement, Database } from '@banking/postgres';
+import { type BoundStatement, type Database, lookup } from '@banking/postgres';
 import { CursorSigner } from '../lists/sign-cursor.js';
 import { type Reference, ReferenceData } from '../reference/reference.js';
 import { selected } from './columns.js';
@@ -68,9 +68,9 @@ export type PackedRows = readonly (readonly unknown[])[] | null;
 export const packedRows = (row: string, from: string, order?: string): string =>
   `(select json_agg(${row}${order === undefined ? '' : ` order by ${order}`}) from ${from})`;
 
-/** The rows of a table by the ids of a table expression `ids`, looked up one by one: see `joined`. */
+/** The rows of a table by the ids of a table expression `ids`. */
 export const rowsOf = (table: string, alias: string, ids: string, key = 'id'): string =>
-  `${ids} i cross join lateral (select * from ${table} l where l.workspace_id = $1 and l.${key} = i.id offset 0) ${alias}`;
+  `${ids} i cross join ${lookup(`select * from ${table} l where l.workspace_id = $1 and l.${key} = i.id`)} ${alias}`;
 
 export interface RowFacts {
   readonly rows: PackedRows;

@@ -8,7 +8,7 @@ import {
   type TransferQuery,
   type WorkspaceId,
 } from '@banking/domain';
-import { bind, sqlStatement } from '@banking/postgres';
+import { bind, lookup, sqlStatement } from '@banking/postgres';
 import { listPage, namedParties } from '../lists/list-page.js';
 import { checkPeriod, classes, pageByClass, type PageConditions, type PagedList, walk } from '../lists/paged-list.js';
 import { TRANSFER, TRANSFER_PAGE, type TransferFacts, type TransferPageFacts } from '../resources/compose-edges.js';
@@ -90,10 +90,9 @@ const pageOfCompleted = (conditions: PageConditions): string =>
   `${classes(conditions)}, ${walk(conditions)}, page as materialized (
      select w.* from walk w ${hasStatus('w', conditions.parameters['transactionStatus'])} limit $2)`;
 
-/** A lookup per row (`offset 0`): with a join, the planner may read all transactions of the workspace first. */
 const hasStatus = (row: string, status: string | undefined) =>
-  `cross join lateral (select from transaction x
-     where x.workspace_id = $1 and x.id = ${row}.transaction_id and x.status = ${status}::text offset 0) x`;
+  `cross join ${lookup(`select from transaction x
+     where x.workspace_id = $1 and x.id = ${row}.transaction_id and x.status = ${status}::text`)} x`;
 
 const OF_COMPLETED: PagedList<TransferPageFacts, Transfer> = {
   ...TRANSFERS,
@@ -143,8 +142,8 @@ function pageOfNotCompleted(conditions: PageConditions): string {
       order by x.created_at desc, x.id desc limit ${SORTED_MAX + 1}),
     size as materialized (select count(*) as rows from matching),
     page as materialized (
-      (select l.* from matching f cross join lateral (
-         select * from ${table} l where l.workspace_id = $1 and l.transaction_id = f.id offset 0) l
+      (select l.* from matching f
+       cross join ${lookup(`select * from ${table} l where l.workspace_id = $1 and l.transaction_id = f.id`)} l
        where (select rows from size) <= ${SORTED_MAX} and ${ofTransfer}
        order by l.created_at desc, l.id desc limit $2)
       union all

@@ -11,7 +11,7 @@ import {
   receiveRailEvents,
   SandboxRail,
 } from '@banking/payouts';
-import { BatchedCalls, bind, type Database, sqlStatement, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
+import { BatchedCalls, bind, type Database, lookup, sqlStatement, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
 import { deleteOldDeliveries, type OpenWebhooks, WebhookDelivery } from '@banking/webhooks';
 import {
   type Chore,
@@ -219,30 +219,18 @@ interface PaymentRow {
   data: Readonly<Partial<Record<string, string>>>;
 }
 
-/**
- * The amount of a payout is the credit of the settlement account. After a conversion it is in the target currency.
- *
- * Each `offset 0` keeps its subquery one index search for each payout. Otherwise the planner may join all beneficiaries of the workspace.
- */
+/** The amount of a payout is the credit of the settlement account. After a conversion it is in the target currency. */
 export const READ_PAYMENTS = sqlStatement<PaymentRow>(
   'read_payments',
   `select u.position::int, s.amount, c.code as currency, d.description, d.purpose, n.data
    from unnest($1::bigint[], $2::bigint[]) with ordinality u(workspace_id, transaction_id, position)
-   cross join lateral (
-     select t.recipient_id, t.description, t.purpose from transfer t
+   cross join ${lookup(`select t.recipient_id, t.description, t.purpose from transfer t
      where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id
-       and t.direction = 'debit' and t.type <> 'fee' and t.account_version is not null
-     offset 0
-   ) d
-   cross join lateral (
-     select b.data from beneficiary b where b.workspace_id = u.workspace_id and b.recipient_id = d.recipient_id offset 0
-   ) n
-   cross join lateral (
-     select t.amount, t.currency_id from transfer t
+       and t.direction = 'debit' and t.type <> 'fee' and t.account_version is not null`)} d
+   cross join ${lookup('select b.data from beneficiary b where b.workspace_id = u.workspace_id and b.recipient_id = d.recipient_id')} n
+   cross join ${lookup(`select t.amount, t.currency_id from transfer t
      where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id and t.direction = 'credit'
-       and (select o.kind from account o where o.workspace_id = t.workspace_id and o.id = t.account_id) = 'settlement'
-     offset 0
-   ) s
+       and (select o.kind from account o where o.workspace_id = t.workspace_id and o.id = t.account_id) = 'settlement'`)} s
    join currency c on c.id = s.currency_id`,
 );
 
