@@ -14,6 +14,7 @@ import {
   type TransferDirection,
   type TransferId,
 } from '@banking/domain';
+import { lookup } from '@banking/postgres';
 import type { Reference } from '../reference/reference.js';
 import {
   column,
@@ -103,13 +104,10 @@ export const TRANSACTION_COLUMNS: Columns<Omit<TransactionRow, 'transfers'>> = {
   transactionUpdatedAt: column('updated_at'),
 };
 
-/**
- * The transfers of the transaction with an id, looked up as a range of one value: see `onlyOne`. Those on own accounts are not disclosed.
- */
+/** The transfers of the transaction with an id. Those on own accounts are not disclosed. */
 export const transfersOf = ({ workspaceId, id }: TransactionName): string =>
-  `(select * from (select * from transfer l
-                   where l.workspace_id = ${workspaceId} and l.transaction_id >= ${id} and l.transaction_id <= ${id}
-                   order by l.transaction_id) l
+  `(select l.*
+    from ${lookup(`select * from transfer l where l.workspace_id = ${workspaceId} and l.transaction_id = ${id}`)} l
     where l.account_version is not null)`;
 
 /**
