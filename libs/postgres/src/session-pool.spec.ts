@@ -151,14 +151,14 @@ describe('a connection', () => {
     expect(values).toEqual(tcp ? { user: '5000', idle: '10' } : { user: '0', idle: '0' });
   });
 
-  it('is replaced after the first minutes', async () => {
+  it('is replaced after about an hour', async () => {
     const before = await pidOf(world.database);
     const now = Date.now();
     const clock = jest.spyOn(Date, 'now');
 
-    clock.mockReturnValue(now + 2 * 60_000);
+    clock.mockReturnValue(now + 45 * 60_000);
     const soon = [await pidOf(world.database), await pidOf(world.database)];
-    clock.mockReturnValue(now + 4 * 60_000);
+    clock.mockReturnValue(now + 75 * 60_000);
     const later = [await pidOf(world.database), await pidOf(world.database), await pidOf(world.database)];
     clock.mockRestore();
 

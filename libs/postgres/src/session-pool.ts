@@ -33,9 +33,7 @@ export interface PoolStats {
   readonly waiting: number;
 }
 
-/** Connections are replaced about hourly. Those of a new pool are replaced after minutes, because their plans are of empty tables. */
-const NEW_POOL_MS = 2 * 60_000;
-const FIRST_LIFETIME_MS = 3 * 60_000;
+/** Connections are replaced about hourly. */
 const LIFETIME_MS = 60 * 60_000;
 
 /** Connections that are set up, proven and healthy. Each serves one caller at a time. */
@@ -43,7 +41,6 @@ export class SessionPool {
   private readonly pool: Pool;
   private readonly host: CurrentHost;
   private readonly setUp: (client: ClientBase) => Promise<void>;
-  private readonly openedAtMs = Date.now();
   private readonly members = new WeakMap<ClientBase, { session: Session; generation: number; dueAtMs: number }>();
   private generation = 0;
   /** When a pipeline was sent that the server did not answer in time. */
@@ -176,13 +173,9 @@ export class SessionPool {
     this.wasAccepted = true;
     const onSilence = (sentAtMs: number) => (this.silentSinceMs = Math.max(this.silentSinceMs, sentAtMs));
     const session = new Session(client, { ...this.options, onSilence });
-    this.members.set(client, { session, generation, dueAtMs: this.dueAtMs(Date.now()) });
-  }
-
-  /** With a fifth more or less, so that the connections are not all replaced at once. */
-  private dueAtMs(nowMs: number): number {
-    const lifetimeMs = nowMs < this.openedAtMs + NEW_POOL_MS ? FIRST_LIFETIME_MS : LIFETIME_MS;
-    return nowMs + lifetimeMs * (0.8 + Math.random() * 0.4);
+    // With a fifth more or less, so that the connections are not all replaced at once.
+    const dueAtMs = Date.now() + LIFETIME_MS * (0.8 + Math.random() * 0.4);
+    this.members.set(client, { session, generation, dueAtMs });
   }
 }
 
