@@ -122,12 +122,14 @@ describe('a posting of payments', () => {
     ...{ rate: '1.1', rateSource: 'spec', rateAsOf: '2026-01-01T00:00:00Z', rounding: 'down', fixedSide: 'source' },
     ...{ remainderNumerator: '0', remainderDenominator: '1' },
   };
+  const SPOT = { type: 'spot' };
+  const DOLLARS = { ...SPOT, currencyId: USD };
   const spot = (): Proposal =>
     proposal([
-      leg(ada, 'debit', '1.00'),
-      leg('fx', 'credit', '1.00'),
-      leg('fx', 'debit', '1.10', { currencyId: USD }),
-      leg('settlement', 'credit', '1.10', { currencyId: USD }),
+      leg(ada, 'debit', '1.00', SPOT),
+      leg('fx', 'credit', '1.00', SPOT),
+      leg('fx', 'debit', '1.10', DOLLARS),
+      leg('settlement', 'credit', '1.10', DOLLARS),
     ]);
   const converted =
     (more: Partial<PostedConversion>): Write =>
@@ -156,6 +158,87 @@ describe('a posting of payments', () => {
     ['with a conversion of another amount', converted({ targetAmount: 220n, rate: '2.2' }), spot],
     ['with a conversion into another currency', converted({ targetCurrencyId: 356 }), spot],
     ['with the conversion of another transaction', converted({ transactionId: 1 }), spot],
+    [
+      'with a conversion that takes nothing',
+      converted({}),
+      () => proposal([leg('fx', 'debit', '1.10', DOLLARS), leg('settlement', 'credit', '1.10', DOLLARS)]),
+    ],
+    [
+      'with a conversion of a transaction without one',
+      (posted) => postPayments(posted, [{ ...cents, transactionId: posted[0]!.id }]),
+      () => payment(ada, bob, euros('1.00')),
+    ],
+    [
+      'with a conversion whose second half is a fee, which a return leaves out',
+      converted({}),
+      () => ({
+        entries: spot().entries.map((entry) => ({
+          ...entry,
+          legs: entry.legs.map((one) => (one.currencyId === USD ? { ...one, type: 'fee' } : one)),
+        })),
+      }),
+    ],
+    [
+      'as money that comes back',
+      postPayments,
+      () => proposal([leg(ada, 'debit', '1.00', { type: 'return' }), leg(bob, 'credit', '1.00', { type: 'return' })]),
+    ],
+    [
+      'as a deposit',
+      postPayments,
+      () => proposal([leg(ada, 'debit', '1.00', { type: 'funding' }), leg(bob, 'credit', '1.00', { type: 'funding' })]),
+    ],
+    [
+      'to another database of a type without a crossing',
+      postPayments,
+      () =>
+        proposal(
+          [leg(ada, 'debit', '1.00', { type: 'payout' }), leg('interworkspace', 'credit', '1.00', { type: 'payout' })],
+          { status: 'pending' },
+        ),
+    ],
+    [
+      'to another database from nothing',
+      postPayments,
+      () =>
+        proposal([leg('interworkspace', 'debit', '1.00'), leg('interworkspace', 'credit', '1.00')], {
+          status: 'pending',
+        }),
+    ],
+    [
+      'twice, to another database and from it',
+      postPayments,
+      () => ({
+        entries: [
+          ...proposal([leg(ada, 'debit', '1.00'), leg('interworkspace', 'credit', '1.00')], { status: 'pending' })
+            .entries,
+          ...proposal([leg('interworkspace', 'debit', '1.00'), leg(bob, 'credit', '1.00')]).entries,
+        ],
+      }),
+    ],
+    [
+      'to another database and to a network at once',
+      postPayments,
+      () =>
+        proposal(
+          [
+            leg(ada, 'debit', '2.00'),
+            leg('interworkspace', 'credit', '1.00'),
+            leg('settlement', 'credit', '1.00', { type: 'payout' }),
+          ],
+          { status: 'pending' },
+        ),
+    ],
+    [
+      'to a customer before it is completed',
+      postPayments,
+      () => proposal([leg(ada, 'debit', '1.00'), leg(bob, 'credit', '1.00')], { status: 'pending' }),
+    ],
+    [
+      'that has failed',
+      postPayments,
+      () => proposal([leg(ada, 'debit', '1.00'), leg(bob, 'credit', '1.00')], { status: 'failed' as never }),
+    ],
   ])('refuses money %s', async (_what, write, one) => {
     const before = await holding(world, ada);
 
@@ -208,6 +291,10 @@ describe('a posting of returns', () => {
 
   it.each<[string, () => Proposal]>([
     ['of nothing', () => comeback(ada, euros('2.00'))],
+    [
+      'of another type',
+      () => proposal([leg(ada, 'credit', '2.00'), leg('settlement', 'debit', '2.00')], { returnOf: paid }),
+    ],
     ['of more', () => returned([leg(ada, 'credit', '2.01'), leg('settlement', 'debit', '2.01')])],
     ['of less', () => returned([leg(ada, 'credit', '1.99'), leg('settlement', 'debit', '1.99')])],
     ['to another account', () => returned([leg(bob, 'credit', '2.00'), leg('settlement', 'debit', '2.00')])],
@@ -253,13 +340,20 @@ describe('a posting of deposits', () => {
   it.each<[string, () => Proposal]>([
     ['from a customer', () => payment(ada, bob, euros('1.00'))],
     ['from a fee account', () => proposal([leg('fees', 'debit', '1.00'), leg(ada, 'credit', '1.00')])],
+    ['of another type', () => proposal([leg('settlement', 'debit', '1.00'), leg(ada, 'credit', '1.00')])],
     ['back to a settlement account', () => proposal([leg(ada, 'debit', '1.00'), leg('settlement', 'credit', '1.00')])],
     [
       'that is a return',
       () => ({ entries: funding(ada, euros('1.00')).entries.map((entry) => ({ ...entry, returnOf: 1 })) }),
     ],
-  ])('refuses one %s', async (_what, one) => {
-    await expect(writeAs(OPERATOR_ROLE, postDeposits, one())).rejects.toMatchObject(WRONG);
+  ])('refuses one %s', async (what, one) => {
+    const isTyped = what === 'of another type';
+    const entries = one().entries.map((entry) => ({
+      ...entry,
+      legs: entry.legs.map((each) => ({ ...each, ...(!isTyped && { type: 'funding' }) })),
+    }));
+
+    await expect(writeAs(OPERATOR_ROLE, postDeposits, { entries })).rejects.toMatchObject(WRONG);
   });
 
   it('is the worker’s in a sandbox only', async () => {

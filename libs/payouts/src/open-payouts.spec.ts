@@ -151,7 +151,7 @@ describe('the status of a payout', () => {
     await expect(step(change)).rejects.toMatchObject({ code });
   });
 
-  it('cannot be deleted by the app role or the owner', async () => {
+  it('cannot be deleted by the role of the service or the owner', async () => {
     await payOut(world);
 
     await expect(world.database.pipeline({ workspaces: [NORTH] }, [sql('delete from payout')])).rejects.toMatchObject({

@@ -126,7 +126,7 @@ describe('migrations of a folder', () => {
     expect(tables.rows).toEqual([]);
   });
 
-  it('give the app role its schema and no right that they do not grant', async () => {
+  it('give the roles the schema and no right that they do not grant', async () => {
     await migrate(await given(first));
 
     const { rows } = await place.administer((client) =>
@@ -196,7 +196,7 @@ describe('invalid migration files', () => {
 });
 
 describe('a server where a constraint would have no effect', () => {
-  it('is refused when the app role bypasses row-level security', async () => {
+  it('is refused when the role of the service bypasses row-level security', async () => {
     await place.administer((client) => client.query(`create role ${quoted(place.roles[0]!)} bypassrls`));
 
     await expect(migrate(await given(first))).rejects.toThrow(/Run: alter role .* nosuperuser nobypassrls;/);

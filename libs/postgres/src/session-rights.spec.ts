@@ -42,7 +42,7 @@ async function serve(): Promise<void> {
   await database.end();
 }
 
-describe('a login that may take on the app role', () => {
+describe('a login that may take on the role of the service', () => {
   it('serves when it may take on no other role', async () => {
     await serve();
   });
@@ -92,7 +92,7 @@ describe('a login that may take on the app role', () => {
   });
 
   it.each(['temporary', 'create'])(
-    'is refused when the app role has %s on the database, with the SQL that revokes it',
+    'is refused when the role of the service has %s on the database, with the SQL that revokes it',
     async (right) => {
       await world.owner.query(`grant ${right} on database ${quoted(name)} to public`);
 

@@ -317,8 +317,8 @@ create function has_sides_only(transfers posted_transfer[], sides text[]) return
 begin
   return not exists (
     select from unnest(transfers) t
-    left join lateral (select l.kind from account l where l.workspace_id = t.workspace_id and l.id = t.account_id offset 0) a on true
-    where (a.kind || ' ' || t.direction = any (sides)) is not true);
+    where ((select a.kind from account a where a.workspace_id = t.workspace_id and a.id = t.account_id) || ' ' || t.direction
+           = any (sides)) is not true);
 end $$;
 
 -- The four ways to write the books, each with the rights of the owner. No role may insert into the tables, so no role can post what its
@@ -326,8 +326,11 @@ end $$;
 
 /**
  * Payments, with their conversions, and with tracking, payout and work for each that leaves over a network: it is pending and credits a
- * settlement account. Money leaves customers' accounts: nothing is taken from a settlement or fee account, an fx account gives
- * what its conversion says, and what all workspaces of the batch take over from others was given by others of the batch.
+ * settlement account. Money leaves customers' accounts:
+ * (a) Nothing is taken from a settlement or fee account, and the types are those of payments. Other rules depend on them: a return leaves
+ * out fees, a disabled account takes returns. (b) An fx account takes and gives what the conversion of the transaction says, both.
+ * (c) What is taken over from another workspace was given by a completed transaction of the batch. What a pending one gives goes to
+ * another database. (d) A transaction leaves by one way, and credits no customer before it is completed: it may come back.
  */
 create function post_payments(transactions posted_transaction[], transfers posted_transfer[], at timestamptz,
   conversions posted_conversion[]) returns void
@@ -338,21 +341,35 @@ declare
   settled_transactions bigint[];
 begin
   with side as materialized (
-    select t.workspace_id, t.transaction_id, a.kind, t.currency_id, t.direction, t.amount
-    from unnest(transfers) t
-    left join lateral (select l.kind from account l where l.workspace_id = t.workspace_id and l.id = t.account_id offset 0) a on true),
+    select t.workspace_id, t.transaction_id, x.status, t.type, t.currency_id, t.direction, t.amount,
+           (select a.kind from account a where a.workspace_id = t.workspace_id and a.id = t.account_id) as kind
+    from unnest(transfers) t left join unnest(transactions) x on x.workspace_id = t.workspace_id and x.id = t.transaction_id),
+  exchanged as (
+    select workspace_id, transaction_id, currency_id, direction, amount from side where kind = 'fx'),
   converted as (
     select c.workspace_id, c.transaction_id, s.*
     from unnest(conversions) c
     cross join lateral (values (c.source_currency_id, 'credit', c.source_amount), (c.target_currency_id, 'debit', c.target_amount)) s)
-  select not exists (select from unnest(transactions) x where x.return_of is not null)
+  select not exists (
+      select from unnest(transactions) x where x.return_of is not null or (x.status in ('pending', 'completed')) is not true)
     and not exists (
-      select from side where (kind in ('customer', 'fx', 'interworkspace') or kind in ('settlement', 'fees') and direction = 'credit') is not true)
+      select from side
+      where case kind
+          when 'customer' then type in ('internal', 'spot', 'payout') and (direction = 'debit' or status = 'completed')
+            or type = 'fee' and direction = 'debit'
+          when 'settlement' then type in ('payout', 'spot') and direction = 'credit'
+          when 'fees' then type = 'fee' and direction = 'credit'
+          when 'fx' then type = 'spot'
+          when 'interworkspace' then type in ('internal', 'spot')
+        end is not true)
+    and not exists (select * from exchanged except all select * from converted)
+    and not exists (select * from converted except all select * from exchanged)
     and not exists (
-      select from side where kind = 'interworkspace'
-      group by currency_id having sum(case direction when 'debit' then amount else -amount end) > 0)
+      select from side where kind = 'interworkspace' and (direction = 'debit' or status = 'completed')
+      group by currency_id having sum(case direction when 'debit' then amount else -amount end) <> 0)
     and not exists (
-      select workspace_id, transaction_id, currency_id, direction, amount from side where kind = 'fx' except all select * from converted),
+      select from side where kind in ('settlement', 'interworkspace') and status = 'pending'
+      group by workspace_id, transaction_id having count(*) > 1),
     (select array_agg(workspace_id) from side where kind = 'settlement'),
     (select array_agg(transaction_id) from side where kind = 'settlement')
   into is_payments, settled_workspaces, settled_transactions;
@@ -386,7 +403,8 @@ end $$;
 create function post_returns(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
-  if exists (select from unnest(transactions) x where x.return_of is null) or exists (
+  if exists (select from unnest(transactions) x where x.return_of is null)
+     or exists (select from unnest(transfers) t where t.type is distinct from 'return') or exists (
     select from (
       select x.workspace_id, x.return_of, t.account_id, t.currency_id, t.direction, t.amount, 1 as side
       from unnest(transactions) x join unnest(transfers) t on t.workspace_id = x.workspace_id and t.transaction_id = x.id
@@ -409,6 +427,7 @@ create function post_deposits(transactions posted_transaction[], transfers poste
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
   if exists (select from unnest(transactions) x where x.return_of is not null)
+     or exists (select from unnest(transfers) t where t.type is distinct from 'funding')
      or not has_sides_only(transfers, array['settlement debit', 'customer credit']) then
     raise exception 'not the postings of deposits' using errcode = 'BK021';
   end if;

@@ -356,6 +356,7 @@ create function post_arrivals(transactions posted_transaction[], transfers poste
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
   if exists (select from unnest(transactions) x where x.return_of is not null)
+     or exists (select from unnest(transfers) t where (t.type in ('internal', 'spot')) is not true)
      or not has_sides_only(transfers, array['interworkspace debit', 'customer credit'])
      or exists (
        (select t.workspace_id, t.transaction_id, t.currency_id, t.amount from unnest(transfers) t where t.direction = 'credit')

@@ -240,7 +240,7 @@ describe('the function that binds a subject', () => {
     expect(await bound()).toEqual([{ issuer: 'https://id.example', subject: 'one', user_id: 2n }]);
   });
 
-  it('is the only way for the app role to write a subject', async () => {
+  it('is the only way for the role of the service to write a subject', async () => {
     const other = `insert into user_identity (issuer, subject, user_id) values ('https://id.example', 'x', 1)`;
     const moved = `update user_identity set user_id = 1`;
 

@@ -83,7 +83,7 @@ describe('the functions of a worker', () => {
     expect(await recordOutcomes(database, claimed, [], limits)).toMatchObject({ status: 'enabled' });
   });
 
-  it('do not show a sealed secret to the app role', async () => {
+  it('do not show a sealed secret to the role of the service', async () => {
     await given.read('begin');
     await given.read('set local role banking_api');
     await expect(given.read('select sealed_secret from webhook_endpoint')).rejects.toThrow('permission denied');

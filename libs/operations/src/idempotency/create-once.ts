@@ -165,18 +165,18 @@ async function once<Row, T>(
   const writeIn =
     (tx: DbTransaction): Creating<Row, T>['write'] =>
     async ({ writes, audited, resource: { bound, compose } }, before = [], decide = () => undefined) => {
-      const composeRow = (rows: readonly unknown[][]) => {
+      const composeRow = (rows: readonly unknown[][], isMade = false) => {
         const row = rows.at(-1)?.[0] as Row | undefined;
         if (row === undefined) throw new Error(`${request.operation} created a resource that cannot be read`);
-        return composeCreated((current) => compose(current, row));
+        return composeCreated((current) => compose(current, row), isMade);
       };
       const operation = request.operation.split('/')[0]!;
       const entry = auditEntry(request.workspaceId, { operation, resource: audited }, callerOf(caller));
       const statements = [...before, ...writes, noteAudit([entry]), bound];
       if (!key && before.length === 0) {
-        return { resource: await composeRow(await tx.commit(statements)), isReplay: false };
+        return { resource: await composeRow(await tx.commit(statements), true), isReplay: false };
       }
-      const rows = await tx.change(statements);
+      const rows = await tx.pipeline(statements);
       const replay = decide(rows);
       if (replay) return replay;
       const created = await composeRow(rows);

@@ -269,7 +269,7 @@ export class OrderBatcher {
     const locked = await this.carryOut(batch, false, onDecided);
     // A batch that wrote nothing was not committed.
     if (decidedAt !== undefined) {
-      const excessMs = this.now() - decidedAt - ROWS_OF_ORDER_MS * batch.length;
+      const excessMs = Math.max(0, this.now() - decidedAt - ROWS_OF_ORDER_MS * batch.length);
       this.commitExcessMs += (excessMs - this.commitExcessMs) / COMMITS_OF_MEAN;
     }
     locked.forEach((waiting) => this.moveToContended(waiting));

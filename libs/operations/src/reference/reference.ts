@@ -281,9 +281,10 @@ export class ReferenceData {
    *
    * @throws Refusal `unavailable`; the function throws `CommitInDoubtError` instead, because the change was made
    */
-  async beforeChange(): Promise<<T>(compose: (reference: Reference) => T) => Promise<T>> {
+  async beforeChange(): Promise<<T>(compose: (reference: Reference) => T, isMade?: boolean) => Promise<T>> {
     const reference = await this.current();
-    return (compose) => this.composeWith(reference, compose).catch((error: unknown) => Promise.reject(asMade(error)));
+    return (compose, isMade = true) =>
+      this.composeWith(reference, compose).catch((error: unknown) => Promise.reject(isMade ? asMade(error) : error));
   }
 
   private compare(): Promise<Reference> {

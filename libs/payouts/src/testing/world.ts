@@ -65,7 +65,8 @@ async function fundedAccount(books: Books, workspaceId: number): Promise<number>
 
 /** Credits the account of a workspace from outside: minor units, and below zero a debit. */
 export async function fund(books: Books, workspaceId: number, amount: bigint): Promise<void> {
-  const leg = { currencyId: 840, amount: minorUnits(amount < 0n ? -amount : amount), type: 'funding' };
+  const type = amount < 0n ? 'payout' : 'funding';
+  const leg = { currencyId: 840, amount: minorUnits(amount < 0n ? -amount : amount), type };
   const legs: Leg[] = [
     { ...leg, account: 1_000 + workspaceId, direction: amount < 0n ? 'debit' : 'credit' },
     { ...leg, account: 'settlement', direction: amount < 0n ? 'credit' : 'debit' },

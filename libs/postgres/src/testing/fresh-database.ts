@@ -217,7 +217,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
 
 /** A copy of the template of the project for one spec. */
 export interface FreshDatabase {
-  /** The database as the service uses it, as the app role with every constraint. */
+  /** The database as the service uses it, as the role of operators with every constraint. */
   readonly database: Database;
   /** The database as the login that administers the server, without row-level security. */
   readonly connection: ConnectionOptions;
