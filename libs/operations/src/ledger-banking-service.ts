@@ -1,7 +1,7 @@
 import type * as port from '@banking/domain';
 import { BankingService, type Scope } from '@banking/domain';
 import { openBooks, type Books, booksAs, postSandboxDeposits } from '@banking/ledger';
-import { type Database, IdBlocks, WORKER_ROLE } from '@banking/postgres';
+import { type Database, WORKER_ROLE } from '@banking/postgres';
 import {
   addInternalRecipient,
   addInternationalRecipient,
@@ -68,7 +68,6 @@ export class LedgerBankingService extends BankingService {
   private readonly network: { readonly books: Books; readonly reading: Reading };
   private readonly eventWaits: EventWaits;
   private readonly appUsers: AppUsers;
-  private readonly quoteIds: IdBlocks;
   /** Batches the orders of this process. A worker in the same process uses it too. */
   readonly orders: OrderService;
 
@@ -94,7 +93,6 @@ export class LedgerBankingService extends BankingService {
     const asWorker = booksAs(books, WORKER_ROLE);
     this.network = { books: asWorker, reading: { ...this.reading, database: asWorker.database } };
     this.appUsers = new AppUsers(database);
-    this.quoteIds = new IdBlocks(database, 'quote_id_seq');
   }
 
   listApps(scope: Scope): Promise<readonly port.App[]> {
@@ -225,8 +223,7 @@ export class LedgerBankingService extends BankingService {
   ): Promise<port.Created<port.Quote>> {
     const { validS = 300, openMax } = this.quoteTerms;
     const { rates, hasPayoutNetwork } = this.orders;
-    const means = { rates, hasPayoutNetwork, validS, openMax, ids: this.quoteIds };
-    return createQuote(this.reading, acting(scope), input, options, means);
+    return createQuote(this.reading, acting(scope), input, options, { rates, hasPayoutNetwork, validS, openMax });
   }
 
   getQuote(scope: Scope, { quoteId }: { quoteId: port.QuoteId }): Promise<port.Quote> {

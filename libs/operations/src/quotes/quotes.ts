@@ -12,7 +12,7 @@ import {
   type TransferAmount,
   type WorkspaceId,
 } from '@banking/domain';
-import { bind, type BoundStatement, type IdBlocks, sqlStatement, type SqlStatement } from '@banking/postgres';
+import { bind, sqlStatement, type SqlStatement } from '@banking/postgres';
 import type { AuditedCall } from '../audit/audited-call.js';
 import { createKnownOnce, type CreationLimit, findReplay } from '../idempotency/create-once.js';
 import { PLAN_BY_ORDER } from '../lists/paged-list.js';
@@ -22,7 +22,6 @@ import {
   type FixedAmount,
   partiesOf,
   payerOf,
-  type PaymentFacts,
   type PaymentParties,
 } from '../payments/payment-facts.js';
 import type { PaymentMeans } from '../payments/payment-terms.js';
@@ -96,9 +95,9 @@ const ADD_QUOTE = sqlStatement(
 interface QuoteMeans extends PaymentMeans {
   readonly validS: number;
   readonly openMax?: number | undefined;
-  /** Of `quote_id_seq`. */
-  readonly ids: IdBlocks;
 }
+
+const NEXT_QUOTE = sqlStatement<{ id: bigint }>('next_quote', `select nextval('quote_id_seq') as id`);
 
 /**
  * Creates a quote, in three round trips to the database: for a replay and the facts, for the quote, and for its response. Prices outside of any database transaction, because a source of rates may be slow. The payment may become impossible
@@ -112,7 +111,7 @@ export async function createQuote(
   caller: AuditedCall,
   { accountID, amount, targetAmount, recipientID, targetCurrency }: CreateQuoteInput,
   options: RequestOptions,
-  { rates, hasPayoutNetwork, validS, openMax, ids }: QuoteMeans,
+  { rates, hasPayoutNetwork, validS, openMax }: QuoteMeans,
 ): Promise<Created<Quote>> {
   if ((recipientID === undefined) === (targetCurrency === undefined)) throw notOneOf('recipientID', 'targetCurrency');
   const { workspaceId } = caller;
@@ -124,18 +123,16 @@ export async function createQuote(
   const request = { workspaceId, operation: 'createQuote', content: { accountID, ...chosen, ...target } };
   const { database } = reading;
   const payment = { workspaceId, accountId: accountID, recipientId: recipientID };
-  const { replay, rows } = await findReplay<Quote, [BoundStatement<PaymentFacts>]>(database, request, options, [
-    factsOf([payment]),
-  ]);
+  const reads = [factsOf([payment]), bind(NEXT_QUOTE)] as const;
+  const { replay, rows } = await findReplay<Quote, typeof reads>(database, request, options, reads);
   if (replay) return replay;
-  const [[facts]] = rows;
+  const [[facts], [next]] = rows;
   if (!facts) throw new Error('no facts were read for the payment');
   const parties: PaymentParties = named
     ? { from: payerOf(facts).from, to: named }
     : partiesOf(facts, accountID, hasPayoutNetwork);
   const price = await pricePayment(parties, fixed, rates);
-  await ids.ready(1);
-  const id = ids.take();
+  const id = Number(next!.id);
   const { dated, fee, remainder } = price;
   const terms = [price.amount, fee, price.targetAmount, price.rateText, dated?.source, dated?.asOf];
   const rounding = [CONVERSION_ROUNDING, price.fixedSide, remainder.numerator, remainder.denominator, validS];

@@ -79,7 +79,7 @@ export async function statementWorld() {
 }
 
 function proposalOf(workspaceId: WorkspaceId, account: AccountId, { amount, isCredit }: Booking): Proposal {
-  const movement = { currencyId: 978, amount: minorUnits(BigInt(amount)), type: 'internal' };
+  const movement = { currencyId: 978, amount: minorUnits(BigInt(amount)), type: isCredit ? 'funding' : 'payout' };
   const legs = [
     { ...movement, account, direction: isCredit ? 'credit' : 'debit' },
     { ...movement, account: 'settlement', direction: isCredit ? 'debit' : 'credit' },
