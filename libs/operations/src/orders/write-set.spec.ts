@@ -135,16 +135,16 @@ const READ_COUNTERS = sqlStatement<{ scans: number; rows: number }>(
 
 /** A payment of 0.02 with a fee of 0.01. */
 function payment(workspaceId: number, account: number): Entry {
-  const leg = { currencyId: EUR, type: 'payout' };
+  const leg = { currencyId: EUR };
   const [amount, fee] = [minorUnits(2n), minorUnits(1n)];
   return {
     workspaceId,
     status: 'completed',
     legs: [
-      { ...leg, account, direction: 'debit', amount },
-      { ...leg, account: 'settlement', direction: 'credit', amount },
-      { ...leg, account, direction: 'debit', amount: fee },
-      { ...leg, account: 'fees', direction: 'credit', amount: fee },
+      { ...leg, type: 'payout', account, direction: 'debit', amount },
+      { ...leg, type: 'payout', account: 'settlement', direction: 'credit', amount },
+      { ...leg, type: 'fee', account, direction: 'debit', amount: fee },
+      { ...leg, type: 'fee', account: 'fees', direction: 'credit', amount: fee },
     ],
   };
 }

@@ -15,6 +15,7 @@ import {
 import { bind, sqlStatement, type SqlStatement } from '@banking/postgres';
 import type { AuditedCall } from '../audit/audited-call.js';
 import { createKnownOnce, type CreationLimit, findReplay } from '../idempotency/create-once.js';
+import { RETENTION } from '../idempotency/idempotency-key.js';
 import { PLAN_BY_ORDER } from '../lists/paged-list.js';
 import {
   CONVERSION_ROUNDING,
@@ -97,7 +98,14 @@ interface QuoteMeans extends PaymentMeans {
   readonly openMax?: number | undefined;
 }
 
-const NEXT_QUOTE = sqlStatement<{ id: bigint }>('next_quote', `select nextval('quote_id_seq') as id`);
+/** Takes none for a replay: ids of quotes have no gaps but those of refusals. */
+const NEXT_QUOTE = sqlStatement<{ id: bigint }>(
+  'next_quote',
+  `select nextval('quote_id_seq') as id
+   where not exists (
+     select from idempotency i
+     where i.workspace_id = $1 and i.operation = $2 and i.key = $3 and i.created_at > statement_timestamp() - ${RETENTION})`,
+);
 
 /**
  * Creates a quote, in three round trips to the database: for a replay and the facts, for the quote, and for its response. Prices outside of any database transaction, because a source of rates may be slow. The payment may become impossible
@@ -123,16 +131,17 @@ export async function createQuote(
   const request = { workspaceId, operation: 'createQuote', content: { accountID, ...chosen, ...target } };
   const { database } = reading;
   const payment = { workspaceId, accountId: accountID, recipientId: recipientID };
-  const reads = [factsOf([payment]), bind(NEXT_QUOTE)] as const;
+  const next = bind(NEXT_QUOTE, workspaceId, request.operation, options.idempotencyKey);
+  const reads = [factsOf([payment]), next] as const;
   const { replay, rows } = await findReplay<Quote, typeof reads>(database, request, options, reads);
   if (replay) return replay;
-  const [[facts], [next]] = rows;
+  const [[facts], [drawn]] = rows;
   if (!facts) throw new Error('no facts were read for the payment');
   const parties: PaymentParties = named
     ? { from: payerOf(facts).from, to: named }
     : partiesOf(facts, accountID, hasPayoutNetwork);
   const price = await pricePayment(parties, fixed, rates);
-  const id = Number(next!.id);
+  const id = Number(drawn!.id);
   const { dated, fee, remainder } = price;
   const terms = [price.amount, fee, price.targetAmount, price.rateText, dated?.source, dated?.asOf];
   const rounding = [CONVERSION_ROUNDING, price.fixedSide, remainder.numerator, remainder.denominator, validS];
