@@ -31,7 +31,11 @@ const DEFINER_FUNCTIONS = [
   { name: 'claim_webhook_endpoints', settings: [PINNED], executableBy: WORKING },
   { name: 'count_unrecorded_audit', settings: [PINNED], executableBy: SERVING },
   { name: 'delete_audit_events', settings: [PINNED], executableBy: WORKING },
-  { name: 'delete_expired_keys', settings: [PINNED, 'plan_cache_mode=force_custom_plan'], executableBy: WORKING },
+  {
+    name: 'delete_expired_keys',
+    settings: [PINNED, 'plan_cache_mode=force_custom_plan', 'enable_sort=off'],
+    executableBy: WORKING,
+  },
   { name: 'delete_old_deliveries', settings: [PINNED], executableBy: WORKING },
   { name: 'delete_old_events', settings: [PINNED, 'enable_sort=off'], executableBy: WORKING },
   { name: 'directory_chain', settings: [PINNED], executableBy: SERVING },
