@@ -150,7 +150,7 @@ const RUNNING_MAX = 2;
 
 /**
  * Elsewhere one batch runs at a time: the next is larger, and what a batch costs whatever it holds is paid for more orders. On two cores
- * that takes a fifth less CPU time for an order (docs/performance.md). A commit is slow that takes this much longer than its rows do.
+ * with other load that takes a fifth less CPU time for an order. A commit is slow that takes this much longer than its rows do.
  */
 const SLOW_COMMIT_MS = 5;
 const ROWS_OF_ORDER_MS = 1;
