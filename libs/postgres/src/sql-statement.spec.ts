@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { bind, sqlStatement } from './sql-statement.js';
+import { OWNER_ROLE, SCHEMA } from './names.js';
+import { bind, compositeOf, sqlStatement } from './sql-statement.js';
 import { freshDatabase, type FreshDatabase } from './testing/index.js';
 
 describe('a statement', () => {
@@ -82,6 +83,44 @@ describe('values that are sent to the server and read back', () => {
     const row = await world.database.read({}, bind(asText, 9_007_199_254_740_993n));
 
     expect(row?.json).toBe('{"n" : 9007199254740993}');
+  });
+
+  it('keep any fields in a list of composite values', async () => {
+    await world.owner.query(
+      `set role ${OWNER_ROLE}; create type ${SCHEMA}.mixed as (first text, number bigint, bytes bytea, members jsonb, last text); reset role`,
+    );
+    const back = sqlStatement<{
+      first: string | null;
+      number: bigint | null;
+      bytes: Buffer | null;
+      members: unknown;
+      last: string | null;
+    }>(
+      'statement.composites',
+      'select (m).* from unnest($1::mixed[]) with ordinality u (first, number, bytes, members, last, n) cross join lateral (select row(first, number, bytes, members, last)::mixed as m) x order by n',
+    );
+    const text = fc.option(fc.string({ unit: 'binary' }).map((value) => value.replaceAll('\0', '')));
+    const row = fc.record({
+      first: text,
+      number: fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })),
+      bytes: fc.option(fc.uint8Array({ maxLength: 8 }).map((bytes) => Buffer.from(bytes))),
+      members: fc.option(
+        fc.dictionary(fc.stringMatching(/^[a-z"\\,(){} ]{1,6}$/), fc.stringMatching(/^[a-z"\\,(){} ]{0,6}$/), {
+          noNullPrototype: true,
+        }),
+      ),
+      last: text,
+    });
+
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { maxLength: 4 }), async (rows) => {
+        const values = rows.map(({ first, number, bytes, members, last }) =>
+          compositeOf([first, number, bytes, members, last]),
+        );
+        const [received] = await world.database.pipeline({}, [bind(back, values)] as const);
+        expect(received).toEqual(rows);
+      }),
+    );
   });
 
   it('keep any text, alone and in a list', async () => {
