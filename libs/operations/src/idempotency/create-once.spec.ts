@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { Refusal, type UserId, type WorkspaceId } from '@banking/domain';
-import { bind, sqlStatement } from '@banking/postgres';
+import { bind, pipelineChannel, sqlStatement } from '@banking/postgres';
 import { reasonOf, until } from '@banking/postgres/testing';
 import { openReading } from '../resources/reading.js';
 import { demoDatabase } from '../testing/test-databases.js';
@@ -107,6 +107,11 @@ describe('create once', () => {
       const options = { ...(idempotencyKey !== undefined && { idempotencyKey }) };
       return createKnownOnce(openReading(world.database), request, options, caller(), creation, limitOf(check));
     };
+    const untilWaiting = () =>
+      until(async () => {
+        const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        return (await world.owner.query(waiting)).rowCount === 1;
+      });
     const entries = async () =>
       (await world.owner.query(`select from audit_event union all select from audit_outbox`)).rowCount;
 
@@ -134,6 +139,55 @@ describe('create once', () => {
       expect(await createKnown(key)).toMatchObject({ isReplay: false });
     });
 
+    it.each([
+      ['with a key', { idempotencyKey: 'unlimited' }, 2],
+      ['without a key', {}, 1],
+    ])('needs no limit, %s', async (_what, options, roundTrips) => {
+      const request = { workspaceId, operation: 'openAccount', content: {} };
+      const reading = openReading(world.database);
+      await reading.reference.current();
+      let trips = 0;
+      const count = () => (trips += 1);
+      pipelineChannel.start.subscribe(count);
+
+      const made = await createKnownOnce(reading, request, options, caller(), creation).finally(() =>
+        pipelineChannel.start.unsubscribe(count),
+      );
+
+      expect([made, trips]).toEqual([{ resource: { id: 7 }, isReplay: false }, roundTrips]);
+    });
+
+    it.each([
+      ['before it is made with a key', { idempotencyKey: 'composed' }, false],
+      ['after it was made without a key', {}, true],
+    ])('has a response that is composed %s', async (_what, options, isExpected) => {
+      const request = { workspaceId, operation: 'openAccount', content: {} };
+      const told: unknown[] = [];
+      const { database } = world;
+      const reference = {
+        beforeChange: () =>
+          Promise.resolve(async <T>(compose: (current: never) => T, isMade?: boolean) => {
+            told.push(isMade);
+            return compose(undefined as never);
+          }),
+      };
+
+      await createKnownOnce({ database, reference: reference as never }, request, options, caller(), creation);
+
+      expect(told).toEqual([isExpected]);
+    });
+
+    it('waits for its turn without a key too', async () => {
+      await world.owner.query(`begin; select pg_advisory_xact_lock(hashtextextended('spec', 0))`);
+      let isMade = false;
+      const made = createKnown().finally(() => (isMade = true));
+      await untilWaiting();
+
+      expect(isMade).toBe(false);
+      await world.owner.query('rollback');
+      expect(await made).toMatchObject({ isReplay: false });
+    });
+
     it('is no refusal of its limit where it is a replay', async () => {
       await createKnown('full');
 
@@ -145,14 +199,7 @@ describe('create once', () => {
     it('waits for its turn, but not while its key is in use', async () => {
       await world.owner.query(`begin; select pg_advisory_xact_lock(hashtextextended('spec', 0))`);
       const first = createKnown('turn');
-      await until(
-        async () =>
-          (
-            await world.owner.query(
-              `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-            )
-          ).rowCount === 1,
-      );
+      await untilWaiting();
 
       expect(await reasonOf(createKnown('turn'))).toBe('idempotency_in_progress');
       await world.owner.query('rollback');
