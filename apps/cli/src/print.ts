@@ -86,6 +86,7 @@ export async function createFile<T>(
     await done(path, link(part, path));
     return result;
   } finally {
+    // After a failure, the first error is the one to report.
     await file.close().catch(() => undefined);
     await unlink(part);
   }

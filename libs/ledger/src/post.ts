@@ -138,6 +138,7 @@ export interface PostedConversion {
   readonly rounding: 'down';
   readonly remainderNumerator: string;
   readonly remainderDenominator: string;
+  /** The side that the caller fixed. The remainder may exceed a minor unit if that is the target. */
   readonly fixedSide: 'source' | 'target';
 }
 

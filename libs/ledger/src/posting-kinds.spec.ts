@@ -1,4 +1,4 @@
-import { API_ROLE, bind, OPERATOR_ROLE, RULE_VIOLATION, SQLSTATE, WORKER_ROLE } from '@banking/postgres';
+import { API_ROLE, bind, compositeOf, OPERATOR_ROLE, RULE_VIOLATION, SQLSTATE, WORKER_ROLE } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
 import { preparePosting } from './books.js';
 import { decide } from './decide.js';
@@ -11,7 +11,7 @@ import {
   postSandboxDeposits,
 } from './post.js';
 import { posting, postingValues } from './post.js';
-import { type Leg, type PostedTransaction, type Proposal, requirePosted } from './proposal.js';
+import { type Entry, type Leg, type PostedTransaction, type Proposal, requirePosted } from './proposal.js';
 import { returnEntry } from './return-entry.js';
 import {
   account,
@@ -333,6 +333,56 @@ describe('a posting of returns', () => {
     await writeAs(WORKER_ROLE, postReturns, { entries: [await returnEntry(world.database, NORTH, paid)] });
 
     expect((await holding(world, ada)).balance).toBe(before.balance + 200n);
+  });
+});
+
+describe('a posting of arrivals', () => {
+  const ARRIVALS = posting('post_arrivals', '$4::posted_arrival[]');
+  /** With the arrival of a euro on Ada's account, changed. */
+  const arriving =
+    (change: { amount?: bigint; outcome?: string; transactionId?: number; isMissing?: boolean } = {}): Write =>
+    (posted) => {
+      const { amount = 100n, outcome = 'accepted', transactionId = posted[0]!.id, isMissing = false } = change;
+      const key = [NORTH, SOUTH, transactionId, 'ffffffffffff'];
+      const row = compositeOf([...key, `A${ada}`, EUR, amount, outcome, outcome === 'accepted' ? transactionId : null]);
+      return [bind(ARRIVALS, ...postingValues(posted), isMissing ? [] : [row])];
+    };
+  const arrival = (more: Partial<Entry> = {}) =>
+    proposal([leg('interworkspace', 'debit', '1.00'), leg(ada, 'credit', '1.00')], more);
+
+  it.each<[string, Write, () => Proposal]>([
+    ['without its row', arriving({ isMissing: true }), arrival],
+    ['of another amount', arriving({ amount: 99n }), arrival],
+    ['that was refused', arriving({ outcome: 'refused' }), arrival],
+    ['with the row of another transaction', arriving({ transactionId: 1 }), arrival],
+    ['as a return', arriving(), () => arrival({ returnOf: 1 })],
+    [
+      'from a settlement account',
+      arriving(),
+      () => proposal([leg('settlement', 'debit', '1.00'), leg(ada, 'credit', '1.00')]),
+    ],
+    [
+      'as a deposit',
+      arriving(),
+      () => proposal(arrival().entries[0]!.legs.map((one) => ({ ...one, type: 'funding' }))),
+    ],
+  ])('refuses one %s', async (_what, write, one) => {
+    const before = await holding(world, ada);
+
+    await expect(writeAs(WORKER_ROLE, write, one())).rejects.toMatchObject(WRONG);
+    expect(await holding(world, ada)).toEqual(before);
+  });
+
+  it('takes one with its row, and is no right of the API', async () => {
+    await expect(writeAs(API_ROLE, arriving(), arrival())).rejects.toMatchObject(FORBIDDEN);
+    await world.owner.query(
+      `insert into account_code (code, workspace_id, account_id, currency_id) values ('A${ada}', ${NORTH}, ${ada}, ${EUR})`,
+    );
+    const before = await holding(world, ada);
+
+    await writeAs(WORKER_ROLE, arriving(), arrival());
+
+    expect((await holding(world, ada)).balance).toBe(before.balance + 100n);
   });
 });
 

@@ -1,4 +1,5 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
+import type { PostedConversion } from '@banking/ledger';
 import { inUtc } from '../resources/columns.js';
 import {
   type FixedAmount,
@@ -33,16 +34,10 @@ export interface PaymentTerms {
 }
 
 /** The terms of a conversion. Digits are text. */
-export interface ConversionTerms {
-  readonly rate: string;
-  readonly rateSource: string;
-  /** In UTC with microseconds, as the database stores and returns it. */
-  readonly rateAsOf: string;
-  readonly remainderNumerator: string;
-  readonly remainderDenominator: string;
-  /** The side that the caller fixed. The remainder may exceed a minor unit if that is the target. */
-  readonly fixedSide: FixedAmount['side'];
-}
+export type ConversionTerms = Pick<
+  PostedConversion,
+  'rate' | 'rateSource' | 'rateAsOf' | 'remainderNumerator' | 'remainderDenominator' | 'fixedSide'
+>;
 
 /** What a deployment makes payments with. */
 export interface PaymentMeans {
