@@ -166,9 +166,9 @@ begin
       rejected_three_in_a_row, require_open_workspaces, rfc3339, unrecorded_resources, webhook_backlog, workspace_lock_key'),
 
     -- The books: a payment, and no other way to move money.
-    (written, 'usage on sequence account_id_seq, audit_outbox_id_seq, beneficiary_id_seq, customer_order_id_seq, discrepancy_id_seq,
-      execution_id_seq, quote_id_seq, recipient_id_seq, remittance_event_id_seq, remittance_id_seq, transaction_id_seq, transfer_id_seq,
-      webhook_delivery_id_seq, webhook_endpoint_id_seq'),
+    (written, 'usage on sequence account_id_seq, audit_outbox_id_seq, beneficiary_id_seq, customer_order_id_seq, execution_id_seq,
+      quote_id_seq, recipient_id_seq, remittance_id_seq, transaction_id_seq, transfer_id_seq, webhook_delivery_id_seq,
+      webhook_endpoint_id_seq'),
     (written, 'execute on function bind_subject, hold_work, lock_role, place_orders, post_payments, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
     (written, 'insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status), update (alias, status, updated_at)
       on account'),
@@ -195,6 +195,7 @@ begin
     (worked, 'execute on function claim_webhook_endpoints, delete_audit_events, delete_expired_keys, delete_old_deliveries,
       delete_old_events, post_arrivals, post_returns, post_sandbox_deposits, record_audit, record_changes, record_webhook_attempts,
       reseal_webhook_secret, webhook_endpoints_due, workspaces_to_audit, workspaces_with_old_deliveries'),
+    (worked, 'usage on sequence discrepancy_id_seq, remittance_event_id_seq'),
     (worked, 'update (status) on crossing'),
     (worked, 'insert (workspace_id, transaction_id, kind, event_id), update (resolved_at, resolution, resolved_by, note,
       resolution_transaction_id) on discrepancy'),
