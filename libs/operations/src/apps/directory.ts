@@ -118,32 +118,39 @@ const PARTS_OF_WORKSPACES = sqlStatement<{ ids: string }>(
    ) seen`),
 );
 
-/** The objects of users without the brackets of their list. */
+/**
+ * The objects of users without the brackets of their list. As text, because `json_build_object` takes twice the time for 100,000 users;
+ * what a person or an operator wrote is escaped by `to_json`.
+ */
 const usersFrom = (source: string) =>
-  `select string_agg(json_strip_nulls(json_build_object('id', u.id, 'email', u.email, 'status', u.status, 'userType', u.user_type,
-            'createdAt', rfc3339(u.created_at),
-            'edges', json_build_object('roles', coalesce(seen.roles, '[]'))))::text, ',' order by u.id) as users
+  `select string_agg(concat('{"id":', u.id, ',"email":', to_json(u.email), ',"status":', to_json(u.status),
+            ',"userType":"', u.user_type, '","createdAt":"', rfc3339(u.created_at), '","edges":{"roles":[', seen.roles, ']}}'),
+            ',' order by u.id) as users
    from ${source}`;
 
 /** A caller who sees only some workspaces sees no user without a role in one of them. */
 const READ_PART = sqlStatement<{ users: string | null }>(
   'read_app_users',
-  usersFrom(`app_user u
-   left join (
-     select r.user_id, json_agg(json_build_object('id', r.id, 'role', r.role,
-              'createdAt', rfc3339(r.created_at), 'updatedAt', rfc3339(r.updated_at),
-              'edges', json_build_object('workspace', json_build_object('id', w.id, 'name', w.name, 'type', w.type,
-                'createdAt', rfc3339(w.created_at), 'updatedAt', rfc3339(w.updated_at)))) order by r.workspace_id) as roles
-     from workspace_role r join workspace w on w.id = r.workspace_id
-     where w.app_id = $1 and r.user_id = any($3::bigint[]) and ($2::text is null or r.workspace_id = any($2::bigint[]))
+  `with visible as materialized (
+     select r.* from workspace_role r
+     where r.user_id = any($3::bigint[]) and ($2::text is null or r.workspace_id = any($2::bigint[]))
+   ), place as materialized (
+     select w.id, concat('"edges":{"workspace":{"id":', w.id, ',"name":', to_json(w.name), ',"type":"', w.type,
+              '","createdAt":"', rfc3339(w.created_at), '","updatedAt":"', rfc3339(w.updated_at), '"}}') as edges
+     from workspace w where w.app_id = $1 and w.id in (select workspace_id from visible)
+   ), seen as (
+     select r.user_id, string_agg(concat('{"id":', r.id, ',"role":"', r.role, '","createdAt":"', rfc3339(r.created_at),
+              '","updatedAt":"', rfc3339(r.updated_at), '",', place.edges, '}'), ',' order by r.workspace_id) as roles
+     from visible r join place on place.id = r.workspace_id
      group by r.user_id
-   ) seen on seen.user_id = u.id and u.status = 'completed'
-   where u.id = any($3::bigint[]) and ($2::text is null or seen.roles is not null)`),
+   )
+   ${usersFrom(`app_user u left join seen on seen.user_id = u.id and u.status = 'completed'`)}
+   where u.id = any($3::bigint[]) and ($2::text is null or seen.roles is not null)`,
 );
 
 const READ_USER_ALONE = sqlStatement<{ users: string | null }>(
   'read_user_alone',
-  usersFrom('(select null::json as roles) seen join app_user u on u.id = $1'),
+  usersFrom('(select null::text as roles) seen join app_user u on u.id = $1'),
 );
 
 /** What a caller sees of an app: all of it, or the users and roles of some workspaces, as an array of PostgreSQL in order. */
@@ -174,7 +181,8 @@ export class AppUsers {
   }
 
   /**
-   * The list in parts: the objects of some users, separated by commas. A part is read when it is asked for.
+   * The list in parts: the objects of some users, separated by commas. A part is read when it or the one before is asked for, the first
+   * one alone.
    *
    * @throws Refusal `app_not_found` also for an app the actor does not belong to
    */
@@ -187,8 +195,15 @@ export class AppUsers {
       return;
     }
     const seen: Seen = rights.isAdmin ? { appId } : { appId, workspaces: rights.workspaces! };
-    for (const ids of await this.partsOf(seen)) {
-      const users = await this.partText(seen, ids);
+    const parts = await this.partsOf(seen);
+    let next: Promise<string> | undefined;
+    for (const [index, ids] of parts.entries()) {
+      const part = next ?? this.partText(seen, ids);
+      const following = parts[index + 1];
+      next = index > 0 && following !== undefined ? this.partText(seen, following) : undefined;
+      // It is awaited when it is asked for, which a caller who goes away does not.
+      next?.catch(() => undefined);
+      const users = await part;
       if (users !== '') yield users;
     }
   }

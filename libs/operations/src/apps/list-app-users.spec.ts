@@ -106,6 +106,26 @@ describe('the list of an app’s users', () => {
   });
 });
 
+describe('the JSON of a list', () => {
+  it('escapes names and statuses that an operator chose', async () => {
+    const written = 'a "b" \\ c{},é';
+    const email = "odd!#$%&'*+-/=?^_`{|}~@bank.example";
+    const user = (await addUser(world.provisioning, 'spec', { email, app: 'Bank', status: 'completed' })) as UserId;
+    const workspaceId = await addWorkspace(world.provisioning, 'spec', { app: 'Bank', name: 'Odd' });
+    await addGrant(world.provisioning, 'spec', { workspaceId, email, role: 'member' });
+    await world.owner.query('update workspace set name = $2 where id = $1', [workspaceId, written]);
+
+    const [listed] = await new AppUsers(world.database).list(user, bank);
+    await world.owner.query('update app_user set status = $2 where id = $1', [user, written]);
+    const [alone] = await new AppUsers(world.database).list(user, bank);
+
+    expect(listed).toMatchObject({ email, edges: { roles: [{ edges: { workspace: { name: written } } }] } });
+    expect(alone).toMatchObject({ email, status: written, edges: { roles: [] } });
+    await world.owner.query('delete from workspace_role where user_id = $1', [user]);
+    await world.owner.query('delete from app_user where id = $1', [user]);
+  });
+});
+
 describe('concurrent lists of an app’s users', () => {
   afterEach(() => jest.restoreAllMocks());
 
@@ -181,13 +201,21 @@ describe('in an app of 2,000 more users', () => {
     expect((await new AppUsers(world.database).list(ids['mate']!, bank)).length).toBe(2_004);
   });
 
-  it('reads nothing of a part that no caller asks for', async () => {
-    const sent = await sentBy(world.database, async () => {
-      const texts = new AppUsers(world.database).textsOf(ids['admin']!, bank);
-      await texts.next();
-      await texts.return();
-    });
+  it.each([
+    { asked: 1, read: 1 },
+    { asked: 2, read: 3 },
+    { asked: 3, read: 4 },
+    { asked: 5, read: 5 },
+  ])(
+    'reads $read parts for a caller who asks for $asked: the next one beside the second and later ones',
+    async ({ asked, read }) => {
+      const sent = await sentBy(world.database, async () => {
+        const texts = new AppUsers(world.database).textsOf(ids['admin']!, bank);
+        for (let part = 0; part < asked; part++) expect((await texts.next()).done).toBe(false);
+        await texts.return();
+      });
 
-    expect(sent.filter(({ statement }) => statement.name === 'read_app_users')).toHaveLength(1);
-  });
+      expect(sent.filter(({ statement }) => statement.name === 'read_app_users')).toHaveLength(read);
+    },
+  );
 });
