@@ -122,6 +122,9 @@ create function workspace_lock_key(workspace_id bigint) returns bigint
  * empty table is left out: its statistics make worse plans than none. A table of a gigabyte is left to autovacuum: analyzing it may take
  * longer than a statement of the service may. A locked table is skipped.
  *
+ * A vacuum between the growth and the analysis has already counted the rows and pages: the size says nothing then, the number of changes
+ * does. And sessions keep their plans unless the row of the table in `pg_class` changes, which is why it is written.
+ *
  * Returns its oid. Returns null if there is none, on a read-only server, and while another session analyzes.
  */
 create function analyze_next_table(after oid) returns oid
@@ -140,14 +143,18 @@ begin
   for candidate, analyzed_pages in
     select c.oid, c.relpages from pg_class c
     where c.relnamespace = 'banking'::regnamespace and c.relkind = 'r' and c.oid > after
+      and pg_get_userbyid(c.relowner) = current_user
     order by c.oid
   loop
     begin
       pages := pg_relation_size(candidate) / current_setting('block_size')::integer;
       if pages > 0 and pages < 131072 and
          (coalesce(pg_stat_get_last_analyze_time(candidate), pg_stat_get_last_autoanalyze_time(candidate)) is null
-          or pages > 2 * analyzed_pages + 16) then
+          or pages > 2 * analyzed_pages + 16
+          or (pg_stat_get_live_tuples(candidate) >= 1000
+              and pg_stat_get_mod_since_analyze(candidate) > pg_stat_get_live_tuples(candidate) / 2)) then
         execute format('analyze %s', candidate);
+        execute format('alter table %s reset (autovacuum_analyze_scale_factor)', candidate);
         return candidate;
       end if;
     exception when lock_not_available then

@@ -2,9 +2,9 @@
 
 do $$
 declare
-  -- The setting lists the workspaces that a database transaction acts for; unset or empty means none. It is written out in every policy,
-  -- because a function would hide it from the planner.
-  in_scope text := $sql$workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[])$sql$;
+  -- The setting lists the workspaces that a database transaction acts for; unset or empty means none. It is read by a subquery, once for
+  -- a statement and never by the planner: a plan made for the workspace of the moment, which may have no rows, serves all workspaces.
+  in_scope text := $sql$workspace_id = any((select nullif(current_setting('app.workspaces', true), '')::bigint[])::bigint[])$sql$;
   is_expired text := $sql$created_at <= statement_timestamp() - interval '30 days'$sql$;
   -- A row has the time of its database transaction or of its statement, also where the clock of the server steps back between the two.
   is_now text := $sql$created_at between symmetric now() and statement_timestamp()$sql$;

@@ -364,9 +364,9 @@ describe('refresh statistics', () => {
     }
 
     /** The rows that the cached plan expects of the table. */
-    async function rowsExpected(): Promise<number> {
+    async function rowsExpected(statement = `later_seals('')`): Promise<number> {
       const { rows } = await world.owner.query<{ 'QUERY PLAN': readonly [{ readonly Plan: Plan }] }>(
-        `explain (format json) execute later_seals('')`,
+        `explain (format json) execute ${statement}`,
       );
       let plan = rows[0]!['QUERY PLAN'][0].Plan;
       while (plan.Plans) plan = plan.Plans[0]!;
@@ -394,6 +394,26 @@ describe('refresh statistics', () => {
       await refreshStatistics(database);
 
       expect(await rowsExpected()).toBeGreaterThan(1_000);
+    });
+
+    it('is planned again also if a vacuum has counted the rows before', async () => {
+      const { owner } = world;
+      await owner.query('create table banking.grown (kind integer) with (autovacuum_enabled = false)');
+      await owner.query('alter table grown owner to banking_owner');
+      await owner.query('insert into grown select n from generate_series(1, 4) n');
+      await refreshStatistics(database);
+      await owner.query('insert into grown select 0 from generate_series(1, 5000)');
+      await owner.query('select pg_stat_force_next_flush()');
+      await owner.query('vacuum grown');
+      await owner.query(`set plan_cache_mode = force_generic_plan`);
+      await owner.query('prepare of_kind (integer) as select from grown where kind = $1');
+      expect(await rowsExpected('of_kind(0)')).toBe(1);
+
+      await refreshStatistics(database);
+
+      expect(await rowsExpected('of_kind(0)')).toBeGreaterThan(1_000);
+      await owner.query('reset plan_cache_mode');
+      await owner.query('drop table grown');
     });
   });
 });
