@@ -211,6 +211,11 @@ describe('worker', () => {
     });
     afterAll(() => deployment.close());
 
+    async function asSuperuser(text: string, values: readonly unknown[] = []): Promise<void> {
+      const server = await attachEmbeddedServer({ dataDir });
+      await administer(server.connection, (client) => client.query(text, [...values])).finally(() => server.detach());
+    }
+
     it('does due work, logs failures, and stops on SIGTERM', async () => {
       const env = { DATA_DIR: dataDir, HEALTH_PORT: '0' };
       const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -226,12 +231,8 @@ describe('worker', () => {
       // The first verification is one of the first chores.
       const verified = await until(ready, (body) => Object.hasOwn(body as object, 'verification'));
       expect(verified).toEqual({ status: 'ok', work, verification: { ageSeconds: expect.any(Number) } });
-      const insertWork = sqlStatement(
-        'spec.insert_work',
-        `insert into work (workspace_id, kind, subject_id) values (7, 'payout', 5)`,
-      );
 
-      await deployment.database.pipeline({}, [bind(insertWork)]);
+      await asSuperuser(`insert into banking.work (workspace_id, kind, subject_id) values (7, 'payout', 5)`);
 
       expect(await started.line('work failed')).toMatchObject({
         level: 'warn',
@@ -250,12 +251,7 @@ describe('worker', () => {
       const account = { workspaces: [70] };
       const run = (database: Pick<Database, 'pipeline'>, text: string) =>
         database.pipeline(account, [bind(sqlStatement(`spec.${text.slice(0, 40)}`, text))]);
-      const setHead = async (head: string) => {
-        const server = await attachEmbeddedServer({ dataDir });
-        await administer(server.connection, (client) =>
-          client.query('update banking.account set head = $1 where id = 71', [head]),
-        ).finally(() => server.detach());
-      };
+      const setHead = (head: string) => asSuperuser('update banking.account set head = $1 where id = 71', [head]);
       const operator = await deployment.openProvisioning();
       try {
         await run(operator, `insert into app (id, name) values (70, 'Spec')`);

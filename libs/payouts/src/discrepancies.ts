@@ -194,18 +194,10 @@ export interface MoneyPosition extends OutgoingRow {
   readonly isBack: boolean;
 }
 
-/**
- * Every caller locks them before any account, so that the events and resolutions of one transaction are recorded one after the other.
- * In the order of their ids, so that two batches wait for each other and cannot deadlock.
- */
+/** Every caller locks them before any account, so that the events and resolutions of one transaction are recorded one after the other. */
 const LOCK_TRANSACTIONS = sqlStatement<LockedTransaction>(
-  'lock_remitted_transactions',
-  `select x.workspace_id, x.id as transaction_id, x.status
-   from unnest($1::bigint[], $2::bigint[]) u(w, i)
-   join transaction x on (x.workspace_id, x.id) = (u.w, u.i)
-   join remittance m on (m.workspace_id, m.transaction_id) = (u.w, u.i)
-   order by x.workspace_id, x.id
-   for no key update of x`,
+  'lock_payouts',
+  'select workspace_id, transaction_id, status from lock_payouts($1::bigint[], $2::bigint[])',
 );
 
 /** A separate SQL statement under the locks, so that it reads what their previous owners wrote. A return is unique. */

@@ -3,6 +3,7 @@ export { COUNT_OPEN_PAYOUTS, type Outgoing, PAYOUT, SCOPE_OPEN_PAYOUTS } from '.
 export { payoutHandler } from './submit-payout.js';
 export { EVENTS_MAX, receiveRailEvents } from './receive-rail-events.js';
 export { decideRailEvents, prepareRailEvents, recordEvent } from './record-rail-events.js';
+export { settlePayments } from './settle-payments.js';
 export { type Discrepancy, listDiscrepancies, type Resolution, resolveDiscrepancy } from './discrepancies.js';
 export { returnPayout, type ReturnPayoutOutcome } from './return-payout.js';
 export { type PaymentDifferenceKind, reconcilePayouts, type Reconciliation } from './reconcile-payouts.js';

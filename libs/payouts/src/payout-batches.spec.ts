@@ -87,7 +87,7 @@ describe('payouts that are submitted together', () => {
       expect(await seen(ids)).toMatchObject(ids.map(() => ({ status: 'settled' })));
     }
 
-    expect(counted[0]).toContain('record_remittance_events');
+    expect(counted[0]).toContain('settle_payments');
     expect(counted[1]).toEqual(counted[0]);
   });
 

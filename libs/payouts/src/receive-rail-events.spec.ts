@@ -53,7 +53,7 @@ describe('an event that contradicts the final status of a payout', () => {
     const { rail, acknowledged } = await lateRejection();
     let isCut = false;
     wire.toServer = (bytes) => {
-      if (isCut || !bytes.includes('record_remittance_event')) return { pass: bytes };
+      if (isCut || !bytes.includes('settle_payments')) return { pass: bytes };
       isCut = true;
       return { isCut };
     };
@@ -75,16 +75,11 @@ describe('an event that contradicts the final status of a payout', () => {
   it('is reported and not acknowledged when it cannot be recorded', async () => {
     const { rail, acknowledged } = await lateRejection();
     const errors: unknown[] = [];
-    await world.owner.query('revoke insert on discrepancy from banking_operator');
-    await world.owner.query(
-      'revoke insert (workspace_id, transaction_id, kind, event_id) on discrepancy from banking_operator',
-    );
+    await world.owner.query('revoke execute on function settle_payments from banking_operator');
 
     await receiveRailEvents({ books: world.books, rail, onError: (error) => errors.push(error) });
     expect([errors.length, acknowledged]).toEqual([1, []]);
-    await world.owner.query(
-      'grant insert (workspace_id, transaction_id, kind, event_id) on discrepancy to banking_operator',
-    );
+    await world.owner.query('grant execute on function settle_payments to banking_operator');
     await receiveRailEvents({ books: world.books, rail });
 
     expect(await open()).toEqual(['credited_then_rejected']);

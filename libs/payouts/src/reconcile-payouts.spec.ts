@@ -238,7 +238,7 @@ describe('reconcilePayouts', () => {
     const [id] = (await payOut(world)) as [number];
     await restored.submitEarlier(await keyOf(world, id), REJECTED);
     await restored.passDays();
-    await world.owner.query('revoke insert on remittance_event from banking_operator');
+    await world.owner.query('revoke execute on function settle_payments from banking_operator');
 
     await expect(restored.reconcile({ isApplied: true })).rejects.toThrow('permission denied');
 

@@ -26,7 +26,8 @@ import {
   outgoingColumns,
 } from './discrepancies.js';
 import { type Outgoing, PAYOUT } from './open-payouts.js';
-import { eventWrites, noteStatuses, type PayoutEvent, type RailEvent, type RecordedEvent } from './rail.js';
+import type { PayoutEvent, RailEvent } from './rail.js';
+import { type Settlement, settlePayments } from './settle-payments.js';
 
 /**
  * Records events of any status, those of one payout in their order: a database transaction for the first event of each payout, one for
@@ -105,8 +106,8 @@ async function recordBatch(
   const prepared = await prepareRailEvents(books, events);
   const workspaces = [...new Set(events.map(({ workspaceId }) => workspaceId))];
   return books.database.transaction({ workspaces, actorType: 'network' }, async (tx) => {
-    const { effects, posted, recorded, statements } = await decideRailEvents(tx, prepared, { skipsLocked });
-    await tx.commit([...postReturns(posted), ...statements, ...noteStatuses(recorded)]);
+    const { effects, posted, settlements } = await decideRailEvents(tx, prepared, { skipsLocked });
+    await tx.commit([...postReturns(posted), ...settlePayments(settlements, 'network')]);
     return effects;
   });
 }
@@ -173,9 +174,8 @@ export interface DecidedRailEvents {
   readonly effects: readonly (RailEventEffect | Error)[];
   /** The returns. */
   readonly posted: readonly PostedTransaction[];
-  /** The events that are written. */
-  readonly recorded: readonly RecordedEvent[];
-  readonly statements: readonly BoundStatement<unknown>[];
+  /** The events that are written, with the final statuses that they give. */
+  readonly settlements: readonly Settlement[];
 }
 
 /** Another session has locked the account of a rejection. Nothing was written for the event. */
@@ -219,18 +219,18 @@ export async function decideRailEvents(
   const states = await lockPayouts(tx, prepared.events);
   const context = await lockAccounts(tx, prepared, states, skipsLocked);
   const posted: PostedTransaction[] = [];
-  const recorded: RecordedEvent[] = [];
+  const settlements: Settlement[] = [];
   const effects = prepared.events.map((event, index) => {
     try {
       const decision = decideEvent(states[index], event, prepared.returns[index], context);
       posted.push(...decision.posted);
-      recorded.push(decision.recorded);
+      settlements.push(decision.settlement);
       return decision.effect;
     } catch (error) {
       return error instanceof Error ? error : new Error('the event cannot be recorded', { cause: error });
     }
   });
-  return { effects, posted, recorded, statements: eventWrites(recorded) };
+  return { effects, posted, settlements };
 }
 
 /** The state of a payout under its lock. */
@@ -286,27 +286,27 @@ function decideEvent(
   payoutEvent: PayoutEvent,
   proposal: Proposal | undefined,
   context: DecisionContext | undefined,
-): { effect: RailEventEffect; posted: readonly PostedTransaction[]; recorded: RecordedEvent } {
+): { effect: RailEventEffect; posted: readonly PostedTransaction[]; settlement: Settlement } {
   const { transactionId, event } = payoutEvent;
   if (!state) throw new Error(`transaction ${transactionId} has no remittance`);
   const { status, position, hasNamesake } = state;
   const discrepancies = status === 'pending' ? [] : contradictions(event.status, position.isBack);
   if (hasNamesake) discrepancies.push('event_reused');
-  const recorded = { ...payoutEvent, discrepancies };
+  const settlement: Settlement = { ...payoutEvent, discrepancies };
 
   if (event.status !== 'RJCT') {
     const isCredit = event.status === 'ACCC';
     const finalStatus = isCredit && status === 'pending' ? ('completed' as const) : undefined;
     const effect = isCredit && status === 'failed' ? 'late' : 'recorded';
-    return { effect, posted: [], recorded: { ...recorded, finalStatus } };
+    return { effect, posted: [], settlement: { ...settlement, finalStatus } };
   }
   const isReturned = position.latestId !== BigInt(transactionId);
   if (status === 'failed' && !isReturned) throw new Error(`transaction ${transactionId} failed without its return`);
-  if (status !== 'pending') return { effect: status === 'failed' ? 'repeated' : 'late', posted: [], recorded };
+  if (status !== 'pending') return { effect: status === 'failed' ? 'repeated' : 'late', posted: [], settlement };
   if (!proposal || !context) throw new Error(`transaction ${transactionId} has no return to post`);
   if (!context.hasLocked(proposal)) throw new LockedAccountError(accountsOf(proposal));
   const posted = requirePosted(decide(context, proposal));
-  return { effect: 'returned', posted, recorded: { ...recorded, finalStatus: 'failed' } };
+  return { effect: 'returned', posted, settlement: { ...settlement, finalStatus: 'failed' } };
 }
 
 const accountsOf = (proposal: Proposal): string =>

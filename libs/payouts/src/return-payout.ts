@@ -12,7 +12,8 @@ import type { PayoutStatus, TransactionStatus } from '@banking/domain';
 import { lockPayoutWork } from './record-rail-events.js';
 import { lockTransactions } from './discrepancies.js';
 import { type NoteChanges, payoutKey } from './open-payouts.js';
-import { closingWrites, type Rail } from './rail.js';
+import type { Rail } from './rail.js';
+import { settlePayments } from './settle-payments.js';
 
 interface PayoutRow {
   readonly payout_status: PayoutStatus;
@@ -77,7 +78,7 @@ export async function returnPayout(books: Books, input: ReturnPayoutInput): Prom
     const resource = { type: 'transaction', id: transactionId };
     await tx.commit([
       ...postReturns(posted),
-      ...closingWrites([{ workspaceId, transactionId, finalStatus: 'failed', reason: note }]),
+      ...settlePayments([{ workspaceId, transactionId, finalStatus: 'failed', reason: note }], undefined),
       noteChanges([{ workspaceId, operation: 'returnPayout', resource }]),
     ]);
     return { returnId: returned.id };

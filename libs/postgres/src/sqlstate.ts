@@ -80,4 +80,6 @@ export const RULE_VIOLATION = {
   wrongPosting: 'BK021',
   /** A placed order has its first run, and a run that took place the payment of its order. */
   wrongOrder: 'BK022',
+  /** A payout ends by its event, a crossing by its answer, and what fails has come back. */
+  wrongSettlement: 'BK023',
 } as const;

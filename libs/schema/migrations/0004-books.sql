@@ -325,8 +325,9 @@ end $$;
 -- functions refuse: money enters by a deposit only, which no service may execute.
 
 /**
- * Payments, with their conversions, and with tracking, payout and work for each that leaves over a network: it is pending and credits a
- * settlement account. Money leaves customers' accounts:
+ * Payments, with their conversions, and with what each pending one is carried out by: with tracking, payout and work if it credits a
+ * settlement account, and leaves over a network; with crossing and work if it credits `interworkspace`, and pays the account of its
+ * recipient in another database. Money leaves customers' accounts:
  * (a) Nothing is taken from a settlement or fee account, and the types are those of payments. Other rules depend on them: a return leaves
  * out fees, a disabled account takes returns. (b) An fx account takes and gives what the conversion of the transaction says, both.
  * (c) What is taken over from another workspace was given by a completed transaction of the batch. What a pending one gives goes to
@@ -339,6 +340,7 @@ declare
   is_payments boolean;
   settled_workspaces bigint[];
   settled_transactions bigint[];
+  crosses boolean;
 begin
   with side as materialized (
     select t.workspace_id, t.transaction_id, x.status, t.type, t.currency_id, t.direction, t.amount,
@@ -371,8 +373,9 @@ begin
       select from side where kind in ('settlement', 'interworkspace') and status = 'pending'
       group by workspace_id, transaction_id having count(*) > 1),
     (select array_agg(workspace_id) from side where kind = 'settlement'),
-    (select array_agg(transaction_id) from side where kind = 'settlement')
-  into is_payments, settled_workspaces, settled_transactions;
+    (select array_agg(transaction_id) from side where kind = 'settlement'),
+    exists (select from side where kind = 'interworkspace' and status = 'pending')
+  into is_payments, settled_workspaces, settled_transactions, crosses;
   if not is_payments then
     raise exception 'not the postings of payments' using errcode = 'BK021';
   end if;
@@ -397,6 +400,20 @@ begin
     from leaving l join unnest(transactions) x on x.workspace_id = l.workspace_id and x.id = l.transaction_id
     returning workspace_id, transaction_id, status)
   insert into work (workspace_id, kind, subject_id) select workspace_id, 'payout', transaction_id from opened where status = 'due';
+  if crosses then
+    with opened as (
+      insert into crossing (workspace_id, transaction_id, account_code, currency_id, amount)
+      select x.workspace_id, x.id, r.account_code, given.currency_id, given.amount
+      from unnest(transactions) x
+      join unnest(transfers) given on given.workspace_id = x.workspace_id and given.transaction_id = x.id and given.direction = 'credit'
+      join account a on a.workspace_id = given.workspace_id and a.id = given.account_id and a.kind = 'interworkspace'
+      left join unnest(transfers) taken on taken.workspace_id = x.workspace_id and taken.transaction_id = x.id
+        and taken.direction = 'debit' and taken.recipient_id is not null and taken.type <> 'fee'
+      left join recipient r on r.workspace_id = taken.workspace_id and r.id = taken.recipient_id
+      where x.status = 'pending'
+      returning workspace_id, transaction_id)
+    insert into work (workspace_id, kind, subject_id) select workspace_id, 'crossing', transaction_id from opened;
+  end if;
 end $$;
 
 /** Money that comes back: each transfer of the returned transaction but its fee, reversed. When it may come back is checked at commit. */

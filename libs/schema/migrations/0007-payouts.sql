@@ -289,22 +289,6 @@ create table arrival (
   check ((outcome = 'accepted') = (transaction_id is not null))
 );
 
--- A payment within one database is completed at once, so a credit of `interworkspace` that is pending goes to another. The condition of
--- the trigger leaves out the rows of customers and of payouts without a conversion, which are most.
-create function require_crossing() returns trigger
-  language plpgsql set search_path = banking, pg_temp as $$
-begin
-  if exists (
-       select from account a where a.workspace_id = new.workspace_id and a.id = new.account_id and a.kind = 'interworkspace')
-     and exists (
-       select from transaction x where x.workspace_id = new.workspace_id and x.id = new.transaction_id and x.status = 'pending')
-     and not exists (
-       select from crossing c where c.workspace_id = new.workspace_id and c.transaction_id = new.transaction_id) then
-    raise exception 'a pending payment to another workspace needs its crossing' using errcode = 'BK019';
-  end if;
-  return null;
-end $$;
-
 -- At commit, because the transaction is written before its crossing and takes its step after it.
 create function require_transaction_of_crossing() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
@@ -378,6 +362,113 @@ create trigger legal_step before update of status on crossing for each row
   execute function refuse_step();
 create constraint trigger has_transaction after insert on arrival
   deferrable initially deferred for each row when (new.outcome = 'accepted') execute function require_transaction_of_arrival();
-create constraint trigger crosses after insert on transfer
-  deferrable initially deferred for each row
-  when (new.account_version is null and new.direction = 'credit' and new.type in ('internal', 'spot')) execute function require_crossing();
+
+/**
+ * Locks the transactions of payouts, and returns their statuses. In the order of their ids, so that two batches wait for each other and
+ * cannot deadlock. No role may update the rows, which a lock of its own needs.
+ */
+create function lock_payouts(workspace_ids bigint[], transaction_ids bigint[])
+  returns table (workspace_id bigint, transaction_id bigint, status text)
+  language sql security definer set search_path = banking, pg_temp as $$
+  select x.workspace_id, x.id, x.status
+  from unnest(workspace_ids, transaction_ids) u (w, i)
+  join transaction x on x.workspace_id = u.w and x.id = u.i
+  join remittance m on m.workspace_id = u.w and m.transaction_id = u.i
+  order by x.workspace_id, x.id
+  for no key update of x
+$$;
+
+-- What a payment network, another database or an operator says of a pending payment: an event of the network, the end of the payment, or both.
+create type settlement as (
+  workspace_id bigint, transaction_id bigint,
+  -- The event, and which discrepancies it opens if it is recorded.
+  provider_event text, event_status text, reason_code text, message text, discrepancies text[],
+  -- `completed` or `failed`, and why an operator ended it.
+  final_status text, reason text);
+
+/**
+ * Records events, and gives payments their final status; the returns of those that fail were posted before, in the same database
+ * transaction. At most one settlement of a payment. The caller has locked its transaction.
+ * (a) A payout is completed by `ACCC`. It fails by `RJCT`, or before any worker began to submit it.
+ * (b) A crossing ends without an event: what the other database answered, only the caller knows.
+ * (c) What fails has come back.
+ * An event that is recorded already is not recorded again, and opens nothing.
+ *
+ * @param noted_by who ends the payments, for the audit trail; null if the caller notes it
+ */
+create function settle_payments(settlements settlement[], noted_by text) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if exists (
+    select from unnest(settlements) s
+    left join lateral (
+      select x.status from transaction x where x.workspace_id = s.workspace_id and x.id = s.transaction_id limit 1) x on true
+    left join lateral (
+      select p.transaction_id, p.status, p.tries from payout p
+      where p.workspace_id = s.workspace_id and p.transaction_id = s.transaction_id limit 1) p on true
+    left join lateral (
+      select c.transaction_id from crossing c
+      where c.workspace_id = s.workspace_id and c.transaction_id = s.transaction_id limit 1) c on true
+    where s.provider_event is null and s.final_status is null
+      or s.provider_event is not null and p.transaction_id is null
+      or s.final_status is not null and (x.status = 'pending' and case
+          when c.transaction_id is not null then s.final_status in ('completed', 'failed')
+          when p.transaction_id is null then false
+          when s.provider_event is null then s.final_status = 'failed' and p.status = 'due' and p.tries = 0
+          else (s.event_status, s.final_status) in (('ACCC', 'completed'), ('RJCT', 'failed')) end) is not true
+      or s.final_status = 'failed' and not exists (
+        select from transaction r where r.workspace_id = s.workspace_id and r.return_of = s.transaction_id)
+    union all
+    select from unnest(settlements) s group by s.workspace_id, s.transaction_id having count(*) > 1) then
+    raise exception 'a payment ends by its event, its crossing or an operator, and fails with its return' using errcode = 'BK023';
+  end if;
+  with recorded as (
+    insert into remittance_event (workspace_id, remittance_id, provider_event, status, reason_code, message)
+    select m.workspace_id, m.id, s.provider_event, s.event_status, s.reason_code, s.message
+    from unnest(settlements) s
+    cross join lateral (
+      select * from remittance m where m.workspace_id = s.workspace_id and m.transaction_id = s.transaction_id limit 1) m
+    where s.provider_event is not null
+    on conflict (workspace_id, remittance_id, provider_event, status) where remittance_id is not null do nothing
+    returning workspace_id, id, remittance_id),
+  changed as (
+    update remittance m set updated_at = statement_timestamp() from recorded r
+    where m.workspace_id = r.workspace_id and m.id = r.remittance_id
+    returning m.workspace_id, m.transaction_id, r.id as event_id),
+  opened as (
+    insert into discrepancy (workspace_id, transaction_id, kind, event_id)
+    select r.workspace_id, r.transaction_id, kind, r.event_id
+    from changed r
+    join unnest(settlements) s on s.workspace_id = r.workspace_id and s.transaction_id = r.transaction_id
+    cross join unnest(s.discrepancies) kind
+    on conflict (workspace_id, transaction_id, kind) where resolved_at is null do nothing
+    returning workspace_id, id)
+  -- One row for each workspace, in their order, so that two batches cannot deadlock.
+  insert into audit_outbox (workspace_id, entries)
+  select o.workspace_id, jsonb_agg(jsonb_build_object('operation', 'openDiscrepancy', 'outcome', 'done', 'resourceType', 'discrepancy',
+           'resourceId', o.id, 'actor', jsonb_build_object('type', 'network')) order by o.id)
+  from opened o group by o.workspace_id order by o.workspace_id;
+  if not exists (select from unnest(settlements) s where s.final_status is not null) then
+    return;
+  end if;
+  update crossing c set status = case s.final_status when 'completed' then 'completed' else 'returned' end
+  from unnest(settlements) s
+  where s.final_status is not null and c.workspace_id = s.workspace_id and c.transaction_id = s.transaction_id;
+  update transaction x set status = s.final_status, updated_at = statement_timestamp()
+  from unnest(settlements) s
+  where s.final_status is not null and x.workspace_id = s.workspace_id and x.id = s.transaction_id;
+  -- The payout has a status of its own; customers see that of the transaction.
+  update payout p set status = case s.final_status when 'completed' then 'settled' else 'failed' end, parked_at = null, reason = s.reason,
+    updated_at = statement_timestamp()
+  from unnest(settlements) s
+  where s.final_status is not null and p.workspace_id = s.workspace_id and p.transaction_id = s.transaction_id;
+  delete from work w using unnest(settlements) s
+  where s.final_status is not null and w.workspace_id = s.workspace_id and w.kind = 'payout' and w.subject_id = s.transaction_id;
+  insert into audit_outbox (workspace_id, entries)
+  select s.workspace_id, jsonb_agg(jsonb_build_object(
+           'operation', case s.final_status when 'completed' then 'completeTransaction' else 'failTransaction' end, 'outcome', 'done',
+           'resourceType', 'transaction', 'resourceId', s.transaction_id, 'actor', jsonb_build_object('type', noted_by))
+           order by s.transaction_id)
+  from unnest(settlements) s where s.final_status is not null and noted_by is not null
+  group by s.workspace_id order by s.workspace_id;
+end $$;

@@ -114,7 +114,7 @@ create function rotate_webhook_secret(endpoint bigint, sealed bytea) returns voi
   update webhook_endpoint
   set previous_sealed_secret = sealed_secret, previous_valid_until = statement_timestamp() + interval '24 hours',
       sealed_secret = sealed
-  where workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[]) and id = endpoint and deleted_at is null
+  where workspace_id = any((select nullif(current_setting('app.workspaces', true), '')::bigint[])::bigint[]) and id = endpoint and deleted_at is null
 $$;
 
 -- Replaces a sealed secret of the scope by the same one under another key, unless it was replaced meanwhile.
@@ -263,7 +263,7 @@ create function claim_webhook_endpoints(workspace_ids bigint[], endpoint_ids big
     select e.workspace_id, e.id
     from unnest(workspace_ids, endpoint_ids) u (workspace_id, id)
     join webhook_endpoint e on e.workspace_id = u.workspace_id and e.id = u.id
-    where e.workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[]) and e.deleted_at is null
+    where e.workspace_id = any((select nullif(current_setting('app.workspaces', true), '')::bigint[])::bigint[]) and e.deleted_at is null
       and e.status <> 'disabled' and webhook_free_at(e) <= clock_timestamp()
     for update of e skip locked)
   update webhook_endpoint e
@@ -414,7 +414,7 @@ begin
       where d.workspace_id = e.workspace_id and d.endpoint_id = e.id and d.status = s.status and d.id >= 1
         and d.created_at < statement_timestamp() - make_interval(days => kept_days)
       order by d.created_at, d.id limit rows_max) l
-    where e.workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[])
+    where e.workspace_id = any((select nullif(current_setting('app.workspaces', true), '')::bigint[])::bigint[])
       and (s.status <> 'pending' or e.deleted_at is not null)),
   gone as (
     delete from webhook_delivery d using old o where d.workspace_id = o.workspace_id and d.id = o.id returning 1)

@@ -29,7 +29,7 @@ begin
     elsif relation = 'workspace_role' then
       -- A user sees its own roles, from which its scope is made.
       execute format($sql$create policy workspaces on workspace_role
-        using (%1$s or user_id = nullif(current_setting('app.user', true), '')::bigint) with check (%1$s)$sql$, in_scope);
+        using (%1$s or user_id = (select nullif(current_setting('app.user', true), '')::bigint)) with check (%1$s)$sql$, in_scope);
     elsif relation = 'idempotency' then
       execute format('create policy readable on idempotency for select using (%s)', in_scope);
       execute format('create policy kept on idempotency for insert with check (%s)', in_scope);
@@ -57,7 +57,7 @@ begin
 end $$;
 create policy found_by_recorder on audit_outbox for select to banking_owner using (true);
 create policy of_app on workspace_role for select using (
-  workspace_id in (select w.id from workspace w where w.app_id = nullif(current_setting('app.app', true), '')::bigint));
+  workspace_id in (select w.id from workspace w where w.app_id = (select nullif(current_setting('app.app', true), '')::bigint)));
 
 -- Tables whose rows stay, for every role. Which steps a status takes is stated beside each table.
 do $$
@@ -176,7 +176,6 @@ begin
     (written, 'insert (code, workspace_id) on account_place'),
     (written, 'insert (workspace_id, entries) on audit_outbox'),
     (written, 'insert, update (name, country_code, swift_code, updated_at) on bank'),
-    (written, 'insert (workspace_id, transaction_id, account_code, currency_id, amount) on crossing'),
     (written, 'insert, update (code, name, symbol, decimals, updated_at) on currency'),
     (written, 'update (status, updated_at, placed_by, paused_at, pause_reason, resumed_at) on customer_order'),
     (written, 'update (status, transaction_id, executed_at, failure_code, failure_message) on execution'),
@@ -188,24 +187,17 @@ begin
     (written, 'insert (workspace_id, id, url, types, description, sealed_secret, cursor_event_id, created_by), update (url, types,
       description, status, disabled_reason, sealed_secret, previous_sealed_secret, previous_valid_until, consecutive_failures,
       failing_since, created_by, deleted_at, answered_url, requested_on, requested_deliveries, paused_until) on webhook_endpoint'),
-    (written, 'insert (workspace_id, kind, subject_id, due_at), update (due_at, leased_until, fence, tries, parked_at, reason, delays),
-      delete on work'),
+    (written, 'update (due_at, leased_until, fence, tries, parked_at, reason, delays), delete on work'),
 
     -- What networks and other databases say of payments, and the money that comes back.
     (worked, 'execute on function claim_webhook_endpoints, delete_audit_events, delete_expired_keys, delete_old_deliveries,
-      delete_old_events, post_arrivals, post_returns, post_sandbox_deposits, record_audit, record_changes, record_webhook_attempts,
-      reseal_webhook_secret, webhook_endpoints_due, workspaces_to_audit, workspaces_with_old_deliveries'),
-    (worked, 'usage on sequence discrepancy_id_seq, remittance_event_id_seq'),
-    (worked, 'update (status) on crossing'),
-    (worked, 'insert (workspace_id, transaction_id, kind, event_id), update (resolved_at, resolution, resolved_by, note,
-      resolution_transaction_id) on discrepancy'),
+      delete_old_events, lock_payouts, post_arrivals, post_returns, post_sandbox_deposits, record_audit, record_changes, record_webhook_attempts,
+      reseal_webhook_secret, settle_payments, webhook_endpoints_due, workspaces_to_audit, workspaces_with_old_deliveries'),
+    (worked, 'update (resolved_at, resolution, resolved_by, note, resolution_transaction_id) on discrepancy'),
     (worked, 'update (status, tries, reason, parked_at, updated_at) on payout'),
-    (worked, 'update (updated_at) on remittance'),
-    (worked, 'insert on remittance_event'),
     (worked, 'insert (key, position, provider_event, status, reason_code, due_at), update (handed_until, acknowledged)
       on sandbox_rail_event'),
     (worked, 'insert (key, amount, currency), update (submissions) on sandbox_rail_payment'),
-    (worked, 'update (status, updated_at) on transaction'),
 
     (commanded, 'execute on function post_deposits'),
 

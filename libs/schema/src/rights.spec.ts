@@ -18,16 +18,27 @@ const DELETES: Readonly<Record<string, readonly string[]>> = {
   [PROVISIONING_ROLE]: ['app', 'app_user', 'cell_workspace', 'workspace', 'workspace_place', 'workspace_role'],
 };
 
-/** Tables of money, of orders and of keys, into which functions of the owner insert. */
+/** Tables of money, of orders, of keys and of work, into which functions of the owner insert. */
 const BOOKS: readonly string[] = [
-  ...['arrival', 'conversion', 'customer_order', 'execution', 'idempotency', 'payout', 'quote_use', 'remittance'],
-  ...['transaction', 'transfer'],
+  ...[
+    'arrival',
+    'conversion',
+    'crossing',
+    'customer_order',
+    'discrepancy',
+    'execution',
+    'idempotency',
+    'payout',
+    'quote_use',
+  ],
+  ...['remittance', 'remittance_event', 'transaction', 'transfer', 'work'],
 ];
 
-/** Columns of money, of its evidence and of its place that no role writes. */
+/** Columns of money, of its evidence, of its place and of its status that no role writes. */
 const WRITTEN_BY_TRIGGERS: readonly string[] = [
   ...['account.balance', 'account.version', 'account.balance_id', 'account.balance_at', 'account.head'],
   ...['crossing.key_nonce', 'payout.key_nonce', 'webhook_endpoint.cursor_event_id', 'webhook_endpoint.lease_token'],
+  ...['crossing.status', 'remittance.updated_at', 'transaction.status', 'transaction.updated_at'],
 ];
 
 /** Columns that the role of the service does not read. */
@@ -84,8 +95,7 @@ describe('the tables and sequences', () => {
     expect(rows).toEqual([]);
   });
 
-  it('let only the worker and operators change the status of a transaction, and only the verification read its own tables', async () => {
-    expect(await rolesThatMay('update', 'transaction.status')).toEqual([WORKER_ROLE, OPERATOR_ROLE]);
+  it('let only the verification read its own tables', async () => {
     expect(await rolesThatMay('select', 'unverified_posting.id')).toEqual([VERIFIER_ROLE, OPERATOR_ROLE]);
     expect(await rolesThatMay('update', 'verification_position.last_id')).toEqual([VERIFIER_ROLE, OPERATOR_ROLE]);
   });

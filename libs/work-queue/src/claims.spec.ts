@@ -1,9 +1,9 @@
 import { Refusal } from '@banking/domain';
 import { bind, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
 import { sql, until } from '@banking/postgres/testing';
-import { type Claim, claimWork, holdWork, lockClaims, openWork, renewClaims } from './claims.js';
+import { type Claim, claimWork, holdWork, lockClaims, renewClaims } from './claims.js';
 import { ResultRecorder } from './run-claimed-work.js';
-import { KIND, NORTH, openQueue, passTime, type Queue, SOUTH, type World } from './testing/queue.js';
+import { KIND, NORTH, openQueue, openWork, passTime, type Queue, SOUTH, type World } from './testing/queue.js';
 import { postponed } from './work-changes.js';
 import type { WorkHandler } from './work-handler.js';
 
@@ -98,11 +98,7 @@ describe('claims that their worker has locked in a batch', () => {
     });
   }
 
-  beforeEach(() =>
-    world.database.pipeline({}, [
-      openWork([1, 2, 3].map((subjectId) => ({ workspaceId: NORTH, kind: KIND, subjectId }))),
-    ]),
-  );
+  beforeEach(() => openWork(world, KIND, [1, 2, 3]));
   const claimThree = async () => {
     const claims = await claimWork(world.database, [KIND], 3);
     return claims.sort((a, b) => a.subjectId - b.subjectId) as [Claim, Claim, Claim];
@@ -144,11 +140,7 @@ describe('a claim of a batch', () => {
     return [...held].map(({ subjectId }) => subjectId).sort();
   };
 
-  beforeEach(() =>
-    world.database.pipeline({}, [
-      openWork([1, 2, 3].map((subjectId) => ({ workspaceId: NORTH, kind: KIND, subjectId }))),
-    ]),
-  );
+  beforeEach(() => openWork(world, KIND, [1, 2, 3]));
 
   it('that another worker has taken over is left out', async () => {
     const claims = await claimWork(world.database, [KIND], 3);
@@ -195,9 +187,7 @@ describe('a claim of a batch', () => {
 
 describe('work of several workspaces', () => {
   const open = (workspaceId: number, subjects: readonly number[], dueAt: string) =>
-    world.database.pipeline({}, [
-      openWork(subjects.map((subjectId) => ({ workspaceId, kind: KIND, subjectId, dueAt }))),
-    ]);
+    openWork(world, KIND, subjects, workspaceId, dueAt);
   const hundred = Array.from({ length: 100 }, (_, index) => index + 1);
 
   it('is claimed in turns, so that the backlog of one workspace does not delay another', async () => {
@@ -312,7 +302,7 @@ describe('results of tries', () => {
 describe('the status of the queue', () => {
   it('counts parked work and work of other kinds, and is read again after 4 s', async () => {
     const [first, second] = await queue.enqueue(3);
-    await world.database.pipeline({}, [openWork([{ workspaceId: NORTH, kind: 'other', subjectId: 1 }])]);
+    await openWork(world, 'other', [1]);
     const park = (id?: number) =>
       world.owner.query('update work set parked_at = now() where subject_id = $1 and kind = $2', [id, KIND]);
     await park(first);

@@ -1,13 +1,4 @@
-export {
-  type Claim,
-  CLAIM_BY_INDEX,
-  CLAIM_WORK,
-  claimWork,
-  holdWork,
-  lockClaims,
-  LostClaimError,
-  openWork,
-} from './claims.js';
+export { type Claim, CLAIM_BY_INDEX, CLAIM_WORK, claimWork, holdWork, lockClaims, LostClaimError } from './claims.js';
 export { parkWork, releaseWork, LIST_PARKED_BATCH, type WorkKey, wakeDelayed } from './work-changes.js';
 export { ResultRecorder, runClaimedWork, WorkError } from './run-claimed-work.js';
 export {

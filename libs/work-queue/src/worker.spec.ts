@@ -1,8 +1,18 @@
 import { Refusal } from '@banking/domain';
 import { CommitInDoubtError } from '@banking/postgres';
-import { claimWork, openWork } from './claims.js';
+import { claimWork } from './claims.js';
 import { WorkError } from './run-claimed-work.js';
-import { deferred, KIND, NORTH, openQueue, passTime, type Queue, SOUTH, type World } from './testing/queue.js';
+import {
+  deferred,
+  KIND,
+  NORTH,
+  openQueue,
+  openWork,
+  passTime,
+  type Queue,
+  SOUTH,
+  type World,
+} from './testing/queue.js';
 import {
   choreChannel,
   TRIES_MAX,
@@ -43,7 +53,7 @@ describe('work in the queue', () => {
 
   it('stays when it is due later, or of a kind without a handler', async () => {
     await queue.enqueue(1, NORTH, '2999-01-01T00:00:00Z');
-    await world.database.pipeline({}, [openWork([{ workspaceId: NORTH, kind: 'other', subjectId: 1 }])]);
+    await openWork(world, 'other', [1]);
 
     expect(await queue.workerOf(async () => 'done').step()).toBe(0);
 

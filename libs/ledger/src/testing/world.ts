@@ -27,7 +27,8 @@ const SURROUNDINGS = `
     values (${NORTH}, 12, 'internal', 'Grace', 'G', ${EUR}), (${SOUTH}, 12, 'internal', 'Grace', 'G', ${EUR});
   alter table transaction disable trigger return_has_reason;
   grant execute on function write_books to ${OPERATOR_ROLE};
-  grant insert on transaction, transfer to ${OPERATOR_ROLE}`;
+  grant insert, update (status) on transaction to ${OPERATOR_ROLE};
+  grant insert on transfer to ${OPERATOR_ROLE}`;
 
 const WRITE_BOOKS = posting('write_books');
 

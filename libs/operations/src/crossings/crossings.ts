@@ -10,9 +10,9 @@ import {
   requirePosted,
   returnEntries,
 } from '@banking/ledger';
-import { BatchedCalls, bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
-import { type Claim, lockClaims, LostClaimError, openWork, type WorkHandler } from '@banking/work-queue';
-import { auditEntry, BY_SYSTEM, noteAudit } from '../audit/audited-call.js';
+import { settlePayments } from '@banking/payouts';
+import { BatchedCalls, bind, type Database, lookup, sqlStatement } from '@banking/postgres';
+import { type Claim, lockClaims, LostClaimError, type WorkHandler } from '@banking/work-queue';
 
 /** A payment as it is submitted to the database of the payee. The two ids and the nonce are its key: the same at every try. */
 export interface SubmittedCrossing {
@@ -45,37 +45,6 @@ export interface CrossingPort {
 
 /** The kind of work that carries a payment to the database of the payee. */
 export const CROSSING = 'crossing';
-
-/** A transaction that pays an account of another database. */
-export interface NewCrossing {
-  readonly workspaceId: number;
-  readonly transactionId: number;
-  readonly accountCode: string;
-  readonly currencyId: number;
-  readonly amount: MinorUnits;
-}
-
-const OPEN_CROSSINGS = sqlStatement(
-  'open_crossings',
-  `insert into crossing (workspace_id, transaction_id, account_code, currency_id, amount)
-   select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[], $5::bigint[])`,
-);
-
-/** The writes that open the crossings of pending transactions and their work, one statement a table. They are sent with the posting. */
-export function openCrossings(list: readonly NewCrossing[]): readonly BoundStatement<unknown>[] {
-  if (list.length === 0) return [];
-  return [
-    bind(
-      OPEN_CROSSINGS,
-      list.map(({ workspaceId }) => workspaceId),
-      list.map(({ transactionId }) => transactionId),
-      list.map(({ accountCode }) => accountCode),
-      list.map(({ currencyId }) => currencyId),
-      list.map(({ amount }) => amount.toString()),
-    ),
-    openWork(list.map(({ workspaceId, transactionId }) => ({ workspaceId, kind: CROSSING, subjectId: transactionId }))),
-  ];
-}
 
 /** A crossing with its state. */
 interface StoredCrossing extends SubmittedCrossing {
@@ -145,21 +114,6 @@ async function readCrossings(
 /** `locked`: another session has locked the account, and nothing was written. */
 type Result = 'recorded' | 'lost' | 'locked' | Error;
 
-/** Before the transactions: the database refuses a transaction that ends before its crossing. */
-const STEP_CROSSINGS = sqlStatement(
-  'step_crossings',
-  `update crossing c set status = $3
-   from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
-   where c.workspace_id = u.workspace_id and c.transaction_id = u.transaction_id`,
-);
-
-const STEP_TRANSACTIONS = sqlStatement(
-  'step_crossed_transactions',
-  `update transaction x set status = $3, updated_at = statement_timestamp()
-   from unnest($1::bigint[], $2::bigint[]) u(workspace_id, id)
-   where x.workspace_id = u.workspace_id and x.id = u.id`,
-);
-
 /**
  * Records the outcomes of crossings in the database of the payer, under the fences of their claims: an accepted one completes its
  * transaction, a refused one fails it and returns its money. Outcomes at the same time share one database transaction.
@@ -191,7 +145,7 @@ class OutcomeRecorder {
   private completeAll(claims: readonly Claim[]): Promise<readonly Result[]> {
     return this.books.database.transaction({ workspaces: workspacesOf(claims) }, async (tx) => {
       const held = await lockClaims(tx, claims);
-      await tx.commit(stepsTo('completed', 'completed', [...held]));
+      await tx.commit(settled([...held], 'completed'));
       return claims.map((claim) => (held.has(claim) ? 'recorded' : 'lost'));
     });
   }
@@ -221,7 +175,7 @@ class OutcomeRecorder {
         recorded.push(claim);
         return 'recorded';
       });
-      await tx.commit([...postReturns(posted), ...stepsTo('returned', 'failed', recorded)]);
+      await tx.commit([...postReturns(posted), ...settled(recorded, 'failed')]);
       return results;
     });
   }
@@ -229,23 +183,12 @@ class OutcomeRecorder {
 
 const workspacesOf = (claims: readonly Claim[]) => [...new Set(claims.map(({ workspaceId }) => workspaceId))];
 
-function stepsTo(
-  crossing: 'completed' | 'returned',
-  transaction: 'completed' | 'failed',
-  claims: readonly Claim[],
-): BoundStatement<unknown>[] {
-  if (claims.length === 0) return [];
-  const columns = [claims.map(({ workspaceId }) => workspaceId), claims.map(({ subjectId }) => subjectId)] as const;
-  const operation = transaction === 'completed' ? 'completeTransaction' : 'failTransaction';
-  const entries = claims.map(({ workspaceId, subjectId: id }) =>
-    auditEntry(workspaceId, { operation, resource: { type: 'transaction', id } }, BY_SYSTEM),
+/** What the other databases have answered, each under the claim of its crossing. */
+const settled = (claims: readonly Claim[], finalStatus: 'completed' | 'failed') =>
+  settlePayments(
+    claims.map(({ workspaceId, subjectId: transactionId }) => ({ workspaceId, transactionId, finalStatus })),
+    'system',
   );
-  return [
-    bind(STEP_CROSSINGS, ...columns, crossing),
-    bind(STEP_TRANSACTIONS, ...columns, transaction),
-    noteAudit(entries),
-  ];
-}
 
 interface CrossingOptions {
   /** Of the payers. */

@@ -1,5 +1,4 @@
 import type { PostedConversion } from '@banking/ledger';
-import { type NewCrossing, openCrossings } from '../crossings/crossings.js';
 import { bind, compositeOf, sqlStatement, type BoundStatement } from '@banking/postgres';
 
 /** A row of `customer_order`. */
@@ -58,8 +57,6 @@ export interface OrderWrites {
   readonly orders?: readonly OrderRow[];
   readonly executions?: readonly ExecutionRow[];
   readonly conversions?: readonly PostedConversion[];
-  /** Transactions that pay an account of another database. */
-  readonly crossings?: readonly NewCrossing[];
   /** Changes of existing rows. */
   readonly changes?: readonly BoundStatement<unknown>[];
 }
@@ -71,7 +68,6 @@ export function orderStatements(writes: readonly OrderWrites[]): BoundStatement<
   const isWritten = orders.length + executions.length > 0;
   return [
     ...(isWritten ? [bind(PLACE_ORDERS, orders.map(orderValue), executions.map(executionValue))] : []),
-    ...openCrossings(all(({ crossings }) => crossings)),
     ...all(({ changes }) => changes),
   ];
 }

@@ -2,7 +2,7 @@ import { minorUnits, type MinorUnits, type Order, type Refusal } from '@banking/
 import { accountKey, type PostedTransaction } from '@banking/ledger';
 import { bind, type BoundStatement, sqlStatement } from '@banking/postgres';
 import { holdWork } from '@banking/work-queue';
-import { CONVERSION_ROUNDING, isElsewhere, statusOfPayment } from '../payments/payment-facts.js';
+import { CONVERSION_ROUNDING, statusOfPayment } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
 import type { ReferenceData } from '../reference/reference.js';
 import { inUtc, packingNames, unpackingNames } from '../resources/columns.js';
@@ -128,27 +128,9 @@ interface PostedPayment {
   readonly quoteId?: number | undefined;
 }
 
-/** The conversion and the crossing of a payment, if it has them. */
-function writesOfTerms({ conversion, payee, ...money }: PaymentTerms, payment: PostedPayment): OrderWrites {
-  const { workspaceId, transactionId } = payment;
-  return {
-    ...(conversion && {
-      conversions: [{ ...conversion, ...money, ...payment, rounding: CONVERSION_ROUNDING }],
-    }),
-    ...(payee &&
-      isElsewhere(payee) && {
-        crossings: [
-          {
-            workspaceId,
-            transactionId,
-            accountCode: payee.accountCode,
-            currencyId: money.targetCurrencyId,
-            amount: money.targetAmount,
-          },
-        ],
-      }),
-  };
-}
+/** The conversion of a payment, if it has one. */
+const writesOfTerms = ({ conversion, ...money }: PaymentTerms, payment: PostedPayment): OrderWrites =>
+  conversion ? { conversions: [{ ...conversion, ...money, ...payment, rounding: CONVERSION_ROUNDING }] } : {};
 
 /** The accounts as the batch leaves them. */
 export function accountsAfter(accounts: AccountsByKey, posted: readonly PostedTransaction[]): AccountsByKey {

@@ -22,7 +22,7 @@ import {
   type Proposal,
   requirePosted,
 } from '@banking/ledger';
-import { decideRailEvents, prepareRailEvents, sandboxMessage } from '@banking/payouts';
+import { decideRailEvents, prepareRailEvents, sandboxMessage, settlePayments } from '@banking/payouts';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { type AuditedCall, entriesOf } from '../audit/audited-call.js';
 import { createOnce } from '../idempotency/create-once.js';
@@ -134,10 +134,10 @@ export async function addTransactionEvent(
   const prepared = await prepareRailEvents(books, [{ workspaceId, transactionId, event }]);
   const request = { workspaceId, operation: `addTransactionEvent/${transactionId}`, content };
   return createOnce(reading, request, options, caller, async (tx) => {
-    const { effects, posted, statements } = await decideRailEvents(tx, prepared);
+    const { effects, posted, settlements } = await decideRailEvents(tx, prepared);
     if (effects[0] instanceof Error) throw effects[0];
     const resource = transactionQuery(workspaceId, transactionId);
-    const writes = [...postReturns(posted), ...statements];
+    const writes = [...postReturns(posted), ...settlePayments(settlements, undefined)];
     return { writes, audited: { type: 'transaction', id: transactionId }, resource };
   });
 }

@@ -1,5 +1,4 @@
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
-import { openWork } from '../claims.js';
 import type { WorkHandler } from '../work-handler.js';
 import { listWork, type QueuedWork } from '../work-status.js';
 import { Worker, type WorkerOptions } from '../worker.js';
@@ -25,15 +24,26 @@ export async function openQueue(): Promise<Queue> {
     world,
     async enqueue(count = 1, workspaceId = NORTH, dueAt) {
       const subjects = Array.from({ length: count }, () => ++subject);
-      await database.pipeline({}, [
-        openWork(subjects.map((subjectId) => ({ workspaceId, kind: KIND, subjectId, dueAt }))),
-      ]);
+      await openWork(world, KIND, subjects, workspaceId, dueAt);
       return subjects;
     },
     workerOf: (run, more = {}) => new Worker({ database, handlers: { [KIND]: { run } }, ...more }),
     list: () => listWork(database),
   };
 }
+
+/** Puts work into the queue, as functions of the owner do. @param dueAt RFC 3339 */
+export const openWork = (
+  { owner }: Pick<World, 'owner'>,
+  kind: string,
+  subjects: readonly number[],
+  workspaceId = NORTH,
+  dueAt?: string,
+) =>
+  owner.query(
+    `insert into work (workspace_id, kind, subject_id, due_at) select $1, $2, s, coalesce($4, statement_timestamp()) from unnest($3::bigint[]) s`,
+    [workspaceId, kind, subjects, dueAt],
+  );
 
 /** A promise and the function that resolves it. */
 export function deferred<T = void>() {

@@ -206,7 +206,7 @@ const POINTS = (['before', 'after'] as const satisfies readonly CutTime[]).flatM
   (when) =>
     [
       { kind: 'kill-worker-at-arrival', side: 'to', statement: 'post_arrivals', when },
-      { kind: 'kill-worker-at-outcome', side: 'from', statement: 'step_crossings', when },
+      { kind: 'kill-worker-at-outcome', side: 'from', statement: 'settle_payments', when },
       { kind: 'kill-payee-cell', side: 'to', statement: 'post_arrivals', when },
     ] as const,
 );

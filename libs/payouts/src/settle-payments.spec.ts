@@ -1,0 +1,151 @@
+import { OPERATOR_ROLE, RULE_VIOLATION, WORKER_ROLE } from '@banking/postgres';
+import { type Settlement, settlePayments } from './settle-payments.js';
+import { keyOf, NORTH, openWorld, payOut, payoutWorker, SOUTH, work, type World } from './testing/world.js';
+
+let world: World;
+let transactionId: number;
+
+beforeAll(async () => {
+  world = await openWorld();
+});
+beforeEach(async () => {
+  [transactionId] = (await payOut(world)) as [number];
+});
+afterAll(() => world.close());
+
+/** As the role, which may do nothing else to the status of a payment. */
+const settle = (settlements: readonly Partial<Settlement>[], role = WORKER_ROLE) =>
+  world.database.as(role).pipeline(
+    { workspaces: [NORTH] },
+    settlePayments(
+      settlements.map((one) => ({ workspaceId: NORTH, transactionId, ...one })),
+      'network',
+    ),
+  );
+const event = (status: string, providerEvent = 'one') => ({ event: { status, providerEvent } });
+
+/** Plants rows that no function of the service would write. */
+async function plant(text: string): Promise<void> {
+  await world.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
+}
+const plantReturn = () =>
+  plant(
+    `insert into transaction (workspace_id, status, hash, return_of) values (${NORTH}, 'completed', repeat('0', 64), ${transactionId})`,
+  );
+
+const stateOf = async () =>
+  (
+    await world.owner.query(
+      `select x.status, p.status as payout, p.reason, (select count(*)::int from work k where k.subject_id = x.id) as work,
+              (select array_agg(e.status order by e.id) from remittance_event e where e.remittance_id = m.id) as events
+       from transaction x join payout p on p.transaction_id = x.id join remittance m on m.transaction_id = x.id where x.id = $1`,
+      [transactionId],
+    )
+  ).rows[0];
+
+describe('a payout', () => {
+  it.each([WORKER_ROLE, OPERATOR_ROLE])(
+    'is completed by its event, with its payout and its work, by %s',
+    async (role) => {
+      await settle([event('ACSP')], role);
+      await settle([{ ...event('ACCC', 'two'), finalStatus: 'completed' }], role);
+
+      expect(await stateOf()).toEqual({
+        status: 'completed',
+        payout: 'settled',
+        reason: null,
+        work: 0,
+        events: ['ACSP', 'ACCC'],
+      });
+    },
+  );
+
+  it('fails by its event when its money has come back, and before a worker began to submit it', async () => {
+    await plantReturn();
+    await settle([{ ...event('RJCT'), finalStatus: 'failed' }]);
+    expect(await stateOf()).toMatchObject({ status: 'failed', payout: 'failed', work: 0 });
+
+    [transactionId] = (await payOut(world)) as [number];
+    await plantReturn();
+    await settle([{ finalStatus: 'failed', reason: 'It cannot leave.' }], OPERATOR_ROLE);
+    expect(await stateOf()).toMatchObject({ status: 'failed', reason: 'It cannot leave.', work: 0, events: null });
+  });
+
+  it('has an event once, and what the first of it opened', async () => {
+    const contradiction = { ...event('PDNG'), discrepancies: ['event_reused'] as const };
+    await settle([event('ACSP')]);
+    await settle([contradiction]);
+    await settle([contradiction]);
+
+    const { rows } = await world.owner.query('select kind from discrepancy where transaction_id = $1', [transactionId]);
+    expect(rows).toEqual([{ kind: 'event_reused' }]);
+    expect(await stateOf()).toMatchObject({ status: 'pending', events: ['ACSP', 'PDNG'] });
+  });
+});
+
+describe('the database refuses', () => {
+  const COMPLETED = { finalStatus: 'completed' } as const;
+  const FAILED = { finalStatus: 'failed' } as const;
+
+  it.each<[string, readonly Partial<Settlement>[]]>([
+    ['a payout that is completed without an event', [COMPLETED]],
+    ['one that is completed by another event', [{ ...event('ACSP'), ...COMPLETED }]],
+    ['one that is completed by its rejection', [{ ...event('RJCT'), ...COMPLETED }]],
+    ['one that fails without its return', [{ ...event('RJCT'), ...FAILED }]],
+    ['one that fails without event and return', [FAILED]],
+    ['a status that is not final', [{ ...event('ACCC'), finalStatus: 'pending' as 'failed' }]],
+    ['a settlement without event and status', [{}]],
+    ['two settlements of a payment', [event('ACSP'), event('ACSP', 'two')]],
+    ['a transaction that is unknown', [{ transactionId: 999_999_999, ...event('ACSP') }]],
+  ])('%s', async (_what, settlements) => {
+    const before = await stateOf();
+
+    await expect(settle(settlements)).rejects.toMatchObject({ code: RULE_VIOLATION.wrongSettlement });
+
+    expect(await stateOf()).toEqual(before);
+  });
+
+  it('a payout of another workspace than those of the scope', async () => {
+    const [elsewhere] = (await payOut(world, { workspaceId: SOUTH })) as [number];
+
+    await expect(
+      settle([{ workspaceId: SOUTH, transactionId: elsewhere, ...event('ACCC'), ...COMPLETED }]),
+    ).rejects.toMatchObject({ code: RULE_VIOLATION.wrongSettlement });
+  });
+
+  it('a payment that is neither payout nor crossing', async () => {
+    const { rows } = await world.owner.query<{ id: string }>(
+      `select id::text from transaction where workspace_id = ${NORTH} and status = 'completed' order by id limit 1`,
+    );
+    const completed = Number(rows[0]!.id);
+    await plant(`update transaction set status = 'pending' where id = ${completed}`);
+
+    for (const given of [event('ACCC'), COMPLETED, { ...event('ACCC'), ...COMPLETED }]) {
+      await expect(settle([{ transactionId: completed, ...given }])).rejects.toMatchObject({
+        code: RULE_VIOLATION.wrongSettlement,
+      });
+    }
+    await plant(`update transaction set status = 'completed' where id = ${completed}`);
+  });
+
+  it('a payout that ends twice', async () => {
+    await settle([{ ...event('ACCC'), ...COMPLETED }]);
+    await plantReturn();
+
+    for (const again of [
+      { ...event('ACCC', 'two'), ...COMPLETED },
+      { ...event('RJCT'), ...FAILED },
+    ]) {
+      await expect(settle([again])).rejects.toMatchObject({ code: RULE_VIOLATION.wrongSettlement });
+    }
+  });
+
+  it('one that fails without an event after a worker began to submit it', async () => {
+    expect(await keyOf(world, transactionId)).toMatch(/^payout-/);
+    await work(world, payoutWorker(world), 1);
+    await plant(`update transaction set status = 'pending' where id = ${transactionId}`);
+    await plantReturn();
+
+    await expect(settle([FAILED], OPERATOR_ROLE)).rejects.toMatchObject({ code: RULE_VIOLATION.wrongSettlement });
+  });
+});
