@@ -103,7 +103,9 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     await deployment.close();
     throw explainFailure(error, { url: config.deployment.databaseUrl });
   }
+  let work: ReturnType<typeof startWork> | undefined;
   const terms = {
+    onPlaced: () => work?.nudge(),
     validS: quotes.validS,
     openMax,
     hasPayoutNetwork: sandbox,
@@ -117,7 +119,6 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     },
     (context, message) => log.warn(context, message),
   );
-  let work: ReturnType<typeof startWork> | undefined;
   return {
     banking,
     database,

@@ -55,6 +55,8 @@ export interface QuoteTerms {
   readonly rates?: RateSource;
   /** Whether a payment network carries out payouts. Without one, payouts are refused and no corridor is enabled. */
   readonly hasPayoutNetwork?: boolean;
+  /** Called when orders have been written: a worker of the same process has work. */
+  readonly onPlaced?: (() => void) | undefined;
   /** How long a quote is valid, in seconds, at most a day. Default 300. */
   readonly validS?: number;
   /** How many quotes of a workspace may be open: neither used nor expired. Default: any number. */
@@ -86,8 +88,8 @@ export class LedgerBankingService extends BankingService {
     private readonly webhookTerms?: WebhookTerms,
   ) {
     super();
-    const { rates = NO_RATES, hasPayoutNetwork } = quoteTerms;
-    this.orders = new OrderService(books, rates, { isSandbox, hasPayoutNetwork });
+    const { rates = NO_RATES, hasPayoutNetwork, onPlaced } = quoteTerms;
+    this.orders = new OrderService(books, rates, { isSandbox, hasPayoutNetwork, onPlaced });
     this.reading = this.orders.reading;
     this.eventWaits = new EventWaits(database);
     const asWorker = booksAs(books, WORKER_ROLE);

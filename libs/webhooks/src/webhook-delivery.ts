@@ -19,7 +19,6 @@ export interface WebhookDeliveryOptions extends OpenWebhooks {
 
 /** Endpoints at a time. One that hangs takes one of them. */
 const SESSIONS_MAX = 256;
-/** How late an event is at most because of the pause between two claims. */
 const IDLE_MS = 100;
 /** Between two looks at all endpoints. Events and requests make their endpoints due; this finds what they missed. */
 const MISSED_MS = 10 * 60_000;
@@ -30,6 +29,7 @@ const DRAIN_MS = 5_000;
 export class WebhookDelivery {
   readonly name = 'webhooks';
   readonly idleMs = IDLE_MS;
+  readonly isNudged = true;
   private readonly sessions = new Map<EndpointSession, Promise<void>>();
   private readonly outbound: Outbound;
   private isStopping = false;

@@ -178,8 +178,78 @@ describe('a loop', () => {
   });
 });
 
+describe('the pauses of a loop', () => {
+  it('grow to half a second while there is nothing to do, and are short again when it is woken', async () => {
+    jest.useFakeTimers();
+    const pauses = jest.spyOn(global, 'setTimeout');
+    const loop = new Loop(async () => false, {
+      idleMs: 100,
+      backoff: { firstMs: 1, maxMs: 1 },
+      random: () => 0,
+      onError: (error) => {
+        throw error;
+      },
+    });
+    loop.start();
+    await jest.advanceTimersByTimeAsync(100 + 200 + 400 + 500 + 10);
+    loop.wake();
+    await jest.advanceTimersByTimeAsync(100);
+    await loop.stop();
+    const lengths = pauses.mock.calls.map(([, ms]) => ms);
+    jest.useRealTimers();
+
+    expect(lengths).toEqual([100, 200, 400, 500, 500, 100, 200]);
+  });
+});
+
 describe('a running worker', () => {
-  it('asks for work at once when it is nudged, and finishes running work before it stops', async () => {
+  it('wakes the chores that are nudged, and those that what another one did may concern', async () => {
+    const runs: string[] = [];
+    const done = deferred();
+    let isRepeated = false;
+    const chore = (name: string, run: () => Promise<number>, isNudged?: boolean) => ({
+      name,
+      isNudged,
+      run: async () => {
+        runs.push(name);
+        return run();
+      },
+    });
+    const worker = startWorker({
+      database: world.database,
+      idleMs: 3_600_000,
+      handlers: {},
+      chores: [
+        chore('hourly', async () => 0),
+        chore(
+          'record',
+          async () => {
+            if (runs.filter((name) => name === 'record').length !== 2) return 0;
+            isRepeated = true;
+            return 1;
+          },
+          true,
+        ),
+        chore(
+          'deliver',
+          async () => {
+            if (isRepeated) done.resolve();
+            return 0;
+          },
+          true,
+        ),
+      ],
+    });
+
+    worker.nudge();
+    await done.promise;
+    await worker.stop();
+
+    expect(runs.filter((name) => name === 'hourly')).toHaveLength(1);
+    expect(runs.filter((name) => name === 'record').length).toBeGreaterThan(2);
+  });
+
+  it('asks for work soon when it is nudged, and finishes running work before it stops', async () => {
     const begun = deferred();
     const finish = deferred();
     const asked = deferred();
@@ -243,7 +313,8 @@ describe('a running worker', () => {
     await ended.promise;
     await worker.stop();
 
-    expect(waits).toEqual([0, 0, 1]);
+    // Each of the two also nudges the claims.
+    expect(waits).toEqual([0, 1, 3]);
   });
 
   it('reports and retries every chore that fails, and does its work', async () => {

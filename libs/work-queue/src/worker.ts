@@ -10,8 +10,10 @@ export interface Chore {
   readonly name: string;
   /** Returns how much there was to do. It is repeated at once unless that is 0. */
   run(): Promise<number>;
-  /** How long it waits when there was nothing to do. Default: as the worker. */
+  /** How long it waits when there was nothing to do; twice as long each time, up to half a second. Default: as the worker. */
   readonly idleMs?: number | undefined;
+  /** Whether it is woken when the process has put work into the queue, or another chore has done something. */
+  readonly isNudged?: boolean | undefined;
   /** After a run that did less, it waits for a short time, so that it works in sets. Default: it does not. */
   readonly fullBatch?: number | undefined;
   /** Ends what runs beside it, within 8 s. */
@@ -26,7 +28,7 @@ export interface WorkerOptions extends HandlingOptions {
   readonly chores?: readonly Chore[] | undefined;
   /** Pieces of work at a time, and with them the calls to the network. Default 64. */
   readonly concurrency?: number | undefined;
-  /** The interval at which a worker without work polls the queue. Default 250. */
+  /** The interval at which a worker without work polls the queue first; twice as long each time, up to half a second. Default 250. */
   readonly idleMs?: number | undefined;
   /** The delays after failures of claims and chores. Default: `RETRY_POLICIES`. */
   readonly backoff?: Backoff | undefined;
@@ -37,6 +39,9 @@ const ABORT_MS = 6_000;
 
 const DRAIN_MS = 8_000;
 const CONCURRENCY = 64;
+
+/** The longest pause of a loop that begins with a shorter one. */
+const IDLE_MAX_MS = 500;
 
 /** For how long a worker that has work waits before it claims more, so that it claims work in sets and not one by one. */
 const GATHER_MS = 50;
@@ -72,7 +77,7 @@ export class Worker {
     this.claiming = new Loop(claimOnce, { idleMs, backoff: backoff ?? WORK_RETRY_POLICIES.claim, random, onError });
     this.chores = chores.map((chore) => {
       const options = { idleMs: chore.idleMs ?? idleMs, backoff: backoff ?? WORK_RETRY_POLICIES.chore, random };
-      const loop: Loop = new Loop(() => runChore(chore, loop), {
+      const loop: Loop = new Loop(() => this.runChore(chore, loop), {
         ...options,
         onError: (error) => onError(error, { chore: chore.name }),
       });
@@ -86,9 +91,12 @@ export class Worker {
     return this;
   }
 
-  /** Makes the worker ask for work now, after work was put into the queue. */
+  /** Makes the worker ask for work soon, after this process has put work into the queue. */
   nudge(): void {
-    for (const loop of [this.claiming, ...this.chores]) loop.wake();
+    this.claiming.wakeAfter(GATHER_MS);
+    this.chores.forEach((loop, index) => {
+      if (this.options.chores?.[index]?.isNudged) loop.wakeAfter(GATHER_MS);
+    });
   }
 
   /** Runs every chore once, then one claim and its work. Returns how much there was to do. */
@@ -148,6 +156,15 @@ export class Worker {
     clearInterval(this.heart);
   }
 
+  /** What a chore has done may be work for others. Returns whether to repeat it at once. */
+  private async runChore(chore: Chore, loop: Loop): Promise<boolean> {
+    const count = await traceChore(chore);
+    if (count > 0) this.nudge();
+    if (count === 0 || count >= (chore.fullBatch ?? 0)) return count > 0;
+    loop.wakeAfter(GATHER_MS);
+    return false;
+  }
+
   /** Claims due work and starts it. Returns how much. */
   private async claim(): Promise<number> {
     const { database, handlers } = this.options;
@@ -189,14 +206,6 @@ export class Worker {
   }
 }
 
-/** Returns whether to repeat the chore at once. */
-async function runChore(chore: Chore, loop: Loop): Promise<boolean> {
-  const count = await traceChore(chore);
-  if (count === 0 || count >= (chore.fullBatch ?? 0)) return count > 0;
-  loop.wakeAfter(GATHER_MS);
-  return false;
-}
-
 const traceChore = (chore: Chore): Promise<number> =>
   choreChannel.hasSubscribers ? choreChannel.tracePromise(() => chore.run(), { name: chore.name }) : chore.run();
 
@@ -210,7 +219,7 @@ function nameOf({ workspaceId, kind, subjectId, fence }: Claim): string {
 }
 
 export interface LoopOptions {
-  /** How long it waits when there was nothing to do. */
+  /** How long it waits when there was nothing to do; twice as long each time, up to half a second, until it is woken. */
   readonly idleMs: number;
   /** How long it waits after failures. */
   readonly backoff: Backoff;
@@ -263,11 +272,13 @@ export class Loop {
   private async run(): Promise<void> {
     const { idleMs, backoff, random, onError } = this.options;
     let failures = 0;
+    let pauseMs = idleMs;
     while (!this.isStopping) {
       try {
         const hasMore = await this.task();
         failures = 0;
-        if (!hasMore) await this.pause(idleMs);
+        if (hasMore || (await this.pause(pauseMs))) pauseMs = idleMs;
+        else pauseMs = Math.max(idleMs, Math.min(2 * pauseMs, IDLE_MAX_MS));
       } catch (error) {
         onError(error);
         failures += 1;
@@ -276,7 +287,8 @@ export class Loop {
     }
   }
 
-  private async pause(ms: number): Promise<void> {
+  /** Returns whether it was woken. */
+  private async pause(ms: number): Promise<boolean> {
     if (!this.isWoken && !this.isStopping) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
@@ -286,6 +298,8 @@ export class Loop {
         };
       });
     }
+    const isWoken = this.isWoken;
     this.isWoken = false;
+    return isWoken;
   }
 }

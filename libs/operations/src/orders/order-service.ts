@@ -25,6 +25,8 @@ interface OrderServiceOptions {
   readonly isSandbox?: boolean;
   /** Whether a payment network carries out payouts. Default: none, and payouts are refused. */
   readonly hasPayoutNetwork?: boolean | undefined;
+  /** Called when orders have been written: a worker of the same process has work. */
+  readonly onPlaced?: (() => void) | undefined;
   /** Carries out prepared orders. Default: a batcher of its own. */
   readonly batcher?: OrderSubmitter;
   /** How an order whose commit is in doubt is submitted again. Default: for four seconds on average. */
@@ -50,6 +52,7 @@ export class OrderService {
     {
       isSandbox = false,
       hasPayoutNetwork = false,
+      onPlaced = () => undefined,
       batcher,
       retryPolicy = IN_DOUBT_POLICIES.order,
     }: OrderServiceOptions = {},
@@ -64,9 +67,16 @@ export class OrderService {
     );
     this.batcher =
       batcher ??
-      new OrderBatcher((orders, waitsForLocks, onDecided) =>
-        postOrders({ books, reference: this.reading.reference }, orders, waitsForLocks, onDecided),
-      );
+      new OrderBatcher(async (orders, waitsForLocks, onDecided) => {
+        const outcomes = await postOrders(
+          { books, reference: this.reading.reference },
+          orders,
+          waitsForLocks,
+          onDecided,
+        );
+        onPlaced();
+        return outcomes;
+      });
     this.orderIds = new IdBlocks(database, 'customer_order_id_seq');
     this.executionIds = new IdBlocks(database, 'execution_id_seq');
     this.remittanceIds = new IdBlocks(database, 'remittance_id_seq');

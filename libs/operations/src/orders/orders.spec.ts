@@ -325,6 +325,34 @@ describe('two processes', () => {
   });
 });
 
+describe('a process with a worker', () => {
+  it('tells it of orders when they are written, and not before', async () => {
+    const from = await account(1, '10000000');
+    const written: (number | null)[] = [];
+    const read: Promise<void>[] = [];
+    const service = new LedgerBankingService(world.database, world.books, {
+      rates: DEMO_RATES,
+      hasPayoutNetwork: true,
+      onPlaced: () => {
+        const work = world.owner.query(`select from work where kind = 'payout' and due_at > now() - interval '1 hour'`);
+        read.push(work.then(({ rowCount }) => void written.push(rowCount)));
+      },
+    });
+    const before = (
+      await world.owner.query(`select from work where kind = 'payout' and due_at > now() - interval '1 hour'`)
+    ).rowCount!;
+
+    const abroad = world.demo.recipients['international'] as RecipientId;
+    await service.placeOrder(
+      ada,
+      given.order(from, abroad, { amount: '250000' as TransferAmount, purposeCode: 'IR001' }),
+    );
+
+    await Promise.all(read);
+    expect(written).toEqual([before + 1]);
+  });
+});
+
 describe('a deployment without a payment network', () => {
   /** The service of a deployment without a payment network, on the same books. */
   let without: LedgerBankingService;

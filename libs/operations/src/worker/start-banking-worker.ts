@@ -58,7 +58,6 @@ interface WorkSettings {
 
 const EXPIRED_KEYS_IDLE_MS = 5 * 60_000;
 
-/** How long an event is late at most while there is little to record. */
 const RECORD_IDLE_MS = 150;
 
 const OLD_EVENTS_IDLE_MS = 60 * 60_000;
@@ -125,7 +124,13 @@ export function workOf(
   const oldAudit = new OldAuditEvents(database, auditKeptDays);
   const verification = new ContinuousVerification(opened.database.as(VERIFIER_ROLE), onPayoutStop, cell);
   const chores: readonly Chore[] = [
-    { name: 'events', run: () => recordChanges(database), idleMs: RECORD_IDLE_MS, fullBatch: RECORDED_MAX },
+    {
+      name: 'events',
+      run: () => recordChanges(database),
+      idleMs: RECORD_IDLE_MS,
+      fullBatch: RECORDED_MAX,
+      isNudged: true,
+    },
     { name: 'old-events', run: () => oldEvents.deleteBatch(), idleMs: OLD_EVENTS_IDLE_MS },
     { name: 'old-deliveries', run: () => deleteOldDeliveries(database, eventsKeptDays), idleMs: OLD_EVENTS_IDLE_MS },
     deleting,
