@@ -123,14 +123,18 @@ describe('a posting of payments', () => {
     ...{ remainderNumerator: '0', remainderDenominator: '1' },
   };
   const SPOT = { type: 'spot' };
+  const PAYOUT = { type: 'payout' };
   const DOLLARS = { ...SPOT, currencyId: USD };
   const spot = (): Proposal =>
-    proposal([
-      leg(ada, 'debit', '1.00', SPOT),
-      leg('fx', 'credit', '1.00', SPOT),
-      leg('fx', 'debit', '1.10', DOLLARS),
-      leg('settlement', 'credit', '1.10', DOLLARS),
-    ]);
+    proposal(
+      [
+        leg(ada, 'debit', '1.00', SPOT),
+        leg('fx', 'credit', '1.00', SPOT),
+        leg('fx', 'debit', '1.10', DOLLARS),
+        leg('settlement', 'credit', '1.10', DOLLARS),
+      ],
+      { status: 'pending' },
+    );
   const converted =
     (more: Partial<PostedConversion>): Write =>
     (posted) =>
@@ -161,7 +165,10 @@ describe('a posting of payments', () => {
     [
       'with a conversion that takes nothing',
       converted({}),
-      () => proposal([leg('fx', 'debit', '1.10', DOLLARS), leg('settlement', 'credit', '1.10', DOLLARS)]),
+      () =>
+        proposal([leg('fx', 'debit', '1.10', DOLLARS), leg('settlement', 'credit', '1.10', DOLLARS)], {
+          status: 'pending',
+        }),
     ],
     [
       'with a conversion of a transaction without one',
@@ -230,6 +237,19 @@ describe('a posting of payments', () => {
         ),
     ],
     [
+      'over a network, completed before it is sent',
+      postPayments,
+      () => proposal([leg(ada, 'debit', '1.00', PAYOUT), leg('settlement', 'credit', '1.00', PAYOUT)]),
+    ],
+    [
+      'that is pending and leaves by no way',
+      postPayments,
+      () =>
+        proposal([leg(ada, 'debit', '1.00', { type: 'fee' }), leg('fees', 'credit', '1.00', { type: 'fee' })], {
+          status: 'pending',
+        }),
+    ],
+    [
       'to a customer before it is completed',
       postPayments,
       () => proposal([leg(ada, 'debit', '1.00'), leg(bob, 'credit', '1.00')], { status: 'pending' }),
@@ -291,6 +311,15 @@ describe('a posting of returns', () => {
 
   it.each<[string, () => Proposal]>([
     ['of nothing', () => comeback(ada, euros('2.00'))],
+    ...(['pending', 'failed'] as const).map((status): [string, () => Proposal] => [
+      `that is ${status}`,
+      () => ({
+        entries: returned([leg(ada, 'credit', '2.00'), leg('settlement', 'debit', '2.00')]).entries.map((entry) => ({
+          ...entry,
+          status: status as 'pending',
+        })),
+      }),
+    ]),
     [
       'of another type',
       () => proposal([leg(ada, 'credit', '2.00'), leg('settlement', 'debit', '2.00')], { returnOf: paid }),
@@ -356,6 +385,7 @@ describe('a posting of arrivals', () => {
     ['that was refused', arriving({ outcome: 'refused' }), arrival],
     ['with the row of another transaction', arriving({ transactionId: 1 }), arrival],
     ['as a return', arriving(), () => arrival({ returnOf: 1 })],
+    ['that is pending', arriving(), () => arrival({ status: 'pending' })],
     [
       'from a settlement account',
       arriving(),
@@ -392,6 +422,12 @@ describe('a posting of deposits', () => {
     ['from a fee account', () => proposal([leg('fees', 'debit', '1.00'), leg(ada, 'credit', '1.00')])],
     ['of another type', () => proposal([leg('settlement', 'debit', '1.00'), leg(ada, 'credit', '1.00')])],
     ['back to a settlement account', () => proposal([leg(ada, 'debit', '1.00'), leg('settlement', 'credit', '1.00')])],
+    [
+      'that is pending',
+      () => ({
+        entries: funding(ada, euros('1.00')).entries.map((entry) => ({ ...entry, status: 'pending' as const })),
+      }),
+    ],
     [
       'that is a return',
       () => ({ entries: funding(ada, euros('1.00')).entries.map((entry) => ({ ...entry, returnOf: 1 })) }),

@@ -1,4 +1,6 @@
+import { decide, lockAndRead, postReturns, preparePosting, requirePosted, returnEntry } from '@banking/ledger';
 import { OPERATOR_ROLE, RULE_VIOLATION, WORKER_ROLE } from '@banking/postgres';
+import { sql, until } from '@banking/postgres/testing';
 import { type Settlement, settlePayments } from './settle-payments.js';
 import { keyOf, NORTH, openWorld, payOut, payoutWorker, SOUTH, work, type World } from './testing/world.js';
 
@@ -32,6 +34,16 @@ const plantReturn = () =>
   plant(
     `insert into transaction (workspace_id, status, hash, return_of) values (${NORTH}, 'completed', repeat('0', 64), ${transactionId})`,
   );
+
+const change = (text: string) => world.database.as(WORKER_ROLE).pipeline({ workspaces: [NORTH] }, [sql(text)]);
+
+/** How many sessions wait for a lock. */
+async function waiting(): Promise<number> {
+  // A database transaction keeps what it has seen of other sessions.
+  await world.owner.query('select pg_stat_clear_snapshot()');
+  const sessions = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+  return (await world.owner.query(sessions)).rowCount ?? 0;
+}
 
 const stateOf = async () =>
   (
@@ -94,6 +106,16 @@ describe('the database refuses', () => {
     ['one that fails without its return', [{ ...event('RJCT'), ...FAILED }]],
     ['one that fails without event and return', [FAILED]],
     ['a status that is not final', [{ ...event('ACCC'), finalStatus: 'pending' as 'failed' }]],
+    ['a final event of a pending payout that does not end it', [event('ACCC')]],
+    ['a rejection of a pending payout that does not end it', [event('RJCT')]],
+    [
+      'a contradiction of what ends it',
+      [{ ...event('ACCC'), ...COMPLETED, discrepancies: ['credited_then_rejected'] }],
+    ],
+    [
+      'a contradiction of an event that ends nothing',
+      [{ ...event('ACSP'), discrepancies: ['rejected_then_credited'] }],
+    ],
     ['a settlement without event and status', [{}]],
     ['two settlements of a payment', [event('ACSP'), event('ACSP', 'two')]],
     ['a transaction that is unknown', [{ transactionId: 999_999_999, ...event('ACSP') }]],
@@ -147,5 +169,68 @@ describe('the database refuses', () => {
     await plantReturn();
 
     await expect(settle([FAILED], OPERATOR_ROLE)).rejects.toMatchObject({ code: RULE_VIOLATION.wrongSettlement });
+  });
+
+  it('the end without an event of a payout that a worker has begun meanwhile', async () => {
+    await plantReturn();
+    await world.owner.query('begin');
+    await world.owner.query(
+      `update payout set status = 'submitting', tries = tries + 1 where transaction_id = ${transactionId}`,
+    );
+    const ended = settle([FAILED], OPERATOR_ROLE).catch((error: unknown) => error);
+    await until(async () => (await waiting()) > 0);
+
+    await world.owner.query('commit');
+
+    expect(await ended).toMatchObject({ code: RULE_VIOLATION.wrongSettlement });
+    expect(await stateOf()).toMatchObject({ status: 'pending', payout: 'submitting' });
+  });
+
+  it.each(['settled', 'failed'])('a payout that is %s while its transaction is pending', async (status) => {
+    await expect(
+      change(`update payout set status = '${status}' where transaction_id = ${transactionId}`),
+    ).rejects.toMatchObject({
+      code: RULE_VIOLATION.wrongSettlement,
+    });
+  });
+
+  it('a payout that is begun and not counted', async () => {
+    await expect(
+      change(`update payout set status = 'submitting' where transaction_id = ${transactionId}`),
+    ).rejects.toMatchObject({ code: RULE_VIOLATION.illegalStep });
+  });
+
+  it('a contradiction without its discrepancy, also if the scope is left before the commit', async () => {
+    await settle([{ ...event('ACCC'), ...COMPLETED }]);
+    const [rejection] = settlePayments([{ workspaceId: NORTH, transactionId, ...event('RJCT', 'two') }], 'network');
+
+    for (const last of [`select 1`, `select set_config('app.workspaces', '', true)`]) {
+      const written = world.database.as(WORKER_ROLE).pipeline({ workspaces: [NORTH] }, [rejection!, sql(last)]);
+      await expect(written).rejects.toMatchObject({ code: RULE_VIOLATION.discrepancyMissing });
+    }
+  });
+
+  it('a return that resolves the discrepancy of another payout', async () => {
+    const [other] = (await payOut(world)) as [number];
+    for (const id of [transactionId, other]) await settle([{ transactionId: id, ...event('ACCC'), ...COMPLETED }]);
+    const contradiction = { ...event('RJCT', 'two'), discrepancies: ['credited_then_rejected'] as const };
+    const resolveWith = async (returnedId: number) => {
+      const posting = await preparePosting(world.books, [
+        { entries: [await returnEntry(world.database, NORTH, returnedId)] },
+      ]);
+      return world.database.as(WORKER_ROLE).transaction({ workspaces: [NORTH] }, async (tx) => {
+        const { context } = await lockAndRead(tx, posting);
+        const posted = posting.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
+        await tx.commit([
+          ...settlePayments([{ workspaceId: NORTH, transactionId, ...contradiction }], 'network'),
+          ...postReturns(posted),
+          sql(`update discrepancy set resolved_at = now(), resolution = 'returned', resolved_by = 'mallory',
+                 resolution_transaction_id = ${posted[0]!.id} where transaction_id = ${transactionId}`),
+        ]);
+      });
+    };
+
+    await expect(resolveWith(other)).rejects.toMatchObject({ code: RULE_VIOLATION.returnWithoutReason });
+    await expect(resolveWith(transactionId)).resolves.toBeUndefined();
   });
 });

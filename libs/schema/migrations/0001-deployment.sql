@@ -122,8 +122,9 @@ create function workspace_lock_key(workspace_id bigint) returns bigint
  * empty table is left out: its statistics make worse plans than none. A table of a gigabyte is left to autovacuum: analyzing it may take
  * longer than a statement of the service may. A locked table is skipped.
  *
- * A vacuum between the growth and the analysis has already counted the rows and pages: the size says nothing then, the number of changes
- * does. And sessions keep their plans unless the row of the table in `pg_class` changes, which is why it is written.
+ * A vacuum between the growth and the analysis has already counted the rows and pages. The size says nothing then; the number of changes
+ * does, in a table that grows: not in a queue, nor in one whose rows are updated all the time. And sessions keep their plans unless the
+ * row of the table in `pg_class` changes, which is why it is written: by an option that no table has.
  *
  * Returns its oid. Returns null if there is none, on a read-only server, and while another session analyzes.
  */
@@ -152,9 +153,11 @@ begin
          (coalesce(pg_stat_get_last_analyze_time(candidate), pg_stat_get_last_autoanalyze_time(candidate)) is null
           or pages > 2 * analyzed_pages + 16
           or (pg_stat_get_live_tuples(candidate) >= 1000
-              and pg_stat_get_mod_since_analyze(candidate) > pg_stat_get_live_tuples(candidate) / 2)) then
+              and pg_stat_get_mod_since_analyze(candidate) > pg_stat_get_live_tuples(candidate) / 2
+              and 2 * pg_stat_get_tuples_deleted(candidate) < pg_stat_get_tuples_inserted(candidate)
+              and pg_stat_get_tuples_updated(candidate) < 4 * pg_stat_get_tuples_inserted(candidate))) then
         execute format('analyze %s', candidate);
-        execute format('alter table %s reset (autovacuum_analyze_scale_factor)', candidate);
+        execute format('alter table %s reset (parallel_workers)', candidate);
         return candidate;
       end if;
     exception when lock_not_available then

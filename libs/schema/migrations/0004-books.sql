@@ -331,7 +331,8 @@ end $$;
  * (a) Nothing is taken from a settlement or fee account, and the types are those of payments. Other rules depend on them: a return leaves
  * out fees, a disabled account takes returns. (b) An fx account takes and gives what the conversion of the transaction says, both.
  * (c) What is taken over from another workspace was given by a completed transaction of the batch. What a pending one gives goes to
- * another database. (d) A transaction leaves by one way, and credits no customer before it is completed: it may come back.
+ * another database. (d) What is pending leaves by one way, which ends it, and credits no customer: it may come back. What leaves over a
+ * network is pending.
  */
 create function post_payments(transactions posted_transaction[], transfers posted_transfer[], at timestamptz,
   conversions posted_conversion[]) returns void
@@ -359,7 +360,7 @@ begin
       where case kind
           when 'customer' then type in ('internal', 'spot', 'payout') and (direction = 'debit' or status = 'completed')
             or type = 'fee' and direction = 'debit'
-          when 'settlement' then type in ('payout', 'spot') and direction = 'credit'
+          when 'settlement' then type in ('payout', 'spot') and direction = 'credit' and status = 'pending'
           when 'fees' then type = 'fee' and direction = 'credit'
           when 'fx' then type = 'spot'
           when 'interworkspace' then type in ('internal', 'spot')
@@ -370,8 +371,10 @@ begin
       select from side where kind = 'interworkspace' and (direction = 'debit' or status = 'completed')
       group by currency_id having sum(case direction when 'debit' then amount else -amount end) <> 0)
     and not exists (
-      select from side where kind in ('settlement', 'interworkspace') and status = 'pending'
-      group by workspace_id, transaction_id having count(*) > 1),
+      select from unnest(transactions) x
+      where x.status = 'pending' and 1 <> (
+        select count(*) from side s
+        where s.workspace_id = x.workspace_id and s.transaction_id = x.id and s.kind in ('settlement', 'interworkspace'))),
     (select array_agg(workspace_id) from side where kind = 'settlement'),
     (select array_agg(transaction_id) from side where kind = 'settlement'),
     exists (select from side where kind = 'interworkspace' and status = 'pending')
@@ -416,11 +419,14 @@ begin
   end if;
 end $$;
 
-/** Money that comes back: each transfer of the returned transaction but its fee, reversed. When it may come back is checked at commit. */
+/**
+ * Money that comes back: each transfer of the returned transaction but its fee, reversed, and completed. When it may come back is checked
+ * at commit.
+ */
 create function post_returns(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
-  if exists (select from unnest(transactions) x where x.return_of is null)
+  if exists (select from unnest(transactions) x where x.return_of is null or x.status is distinct from 'completed')
      or exists (select from unnest(transfers) t where t.type is distinct from 'return') or exists (
     select from (
       select x.workspace_id, x.return_of, t.account_id, t.currency_id, t.direction, t.amount, 1 as side
@@ -443,7 +449,7 @@ end $$;
 create function post_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
-  if exists (select from unnest(transactions) x where x.return_of is not null)
+  if exists (select from unnest(transactions) x where x.return_of is not null or x.status is distinct from 'completed')
      or exists (select from unnest(transfers) t where t.type is distinct from 'funding')
      or not has_sides_only(transfers, array['settlement debit', 'customer credit']) then
     raise exception 'not the postings of deposits' using errcode = 'BK021';

@@ -159,10 +159,12 @@ begin
     full join unnest(executions) e on e.workspace_id = o.workspace_id and e.order_id = o.id
     where o.id is not null and (e.sequence is distinct from 1 or (o.status = 'completed') <> (e.transaction_id is not null))
       or o.id is null and e.transaction_id is not null
+      -- `offset 0`: found by the transaction, not among all transfers of the account or the recipient.
       or e.transaction_id is not null and not exists (
-        select from transfer t
-        where t.workspace_id = e.workspace_id and t.transaction_id = e.transaction_id and t.account_id = o.account_id
-          and t.direction = 'debit' and t.amount = o.amount and t.recipient_id = o.recipient_id and t.type <> 'fee')) then
+        select from (
+          select * from transfer f where f.workspace_id = e.workspace_id and f.transaction_id = e.transaction_id offset 0) t
+        where t.account_id = o.account_id and t.direction = 'debit' and t.amount = o.amount and t.recipient_id = o.recipient_id
+          and t.type <> 'fee')) then
     raise exception 'an order has its run, and a run its payment' using errcode = 'BK022';
   end if;
   insert into customer_order (workspace_id, id, account_id, recipient_id, amount, type, status, description, purpose_code, repeat_unit,

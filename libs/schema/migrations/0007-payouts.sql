@@ -63,12 +63,27 @@ create table payout (
 
 create trigger forward_only before update of tries on payout for each row when (new.tries < old.tries) execute function refuse_change();
 -- `settled` and `failed` are final: money that comes back later is a new transaction. The final status may come at any step, also before it
--- is known that the network has the payment.
+-- is known that the network has the payment. A payout that is begun is counted, because nobody may end it without an event then.
 create trigger legal_step before update on payout for each row
   when (old.status in ('settled', 'failed') or old.status <> new.status and new.status not in ('settled', 'failed')
     and (old.status, new.status) not in
-      (('due', 'submitting'), ('submitting', 'submitted'), ('submitting', 'parked'), ('submitted', 'parked'), ('parked', 'due')))
+      (('due', 'submitting'), ('submitting', 'submitted'), ('submitting', 'parked'), ('submitted', 'parked'), ('parked', 'due'))
+    or (old.status, new.status) = ('due', 'submitting') and new.tries <= old.tries)
   execute function refuse_step();
+
+create function require_ended_transaction() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  if not exists (
+    select from transaction x
+    where x.workspace_id = new.workspace_id and x.id = new.transaction_id
+      and x.status = case new.status when 'settled' then 'completed' else 'failed' end) then
+    raise exception 'a payout ends with its transaction' using errcode = 'BK023';
+  end if;
+  return new;
+end $$;
+create trigger takes_end_of_transaction before update of status on payout for each row
+  when (new.status <> old.status and new.status in ('settled', 'failed')) execute function require_ended_transaction();
 
 create sequence payout_stop_id_seq maxvalue 9007199254740991;
 -- A verification had findings: no payout is submitted until an operator resumes payouts. At most one stop is open.
@@ -172,18 +187,18 @@ declare
   paid_out_id bigint;
   paid_out_status text;
 begin
-  if new.status in ('RJCT', 'ACCC') then
-    select x.id, x.status into paid_out_id, paid_out_status
-    from remittance m join transaction x on (x.workspace_id, x.id) = (m.workspace_id, m.transaction_id)
-    where m.workspace_id = new.workspace_id and m.id = new.remittance_id;
-    if (paid_out_status, new.status) in (('completed', 'RJCT'), ('failed', 'ACCC'))
+  select x.id, x.status into paid_out_id, paid_out_status
+  from remittance m join transaction x on (x.workspace_id, x.id) = (m.workspace_id, m.transaction_id)
+  where m.workspace_id = new.workspace_id and m.id = new.remittance_id;
+  -- Also if the database transaction has left the scope of the event, where nothing would be seen.
+  if paid_out_id is null
+     or (paid_out_status, new.status) in (('completed', 'RJCT'), ('failed', 'ACCC'))
        and not exists (
          select from discrepancy d
          where d.workspace_id = new.workspace_id and d.transaction_id = paid_out_id
            and (d.resolution_transaction_id is not null
              or d.kind = case new.status when 'RJCT' then 'credited_then_rejected' else 'rejected_then_credited' end)) then
-      raise exception 'a contradictory event needs its discrepancy' using errcode = 'BK010';
-    end if;
+    raise exception 'a contradictory event needs its discrepancy' using errcode = 'BK010';
   end if;
   if exists (
        select from remittance_event e
@@ -198,16 +213,21 @@ begin
 end $$;
 
 -- At commit, because a rejection posts the return before its transaction fails. Money that has arrived comes back, and money that
--- has come back is taken again, only to resolve a discrepancy.
+-- has come back is taken again, only to resolve a discrepancy of the payout from which the chain of returns begins.
 create function require_return_reason() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 begin
   if not exists (
-    select from transaction x
-    where x.workspace_id = new.workspace_id and x.id = new.return_of
-      and (x.status = 'failed' or x.status = 'completed' and exists (
-        select from discrepancy d
-        where d.workspace_id = new.workspace_id and d.resolution_transaction_id = new.id))) then
+       select from transaction x where x.workspace_id = new.workspace_id and x.id = new.return_of and x.status = 'failed')
+     and not exists (
+       with recursive returned (id, return_of, depth) as (
+         select x.id, x.return_of, 0 from transaction x where x.workspace_id = new.workspace_id and x.id = new.return_of
+         union all
+         select x.id, x.return_of, r.depth + 1
+         from returned r join transaction x on x.workspace_id = new.workspace_id and x.id = r.return_of)
+       select from returned r join discrepancy d on d.workspace_id = new.workspace_id and d.transaction_id = r.id
+       where d.resolution_transaction_id = new.id
+         and d.resolution = case r.depth % 2 when 0 then 'returned' else 'reclaimed' end) then
     raise exception 'a return needs a failed transaction or a discrepancy' using errcode = 'BK011';
   end if;
   return null;
@@ -339,7 +359,7 @@ create function post_arrivals(transactions posted_transaction[], transfers poste
   returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
-  if exists (select from unnest(transactions) x where x.return_of is not null)
+  if exists (select from unnest(transactions) x where x.return_of is not null or x.status is distinct from 'completed')
      or exists (select from unnest(transfers) t where (t.type in ('internal', 'spot')) is not true)
      or not has_sides_only(transfers, array['interworkspace debit', 'customer credit'])
      or exists (
@@ -388,10 +408,10 @@ create type settlement as (
 
 /**
  * Records events, and gives payments their final status; the returns of those that fail were posted before, in the same database
- * transaction. At most one settlement of a payment. The caller has locked its transaction.
- * (a) A payout is completed by `ACCC`. It fails by `RJCT`, or before any worker began to submit it.
+ * transaction. At most one settlement of a payment.
+ * (a) A pending payout is completed by `ACCC`. It fails by `RJCT`, or before any worker began to submit it.
  * (b) A crossing ends without an event: what the other database answered, only the caller knows.
- * (c) What fails has come back.
+ * (c) What fails has come back. Only an event that comes after the end contradicts it.
  * An event that is recorded already is not recorded again, and opens nothing.
  *
  * @param noted_by who ends the payments, for the audit trail; null if the caller notes it
@@ -399,6 +419,11 @@ create type settlement as (
 create function settle_payments(settlements settlement[], noted_by text) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
+  -- What is compared stays until the end. The callers hold these locks already.
+  perform from transaction x join unnest(settlements) s on x.workspace_id = s.workspace_id and x.id = s.transaction_id
+  order by x.workspace_id, x.id for no key update of x;
+  perform from payout p join unnest(settlements) s on p.workspace_id = s.workspace_id and p.transaction_id = s.transaction_id
+  order by p.workspace_id, p.transaction_id for no key update of p;
   if exists (
     select from unnest(settlements) s
     left join lateral (
@@ -416,8 +441,12 @@ begin
           when p.transaction_id is null then false
           when s.provider_event is null then s.final_status = 'failed' and p.status = 'due' and p.tries = 0
           else (s.event_status, s.final_status) in (('ACCC', 'completed'), ('RJCT', 'failed')) end) is not true
+      or x.status = 'pending' and s.event_status in ('ACCC', 'RJCT') and s.final_status is null
+      or 'credited_then_rejected' = any (s.discrepancies) and (s.event_status <> 'RJCT' or x.status = 'pending')
+      or 'rejected_then_credited' = any (s.discrepancies) and (s.event_status <> 'ACCC' or x.status = 'pending')
+      -- `offset 0`: found by the returned transaction, not among all of the workspace.
       or s.final_status = 'failed' and not exists (
-        select from transaction r where r.workspace_id = s.workspace_id and r.return_of = s.transaction_id)
+        select from transaction r where r.workspace_id = s.workspace_id and r.return_of = s.transaction_id offset 0)
     union all
     select from unnest(settlements) s group by s.workspace_id, s.transaction_id having count(*) > 1) then
     raise exception 'a payment ends by its event, its crossing or an operator, and fails with its return' using errcode = 'BK023';

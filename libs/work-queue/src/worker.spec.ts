@@ -202,6 +202,29 @@ describe('the pauses of a loop', () => {
   });
 });
 
+describe('the pause after a failure', () => {
+  it('is not ended by what wakes the loop', async () => {
+    jest.useFakeTimers();
+    let runs = 0;
+    const loop = new Loop(
+      async () => {
+        runs += 1;
+        throw new Error('away');
+      },
+      { idleMs: 100, backoff: { firstMs: 1_000, maxMs: 1_000 }, random: () => 0.999, onError: () => undefined },
+    );
+    loop.start();
+    for (let step = 0; step < 40; step += 1) {
+      loop.wakeAfter(50);
+      await jest.advanceTimersByTimeAsync(100);
+    }
+    await loop.stop();
+    jest.useRealTimers();
+
+    expect(runs).toBeLessThan(7);
+  });
+});
+
 describe('a running worker', () => {
   it('wakes the chores that are nudged, and those that what another one did may concern', async () => {
     const runs: string[] = [];

@@ -94,6 +94,10 @@ export class Worker {
   /** Makes the worker ask for work soon, after this process has put work into the queue. */
   nudge(): void {
     this.claiming.wakeAfter(GATHER_MS);
+    this.nudgeChores();
+  }
+
+  private nudgeChores(): void {
     this.chores.forEach((loop, index) => {
       if (this.options.chores?.[index]?.isNudged) loop.wakeAfter(GATHER_MS);
     });
@@ -186,6 +190,7 @@ export class Worker {
     const finished = runClaimedWork(this.options, this.recorder, handler, claim, control.signal).then(() => {
       this.running.delete(running);
       this.claimSoon();
+      this.nudgeChores();
     });
     const running = { claim, control, finished };
     this.running.add(running);
@@ -232,6 +237,7 @@ export interface LoopOptions {
 export class Loop {
   private isStopping = false;
   private isWoken = false;
+  private isBackingOff = false;
   private endPause: () => void = () => undefined;
   private running: Promise<void> | undefined;
   private waking: NodeJS.Timeout | undefined;
@@ -246,8 +252,9 @@ export class Loop {
     this.running ??= this.run();
   }
 
-  /** Ends the pause, or leaves out the next one. */
+  /** Ends the pause, or leaves out the next one; not that after a failure. */
   wake(): void {
+    if (this.isBackingOff) return;
     this.isWoken = true;
     this.endPause();
   }
@@ -282,7 +289,11 @@ export class Loop {
       } catch (error) {
         onError(error);
         failures += 1;
+        // What wakes it does not repair what failed.
+        this.isWoken = false;
+        this.isBackingOff = true;
         await this.pause(backoffMs(backoff, failures, random()));
+        this.isBackingOff = false;
       }
     }
   }

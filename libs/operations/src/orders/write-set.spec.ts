@@ -196,3 +196,40 @@ it('reads few rows by their keys for batches of 1, 64 and 500, in a new database
     expect(rowsPerPayment).toBeLessThan(30);
   }
 });
+
+it('reads few rows for an order of an account and to a recipient with a long history', async () => {
+  const { service, ada, order, key, world } = given;
+  const accountId = await openAccount('EUR');
+  const recipientId = await recipientAbroad(service, ada, 'DE89370400440532013000');
+  const place = () =>
+    service.placeOrder(
+      ada,
+      order(accountId, recipientId, { amount: '10000' as TransferAmount, purposeCode: 'IR001' }),
+      key(),
+    );
+  /** Of all sessions, which report their counters when they are told to. */
+  const rowsRead = async () => {
+    await Promise.all(Array.from({ length: 32 }, () => world.database.pipeline({}, [bind(FLUSH_COUNTERS)])));
+    const [row] = await query<{ rows: number }>(
+      `select sum(idx_tup_fetch + seq_tup_read)::int as rows from pg_stat_user_tables where relname in ('transfer', 'customer_order')`,
+    );
+    return row!.rows;
+  };
+  await place();
+  await query(
+    `begin; set local session_replication_role = replica;
+     insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, recipient_id, recipient_digest, account_version, balance_after)
+       select ${ada.workspaceId}, 9000000 + n, ${accountId}, ${EUR}, 'debit', 100, 'payout', ${recipientId}, repeat('a', 64), 9000000 + n, 0
+       from generate_series(1, 1000) n;
+     commit`,
+  );
+  await refreshStatistics(world.database);
+  await place();
+  const before = await rowsRead();
+
+  await place();
+
+  expect((await rowsRead()) - before).toBeLessThan(100);
+});
+
+const FLUSH_COUNTERS = sqlStatement('flush_counters', 'select pg_stat_force_next_flush()');

@@ -253,12 +253,37 @@ describe('quotes', () => {
       expect(await quoting(rates).createQuote(ada, quoteInput(), options)).toMatchObject({ isReplay: false });
     });
 
+    it('is given once if another request is committed while this one reads', async () => {
+      const options = { idempotencyKey: 'between' };
+      const pipeline = world.database.pipeline.bind(world.database) as (
+        scope: unknown,
+        statements: readonly unknown[],
+      ) => Promise<unknown[]>;
+      let first: unknown;
+      const reading = jest.spyOn(world.database, 'pipeline').mockImplementationOnce((async (
+        scope: unknown,
+        [find, ...reads]: readonly unknown[],
+      ) => {
+        const [found] = await pipeline(scope, [find]);
+        first = (await service.createQuote(ada, quoteInput(), options)).resource;
+        return [found, ...(await pipeline(scope, reads))];
+      }) as never);
+
+      const { resource, isReplay } = await service.createQuote(ada, quoteInput(), options);
+
+      expect([resource, isReplay]).toEqual([first, true]);
+      reading.mockRestore();
+    });
+
     it('is given once for twenty concurrent requests', async () => {
       const given = await Promise.all(
         Array.from({ length: 20 }, () =>
           service
             .createQuote(ada, quoteInput(), { idempotencyKey: 'race' })
-            .catch((error: { reason: string }) => error.reason),
+            .catch((error: Error & { reason?: string }) => {
+              if (error.reason === undefined) throw error;
+              return error.reason;
+            }),
         ),
       );
 

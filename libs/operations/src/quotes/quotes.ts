@@ -117,10 +117,12 @@ const NEXT_QUOTE = sqlStatement<{ id: bigint }>(
 export async function createQuote(
   reading: Reading,
   caller: AuditedCall,
-  { accountID, amount, targetAmount, recipientID, targetCurrency }: CreateQuoteInput,
+  input: CreateQuoteInput,
   options: RequestOptions,
-  { rates, hasPayoutNetwork, validS, openMax }: QuoteMeans,
+  means: QuoteMeans,
 ): Promise<Created<Quote>> {
+  const { accountID, amount, targetAmount, recipientID, targetCurrency } = input;
+  const { rates, hasPayoutNetwork, validS, openMax } = means;
   if ((recipientID === undefined) === (targetCurrency === undefined)) throw notOneOf('recipientID', 'targetCurrency');
   const { workspaceId } = caller;
   const fixed = fixedAmountOf(amount, targetAmount);
@@ -136,12 +138,14 @@ export async function createQuote(
   const { replay, rows } = await findReplay<Quote, typeof reads>(database, request, options, reads);
   if (replay) return replay;
   const [[facts], [drawn]] = rows;
+  // Each statement has a snapshot of its own: another request of the key was committed after the first one.
+  if (!drawn) return createQuote(reading, caller, input, options, means);
   if (!facts) throw new Error('no facts were read for the payment');
   const parties: PaymentParties = named
     ? { from: payerOf(facts).from, to: named }
     : partiesOf(facts, accountID, hasPayoutNetwork);
   const price = await pricePayment(parties, fixed, rates);
-  const id = Number(drawn!.id);
+  const id = Number(drawn.id);
   const { dated, fee, remainder } = price;
   const terms = [price.amount, fee, price.targetAmount, price.rateText, dated?.source, dated?.asOf];
   const rounding = [CONVERSION_ROUNDING, price.fixedSide, remainder.numerator, remainder.denominator, validS];

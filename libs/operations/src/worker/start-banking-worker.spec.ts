@@ -293,6 +293,25 @@ describe('refresh statistics', () => {
       expect(await refreshStatistics(database)).toBe(0);
     });
 
+    it('change no option of a table', async () => {
+      const options = () =>
+        world.owner.query('select relname, reloptions from pg_class where reloptions is not null order by 1');
+      const { rows: before } = await options();
+      const { rows: tuned } = await world.owner.query<{ relname: string }>(
+        `select relname from pg_class where relnamespace = 'banking'::regnamespace and relkind = 'r' and reloptions is not null`,
+      );
+      await world.owner.query(
+        `begin; set local session_replication_role = replica;
+         insert into work (workspace_id, kind, subject_id) values (1, 'tuned', 1); commit`,
+      );
+
+      await refreshStatistics(database);
+
+      expect(await rowsKnownOf('work')).toBeGreaterThan(0);
+      expect(tuned.map(({ relname }) => relname)).toContain('work');
+      expect((await options()).rows).toEqual(before);
+    });
+
     it('are not made for an empty table', async () => {
       await refreshStatistics(database);
 

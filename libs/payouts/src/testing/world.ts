@@ -63,7 +63,7 @@ async function fundedAccount(books: Books, workspaceId: number): Promise<number>
   return id;
 }
 
-/** Credits the account of a workspace from outside: minor units, and below zero a debit. */
+/** Credits the account of a workspace from outside: minor units, and below zero a payout. */
 export async function fund(books: Books, workspaceId: number, amount: bigint): Promise<void> {
   const type = amount < 0n ? 'payout' : 'funding';
   const leg = { currencyId: 840, amount: minorUnits(amount < 0n ? -amount : amount), type };
@@ -72,7 +72,8 @@ export async function fund(books: Books, workspaceId: number, amount: bigint): P
     { ...leg, account: 'settlement', direction: amount < 0n ? 'credit' : 'debit' },
   ];
   const write = amount < 0n ? postPayments : postDeposits;
-  const [outcome] = await post(books, [{ entries: [{ workspaceId, status: 'completed', legs }] }], write);
+  const status = amount < 0n ? 'pending' : 'completed';
+  const [outcome] = await post(books, [{ entries: [{ workspaceId, status, legs }] }], write);
   requirePosted(outcome!);
 }
 
