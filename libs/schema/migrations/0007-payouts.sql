@@ -63,7 +63,7 @@ create table payout (
 
 create trigger forward_only before update of tries on payout for each row when (new.tries < old.tries) execute function refuse_change();
 -- `settled` and `failed` are final: money that comes back later is a new transaction. The final status may come at any step, also before it
--- is known that the network has the payment. A payout that is begun is counted, because nobody may end it without an event then.
+-- is known that the network has the payment. A payout that is begun is counted: from then on only an event ends it.
 create trigger legal_step before update on payout for each row
   when (old.status in ('settled', 'failed') or old.status <> new.status and new.status not in ('settled', 'failed')
     and (old.status, new.status) not in

@@ -267,7 +267,7 @@ describe('events of payouts and runs', () => {
       const parked = await given.eventsOf(async () => {
         const key = [workspaceId, transactionId];
         await world.owner.query(
-          `update payout set status = 'submitting' where (workspace_id, transaction_id) = ($1, $2)`,
+          `update payout set status = 'submitting', tries = 1 where (workspace_id, transaction_id) = ($1, $2)`,
           key,
         );
         await world.owner.query(

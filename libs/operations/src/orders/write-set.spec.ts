@@ -139,7 +139,7 @@ function payment(workspaceId: number, account: number): Entry {
   const [amount, fee] = [minorUnits(2n), minorUnits(1n)];
   return {
     workspaceId,
-    status: 'completed',
+    status: 'pending',
     legs: [
       { ...leg, type: 'payout', account, direction: 'debit', amount },
       { ...leg, type: 'payout', account: 'settlement', direction: 'credit', amount },

@@ -84,7 +84,7 @@ function proposalOf(workspaceId: WorkspaceId, account: AccountId, { amount, isCr
     { ...movement, account, direction: isCredit ? 'credit' : 'debit' },
     { ...movement, account: 'settlement', direction: isCredit ? 'debit' : 'credit' },
   ] as const;
-  return { entries: [{ workspaceId, status: 'completed', legs }] };
+  return { entries: [{ workspaceId, status: isCredit ? 'completed' : 'pending', legs }] };
 }
 
 export const opening = ({ openingBalance }: Statement) => fromBalanceAmount(openingBalance);
