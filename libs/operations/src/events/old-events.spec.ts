@@ -409,6 +409,11 @@ it('recording reads as many rows for each event in a workspace with many orders 
     expect(rows[0]?.recorded).toBe(6 * BATCH);
     return (read.rows[0]!.rows - before) / (6 * BATCH);
   };
+  // As the sessions of the service plan, and whenever a vacuum comes by.
+  await world.owner.query('set enable_seqscan = off');
+  for (const table of ['execution', 'customer_order', 'event', 'change_outbox']) {
+    await world.owner.query(`alter table ${table} set (autovacuum_enabled = false)`);
+  }
   await recordAll(world.database);
   const first = await recordBatch();
   for (let nth = 0; nth < 6; nth += 1) await place();
