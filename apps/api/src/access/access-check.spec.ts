@@ -357,6 +357,17 @@ describe('admitted requests', () => {
     it('names a workspace of the user, or another one', async () => {
       expect((await check({ operation: 'openAccount', workspaceIds: ['7'] })).memberOf).toBe(7);
       expect((await check({ operation: 'openAccount', workspaceIds: ['9'] })).memberOf).toBeUndefined();
+      const refused = { operation: 'getTransfer', workspaceIds: ['7'], accept: 'text/csv' } as const;
+      expect(await check(refused)).toMatchObject({ error: { reason: 'not_acceptable' }, memberOf: 7 });
+    });
+
+    it('is told which header to send once', async () => {
+      const { error } = await check({ operation: 'getTransfer', workspaceIds: ['7', '8'] });
+      expect(error?.message).toBe('Send the header workspace-id once.');
+    });
+
+    it('is not checked again by an operation that holds no requests', async () => {
+      await expect(confirmAccess({} as CalledRequest)).rejects.toThrow('does not declare that its requests are held');
     });
 
     it.each<[string, Sent]>([

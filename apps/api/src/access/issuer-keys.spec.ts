@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { createLocalJWKSet, errors, SignJWT } from 'jose';
 import { Refusal } from '@banking/domain';
-import { IssuerKeys, type KeyReport } from './issuer-keys.js';
+import { keyFetchChannel } from '@banking/telemetry';
+import { discoverKeysOf, fetchKeysOf, IssuerKeys, type KeyReport } from './issuer-keys.js';
 import { TokenVerifier } from './token-verifier.js';
 
 describe('IssuerKeys', () => {
@@ -47,6 +48,36 @@ describe('IssuerKeys', () => {
       () => nowMs,
     );
   });
+
+  it('are not fetched again for a key id that two of them have', async () => {
+    respond = () => has('a', 'a');
+    await find('a');
+    nowMs = 9 * MINUTE_MS;
+
+    await expect(keys.keyOf({ alg: 'ES256', kid: 'a' }, TOKEN)).rejects.toBeInstanceOf(errors.JWKSMultipleMatchingKeys);
+
+    expect(fetches).toBe(1);
+  });
+
+  it('are reported to the metrics with each fetch', async () => {
+    const published: unknown[] = [];
+    const listen = (message: unknown) => published.push(message);
+    keyFetchChannel.subscribe(listen);
+    await find('a');
+    nowMs = HOUR_MS;
+    respond = fail;
+    await find('a');
+    keyFetchChannel.unsubscribe(listen);
+
+    expect(published).toEqual([{ isFailing: false }, { isFailing: true }]);
+  });
+
+  it.each([fetchKeysOf('https://login.example', 'http://127.0.0.1:1/keys'), discoverKeysOf('http://127.0.0.1:1')])(
+    'have the cause in the error of a fetch',
+    async (fetchKeys) => {
+      await expect(fetchKeys()).rejects.toMatchObject({ cause: { message: 'fetch failed' } });
+    },
+  );
 
   it('are fetched once for many tokens, and again after ten minutes', async () => {
     expect(await Promise.all([find('a'), find('a')])).toEqual(['found', 'found']);

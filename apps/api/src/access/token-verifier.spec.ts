@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { type JWTPayload, SignJWT } from 'jose';
+import { CompactSign, type JWTPayload, SignJWT } from 'jose';
 import type { Refusal } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
 import type { TokenConfig } from '../config.js';
@@ -145,6 +145,32 @@ describe('accepted tokens', () => {
       expect(refusal).toMatchObject({ name: 'CredentialError', message: fault, fault });
     });
 
+    it('has a signature of another token, with the error of its verification', async () => {
+      const [[header, payload], [, , signature]] = [
+        (await tokenOf()).split('.'),
+        (await tokenOf({ sub: 'eve' })).split('.'),
+      ];
+      const refusal = await verifier.subjectOf([header, payload, signature].join('.')).catch((error: unknown) => error);
+
+      expect(refusal).toMatchObject({ fault: 'signature', cause: { code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' } });
+    });
+
+    it('has an algorithm with a shared secret', async () => {
+      const token = await new SignJWT(claimsNow())
+        .setProtectedHeader({ alg: 'HS256', kid: 'P-256', typ: TOKENS.type })
+        .sign(Buffer.alloc(32));
+
+      await expect(verifier.subjectOf(token)).rejects.toMatchObject({ fault: 'algorithm' });
+    });
+
+    it('has a payload that is no object', async () => {
+      const token = await new CompactSign(Buffer.from('[]'))
+        .setProtectedHeader({ alg: 'ES256', kid: 'P-256', typ: TOKENS.type })
+        .sign(KEYS['P-256']!.privateKey);
+
+      await expect(verifier.subjectOf(token)).rejects.toMatchObject({ fault: 'malformed' });
+    });
+
     it.each([
       ['a key id that the issuer does not have', { alg: 'ES256', kid: 'other' }, 'unknown_key'],
       ['a key that is too short', { alg: 'RS256', kid: 'short RSA' }, 'unverifiable'],
@@ -215,6 +241,7 @@ describe('accepted tokens', () => {
       [{ nonce: null }],
       [{ at_hash: 'h' }],
       [{ c_hash: 'h' }],
+      [{ s_hash: 'h' }],
       [{ events: { 'http://schemas.openid.net/event/backchannel-logout': {} } }],
       [{ typ: 'ID' }],
       [{ typ: 'Refresh' }],
@@ -254,7 +281,23 @@ describe('accepted tokens', () => {
     });
 
     it('has no known subject before it is verified', async () => {
-      expect(verifier.verifiedSubject(await tokenOf({ sub: 'unverified' }))).toBeUndefined();
+      const token = await tokenOf({ sub: 'unverified' });
+      expect([verifier.verifiedSubject(token), verifier.originOf(token)]).toEqual([undefined, undefined]);
+    });
+
+    it.each([
+      [{ jti: 't', client_id: 'app', azp: 'other' }, 't', 'app'],
+      [{ azp: 'other' }, undefined, 'other'],
+      [{ jti: 7, client_id: 8 }, undefined, undefined],
+    ])('with %j has its origin', async (claims, tokenId, clientId) => {
+      const token = await tokenOf(claims);
+      await verifier.subjectOf(token);
+
+      expect(verifier.originOf(token)).toEqual({ issuer: ISSUER, subject: 'ada', tokenId, clientId });
+    });
+
+    it('may have a nonce if its header says that it is an access token', async () => {
+      expect(await verifier.subjectOf(await tokenOf({ nonce: 'n' }))).toMatchObject({ subject: 'ada' });
     });
   });
 });
