@@ -11,7 +11,7 @@ const PASSWORD = 'hunter2';
 describe('the password file of a login', () => {
   const folder = mkdtempSync(join(tmpdir(), 'password-file-'));
   const file = join(folder, 'password');
-  beforeEach(() => writeFileSync(file, `${PASSWORD}\n`, { mode: 0o440 }));
+  beforeEach(() => writeFileSync(file, `${PASSWORD}\n`, { mode: 0o640 }));
   afterAll(() => rmSync(folder, { recursive: true }));
 
   function read(environment: Environment) {
