@@ -17,8 +17,8 @@ const SETTLE_PAYMENTS = sqlStatement('settle_payments', 'select settle_payments(
 
 /**
  * Records events and gives payments their final status, with that of their payouts, crossings and runs, the end of their queued work and
- * the entries of the audit trail. At most one settlement of a payment. The caller has locked the transactions, and posted the return of
- * each that fails before, in the same database transaction.
+ * the entries of the audit trail. At most one settlement of a payment. The caller has posted the return of each that fails before, in the
+ * same database transaction.
  *
  * @param notedBy who ends the payments, for the audit trail; undefined if the caller notes it
  */

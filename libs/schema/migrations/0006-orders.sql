@@ -159,7 +159,7 @@ begin
     full join unnest(executions) e on e.workspace_id = o.workspace_id and e.order_id = o.id
     where o.id is not null and (e.sequence is distinct from 1 or (o.status = 'completed') <> (e.transaction_id is not null))
       or o.id is null and e.transaction_id is not null
-      -- `offset 0`: found by the transaction, not among all transfers of the account or the recipient.
+      -- `offset 0`: found by the transaction, not in a hash of all transfers of the workspace.
       or e.transaction_id is not null and not exists (
         select from (
           select * from transfer f where f.workspace_id = e.workspace_id and f.transaction_id = e.transaction_id offset 0) t

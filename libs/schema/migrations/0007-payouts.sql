@@ -419,7 +419,7 @@ create type settlement as (
 create function settle_payments(settlements settlement[], noted_by text) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
-  -- What is compared stays until the end. The callers hold these locks already.
+  -- What is compared stays until the end. Callers that end payouts hold these locks already.
   perform from transaction x join unnest(settlements) s on x.workspace_id = s.workspace_id and x.id = s.transaction_id
   order by x.workspace_id, x.id for no key update of x;
   perform from payout p join unnest(settlements) s on p.workspace_id = s.workspace_id and p.transaction_id = s.transaction_id

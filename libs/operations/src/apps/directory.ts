@@ -196,15 +196,16 @@ export class AppUsers {
     }
     const seen: Seen = rights.isAdmin ? { appId } : { appId, workspaces: rights.workspaces! };
     const parts = await this.partsOf(seen);
-    let next: Promise<string> | undefined;
+    // Settled, because a part that is read ahead fails when it is asked for, and a caller who goes away asks for none.
+    const read = (ids: string) => Promise.allSettled([this.partText(seen, ids)]);
+    let next: ReturnType<typeof read> | undefined;
     for (const [index, ids] of parts.entries()) {
-      const part = next ?? this.partText(seen, ids);
+      const part = next ?? read(ids);
       const following = parts[index + 1];
-      next = index > 0 && following !== undefined ? this.partText(seen, following) : undefined;
-      // It is awaited when it is asked for, which a caller who goes away does not.
-      next?.catch(() => undefined);
-      const users = await part;
-      if (users !== '') yield users;
+      next = index > 0 && following !== undefined ? read(following) : undefined;
+      const [users] = await part;
+      if (users.status === 'rejected') throw users.reason;
+      if (users.value !== '') yield users.value;
     }
   }
 

@@ -218,4 +218,23 @@ describe('in an app of 2,000 more users', () => {
       expect(sent.filter(({ statement }) => statement.name === 'read_app_users')).toHaveLength(read);
     },
   );
+
+  it('fails with a part that was read ahead when that is asked for', async () => {
+    const { database } = world;
+    const pipeline = database.pipeline.bind(database) as (...args: unknown[]) => Promise<unknown>;
+    let reads = 0;
+    const reading = jest.spyOn(database, 'pipeline').mockImplementation((async (
+      scope: unknown,
+      statements: readonly { readonly statement: { readonly name: string } }[],
+    ) => {
+      if (statements.at(-1)?.statement.name === 'read_app_users' && ++reads === 3) throw new Error('away');
+      return pipeline(scope, statements);
+    }) as never);
+    const texts = new AppUsers(database).textsOf(ids['admin']!, bank);
+
+    for (let part = 0; part < 2; part += 1) expect((await texts.next()).done).toBe(false);
+    expect(reads).toBe(3);
+    await expect(texts.next()).rejects.toThrow('away');
+    reading.mockRestore();
+  });
 });

@@ -5,6 +5,12 @@ import { orderWorld, type OrderWorld } from '../testing/order-world.js';
 
 const PLACE = sqlStatement('spec.place_orders', 'select place_orders($1::placed_order[], $2::placed_execution[])');
 
+/** In this database transaction. */
+const TRANSFERS_READ = sqlStatement<{ rows: number }>(
+  'spec.transfers_read',
+  `select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname = 'transfer'`,
+);
+
 let given: OrderWorld;
 let from: AccountId;
 let other: AccountId;
@@ -34,7 +40,7 @@ interface Placed {
   readonly execution?: { readonly transactionId?: number; readonly sequence?: number; readonly orderId?: number };
 }
 
-/** Calls the function with an order, whose id is new. */
+/** Calls the function with an order, whose id is new. Returns how many transfers it reads. */
 async function place({
   accountId = from,
   recipientId = recipient,
@@ -70,11 +76,14 @@ async function place({
     'now',
     isRun ? 'now' : null,
   ];
-  await world.database
+  const [[before], , [after]] = await world.database
     .as(API_ROLE)
     .pipeline({ workspaces: [ada.workspaceId] }, [
+      bind(TRANSFERS_READ),
       bind(PLACE, [compositeOf(order)], execution === undefined ? [] : [compositeOf(runOf)]),
-    ]);
+      bind(TRANSFERS_READ),
+    ] as const);
+  return after!.rows - before!.rows;
 }
 
 describe('the role of the API', () => {
@@ -113,5 +122,21 @@ describe('orders that are placed', () => {
       code: SQLSTATE.uniqueViolation,
       constraint: 'execution_by_transaction',
     });
+  });
+
+  it('find their payments by the transaction, and read no others of the workspace', async () => {
+    const planted = (first: number, count: number) =>
+      given.world.owner.query(
+        `begin; set local session_replication_role = replica;
+         insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, recipient_id, recipient_digest,
+           account_version, balance_after)
+         select ${given.ada.workspaceId}, n, ${from}, 978, 'debit', 100, 'internal', ${recipient}, repeat('a', 64), n, 0
+         from generate_series(${first}, ${first + count - 1}) n;
+         commit`,
+      );
+    await planted(9_000_000, 1_000);
+    await given.world.owner.query('analyze transfer');
+
+    expect(await place({ execution: { transactionId: 9_000_500 } })).toBeLessThan(10);
   });
 });
