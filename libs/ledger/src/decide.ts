@@ -145,7 +145,8 @@ export interface LockedAccount {
 
 /** The input of `decide`: locked accounts, reserved ids and a time. Make a new one for each attempt of a database transaction. */
 export class DecisionContext {
-  private readonly lockedAccounts: ReadonlyMap<string, LockedAccount>;
+  /** The customers' accounts by `accountKey`. */
+  readonly lockedAccounts: ReadonlyMap<string, LockedAccount>;
   private readonly ownAccounts: ReadonlyMap<string, number>;
   private readonly transactionIds: Iterator<number>;
   private readonly transferIds: Iterator<number>;
@@ -153,7 +154,7 @@ export class DecisionContext {
   constructor(
     { ownAccounts, transactionIds, transferIds }: Omit<PreparedPosting, 'proposals' | 'workspaces'>,
     lockedAccounts: readonly LockedAccount[],
-    /** When the posting is written: the time of the database after the locks, in UTC with microseconds. */
+    /** When the posting is written, in UTC with microseconds: the time of the database after the locks, or at most a second before them. */
     readonly at: Timestamp,
   ) {
     this.lockedAccounts = new Map(

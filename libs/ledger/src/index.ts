@@ -22,9 +22,10 @@ export {
   postSandboxDeposits,
   writeFirst,
 } from './post.js';
-export { decide, digestNow, type DecisionContext } from './decide.js';
+export { decide, DecisionContext, digestNow, type LockedAccount } from './decide.js';
 export {
   accountKey,
+  type AccountRef,
   customerAccountsOf,
   requirePosted,
   type Entry,

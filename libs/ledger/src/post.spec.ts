@@ -2,7 +2,7 @@ import { bind, CommitInDoubtError, DatabaseError, SQLSTATE, sqlStatement } from 
 import { sql, until } from '@banking/postgres/testing';
 import { preparePosting } from './books.js';
 import { decide } from './decide.js';
-import { lockAndRead, writeFirst } from './post.js';
+import { lockAndRead, postPayments, writeFirst } from './post.js';
 import type { Proposal } from './proposal.js';
 import { returnEntry } from './return-entry.js';
 import {
@@ -266,12 +266,8 @@ describe('write first', () => {
     const posting = await preparePosting(world.books, proposals);
     await world.database.transaction({ workspaces: [NORTH] }, async (tx) => {
       const { context } = await lockAndRead(tx, posting);
-      await writeFirst(
-        tx,
-        proposals.flatMap((proposal) => decide(context, proposal).posted ?? []),
-        [],
-        rest,
-      );
+      const posted = proposals.flatMap((proposal) => decide(context, proposal).posted ?? []);
+      await writeFirst(tx, postPayments(posted), posted.length, rest);
     });
   }
 

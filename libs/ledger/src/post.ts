@@ -217,25 +217,24 @@ export const postSandboxDeposits = (posted: readonly PostedTransaction[]): Bound
 const OVERLAPPED_MIN = 8;
 
 /**
- * Writes payments, then `rest`, and commits. The database writes many transactions while `rest` makes its statements, in a round trip of
- * its own.
+ * Sends the statements that write so many transactions, then `rest`, and commits. The database writes many transactions while `rest` makes
+ * its statements, in a round trip of its own.
  *
  * @throws what `rest` throws, and CommitInDoubtError if the connection is lost around the commit
  * @throws DatabaseError if the database rejects the batch; nothing was written
  */
 export async function writeFirst(
   tx: DbTransaction,
-  posted: readonly PostedTransaction[],
-  conversions: readonly PostedConversion[],
+  first: readonly BoundStatement<unknown>[],
+  transactions: number,
   rest: () => Promise<readonly BoundStatement<unknown>[]>,
 ): Promise<void> {
-  const books = postPayments(posted, conversions);
-  if (posted.length < OVERLAPPED_MIN) {
-    await tx.commit([...books, ...(await rest())]);
+  if (transactions < OVERLAPPED_MIN) {
+    await tx.commit([...first, ...(await rest())]);
     return;
   }
   // Both end before the database transaction may be closed.
-  const [written, made] = await Promise.allSettled([tx.change(books), rest()]);
+  const [written, made] = await Promise.allSettled([tx.change(first), rest()]);
   if (written.status === 'rejected') throw written.reason;
   if (made.status === 'rejected') throw made.reason;
   await tx.commit(made.value);

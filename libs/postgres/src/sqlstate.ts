@@ -82,4 +82,6 @@ export const RULE_VIOLATION = {
   wrongOrder: 'BK022',
   /** A payout ends by its event, a crossing by its answer, and what fails has come back. */
   wrongSettlement: 'BK023',
+  /** What a batch was decided on without reading it is still so behind the locks. */
+  outdatedMemory: 'BK024',
 } as const;

@@ -180,6 +180,71 @@ begin
   select e.workspace_id, 'execution', e.id, e.scheduled_at from unnest(executions) e where e.status = 'scheduled';
 end $$;
 
+/**
+ * What payments depend on, each as a text that changes with it: the status of the account, the recipient with its beneficiary and corridor,
+ * the place of the account that is paid, and the reference data. `xmin` changes with each update of a row.
+ */
+create function payment_versions(workspace_ids bigint[], account_ids bigint[], recipient_ids bigint[])
+  returns table (place integer, versions text)
+  language sql stable as $$
+  select (u.n - 1)::integer, format('%s %s %s %s %s %s %s', a.status, r.xmin, n.xmin, k.xmin, o.xmin, p.state, v.version)
+  from unnest(workspace_ids, account_ids, recipient_ids) with ordinality u (w, a, r, n)
+  cross join reference_version v
+  left join lateral (select x.status from account x where x.workspace_id = u.w and x.id = u.a and x.kind = 'customer' limit 1) a on true
+  left join lateral (
+    select x.xmin, x.kind, x.corridor_id, x.account_code from recipient x
+    where x.workspace_id = u.w and x.id = u.r and x.forgotten_at is null limit 1) r on true
+  left join lateral (
+    select x.xmin from beneficiary x where r.kind = 'international' and x.workspace_id = u.w and x.recipient_id = u.r limit 1) n on true
+  left join corridor k on k.id = r.corridor_id
+  left join account_code o on r.kind = 'internal' and o.code = r.account_code
+  left join cell_workspace p on p.workspace_id = o.workspace_id
+$$;
+
+-- An account and a payment as a process remembers them, with the key of the request. Of an account that no response shows, it knows no alias
+-- and no time of its change.
+create type held_account as (workspace_id bigint, id bigint, version bigint, status text, alias text, updated_at timestamptz);
+create type held_payment as (workspace_id bigint, account_id bigint, recipient_id bigint, versions text, operation text, key text);
+
+/**
+ * In front of other statements it makes what a process remembers part of the database transaction: locks the accounts, in the order of
+ * their ids, and refuses if one is locked elsewhere, has changed or has a later time, if what a payment depends on has changed, or if a
+ * key has an answer. The payments are then decided on what is read. At most a second may lie between their time and this one.
+ */
+create function hold_accounts(accounts held_account[], payments held_payment[], at timestamptz) returns void
+  language plpgsql as $$
+declare
+  locked integer;
+  workspace_ids bigint[];
+  account_ids bigint[];
+  recipient_ids bigint[];
+begin
+  select count(*) into locked
+  from (select * from unnest(accounts) x order by x.workspace_id, x.id) h
+  cross join lateral (
+    select a.version, a.status, a.alias, a.updated_at, a.balance_at from account a
+    where a.workspace_id = h.workspace_id and a.id = h.id and a.kind = 'customer'
+    for no key update skip locked) a
+  where a.version = h.version and a.status = h.status and a.balance_at <= at
+    and (h.updated_at is null or a.updated_at = h.updated_at and a.alias is not distinct from h.alias);
+  if locked <> cardinality(accounts) or at > clock_timestamp() then
+    raise exception 'an account is not as it was remembered' using errcode = 'BK024';
+  end if;
+  select array_agg(x.workspace_id), array_agg(x.account_id), array_agg(x.recipient_id)
+  into workspace_ids, account_ids, recipient_ids
+  from unnest(payments) x;
+  if exists (
+    select from payment_versions(workspace_ids, account_ids, recipient_ids) v
+    where v.versions is distinct from payments[v.place + 1].versions) then
+    raise exception 'a payment depends on more than was remembered' using errcode = 'BK024';
+  end if;
+  if exists (
+    select from unnest(payments) x
+    join idempotency i on i.workspace_id = x.workspace_id and i.operation = x.operation and i.key = x.key) then
+    raise exception 'a key has an answer' using errcode = 'BK024';
+  end if;
+end $$;
+
 -- Runs that are still pending and runs that were refused are left out; a completed one ends the row.
 create function rejected_three_in_a_row(of_workspace bigint, of_order bigint, since timestamptz) returns boolean
   language sql stable set search_path = banking, pg_temp

@@ -6,8 +6,10 @@ declare
   -- a statement and never by the planner: a plan made for the workspace of the moment, which may have no rows, serves all workspaces.
   in_scope text := $sql$workspace_id = any((select nullif(current_setting('app.workspaces', true), '')::bigint[])::bigint[])$sql$;
   is_expired text := $sql$created_at <= statement_timestamp() - interval '30 days'$sql$;
-  -- A row has the time of its database transaction or of its statement, also where the clock of the server steps back between the two.
-  is_now text := $sql$created_at between symmetric now() and statement_timestamp()$sql$;
+  -- A row has the time of its database transaction or of its statement, also where the clock of the server steps back between the two. What
+  -- was decided on remembered accounts was decided up to a second before.
+  is_now text := $sql$created_at between least(now(), statement_timestamp()) - interval '1 second'
+    and greatest(now(), statement_timestamp())$sql$;
   relation text;
 begin
   -- Every table with a workspace, but those that the roles read over all workspaces: they hold only ids, times and states.
@@ -162,14 +164,14 @@ begin
       consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
       requested_deliveries, paused_until) on webhook_endpoint'),
     (served, 'execute on function analyze_next_table, are_audit_entries, audit_content, count_unrecorded_audit, directory_chain,
-      directory_head, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, next_audit_hash, pause_required,
+      directory_head, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, next_audit_hash, pause_required, payment_versions,
       rejected_three_in_a_row, require_open_workspaces, rfc3339, unrecorded_resources, webhook_backlog, workspace_lock_key'),
 
     -- The books: a payment, and no other way to move money.
     (written, 'usage on sequence account_id_seq, audit_outbox_id_seq, beneficiary_id_seq, customer_order_id_seq, execution_id_seq,
       quote_id_seq, recipient_id_seq, remittance_id_seq, transaction_id_seq, transfer_id_seq, webhook_delivery_id_seq,
       webhook_endpoint_id_seq'),
-    (written, 'execute on function bind_subject, hold_work, lock_role, place_orders, post_payments, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
+    (written, 'execute on function bind_subject, hold_accounts, hold_work, lock_role, place_orders, post_payments, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
     (written, 'insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status), update (alias, status, updated_at)
       on account'),
     (written, 'insert on account_code, beneficiary, corridor, demo_step, product, quote'),

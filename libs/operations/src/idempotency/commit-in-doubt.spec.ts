@@ -25,6 +25,7 @@ import { LedgerBankingService } from '../ledger-banking-service.js';
 import { OrderBatcher, OrderService } from '../orders/order-service.js';
 import { placeOrder } from '../orders/place-order.js';
 import { postOrders } from '../orders/post-orders.js';
+import { RememberedAccounts } from '../orders/remembered-accounts.js';
 import type { PreparedOrder } from '../orders/prepared-order.js';
 import { orderWorld, type OrderWorld } from '../testing/order-world.js';
 import { cutAll, cutOnce, heal } from '../testing/test-databases.js';
@@ -64,7 +65,9 @@ describe('commit in doubt', () => {
     const batcher = new OrderBatcher(async (batch, waitsForLocks) => {
       await meanwhile;
       await beforeBatch?.();
-      return postOrders({ books, reference: orders.reading.reference }, batch.map(poisoned), waitsForLocks);
+      return postOrders(
+        { books, reference: orders.reading.reference, remembered: new RememberedAccounts() },
+        batch.map(poisoned), waitsForLocks);
     });
     orders = new OrderService(books, NO_RATES, { batcher, retryPolicy: { triesMax: 4, firstMs: 1, maxMs: 1 } });
   });

@@ -2,7 +2,6 @@ import { Refusal } from '@banking/domain';
 import { decide, type DecisionContext, type PostedTransaction } from '@banking/ledger';
 import { auditEntry, type AuditEntry, BY_SYSTEM, callerOf } from '../audit/audited-call.js';
 import { keyConflict } from '../idempotency/idempotency-key.js';
-import { areSameFacts, type PaymentFacts } from '../payments/payment-facts.js';
 import type { OrderFacts } from '../resources/compose-order.js';
 import type { LockedOrder } from './lock-orders.js';
 import { type PreparedOrder, proposalOf } from './prepared-order.js';
@@ -18,7 +17,7 @@ export type OrderDecision =
   /** An order before it in the batch has its key, and the same request. */
   | { readonly kind: 'replays'; readonly order: PreparedOrder; readonly original: PostedOrder }
   /** It was prepared of remembered facts that are out of date. */
-  | { readonly kind: 'outdated'; readonly order: PreparedOrder; readonly facts: PaymentFacts }
+  | { readonly kind: 'outdated'; readonly order: PreparedOrder }
   /** Another session has locked an account, order or claim. */
   | { readonly kind: 'locked'; readonly order: PreparedOrder }
   /** The run was carried out or cancelled, or another worker has its claim. */
@@ -63,20 +62,12 @@ function decideOrder(
   }
   const replay = decideReplay(lockedOrder, postedByUniqueKey);
   if (replay) return replay;
-  const outdated = outdatedBy(lockedOrder);
-  if (outdated) return { kind: 'outdated', order, facts: outdated };
+  if (lockedOrder.isOutdated) return { kind: 'outdated', order };
   if (runState === 'locked' || runState === 'not_due') return { kind: runState, order };
   const refusal = order.refusal ?? conflictOf(lockedOrder, postedByUniqueKey);
   if (refusal) return { kind: 'refused', order, refusal };
   const { posted, refused } = decide(context, proposalOf(order));
   return posted ? { kind: 'posted', order, posted, at: context.at } : { kind: 'refused', order, refusal: refused };
-}
-
-/** The present facts of an order, if it was prepared of others. */
-function outdatedBy({ order, facts }: LockedOrder): PaymentFacts | undefined {
-  if (order.kind !== 'placement' || !order.remembered) return undefined;
-  if (!facts) throw new Error('the facts of an order were not read behind the locks');
-  return areSameFacts(order.remembered, facts) ? undefined : facts;
 }
 
 /** A key is free again if the order that had it was refused. */

@@ -1,7 +1,7 @@
-import { accountKey, type DecisionContext, lockAndRead, type PreparedPosting } from '@banking/ledger';
+import { accountKey, type AccountRef, type DecisionContext, lockAndRead, type PreparedPosting } from '@banking/ledger';
 import { bind, type BoundStatement, type DbTransaction, lookup, sqlStatement } from '@banking/postgres';
 import { findStoredResponses, type StoredResponse } from '../idempotency/idempotency-key.js';
-import { factsOf, isElsewhere, type PaymentFacts } from '../payments/payment-facts.js';
+import { isElsewhere, versionsOf } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
 import { selected } from '../resources/columns.js';
 import type { OrderFacts } from '../resources/compose-order.js';
@@ -29,8 +29,8 @@ export interface LockedOrder {
   readonly placedEarlier: OrderFacts | undefined;
   readonly stored: StoredResponse | undefined;
   readonly conflicts: OrderConflicts | undefined;
-  /** The present facts of an order that was prepared of remembered ones. */
-  readonly facts: PaymentFacts | undefined;
+  /** Whether it was prepared of remembered facts that have changed. */
+  readonly isOutdated: boolean;
   /** Of a run: `due` and locked here, `locked` by another session, or `not_due`. */
   readonly runState: 'due' | 'locked' | 'not_due' | undefined;
 }
@@ -42,20 +42,24 @@ const READ_ACCOUNTS = sqlStatement<AccountRow & { readonly workspaceId: bigint }
    cross join ${lookup('select * from account l where l.workspace_id = u.w and l.id = u.id')} a`,
 );
 
-/** The accounts that the responses to these orders contain. */
-function readAccounts(
-  placements: readonly (PreparedOrder & Placement)[],
-): BoundStatement<AccountRow & { readonly workspaceId: bigint }> {
-  const ids = new Map<string, readonly [number, number]>();
-  for (const { workspaceId, accountId, terms } of placements) {
-    for (const id of [accountId, payeeIn(workspaceId, terms)])
-      if (id !== undefined) ids.set(accountKey(workspaceId, id), [workspaceId, id]);
+/** The accounts that the responses to these orders contain, by `accountKey`. */
+export function accountsShown(placements: readonly PreparedOrder[]): ReadonlyMap<string, AccountRef> {
+  const refs = new Map<string, AccountRef>();
+  for (const { workspaceId, accountId: payerId, terms } of placements) {
+    for (const accountId of [payerId, payeeIn(workspaceId, terms)])
+      if (accountId !== undefined) refs.set(accountKey(workspaceId, accountId), { workspaceId, accountId });
   }
-  const list = [...ids.values()];
+  return refs;
+}
+
+function readAccounts(
+  placements: readonly PreparedOrder[],
+): BoundStatement<AccountRow & { readonly workspaceId: bigint }> {
+  const refs = [...accountsShown(placements).values()];
   return bind(
     READ_ACCOUNTS,
-    list.map(([workspaceId]) => workspaceId),
-    list.map(([, id]) => id),
+    refs.map(({ workspaceId }) => workspaceId),
+    refs.map(({ accountId }) => accountId),
   );
 }
 
@@ -101,19 +105,16 @@ export async function lockOrders(
   const keyed = placements.filter(({ key }) => key !== undefined);
   const exclusive = placements.filter(isExclusive);
   const runs = orders.filter(isRun);
-  const remembering = placements.filter(({ remembered }) => remembered !== undefined);
+  const remembering = placements.filter(({ rememberedVersions }) => rememberedVersions !== undefined);
 
   const placedEarlier = { orders: retried, query: findPlacedOrders(retried) };
   const stored = { orders: keyed, query: findStoredResponses(keyed.flatMap(({ key }) => key ?? [])) };
   const lockedRuns = { orders: runs, query: lockDueRuns(runs, waitsForLocks) };
   const dueRuns = { orders: runs, query: readDueRuns(runs) };
   const conflicts = { orders: exclusive, query: readOrderConflicts(exclusive) };
-  const facts = {
-    orders: remembering,
-    query: factsOf(remembering.map(paymentOf)),
-  };
+  const versions = { orders: remembering, query: versionsOf(remembering.map(paymentOf)) };
 
-  const queries = [placedEarlier, stored, lockedRuns, dueRuns, conflicts, facts].filter(
+  const queries = [placedEarlier, stored, lockedRuns, dueRuns, conflicts, versions].filter(
     (each) => each.orders.length > 0,
   );
   const placing = placements.filter(({ refusal }) => refusal === undefined);
@@ -136,7 +137,7 @@ export async function lockOrders(
     placedEarlier: rowOf(placedEarlier, order),
     stored: rowOf(stored, order),
     conflicts: rowOf(conflicts, order),
-    facts: rowOf(facts, order),
+    isOutdated: order.kind === 'placement' && order.rememberedVersions !== rowOf(versions, order)?.versions,
     runState: runStateOf(order),
   }));
   const accountRows = (placing.length === 0 ? [] : rows.at(-1)) as (AccountRow & { readonly workspaceId: bigint })[];
@@ -146,12 +147,10 @@ export async function lockOrders(
 const rowsByOrder = ({ orders }: { readonly orders: readonly PreparedOrder[] }, rows: readonly OfOrder<unknown>[]) =>
   new Map(rows.map((row, index) => [orders[row.place ?? index]!, row]));
 
-/** Remembered facts are of a payment without a quote. */
 const paymentOf = ({ workspaceId, draft }: Placement) => ({
   workspaceId,
   accountId: draft.accountId,
   recipientId: draft.recipientID,
-  externalReference: draft.externalReference,
 });
 
 const isPlacement = (order: PreparedOrder): order is PreparedOrder & Placement => order.kind === 'placement';

@@ -4,9 +4,10 @@ import { BatchedCalls, type Database, IdBlocks, type RetryPolicy } from '@bankin
 import { RoundRobin } from '@banking/process';
 import type { RateSource } from '@banking/rates';
 import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/create-once.js';
-import { type NamedPayment, type PaymentFacts, readPaymentFacts, RememberedFacts } from '../payments/payment-facts.js';
+import { type NamedPayment, readPaymentFacts, RememberedFacts, type VersionedFacts } from '../payments/payment-facts.js';
 import { openReading, type Reading } from '../resources/reading.js';
 import { failure, postOrders } from './post-orders.js';
+import { RememberedAccounts } from './remembered-accounts.js';
 import {
   type OrderIds,
   type OrderMessage,
@@ -38,7 +39,7 @@ export class OrderService {
   readonly database: Database;
   readonly reading: Reading;
   readonly hasPayoutNetwork: boolean;
-  private readonly facts: BatchedCalls<NamedPayment, PaymentFacts>;
+  private readonly facts: BatchedCalls<NamedPayment, VersionedFacts>;
   readonly remembered = new RememberedFacts();
   private readonly batcher: OrderSubmitter;
   private readonly orderIds: IdBlocks;
@@ -62,6 +63,7 @@ export class OrderService {
     this.reading = openReading(database);
     this.hasPayoutNetwork = hasPayoutNetwork;
     this.retryPolicy = retryPolicy;
+    const rememberedAccounts = new RememberedAccounts();
     this.facts = new BatchedCalls((payments: readonly NamedPayment[]) =>
       readPaymentFacts(database, payments, isSandbox),
     );
@@ -69,7 +71,7 @@ export class OrderService {
       batcher ??
       new OrderBatcher(async (orders, waitsForLocks, onDecided) => {
         const outcomes = await postOrders(
-          { books, reference: this.reading.reference },
+          { books, reference: this.reading.reference, remembered: rememberedAccounts },
           orders,
           waitsForLocks,
           onDecided,
@@ -82,7 +84,7 @@ export class OrderService {
     this.remittanceIds = new IdBlocks(database, 'remittance_id_seq');
   }
 
-  readFacts(payment: NamedPayment): Promise<PaymentFacts> {
+  readFacts(payment: NamedPayment): Promise<VersionedFacts> {
     return this.facts.call(payment);
   }
 

@@ -17,7 +17,7 @@ import { type PaymentMeans, type PaymentTerms, termsOf } from '../payments/payme
 import { scheduleFaults } from './schedule.js';
 import { listPurposes } from '../corridors/corridors.js';
 import type { OrderService } from './order-service.js';
-import { type OrderDraft, parseOrderInput, type Placement, requestOf } from './prepared-order.js';
+import { type OrderDraft, parseOrderInput, type Placement, type PreparedOrder, requestOf } from './prepared-order.js';
 
 /** The workspace and user that place an order, and how long it may wait. */
 interface PlacingScope extends AuditedCall {
@@ -45,15 +45,17 @@ export async function placeOrder(
   // The check of a schedule depends on the clock, and a quote may be used or expire.
   const mayRecall = draft.type === 'instant' && quoteId === undefined;
 
-  const submit = async (facts: PaymentFacts, remembered?: PaymentFacts) => {
-    const prepared = await preparePlacement({ draft, ids, caller }, facts, orders);
-    return orders.submit({ ...prepared, key, remembered }, signal);
-  };
+  const prepare = (facts: PaymentFacts) => preparePlacement({ draft, ids, caller }, facts, orders);
   const remembered = mayRecall ? orders.remembered.recall(payment) : undefined;
-  const first = remembered && (await submit(remembered, remembered).catch(noneIfElsewhere));
-  if (first?.kind === 'placed') return first.created;
-  const facts = first?.kind === 'outdated' ? first.facts : await orders.readFacts(payment);
-  const outcome = await submit(facts);
+  const first = remembered && (await prepare(remembered));
+  // No refusal is given of what is remembered.
+  if (first && !first.refusal) {
+    const order = { ...first, key, rememberedVersions: remembered.versions };
+    const outcome = await orders.submit(order, signal).catch(noneIfElsewhere);
+    if (outcome?.kind === 'placed') return outcome.created;
+  }
+  const facts = await orders.readFacts(payment);
+  const outcome = await orders.submit({ ...(await prepare(facts)), key }, signal);
   if (outcome.kind !== 'placed') throw new Error('an order was placed without a response');
   if (mayRecall) orders.remembered.remember(payment, facts);
   return outcome.created;
@@ -73,7 +75,7 @@ async function preparePlacement(
   { draft, ids, caller }: Pick<Placement, 'draft' | 'ids' | 'caller'>,
   facts: PaymentFacts,
   means: PaymentMeans,
-) {
+): Promise<PreparedOrder & Placement> {
   const { workspaceId } = ids;
   const accountId = facts.payer_currency_id === null ? undefined : draft.accountId;
   const placement = { kind: 'placement', workspaceId, accountId, draft, ids, caller, recipient: facts } as const;

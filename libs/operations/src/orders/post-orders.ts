@@ -1,25 +1,35 @@
 import { type Order, Refusal } from '@banking/domain';
-import { preparePosting, writeFirst, type Books } from '@banking/ledger';
-import { bisect, DatabaseError, type DbTransaction, RULE_VIOLATION } from '@banking/postgres';
+import {
+  type Books,
+  type DecisionContext,
+  postPayments,
+  type PreparedPosting,
+  preparePosting,
+  writeFirst,
+} from '@banking/ledger';
+import { bisect, type BoundStatement, DatabaseError, type DbTransaction, RULE_VIOLATION } from '@banking/postgres';
 import { auditEntriesOf, decideOrders, type OrderDecision, type PostedOrder } from './decide-orders.js';
-import { type AccountsByKey, lockOrders } from './lock-orders.js';
+import { type AccountsByKey, type LockedOrder, lockOrders } from './lock-orders.js';
 import { type IdempotencyKey, storeResponses } from '../idempotency/idempotency-key.js';
 import type { ReferenceData } from '../reference/reference.js';
 import { ORDER, type OrderFacts } from '../resources/compose-order.js';
 import { noteAudit } from '../audit/audited-call.js';
 import { accountsAfter, orderRecord, placedOrderFacts, responseOf, writesOf } from './order-writes.js';
 import { orderStatements } from './order-statements.js';
+import { holdAccounts, type RememberedAccounts } from './remembered-accounts.js';
 import { type OrderOutcome, type Placement, type PreparedOrder, proposalOf } from './prepared-order.js';
 
 /** What orders are posted with. */
 export interface OrderPosting {
   readonly books: Books;
   readonly reference: ReferenceData;
+  readonly remembered: RememberedAccounts;
 }
 
 /**
  * Carries out orders in one database transaction: locks and reads, decides the orders in their order, writes with one statement a table,
- * and commits with the responses to requests with keys.
+ * and commits with the responses to requests with keys. Payments whose accounts are remembered are decided before, and are locked,
+ * compared, written and committed in one round trip.
  *
  * A batch that the database rejects is carried out in halves until each rejected order is alone. After a lost connection the outcome of
  * each order is `failed` with `CommitInDoubtError`, or refused with `unavailable`.
@@ -42,7 +52,7 @@ export async function postOrders(
 }
 
 async function postBatch(
-  { books, reference }: OrderPosting,
+  { books, reference, remembered }: OrderPosting,
   orders: readonly PreparedOrder[],
   waitsForLocks: boolean,
   onDecided: () => void,
@@ -56,12 +66,61 @@ async function postBatch(
       version: current.version,
       resources: facts.map((row) => ORDER.compose(current, row)),
     }));
-  const { decisions, resources } = await books.database.transaction({ workspaces }, async (tx) => {
-    const locked = await lockOrders(tx, posting, orders, waitsForLocks);
-    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose, onDecided);
-  });
+  const batch = { posting, orders, workspaces, compose, onDecided };
+  const { decisions, resources } =
+    (waitsForLocks ? undefined : await postRemembered(books, remembered, batch)) ??
+    (await books.database.transaction({ workspaces }, async (tx) => {
+      const locked = await lockOrders(tx, posting, orders, waitsForLocks);
+      remembered.compare(locked.context);
+      return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked, { ...batch, remembered });
+    }));
   return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, reference)));
 }
+
+interface Batch {
+  readonly posting: PreparedPosting;
+  readonly orders: readonly PreparedOrder[];
+  readonly workspaces: readonly number[];
+  readonly compose: Compose;
+  readonly onDecided: () => void;
+}
+
+/**
+ * Carries out a batch of payments in one round trip, on accounts and facts that are remembered. Undefined if it has to be read first:
+ * nothing was written. So no refusal comes from what is remembered, and no replay.
+ */
+async function postRemembered(books: Books, remembered: RememberedAccounts, batch: Batch): Promise<Written | undefined> {
+  const payments = batch.orders.filter(isRemembered);
+  const recalled = payments.length === batch.orders.length ? remembered.recall(batch.posting, payments) : undefined;
+  if (!recalled) return undefined;
+  const { context, states, accounts } = recalled;
+  const decisions = decideOrders(context, payments.map(asIfLocked));
+  if (!decisions.every(isPlaced)) return undefined;
+  const hold = holdAccounts(states, accounts, payments, context.at);
+  try {
+    return await books.database.transaction({ workspaces: batch.workspaces }, (tx) =>
+      writeDecisions(tx, decisions, recalled, { ...batch, remembered }, [hold]),
+    );
+  } catch (error) {
+    remembered.doubt(context);
+    if (error instanceof DatabaseError) return undefined;
+    throw error;
+  }
+}
+
+const isRemembered = (order: PreparedOrder): order is PreparedOrder & Placement =>
+  order.kind === 'placement' && order.rememberedVersions !== undefined && order.mayExist !== true;
+
+/** What `hold_accounts` requires behind the locks. */
+const asIfLocked = (order: PreparedOrder): LockedOrder => ({
+  order,
+  isLockedElsewhere: false,
+  placedEarlier: undefined,
+  stored: undefined,
+  conflicts: undefined,
+  isOutdated: false,
+  runState: undefined,
+});
 
 /** Composes orders, all with one version of the reference data. */
 type Compose = (
@@ -87,16 +146,16 @@ interface Written {
 async function writeDecisions(
   tx: DbTransaction,
   decisions: readonly OrderDecision[],
-  accounts: AccountsByKey,
-  compose: Compose,
-  onDecided: () => void,
+  { context, accounts }: { readonly context: DecisionContext; readonly accounts: AccountsByKey },
+  { compose, onDecided, remembered }: Pick<Batch, 'compose' | 'onDecided'> & Pick<OrderPosting, 'remembered'>,
+  before: readonly BoundStatement<unknown>[] = [],
 ): Promise<Written> {
   const writes = decisions.map(writesOf);
   const transactions = decisions.flatMap((decision) => (decision.kind === 'posted' ? decision.posted : []));
   const responses = new Map<OrderDecision, Order>();
   const conversions = writes.flatMap((write) => write.conversions ?? []);
-  await writeFirst(tx, transactions, conversions, async () => {
-    const after = accountsAfter(accounts, transactions);
+  const after = accountsAfter(accounts, transactions);
+  await writeFirst(tx, [...before, ...postPayments(transactions, conversions)], transactions.length, async () => {
     const answers = decisions.flatMap((decision, index): Answer[] => {
       if (decision.kind === 'existing') return [{ decision, facts: decision.facts, key: undefined }];
       if (!isPlaced(decision)) return [];
@@ -113,6 +172,7 @@ async function writeDecisions(
       ...(entries.length === 0 ? [] : [noteAudit(entries)]),
     ];
   });
+  remembered.remember(context, after);
   return { decisions, resources: responses };
 }
 
@@ -140,7 +200,7 @@ async function outcomeOf(
     case 'locked':
       return { kind: 'locked' };
     case 'outdated':
-      return { kind: 'outdated', facts: decision.facts };
+      return { kind: 'outdated' };
     case 'not_due':
       return { kind: 'run' };
   }

@@ -15,7 +15,6 @@ import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '
 import type { Claim } from '@banking/work-queue';
 import type { AuditedCall } from '../audit/audited-call.js';
 import type { CreationRequest, IdempotencyKey } from '../idempotency/idempotency-key.js';
-import type { PaymentFacts } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
 import { ORDER, type OrderFacts } from '../resources/compose-order.js';
 import type { RecipientFacts } from '../resources/compose-parties.js';
@@ -59,8 +58,8 @@ export interface Placement extends Common {
   readonly caller: AuditedCall;
   /** The recipient as it was when the order was prepared. */
   readonly recipient: RecipientFacts;
-  /** The remembered facts that the order was prepared of, if it was. They are compared behind the locks. */
-  readonly remembered?: PaymentFacts | undefined;
+  /** The versions of the remembered facts that the order was prepared of, if it was. They are compared behind the locks. */
+  readonly rememberedVersions?: string | undefined;
   readonly key?: IdempotencyKey | undefined;
   /** Whether an earlier attempt may have been committed. Then the order is looked up by its id first. */
   readonly mayExist?: boolean;
@@ -82,8 +81,8 @@ export type OrderOutcome =
   | { readonly kind: 'run' }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'failed'; readonly error: Error }
-  /** The remembered facts of the order are out of date. Nothing was decided. Prepare the order again, of these facts. */
-  | { readonly kind: 'outdated'; readonly facts: PaymentFacts }
+  /** The remembered facts of the order are out of date. Nothing was decided. Prepare the order again, of the present facts. */
+  | { readonly kind: 'outdated' }
   /** Another session has locked an account, order or claim. Nothing was decided. */
   | { readonly kind: 'locked' };
 

@@ -8,6 +8,7 @@ import { expectWellFormed, orderWorld, type OrderWorld } from '../testing/order-
 import { OrderBatcher, OrderService } from './order-service.js';
 import { placeOrder } from './place-order.js';
 import { postOrders } from './post-orders.js';
+import { RememberedAccounts } from './remembered-accounts.js';
 import { runOrder } from './run-order.js';
 
 let given: OrderWorld;
@@ -298,7 +299,9 @@ function watched(before: () => Promise<unknown> = async () => undefined) {
   const batcher = new OrderBatcher(async (batch, waitsForLocks) => {
     if (sizes.length === 0) await before();
     sizes.push(batch.length);
-    return postOrders({ books, reference: new ReferenceData(world.database) }, batch, waitsForLocks);
+    return postOrders(
+      { books, reference: new ReferenceData(world.database), remembered: new RememberedAccounts() },
+      batch, waitsForLocks);
   });
   return { orders: new OrderService(world.books, DEMO_RATES, { batcher }), fates, sizes };
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { type CurrencyCode, type MinorUnits, minorUnits, Refusal, type Rounding } from '@banking/domain';
 import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
@@ -121,15 +120,41 @@ export const factsOf = (payments: readonly NamedPayment[], isSandbox = false): B
     payments.map(({ externalReference }) => externalReference ?? null),
   );
 
-/** Reads the facts of payments in one round trip, in their order. */
+/** Facts with a text that changes with them, but for the quote, the reference and the clock. */
+export interface VersionedFacts extends PaymentFacts {
+  readonly versions: string;
+}
+
+const READ_VERSIONS = sqlStatement<{ readonly place: number; readonly versions: string }>(
+  'read_payment_versions',
+  'select place, versions from payment_versions($1, $2, $3)',
+);
+
+/** The versions of what payments depend on. `place` is the index of the payment. */
+export const versionsOf = (
+  payments: readonly NamedPayment[],
+): BoundStatement<{ readonly place: number; readonly versions: string }> =>
+  bind(
+    READ_VERSIONS,
+    payments.map(({ workspaceId }) => workspaceId),
+    payments.map(({ accountId }) => accountId),
+    payments.map(({ recipientId }) => recipientId ?? null),
+  );
+
+/**
+ * Reads the facts of payments in one round trip, in their order. The versions are read before: a change between the two is seen as one
+ * that came later.
+ */
 export async function readPaymentFacts(
   database: Database,
   payments: readonly NamedPayment[],
   isSandbox: boolean,
-): Promise<readonly PaymentFacts[]> {
+): Promise<readonly VersionedFacts[]> {
   const workspaces = [...new Set(payments.map(({ workspaceId }) => workspaceId))];
-  const [facts] = await database.pipeline({ workspaces }, [factsOf(payments, isSandbox)] as const);
-  return facts;
+  const reads = [versionsOf(payments), factsOf(payments, isSandbox)] as const;
+  const [versions, facts] = await database.pipeline({ workspaces }, reads);
+  const versionAt = new Map(versions.map((row) => [row.place, row.versions]));
+  return facts.map((row, index) => ({ ...row, versions: versionAt.get(index) ?? '' }));
 }
 
 /** The amount of a payment that the caller chose. The other amount follows from it. */
@@ -244,31 +269,22 @@ function corridorOf(facts: PaymentFacts): PaidCorridor | undefined {
 const REMEMBERED_MAX = 4_000;
 
 /**
- * The facts of recent payments, so that an order is prepared without a round trip of its own. They may be out of date: compare them with
- * the facts behind the locks.
+ * The facts of recent payments, so that an order is prepared without a round trip of its own. They may be out of date: compare their
+ * versions behind the locks.
  */
 export class RememberedFacts {
-  private readonly facts = new LRUCache<string, PaymentFacts>({ max: REMEMBERED_MAX });
+  private readonly facts = new LRUCache<string, VersionedFacts>({ max: REMEMBERED_MAX });
 
   /** The facts of an earlier payment of the same account to the same recipient. */
-  recall(payment: NamedPayment): PaymentFacts | undefined {
+  recall(payment: NamedPayment): VersionedFacts | undefined {
     return this.facts.get(nameOf(payment));
   }
 
   /** @param facts of a payment without a quote */
-  remember(payment: NamedPayment, facts: PaymentFacts): void {
+  remember(payment: NamedPayment, facts: VersionedFacts): void {
     this.facts.set(nameOf(payment), { ...facts, reference_is_taken: false });
   }
 }
 
 const nameOf = ({ workspaceId, accountId, recipientId }: NamedPayment) =>
   `${workspaceId}/${accountId}/${recipientId ?? ''}`;
-
-/** Whether a payment is prepared of both alike. The clock may differ: an instant order depends on its day only. */
-export function areSameFacts(one: PaymentFacts, other: PaymentFacts): boolean {
-  const names = Object.keys(one) as (keyof PaymentFacts)[];
-  return names.every((name) => {
-    const [value, second] = [one[name], other[name]];
-    return value === second || name === 'now' || (typeof value === 'object' && isDeepStrictEqual(value, second));
-  });
-}
