@@ -72,9 +72,9 @@ describe('record constraints', () => {
        values (1, 'completed', repeat('a', 64), statement_timestamp() + interval '1 ms', statement_timestamp() + interval '1 ms')`,
       ],
       [
-        'books a transaction before its database transaction began',
+        'books a transaction more than a second before its database transaction began',
         `insert into transaction (workspace_id, status, hash, created_at, updated_at)
-       values (1, 'completed', repeat('a', 64), now() - interval '1 us', now() - interval '1 us')`,
+       values (1, 'completed', repeat('a', 64), now() - interval '1.000001 s', now() - interval '1.000001 s')`,
       ],
       ['sets a head', `update account set head = repeat('b', 64)`],
       ['edits a hash', `update transaction set hash = repeat('0', 64)`],

@@ -343,10 +343,16 @@ declare
   settled_transactions bigint[];
   crosses boolean;
 begin
-  with side as materialized (
-    select t.workspace_id, t.transaction_id, x.status, t.type, t.currency_id, t.direction, t.amount,
-           (select a.kind from account a where a.workspace_id = t.workspace_id and a.id = t.account_id) as kind
-    from unnest(transfers) t left join unnest(transactions) x on x.workspace_id = t.workspace_id and x.id = t.transaction_id),
+  -- Each account is looked up once: those of the service are in every transaction.
+  with named as materialized (
+    select u.workspace_id, u.account_id,
+           (select a.kind from account a where a.workspace_id = u.workspace_id and a.id = u.account_id) as kind
+    from (select distinct t.workspace_id, t.account_id from unnest(transfers) t) u),
+  side as materialized (
+    select t.workspace_id, t.transaction_id, x.status, t.type, t.currency_id, t.direction, t.amount, n.kind
+    from unnest(transfers) t
+    left join named n on n.workspace_id = t.workspace_id and n.account_id = t.account_id
+    left join unnest(transactions) x on x.workspace_id = t.workspace_id and x.id = t.transaction_id),
   exchanged as (
     select workspace_id, transaction_id, currency_id, direction, amount from side where kind = 'fx'),
   converted as (
@@ -472,30 +478,39 @@ create trigger legal_step before update of status on transaction for each row
   execute function refuse_step();
 
 -- As prove_quote: what arrives and what is left over are the amount at the rate, exactly. It also stands for foreign keys to the
--- currencies.
-create function prove_conversion() returns trigger
+-- currencies. For all rows of the statement.
+create function prove_conversions() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 declare
-  source_scale numeric := (select power(10::numeric, decimals) from currency where id = new.source_currency_id);
-  target_scale numeric := (select power(10::numeric, decimals) from currency where id = new.target_currency_id);
+  fault text;
 begin
-  if source_scale is null or target_scale is null then
-    raise exception 'a conversion needs two currencies'
-      using errcode = 'foreign_key_violation', table = 'conversion',
-            constraint = case when source_scale is null then 'conversion_source' else 'conversion_target' end;
-  end if;
-  if (new.target_amount * new.remainder_denominator + new.remainder_numerator) * source_scale
-     is distinct from new.source_amount * new.rate::numeric * target_scale * new.remainder_denominator then
-    raise exception 'a conversion is not its amount at its rate' using errcode = 'BK006';
-  end if;
-  if new.fixed_side = 'target'
-     and new.remainder_numerator * source_scale >= new.rate::numeric * target_scale * new.remainder_denominator then
-    raise exception 'a conversion takes more than its target amount needs' using errcode = 'BK006';
-  end if;
+  select f.fault into fault
+  from (
+    select case
+        when s.scale is null then 'conversion_source'
+        when t.scale is null then 'conversion_target'
+        when (c.target_amount * c.remainder_denominator + c.remainder_numerator) * s.scale
+          is distinct from c.source_amount * c.rate::numeric * t.scale * c.remainder_denominator then 'amount'
+        when c.fixed_side = 'target'
+          and c.remainder_numerator * s.scale >= c.rate::numeric * t.scale * c.remainder_denominator then 'excess' end as fault
+    from fresh c
+    left join (select id, power(10::numeric, decimals) as scale from currency) s on s.id = c.source_currency_id
+    left join (select id, power(10::numeric, decimals) as scale from currency) t on t.id = c.target_currency_id) f
+  where f.fault is not null limit 1;
+  case fault
+    when 'amount' then raise exception 'a conversion is not its amount at its rate' using errcode = 'BK006';
+    when 'excess' then raise exception 'a conversion takes more than its target amount needs' using errcode = 'BK006';
+    else
+      if fault is not null then
+        raise exception 'a conversion needs two currencies'
+          using errcode = 'foreign_key_violation', table = 'conversion', constraint = fault;
+      end if;
+  end case;
   return null;
 end $$;
 
-create trigger proven after insert on conversion for each row execute function prove_conversion();
+create trigger proven after insert on conversion
+  referencing new table as fresh for each statement execute function prove_conversions();
 
 -- Every trigger function with the rights of the owner checks its table: otherwise a role could forge entries from a table of its own.
 create function trail_account() returns trigger

@@ -181,16 +181,15 @@ begin
 end $$;
 
 /**
- * What payments depend on, each as a text that changes with it: the status of the account, the recipient with its beneficiary and corridor,
- * the place of the account that is paid, and the reference data. `xmin` changes with each update of a row.
+ * What payments depend on besides their accounts, each as a text that changes with it: the recipient with its beneficiary and corridor, the
+ * place of the account that is paid, and the reference data. `xmin` changes with each update of a row.
  */
-create function payment_versions(workspace_ids bigint[], account_ids bigint[], recipient_ids bigint[])
+create function payment_versions(workspace_ids bigint[], recipient_ids bigint[])
   returns table (place integer, versions text)
   language sql stable as $$
-  select (u.n - 1)::integer, format('%s %s %s %s %s %s %s', a.status, r.xmin, n.xmin, k.xmin, o.xmin, p.state, v.version)
-  from unnest(workspace_ids, account_ids, recipient_ids) with ordinality u (w, a, r, n)
+  select (u.n - 1)::integer, format('%s %s %s %s %s %s', r.xmin, n.xmin, k.xmin, o.xmin, p.state, v.version)
+  from unnest(workspace_ids, recipient_ids) with ordinality u (w, r, n)
   cross join reference_version v
-  left join lateral (select x.status from account x where x.workspace_id = u.w and x.id = u.a and x.kind = 'customer' limit 1) a on true
   left join lateral (
     select x.xmin, x.kind, x.corridor_id, x.account_code from recipient x
     where x.workspace_id = u.w and x.id = u.r and x.forgotten_at is null limit 1) r on true
@@ -204,7 +203,7 @@ $$;
 -- An account and a payment as a process remembers them, with the key of the request. Of an account that no response shows, it knows no alias
 -- and no time of its change.
 create type held_account as (workspace_id bigint, id bigint, version bigint, status text, alias text, updated_at timestamptz);
-create type held_payment as (workspace_id bigint, account_id bigint, recipient_id bigint, versions text, operation text, key text);
+create type held_payment as (workspace_id bigint, recipient_id bigint, versions text, operation text, key text);
 
 /**
  * In front of other statements it makes what a process remembers part of the database transaction: locks the accounts, in the order of
@@ -216,7 +215,6 @@ create function hold_accounts(accounts held_account[], payments held_payment[], 
 declare
   locked integer;
   workspace_ids bigint[];
-  account_ids bigint[];
   recipient_ids bigint[];
 begin
   select count(*) into locked
@@ -230,11 +228,9 @@ begin
   if locked <> cardinality(accounts) or at > clock_timestamp() then
     raise exception 'an account is not as it was remembered' using errcode = 'BK024';
   end if;
-  select array_agg(x.workspace_id), array_agg(x.account_id), array_agg(x.recipient_id)
-  into workspace_ids, account_ids, recipient_ids
-  from unnest(payments) x;
+  select array_agg(x.workspace_id), array_agg(x.recipient_id) into workspace_ids, recipient_ids from unnest(payments) x;
   if exists (
-    select from payment_versions(workspace_ids, account_ids, recipient_ids) v
+    select from payment_versions(workspace_ids, recipient_ids) v
     where v.versions is distinct from payments[v.place + 1].versions) then
     raise exception 'a payment depends on more than was remembered' using errcode = 'BK024';
   end if;

@@ -62,12 +62,12 @@ describe('commit in doubt', () => {
     wired = await openDatabase({ connection: wire.connection, role: API_ROLE, schema: SCHEMA, ...POOL });
     const books = openBooks(wired);
     service = new LedgerBankingService(wired, books);
+    const remembered = new RememberedAccounts();
     const batcher = new OrderBatcher(async (batch, waitsForLocks) => {
       await meanwhile;
       await beforeBatch?.();
-      return postOrders(
-        { books, reference: orders.reading.reference, remembered: new RememberedAccounts() },
-        batch.map(poisoned), waitsForLocks);
+      const posting = { books, reference: orders.reading.reference, remembered };
+      return postOrders(posting, batch.map(poisoned), waitsForLocks);
     });
     orders = new OrderService(books, NO_RATES, { batcher, retryPolicy: { triesMax: 4, firstMs: 1, maxMs: 1 } });
   });
@@ -106,12 +106,15 @@ describe('commit in doubt', () => {
   const range = (length: number) => Array.from({ length }, (_, index) => index);
 
   describe('an order whose connection is lost around the commit', () => {
-    it.each<[string, 'toServer' | 'toClient', string, RequestOptions]>([
+    it.each<[string, 'toServer' | 'toClient', string, RequestOptions, number?]>([
       ['before the database has read it, with a key', 'toServer', 'post_payments', { idempotencyKey: 'lost-1' }],
       ['before the database has read COMMIT, without a key', 'toServer', 'commit', {}],
       ['after it was done, with a key', 'toClient', 'COMMIT', { idempotencyKey: 'lost-2' }],
       ['after it was done, without a key', 'toClient', 'COMMIT', {}],
-    ])('is placed once if the connection is lost %s', async (_, direction, text, options) => {
+      ['after its accounts were remembered, before the database has read COMMIT', 'toServer', 'commit', {}, 2],
+      ['after its accounts were remembered, with a key', 'toClient', 'COMMIT', { idempotencyKey: 'lost-4' }, 2],
+    ])('is placed once if the connection is lost %s', async (_, direction, text, options, before = 0) => {
+      for (let count = 0; count < before; count += 1) await place();
       let cuts = 0;
       cutOnce(wire, direction, text, () => (cuts += 1));
 
@@ -121,9 +124,9 @@ describe('commit in doubt', () => {
 
       expect(resource).toMatchObject({ status: 'completed' });
       const { items } = await service.listOrders(ada, { accountId: from });
-      expect(items).toEqual([resource]);
+      expect([items.length, items[0]]).toEqual([before + 1, resource]);
       const account = await service.getAccount(ada, { accountId: from });
-      expect(account.edges.balances[0]?.amount).toBe(900);
+      expect(account.edges.balances[0]?.amount).toBe(900 - 100 * before);
       expect((await verifyBooks(world.database, [ada.workspaceId])).findings).toEqual([]);
     });
   });

@@ -147,11 +147,7 @@ export async function lockOrders(
 const rowsByOrder = ({ orders }: { readonly orders: readonly PreparedOrder[] }, rows: readonly OfOrder<unknown>[]) =>
   new Map(rows.map((row, index) => [orders[row.place ?? index]!, row]));
 
-const paymentOf = ({ workspaceId, draft }: Placement) => ({
-  workspaceId,
-  accountId: draft.accountId,
-  recipientId: draft.recipientID,
-});
+const paymentOf = ({ workspaceId, draft }: Placement) => ({ workspaceId, recipientId: draft.recipientID });
 
 const isPlacement = (order: PreparedOrder): order is PreparedOrder & Placement => order.kind === 'placement';
 const isRun = (order: PreparedOrder): order is PreparedOrder & PreparedRun => order.kind === 'run';

@@ -4,7 +4,12 @@ import { BatchedCalls, type Database, IdBlocks, type RetryPolicy } from '@bankin
 import { RoundRobin } from '@banking/process';
 import type { RateSource } from '@banking/rates';
 import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/create-once.js';
-import { type NamedPayment, readPaymentFacts, RememberedFacts, type VersionedFacts } from '../payments/payment-facts.js';
+import {
+  type NamedPayment,
+  readPaymentFacts,
+  RememberedFacts,
+  type VersionedFacts,
+} from '../payments/payment-facts.js';
 import { openReading, type Reading } from '../resources/reading.js';
 import { failure, postOrders } from './post-orders.js';
 import { RememberedAccounts } from './remembered-accounts.js';

@@ -89,7 +89,11 @@ interface Batch {
  * Carries out a batch of payments in one round trip, on accounts and facts that are remembered. Undefined if it has to be read first:
  * nothing was written. So no refusal comes from what is remembered, and no replay.
  */
-async function postRemembered(books: Books, remembered: RememberedAccounts, batch: Batch): Promise<Written | undefined> {
+async function postRemembered(
+  books: Books,
+  remembered: RememberedAccounts,
+  batch: Batch,
+): Promise<Written | undefined> {
   const payments = batch.orders.filter(isRemembered);
   const recalled = payments.length === batch.orders.length ? remembered.recall(batch.posting, payments) : undefined;
   if (!recalled) return undefined;
@@ -102,16 +106,15 @@ async function postRemembered(books: Books, remembered: RememberedAccounts, batc
       writeDecisions(tx, decisions, recalled, { ...batch, remembered }, [hold]),
     );
   } catch (error) {
-    remembered.doubt(context);
     if (error instanceof DatabaseError) return undefined;
     throw error;
   }
 }
 
 const isRemembered = (order: PreparedOrder): order is PreparedOrder & Placement =>
-  order.kind === 'placement' && order.rememberedVersions !== undefined && order.mayExist !== true;
+  order.kind === 'placement' && order.rememberedVersions !== undefined;
 
-/** What `hold_accounts` requires behind the locks. */
+/** As `hold_accounts` requires it to be behind the locks. An order of an earlier attempt has changed the version of its account. */
 const asIfLocked = (order: PreparedOrder): LockedOrder => ({
   order,
   isLockedElsewhere: false,

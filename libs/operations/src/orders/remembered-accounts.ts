@@ -63,7 +63,15 @@ export class RememberedAccounts {
       accounts.set(key, row);
     }
     const list = [...states.values()];
-    return { context: new DecisionContext(posting, list.map((state) => ({ ...state })), at), states: list, accounts };
+    return {
+      context: new DecisionContext(
+        posting,
+        list.map((state) => ({ ...state })),
+        at,
+      ),
+      states: list,
+      accounts,
+    };
   }
 
   /** Compares what is remembered with what was read behind the locks of a batch. Call it before the batch is decided. */
@@ -80,14 +88,6 @@ export class RememberedAccounts {
     for (const [key, state] of lockedAccounts) {
       const known = this.accounts.get(key);
       this.accounts.set(key, { state, row: rows.get(key), isAlone: known?.isAlone ?? true });
-    }
-  }
-
-  /** An account or a payment was not as it was remembered, or the commit is in doubt. */
-  doubt({ lockedAccounts }: DecisionContext): void {
-    for (const key of lockedAccounts.keys()) {
-      const known = this.accounts.get(key);
-      if (known) this.accounts.set(key, { ...known, isAlone: false });
     }
   }
 
@@ -125,7 +125,12 @@ export const holdAccounts = (
   orders: readonly Placement[],
   at: Timestamp,
 ): BoundStatement<unknown> =>
-  bind(HOLD_ACCOUNTS, states.map((state) => heldAccount(state, accounts)), orders.map(heldPayment), at);
+  bind(
+    HOLD_ACCOUNTS,
+    states.map((state) => heldAccount(state, accounts)),
+    orders.map(heldPayment),
+    at,
+  );
 
 const heldAccount = ({ workspaceId, id, version, status }: LockedAccount, accounts: AccountsByKey): string => {
   const row = accounts.get(accountKey(workspaceId, id));
@@ -133,4 +138,4 @@ const heldAccount = ({ workspaceId, id, version, status }: LockedAccount, accoun
 };
 
 const heldPayment = ({ workspaceId, draft, rememberedVersions, key }: Placement): string =>
-  compositeOf([workspaceId, draft.accountId, draft.recipientID, rememberedVersions, key?.operation, key?.key]);
+  compositeOf([workspaceId, draft.recipientID, rememberedVersions, key?.operation, key?.key]);

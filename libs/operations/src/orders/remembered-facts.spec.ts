@@ -1,10 +1,8 @@
 import { assert, asyncProperty, constantFrom, shuffledSubarray } from 'fast-check';
 import type { AccountId, Order, PlaceOrderInput, RecipientId, TransactionId, TransferAmount } from '@banking/domain';
-import type { DbTransaction } from '@banking/postgres';
 import { testOrProve } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { sentBy } from '../testing/aged-workspaces.js';
-import { orderWorld, type OrderWorld, recipientAbroad } from '../testing/order-world.js';
+import { orderWorld, type OrderWorld, recipientAbroad, roundTripsOf } from '../testing/order-world.js';
 
 let given: OrderWorld;
 
@@ -94,35 +92,15 @@ describe('remembered facts', () => {
     ['abroad', abroad],
     ['to another workspace', payee],
   ])('an order %s of a service that has placed one before', (_, recipient) => {
-    it('is placed in two round trips', async () => {
+    it('is placed in one round trip', async () => {
       const named = await parties(recipient);
       await place(given.service, named);
 
-      let roundTrips = 0;
-      const counted =
-        <Call extends (...args: never[]) => unknown>(call: Call) =>
-        (...args: Parameters<Call>) => {
-          roundTrips += 1;
-          return call(...args);
-        };
-      const { database } = given.world;
-      const transaction = database.transaction.bind(database);
-      const spied = jest.spyOn(database, 'transaction').mockImplementation((scope, work, options) =>
-        transaction(
-          scope,
-          (tx) =>
-            work({
-              pipeline: counted(tx.pipeline.bind(tx)),
-              change: counted(tx.change.bind(tx)),
-              commit: counted(tx.commit.bind(tx)),
-            } as DbTransaction),
-          options,
-        ),
-      );
-      const sent = await sentBy(database, () => place(given.service, named)).finally(() => spied.mockRestore());
+      const { names, roundTrips } = await roundTripsOf(given.world.database, () => place(given.service, named));
 
-      expect(sent.map(({ statement }) => statement.name)).not.toContain('read_payment_facts');
-      expect(roundTrips).toBe(2);
+      expect(names).not.toContain('read_payment_facts');
+      expect(names).toContain('hold_accounts');
+      expect(roundTrips).toBe(1);
     });
 
     it.each(Object.entries(CHANGES))('is decided on the present facts: %s', async (_change, { make, undo }) => {
@@ -185,6 +163,63 @@ describe('remembered facts', () => {
   });
 
   it('leaves the books in order', () => given.expectInOrder());
+});
+
+describe('the versions of a payment', () => {
+  let abroad: RecipientId;
+  let near: RecipientId;
+  let code: string;
+
+  beforeAll(async () => {
+    const { service, ada, eve } = given;
+    abroad = await recipientAbroad(service, ada, 'DE89370400440532013000');
+    const accountId = await given.account(1, '0', eve);
+    near = await given.near(accountId, ada, eve);
+    code = (await service.getAccount(eve, { accountId })).code!;
+  });
+
+  const versions = async () => {
+    const { rows } = await given.world.owner.query<{ versions: string }>(
+      'select versions from payment_versions(array[$1, $1]::bigint[], array[$2, $3]::bigint[]) order by place',
+      [given.ada.workspaceId, abroad, near],
+    );
+    return rows.map((row) => row.versions);
+  };
+
+  it.each<[string, string, ('abroad' | 'near')[]]>([
+    ['a recipient', `update recipient set alias = 'Later' where forgotten_at is null`, ['abroad', 'near']],
+    [
+      'a recipient that is deleted',
+      'update recipient set forgotten_at = now() where forgotten_at is null',
+      ['abroad', 'near'],
+    ],
+    ['a beneficiary', 'update beneficiary set updated_at = now()', ['abroad']],
+    ['a corridor', 'update corridor set enabled = not enabled', ['abroad']],
+    ['a currency', `update currency set name = name || '.'`, ['abroad', 'near']],
+    ['a bank', `update bank set name = name || '.'`, ['abroad', 'near']],
+    ['the account of a code', 'update account_code set account_id = account_id where code = $1', ['near']],
+    [
+      'the database of the payee',
+      `insert into cell_workspace (workspace_id, state) select workspace_id, 'gone' from account_code where code = $1
+       on conflict (workspace_id) do update set state = 'gone'`,
+      ['near'],
+    ],
+  ])('change with %s', async (_, change, kinds) => {
+    const { owner } = given.world;
+    const before = await versions();
+    await owner.query('begin');
+    try {
+      await owner.query(change, change.includes('$1') ? [code] : []);
+      const after = await versions();
+      expect([after[0] !== before[0], after[1] !== before[1]]).toEqual([
+        kinds.includes('abroad'),
+        kinds.includes('near'),
+      ]);
+    } finally {
+      await owner.query('rollback');
+    }
+    expect(await versions()).toEqual(before);
+  });
 });
 
 describe('replays', () => {

@@ -301,7 +301,9 @@ function watched(before: () => Promise<unknown> = async () => undefined) {
     sizes.push(batch.length);
     return postOrders(
       { books, reference: new ReferenceData(world.database), remembered: new RememberedAccounts() },
-      batch, waitsForLocks);
+      batch,
+      waitsForLocks,
+    );
   });
   return { orders: new OrderService(world.books, DEMO_RATES, { batcher }), fates, sizes };
 }

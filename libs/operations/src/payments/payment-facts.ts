@@ -120,24 +120,23 @@ export const factsOf = (payments: readonly NamedPayment[], isSandbox = false): B
     payments.map(({ externalReference }) => externalReference ?? null),
   );
 
-/** Facts with a text that changes with them, but for the quote, the reference and the clock. */
+/** Facts with a text that changes with them, but for those of the account, the quote, the reference and the clock. */
 export interface VersionedFacts extends PaymentFacts {
   readonly versions: string;
 }
 
 const READ_VERSIONS = sqlStatement<{ readonly place: number; readonly versions: string }>(
   'read_payment_versions',
-  'select place, versions from payment_versions($1, $2, $3)',
+  'select place, versions from payment_versions($1, $2)',
 );
 
-/** The versions of what payments depend on. `place` is the index of the payment. */
+/** The versions of what payments depend on besides their accounts. `place` is the index of the payment. */
 export const versionsOf = (
-  payments: readonly NamedPayment[],
+  payments: readonly Pick<NamedPayment, 'workspaceId' | 'recipientId'>[],
 ): BoundStatement<{ readonly place: number; readonly versions: string }> =>
   bind(
     READ_VERSIONS,
     payments.map(({ workspaceId }) => workspaceId),
-    payments.map(({ accountId }) => accountId),
     payments.map(({ recipientId }) => recipientId ?? null),
   );
 

@@ -12,7 +12,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
-import type { Database } from '@banking/postgres';
+import type { BoundStatement, Database, DbTransaction } from '@banking/postgres';
 import { DEMO_RATES } from '@banking/rates';
 import { Worker } from '@banking/work-queue';
 import { readDemoBookings } from '../demo/index.js';
@@ -24,6 +24,7 @@ import { REQUIRED_EVENTS } from '../verification/verify-events.js';
 import { verifyPayments as verify } from '../verification/verify-payments.js';
 import type { VerifyOptions } from '../verification/verify-ranges.js';
 import { workOf } from '../worker/start-banking-worker.js';
+import { sentBy } from './aged-workspaces.js';
 import { demoDatabase } from './test-databases.js';
 
 /** A user acting in a workspace. */
@@ -254,6 +255,37 @@ export function slowBatcher(outcomeOf: (order: PreparedOrder, waits: boolean) =>
     batches.length = 0;
   };
   return { batcher, batches, slowDown };
+}
+
+/** The statements that a call sends, and how many round trips its database transactions take. */
+export async function roundTripsOf(
+  database: Database,
+  call: () => Promise<unknown>,
+): Promise<{ readonly names: readonly string[]; readonly roundTrips: number }> {
+  const names: string[] = [];
+  let roundTrips = 0;
+  const noted =
+    <Send extends (bound: readonly BoundStatement<unknown>[]) => unknown>(send: Send) =>
+    (bound: readonly BoundStatement<unknown>[] = []) => {
+      roundTrips += 1;
+      names.push(...bound.map(({ statement }) => statement.name));
+      return send(bound);
+    };
+  const transaction = database.transaction.bind(database);
+  const spied = jest.spyOn(database, 'transaction').mockImplementation((scope, work, options) =>
+    transaction(
+      scope,
+      (tx) =>
+        work({
+          pipeline: noted(tx.pipeline.bind(tx)),
+          change: noted(tx.change.bind(tx)),
+          commit: noted(tx.commit.bind(tx)),
+        } as DbTransaction),
+      options,
+    ),
+  );
+  const sent = await sentBy(database, call).finally(() => spied.mockRestore());
+  return { names: [...sent.map(({ statement }) => statement.name), ...names], roundTrips };
 }
 
 /** Waits two turns of the event loop, so that work deferred to the next turn has started. */
