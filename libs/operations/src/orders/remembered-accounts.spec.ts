@@ -1,5 +1,15 @@
 import { array, assert, asyncProperty, constantFrom } from 'fast-check';
-import type { AccountId, RecipientId, Timestamp, TransferAmount } from '@banking/domain';
+import {
+  type AccountId,
+  add,
+  minorUnits,
+  parseTransferAmount,
+  type RecipientId,
+  subtract,
+  type Timestamp,
+  toBalanceAmount,
+  type TransferAmount,
+} from '@banking/domain';
 import { DecisionContext, type LockedAccount } from '@banking/ledger';
 import { RULE_VIOLATION } from '@banking/postgres';
 import { testOrProve } from '@banking/postgres/testing';
@@ -99,20 +109,16 @@ describe('an account that one process uses', () => {
     const law = asyncProperty(array(steps, { minLength: 4, maxLength: 12 }), async (sequence) => {
       const accountId = await given.account(euro, '60000');
       const [one, other] = [process(), process()];
-      let balance = 60_000;
+      let balance = minorUnits(60_000n);
       const pay = async (service: LedgerBankingService) => {
-        const { resource } = await place(service, accountId);
-        const { amount } = resource.edges.account!.edges.balances[0]!;
-        const charged = resource.edges.executions![0]!.edges.transaction!.edges.transfers!.reduce(
-          (sum, { amount, direction }) => sum + (direction === 'debit' ? Number(amount) : 0),
-          0,
-        );
-        balance -= charged;
-        return amount;
+        const { account, executions } = (await place(service, accountId)).resource.edges;
+        const { transfers } = executions![0]!.edges.transaction!.edges;
+        for (const { amount } of transfers!) balance = subtract(balance, parseTransferAmount(amount));
+        return account!.edges.balances[0]!.amount;
       };
       const paid = async (service: LedgerBankingService) => {
         const shown = await pay(service).catch(({ reason }: { reason: string }) => reason);
-        expect([balance, 'insufficient_funds']).toContain(shown);
+        expect([toBalanceAmount(balance), 'insufficient_funds']).toContain(shown);
       };
       for (const step of sequence) {
         if (step === 'one') await paid(one);
@@ -120,7 +126,7 @@ describe('an account that one process uses', () => {
         if (step === 'both') await Promise.allSettled([pay(one), pay(one), pay(other)]);
         if (step === 'deposit') {
           await deposit(accountId);
-          balance += 5_000;
+          balance = add(balance, minorUnits(5_000n));
         }
         if (step === 'alias') await given.service.changeAccount(given.ada, { accountId, alias: `A-${balance}` });
         if (step === 'disable') {
@@ -129,7 +135,7 @@ describe('an account that one process uses', () => {
           await given.service.changeAccount(given.ada, { accountId, status: 'enabled' });
         }
       }
-      expect(await given.balanceOf(accountId)).toBe(balance);
+      expect(await given.balanceOf(accountId)).toBe(toBalanceAmount(balance));
     });
     await assert(law, { numRuns: testOrProve(10, 60) });
   });
