@@ -182,7 +182,8 @@ end $$;
 
 /**
  * What payments depend on besides their accounts, each as a text that changes with it: the recipient with its beneficiary and corridor, the
- * place of the account that is paid, and the reference data. `xmin` changes with each update of a row.
+ * place of the account that is paid, and the reference data. `xmin` changes with each update of a row. With `limit 1`, each row is found by
+ * its key, also by a plan from the time when a table was small.
  */
 create function payment_versions(workspace_ids bigint[], recipient_ids bigint[])
   returns table (place integer, versions text)
@@ -196,8 +197,9 @@ create function payment_versions(workspace_ids bigint[], recipient_ids bigint[])
   left join lateral (
     select x.xmin from beneficiary x where r.kind = 'international' and x.workspace_id = u.w and x.recipient_id = u.r limit 1) n on true
   left join corridor k on k.id = r.corridor_id
-  left join account_code o on r.kind = 'internal' and o.code = r.account_code
-  left join cell_workspace p on p.workspace_id = o.workspace_id
+  left join lateral (
+    select x.xmin, x.workspace_id from account_code x where r.kind = 'internal' and x.code = r.account_code limit 1) o on true
+  left join lateral (select x.state from cell_workspace x where x.workspace_id = o.workspace_id limit 1) p on true
 $$;
 
 -- An account and a payment as a process remembers them, with the key of the request. Of an account that no response shows, it knows no alias
@@ -236,7 +238,8 @@ begin
   end if;
   if exists (
     select from unnest(payments) x
-    join idempotency i on i.workspace_id = x.workspace_id and i.operation = x.operation and i.key = x.key) then
+    cross join lateral (
+      select from idempotency i where i.workspace_id = x.workspace_id and i.operation = x.operation and i.key = x.key limit 1) i) then
     raise exception 'a key has an answer' using errcode = 'BK024';
   end if;
 end $$;
