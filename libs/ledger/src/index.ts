@@ -20,7 +20,6 @@ export {
   postPayments,
   postReturns,
   postSandboxDeposits,
-  writeFirst,
 } from './post.js';
 export { decide, DecisionContext, digestNow, type LockedAccount } from './decide.js';
 export {

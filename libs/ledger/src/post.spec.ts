@@ -1,8 +1,5 @@
-import { bind, CommitInDoubtError, DatabaseError, SQLSTATE, sqlStatement } from '@banking/postgres';
-import { sql, until } from '@banking/postgres/testing';
-import { preparePosting } from './books.js';
-import { decide } from './decide.js';
-import { lockAndRead, postPayments, writeFirst } from './post.js';
+import { CommitInDoubtError, DatabaseError, SQLSTATE } from '@banking/postgres';
+import { sql } from '@banking/postgres/testing';
 import type { Proposal } from './proposal.js';
 import { returnEntry } from './return-entry.js';
 import {
@@ -247,72 +244,6 @@ describe('a batch that the database rejects', () => {
     await post(world.books, [giveBack()]);
 
     await expect(post(world.books, [giveBack()])).rejects.toMatchObject({ code: SQLSTATE.uniqueViolation });
-  });
-});
-
-describe('write first', () => {
-  const fail = bind(sqlStatement('write_first.fail', 'select 1 / 0'));
-
-  let bob: number;
-
-  beforeEach(async () => {
-    ada = await account(world);
-    bob = await account(world, '100.00');
-  });
-
-  /** Posts so many payments of a euro, with the rest. */
-  async function pay(count: number, rest: () => Promise<ReturnType<typeof bind>[]>): Promise<void> {
-    const proposals = Array.from({ length: count }, () => payment(bob, ada, euros('1.00')));
-    const posting = await preparePosting(world.books, proposals);
-    await world.database.transaction({ workspaces: [NORTH] }, async (tx) => {
-      const { context } = await lockAndRead(tx, posting);
-      const posted = proposals.flatMap((proposal) => decide(context, proposal).posted ?? []);
-      await writeFirst(tx, postPayments(posted), posted.length, rest);
-    });
-  }
-
-  const balance = async () => (await holding(world, ada)).balance;
-  const isIdle = () => world.database.stats().idle === world.database.stats().total;
-
-  describe.each([1, 64])('a posting of %i transactions with other statements', (count) => {
-    it('is committed with them', async () => {
-      let isMade = false;
-      await pay(count, async () => {
-        isMade = true;
-        return [bind(sqlStatement('write_first.note', 'select 1'))];
-      });
-
-      expect([isMade, await balance()]).toEqual([true, BigInt(count) * 100n]);
-    });
-
-    it('is rolled back where they cannot be made, with that error', async () => {
-      const error = new Error('not made');
-
-      await expect(pay(count, () => Promise.reject(error))).rejects.toBe(error);
-      expect([await balance(), isIdle()]).toEqual([0n, true]);
-    });
-
-    it('is rolled back where one of them fails', async () => {
-      await expect(pay(count, () => Promise.resolve([fail]))).rejects.toMatchObject({ code: SQLSTATE.divisionByZero });
-      expect([await balance(), isIdle()]).toEqual([0n, true]);
-    });
-  });
-
-  it('writes many transactions while the other statements are made', async () => {
-    const isWriting = async () => {
-      const { rows } = await world.owner.query(
-        `select from pg_locks l join pg_class c on c.oid = l.relation
-       where c.relname = 'transfer' and l.mode = 'RowExclusiveLock'`,
-      );
-      return rows.length > 0;
-    };
-
-    await pay(64, async () => {
-      await until(isWriting);
-      return [];
-    });
-
-    expect(await balance()).toBe(6_400n);
   });
 });
 

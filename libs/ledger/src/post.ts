@@ -212,30 +212,3 @@ export const postDeposits = (posted: readonly PostedTransaction[]): BoundStateme
 /** The same of demo money, in a sandbox only. A right of the worker too. */
 export const postSandboxDeposits = (posted: readonly PostedTransaction[]): BoundStatement<unknown>[] =>
   unlessEmpty(posted, () => bind(POST_SANDBOX_DEPOSITS, ...postingValues(posted)));
-
-/** The statements of fewer transactions are made sooner than a round trip takes. */
-const OVERLAPPED_MIN = 8;
-
-/**
- * Sends the statements that write so many transactions, then `rest`, and commits. The database writes many transactions while `rest` makes
- * its statements, in a round trip of its own.
- *
- * @throws what `rest` throws, and CommitInDoubtError if the connection is lost around the commit
- * @throws DatabaseError if the database rejects the batch; nothing was written
- */
-export async function writeFirst(
-  tx: DbTransaction,
-  first: readonly BoundStatement<unknown>[],
-  transactions: number,
-  rest: () => Promise<readonly BoundStatement<unknown>[]>,
-): Promise<void> {
-  if (transactions < OVERLAPPED_MIN) {
-    await tx.commit([...first, ...(await rest())]);
-    return;
-  }
-  // Both end before the database transaction may be closed.
-  const [written, made] = await Promise.allSettled([tx.change(first), rest()]);
-  if (written.status === 'rejected') throw written.reason;
-  if (made.status === 'rejected') throw made.reason;
-  await tx.commit(made.value);
-}

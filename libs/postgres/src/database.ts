@@ -31,13 +31,6 @@ export interface DbTransaction {
   pipeline<const T extends readonly BoundStatement<unknown>[]>(bound: T): Promise<RowsOfEach<T>>;
 
   /**
-   * Sends changes as `pipeline` does, where the commit follows at once.
-   *
-   * @throws CommitInDoubtError when the connection was lost, as `commit` does: callers that look the outcome up treat both alike.
-   */
-  change<const T extends readonly BoundStatement<unknown>[]>(bound: T): Promise<RowsOfEach<T>>;
-
-  /**
    * Sends the last statements, if any, with COMMIT behind them, in one round trip. Once it resolves, they have happened.
    *
    * @throws CommitInDoubtError when the connection was lost before the response: it may have happened.
@@ -63,12 +56,16 @@ class SessionTx implements DbTransaction {
     private readonly snapshot = false,
   ) {}
 
-  pipeline<const T extends readonly BoundStatement<unknown>[]>(bound: T): Promise<RowsOfEach<T>> {
-    return this.send(bound, (error) => error);
-  }
-
-  change<const T extends readonly BoundStatement<unknown>[]>(bound: T): Promise<RowsOfEach<T>> {
-    return this.send(bound, asCommitInDoubt);
+  async pipeline<const T extends readonly BoundStatement<unknown>[]>(bound: T): Promise<RowsOfEach<T>> {
+    const opening = this.opening();
+    const { rows } = await this.session
+      .send([...opening, ...bound])
+      .catch((error: unknown) => Promise.reject(asUnavailable(error)));
+    if (this.session.transactionStatus !== 'T') {
+      this.isOver = true;
+      throw new Error('a statement ended the database transaction it was part of');
+    }
+    return rows.slice(opening.length) as RowsOfEach<T>;
   }
 
   async commit<const T extends readonly BoundStatement<unknown>[] = []>(bound?: T): Promise<RowsOfEach<T>> {
@@ -95,21 +92,6 @@ class SessionTx implements DbTransaction {
     const opening = [this.snapshot ? beginSnapshot : begin, this.boundScope];
     this.isBegun = true;
     return opening;
-  }
-
-  private async send<const T extends readonly BoundStatement<unknown>[]>(
-    bound: T,
-    failureOf: (error: unknown) => unknown,
-  ): Promise<RowsOfEach<T>> {
-    const opening = this.opening();
-    const { rows } = await this.session
-      .send([...opening, ...bound])
-      .catch((error: unknown) => Promise.reject(asUnavailable(failureOf(error))));
-    if (this.session.transactionStatus !== 'T') {
-      this.isOver = true;
-      throw new Error('a statement ended the database transaction it was part of');
-    }
-    return rows.slice(opening.length) as RowsOfEach<T>;
   }
 
   /** COMMIT is durable once its tag is received, even if the connection is lost afterwards. */

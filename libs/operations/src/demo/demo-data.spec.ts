@@ -63,7 +63,6 @@ function interrupted(database: Database, after: number): Database {
       (tx) =>
         work({
           pipeline: (bound) => tx.pipeline(bound),
-          change: (bound) => tx.change(bound),
           commit: async (bound) => {
             step();
             return tx.commit(bound);

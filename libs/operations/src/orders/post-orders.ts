@@ -1,12 +1,5 @@
 import { type Order, Refusal } from '@banking/domain';
-import {
-  type Books,
-  type DecisionContext,
-  postPayments,
-  type PreparedPosting,
-  preparePosting,
-  writeFirst,
-} from '@banking/ledger';
+import { type Books, type DecisionContext, postPayments, type PreparedPosting, preparePosting } from '@banking/ledger';
 import { bisect, type BoundStatement, DatabaseError, type DbTransaction, RULE_VIOLATION } from '@banking/postgres';
 import { auditEntriesOf, decideOrders, type OrderDecision, type PostedOrder } from './decide-orders.js';
 import { type AccountsByKey, type LockedOrder, lockOrders } from './lock-orders.js';
@@ -142,10 +135,7 @@ interface Written {
   readonly resources: ReadonlyMap<OrderDecision, Order>;
 }
 
-/**
- * Writes all decisions and commits. The responses are composed of the rows that are written, while the database writes the
- * transactions.
- */
+/** Writes all decisions and commits. The responses are composed of the rows that are written, before these are sent. */
 async function writeDecisions(
   tx: DbTransaction,
   decisions: readonly OrderDecision[],
@@ -158,23 +148,23 @@ async function writeDecisions(
   const responses = new Map<OrderDecision, Order>();
   const conversions = writes.flatMap((write) => write.conversions ?? []);
   const after = accountsAfter(accounts, transactions);
-  await writeFirst(tx, [...before, ...postPayments(transactions, conversions)], transactions.length, async () => {
-    const answers = decisions.flatMap((decision, index): Answer[] => {
-      if (decision.kind === 'existing') return [{ decision, facts: decision.facts, key: undefined }];
-      if (!isPlaced(decision)) return [];
-      return [{ decision, facts: placedOrderFacts(decision, writes[index]!, after), key: decision.order.key }];
-    });
-    const { version, resources } = await compose(answers.map(({ facts }) => facts));
-    answers.forEach(({ decision }, index) => responses.set(decision, resources[index]!));
-    const keyed = answers.flatMap(({ key, facts }) => (key ? [{ key, answer: orderRecord(version, facts) }] : []));
-    setImmediate(onDecided);
-    const entries = auditEntriesOf(decisions);
-    return [
-      ...orderStatements(writes),
-      ...(keyed.length === 0 ? [] : [storeResponses(keyed)]),
-      ...(entries.length === 0 ? [] : [noteAudit(entries)]),
-    ];
+  const answers = decisions.flatMap((decision, index): Answer[] => {
+    if (decision.kind === 'existing') return [{ decision, facts: decision.facts, key: undefined }];
+    if (!isPlaced(decision)) return [];
+    return [{ decision, facts: placedOrderFacts(decision, writes[index]!, after), key: decision.order.key }];
   });
+  const { version, resources } = await compose(answers.map(({ facts }) => facts));
+  answers.forEach(({ decision }, index) => responses.set(decision, resources[index]!));
+  const keyed = answers.flatMap(({ key, facts }) => (key ? [{ key, answer: orderRecord(version, facts) }] : []));
+  const entries = auditEntriesOf(decisions);
+  setImmediate(onDecided);
+  await tx.commit([
+    ...before,
+    ...postPayments(transactions, conversions),
+    ...orderStatements(writes),
+    ...(keyed.length === 0 ? [] : [storeResponses(keyed)]),
+    ...(entries.length === 0 ? [] : [noteAudit(entries)]),
+  ]);
   remembered.remember(context, after);
   return { decisions, resources: responses };
 }

@@ -278,7 +278,6 @@ export async function roundTripsOf(
       (tx) =>
         work({
           pipeline: noted(tx.pipeline.bind(tx)),
-          change: noted(tx.change.bind(tx)),
           commit: noted(tx.commit.bind(tx)),
         } as DbTransaction),
       options,

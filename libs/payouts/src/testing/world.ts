@@ -274,10 +274,6 @@ function countedTx(tx: DbTransaction, count: (bound?: readonly BoundStatement<un
       count(bound);
       return tx.pipeline(bound);
     },
-    change: (bound) => {
-      count(bound);
-      return tx.change(bound);
-    },
     commit: (bound) => {
       count(bound);
       return tx.commit(bound);

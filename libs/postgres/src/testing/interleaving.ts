@@ -104,7 +104,6 @@ export class Interleaving {
   private transactionOf(tx: DbTransaction): DbTransaction {
     return {
       pipeline: (bound) => this.step(`tx: ${labelOf(bound)}`, () => tx.pipeline(bound)),
-      change: (bound) => this.step(`change: ${labelOf(bound)}`, () => tx.change(bound)),
       commit: (bound) =>
         this.step(`commit: ${labelOf(bound ?? [])}`, async () => {
           const fate = this.commitFates.pop() ?? 'done';
