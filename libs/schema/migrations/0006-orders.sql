@@ -182,29 +182,30 @@ end $$;
 
 /**
  * What payments depend on besides their accounts, each as a text that changes with it: the recipient with its beneficiary and corridor, the
- * place of the account that is paid, and the reference data. `xmin` changes with each update of a row. With `limit 1`, each row is found by
- * its key, also by a plan from the time when a table was small.
+ * place of the account that is paid, and the reference data. `xmin` changes with each update of a row; after a failover that has lost updates
+ * it may be given again, with another time. With `limit 1`, each row is found by its key, also by a plan from the time when a table was small.
  */
 create function payment_versions(workspace_ids bigint[], recipient_ids bigint[])
   returns table (place integer, versions text)
   language sql stable as $$
-  select (u.n - 1)::integer, format('%s %s %s %s %s %s', r.xmin, n.xmin, k.xmin, o.xmin, p.state, v.version)
+  select (u.n - 1)::integer, format('%s %s %s %s %s %s %s %s %s', r.xmin, r.updated_at, n.xmin, n.updated_at, k.xmin, k.updated_at, o.xmin, p.state,
+    v.version)
   from unnest(workspace_ids, recipient_ids) with ordinality u (w, r, n)
   cross join reference_version v
   left join lateral (
-    select x.xmin, x.kind, x.corridor_id, x.account_code from recipient x
+    select x.xmin, x.updated_at, x.kind, x.corridor_id, x.account_code from recipient x
     where x.workspace_id = u.w and x.id = u.r and x.forgotten_at is null limit 1) r on true
   left join lateral (
-    select x.xmin from beneficiary x where r.kind = 'international' and x.workspace_id = u.w and x.recipient_id = u.r limit 1) n on true
+    select x.xmin, x.updated_at from beneficiary x where r.kind = 'international' and x.workspace_id = u.w and x.recipient_id = u.r limit 1) n on true
   left join corridor k on k.id = r.corridor_id
   left join lateral (
     select x.xmin, x.workspace_id from account_code x where r.kind = 'internal' and x.code = r.account_code limit 1) o on true
   left join lateral (select x.state from cell_workspace x where x.workspace_id = o.workspace_id limit 1) p on true
 $$;
 
--- An account and a payment as a process remembers them, with the key of the request. Of an account that no response shows, it knows no alias
--- and no time of its change.
-create type held_account as (workspace_id bigint, id bigint, version bigint, status text, alias text, updated_at timestamptz);
+-- An account and a payment as a process remembers them, with the key of the request. The head of the account covers its balance and its
+-- version. Of an account that no response shows, the process knows no alias and no time of its change.
+create type held_account as (workspace_id bigint, id bigint, head text, status text, alias text, updated_at timestamptz);
 create type held_payment as (workspace_id bigint, recipient_id bigint, versions text, operation text, key text);
 
 /**
@@ -222,10 +223,10 @@ begin
   select count(*) into locked
   from (select * from unnest(accounts) x order by x.workspace_id, x.id) h
   cross join lateral (
-    select a.version, a.status, a.alias, a.updated_at, a.balance_at from account a
+    select a.head, a.status, a.alias, a.updated_at, a.balance_at from account a
     where a.workspace_id = h.workspace_id and a.id = h.id and a.kind = 'customer'
     for no key update skip locked) a
-  where a.version = h.version and a.status = h.status and a.balance_at <= at
+  where a.head = h.head and a.status = h.status and a.balance_at <= at
     and (h.updated_at is null or a.updated_at = h.updated_at and a.alias is not distinct from h.alias);
   if locked <> cardinality(accounts) or at > clock_timestamp() then
     raise exception 'an account is not as it was remembered' using errcode = 'BK024';

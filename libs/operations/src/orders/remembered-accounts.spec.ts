@@ -172,22 +172,22 @@ describe('hold_accounts', () => {
   /** What a process remembers of an account and of a payment from it, and the time of the database. */
   async function heldOf(accountId: AccountId): Promise<Held> {
     const { rows } = await given.world.owner.query<{
-      version: string;
+      head: string;
       status: string;
       alias: string | null;
       updated_at: string;
       versions: string;
       at: Timestamp;
     }>(
-      `select a.version, a.status, a.alias, a.updated_at::text as updated_at, v.versions, rfc3339(clock_timestamp()) as at
+      `select a.head, a.status, a.alias, a.updated_at::text as updated_at, v.versions, rfc3339(clock_timestamp()) as at
        from account a, payment_versions(array[a.workspace_id], array[$2::bigint]) v where a.id = $1`,
       [accountId, recipientId],
     );
-    const { version, status, alias, updated_at: accountUpdatedAt, versions, at } = rows[0]!;
+    const { head, status, alias, updated_at: accountUpdatedAt, versions, at } = rows[0]!;
     const { workspaceId } = given.ada;
-    const known = { workspaceId, id: accountId, currencyId: 978, balance: 0n, head: '' };
+    const known = { workspaceId, id: accountId, currencyId: 978, balance: 0n, version: 0 };
     return {
-      states: [{ ...known, status, version: Number(version) }],
+      states: [{ ...known, status, head }],
       accounts: new Map([[`${workspaceId}/${accountId}`, { accountAlias: alias, accountUpdatedAt } as never]]),
       order: {
         workspaceId,
@@ -206,7 +206,7 @@ describe('hold_accounts', () => {
 
   /** What a process may remember wrongly. */
   const FAULTS: Readonly<Record<string, (held: Held) => void>> = {
-    'the version of the account': (held) => (held.states[0] = { ...held.states[0]!, version: 7 }),
+    'the head of the account': (held) => (held.states[0] = { ...held.states[0]!, head: 'a'.repeat(64) }),
     'the status of the account': (held) => (held.states[0] = { ...held.states[0]!, status: 'disabled' }),
     'an account that does not exist': (held) => (held.states[0] = { ...held.states[0]!, id: 4711 }),
     'the time of the last change': (held) => changeRow(held, { accountUpdatedAt: '2026-01-01 00:00:00+00' }),

@@ -79,7 +79,7 @@ export class RememberedAccounts {
     this.clock = { microseconds: microsecondsOf(at), readAtMs: this.now() };
     for (const [key, state] of lockedAccounts) {
       const known = this.accounts.get(key);
-      if (known) this.accounts.set(key, { ...known, isAlone: known.state.version === state.version });
+      if (known) this.accounts.set(key, { ...known, isAlone: known.state.head === state.head });
     }
   }
 
@@ -132,9 +132,9 @@ export const holdAccounts = (
     at,
   );
 
-const heldAccount = ({ workspaceId, id, version, status }: LockedAccount, accounts: AccountsByKey): string => {
+const heldAccount = ({ workspaceId, id, head, status }: LockedAccount, accounts: AccountsByKey): string => {
   const row = accounts.get(accountKey(workspaceId, id));
-  return compositeOf([workspaceId, id, version, status, row?.accountAlias, row?.accountUpdatedAt]);
+  return compositeOf([workspaceId, id, head, status, row?.accountAlias, row?.accountUpdatedAt]);
 };
 
 const heldPayment = ({ workspaceId, draft, rememberedVersions, key }: Placement): string =>
