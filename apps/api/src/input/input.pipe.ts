@@ -4,6 +4,8 @@ import type { ValidationError } from 'class-validator';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isRefusalReason, parseId, Refusal, type RefusalDetail, type RefusalReason } from '@banking/domain';
 import type { RequestContext } from '../http/request-context.js';
+import { droppedNames } from './dropped-names.js';
+import { plainInputOf } from './plain-input.js';
 
 /** Reads an id from the path. @throws Refusal `id_malformed` */
 @Injectable()
@@ -79,6 +81,8 @@ class InputPipe extends ValidationPipe {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw new Refusal(this.place.invalid, 'The body must be a JSON object.');
     }
+    const input = metadata.metatype && plainInputOf(metadata.metatype)(value);
+    if (input) return input;
     const dropped = droppedNames(value);
     if (dropped.length > 0)
       throw refusalOf(
@@ -87,19 +91,6 @@ class InputPipe extends ValidationPipe {
       );
     return super.transform(value, metadata);
   }
-}
-
-/**
- * Nest and class-transformer silently drop the names of members of every object, such as `toString`. No field of ours has such a name.
- */
-const isDropped = (name: string): boolean => name in Object.prototype || name === 'prototype';
-
-/** Their names, at any depth. */
-function droppedNames(value: object, above: readonly string[] = []): string[][] {
-  return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
-    if (isDropped(name)) return [[...above, name]];
-    return typeof inner === 'object' && inner !== null ? droppedNames(inner, [...above, name]) : [];
-  });
 }
 
 /** Validates JSON bodies. A path is a JSON Pointer (RFC 6901). */
