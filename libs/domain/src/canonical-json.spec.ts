@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { type CanonicalValue, canonicalJson } from './canonical-json.js';
+import { canonicalItems, canonicalJson, canonicalMembers, type CanonicalValue, ifDefined } from './canonical-json.js';
 
 const text = fc.string({ unit: 'binary' });
 const values = fc.letrec<{ value: CanonicalValue }>((tie) => ({
@@ -116,3 +116,54 @@ function reversed(value: CanonicalValue): CanonicalValue {
   const members = Object.entries(value).reverse();
   return Object.fromEntries(members.map(([name, member]) => [name, reversed(member)]));
 }
+
+interface Known {
+  readonly required: CanonicalValue;
+  readonly 'a/b': CanonicalValue | undefined;
+  readonly é: CanonicalValue | undefined;
+  readonly items: readonly CanonicalValue[];
+}
+
+const knownText = canonicalMembers<Known>({
+  required: canonicalJson,
+  'a/b': ifDefined,
+  é: ifDefined,
+  items: canonicalItems(canonicalJson),
+});
+
+/** The text, or the message of the error. */
+function outcomeOf(write: () => string): string {
+  try {
+    return write();
+  } catch (error) {
+    return String(error);
+  }
+}
+
+describe('a writer of members', () => {
+  const broken = fc.constantFrom<unknown>(0.5, undefined, '\ud800', { a: [undefined] }, new Date(0));
+  const value = fc.oneof({ weight: 5, arbitrary: values }, { weight: 1, arbitrary: broken as typeof values });
+  const known = fc.record(
+    { required: value, 'a/b': fc.option(value, { nil: undefined }), é: value, items: fc.array(value), other: broken },
+    { requiredKeys: ['required', 'items'] },
+  ) as fc.Arbitrary<Known>;
+
+  it('writes what `canonicalJson` writes for an object with these members, and has its errors', () => {
+    fc.assert(
+      fc.property(known, (object) => {
+        const { required, items, 'a/b': first, é: second } = object;
+        const members = {
+          ...(first !== undefined && { 'a/b': first }),
+          ...{ items, required },
+          ...(second !== undefined && { é: second }),
+        };
+        expect(outcomeOf(() => knownText(object))).toBe(outcomeOf(() => canonicalJson(members)));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('writes an object without members', () => {
+    expect(canonicalMembers<{ a?: string }>({ a: ifDefined })({})).toBe('{}');
+  });
+});

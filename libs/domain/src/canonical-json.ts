@@ -22,7 +22,7 @@ export function canonicalJson(value: CanonicalValue): string {
       return integer(value);
     case 'object':
       if (value === null) return 'null';
-      return isList(value) ? `[${Array.from(value, inner).join(',')}]` : members(value);
+      return isList(value) ? list(value) : members(value);
     default:
       throw new NoCanonicalForm('not a JSON value');
   }
@@ -43,16 +43,57 @@ class NoCanonicalForm extends Error {
   }
 }
 
+type Writer<Value> = (value: Value) => string;
+
 /** @param key of the value in its object or list */
-function inner(value: CanonicalValue, key: string | number): string {
+function inner<Value, Text>(write: (value: Value) => Text, value: Value, key: string | number): Text {
   try {
-    return canonicalJson(value);
+    return write(value);
   } catch (error) {
     if (!(error instanceof NoCanonicalForm)) throw error;
     const token = typeof key === 'number' || SHOWN_NAME.test(key) ? key : '*';
     throw new NoCanonicalForm(error.problem, `/${token}${error.pointer}`);
   }
 }
+
+/** The text of a member. Undefined if it is omitted. */
+type MemberWriter<Value> = (value: Value) => string | undefined;
+
+/** Writes a member unless it is undefined. */
+export const ifDefined = (value: CanonicalValue | undefined): string | undefined =>
+  value === undefined ? undefined : canonicalJson(value);
+
+/**
+ * Returns a writer of objects with these fields, which ignores others. The text is that of `canonicalJson` for an object with exactly these
+ * members, without making that object and sorting its names: each order is hashed several times.
+ */
+export function canonicalMembers<T>(fields: { readonly [Name in keyof T]-?: MemberWriter<T[Name]> }): Writer<T> {
+  const names = (Object.keys(fields) as (keyof T & string)[]).sort();
+  const members = names.map((name) => ({
+    name,
+    start: `${text(name)}:`,
+    write: fields[name] as MemberWriter<unknown>,
+  }));
+  return (value) => {
+    let written = '{';
+    for (const { name, start, write } of members) {
+      const member = inner(write, value[name], name);
+      if (member === undefined) continue;
+      written += written.length === 1 ? start + member : `,${start}${member}`;
+    }
+    return `${written}}`;
+  };
+}
+
+/** Returns a writer of lists whose items have a writer. */
+export const canonicalItems =
+  <Item>(write: Writer<Item>): Writer<readonly Item[]> =>
+  (items) =>
+    `[${items.map((item, index) => inner(write, item, index)).join(',')}]`;
+
+/** Other than `map`, this calls the writer for a gap too. */
+const list = (values: readonly CanonicalValue[]): string =>
+  `[${Array.from(values, (value, index) => inner(canonicalJson, value, index)).join(',')}]`;
 
 function members(value: { readonly [key: string]: CanonicalValue }): string {
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -62,7 +103,7 @@ function members(value: { readonly [key: string]: CanonicalValue }): string {
   // The default order is that of the UTF-16 code units.
   const written = Object.keys(value)
     .sort()
-    .map((name) => `${text(name)}:${inner(value[name]!, name)}`);
+    .map((name) => `${text(name)}:${inner(canonicalJson, value[name]!, name)}`);
   return `{${written.join(',')}}`;
 }
 

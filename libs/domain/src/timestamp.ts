@@ -27,10 +27,13 @@ const INSTANT =
  * Whether a text is an instant: RFC 3339 with an offset, `2026-11-21T09:30:00Z` or `…T10:30:00+01:00`, on a day that exists. A text
  * without an offset is ambiguous and refused. So is the year 0, which PostgreSQL does not have.
  */
-export function isInstant(text: string): boolean {
+export const isInstant = (text: string): boolean => partsOf(text) !== undefined;
+
+/** The parts of an instant: its local time, its fraction and its offset. */
+function partsOf(text: string): readonly [string, string, string] | undefined {
   const [, local, fraction = '', offset] = INSTANT.exec(text) ?? [];
-  if (local === undefined || offset === undefined || local.startsWith('0000')) return false;
-  return isTimestamp(`${local}.${fraction.padEnd(3, '0')}Z`);
+  if (local === undefined || offset === undefined || local.startsWith('0000')) return undefined;
+  return isTimestamp(`${local}.000Z`) ? [local, fraction, offset] : undefined;
 }
 
 /** A parsed instant that keeps all digits and its offset. */
@@ -45,10 +48,11 @@ export interface Instant {
 
 /** @throws Error unless the text is an instant; check the input of a caller with {@link isInstant} first */
 export function parseInstant(text: string): Instant {
-  const [, local = '', fraction = '', offset = ''] = INSTANT.exec(text) ?? [];
-  if (!isInstant(text)) throw new Error(`not an instant: ${text}`);
+  const parts = partsOf(text);
+  if (parts === undefined) throw new Error(`not an instant: ${text}`);
+  const [local, fraction, offset] = parts;
   const seconds = Date.parse(local + offset) / 1000;
-  return { seconds, fraction, offsetSeconds: Date.parse(`${local}Z`) / 1000 - seconds };
+  return { seconds, fraction, offsetSeconds: offset === 'Z' ? 0 : Date.parse(`${local}Z`) / 1000 - seconds };
 }
 
 /** Compares instants across offsets. Negative if the first is earlier. */

@@ -1,5 +1,4 @@
-import { canonicalJson, type CanonicalValue } from './canonical-json.js';
-import { present } from './present.js';
+import { canonicalItems, canonicalJson, canonicalMembers, ifDefined } from './canonical-json.js';
 import type { Timestamp } from './timestamp.js';
 import type { TransferDirection } from './resources/transaction.js';
 
@@ -57,24 +56,30 @@ export interface ChainLink {
   readonly hash: string;
 }
 
+const transfersText = canonicalItems(
+  canonicalMembers<TransferContent>({
+    ...{ id: canonicalJson, accountId: canonicalJson, currencyCode: canonicalJson },
+    ...{ direction: canonicalJson, type: canonicalJson, amount: canonicalJson },
+    ...{ description: ifDefined, purpose: ifDefined, feeAmount: ifDefined },
+    ...{ recipientId: ifDefined, recipientDigest: ifDefined, accountVersion: ifDefined, balanceAfter: ifDefined },
+  }),
+);
+
+const linksText = canonicalItems(canonicalMembers<ChainLink>({ accountId: canonicalJson, hash: canonicalJson }));
+
+const transactionText = canonicalMembers<TransactionContent & { readonly hashVersion: number }>({
+  ...{ hashVersion: canonicalJson, workspaceId: canonicalJson, transactionId: canonicalJson },
+  ...{ createdAt: canonicalJson, returnOf: ifDefined, orderDigest: ifDefined, conversionDigest: ifDefined },
+  transfers: (transfers) => transfersText(transfers.toSorted((left, right) => left.id - right.id)),
+  previous: (links) => linksText(links.toSorted((left, right) => left.accountId - right.accountId)),
+});
+
 /**
  * The text that is hashed: RFC 8785 JSON of the version and exactly the fields above, with transfers sorted by id and links by account id.
  * Undefined fields are omitted. Fields of other names are ignored.
  */
-export function canonicalTransaction(content: TransactionContent): string {
-  const { returnOf, createdAt, orderDigest, conversionDigest } = content;
-  return canonicalJson({
-    hashVersion: HASH_VERSION,
-    workspaceId: content.workspaceId,
-    transactionId: content.transactionId,
-    createdAt,
-    ...present({ returnOf, orderDigest, conversionDigest }),
-    transfers: content.transfers.toSorted((left, right) => left.id - right.id).map(transferContent),
-    previous: content.previous
-      .toSorted((left, right) => left.accountId - right.accountId)
-      .map(({ accountId, hash }) => ({ accountId, hash })),
-  });
-}
+export const canonicalTransaction = (content: TransactionContent): string =>
+  transactionText({ ...content, hashVersion: HASH_VERSION });
 
 /** The hash of a transaction: SHA-256 of its canonical text in UTF-8, 64 hex digits. Also works in a browser. */
 export async function transactionHash(content: TransactionContent): Promise<string> {
@@ -85,21 +90,6 @@ export async function transactionHash(content: TransactionContent): Promise<stri
 export async function digestOf(text: string): Promise<string> {
   const digest = await globalThis.crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-/** Selects each field by name, so that other fields are ignored. Built member by member, because every order is hashed. */
-function transferContent(transfer: TransferContent): CanonicalValue {
-  const { id, accountId, currencyCode, direction, type, amount, recipientDigest } = transfer;
-  const { description, purpose, feeAmount, recipientId, accountVersion, balanceAfter } = transfer;
-  const content: Record<string, string | number> = { id, accountId, currencyCode, direction, type, amount };
-  if (description !== undefined) content['description'] = description;
-  if (purpose !== undefined) content['purpose'] = purpose;
-  if (feeAmount !== undefined) content['feeAmount'] = feeAmount;
-  if (recipientId !== undefined) content['recipientId'] = recipientId;
-  if (recipientDigest !== undefined) content['recipientDigest'] = recipientDigest;
-  if (accountVersion !== undefined) content['accountVersion'] = accountVersion;
-  if (balanceAfter !== undefined) content['balanceAfter'] = balanceAfter;
-  return content;
 }
 
 /** The details of a recipient that a transaction covers by their digest. None of them ever changes. */
@@ -156,27 +146,29 @@ export interface HashedOrder {
 }
 
 /** The text whose SHA-256 is the `recipientDigest` of a transfer: RFC 8785 JSON of exactly these fields. */
-export function canonicalRecipient(recipient: HashedRecipient): string {
-  const { id, name, accountCode, currencyCode, corridorId, routingCodeType, routingCode } = recipient;
-  return canonicalJson(present({ id, name, accountCode, currencyCode, corridorId, routingCodeType, routingCode }));
-}
+export const canonicalRecipient = canonicalMembers<HashedRecipient>({
+  ...{ id: ifDefined, name: ifDefined, accountCode: ifDefined, currencyCode: ifDefined },
+  ...{ corridorId: ifDefined, routingCodeType: ifDefined, routingCode: ifDefined },
+});
 
 /** The text whose SHA-256 is the `conversionDigest` of a transaction: RFC 8785 JSON of exactly these fields. */
-export function canonicalConversion(conversion: HashedConversion): string {
-  const { quoteId, sourceCurrencyCode, sourceAmount, targetCurrencyCode, targetAmount, fixedSide } = conversion;
-  const { rate, rateSource, rateAsOf, rounding, remainderNumerator, remainderDenominator } = conversion;
-  const amounts = { sourceCurrencyCode, sourceAmount, targetCurrencyCode, targetAmount, fixedSide };
-  const rates = { rate, rateSource, rateAsOf, rounding, remainderNumerator, remainderDenominator };
-  return canonicalJson({ ...amounts, ...rates, ...present({ quoteId }) });
-}
+export const canonicalConversion = canonicalMembers<HashedConversion>({
+  ...{ sourceCurrencyCode: canonicalJson, sourceAmount: canonicalJson, targetCurrencyCode: canonicalJson },
+  ...{ targetAmount: canonicalJson, rate: canonicalJson, rateSource: canonicalJson, rateAsOf: canonicalJson },
+  ...{ rounding: canonicalJson, remainderNumerator: canonicalJson, remainderDenominator: canonicalJson },
+  ...{ fixedSide: canonicalJson, quoteId: ifDefined },
+});
 
 /** The text whose SHA-256 is the `orderDigest` of a transaction: RFC 8785 JSON of exactly these fields. */
-export function canonicalOrder(order: HashedOrder): string {
-  const { id, accountId, recipientId, amount, type, description, purposeCode } = order;
-  const { repeatUnit, repeatValue, startAt, stopAt, quoteId, externalReference, metadata } = order;
-  return canonicalJson({
-    ...{ id, accountId, recipientId, amount, type },
-    ...present({ description, purposeCode, repeatUnit, repeatValue, startAt, stopAt }),
-    ...present({ quoteId, externalReference, metadata: metadata && { ...metadata } }),
-  });
-}
+export const canonicalOrder = canonicalMembers<HashedOrder>({
+  ...{ id: canonicalJson, accountId: canonicalJson, recipientId: canonicalJson, amount: canonicalJson },
+  ...{ type: canonicalJson, description: ifDefined, purposeCode: ifDefined, repeatUnit: ifDefined },
+  ...{
+    repeatValue: ifDefined,
+    startAt: ifDefined,
+    stopAt: ifDefined,
+    quoteId: ifDefined,
+    externalReference: ifDefined,
+  },
+  metadata: (metadata) => metadata && canonicalJson({ ...metadata }),
+});

@@ -79,8 +79,9 @@ export function timestampOf(text: string): Timestamp {
 
 /** An RFC 3339 time in UTC with microseconds, as the database returns it. Further digits are cut. */
 export function inUtc(text: string): Timestamp {
-  const { seconds, fraction } = parseInstant(text);
-  const whole = new Date(seconds * 1000).toISOString().slice(0, SECONDS_END);
+  const { seconds, fraction, offsetSeconds } = parseInstant(text);
+  const whole =
+    offsetSeconds === 0 ? text.slice(0, SECONDS_END) : new Date(seconds * 1000).toISOString().slice(0, SECONDS_END);
   return `${whole}.${fraction.slice(0, FRACTION_DIGITS).padEnd(FRACTION_DIGITS, '0')}Z` as Timestamp;
 }
 
