@@ -20,6 +20,21 @@ describe('a statement', () => {
   });
 });
 
+describe('a text in a list or in a field', () => {
+  const special = fc.constantFrom('"', '\\', '\n', '\u0000', '\u007f', '\u2028', '\ud83d\ude00', '\ud800', 'é', ' ');
+  const texts = fc.string({ unit: fc.oneof(special, fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })) });
+
+  it('has a backslash before each quote and backslash, and is otherwise unchanged', () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        const quoted = `"${text.replace(/["\\]/g, '\\$&')}"`;
+        expect(bind(sqlStatement('statement.quoted', 'select $1'), [text]).values).toEqual([`{${quoted}}`]);
+        expect(compositeOf([`,${text}`])).toBe(`(",${quoted.slice(1)})`);
+      }),
+    );
+  });
+});
+
 describe('values that are sent to the server and read back', () => {
   let world: FreshDatabase;
   const echo = <Value>(name: string, type: string) =>

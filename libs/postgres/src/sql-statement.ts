@@ -83,9 +83,15 @@ function encodeElement(value: unknown): string {
   if (Array.isArray(value)) return `{${value.map(encodeElement).join(',')}}`;
   const text = encodeParameter(value);
   if (text === null) return 'NULL';
-  if (typeof text !== 'string') return `"\\\\x${text.toString('hex')}"`;
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+  return typeof text === 'string' ? quoted(text) : `"\\\\x${text.toString('hex')}"`;
 }
+
+/** What JSON escapes otherwise than with a backslash before the character. */
+const NOT_AS_JSON = /[\p{Cc}\p{Surrogate}]/u;
+
+/** A text in quotes, with a backslash before each quote and backslash. That is mostly its JSON, which is written in half the time. */
+const quoted = (text: string): string =>
+  NOT_AS_JSON.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : JSON.stringify(text);
 
 /** A value of a composite type, for a parameter that is one or a list of them (`$1::name[]`): its fields in the order of the type. */
 export function compositeOf(fields: readonly unknown[]): string {
@@ -97,7 +103,7 @@ function encodeField(value: unknown): string {
   const text = encodeParameter(value);
   if (text === null) return '';
   if (typeof text !== 'string') return `"\\\\x${text.toString('hex')}"`;
-  return PLAIN_FIELD.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`;
+  return PLAIN_FIELD.test(text) ? text : quoted(text);
 }
 
 /** An empty field is null, and parentheses, commas, quotes, backslashes and white space end or change a field without quotes. */
