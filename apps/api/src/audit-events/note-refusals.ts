@@ -28,14 +28,15 @@ export class RefusalNotes {
   readonly watch = (server: FastifyInstance): void => {
     server.addHook('onResponse', (request: FastifyRequest & RequestContext, _reply, done) => {
       const { operation, userId, reason = '', origin, memberOf } = request;
+      if (!NOTED.includes(reason)) return done();
       const named = parseId<WorkspaceId>(String(request.headers['workspace-id'] ?? ''));
-      if (userId !== undefined && operation !== undefined && named !== undefined && NOTED.includes(reason)) {
+      if (userId !== undefined && operation !== undefined && named !== undefined) {
         const isMember = memberOf !== undefined;
         // A request beyond the rate causes no look-up.
         const workspaceId = isMember || reason !== 'rate_limited' ? named : undefined;
         this.requests.add({ workspaceId, isMember, userId, operation, reason, origin });
       }
-      done();
+      return done();
     });
   };
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
 import type { UserId } from '@banking/domain';
 import { ExpiringCache } from '@banking/process';
 import { entityTagOf, isUnchanged } from './entity-tag.js';
@@ -38,15 +38,18 @@ export class CachedResponses {
   private readonly keys = new Map<string, string>();
 
   /**
-   * Sends stored responses without calling their controller. This hook runs after the access of the request was checked, as its
+   * Sends stored responses without calling their controller. Call it before the first route is registered. The hook runs after the access of the request was checked, as its
    * controller would, and serves no request without the Caller of that check.
    */
   serve(server: FastifyInstance): void {
-    server.addHook('preHandler', (request: FastifyRequest & RequestContext, reply, done) => {
+    const sendStored: preHandlerHookHandler = (request: FastifyRequest & RequestContext, reply, done) => {
       const response = request.method === 'GET' && request.caller ? this.storedFor(request.url) : undefined;
       if (response === undefined) return done();
       // Without `done`, no further hook and no controller is called.
       return void reply.send(bodyFor(reply, response));
+    };
+    server.addHook('onRoute', (route) => {
+      if (route.config?.isCached) route.preHandler = [route.preHandler ?? [], sendStored].flat();
     });
   }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify';
 import { LIMITS } from './limits.js';
 
 /**
@@ -47,18 +47,22 @@ declare module 'fastify' {
  * does not read its response is that of other requests.
  */
 export function keepHeldConnections(server: FastifyInstance, isDraining: () => boolean): void {
-  server.addHook('onRequest', (request, _reply, done) => {
-    const { holdMs } = request.routeOptions.config;
-    if (holdMs !== undefined) request.raw.socket.setTimeout(LIMITS.idleTimeoutMs + holdMs);
-    done();
-  });
-  server.addHook('onSend', (request, reply, _payload, done) => {
-    if (request.routeOptions.config.holdMs !== undefined) {
+  // Hooks of every route would cost the other routes time.
+  server.addHook('onRoute', (route) => {
+    const holdMs = route.config?.holdMs;
+    if (holdMs === undefined) return;
+    const hold: onRequestHookHandler = (request, _reply, done) => {
+      request.raw.socket.setTimeout(LIMITS.idleTimeoutMs + holdMs);
+      done();
+    };
+    const release: onSendHookHandler = (request, reply, _payload, done) => {
       request.raw.socket.setTimeout(LIMITS.idleTimeoutMs);
       // The stop may have begun while the request was held.
       if (isDraining()) reply.header('connection', 'close');
-    }
-    done();
+      done();
+    };
+    route.onRequest = [route.onRequest ?? [], hold].flat();
+    route.onSend = [route.onSend ?? [], release].flat();
   });
 }
 

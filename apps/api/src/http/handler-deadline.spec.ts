@@ -105,6 +105,38 @@ describe('boundHandlers', () => {
   });
 });
 
+describe('the signal of a request', () => {
+  afterEach(() => void jest.useRealTimers());
+
+  it('is that of the requests since the last check, and aborted once all of them are old enough', async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'setTimeout'] });
+    const server = fastify();
+    boundHandlers(server, { withdrawAfterMs: 5_000, respondAfterMs: Infinity });
+    const signals: (AbortSignal | undefined)[] = [];
+    server.all('/', async (called: FastifyRequest & RequestContext) => void signals.push(called.deadline));
+    const send = (method: 'GET' | 'POST') => server.inject({ method, url: '/' });
+    const aborted = () => signals.map((signal) => signal?.aborted);
+
+    await send('POST');
+    jest.advanceTimersByTime(999);
+    await send('POST');
+    await send('GET');
+    jest.advanceTimersByTime(1);
+    await send('POST');
+    const [first, second, ofRead, later] = signals;
+    expect([second === first, ofRead, later === first]).toEqual([true, undefined, false]);
+
+    jest.advanceTimersByTime(4_999);
+    expect(aborted()).toEqual([false, false, undefined, false]);
+    jest.advanceTimersByTime(1);
+    expect(aborted()).toEqual([true, true, undefined, false]);
+    expect(first!.reason).toMatchObject({ reason: 'unavailable' });
+    jest.advanceTimersByTime(1_000);
+    expect(aborted()).toEqual([true, true, undefined, true]);
+    await server.close();
+  });
+});
+
 describe('outcome unknown', () => {
   const text = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] } as const;
 

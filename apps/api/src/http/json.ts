@@ -76,10 +76,12 @@ function parsed({ headers }: FastifyRequest, bytes: Buffer): unknown {
   return value;
 }
 
+/** A byte order mark is not removed, and is no JSON (RFC 8259, section 8.1). */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 function textOf(bytes: Buffer): string {
   try {
-    // A byte order mark is not removed, and is no JSON (RFC 8259, section 8.1).
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     throw notJson();
   }

@@ -138,7 +138,8 @@ declare module 'fastify' {
 
 /** Refuses the parameters of operations that have none. Public operations and pages ignore them. */
 export function refuseUnreadQueries(server: FastifyInstance): void {
-  server.addHook('preHandler', async ({ query, routeOptions, caller }: FastifyRequest & RequestContext) => {
+  server.addHook('preHandler', ({ query, routeOptions, caller }: FastifyRequest & RequestContext, _reply, done) => {
     if (caller && !routeOptions.config.hasQuery) refuseUnknownParameters(Object.keys(query as object));
+    done();
   });
 }
