@@ -1,5 +1,5 @@
 import { minorUnits, type MinorUnits, type Order, type Refusal } from '@banking/domain';
-import { accountKey, type PostedTransaction } from '@banking/ledger';
+import { accountKey, type PostedConversion, type PostedTransaction } from '@banking/ledger';
 import { bind, type BoundStatement, sqlStatement } from '@banking/postgres';
 import { holdWork } from '@banking/work-queue';
 import { CONVERSION_ROUNDING, statusOfPayment } from '../payments/payment-facts.js';
@@ -53,7 +53,7 @@ function writesOfPayment(
   return {
     orders: [orderRow(order, 'completed', at)],
     executions: [{ workspaceId, id, orderId, sequence: 1, status, transactionId, scheduledAt: at, executedAt: at }],
-    ...writesOfTerms(terms, { workspaceId, transactionId, amount, quoteId }),
+    conversions: conversionsOf(terms, { workspaceId, transactionId, amount, quoteId }),
   };
 }
 
@@ -68,10 +68,27 @@ function writesOfSchedule(order: Placement, at: string): OrderWrites {
   };
 }
 
-function orderRow({ draft, ids }: Placement, status: OrderRow['status'], at: string): OrderRow {
-  const { recipientID: recipientId, quoteID: quoteId, startAt: anchor } = draft;
-  return { ...draft, ...ids, id: ids.orderId, recipientId, quoteId, anchor, status, at };
-}
+/** Field by field, as all that each order makes: spreading the draft took most of the time of its writes. */
+const orderRow = ({ draft, ids }: Placement, status: OrderRow['status'], at: string): OrderRow => ({
+  workspaceId: ids.workspaceId,
+  id: ids.orderId,
+  accountId: draft.accountId,
+  recipientId: draft.recipientID,
+  amount: draft.amount,
+  type: draft.type,
+  status,
+  description: draft.description,
+  purposeCode: draft.purposeCode,
+  repeatUnit: draft.repeatUnit,
+  repeatValue: draft.repeatValue,
+  anchor: draft.startAt,
+  stopAt: draft.stopAt,
+  quoteId: draft.quoteID,
+  externalReference: draft.externalReference,
+  metadata: draft.metadata,
+  placedBy: ids.placedBy,
+  at,
+});
 
 function writesOfRun(prepared: PreparedRun, terms: PaymentTerms, posted: readonly PostedTransaction[]): OrderWrites {
   const { workspaceId, executionId, amount } = prepared.run;
@@ -87,7 +104,7 @@ function writesOfRun(prepared: PreparedRun, terms: PaymentTerms, posted: readonl
   );
   return {
     ...withNextRun(prepared, finish),
-    ...writesOfTerms(terms, { workspaceId, transactionId, amount: minorUnits(amount) }),
+    conversions: conversionsOf(terms, { workspaceId, transactionId, amount: minorUnits(amount) }),
   };
 }
 
@@ -129,8 +146,28 @@ interface PostedPayment {
 }
 
 /** The conversion of a payment, if it has one. */
-const writesOfTerms = ({ conversion, ...money }: PaymentTerms, payment: PostedPayment): OrderWrites =>
-  conversion ? { conversions: [{ ...conversion, ...money, ...payment, rounding: CONVERSION_ROUNDING }] } : {};
+function conversionsOf(terms: PaymentTerms, payment: PostedPayment): readonly PostedConversion[] {
+  const { conversion } = terms;
+  if (!conversion) return [];
+  return [
+    {
+      workspaceId: payment.workspaceId,
+      transactionId: payment.transactionId,
+      quoteId: payment.quoteId,
+      currencyId: terms.currencyId,
+      amount: payment.amount,
+      targetCurrencyId: terms.targetCurrencyId,
+      targetAmount: terms.targetAmount,
+      rate: conversion.rate,
+      rateSource: conversion.rateSource,
+      rateAsOf: conversion.rateAsOf,
+      rounding: CONVERSION_ROUNDING,
+      remainderNumerator: conversion.remainderNumerator,
+      remainderDenominator: conversion.remainderDenominator,
+      fixedSide: conversion.fixedSide,
+    },
+  ];
+}
 
 /** The accounts as the batch leaves them. */
 export function accountsAfter(accounts: AccountsByKey, posted: readonly PostedTransaction[]): AccountsByKey {

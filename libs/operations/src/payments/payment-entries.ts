@@ -1,4 +1,4 @@
-import { type MinorUnits, minorUnits } from '@banking/domain';
+import { type MinorUnits, minorUnits, type Refusal } from '@banking/domain';
 import {
   canonicalConversion,
   canonicalOrder,
@@ -38,6 +38,8 @@ interface PaymentDetails {
  * The account is debited by amount and fee. The fee is a transfer of its own, and is repeated for display on the payment's transfer. A
  * conversion goes through the workspace's fx accounts, so that each currency balances by itself. The payer's entry covers the order, its
  * conversion and the recipient by their digests.
+ *
+ * Field by field: spreading legs took most of the time of these entries.
  */
 export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): Entry[] {
   const { workspaceId, order, recipient, remittanceId } = payment;
@@ -47,29 +49,38 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
   const payeeHere = payee && !isElsewhere(payee) ? payee : undefined;
   const isSettledHere = payee === undefined || payeeHere?.workspaceId === workspaceId;
   const type = conversion ? 'spot' : payee ? 'internal' : 'payout';
-  const common = { type, description };
-  const arriving = { ...common, currencyId: targetCurrencyId, amount: targetAmount };
+  const arriving: Arriving = { type, description, currencyId: targetCurrencyId, amount: targetAmount };
   const legs: Leg[] = [
     {
-      ...common,
+      type,
+      description,
       purpose,
       recipientId: recipient.id,
-      recipientDigest: digestOfRecipient(recipient),
+      recipientDigest: knownDigestOf(recipient),
       account: accountId,
       currencyId,
       direction: 'debit',
       amount,
-      ...(fee > 0n && { feeAmount: fee }),
+      feeAmount: fee > 0n ? fee : undefined,
     },
-    ...(conversion ? exchange(common, currencyId, amount, targetCurrencyId, targetAmount) : []),
-    isSettledHere ? creditedLeg(arriving, payeeHere) : { ...arriving, account: 'interworkspace', direction: 'credit' },
-    ...(fee > 0n ? feeLegs(accountId, currencyId, fee) : []),
   ];
-  const digests = {
+  if (conversion) {
+    // The paid amount goes to the fx account of its currency. The arriving amount comes from the fx account of the other.
+    legs.push(
+      { type, description, account: 'fx', currencyId, direction: 'credit', amount },
+      { type, description, account: 'fx', currencyId: targetCurrencyId, direction: 'debit', amount: targetAmount },
+    );
+  }
+  legs.push(isSettledHere ? creditedLeg(arriving, payeeHere) : legTo('interworkspace', 'credit', arriving));
+  if (fee > 0n) legs.push(...feeLegs(accountId, currencyId, fee));
+  const entry: Entry = {
+    workspaceId,
+    status: statusOfPayment(payee),
+    legs,
+    remittanceId,
     orderDigest: digestOfOrder(order),
     conversionDigest: conversion && digestOfConversion(convertedBy(order, terms, conversion)),
   };
-  const entry: Entry = { workspaceId, status: statusOfPayment(payee), legs, remittanceId, ...digests };
   return isSettledHere || !payeeHere ? [entry] : [entry, arrivalEntry(payeeHere, arriving)];
 }
 
@@ -86,30 +97,26 @@ export function arrivalEntry(payee: PayeeHere, arriving: Arriving): Entry {
   return {
     workspaceId: payee.workspaceId,
     status: 'completed',
-    legs: [creditedLeg(arriving, payee), { ...arriving, account: 'interworkspace', direction: 'debit' }],
+    legs: [creditedLeg(arriving, payee), legTo('interworkspace', 'debit', arriving)],
   };
 }
 
-const creditedLeg = (arriving: Arriving, payee: PayeeHere | undefined): Leg => ({
-  ...arriving,
-  account: payee?.accountId ?? 'settlement',
-  direction: 'credit',
-  ...(payee && { refusedAs: invalidRecipient('The account of the recipient takes no such payment.') }),
-});
+const legTo = (
+  account: Leg['account'],
+  direction: Leg['direction'],
+  { type, description, currencyId, amount }: Arriving,
+  refusedAs?: Refusal,
+): Leg => ({ type, description, account, currencyId, direction, amount, refusedAs });
 
-/** The paid amount goes to the fx account of its currency. The arriving amount comes from the fx account of the other. */
-function exchange(
-  common: Pick<Leg, 'type' | 'description'>,
-  currencyId: number,
-  amount: MinorUnits,
-  targetCurrencyId: number,
-  targetAmount: MinorUnits,
-): Leg[] {
-  return [
-    { ...common, account: 'fx', currencyId, direction: 'credit', amount },
-    { ...common, account: 'fx', currencyId: targetCurrencyId, direction: 'debit', amount: targetAmount },
-  ];
-}
+const creditedLeg = (arriving: Arriving, payee: PayeeHere | undefined): Leg =>
+  payee
+    ? legTo(
+        payee.accountId,
+        'credit',
+        arriving,
+        invalidRecipient('The account of the recipient takes no such payment.'),
+      )
+    : legTo('settlement', 'credit', arriving);
 
 /** The conversion of a payment as it is stored. */
 function convertedBy(
@@ -117,8 +124,14 @@ function convertedBy(
   { currencyId, targetCurrencyId, targetAmount }: PaymentTerms,
   conversion: ConversionTerms,
 ): HashedConversion {
+  const { rate, rateSource, rateAsOf, remainderNumerator, remainderDenominator, fixedSide } = conversion;
   return {
-    ...conversion,
+    rate,
+    rateSource,
+    rateAsOf,
+    remainderNumerator,
+    remainderDenominator,
+    fixedSide,
     quoteId,
     sourceCurrencyCode: currencyCode(currencyId),
     sourceAmount: amount,
@@ -130,7 +143,9 @@ function convertedBy(
 
 /** The details of a recipient as they were read. The fields never change, so no lock is needed. */
 export function recipientOf(id: number, facts: PaymentFacts): HashedRecipient {
-  return {
+  const known = recipients.get(facts);
+  if (known?.id === id) return known;
+  const recipient = {
     id,
     name: facts.recipient_name,
     accountCode: facts.recipient_account_code,
@@ -139,6 +154,20 @@ export function recipientOf(id: number, facts: PaymentFacts): HashedRecipient {
     routingCodeType: facts.routing_code_type ?? undefined,
     routingCode: facts.routing_code ?? undefined,
   };
+  recipients.set(facts, recipient);
+  return recipient;
+}
+
+/** As long as their facts are remembered. */
+const recipients = new WeakMap<PaymentFacts, HashedRecipient>();
+
+/** Of recipients that are remembered: their details never change. */
+const digests = new WeakMap<HashedRecipient, string>();
+
+function knownDigestOf(recipient: HashedRecipient): string {
+  let digest = digests.get(recipient);
+  if (digest === undefined) digests.set(recipient, (digest = digestOfRecipient(recipient)));
+  return digest;
 }
 
 export const digestOfRecipient = (recipient: HashedRecipient): string => digestNow(canonicalRecipient(recipient));

@@ -175,10 +175,7 @@ async function feeOfPayment(
 }
 
 /** The legs that charge a fee: from the customer's account to the workspace's account for fees. */
-export function feeLegs(accountId: number, currencyId: number, amount: MinorUnits): Leg[] {
-  const leg = { currencyId, amount, type: 'fee' };
-  return [
-    { ...leg, account: accountId, direction: 'debit' },
-    { ...leg, account: 'fees', direction: 'credit' },
-  ];
-}
+export const feeLegs = (accountId: number, currencyId: number, amount: MinorUnits): Leg[] => [
+  { type: 'fee', account: accountId, currencyId, direction: 'debit', amount },
+  { type: 'fee', account: 'fees', currencyId, direction: 'credit', amount },
+];
