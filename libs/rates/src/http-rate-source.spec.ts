@@ -107,6 +107,18 @@ describe('a source of rates over HTTP', () => {
     expect(asked).toHaveLength(2);
   });
 
+  it('returns the same rates of one document, and other ones of the next', async () => {
+    const rates = source();
+    const first = await rates.rateOf('USD', 'INR');
+
+    expect(await rates.rateOf('USD', 'INR')).toBe(first);
+    expect(await rates.rateOf('INR', 'USD')).toMatchObject({ from: 'INR', numerator: 1n });
+    nowMs += MINUTE;
+    const next = await rates.rateOf('USD', 'INR');
+    expect(next === first).toBe(false);
+    expect(next).toEqual(first);
+  });
+
   it('uses the last document after a failure until it is too old', async () => {
     const rates = source();
     await rates.rateOf('USD', 'INR');

@@ -153,6 +153,8 @@ export class HttpRateSource implements RateSource {
   private readonly cache: ExpiringCache<RateDocument>;
   /** The last valid document. It outlives the cache. */
   private lastDocument: RateDocument | undefined;
+  /** Rates of the latest document that was used, by pair. */
+  private known: { readonly document: RateDocument; readonly rates: Map<string, DatedRate> } | undefined;
   private hasFailed = false;
 
   constructor(private readonly options: HttpRateSourceOptions) {
@@ -176,6 +178,20 @@ export class HttpRateSource implements RateSource {
     // After a failure, a caller who can use the last document does not wait for the next request.
     if (!this.hasFailed || !this.lastDocument || this.faultOf(this.lastDocument)) await refreshed;
     const document = this.validDocument();
+    const known = this.ratesOf(document);
+    const pair = `${from}/${to}`;
+    const dated = known.get(pair) ?? { ...this.rateIn(document, from, to), source: this.name, asOf: document.asOf };
+    known.set(pair, dated);
+    return dated;
+  }
+
+  /** Of the latest document only: at most all pairs of its currencies. */
+  private ratesOf(document: RateDocument): Map<string, DatedRate> {
+    if (this.known?.document !== document) this.known = { document, rates: new Map() };
+    return this.known.rates;
+  }
+
+  private rateIn(document: RateDocument, from: CurrencyCode, to: CurrencyCode): Rate {
     const rate = crossRate(document, from, to);
     if ('lacks' in rate) throw noRate(from, to);
     if ('garbles' in rate) {
@@ -187,7 +203,7 @@ export class HttpRateSource implements RateSource {
       this.options.warn(`The rates of ${this.name} are not used for ${rate.garblesSpread}: ${why}.`);
       throw unavailable(`The rate from ${from} to ${to} cannot be read. Try again later, or choose another currency.`);
     }
-    return { ...rate, source: this.name, asOf: document.asOf };
+    return rate;
   }
 
   private async load(): Promise<RateDocument> {

@@ -12,7 +12,11 @@ export interface DatedRate extends Rate {
 
 /** A source of rates between two different currencies. A call may take seconds: never call it inside a database transaction. */
 export interface RateSource {
-  /** @throws Refusal `rate_unavailable` with a message that states the reason and the next step. */
+  /**
+   * A source may return the same object for as long as it is the latest rate of the pair. What is computed of it can then be kept.
+   *
+   * @throws Refusal `rate_unavailable` with a message that states the reason and the next step.
+   */
   rateOf(from: CurrencyCode, to: CurrencyCode): Promise<DatedRate>;
 }
 
@@ -41,8 +45,15 @@ export const ratesChannel = channel('banking:rates:document') as Channel<unknown
 /** The invented rates of the demo table. For sandboxes only. */
 export const DEMO_RATES: RateSource = {
   async rateOf(from, to) {
+    const known = knownRates.get(`${from}/${to}`);
+    if (known) return known;
     const rate = demoRate(from, to);
     if (rate === undefined) throw noRate(from, to);
-    return { ...rate, source: DEMO_RATES_SOURCE.name, asOf: `${DEMO_RATES_SOURCE.date}T00:00:00Z` };
+    const dated = { ...rate, source: DEMO_RATES_SOURCE.name, asOf: `${DEMO_RATES_SOURCE.date}T00:00:00Z` };
+    knownRates.set(`${from}/${to}`, dated);
+    return dated;
   },
 };
+
+/** By pair, at most all pairs of the table. */
+const knownRates = new Map<string, DatedRate>();

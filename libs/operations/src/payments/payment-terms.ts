@@ -28,9 +28,9 @@ export interface PaymentTerms {
   readonly targetAmount: MinorUnits;
   readonly fee: MinorUnits;
   /** Undefined within a currency. */
-  readonly conversion?: ConversionTerms;
+  readonly conversion?: ConversionTerms | undefined;
   /** The internal account that is paid. Undefined for a payout. */
-  readonly payee?: Payee;
+  readonly payee?: Payee | undefined;
 }
 
 /** The terms of a conversion. Digits are text. */
@@ -58,24 +58,28 @@ export async function termsOf(
   { rates, hasPayoutNetwork }: PaymentMeans,
 ): Promise<PaymentTerms> {
   const { currencyId } = payerOf(facts);
-  const { payee, ...parties } = partiesOf(facts, payment.accountId, hasPayoutNetwork);
-  const money = { currencyId, targetCurrencyId: facts.recipient_currency_id, ...(payee && { payee }) };
+  const parties = partiesOf(facts, payment.accountId, hasPayoutNetwork);
+  const { payee } = parties;
+  const targetCurrencyId = facts.recipient_currency_id;
 
   const quote = quoteOf(payment, facts);
   if (quote?.feeAmount != null) {
     if (facts.corridor_id !== null && !facts.corridor_enabled) throw new Refusal('corridor_disabled');
     const { targetAmount, feeAmount } = quote;
     return {
-      ...money,
+      currencyId,
+      targetCurrencyId,
       targetAmount: minorUnits(BigInt(targetAmount)),
       fee: minorUnits(BigInt(feeAmount)),
-      ...asQuoted(quote),
+      conversion: asQuoted(quote),
+      payee,
     };
   }
   // A quote of a currency fixes the rate only. Limits and fee of the corridor are the current ones.
   const bound = quote ? boundBy(quote, facts.recipient_currency, rates) : rates;
-  const { fee, ...price } = await pricePayment(parties, fixedAmountOf(payment, quote), bound);
-  return { ...money, targetAmount: price.targetAmount, fee: fee ?? minorUnits(0n), ...asPriced(price) };
+  const price = await pricePayment(parties, fixedAmountOf(payment, quote), bound);
+  const { targetAmount, fee = minorUnits(0n) } = price;
+  return { currencyId, targetCurrencyId, targetAmount, fee, conversion: asPriced(price), payee };
 }
 
 /** @throws Refusal `quote_unusable`, `quote_expired`, `quote_used` */
@@ -111,23 +115,21 @@ function boundBy({ rate, rateSource, rateAsOf }: QuoteFacts, target: CurrencyCod
   };
 }
 
-function asQuoted(quote: QuoteFacts): Pick<PaymentTerms, 'conversion'> {
+function asQuoted(quote: QuoteFacts): ConversionTerms | undefined {
   const { rate, rateSource, rateAsOf, remainderNumerator, remainderDenominator, fixedSide } = quote;
-  if (rateSource === null || rateAsOf === null) return {};
-  return { conversion: { rate, rateSource, rateAsOf, remainderNumerator, remainderDenominator, fixedSide } };
+  if (rateSource === null || rateAsOf === null) return undefined;
+  return { rate, rateSource, rateAsOf, remainderNumerator, remainderDenominator, fixedSide };
 }
 
-function asPriced({ rateText, dated, remainder, fixedSide }: Omit<Price, 'fee'>): Pick<PaymentTerms, 'conversion'> {
-  if (!dated) return {};
+function asPriced({ rateText, dated, remainder, fixedSide }: Price): ConversionTerms | undefined {
+  if (!dated) return undefined;
   return {
-    conversion: {
-      rate: rateText,
-      rateSource: dated.source,
-      // The hash of a transaction covers this text, so it equals the one that the database returns.
-      rateAsOf: inUtc(dated.asOf),
-      remainderNumerator: remainder.numerator.toString(),
-      remainderDenominator: remainder.denominator.toString(),
-      fixedSide,
-    },
+    rate: rateText,
+    rateSource: dated.source,
+    // The hash of a transaction covers this text, so it equals the one that the database returns.
+    rateAsOf: inUtc(dated.asOf),
+    remainderNumerator: remainder.numerator.toString(),
+    remainderDenominator: remainder.denominator.toString(),
+    fixedSide,
   };
 }

@@ -37,9 +37,9 @@ export interface Price {
   /** The rate as it is shown. The amounts use exactly this rate. */
   readonly rateText: string;
   /** Source and time of the rate. Undefined within a currency. */
-  readonly dated?: Pick<DatedRate, 'source' | 'asOf'>;
+  readonly dated?: Pick<DatedRate, 'source' | 'asOf'> | undefined;
   /** In minor units of the account's currency. Undefined if there is no recipient. */
-  readonly fee?: MinorUnits;
+  readonly fee?: MinorUnits | undefined;
 }
 
 /**
@@ -55,7 +55,7 @@ export async function pricePayment(
   const corridor = recipient?.corridor;
   if (corridor && !corridor.enabled) throw new Refusal('corridor_disabled');
 
-  const { rate, ...dated } = await roundedRate(from, to, rates);
+  const { rate, rateText, dated } = await roundedRate(from, to, rates);
   const rateTo = async (currency: CurrencyCode): Promise<Rate> => {
     if (currency === to) return rate;
     return currency === from ? rateOf(from, from, '1') : rates.rateOf(from, currency);
@@ -63,10 +63,11 @@ export async function pricePayment(
   const amount = fixed.side === 'source' ? fixed.value : smallestAmount(fixed, rate);
   if (corridor) checkLimits(amount, corridor, await rateTo(corridor.limitCurrency), fixed);
 
-  const converted = fixed.side === 'source' ? convertAll(amount, rate) : convertTo(fixed.value, amount, rate);
-  checkArrival(converted.targetAmount, to, corridor, fixed);
+  const { targetAmount, remainder } =
+    fixed.side === 'source' ? convertAll(amount, rate) : convertTo(fixed.value, amount, rate);
+  checkArrival(targetAmount, to, corridor, fixed);
   const fee = recipient && (await feeOfPayment(amount, corridor?.id, rateTo));
-  return { amount, fixedSide: fixed.side, ...converted, ...dated, ...(fee !== undefined && { fee }) };
+  return { amount, fixedSide: fixed.side, targetAmount, remainder, rateText, dated, fee };
 }
 
 /** The smallest amount whose worth at the rate is the target or more. */
@@ -97,13 +98,26 @@ function convertTo(
   return { targetAmount, remainder: { numerator: worth - targetAmount * denominator, denominator } };
 }
 
+interface RoundedRate {
+  readonly rate: Rate;
+  readonly rateText: string;
+  readonly dated?: DatedRate;
+}
+
+/** By the rate of the source, which is the same object for as long as it is the latest. */
+const roundedRates = new WeakMap<DatedRate, RoundedRate>();
+
 /** The rate of the source, rounded down to the decimal that is shown. All amounts use that decimal exactly. */
-async function roundedRate(from: CurrencyCode, to: CurrencyCode, rates: RateSource) {
+async function roundedRate(from: CurrencyCode, to: CurrencyCode, rates: RateSource): Promise<RoundedRate> {
   if (from === to) return { rate: rateOf(from, to, '1'), rateText: '1' };
   const dated = await rates.rateOf(from, to);
+  const known = roundedRates.get(dated);
+  if (known) return known;
   const rateText = writtenRate(dated);
   if (rateText === undefined) throw noRate(from, to);
-  return { rate: rateOf(from, to, rateText), rateText, dated };
+  const rounded = { rate: rateOf(from, to, rateText), rateText, dated };
+  roundedRates.set(dated, rounded);
+  return rounded;
 }
 
 /** Limits are inclusive. They are compared with the exact amount, without rounding. */
