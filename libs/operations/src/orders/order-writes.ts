@@ -220,7 +220,15 @@ export function placedOrderFacts(
     orderUpdatedAt: row.at,
     executions: [
       packedExecution(
-        { ...execution, executedAt: execution.executedAt ?? null, failureCode: null, failureMessage: null },
+        {
+          id: execution.id,
+          sequence: execution.sequence,
+          status: execution.status,
+          scheduledAt: execution.scheduledAt,
+          executedAt: execution.executedAt ?? null,
+          failureCode: null,
+          failureMessage: null,
+        },
         transaction && transactionRow(transaction, accountId, accounts),
         transaction && order.terms && !order.terms.payee
           ? {

@@ -142,7 +142,7 @@ export class Edges {
       (facts.transactions ?? []).map((values) => {
         const row = transactionOf(values);
         const id = Number(row.transactionId);
-        return composeTransaction({ ...row, ...remittanceOf(row.remittance) }, row.orderId, executed.get(id) ?? []);
+        return composeTransaction(row, remittanceOf(row.remittance), row.orderId, executed.get(id) ?? []);
       }),
     );
   }
@@ -188,7 +188,7 @@ export const TRANSFER: Composed<TransferFacts, Transfer> = {
     const account = composeAccount(reference, row);
     const edges = withoutNulls<Pick<Transfer['edges'], 'recipient' | 'transaction'>>({
       recipient: composeRecipient(reference, row),
-      transaction: composeTransaction(row, row.orderId, composeTransfers(reference, row, account)),
+      transaction: composeTransaction(row, row, row.orderId, composeTransfers(reference, row, account)),
     });
     return composeTransfer(row, account, edges);
   },

@@ -116,7 +116,6 @@ const executionOf = unpacking(EXECUTION_COLUMNS);
 /** Most transfers of an order are on its account `t.account_id`. */
 const EXECUTED_TRANSACTION = transactionColumns('t.account_id');
 
-const TRANSACTION_LENGTH = Object.keys(EXECUTED_TRANSACTION).length;
 const transactionOf = unpacking(EXECUTED_TRANSACTION);
 const valuesOfExecution = packing(EXECUTION_COLUMNS);
 const valuesOfTransaction = packing(EXECUTED_TRANSACTION);
@@ -212,14 +211,10 @@ function composeWholeExecution(
 ): Execution {
   const row = executionOf(values);
   const [transaction, remittance] = values.slice(EXECUTION_LENGTH) as (readonly unknown[] | null)[];
-  const executed = transaction && {
-    ...transactionOf(transaction.slice(0, TRANSACTION_LENGTH)),
-    ...remittanceOf(remittance),
-  };
-  return composeExecution(
-    row,
-    executed && composeTransaction(executed, orderId, composeTransfers(reference, executed, account)),
-  );
+  if (!transaction) return composeExecution(row, null);
+  const executed = transactionOf(transaction);
+  const transfers = composeTransfers(reference, executed, account);
+  return composeExecution(row, composeTransaction(executed, remittanceOf(remittance), orderId, transfers));
 }
 
 /** @param transaction null if none was posted */

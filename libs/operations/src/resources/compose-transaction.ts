@@ -189,7 +189,8 @@ export const composeTransfers = (
 
 /** A transaction with its tracking and its transfers on customers' accounts. */
 export function composeTransaction(
-  row: Omit<TransactionRow, 'transfers'> & RemittanceRow,
+  row: Omit<TransactionRow, 'transfers'>,
+  remittance: RemittanceRow,
   orderId: Id | null,
   transfers: readonly ExecutedTransfer[],
 ): Transaction {
@@ -203,7 +204,7 @@ export function composeTransaction(
     createdAt: timestampOf(row.transactionCreatedAt),
     updatedAt: timestampOf(row.transactionUpdatedAt),
     edges: withoutNulls<Transaction['edges']>({
-      internationalRemittance: composeRemittance(row),
+      internationalRemittance: composeRemittance(remittance),
       transfers,
     }),
   });
@@ -237,7 +238,7 @@ export type TransactionFacts = TransactionRow & RemittanceRow & { readonly order
 export const TRANSACTION: Composed<TransactionFacts, Transaction> = {
   columns: `${selectedOf([transactionColumns('null'), 't'], [REMITTANCE_COLUMNS, 'm'])}, ${orderIdOf(nameOf('t'))} as "orderId"`,
   joins: joined('remittance', 'm', 'l.workspace_id = t.workspace_id and l.transaction_id = t.id'),
-  compose: (reference, row) => composeTransaction(row, row.orderId, composeTransfers(reference, row, undefined)),
+  compose: (reference, row) => composeTransaction(row, row, row.orderId, composeTransfers(reference, row, undefined)),
 };
 
 /** What a transfer on a customer's account is composed of, besides its edges. */
