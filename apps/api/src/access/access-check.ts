@@ -68,7 +68,13 @@ export class AccessCheck {
     request.operation = operation;
     const { subject, user, origin } = await this.authenticate(request);
     request.userId = user.id;
-    request.origin = { ...origin, sourceAddress: request.sourceAddress };
+    request.origin = {
+      issuer: origin?.issuer,
+      subject: origin?.subject,
+      tokenId: origin?.tokenId,
+      clientId: origin?.clientId,
+      sourceAddress: request.sourceAddress,
+    };
     const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
     const grant = user.grants.find(({ workspaceId }) => String(workspaceId) === named?.[0]);
     if (grant) request.memberOf = grant.workspaceId;
@@ -78,20 +84,26 @@ export class AccessCheck {
     if (mediaTypes) varyByAccept(reply);
     if (preferredType(request.headers.accept, mediaTypes ?? JSON_ONLY) === undefined)
       throw new Refusal('not_acceptable');
-    let scope: Pick<Caller, 'actor' | 'workspaceId' | 'role'> = { actor: user.id };
+    let granted: GrantedRole | undefined;
     if (isRole(access)) {
       const workspaceId = workspaceIdOf(named);
-      const granted = grantedRole(user, workspaceId) ?? (await this.dependencies.roles.roleIn(subject, workspaceId));
+      granted = grantedRole(user, workspaceId) ?? (await this.dependencies.roles.roleIn(subject, workspaceId));
       if (granted) request.memberOf = workspaceId;
-      scope = sufficient(granted, access);
+      granted = sufficient(granted, access);
       if (holdMs !== undefined) {
         request.confirmAccess = async () =>
           void sufficient(await this.dependencies.roles.currentRoleIn(subject, workspaceId), access);
       }
     }
-    // The only place that makes a Caller.
-    const { origin: from } = request;
-    request.caller = { ...scope, requestId: request.id, origin: from, signal: request.deadline } as Caller;
+    // The only place that makes a Caller. Field by field, as it is made for each request.
+    request.caller = {
+      actor: granted?.actor ?? user.id,
+      workspaceId: granted?.workspaceId,
+      role: granted?.role,
+      requestId: request.id,
+      origin: request.origin,
+      signal: request.deadline,
+    } as Caller;
   }
 
   /** @throws Refusal `not_authenticated`, whose reason goes to the log only */
