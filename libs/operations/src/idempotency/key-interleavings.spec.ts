@@ -11,7 +11,7 @@ import { Interleaving, reasonOf, testOrProve, type CommitFate, openDatabase } fr
 import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { orderWorld, type OrderWorld } from '../testing/order-world.js';
-import { recordedFact } from '../orders/order-writes.js';
+import { ORDER_OF_RECORD } from '../orders/order-answers.js';
 
 const RUNS = testOrProve(60, 500);
 const seed = Date.now() & 0x7fffffff;
@@ -110,7 +110,7 @@ async function readRun() {
   );
   const stored = await owner.query<{ name: string; id: number }>(
     `select case split_part(operation, '/', 1) when 'placeOrder' then 'order ' else 'account ' end || right(key, 1) as name,
-            coalesce((record ->> 'id')::int, ${recordedFact('orderId')}::int) as id
+            coalesce((record ->> 'id')::int, (${ORDER_OF_RECORD})::int) as id
      from idempotency cross join lateral (select answer::jsonb as record) r where key like $1 || '-%'`,
     [runs],
   );

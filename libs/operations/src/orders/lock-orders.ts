@@ -63,7 +63,8 @@ function readAccounts(
   );
 }
 
-function payeeIn(workspaceId: number, terms: PaymentTerms | undefined): number | undefined {
+/** The account that is paid, if it is one of the workspace. */
+export function payeeIn(workspaceId: number, terms: PaymentTerms | undefined): number | undefined {
   const payee = terms?.payee;
   return payee && !isElsewhere(payee) && payee.workspaceId === workspaceId ? payee.accountId : undefined;
 }

@@ -1,12 +1,11 @@
-import { minorUnits, type MinorUnits, type Order, type Refusal } from '@banking/domain';
+import { minorUnits, type MinorUnits, type Refusal } from '@banking/domain';
 import { accountKey, type PostedConversion, type PostedTransaction } from '@banking/ledger';
 import { bind, type BoundStatement, sqlStatement } from '@banking/postgres';
 import { holdWork } from '@banking/work-queue';
 import { CONVERSION_ROUNDING, statusOfPayment } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
-import type { ReferenceData } from '../reference/reference.js';
-import { inUtc, packingNames, unpackingNames } from '../resources/columns.js';
-import { ORDER, type OrderFacts, packedExecution } from '../resources/compose-order.js';
+import { inUtc } from '../resources/columns.js';
+import { type OrderFacts, packedExecution } from '../resources/compose-order.js';
 import { packedTransfer, type TransactionRow, type TransferRow } from '../resources/compose-transaction.js';
 import type { OrderDecision, PostedOrder } from './decide-orders.js';
 import type { AccountsByKey } from './lock-orders.js';
@@ -308,44 +307,3 @@ function asStored(metadata: Readonly<Record<string, string>>): Readonly<Record<s
   members.sort((one, other) => one.bytes.length - other.bytes.length || Buffer.compare(one.bytes, other.bytes));
   return Object.fromEntries(members.map(({ name, value }) => [name, value]));
 }
-
-/**
- * The record of a response to an order: the version of the record, the version of the reference data, and what the response is
- * composed of.
- */
-const VERSION = 1;
-
-/**
- * The facts in the order of a record, which never changes. A new fact is appended: records from before lack it, and programs from before
- * do not read it.
- */
-const NAMES = [
-  ...['orderId', 'orderAmount', 'orderStatus', 'orderType', 'orderDescription', 'purposeCode', 'repeatUnit'],
-  ...['repeatValue', 'startAt', 'stopAt', 'pausedAt', 'pauseReason', 'quoteId', 'externalReference', 'metadata'],
-  ...['orderCreatedAt', 'orderUpdatedAt', 'executions'],
-  ...['accountId', 'accountName', 'accountStatus', 'accountType', 'accountAlias', 'accountCode', 'accountCreatedAt'],
-  ...['accountUpdatedAt', 'balanceId', 'balance', 'balanceAt', 'currencyId', 'productId'],
-  ...['recipientId', 'recipientName', 'recipientAccountCode', 'recipientAlias', 'recipientSaved', 'recipientCreatedAt'],
-  ...['recipientUpdatedAt', 'recipientCurrencyId', 'recipientShowsCurrency', 'bankId'],
-  ...['beneficiaryId', 'beneficiaryData', 'beneficiaryCreatedAt', 'beneficiaryUpdatedAt'],
-  ...['placedBy', 'cancelledBy'],
-] as const satisfies readonly (keyof OrderFacts)[];
-
-const valuesOf = packingNames<OrderFacts>(NAMES);
-const factsOf = unpackingNames<OrderFacts>(NAMES);
-
-export function orderRecord(referenceVersion: bigint, facts: OrderFacts): string {
-  // Of the facts, only ids are read as bigint. They are safe integers.
-  const values = valuesOf(facts).map((id) => (typeof id === 'bigint' ? Number(id) : id));
-  return JSON.stringify([VERSION, Number(referenceVersion), values]);
-}
-
-/** The response of a record, byte for byte. @throws Refusal `unavailable` */
-export async function responseOf(reference: Pick<ReferenceData, 'ofVersion'>, record: string): Promise<Order> {
-  const [version, referenceVersion, values] = JSON.parse(record) as readonly [number, number, readonly unknown[]];
-  if (version !== VERSION) throw new Error(`a record of a response has the unknown version ${version}`);
-  return ORDER.compose(await reference.ofVersion(BigInt(referenceVersion)), factsOf(values));
-}
-
-/** SQL of a fact of a record: the column `record` is the record as `jsonb`. */
-export const recordedFact = (name: (typeof NAMES)[number]): string => `(record #>> '{2,${NAMES.indexOf(name)}}')`;

@@ -1,13 +1,29 @@
 import { type Order, Refusal } from '@banking/domain';
-import { type Books, type DecisionContext, postPayments, type PreparedPosting, preparePosting } from '@banking/ledger';
-import { bisect, type BoundStatement, DatabaseError, type DbTransaction, RULE_VIOLATION } from '@banking/postgres';
+import {
+  accountKey,
+  type Books,
+  type DecisionContext,
+  postPayments,
+  type PreparedPosting,
+  preparePosting,
+} from '@banking/ledger';
+import {
+  bisect,
+  type BoundStatement,
+  type Database,
+  DatabaseError,
+  type DbTransaction,
+  RULE_VIOLATION,
+} from '@banking/postgres';
 import { auditEntriesOf, decideOrders, type OrderDecision, type PostedOrder } from './decide-orders.js';
-import { type AccountsByKey, type LockedOrder, lockOrders } from './lock-orders.js';
+import { type AccountsByKey, type LockedOrder, lockOrders, payeeIn } from './lock-orders.js';
 import { type IdempotencyKey, storeResponses } from '../idempotency/idempotency-key.js';
 import type { ReferenceData } from '../reference/reference.js';
 import { ORDER, type OrderFacts } from '../resources/compose-order.js';
+import type { AccountRow } from '../resources/compose-parties.js';
 import { noteAudit } from '../audit/audited-call.js';
-import { accountsAfter, orderRecord, placedOrderFacts, responseOf, writesOf } from './order-writes.js';
+import { answerOf, orderRecord } from './order-answers.js';
+import { accountsAfter, placedOrderFacts, writesOf } from './order-writes.js';
 import { orderStatements } from './order-statements.js';
 import { holdAccounts, type RememberedAccounts } from './remembered-accounts.js';
 import { type OrderOutcome, type Placement, type PreparedOrder, proposalOf } from './prepared-order.js';
@@ -67,7 +83,7 @@ async function postBatch(
       remembered.compare(locked.context);
       return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked, { ...batch, remembered });
     }));
-  return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, reference)));
+  return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, books.database, reference)));
 }
 
 interface Batch {
@@ -155,7 +171,9 @@ async function writeDecisions(
   });
   const { version, resources } = await compose(answers.map(({ facts }) => facts));
   answers.forEach(({ decision }, index) => responses.set(decision, resources[index]!));
-  const keyed = answers.flatMap(({ key, facts }) => (key ? [{ key, answer: orderRecord(version, facts) }] : []));
+  const keyed = answers.flatMap(({ decision, key, facts }) =>
+    key ? [{ key, answer: orderRecord(version, facts, payeeOf(decision.order, after)) }] : [],
+  );
   const entries = auditEntriesOf(decisions);
   setImmediate(onDecided);
   await tx.commit([
@@ -172,9 +190,15 @@ async function writeDecisions(
 const isPlaced = (decision: OrderDecision): decision is PostedOrder & { readonly order: Placement } =>
   decision.kind === 'posted' && decision.order.kind === 'placement';
 
+function payeeOf({ workspaceId, terms }: PreparedOrder, accounts: AccountsByKey): AccountRow | undefined {
+  const accountId = payeeIn(workspaceId, terms);
+  return accountId === undefined ? undefined : accounts.get(accountKey(workspaceId, accountId));
+}
+
 async function outcomeOf(
   decision: OrderDecision,
   resources: Written['resources'],
+  database: Database,
   reference: ReferenceData,
 ): Promise<OrderOutcome> {
   const outcome = (resource: Order | undefined, isReplay: boolean): OrderOutcome =>
@@ -187,7 +211,10 @@ async function outcomeOf(
       return outcome(resources.get(decision.original), true);
     case 'stored':
       // A failure is that of this order alone: the other orders of the batch are committed.
-      return responseOf(reference, decision.record).then((resource) => outcome(resource, decision.isReplay), failure);
+      return answerOf({ database, reference }, decision.order.workspaceId, decision.record).then(
+        (resource) => outcome(resource, decision.isReplay),
+        failure,
+      );
     case 'refused':
       return { kind: 'refused', refusal: decision.refusal };
     case 'locked':

@@ -1,5 +1,13 @@
 import { assert, asyncProperty, constantFrom, shuffledSubarray } from 'fast-check';
-import type { AccountId, Order, PlaceOrderInput, RecipientId, TransactionId, TransferAmount } from '@banking/domain';
+import type {
+  AccountId,
+  Order,
+  OrderId,
+  PlaceOrderInput,
+  RecipientId,
+  TransactionId,
+  TransferAmount,
+} from '@banking/domain';
 import { testOrProve } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { orderWorld, type OrderWorld, recipientAbroad, roundTripsOf } from '../testing/order-world.js';
@@ -226,6 +234,10 @@ describe('replays', () => {
   interface Placed {
     readonly accountId: AccountId;
     readonly recipientId: RecipientId;
+    readonly orderId: OrderId;
+    readonly kind: string;
+    /** The account that is paid, if it is one of the workspace. */
+    readonly payeeId: AccountId | undefined;
     /** The transaction of a payout that has begun. */
     readonly payout: TransactionId | undefined;
   }
@@ -249,6 +261,20 @@ describe('replays', () => {
     },
     'the status of the payout': async ({ payout }) =>
       payout !== undefined && given.service.addTransactionEvent(given.ada, { transactionId: payout, status: 'RJCT' }),
+    'the account that was paid': async ({ payeeId }) => {
+      if (payeeId === undefined) return;
+      await given.service.changeAccount(given.ada, { accountId: payeeId, alias: 'Paid', status: 'disabled' });
+      await given.service.changeAccount(given.ada, { accountId: payeeId, status: 'enabled' });
+      await given.service.fundAccount(given.ada, { accountId: payeeId, amount: '1' as TransferAmount });
+    },
+    'a run of the order fails': ({ kind, orderId }) =>
+      given.world.owner.query(
+        `update execution set status = 'failed', failure_code = 'insufficient_funds', failure_message = 'Later'
+         where order_id = $1 and status = 'scheduled' and $2 = 'scheduled'`,
+        [orderId, kind],
+      ),
+    'the order ends': async ({ kind, accountId, orderId }) =>
+      kind === 'scheduled' && given.service.cancelOrder(given.ada, { accountId, orderId }),
     'the currencies': () => given.world.owner.query(`update currency set name = name || '.', updated_at = now()`),
     'the products': () => given.world.owner.query(`update product set description = 'Later', updated_at = now()`),
     'the banks': () => given.world.owner.query(`update bank set name = name || '.', updated_at = now()`),
@@ -261,10 +287,11 @@ describe('replays', () => {
     const kinds = constantFrom('near', 'abroad', 'scheduled');
     const law = asyncProperty(kinds, changes, async (kind, names) => {
       const accountId = await given.account(euro, '100000');
+      const payeeId = kind === 'near' ? await given.account(euro, '0') : undefined;
       const recipientId =
-        kind === 'near'
-          ? await given.near(await given.account(euro, '0'))
-          : await recipientAbroad(given.service, given.ada, 'DE89370400440532013000');
+        payeeId === undefined
+          ? await recipientAbroad(given.service, given.ada, 'DE89370400440532013000')
+          : await given.near(payeeId);
       const later = { type: 'scheduled', startAt: '2099-01-01T00:00:00Z' } as Partial<PlaceOrderInput>;
       const input = given.order(accountId, recipientId, {
         amount: '5000' as TransferAmount,
@@ -275,7 +302,7 @@ describe('replays', () => {
       const first = await given.service.placeOrder(given.ada, input, key);
       const payout = kind === 'abroad' ? first.resource.edges.executions?.[0]?.edges.transaction?.id : undefined;
       for (const name of [...names.filter(isNoDeletion), ...names.filter((each) => !isNoDeletion(each))])
-        await CHANGES[name]!({ accountId, recipientId, payout });
+        await CHANGES[name]!({ accountId, recipientId, orderId: first.resource.id, kind, payeeId, payout });
 
       // Another process has the reference data of now.
       const other = new LedgerBankingService(given.world.database, given.world.books, { hasPayoutNetwork: true });
@@ -284,6 +311,13 @@ describe('replays', () => {
       expect(replay.isReplay).toBe(true);
       expect(JSON.stringify(replay.resource)).toBe(JSON.stringify(first.resource));
     });
-    await assert(law, { numRuns: testOrProve(8, 60) });
+    const all = Object.keys(CHANGES);
+    const examples: [string, string[]][] = [
+      ['near', all],
+      ['abroad', all],
+      ['scheduled', all],
+      ['scheduled', ['the order ends']],
+    ];
+    await assert(law, { numRuns: testOrProve(12, 60), examples });
   });
 });

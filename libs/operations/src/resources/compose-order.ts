@@ -8,6 +8,7 @@ import {
   type QuoteId,
   type Recipient,
   type Transaction,
+  type TransactionStatus,
   type TransferAmount,
   type UserId,
 } from '@banking/domain';
@@ -24,13 +25,15 @@ import {
   withoutNulls,
 } from './columns.js';
 import { type EdgeFacts, Edges, edgesOf } from './compose-edges.js';
-import { composeAccount, composeRecipient, PARTIES, type PartiesRow } from './compose-parties.js';
+import { type AccountRow, composeAccount, composeRecipient, PARTIES, type PartiesRow } from './compose-parties.js';
 import {
   composeTransaction,
   composeTransfers,
   REMITTANCE_COLUMNS,
+  remittanceAsOpened,
   remittanceOf,
   type RemittanceRow,
+  transactionAsPosted,
   transactionColumns,
   type TransactionRow,
 } from './compose-transaction.js';
@@ -131,6 +134,36 @@ export const packedExecution = (
   transaction ? valuesOfTransaction(transaction) : null,
   remittance ? valuesOfRemittance(remittance) : null,
 ];
+
+export const statusOfExecution = (values: readonly unknown[]): string => executionOf(values).status;
+
+/**
+ * The first execution of an order, in the form of `OrderFacts`, as it was when the order was placed.
+ *
+ * @param status at that time; it was that of the transaction too
+ * @param payee what of the account that was paid has changed since, if it is one of the workspace
+ */
+export function executionAsPlaced(
+  values: readonly unknown[],
+  status: string,
+  payee: Partial<AccountRow>,
+): readonly unknown[] {
+  const execution = executionOf(values);
+  const [transaction, remittance] = values.slice(EXECUTION_LENGTH) as (readonly unknown[] | null)[];
+  const isCarriedOut = status !== 'scheduled' && transaction != null;
+  const placed = {
+    ...execution,
+    status,
+    executedAt: isCarriedOut ? execution.executedAt : null,
+    failureCode: null,
+    failureMessage: null,
+  };
+  return packedExecution(
+    placed,
+    isCarriedOut ? transactionAsPosted(transactionOf(transaction), status as TransactionStatus, payee) : undefined,
+    isCarriedOut && remittance ? remittanceAsOpened(remittanceOf(remittance)) : undefined,
+  );
+}
 
 /** SQL expressions for a page of executions: how many of the latest, and optionally before which sequence. */
 interface Executions {

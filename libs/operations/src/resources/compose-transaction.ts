@@ -175,6 +175,29 @@ const eventOf = unpacking(EVENT_COLUMNS);
 const TRANSFER_LENGTH = Object.keys(TRANSFER_COLUMNS).length;
 const idOrNull = <Name extends number>(id: Id | null) => (id === null ? null : (Number(id) as Name));
 
+/** A transaction as it was when it was posted, and the accounts of its transfers that are not known, with what has changed of them since. */
+export const transactionAsPosted = (
+  row: TransactionRow,
+  transactionStatus: TransactionStatus,
+  changed: Partial<AccountRow>,
+): TransactionRow => ({
+  ...row,
+  transactionStatus,
+  transactionUpdatedAt: row.transactionCreatedAt,
+  returnedBy: null,
+  transfers: (row.transfers ?? []).map((values) => {
+    const account = values[TRANSFER_LENGTH] as readonly unknown[] | null;
+    return packedTransfer(transferOf(values), account ? { ...accountOf(account), ...changed } : undefined);
+  }),
+});
+
+/** The tracking of a payout that no network has reported on yet. */
+export const remittanceAsOpened = (row: RemittanceRow): RemittanceRow => ({
+  ...row,
+  remittanceUpdatedAt: row.remittanceCreatedAt,
+  remittanceEvents: null,
+});
+
 /** The transfers of a row, of which some are on an account that the caller has composed. */
 export const composeTransfers = (
   reference: Reference,
