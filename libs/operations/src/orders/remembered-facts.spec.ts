@@ -8,7 +8,7 @@ import type {
   TransactionId,
   TransferAmount,
 } from '@banking/domain';
-import { testOrProve } from '@banking/postgres/testing';
+import { sql as rawSql, testOrProve } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { orderWorld, type OrderWorld, recipientAbroad, roundTripsOf } from '../testing/order-world.js';
 
@@ -270,9 +270,19 @@ describe('replays', () => {
     'a run of the order fails': ({ kind, orderId }) =>
       given.world.owner.query(
         `update execution set status = 'failed', failure_code = 'insufficient_funds', failure_message = 'Later'
-         where order_id = $1 and status = 'scheduled' and $2 = 'scheduled'`,
+         where order_id = $1 and status = 'scheduled' and $2 = 'scheduled'
+           and exists (select from customer_order o where o.id = order_id and o.paused_at is null)`,
         [orderId, kind],
       ),
+    'the order is resumed by another user, and paused again': async ({ kind, orderId }) => {
+      if (kind !== 'scheduled') return;
+      const where = `where id = ${orderId} and status = 'active'`;
+      const pause = `update customer_order set paused_at = now(), pause_reason = 'placer_without_role' ${where}`;
+      const resume = `update customer_order o set paused_at = null, pause_reason = null, placed_by = (
+        select r.user_id from workspace_role r where r.workspace_id = o.workspace_id and r.user_id <> o.placed_by limit 1) ${where}`;
+      for (const change of [pause, resume, pause])
+        await given.world.database.pipeline({ workspaces: [given.ada.workspaceId] }, [rawSql(change)]);
+    },
     'the order ends': async ({ kind, accountId, orderId }) =>
       kind === 'scheduled' && given.service.cancelOrder(given.ada, { accountId, orderId }),
     'the currencies': () => given.world.owner.query(`update currency set name = name || '.', updated_at = now()`),
@@ -316,6 +326,7 @@ describe('replays', () => {
       ['near', all],
       ['abroad', all],
       ['scheduled', all],
+      ['scheduled', ['the order is resumed by another user, and paused again']],
       ['scheduled', ['the order ends']],
     ];
     await assert(law, { numRuns: testOrProve(12, 60), examples });
