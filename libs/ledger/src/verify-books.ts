@@ -113,7 +113,7 @@ const SETTLE_MAX_MS = 10_000;
 
 const NOW = sqlStatement<{ at: string; next_xid: string }>(
   'interworkspace_now',
-  `select rfc3339(clock_timestamp()) as at, pg_snapshot_xmax(pg_current_snapshot())::text as next_xid`,
+  `select rfc3339(clock_timestamp() - interval '1 second') as at, pg_snapshot_xmax(pg_current_snapshot())::text as next_xid`,
 );
 
 const IS_SETTLED = sqlStatement<{ is_settled: boolean }>(
@@ -123,7 +123,8 @@ const IS_SETTLED = sqlStatement<{ is_settled: boolean }>(
 
 /**
  * An instant before which no row is added any more: all writes of that time are committed or rolled back. One statement inserts both
- * sides of a payment between workspaces, so both have the same time and the instant never separates them.
+ * sides of a payment between workspaces, so both have the same time and the instant never separates them. It is a second ago: that is how old the time of a payment may be when it is
+ * written.
  */
 export async function settledInstant(database: Database): Promise<string> {
   const now = await database.read({}, bind(NOW));

@@ -203,45 +203,51 @@ create function payment_versions(workspace_ids bigint[], recipient_ids bigint[])
   left join lateral (select x.state from cell_workspace x where x.workspace_id = o.workspace_id limit 1) p on true
 $$;
 
--- An account and a payment as a process remembers them, with the key of the request. The head of the account covers its balance and its
--- version. Of an account that no response shows, the process knows no alias and no time of its change.
+-- An account and a payment as a process remembers them, with the key and the reference of the order. The head of the account covers its
+-- balance and its version. Of an account that no response shows, the process knows no alias and no time of its change.
 create type held_account as (workspace_id bigint, id bigint, head text, status text, alias text, updated_at timestamptz);
-create type held_payment as (workspace_id bigint, recipient_id bigint, versions text, operation text, key text);
+create type held_payment as (
+  workspace_id bigint, recipient_id bigint, versions text, operation text, key text, external_reference text);
 
 /**
  * In front of other statements it makes what a process remembers part of the database transaction: locks the accounts, in the order of
  * their ids, and refuses if one is locked elsewhere, has changed or has a later time, if what a payment depends on has changed, or if a
- * key has an answer. The payments are then decided on what is read. At most a second may lie between their time and this one.
+ * key or a reference was used. The detail has the positions, from 0, of what it refuses in both lists. The payments are then decided on
+ * what is read. The time of a payment may be up to a second before this one, and the rest of it is left to its statements.
  */
 create function hold_accounts(accounts held_account[], payments held_payment[], at timestamptz) returns void
   language plpgsql as $$
 declare
-  locked integer;
+  other_accounts integer[];
+  other_payments integer[];
   workspace_ids bigint[];
   recipient_ids bigint[];
 begin
-  select count(*) into locked
-  from (select * from unnest(accounts) x order by x.workspace_id, x.id) h
-  cross join lateral (
-    select a.head, a.status, a.alias, a.updated_at, a.balance_at from account a
-    where a.workspace_id = h.workspace_id and a.id = h.id and a.kind = 'customer'
-    for no key update skip locked) a
-  where a.head = h.head and a.status = h.status and a.balance_at <= at
-    and (h.updated_at is null or a.updated_at = h.updated_at and a.alias is not distinct from h.alias);
-  if locked <> cardinality(accounts) or at > clock_timestamp() then
-    raise exception 'an account is not as it was remembered' using errcode = 'BK024';
-  end if;
+  -- `offset 0`: found by its key, and compared afterwards.
+  select array_agg(h.n - 1) into other_accounts
+  from (
+    select * from unnest(accounts) with ordinality x (workspace_id, id, head, status, alias, updated_at, n)
+    order by x.workspace_id, x.id) h
+  left join lateral (
+    select a.kind, a.head, a.status, a.alias, a.updated_at, a.balance_at from account a
+    where a.workspace_id = h.workspace_id and a.id = h.id offset 0
+    for no key update skip locked) a on true
+  where (a.kind = 'customer' and a.head = h.head and a.status = h.status and a.balance_at <= at
+    and (h.updated_at is null or a.updated_at = h.updated_at and a.alias is not distinct from h.alias)) is not true;
   select array_agg(x.workspace_id), array_agg(x.recipient_id) into workspace_ids, recipient_ids from unnest(payments) x;
-  if exists (
-    select from payment_versions(workspace_ids, recipient_ids) v
-    where v.versions is distinct from payments[v.place + 1].versions) then
-    raise exception 'a payment depends on more than was remembered' using errcode = 'BK024';
-  end if;
-  if exists (
-    select from unnest(payments) x
-    cross join lateral (
-      select from idempotency i where i.workspace_id = x.workspace_id and i.operation = x.operation and i.key = x.key limit 1) i) then
-    raise exception 'a key has an answer' using errcode = 'BK024';
+  select array_agg(p.n - 1) into other_payments
+  from unnest(payments) with ordinality p (workspace_id, recipient_id, versions, operation, key, external_reference, n)
+  left join payment_versions(workspace_ids, recipient_ids) v on v.place = p.n - 1
+  left join lateral (
+    select i.key from idempotency i
+    where i.workspace_id = p.workspace_id and i.operation = p.operation and i.key = p.key limit 1) answered on true
+  left join lateral (
+    select o.id from customer_order o
+    where o.workspace_id = p.workspace_id and o.external_reference = p.external_reference limit 1) referred on true
+  where v.versions is distinct from p.versions or answered.key is not null or referred.id is not null;
+  if other_accounts is not null or other_payments is not null or at not between clock_timestamp() - interval '900 ms' and clock_timestamp() then
+    raise exception 'what was remembered has changed' using errcode = 'BK024',
+      detail = json_build_object('accounts', coalesce(other_accounts, '{}'), 'payments', coalesce(other_payments, '{}'));
   end if;
 end $$;
 

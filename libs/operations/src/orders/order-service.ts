@@ -278,8 +278,10 @@ export class OrderBatcher {
     this.isDeciding = true;
     let decidedAt: number | undefined;
     const onDecided = () => {
-      if (decidedAt !== undefined) return;
+      // A batch may be decided again: the last time it is committed.
+      const isFirst = decidedAt === undefined;
       decidedAt = this.now();
+      if (!isFirst) return;
       this.isDeciding = false;
       this.decideNext();
     };

@@ -55,9 +55,9 @@ export async function placeOrder(
     if (outcome?.kind === 'placed') return outcome.created;
   }
   const facts = await orders.readFacts(payment);
+  if (mayRecall) orders.remembered.remember(payment, facts);
   const outcome = await orders.submit({ ...(await prepare(facts)), key }, signal);
   if (outcome.kind !== 'placed') throw new Error('an order was placed without a response');
-  if (mayRecall) orders.remembered.remember(payment, facts);
   return outcome.created;
 }
 

@@ -25,8 +25,8 @@ import { noteAudit } from '../audit/audited-call.js';
 import { answerOf, orderRecord } from './order-answers.js';
 import { accountsAfter, placedOrderFacts, writesOf } from './order-writes.js';
 import { orderStatements } from './order-statements.js';
-import { holdAccounts, type RememberedAccounts } from './remembered-accounts.js';
-import { type OrderOutcome, type Placement, type PreparedOrder, proposalOf } from './prepared-order.js';
+import { holdAccounts, type RememberedAccounts, type RememberedPayment } from './remembered-accounts.js';
+import { type OrderOutcome, type PreparedOrder, proposalOf } from './prepared-order.js';
 
 /** What orders are posted with. */
 export interface OrderPosting {
@@ -37,8 +37,10 @@ export interface OrderPosting {
 
 /**
  * Carries out orders in one database transaction: locks and reads, decides the orders in their order, writes with one statement a table,
- * and commits with the responses to requests with keys. Payments whose accounts are remembered are decided before, and are locked,
- * compared, written and committed in one round trip.
+ * and commits with the responses to requests with keys.
+ *
+ * Payments whose accounts and facts are remembered are carried out before, in a database transaction of their own: they are decided first,
+ * then locked, compared, written and committed in one round trip.
  *
  * A batch that the database rejects is carried out in halves until each rejected order is alone. After a lost connection the outcome of
  * each order is `failed` with `CommitInDoubtError`, or refused with `unavailable`.
@@ -53,78 +55,55 @@ export async function postOrders(
   waitsForLocks: boolean,
   onDecided: () => void = () => undefined,
 ): Promise<readonly OrderOutcome[]> {
-  return bisect<PreparedOrder, OrderOutcome>(
-    orders,
-    (batch) => postBatch(posting, batch, waitsForLocks, onDecided),
+  const outcomes = new Map(waitsForLocks ? [] : await postRemembered(posting, orders, onDecided));
+  const others = orders.filter((order) => !outcomes.has(order));
+  if (others.length === 0) return orders.map((order) => outcomes.get(order)!);
+  const read = await bisect<PreparedOrder, OrderOutcome>(
+    others,
+    (batch) => postRead(posting, batch, waitsForLocks, onDecided),
     (order, error) => (error instanceof DatabaseError ? outcomeOfRejection(posting, order, error) : failure(error)),
   );
+  others.forEach((order, index) => outcomes.set(order, read[index]!));
+  return orders.map((order) => outcomes.get(order)!);
 }
 
-async function postBatch(
-  { books, reference, remembered }: OrderPosting,
-  orders: readonly PreparedOrder[],
-  waitsForLocks: boolean,
-  onDecided: () => void,
-): Promise<OrderOutcome[]> {
-  const posting = await preparePosting(books, orders.map(proposalOf));
-  const workspaces = [...new Set([...posting.workspaces, ...orders.map(({ workspaceId }) => workspaceId)])];
-  // Read before, because the database transaction holds a connection and locks.
-  const known = await reference.current();
-  const compose: Compose = (facts) =>
-    reference.composeWith(known, (current) => ({
-      version: current.version,
-      resources: facts.map((row) => ORDER.compose(current, row)),
-    }));
-  const batch = { posting, orders, workspaces, compose, onDecided };
-  const { decisions, resources } =
-    (waitsForLocks ? undefined : await postRemembered(books, remembered, batch)) ??
-    (await books.database.transaction({ workspaces }, async (tx) => {
-      const locked = await lockOrders(tx, posting, orders, waitsForLocks);
-      remembered.compare(locked.context);
-      return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked, { ...batch, remembered });
-    }));
-  return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, books.database, reference)));
-}
+/** How often payments are tried on what is remembered, without those that were refused. The others are read. */
+const REMEMBERED_TRIES = 2;
 
-interface Batch {
-  readonly posting: PreparedPosting;
-  readonly orders: readonly PreparedOrder[];
-  readonly workspaces: readonly number[];
-  readonly compose: Compose;
-  readonly onDecided: () => void;
-}
-
-/**
- * Carries out a batch of payments in one round trip, on accounts and facts that are remembered. Undefined if it has to be read first:
- * nothing was written. So no refusal comes from what is remembered, and no replay.
- */
+/** The outcomes of the orders that were carried out on what is remembered. No refusal and no replay comes from that: such orders are read. */
 async function postRemembered(
-  books: Books,
-  remembered: RememberedAccounts,
-  batch: Batch,
-): Promise<Written | undefined> {
-  const payments = batch.orders.filter(isRemembered);
-  const recalled = payments.length === batch.orders.length ? remembered.recall(batch.posting, payments) : undefined;
-  if (!recalled) return undefined;
-  const { context, states, accounts } = recalled;
-  const decisions = decideOrders(context, payments.map(asIfLocked));
-  if (!decisions.every(isPlaced)) return undefined;
-  const hold = holdAccounts(states, accounts, payments, context.at);
-  try {
-    return await books.database.transaction({ workspaces: batch.workspaces }, (tx) =>
-      writeDecisions(tx, decisions, recalled, { ...batch, remembered }, [hold]),
-    );
-  } catch (error) {
-    if (error instanceof DatabaseError) return undefined;
-    throw error;
+  posting: OrderPosting,
+  orders: readonly PreparedOrder[],
+  onDecided: () => void,
+): Promise<readonly (readonly [PreparedOrder, OrderOutcome])[]> {
+  let payments = posting.remembered.recallable(orders);
+  for (let tries = 0; payments.length > 0 && tries < REMEMBERED_TRIES; tries += 1) {
+    const batch = await prepareBatch(posting, payments, onDecided);
+    const recalled = posting.remembered.recall(batch.prepared, payments);
+    if (!recalled) return [];
+    const { context, accounts } = recalled;
+    const decisions = decideOrders(context, payments.map(asIfLocked)).filter(isPlaced);
+    const placed = decisions.map(({ order }) => order);
+    if (placed.length === 0) return [];
+    const held = recalled.heldFor(placed);
+    const hold = holdAccounts(held, accounts, placed, context.at);
+    try {
+      const written = await posting.books.database.transaction({ workspaces: batch.workspaces }, (tx) =>
+        writeDecisions(tx, decisions, recalled, batch, [hold]),
+      );
+      return decisions.map((decision) => [decision.order, placedOutcome(written.resources.get(decision)!, false)]);
+    } catch (error) {
+      if (!(error instanceof DatabaseError)) return placed.map((order) => [order, failure(error as Error)]);
+      const refused = new Set(posting.remembered.refusedBy(error, held, placed));
+      if (refused.size === 0) return [];
+      payments = placed.filter((order) => !refused.has(order));
+    }
   }
+  return [];
 }
 
-const isRemembered = (order: PreparedOrder): order is PreparedOrder & Placement =>
-  order.kind === 'placement' && order.rememberedVersions !== undefined;
-
-/** As `hold_accounts` requires it to be behind the locks. An order of an earlier attempt has changed the version of its account. */
-const asIfLocked = (order: PreparedOrder): LockedOrder => ({
+/** What `hold_accounts` requires behind the locks. */
+const asIfLocked = (order: RememberedPayment): LockedOrder => ({
   order,
   isLockedElsewhere: false,
   placedEarlier: undefined,
@@ -133,6 +112,48 @@ const asIfLocked = (order: PreparedOrder): LockedOrder => ({
   isOutdated: false,
   runState: undefined,
 });
+
+async function postRead(
+  posting: OrderPosting,
+  orders: readonly PreparedOrder[],
+  waitsForLocks: boolean,
+  onDecided: () => void,
+): Promise<OrderOutcome[]> {
+  const { books, reference, remembered } = posting;
+  const batch = await prepareBatch(posting, orders, onDecided);
+  const { decisions, resources } = await books.database.transaction({ workspaces: batch.workspaces }, async (tx) => {
+    const locked = await lockOrders(tx, batch.prepared, orders, waitsForLocks);
+    remembered.compare(locked.context);
+    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked, batch);
+  });
+  remembered.noteUsed(decisions.filter(({ kind }) => kind === 'stored').map(({ order }) => order));
+  return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, books.database, reference)));
+}
+
+interface Batch {
+  readonly prepared: PreparedPosting;
+  readonly workspaces: readonly number[];
+  readonly compose: Compose;
+  readonly remembered: RememberedAccounts;
+  readonly onDecided: () => void;
+}
+
+/** What a batch needs before its database transaction, which holds a connection and locks. */
+async function prepareBatch(
+  { books, reference, remembered }: OrderPosting,
+  orders: readonly PreparedOrder[],
+  onDecided: () => void,
+): Promise<Batch> {
+  const prepared = await preparePosting(books, orders.map(proposalOf));
+  const workspaces = [...new Set([...prepared.workspaces, ...orders.map(({ workspaceId }) => workspaceId)])];
+  const known = await reference.current();
+  const compose: Compose = (facts) =>
+    reference.composeWith(known, (current) => ({
+      version: current.version,
+      resources: facts.map((row) => ORDER.compose(current, row)),
+    }));
+  return { prepared, workspaces, compose, remembered, onDecided };
+}
 
 /** Composes orders, all with one version of the reference data. */
 type Compose = (
@@ -156,7 +177,7 @@ async function writeDecisions(
   tx: DbTransaction,
   decisions: readonly OrderDecision[],
   { context, accounts }: { readonly context: DecisionContext; readonly accounts: AccountsByKey },
-  { compose, onDecided, remembered }: Pick<Batch, 'compose' | 'onDecided'> & Pick<OrderPosting, 'remembered'>,
+  { compose, onDecided, remembered }: Batch,
   before: readonly BoundStatement<unknown>[] = [],
 ): Promise<Written> {
   const writes = decisions.map(writesOf);
@@ -184,11 +205,17 @@ async function writeDecisions(
     ...(entries.length === 0 ? [] : [noteAudit(entries)]),
   ]);
   remembered.remember(context, after);
+  remembered.noteUsed(answers.map(({ decision }) => decision.order));
   return { decisions, resources: responses };
 }
 
-const isPlaced = (decision: OrderDecision): decision is PostedOrder & { readonly order: Placement } =>
+const isPlaced = (decision: OrderDecision): decision is PostedOrder & { readonly order: RememberedPayment } =>
   decision.kind === 'posted' && decision.order.kind === 'placement';
+
+const placedOutcome = (resource: Order, isReplay: boolean): OrderOutcome => ({
+  kind: 'placed',
+  created: { resource, isReplay },
+});
 
 function payeeOf({ workspaceId, terms }: PreparedOrder, accounts: AccountsByKey): AccountRow | undefined {
   const accountId = payeeIn(workspaceId, terms);
@@ -202,7 +229,7 @@ async function outcomeOf(
   reference: ReferenceData,
 ): Promise<OrderOutcome> {
   const outcome = (resource: Order | undefined, isReplay: boolean): OrderOutcome =>
-    resource === undefined ? { kind: 'run' } : { kind: 'placed', created: { resource, isReplay } };
+    resource === undefined ? { kind: 'run' } : placedOutcome(resource, isReplay);
   switch (decision.kind) {
     case 'posted':
     case 'existing':

@@ -11,8 +11,8 @@ import {
   type TransferAmount,
 } from '@banking/domain';
 import { DecisionContext, type LockedAccount } from '@banking/ledger';
-import { RULE_VIOLATION } from '@banking/postgres';
-import { testOrProve } from '@banking/postgres/testing';
+import { API_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
+import { openDatabase, sql, testOrProve } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { orderWorld, type OrderWorld, recipientAbroad, roundTripsOf } from '../testing/order-world.js';
 import type { AccountsByKey } from './lock-orders.js';
@@ -34,12 +34,14 @@ afterAll(() => given.world.close());
 /** A service of another process. */
 const process = () => new LedgerBankingService(given.world.database, given.world.books, { hasPayoutNetwork: true });
 
-const place = (service: LedgerBankingService, accountId: AccountId, key = given.key()) =>
+const place = (service: LedgerBankingService, accountId: AccountId, key = given.key(), more = {}) =>
   service.placeOrder(
     given.ada,
-    given.order(accountId, recipientId, { amount: '5000' as TransferAmount, purposeCode: 'IR001' }),
+    given.order(accountId, recipientId, { amount: '5000' as TransferAmount, purposeCode: 'IR001', ...more }),
     key,
   );
+
+const reasonOf = ({ reason }: { readonly reason: string }) => reason;
 
 const deposit = (accountId: AccountId, amount = '5000') =>
   given.service.fundAccount(given.ada, { accountId, amount: amount as TransferAmount });
@@ -47,9 +49,11 @@ const deposit = (accountId: AccountId, amount = '5000') =>
 describe('an account that one process uses', () => {
   /** How an order was carried out: on what is remembered, on what was read, or on both one after the other. */
   async function wayOf(service: LedgerBankingService, accountId: AccountId): Promise<string> {
-    const { names } = await roundTripsOf(given.world.database, () => place(service, accountId));
-    return names.filter((name) => name === 'hold_accounts' || name === 'lock_free_accounts').join(', ');
+    return waysOf((await roundTripsOf(given.world.database, () => place(service, accountId))).names);
   }
+
+  const waysOf = (names: readonly string[]) =>
+    names.filter((name) => name === 'hold_accounts' || name === 'lock_free_accounts').join(', ');
 
   it('is remembered until another one changes it, and again when that has stopped', async () => {
     const accountId = await given.account(euro, '1000000');
@@ -90,6 +94,61 @@ describe('an account that one process uses', () => {
     expect(await wayOf(service, accountId)).toBe('lock_free_accounts');
   });
 
+  it('keeps what a response has shown of it over a refused order', async () => {
+    const accountId = await given.account(euro, '100000');
+    const service = process();
+    await place(service, accountId);
+    const tooMuch = given.order(accountId, recipientId, { amount: '9000000' as TransferAmount, purposeCode: 'IR001' });
+    await expect(service.placeOrder(given.ada, tooMuch, given.key())).rejects.toMatchObject({
+      reason: 'insufficient_funds',
+    });
+
+    expect(await wayOf(service, accountId)).toBe('hold_accounts');
+  });
+
+  describe('has an order read once that uses', () => {
+    const reference = (externalReference: string) => ({ externalReference });
+
+    it.each<[string, boolean, (service: LedgerBankingService, accountId: AccountId) => Promise<unknown>]>([
+      [
+        'a key that it has answered itself',
+        true,
+        (service, accountId) => place(service, accountId, { idempotencyKey: 'own' }),
+      ],
+      [
+        'a key that another process has answered',
+        false,
+        (service, accountId) => place(service, accountId, { idempotencyKey: 'other' }),
+      ],
+      [
+        'a reference that it has given itself',
+        true,
+        (service, accountId) => place(service, accountId, given.key(), reference('R-own')).catch(reasonOf),
+      ],
+      [
+        'a reference that another process has given',
+        false,
+        (service, accountId) => place(service, accountId, given.key(), reference('R-other')).catch(reasonOf),
+      ],
+    ])('%s', async (_, isOwn, again) => {
+      const accountId = await given.account(euro, '1000000');
+      const service = process();
+      await place(service, accountId);
+      await again(isOwn ? service : process(), accountId);
+      await place(service, accountId);
+      await place(service, accountId);
+
+      const ways: string[] = [];
+      for (let count = 0; count < 3; count += 1) {
+        const { names } = await roundTripsOf(given.world.database, () => again(service, accountId));
+        ways.push(waysOf(names));
+      }
+
+      const read = 'lock_free_accounts';
+      expect(ways).toEqual([isOwn ? read : `hold_accounts, ${read}`, read, read]);
+    });
+  });
+
   it('answers a key that another process has used', async () => {
     const accountId = await given.account(euro, '1000000');
     const [one, other] = [process(), process()];
@@ -104,26 +163,106 @@ describe('an account that one process uses', () => {
     await expect(one.placeOrder(given.ada, another, key)).rejects.toMatchObject({ reason: 'idempotency_key_reused' });
   });
 
+  describe('in a batch with an order that has to be read', () => {
+    /** The accounts that a batch of two orders holds, in its tries, and those that it reads. */
+    async function accountsOf(good: AccountId, bad: () => Promise<unknown>, service: LedgerBankingService) {
+      const { sent } = await roundTripsOf(given.world.database, () =>
+        Promise.all([place(service, good), bad().catch(reasonOf)]),
+      );
+      const named = (name: string) => sent.filter(({ statement }) => statement.name === name);
+      return {
+        held: named('hold_accounts').map(({ values }) => String(values[0]).split('(').length - 1),
+        read: named('lock_free_accounts').map(
+          ({ values }) => JSON.parse(`[${String(values[1]).slice(1, -1)}]`) as number[],
+        ),
+      };
+    }
+
+    async function two() {
+      const [good, bad] = [await given.account(euro, '1000000'), await given.account(euro, '40000')];
+      const service = process();
+      await place(service, good);
+      await place(service, bad);
+      return { good, bad, service };
+    }
+
+    it.each<[string, number[], (bad: AccountId, service: LedgerBankingService) => Promise<() => Promise<unknown>>]>([
+      [
+        'for it is refused',
+        [1],
+        (bad, service) =>
+          Promise.resolve(() =>
+            service.placeOrder(
+              given.ada,
+              given.order(bad, recipientId, { amount: '9000000' as TransferAmount, purposeCode: 'IR001' }),
+              given.key(),
+            ),
+          ),
+      ],
+      [
+        'for another process has changed its account',
+        [2, 1],
+        async (bad, service) => {
+          await deposit(bad);
+          return () => place(service, bad);
+        },
+      ],
+      [
+        'for another process has answered its key',
+        [2, 1],
+        async (bad, service) => {
+          const key = given.key();
+          await place(process(), bad, key);
+          await place(service, bad);
+          await place(service, bad);
+          return () => place(service, bad, key);
+        },
+      ],
+      [
+        'for its account is not remembered',
+        [1],
+        async (_bad, service) => {
+          const fresh = await given.account(euro, '100000');
+          return () => place(service, fresh);
+        },
+      ],
+    ])('is carried out without a read: %s', async (_, held, prepare) => {
+      const { good, bad, service } = await two();
+      const order = await prepare(bad, service);
+
+      const accounts = await accountsOf(good, order, service);
+
+      expect(accounts.held).toEqual(held);
+      expect(accounts.read.map((ids) => ids.length)).toEqual([1]);
+      expect(accounts.read.flat()).not.toContain(good);
+    });
+  });
+
   it('has the right balance after any sequence of orders, deposits and changes by several processes', async () => {
     const steps = constantFrom('one', 'one', 'other', 'both', 'deposit', 'alias', 'disable');
+    const cost = minorUnits(5_000n + (await feeOf()));
     const law = asyncProperty(array(steps, { minLength: 4, maxLength: 12 }), async (sequence) => {
       const accountId = await given.account(euro, '60000');
       const [one, other] = [process(), process()];
       let balance = minorUnits(60_000n);
       const pay = async (service: LedgerBankingService) => {
-        const { account, executions } = (await place(service, accountId)).resource.edges;
-        const { transfers } = executions![0]!.edges.transaction!.edges;
-        for (const { amount } of transfers!) balance = subtract(balance, parseTransferAmount(amount));
+        const { account } = (await place(service, accountId)).resource.edges;
+        balance = subtract(balance, cost);
         return account!.edges.balances[0]!.amount;
       };
       const paid = async (service: LedgerBankingService) => {
-        const shown = await pay(service).catch(({ reason }: { reason: string }) => reason);
-        expect([toBalanceAmount(balance), 'insufficient_funds']).toContain(shown);
+        const expected = balance < cost ? 'insufficient_funds' : toBalanceAmount(subtract(balance, cost));
+        expect(await pay(service).catch(reasonOf)).toBe(expected);
       };
       for (const step of sequence) {
         if (step === 'one') await paid(one);
         if (step === 'other') await paid(other);
-        if (step === 'both') await Promise.allSettled([pay(one), pay(one), pay(other)]);
+        if (step === 'both') {
+          const outcomes = await Promise.all([one, one, other].map((service) => pay(service).catch(reasonOf)));
+          expect(outcomes.filter((outcome) => typeof outcome === 'string' && outcome !== 'insufficient_funds')).toEqual(
+            [],
+          );
+        }
         if (step === 'deposit') {
           await deposit(accountId);
           balance = add(balance, minorUnits(5_000n));
@@ -139,6 +278,12 @@ describe('an account that one process uses', () => {
     });
     await assert(law, { numRuns: testOrProve(10, 60) });
   });
+
+  async function feeOf(): Promise<bigint> {
+    const { resource } = await place(given.service, await given.account(euro, '100000'));
+    const [debit] = resource.edges.executions![0]!.edges.transaction!.edges.transfers!;
+    return parseTransferAmount(debit!.feeAmount ?? '0');
+  }
 
   it('leaves the books in order', () => given.expectInOrder());
 });
@@ -233,6 +378,69 @@ describe('hold_accounts', () => {
     plant(held);
 
     await expect(hold(held)).rejects.toMatchObject({ code: RULE_VIOLATION.outdatedMemory });
+  });
+
+  it('refuses a time of a second ago, by no position', async () => {
+    const held = await heldOf(await given.account(euro, '10000'));
+    await given.world.owner.query(`update account set balance_at = now() - interval '1 hour' where id = $1`, [
+      held.states[0]!.id,
+    ]);
+    held.at = new Date(Date.parse(held.at) - 1_000).toISOString() as Timestamp;
+
+    await expect(hold(held)).rejects.toMatchObject({ detail: '{"accounts" : [], "payments" : []}' });
+  });
+
+  it('names what it refuses by its position', async () => {
+    const [one, other] = [
+      await heldOf(await given.account(euro, '10000')),
+      await heldOf(await given.account(euro, '10000')),
+    ];
+    FAULTS['the head of the account']!(other);
+    FAULTS['the versions of the payment']!(one);
+    const both = {
+      states: [...one.states, ...other.states],
+      accounts: new Map([...one.accounts, ...other.accounts]),
+      at: other.at,
+    };
+
+    const { workspaceId } = given.ada;
+    const held = given.world.database.transaction({ workspaces: [workspaceId] }, (tx) =>
+      tx.pipeline([holdAccounts(both.states, both.accounts, [other.order, one.order], both.at)]),
+    );
+    await expect(held).rejects.toMatchObject({ detail: '{"accounts" : [1], "payments" : [1]}' });
+  });
+
+  it('finds each account by its key, also by a plan from the time when the workspace had few', async () => {
+    const accountId = await given.account(euro, '10000');
+    const { connection, owner } = given.world;
+    const database = await openDatabase({ connection, role: API_ROLE, schema: SCHEMA, poolSize: 1 });
+    const { workspaceId } = given.ada;
+    try {
+      const touched = async () => {
+        const { states, accounts, order, at } = await heldOf(accountId);
+        return database.transaction({ workspaces: [workspaceId] }, async (tx) => {
+          const [, [row]] = await tx.pipeline([
+            holdAccounts(states, accounts, [order], at),
+            sql<{ rows: bigint }>(
+              `select seq_tup_read + idx_tup_fetch as rows from pg_stat_xact_user_tables where relname = 'account'`,
+            ),
+          ]);
+          return row!.rows;
+        });
+      };
+      await owner.query('analyze account');
+      for (let count = 0; count < 8; count += 1) await touched();
+      await owner.query(
+        `insert into account (workspace_id, kind, currency_id, product_id, name, type, code)
+         select $1, 'customer', currency_id, product_id, 'Many', 'CACC', 'many-' || n
+         from account a, generate_series(1, 5000) n where a.id = $2`,
+        [workspaceId, accountId],
+      );
+
+      expect(await touched()).toBeLessThan(10n);
+    } finally {
+      await database.end();
+    }
   });
 
   it('refuses a key that has an answer', async () => {

@@ -7,71 +7,97 @@ import {
   type LockedAccount,
   type PreparedPosting,
 } from '@banking/ledger';
-import { bind, type BoundStatement, compositeOf, sqlStatement } from '@banking/postgres';
+import {
+  bind,
+  type BoundStatement,
+  compositeOf,
+  type DatabaseError,
+  RULE_VIOLATION,
+  sqlStatement,
+} from '@banking/postgres';
 import type { AccountRow } from '../resources/compose-parties.js';
 import { type AccountsByKey, accountsShown } from './lock-orders.js';
-import type { Placement, PreparedOrder } from './prepared-order.js';
+import { type Placement, type PreparedOrder, proposalOf } from './prepared-order.js';
 
 /** About 1 kB each. */
 const ACCOUNTS_MAX = 4_000;
 
+/** About 200 bytes each. */
+const USED_MAX = 10_000;
+
 /** After this time the clock of the database is read again. The clocks of two machines drift apart by less than 0.1 ms a second. */
 const CLOCK_MAX_MS = 10_000;
 
+/** A payment of remembered facts. */
+export type RememberedPayment = PreparedOrder & Placement;
+
 interface RememberedAccount {
   readonly state: LockedAccount;
-  /** Undefined for the account of a payee that no response has shown. */
+  /** Undefined if no response has shown the account as it is now. */
   readonly row: AccountRow | undefined;
   /** Whether no other process has changed it between the last two times that this one looked. */
   readonly isAlone: boolean;
 }
 
-/** What a batch is decided on without reading it. */
-interface RecalledBatch {
+/** What payments are decided on without reading it. */
+interface Recalled {
   readonly context: DecisionContext;
-  /** The accounts of the context, as they are before the batch is decided. */
-  readonly states: readonly LockedAccount[];
+  /** The accounts of these payments as they are before they are decided, each once. */
+  readonly heldFor: (payments: readonly RememberedPayment[]) => readonly LockedAccount[];
   /** The accounts that the responses show. */
   readonly accounts: AccountsByKey;
 }
 
 /**
- * The accounts as the last batches of this process left them, so that a batch is decided before its round trip: `holdAccounts` compares
- * them behind the locks. An account that another process uses as well is not recalled: such batches would be carried out twice.
+ * The accounts as the last batches of this process left them, so that payments are decided before their round trip: `holdAccounts`
+ * compares them behind the locks. An account that another process uses as well is not recalled, and neither is an order whose key or
+ * reference was used lately: it would be refused, and carried out a second time.
  */
 export class RememberedAccounts {
   private readonly accounts = new LRUCache<string, RememberedAccount>({ max: ACCOUNTS_MAX });
+  private readonly used = new LRUCache<string, true>({ max: USED_MAX });
   private clock: { readonly microseconds: number; readonly readAtMs: number } | undefined;
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** Undefined unless all accounts of a batch are known. */
-  recall(posting: PreparedPosting, orders: readonly PreparedOrder[]): RecalledBatch | undefined {
+  /** The orders that can be decided on what is remembered. An order on an account of one before it that cannot is none of them. */
+  recallable(orders: readonly PreparedOrder[]): RememberedPayment[] {
+    if (this.timeOfDatabase() === undefined) return [];
+    const others = new Set<string>();
+    return orders.filter((order): order is RememberedPayment => {
+      const keys = accountKeysOf(order);
+      const isRecallable =
+        isRemembered(order) &&
+        !usesOf(order).some((use) => this.used.has(use)) &&
+        keys.every((key) => !others.has(key) && this.accounts.get(key)?.isAlone === true) &&
+        [...accountsShown([order]).keys()].every((key) => this.accounts.get(key)?.row);
+      if (!isRecallable) keys.forEach((key) => others.add(key));
+      return isRecallable;
+    });
+  }
+
+  /** Undefined if something was forgotten meanwhile. */
+  recall(posting: PreparedPosting, payments: readonly RememberedPayment[]): Recalled | undefined {
     const at = this.timeOfDatabase();
-    if (at === undefined) return undefined;
     const states = new Map<string, LockedAccount>();
     for (const { workspaceId, accountId } of posting.proposals.flatMap(customerAccountsOf)) {
       const key = accountKey(workspaceId, accountId);
       const known = this.accounts.get(key);
-      if (!known?.isAlone) return undefined;
-      states.set(key, known.state);
+      if (known) states.set(key, known.state);
     }
     const accounts = new Map<string, AccountRow>();
-    for (const key of accountsShown(orders).keys()) {
+    for (const key of accountsShown(payments).keys()) {
       const row = this.accounts.get(key)?.row;
-      if (!row) return undefined;
+      if (!row || at === undefined) return undefined;
       accounts.set(key, row);
     }
-    const list = [...states.values()];
-    return {
-      context: new DecisionContext(
-        posting,
-        list.map((state) => ({ ...state })),
-        at,
-      ),
-      states: list,
-      accounts,
+    if (at === undefined) return undefined;
+    const copies = [...states.values()].map((state) => ({ ...state }));
+    const heldFor = (held: readonly RememberedPayment[]) => {
+      const keys = new Set(held.flatMap(accountKeysOf));
+      return [...states].filter(([key]) => keys.has(key)).map(([, state]) => state);
     };
+    return { context: new DecisionContext(posting, copies, at), heldFor, accounts };
   }
 
   /** Compares what is remembered with what was read behind the locks of a batch. Call it before the batch is decided. */
@@ -87,8 +113,41 @@ export class RememberedAccounts {
   remember({ lockedAccounts }: DecisionContext, rows: AccountsByKey): void {
     for (const [key, state] of lockedAccounts) {
       const known = this.accounts.get(key);
-      this.accounts.set(key, { state, row: rows.get(key), isAlone: known?.isAlone ?? true });
+      const row = rows.get(key) ?? (known?.state.head === state.head ? known.row : undefined);
+      this.accounts.set(key, { state, row, isAlone: known?.isAlone ?? true });
     }
+  }
+
+  /** Keys and references of orders that were placed or found. */
+  noteUsed(orders: readonly PreparedOrder[]): void {
+    for (const order of orders) for (const use of usesOf(order)) this.used.set(use, true);
+  }
+
+  /**
+   * The payments that the database has refused to hold. None for another error.
+   *
+   * @param held the accounts that were to be held, in their order
+   */
+  refusedBy(
+    { code, detail }: DatabaseError,
+    held: readonly LockedAccount[],
+    payments: readonly RememberedPayment[],
+  ): readonly RememberedPayment[] {
+    if (code !== RULE_VIOLATION.outdatedMemory) return [];
+    const positions = JSON.parse(detail ?? '{}') as { accounts?: readonly number[]; payments?: readonly number[] };
+    const named = new Set(positions.payments?.map((position) => payments[position]));
+    this.noteUsed(payments.filter((payment) => named.has(payment)));
+    const keys = new Set<string>();
+    for (const position of positions.accounts ?? []) {
+      const { workspaceId, id } = held[position]!;
+      const key = accountKey(workspaceId, id);
+      keys.add(key);
+      const known = this.accounts.get(key);
+      if (known) this.accounts.set(key, { ...known, isAlone: false });
+    }
+    // No position: the time was refused.
+    if (named.size + keys.size === 0) this.clock = undefined;
+    return payments.filter((payment) => named.has(payment) || accountKeysOf(payment).some((key) => keys.has(key)));
   }
 
   /** Not after the present time of the database: the clock was read before its time arrived here. */
@@ -97,6 +156,22 @@ export class RememberedAccounts {
     const passedMs = this.now() - this.clock.readAtMs;
     return passedMs < CLOCK_MAX_MS ? timestampAt(this.clock.microseconds + Math.floor(passedMs * 1_000)) : undefined;
   }
+}
+
+const accountKeysOf = (order: PreparedOrder): readonly string[] =>
+  customerAccountsOf(proposalOf(order)).map(({ workspaceId, accountId }) => accountKey(workspaceId, accountId));
+
+const isRemembered = (order: PreparedOrder): order is RememberedPayment =>
+  order.kind === 'placement' && order.rememberedVersions !== undefined && order.mayExist !== true;
+
+/** What an order uses once and for all: its key and its reference. */
+function usesOf(order: PreparedOrder): string[] {
+  if (order.kind !== 'placement') return [];
+  const { workspaceId, key, draft } = order;
+  return [
+    ...(key ? [JSON.stringify([workspaceId, key.operation, key.key])] : []),
+    ...(draft.externalReference === undefined ? [] : [JSON.stringify([workspaceId, draft.externalReference])]),
+  ];
 }
 
 /** In UTC with microseconds, as the database returns it. */
@@ -113,22 +188,22 @@ const HOLD_ACCOUNTS = sqlStatement(
 );
 
 /**
- * Locks the accounts of a batch and compares all that it was decided on. Send it before what the batch writes.
+ * Locks the accounts of payments and compares all that they were decided on. Send it before what they write.
  *
  * The database rejects it with `RULE_VIOLATION.outdatedMemory` if anything has changed.
  *
- * @param states the accounts as they were recalled, before the batch was decided
+ * @param states the accounts as they were recalled, before the payments were decided
  */
 export const holdAccounts = (
   states: readonly LockedAccount[],
   accounts: AccountsByKey,
-  orders: readonly Placement[],
+  payments: readonly Placement[],
   at: Timestamp,
 ): BoundStatement<unknown> =>
   bind(
     HOLD_ACCOUNTS,
     states.map((state) => heldAccount(state, accounts)),
-    orders.map(heldPayment),
+    payments.map(heldPayment),
     at,
   );
 
@@ -138,4 +213,7 @@ const heldAccount = ({ workspaceId, id, head, status }: LockedAccount, accounts:
 };
 
 const heldPayment = ({ workspaceId, draft, rememberedVersions, key }: Placement): string =>
-  compositeOf([workspaceId, draft.recipientID, rememberedVersions, key?.operation, key?.key]);
+  compositeOf([
+    ...[workspaceId, draft.recipientID, rememberedVersions, key?.operation, key?.key],
+    draft.externalReference,
+  ]);

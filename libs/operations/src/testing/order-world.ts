@@ -257,18 +257,22 @@ export function slowBatcher(outcomeOf: (order: PreparedOrder, waits: boolean) =>
   return { batcher, batches, slowDown };
 }
 
-/** The statements that a call sends, and how many round trips its database transactions take. */
+/** The statements that a call sends, those of its database transactions at the end, and how many round trips these take. */
 export async function roundTripsOf(
   database: Database,
   call: () => Promise<unknown>,
-): Promise<{ readonly names: readonly string[]; readonly roundTrips: number }> {
-  const names: string[] = [];
+): Promise<{
+  readonly sent: readonly BoundStatement<unknown>[];
+  readonly names: readonly string[];
+  readonly roundTrips: number;
+}> {
+  const inTransactions: BoundStatement<unknown>[] = [];
   let roundTrips = 0;
   const noted =
     <Send extends (bound: readonly BoundStatement<unknown>[]) => unknown>(send: Send) =>
     (bound: readonly BoundStatement<unknown>[] = []) => {
       roundTrips += 1;
-      names.push(...bound.map(({ statement }) => statement.name));
+      inTransactions.push(...bound);
       return send(bound);
     };
   const transaction = database.transaction.bind(database);
@@ -283,8 +287,9 @@ export async function roundTripsOf(
       options,
     ),
   );
-  const sent = await sentBy(database, call).finally(() => spied.mockRestore());
-  return { names: [...sent.map(({ statement }) => statement.name), ...names], roundTrips };
+  const others = await sentBy(database, call).finally(() => spied.mockRestore());
+  const sent = [...others, ...inTransactions];
+  return { sent, names: sent.map(({ statement }) => statement.name), roundTrips };
 }
 
 /** Waits two turns of the event loop, so that work deferred to the next turn has started. */
