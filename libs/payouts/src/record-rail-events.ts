@@ -128,10 +128,10 @@ function roundsOf(events: readonly PayoutEvent[]): PayoutEvent[][] {
 /** Before the transactions, as a worker does who holds the work: the two never wait for each other. In the order of its key. */
 const LOCK_WORK = sqlStatement(
   'lock_payout_work',
-  `select from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
-   join work w on (w.workspace_id, w.kind, w.subject_id) = (u.workspace_id, '${PAYOUT}', u.transaction_id)
-   order by w.workspace_id, w.subject_id
-   for update of w`,
+  `select from (select * from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id) order by 1, 2) u
+   cross join lateral (
+     select from work w where (w.workspace_id, w.kind, w.subject_id) = (u.workspace_id, '${PAYOUT}', u.transaction_id) for update
+   ) w`,
 );
 
 /**

@@ -188,8 +188,9 @@ declare
   paid_out_status text;
 begin
   select x.id, x.status into paid_out_id, paid_out_status
-  from remittance m join transaction x on (x.workspace_id, x.id) = (m.workspace_id, m.transaction_id)
-  where m.workspace_id = new.workspace_id and m.id = new.remittance_id;
+  from transaction x
+  where x.workspace_id = new.workspace_id and x.id = (
+    select m.transaction_id from remittance m where m.workspace_id = new.workspace_id and m.id = new.remittance_id);
   -- Also if the database transaction has left the scope of the event, where nothing would be seen.
   if paid_out_id is null
      or (paid_out_status, new.status) in (('completed', 'RJCT'), ('failed', 'ACCC'))
@@ -418,12 +419,16 @@ create type settlement as (
  */
 create function settle_payments(settlements settlement[], noted_by text) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  ended record;
 begin
   -- What is compared stays until the end. Callers that end payouts hold these locks already.
-  perform from transaction x join unnest(settlements) s on x.workspace_id = s.workspace_id and x.id = s.transaction_id
-  order by x.workspace_id, x.id for no key update of x;
-  perform from payout p join unnest(settlements) s on p.workspace_id = s.workspace_id and p.transaction_id = s.transaction_id
-  order by p.workspace_id, p.transaction_id for no key update of p;
+  perform from (select u.workspace_id, u.transaction_id from unnest(settlements) u order by 1, 2) s
+  cross join lateral (
+    select from transaction x where x.workspace_id = s.workspace_id and x.id = s.transaction_id for no key update) x;
+  perform from (select u.workspace_id, u.transaction_id from unnest(settlements) u order by 1, 2) s
+  cross join lateral (
+    select from payout p where p.workspace_id = s.workspace_id and p.transaction_id = s.transaction_id for no key update) p;
   if exists (
     select from unnest(settlements) s
     left join lateral (
@@ -483,16 +488,24 @@ begin
   update crossing c set status = case s.final_status when 'completed' then 'completed' else 'returned' end
   from unnest(settlements) s
   where s.final_status is not null and c.workspace_id = s.workspace_id and c.transaction_id = s.transaction_id;
+  -- The locks keep the `ctid` of a row as it is: each is found by its key, whatever the planner expects of the table.
   update transaction x set status = s.final_status, updated_at = statement_timestamp()
   from unnest(settlements) s
-  where s.final_status is not null and x.workspace_id = s.workspace_id and x.id = s.transaction_id;
+  cross join lateral (
+    select o.ctid as place from transaction o where o.workspace_id = s.workspace_id and o.id = s.transaction_id offset 0) o
+  where s.final_status is not null and x.ctid = o.place;
   -- The payout has a status of its own; customers see that of the transaction.
   update payout p set status = case s.final_status when 'completed' then 'settled' else 'failed' end, parked_at = null, reason = s.reason,
     updated_at = statement_timestamp()
   from unnest(settlements) s
-  where s.final_status is not null and p.workspace_id = s.workspace_id and p.transaction_id = s.transaction_id;
-  delete from work w using unnest(settlements) s
-  where s.final_status is not null and w.workspace_id = s.workspace_id and w.kind = 'payout' and w.subject_id = s.transaction_id;
+  cross join lateral (
+    select o.ctid as place from payout o where o.workspace_id = s.workspace_id and o.transaction_id = s.transaction_id offset 0) o
+  where s.final_status is not null and p.ctid = o.place;
+  -- Row by row, because `work` seems empty to the planner, which would read it for each settlement.
+  for ended in select s.workspace_id, s.transaction_id from unnest(settlements) s where s.final_status is not null order by 1, 2 loop
+    delete from work w
+    where w.workspace_id = ended.workspace_id and w.kind = 'payout' and w.subject_id = ended.transaction_id;
+  end loop;
   insert into audit_outbox (workspace_id, entries)
   select s.workspace_id, jsonb_agg(jsonb_build_object(
            'operation', case s.final_status when 'completed' then 'completeTransaction' else 'failTransaction' end, 'outcome', 'done',

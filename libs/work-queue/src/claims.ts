@@ -117,15 +117,19 @@ const HOLD_WORK = sqlStatement('hold_work', 'select hold_work($1, $2, $3, $4)');
 
 /**
  * In the order of the key, as every batch locks: two batches wait for each other and cannot deadlock. A claim that is lost has no row.
+ * Each row is searched by its key: the queue seems empty to the planner, which would read all of it for each claim.
  */
-const LOCK_CLAIMS = sqlStatement<WorkKeyRow & { fence: bigint }>(
+export const LOCK_CLAIMS = sqlStatement<WorkKeyRow & { fence: bigint }>(
   'lock_claims',
   `select w.workspace_id, w.kind, w.subject_id, w.fence
-   from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) u(workspace_id, kind, subject_id, fence)
-   join work w on (w.workspace_id, w.kind, w.subject_id) = (u.workspace_id, u.kind, u.subject_id)
-   where w.fence = u.fence and w.leased_until > clock_timestamp()
-   order by w.workspace_id, w.kind, w.subject_id
-   for update of w`,
+   from (
+     select * from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) u(workspace_id, kind, subject_id, fence) order by 1, 2, 3
+   ) u cross join lateral (
+     select w.* from work w
+     where (w.workspace_id, w.kind, w.subject_id) = (u.workspace_id, u.kind, u.subject_id)
+       and w.fence = u.fence and w.leased_until > clock_timestamp()
+     for update
+   ) w`,
 );
 
 /** Claims due work of these kinds, over all workspaces in turns, the longest due of each first. Two workers never claim the same. */

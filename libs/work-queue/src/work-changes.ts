@@ -1,4 +1,4 @@
-import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
+import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
 import { type Claim, CLAIM_BY_INDEX, claimColumns, holdWork, IS_OPEN_HERE } from './claims.js';
 import { WORK_RETRY_POLICIES } from './work-handler.js';
 
@@ -20,22 +20,28 @@ interface ClaimedChange {
   readonly change: WorkChange;
 }
 
-const CLAIMED = `(w.workspace_id, w.kind, w.subject_id, w.fence) = (u.workspace_id, u.kind, u.subject_id, u.fence)`;
+/**
+ * The places of claimed work. The lock on a claim keeps the `ctid` of its row as it is. Each row is searched by its key: the queue seems
+ * empty to the planner, which would read all of it for each claim.
+ */
+const CLAIMED = `cross join ${lookup(`select c.ctid as place from work c
+     where (c.workspace_id, c.kind, c.subject_id, c.fence) = (u.workspace_id, u.kind, u.subject_id, u.fence)`)} c
+   where w.ctid = c.place`;
 
-const END_WORK = sqlStatement(
+export const END_WORK = sqlStatement(
   'end_work',
   `delete from work w
    using unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) u(workspace_id, kind, subject_id, fence)
-   where ${CLAIMED}`,
+   ${CLAIMED}`,
 );
 
-const RELEASE_CLAIMS = sqlStatement(
+export const RELEASE_CLAIMS = sqlStatement(
   'release_claims',
   `update work w set due_at = clock_timestamp() + u.delay_ms * interval '1 ms', leased_until = null,
                      tries = u.tries, delays = u.delays, reason = u.reason
    from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::float8[], $6::int[], $7::int[], $8::text[])
      u(workspace_id, kind, subject_id, fence, delay_ms, tries, delays, reason)
-   where ${CLAIMED}`,
+   ${CLAIMED}`,
 );
 
 const PARK_WORK = sqlStatement(
@@ -43,7 +49,7 @@ const PARK_WORK = sqlStatement(
   `update work w set parked_at = clock_timestamp(), leased_until = null, tries = u.tries, delays = 0, reason = u.reason
    from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::int[], $6::text[])
      u(workspace_id, kind, subject_id, fence, tries, reason)
-   where ${CLAIMED}`,
+   ${CLAIMED}`,
 );
 
 /** It succeeded and is due again later: the next try is the first again. */
