@@ -6,7 +6,8 @@ create table change_outbox (
   -- Drawn while the changed rows are locked. So the changes of one resource have ids in their order.
   id bigint primary key default nextval('change_outbox_id_seq'),
   xact xid8 not null default pg_current_xact_id(),
-  -- For each event: workspace, type, id of the resource, changes, and the user if it is not that of the database transaction.
+  -- For each event: workspace, type, id of the resource, changes as the event has them, and the user if it is not that of the database
+  -- transaction.
   changes jsonb,
   -- New rows of the tables that a posting writes, as arrays of their columns: a batch of orders writes hundreds of them, and the recorder
   -- makes the events. The ids belong to: transfer: account, transaction, recipient; transaction: the one that it returns;
@@ -48,7 +49,8 @@ create table event (
   unique (workspace_id, resource_type, resource_id, sequence),
   check (resource_type = split_part(type, '.', 1))
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
-create index event_by_time on event (workspace_id, created_at, id);
+-- No statement searches by them. Their statistics take most of the time of an ANALYZE.
+alter table event alter column changes set statistics 0, alter column actor set statistics 0;
 
 create table event_sequence (
   workspace_id bigint not null,
@@ -104,8 +106,8 @@ begin
     select jsonb_agg(jsonb_build_array(workspace_id, 'recipient.added', id, '{}'::jsonb)) from fresh having count(*) > 0;
   elsif tg_relid = 'banking.quote'::regclass then
     insert into change_outbox (changes)
-    select jsonb_agg(jsonb_build_array(workspace_id, 'quote.created', id, jsonb_build_object(
-             'accountId', account_id, 'recipientId', recipient_id))) from fresh having count(*) > 0;
+    select jsonb_agg(jsonb_build_array(workspace_id, 'quote.created', id, jsonb_strip_nulls(jsonb_build_object(
+             'accountId', account_id, 'recipientId', recipient_id)))) from fresh having count(*) > 0;
   else
     raise exception 'note_insertions runs for tables of events only' using errcode = 'BK013';
   end if;
@@ -125,7 +127,7 @@ begin
     select jsonb_agg(jsonb_build_array(n.workspace_id,
              case when o.status <> n.status then 'order.' || n.status
                when o.paused_at is null then 'order.paused' else 'order.resumed' end, n.id,
-             jsonb_build_object('accountId', n.account_id, 'recipientId', n.recipient_id)
+             jsonb_strip_nulls(jsonb_build_object('accountId', n.account_id, 'recipientId', n.recipient_id))
                || case when o.status <> n.status then jsonb_build_object('status', jsonb_build_object('before', o.status, 'after',
                  n.status))
                   else '{}' end))
@@ -135,14 +137,15 @@ begin
     insert into change_outbox (changes)
     select jsonb_agg(jsonb_build_array(n.workspace_id,
              case n.status when 'pending' then 'execution.started' else 'execution.' || n.status end, n.id,
-             jsonb_build_object('status', jsonb_build_object('before', o.status, 'after', n.status),
-               'orderId', n.order_id, 'transactionId', n.transaction_id)))
+             jsonb_strip_nulls(jsonb_build_object('status', jsonb_build_object('before', o.status, 'after', n.status),
+               'orderId', n.order_id, 'transactionId', n.transaction_id))))
     from former o join fresh n on n.workspace_id = o.workspace_id and n.id = o.id
     where o.status <> n.status having count(*) > 0;
   elsif tg_relid = 'banking.transaction'::regclass then
     insert into change_outbox (changes)
     select jsonb_agg(jsonb_build_array(n.workspace_id, 'transaction.' || n.status, n.id,
-             jsonb_build_object('status', jsonb_build_object('before', o.status, 'after', n.status), 'transactionId', n.return_of)))
+             jsonb_strip_nulls(jsonb_build_object('status', jsonb_build_object('before', o.status, 'after', n.status),
+               'transactionId', n.return_of))))
     from former o join fresh n on n.workspace_id = o.workspace_id and n.id = o.id
     where o.status <> n.status having count(*) > 0;
   elsif tg_relid = 'banking.recipient'::regclass then
@@ -200,7 +203,8 @@ create trigger note_account after update of alias, status on account for each ro
   when (old.alias is distinct from new.alias or old.status is distinct from new.status) execute function note_account();
 
 -- Moves at most so many events of the outbox into `event`, in the order of the changes of each resource, and the rest of the statement that
--- made the last one. Returns how many; null if another session is recording. The number of a resource may be that of a deleted event.
+-- made the last one. Returns how many; null if another session is recording. The number of a resource may be that of a deleted event. A row
+-- that a posting wrote is new, and nothing is before it.
 create function record_changes(events_max integer) returns integer
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
@@ -227,59 +231,61 @@ begin
       union all select (e.change ->> 0)::bigint from jsonb_array_elements(o.changes) e (change)) w (id)
     where o.id = any(taken)), true);
 
-  with noted as materialized (
-    select o.id as outbox_id, e.position, (e.change ->> 0)::bigint as workspace_id, e.change ->> 1 as type,
-      (e.change ->> 2)::bigint as resource_id,
-           (e.change -> 3) -> 'status' as status, (e.change -> 3) - 'status' as ids, (e.change ->> 4)::bigint as user_id
-    from change_outbox o cross join lateral jsonb_array_elements(o.changes) with ordinality e (change, position)
-    where o.id = any(taken)
-    union all
-    select o.id, 2 * n.position + s.part, n.workspace_id, o.resource_type || '.' || s.step, coalesce(s.other, n.id),
-           case when s.after is not null then jsonb_build_object('before', s.before, 'after', s.after) end, s.ids, n.user_id
-    from change_outbox o
+  -- Materialized, because row-level security allows only plain values in the condition of an index.
+  with outbox as materialized (
+    select o.*, o.user_id is null and o.actor_type is null as is_of_placer from change_outbox o where o.id = any(taken)),
+  created as materialized (
+    select o.id as outbox_id, o.resource_type, n.position, n.workspace_id, n.id, n.status, n.first, n.second, n.third,
+           coalesce(n.user_id, o.user_id) as user_id, o.actor_type, o.created_at, n.user_id is null and o.is_of_placer as is_of_placer
+    from outbox o
     cross join lateral unnest(o.workspace_ids, o.resource_ids, o.statuses, o.first_ids, o.second_ids, o.third_ids, o.user_ids)
       with ordinality n (workspace_id, id, status, first, second, third, user_id, position)
+    where o.resource_type is not null),
+  noted as materialized (
+    select o.id as outbox_id, e.position, (e.change ->> 0)::bigint as workspace_id, e.change ->> 1 as type,
+           split_part(e.change ->> 1, '.', 1) as resource_type, (e.change ->> 2)::bigint as resource_id, e.change -> 3 as changes,
+           coalesce((e.change ->> 4)::bigint, o.user_id) as user_id, o.actor_type, o.created_at, false as is_new,
+           null::bigint as transaction_of_placer, null::bigint as order_of_placer
+    from outbox o cross join lateral jsonb_array_elements(o.changes) with ordinality e (change, position)
+    union all
+    select c.outbox_id, c.position, c.workspace_id, 'transfer.booked', 'transfer', c.id,
+           case when c.third is null then jsonb_build_object('accountId', c.first, 'transactionId', c.second)
+             else jsonb_build_object('accountId', c.first, 'transactionId', c.second, 'recipientId', c.third) end,
+           c.user_id, c.actor_type, c.created_at, true, case when c.is_of_placer then c.second end, null
+    from created c where c.resource_type = 'transfer'
+    union all
+    select c.outbox_id, 2 * c.position, c.workspace_id,
+           case c.status when 'pending' then 'transaction.created' else 'transaction.' || c.status end, 'transaction', c.id,
+           case when c.first is null then jsonb_build_object('status', jsonb_build_object('before', null, 'after', c.status))
+             else jsonb_build_object('status', jsonb_build_object('before', null, 'after', c.status), 'transactionId', c.first) end,
+           c.user_id, c.actor_type, c.created_at, true, case when c.is_of_placer then c.id end, null
+    from created c where c.resource_type = 'transaction'
+    union all
+    select c.outbox_id, 2 * c.position + 1, c.workspace_id, 'transaction.returned', 'transaction', c.first,
+           jsonb_build_object('transactionId', c.id), c.user_id, c.actor_type, c.created_at, false, null, null
+    from created c where c.resource_type = 'transaction' and c.first is not null
+    union all
+    select c.outbox_id, 2 * c.position + s.part, c.workspace_id, 'order.' || s.step, 'order', c.id,
+           jsonb_strip_nulls(jsonb_build_object('accountId', c.first, 'recipientId', c.second, 'quoteId', c.third))
+             || jsonb_build_object('status', jsonb_build_object('before', s.before, 'after', s.after)),
+           c.user_id, c.actor_type, c.created_at, true, null, null
+    from created c
+    -- An order that is paid at once is placed and completed in one step.
     cross join lateral (
-      select 0 as part, 'booked' as step, null::bigint as other, null as before, null as after,
-             jsonb_build_object('accountId', n.first, 'transactionId', n.second, 'recipientId', n.third) as ids
-      where o.resource_type = 'transfer'
-      union all
-      select 0, case n.status when 'pending' then 'created' else n.status end, null, null, n.status, jsonb_build_object('transactionId',
-        n.first)
-      where o.resource_type = 'transaction'
-      union all
-      select 1, 'returned', n.first, null, null, jsonb_build_object('transactionId', n.id)
-      where o.resource_type = 'transaction' and n.first is not null
-      union all
-      select 0, 'placed', null, null, 'active', jsonb_build_object('accountId', n.first, 'recipientId', n.second, 'quoteId', n.third)
-      where o.resource_type = 'order'
-      -- An order that is paid at once is placed and completed in one step.
-      union all
-      select 1, n.status, null, 'active', n.status, jsonb_build_object('accountId', n.first, 'recipientId', n.second, 'quoteId', n.third)
-      where o.resource_type = 'order' and n.status <> 'active'
-      union all
-      select 0, case n.status when 'pending' then 'started' else n.status end, null, null, n.status,
-             jsonb_build_object('orderId', n.first, 'transactionId', n.second)
-      where o.resource_type = 'execution') s
-    where o.id = any(taken)),
-  made as materialized (
-    select n.outbox_id, n.position, n.workspace_id, n.type, t.resource_type, n.resource_id,
-           jsonb_strip_nulls(n.ids) || case when n.status is not null then jsonb_build_object('status', n.status) else '{}' end as changes,
-           coalesce(n.user_id, o.user_id) as user_id, o.actor_type, o.created_at,
-           -- What an order that is paid at once has written belongs to its placer: one database transaction places orders of many users.
-           case when n.user_id is null and o.user_id is null and o.actor_type is null then
-             case when t.resource_type = 'transfer' then (n.ids ->> 'transactionId')::bigint
-               when t.resource_type = 'transaction' and n.status -> 'before' = 'null' then n.resource_id end end as transaction_of_placer,
-           case when n.user_id is null and o.user_id is null and o.actor_type is null
-               and t.resource_type = 'execution' and n.status -> 'before' = 'null'
-             then (n.ids ->> 'orderId')::bigint end as order_of_placer
-    from noted n join change_outbox o on o.id = n.outbox_id cross join lateral split_part(n.type, '.', 1) t (resource_type)),
-  -- Materialized, because row-level security allows only plain values in the condition of an index.
+      values (0, 'placed', null, 'active'), (1, nullif(c.status, 'active'), 'active', c.status)) s (part, step, before, after)
+    where c.resource_type = 'order' and s.step is not null
+    union all
+    select c.outbox_id, c.position, c.workspace_id,
+           case c.status when 'pending' then 'execution.started' else 'execution.' || c.status end, 'execution', c.id,
+           jsonb_build_object('status', jsonb_build_object('before', null, 'after', c.status), 'orderId', c.first)
+             || case when c.second is null then '{}' else jsonb_build_object('transactionId', c.second) end,
+           c.user_id, c.actor_type, c.created_at, true, null, case when c.is_of_placer then c.first end
+    from created c where c.resource_type = 'execution'),
   ordered as materialized (
-    select m.*, coalesce(m.order_of_placer, (
+    select n.*, case when n.transaction_of_placer is not null then (
              select x.order_id from execution x
-             where x.workspace_id = m.workspace_id and x.transaction_id = m.transaction_of_placer)) as order_id
-    from made m),
+             where x.workspace_id = n.workspace_id and x.transaction_id = n.transaction_of_placer) else n.order_of_placer end as order_id
+    from noted n),
   attributed as (
     select m.*, coalesce(m.user_id, (
              select o.placed_by from customer_order o
@@ -288,18 +294,19 @@ begin
     from ordered m),
   inserted as (
     insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
-    select a.workspace_id, a.type, a.resource_type, a.resource_id, coalesce(greatest(l.sequence, d.sequence), 0) + a.step, a.changes,
+    select a.workspace_id, a.type, a.resource_type, a.resource_id,
+           a.step + case when a.is_new then 0 else coalesce(greatest((
+             select e.sequence from event e
+             where e.workspace_id = a.workspace_id and e.resource_type = a.resource_type and e.resource_id = a.resource_id
+             order by e.sequence desc limit 1), (
+             select d.sequence from event_sequence d
+             where d.workspace_id = a.workspace_id and d.resource_type = a.resource_type and d.resource_id = a.resource_id)), 0) end,
+           a.changes,
            case when a.by_user is not null and coalesce(a.actor_type, 'user') in ('user', 'service')
              then jsonb_build_object('type', coalesce(a.actor_type, 'user'), 'id', a.by_user)
              else jsonb_build_object('type', coalesce(a.actor_type, 'system')) end,
            a.created_at
     from attributed a
-    left join lateral (
-      select e.sequence from event e
-      where e.workspace_id = a.workspace_id and e.resource_type = a.resource_type and e.resource_id = a.resource_id
-      order by e.sequence desc limit 1) l on true
-    left join event_sequence d
-      on d.workspace_id = a.workspace_id and d.resource_type = a.resource_type and d.resource_id = a.resource_id
     order by a.outbox_id, a.position
     returning 1)
   select count(*) into recorded from inserted;
@@ -344,12 +351,12 @@ create trigger kept_for_a_day before delete on event for each row
 create trigger only_rises before update on event_deletion for each row
   when (new.last_id < old.last_id or new.workspace_id <> old.workspace_id) execute function refuse_change();
 
--- Deletes events that are older than the kept time: at most so many are read, in the order of workspaces and times, from after a position.
--- Returns the next position; its workspace is null after the last one. The number of a resource is kept unless the type of its last event
--- is
--- final. An event that is still to be delivered to an endpoint is kept too.
+-- Deletes events that are older than the kept time: at most so many are read, in the order of workspaces and ids, from after a position.
+-- Ids have the order in which changes were recorded, which is about that of their times: an event behind a younger one stays until that one
+-- is old. Returns the next position; its workspace is null after the last one. The number of a resource is kept unless the type of its last
+-- event is final. An event that is still to be delivered to an endpoint is kept too.
 create function delete_old_events(kept_days integer, final_types text[], events_max integer,
-  inout after_workspace bigint, inout after_time timestamptz, inout after_id bigint, out deleted bigint)
+  inout after_workspace bigint, inout after_id bigint, out deleted bigint)
   language plpgsql security definer set search_path = banking, pg_temp
   -- A plan from the time when the table was small would stay and read all events of the workspace.
   set enable_sort = off as $$
@@ -360,7 +367,7 @@ declare
   events_read integer;
   events_deleted bigint;
   delivered_to bigint;
-  last_time timestamptz;
+  young_id bigint;
   last_id bigint;
 begin
   if kept_days < 1 then
@@ -368,10 +375,9 @@ begin
   end if;
   deleted := 0;
   while events_left > 0 and workspaces_left > 0 loop
-    if after_time is null then
+    if after_id is null then
       select w.id into after_workspace from workspace w where w.id > after_workspace order by w.id limit 1;
       exit when after_workspace is null;
-      after_time := '-infinity';
       after_id := 0;
     end if;
     -- A workspace that is being moved keeps its rows as they are, in both cells. The lock is that of a scope, and the state is read behind
@@ -379,7 +385,7 @@ begin
     perform pg_advisory_xact_lock_shared(workspace_lock_key(after_workspace));
     if exists (select from cell_identity)
        and not exists (select from cell_workspace c where c.workspace_id = after_workspace and c.state = 'open') then
-      after_time := null;
+      after_id := null;
       workspaces_left := workspaces_left - 1;
       continue;
     end if;
@@ -387,13 +393,18 @@ begin
     delivered_to := coalesce((
       select min(w.cursor_event_id) from webhook_endpoint w
       where w.workspace_id = after_workspace and w.deleted_at is null and w.status <> 'disabled'), 9223372036854775807);
+    young_id := coalesce((
+      select f.id from (
+        select e.id, e.created_at from event e
+        where e.workspace_id = after_workspace and e.id > after_id order by e.id limit events_left) f
+      where f.created_at >= statement_timestamp() - make_interval(days => kept_days)
+      order by f.id limit 1), 9223372036854775807);
     -- The lock keeps the `ctid` of a row as it is. The last event of a resource is found as the end of a range of the key.
     with old as materialized (
-      select e.ctid as place, e.id, e.type, e.resource_type, e.resource_id, e.sequence, e.created_at
+      select e.ctid as place, e.id, e.type, e.resource_type, e.resource_id, e.sequence
       from event e
-      where e.workspace_id = after_workspace and (e.created_at, e.id) > (after_time, after_id)
-        and e.created_at < statement_timestamp() - make_interval(days => kept_days)
-      order by e.created_at, e.id limit events_left
+      where e.workspace_id = after_workspace and e.id > after_id and e.id < young_id
+      order by e.id limit events_left
       for update),
     ended as (
       delete from event where ctid = any(array(
@@ -422,12 +433,10 @@ begin
       delete from event_sequence s using ended g
       where g.type = any(final_types) and s.workspace_id = after_workspace
         and s.resource_type = g.resource_type and s.resource_id = g.resource_id)
-    select (select count(*) from old), (select count(*) from ended), l.created_at, l.id
-    into events_read, events_deleted, last_time, last_id
-    from (values (1)) one left join lateral (select o.created_at, o.id from old o order by o.created_at desc, o.id desc limit 1) l on true;
+    select (select count(*) from old), (select count(*) from ended), (select max(o.id) from old o)
+    into events_read, events_deleted, last_id;
     deleted := deleted + events_deleted;
-    after_time := case when events_read = events_left then last_time end;
-    after_id := last_id;
+    after_id := case when events_read = events_left then last_id end;
     events_left := events_left - events_read;
     workspaces_left := workspaces_left - 1;
   end loop;

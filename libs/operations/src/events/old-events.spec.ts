@@ -115,6 +115,51 @@ describe('old events', () => {
     expect(await readEvents(world.owner)).toEqual([]);
     expect(calls.length).toBeGreaterThan(3);
   });
+
+  /** Inserts events of quotes, which are recorded in the order of these ages in days. Returns their ids. */
+  async function recorded(resourceId: number, ...ages: number[]): Promise<bigint[]> {
+    const { rows } = await world.owner.query<{ id: bigint }>(
+      `insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
+       select $1, 'quote.created', 'quote', $2::bigint + n, 1, '{}', '{"type": "system"}', now() - make_interval(days => age)
+       from unnest($3::int[]) with ordinality u (age, n) order by n returning id`,
+      [ada.workspaceId, resourceId, ages],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  it('stay behind a younger one until that one is old', async () => {
+    await age(31);
+    await deletePass();
+    const [, second, third] = await recorded(810_000, 40, 29, 40);
+    await deletePass();
+    expect((await readEvents(world.owner)).map(({ id }) => id)).toEqual([second, third]);
+
+    await age(2);
+    await deletePass();
+    expect(await readEvents(world.owner)).toEqual([]);
+  });
+
+  it('are found without the young ones behind them', async () => {
+    const [first] = await recorded(820_000, 40, ...Array.from({ length: 2_000 }, () => 0));
+    const read = async () =>
+      (
+        await world.owner.query<{ rows: number }>(
+          `select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relid = 'event'::regclass`,
+        )
+      ).rows[0]!.rows;
+    await world.owner.query('begin');
+    const before = await read();
+    const { rows } = await world.owner.query<{ deleted: bigint }>(
+      `select deleted from delete_old_events(30, array['quote.created'], 1000, $1, 0)`,
+      [ada.workspaceId],
+    );
+    const after = await read();
+    await world.owner.query('commit');
+
+    expect(rows[0]?.deleted).toBe(1n);
+    expect((await readEvents(world.owner)).map(({ id }) => id)).not.toContain(first);
+    expect(after - before).toBeLessThan(50);
+  });
 });
 
 describe('old events of a workspace that is being moved to another cell', () => {

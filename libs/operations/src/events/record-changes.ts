@@ -37,22 +37,21 @@ const BATCH_MAX = 1_000;
 
 interface Deleted {
   readonly after_workspace: bigint | null;
-  readonly after_time: string | null;
   readonly after_id: bigint | null;
   readonly deleted: bigint;
 }
 
 const DELETE_OLD_EVENTS = sqlStatement<Deleted>(
   'delete_old_events',
-  `select after_workspace, after_time::text as after_time, after_id, deleted from delete_old_events($1, $2, $3, $4, $5, $6)`,
+  'select after_workspace, after_id, deleted from delete_old_events($1, $2, $3, $4, $5)',
 );
 
-const BEGINNING = { after_workspace: 0n, after_time: null, after_id: null } as const;
+const BEGINNING = { after_workspace: 0n, after_id: null } as const;
 
 /** Deletes events older than the kept time, a batch at a time over all workspaces: a chore of the worker. */
 export class OldEvents {
   /** Where the last batch ended. Events that stay for an endpoint are read once a pass. */
-  private from: Pick<Deleted, 'after_time' | 'after_id'> & { readonly after_workspace: bigint } = BEGINNING;
+  private from: Pick<Deleted, 'after_id'> & { readonly after_workspace: bigint } = BEGINNING;
 
   constructor(
     private readonly database: Database,
@@ -61,9 +60,9 @@ export class OldEvents {
 
   /** Reads one batch and deletes what may be deleted of it. @returns 1 while the pass goes on, 0 at its end. @throws Refusal `unavailable` */
   async deleteBatch(): Promise<number> {
-    const { after_workspace: workspace, after_time: time, after_id: id } = this.from;
+    const { after_workspace: workspace, after_id: id } = this.from;
     const [[next]] = await this.database.pipeline({}, [
-      bind(DELETE_OLD_EVENTS, this.keptDays, FINAL_EVENT_TYPES, BATCH_MAX, workspace.toString(), time, id?.toString()),
+      bind(DELETE_OLD_EVENTS, this.keptDays, FINAL_EVENT_TYPES, BATCH_MAX, workspace.toString(), id?.toString()),
     ] as const);
     const last = next?.after_workspace ?? null;
     this.from = next && last !== null ? { ...next, after_workspace: last } : BEGINNING;

@@ -300,6 +300,9 @@ describe('old events', () => {
 
   /** Events of an order that is done, as old as the others are made. Returns their ids. */
   async function oldEvents(count: number): Promise<number[]> {
+    await read('alter table event disable trigger append_only');
+    await read(`update event set created_at = now() - interval '41 days'`);
+    await read('alter table event enable trigger append_only');
     const rows = await read<{ id: bigint }>(
       `insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
      select $1, 'order.completed', 'order', 1e9::bigint + nextval('event_id_seq'), 1, '{}', '{"type": "system"}', now() - interval '40 days'
