@@ -6,6 +6,7 @@ import {
   LedgerBankingService,
   LedgerDirectory,
   noteRefusals,
+  reservePayouts,
   startBankingWorker,
   type WebhookTerms,
 } from '@banking/operations';
@@ -105,7 +106,8 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   }
   let work: ReturnType<typeof startWork> | undefined;
   const terms = {
-    onPlaced: () => work?.nudge(),
+    onPlaced: (isQueued: boolean) => work?.nudge(isQueued),
+    reservePayouts: (orders: number) => reservePayouts(work, orders),
     validS: quotes.validS,
     openMax,
     hasPayoutNetwork: sandbox,

@@ -11,6 +11,7 @@ import {
   OrderService,
   type PayoutStop,
   readPayoutStop,
+  reservePayouts,
   startBankingWorker,
 } from '@banking/operations';
 import { type Database, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
@@ -189,8 +190,12 @@ function startOne(
   }: WorkOfDatabase & CellOfWork,
 ): Worker {
   const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
-  return startBankingWorker(deployment, {
-    orders: new OrderService(deployment.books, source, { isSandbox, hasPayoutNetwork: isSandbox }),
+  const options = {
+    ...{ isSandbox, hasPayoutNetwork: isSandbox },
+    reservePayouts: (orders: number) => reservePayouts(worker, orders),
+  };
+  const worker: Worker = startBankingWorker(deployment, {
+    orders: new OrderService(deployment.books, source, options),
     sandbox: isSandbox,
     eventsKeptDays,
     crossings,
@@ -205,4 +210,5 @@ function startOne(
     onPayoutStop: ({ stoppedAt, findings, workspaceIds }) =>
       log.error({ cell, stoppedAt, findings, workspaceIds }, 'payouts stopped'),
   });
+  return worker;
 }

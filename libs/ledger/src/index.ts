@@ -20,6 +20,8 @@ export {
   postPayments,
   postReturns,
   postSandboxDeposits,
+  leasedPayouts,
+  type LeasedPayout,
 } from './post.js';
 export { decide, DecisionContext, digestNow, type LockedAccount } from './decide.js';
 export {

@@ -142,7 +142,25 @@ export interface PostedConversion {
   readonly fixedSide: 'source' | 'target';
 }
 
-const POST_PAYMENTS = posting('post_payments', '$4::posted_conversion[]');
+/** A payout that was written as begun and claimed, for a worker of the process that wrote it. */
+export interface LeasedPayout {
+  readonly workspaceId: number;
+  readonly transactionId: number;
+  /** Of the key at the network. */
+  readonly keyNonce: string;
+}
+
+interface LeasedRow {
+  workspace_id: bigint;
+  transaction_id: bigint;
+  key_nonce: string;
+}
+
+export const POST_PAYMENTS = sqlStatement<LeasedRow>(
+  'post_payments',
+  `select workspace_id, transaction_id, key_nonce
+   from post_payments($1::posted_transaction[], $2::posted_transfer[], $3::timestamptz, $4::posted_conversion[], $5)`,
+);
 const POST_RETURNS = posting('post_returns');
 const POST_DEPOSITS = posting('post_deposits');
 const POST_SANDBOX_DEPOSITS = posting('post_sandbox_deposits');
@@ -188,18 +206,29 @@ const conversionValue = (row: PostedConversion): string =>
     row.fixedSide,
   ]);
 
-const unlessEmpty = (posted: readonly PostedTransaction[], bound: () => BoundStatement<unknown>) =>
+const unlessEmpty = <Row>(posted: readonly PostedTransaction[], bound: () => BoundStatement<Row>) =>
   posted.length === 0 ? [] : [bound()];
 
 /**
  * Writes payments with their conversions: customers' money moves, and none enters. A pending payment to a settlement account gets its
  * tracking, its payout and the work that submits it. A right of every role that serves.
+ *
+ * @param leasedMax how many payouts a worker of this process takes at once; a row for each that it has to take
  */
 export const postPayments = (
   posted: readonly PostedTransaction[],
   conversions: readonly PostedConversion[] = [],
-): BoundStatement<unknown>[] =>
-  unlessEmpty(posted, () => bind(POST_PAYMENTS, ...postingValues(posted), conversions.map(conversionValue)));
+  leasedMax = 0,
+): BoundStatement<LeasedRow>[] =>
+  unlessEmpty(posted, () => bind(POST_PAYMENTS, ...postingValues(posted), conversions.map(conversionValue), leasedMax));
+
+/** The payouts of the rows of `postPayments`. */
+export const leasedPayouts = (rows: readonly unknown[] = []): LeasedPayout[] =>
+  (rows as readonly LeasedRow[]).map(({ workspace_id, transaction_id, key_nonce }) => ({
+    workspaceId: Number(workspace_id),
+    transactionId: Number(transaction_id),
+    keyNonce: key_nonce,
+  }));
 
 /** Writes returns, as `returnEntries` makes them. A right of the worker and of operators. */
 export const postReturns = (posted: readonly PostedTransaction[]): BoundStatement<unknown>[] =>

@@ -10,7 +10,7 @@ import {
   postReturns,
   postSandboxDeposits,
 } from './post.js';
-import { posting, postingValues } from './post.js';
+import { POST_PAYMENTS, posting, postingValues } from './post.js';
 import { type Entry, type Leg, type PostedTransaction, type Proposal, requirePosted } from './proposal.js';
 import { returnEntry } from './return-entry.js';
 import {
@@ -58,8 +58,6 @@ const leg = (account: Leg['account'], direction: 'debit' | 'credit', amount: str
   ...{ account, direction, amount: euros(amount), currencyId: EUR, type: 'internal' },
   ...more,
 });
-
-const PAYMENTS = posting('post_payments', '$4::posted_conversion[]');
 
 const FORBIDDEN = { code: SQLSTATE.insufficientPrivilege };
 const WRONG = { code: RULE_VIOLATION.wrongPosting };
@@ -267,8 +265,14 @@ describe('a posting of payments', () => {
   });
 
   it.each<[string, Write]>([
-    ['transfers of an earlier transaction', (posted) => [bind(PAYMENTS, [], ...postingValues(posted).slice(1), [])]],
-    ['a transaction without transfers', (posted) => [bind(PAYMENTS, postingValues(posted)[0], [], posted[0]!.at, [])]],
+    [
+      'transfers of an earlier transaction',
+      (posted) => [bind(POST_PAYMENTS, [], ...postingValues(posted).slice(1), [], 0)],
+    ],
+    [
+      'a transaction without transfers',
+      (posted) => [bind(POST_PAYMENTS, postingValues(posted)[0], [], posted[0]!.at, [], 0)],
+    ],
   ])('refuses %s', async (_what, write) => {
     const before = await holding(world, ada);
 

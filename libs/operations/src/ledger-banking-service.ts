@@ -32,6 +32,7 @@ import { listCorridors, listProducts, listPurposes, listRecipientSchemas } from 
 import type { Reading } from './resources/reading.js';
 import { acting, required } from './audit/audited-call.js';
 import { OrderService } from './orders/order-service.js';
+import type { HandOver } from './orders/post-orders.js';
 import { placeOrder } from './orders/place-order.js';
 import {
   listWebhookDeliveries,
@@ -50,13 +51,11 @@ import {
 } from './webhooks/webhook-endpoints.js';
 import { NO_RATES, type RateSource } from '@banking/rates';
 
-export interface QuoteTerms {
+export interface QuoteTerms extends HandOver {
   /** The source of rates. Without one, conversions are refused. */
   readonly rates?: RateSource;
   /** Whether a payment network carries out payouts. Without one, payouts are refused and no corridor is enabled. */
   readonly hasPayoutNetwork?: boolean;
-  /** Called when orders have been written: a worker of the same process has work. */
-  readonly onPlaced?: (() => void) | undefined;
   /** How long a quote is valid, in seconds, at most a day. Default 300. */
   readonly validS?: number;
   /** How many quotes of a workspace may be open: neither used nor expired. Default: any number. */
@@ -88,8 +87,8 @@ export class LedgerBankingService extends BankingService {
     private readonly webhookTerms?: WebhookTerms,
   ) {
     super();
-    const { rates = NO_RATES, hasPayoutNetwork, onPlaced } = quoteTerms;
-    this.orders = new OrderService(books, rates, { isSandbox, hasPayoutNetwork, onPlaced });
+    const { rates = NO_RATES, hasPayoutNetwork, onPlaced, reservePayouts } = quoteTerms;
+    this.orders = new OrderService(books, rates, { isSandbox, hasPayoutNetwork, onPlaced, reservePayouts });
     this.reading = this.orders.reading;
     this.eventWaits = new EventWaits(database);
     const asWorker = booksAs(books, WORKER_ROLE);

@@ -1,7 +1,16 @@
+import type { LeasedPayout } from '@banking/ledger';
 import { type BoundStatement, lookup, sqlStatement } from '@banking/postgres';
+import type { FreshWork } from '@banking/work-queue';
 
 /** The kind of work that submits a payout. */
 export const PAYOUT = 'payout';
+
+/** A payout that was written as begun and claimed, for the worker of this process. */
+export const freshPayout = ({ workspaceId, transactionId, keyNonce }: LeasedPayout): FreshWork => ({
+  workspaceId,
+  subjectId: transactionId,
+  note: keyNonce,
+});
 
 /** A transaction that goes to a network, or has gone there. */
 export interface Outgoing {

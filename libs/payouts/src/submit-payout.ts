@@ -92,7 +92,7 @@ async function submitPayout(
   signal: AbortSignal,
 ): Promise<WorkOutcome> {
   const { workspaceId, transactionId } = outgoingOf(claim);
-  const payout = await beginner.begin(claim);
+  const payout = begunBefore(claim) ?? (await beginner.begin(claim));
   if (payout.status === 'settled' || payout.status === 'failed') return 'done';
   if (payout.status === 'due') return { laterMs: STOPPED_MS, heldFor: STOPPED };
 
@@ -115,6 +115,12 @@ async function submitPayout(
   // Recorded as submitted together with the result, under the fence of the claim.
   return { laterMs: CHECK_INTERVAL_MS };
 }
+
+/** A payout that was written as begun: it needs no statement, as long as its lease lasts. */
+const begunBefore = ({ fresh }: Claim): BegunPayout | undefined =>
+  fresh && performance.now() < fresh.untilMs
+    ? { status: 'submitting', tries: 1, keyNonce: fresh.note, isLate: false, isBegun: true }
+    : undefined;
 
 /** Ends at the abort, even where the call ignores its signal. The outcome of the call is unknown then. */
 async function beforeAbort<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -333,10 +333,15 @@ end $$;
  * (c) What is taken over from another workspace was given by a completed transaction of the batch. What a pending one gives goes to
  * another database. (d) What is pending leaves by one way, which ends it, and credits no customer: it may come back. What leaves over a
  * network is pending.
+ *
+ * @param leased_max how many payouts a worker of the caller takes at once: these are written as begun and claimed, and returned. None while
+ *   payouts are stopped. If the worker ends, so does the lease, and the queue gives them to another one
  */
 create function post_payments(transactions posted_transaction[], transfers posted_transfer[], at timestamptz,
-  conversions posted_conversion[]) returns void
+  conversions posted_conversion[], leased_max integer default 0)
+  returns table (workspace_id bigint, transaction_id bigint, key_nonce text)
   language plpgsql security definer set search_path = banking, pg_temp as $$
+#variable_conflict use_column
 declare
   is_payments boolean;
   settled_workspaces bigint[];
@@ -392,23 +397,36 @@ begin
      and not exists (select from deployment_mode where is_sandbox) then
     raise exception 'a payout is submitted by the worker' using errcode = 'BK015';
   end if;
+  if leased_max > 0 and exists (select from payout_stop s where s.resumed_at is null) then
+    leased_max := 0;
+  end if;
   perform write_books(transactions, transfers, at);
   insert into conversion (workspace_id, transaction_id, quote_id, source_currency_id, source_amount, target_currency_id, target_amount,
     rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, fixed_side)
   select c.* from unnest(conversions) c;
-  with leaving as (
+  return query with leaving as (
     insert into remittance (workspace_id, id, transaction_id, created_at, updated_at)
     select x.workspace_id, coalesce(x.remittance_id, nextval('remittance_id_seq')), x.id, at, at
     from unnest(transactions) x
     where x.status = 'pending'
       and exists (select from unnest(settled_workspaces, settled_transactions) s (w, t) where s.w = x.workspace_id and s.t = x.id)
     returning workspace_id, transaction_id),
+  numbered as (
+    select l.*, row_number() over (order by l.workspace_id, l.transaction_id) as number from leaving l),
   opened as (
-    insert into payout (workspace_id, transaction_id, status)
-    select l.workspace_id, l.transaction_id, case when x.is_submitted then 'submitted' else 'due' end
-    from leaving l join unnest(transactions) x on x.workspace_id = l.workspace_id and x.id = l.transaction_id
-    returning workspace_id, transaction_id, status)
-  insert into work (workspace_id, kind, subject_id) select workspace_id, 'payout', transaction_id from opened where status = 'due';
+    insert into payout (workspace_id, transaction_id, status, tries)
+    select l.workspace_id, l.transaction_id,
+           case when x.is_submitted then 'submitted' when l.number <= leased_max then 'submitting' else 'due' end,
+           case when not coalesce(x.is_submitted, false) and l.number <= leased_max then 1 else 0 end
+    from numbered l join unnest(transactions) x on x.workspace_id = l.workspace_id and x.id = l.transaction_id
+    returning workspace_id, transaction_id, status, key_nonce),
+  queued as (
+    -- The lease is that of a claim.
+    insert into work (workspace_id, kind, subject_id, leased_until, fence)
+    select workspace_id, 'payout', transaction_id, case status when 'submitting' then clock_timestamp() + interval '30 s' end,
+           case status when 'submitting' then 1 else 0 end
+    from opened where status in ('due', 'submitting'))
+  select o.workspace_id, o.transaction_id, o.key_nonce from opened o where o.status = 'submitting';
   if crosses then
     with opened as (
       insert into crossing (workspace_id, transaction_id, account_code, currency_id, amount)

@@ -19,6 +19,16 @@ export interface Claim {
   readonly tries: number;
   /** Transient failures in a row before this try. */
   readonly delays: number;
+  /** Set for work that this process wrote as claimed and handed over to its worker. */
+  readonly fresh?: Fresh | undefined;
+}
+
+/** What is known of work that was written as claimed. */
+interface Fresh {
+  /** What the handler needs to begin. */
+  readonly note: string;
+  /** The lease lasts at least until then, by the clock of the process. */
+  readonly untilMs: number;
 }
 
 interface WorkKeyRow {

@@ -19,4 +19,4 @@ export {
   OLDEST_DUE,
   type QueuedWork,
 } from './work-status.js';
-export { type Chore, startWorker, Worker, type WorkerOptions } from './worker.js';
+export { type Chore, type FreshWork, type Reservation, startWorker, Worker, type WorkerOptions } from './worker.js';

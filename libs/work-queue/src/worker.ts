@@ -46,6 +46,28 @@ const IDLE_MAX_MS = 500;
 /** For how long a worker that has work waits before it claims more, so that it claims work in sets and not one by one. */
 const GATHER_MS = 50;
 
+/**
+ * For how long handed-over work may be begun without a statement, from the time when its space was reserved. Its lease begins later and is
+ * longer. A stop of payouts is not seen meanwhile.
+ */
+const FRESH_MS = 5_000;
+
+/** Work that this process has written as claimed, with fence 1. */
+export interface FreshWork {
+  readonly workspaceId: number;
+  readonly subjectId: number;
+  /** What the handler needs to begin. */
+  readonly note: string;
+}
+
+/** Space of a worker for work that its process is about to write as claimed. Release it afterwards. */
+export interface Reservation {
+  readonly space: number;
+  /** Hands over what was written and committed, at most as much as there is space. A worker that is stopping leaves it to the queue. */
+  take(work: readonly FreshWork[]): void;
+  release(): void;
+}
+
 /** How long the status of the queue is reused, and a failure to read it. */
 const STATUS_MAX_AGE_MS = { read: 4_000, failed: 1_000 };
 
@@ -59,6 +81,11 @@ interface Running {
 /** Claims due work and runs its handlers, until it is stopped. Any number of workers may run, in any number of processes. */
 export class Worker {
   private readonly running = new Set<Running>();
+  /** Work that was handed over and starts soon, together with more. */
+  private gathered: Claim[] = [];
+  private gathering: NodeJS.Timeout | undefined;
+  private reserved = 0;
+  private isStopping = false;
   private readonly recorder: ResultRecorder;
   private readonly claiming: Loop;
   private readonly chores: readonly Loop[];
@@ -91,10 +118,49 @@ export class Worker {
     return this;
   }
 
-  /** Makes the worker ask for work soon, after this process has put work into the queue. */
-  nudge(): void {
-    this.claiming.wakeAfter(GATHER_MS);
+  /**
+   * Makes the worker look for work soon, after this process has written some.
+   *
+   * @param isQueued whether any of it is in the queue, and not only handed over
+   */
+  nudge(isQueued = true): void {
+    if (isQueued) this.claiming.wakeAfter(GATHER_MS);
     this.nudgeChores();
+  }
+
+  /** Reserves space for so many pieces of work, or for fewer; undefined if there is none. As much may gather as may run. */
+  reserve(kind: string, count: number): Reservation | undefined {
+    if (this.isStopping || !this.options.handlers[kind] || this.running.size >= this.concurrency()) return undefined;
+    const space = Math.min(count, this.concurrency() - this.gathered.length - this.reserved);
+    if (space <= 0) return undefined;
+    const untilMs = performance.now() + FRESH_MS;
+    let held = space;
+    this.reserved += held;
+    return {
+      space,
+      take: (work) => {
+        if (this.isStopping) return;
+        for (const { note, ...key } of work) {
+          this.gathered.push({ ...key, kind, fence: 1n, tries: 1, delays: 0, fresh: { note, untilMs } });
+        }
+        this.gatherMore();
+      },
+      release: () => {
+        this.reserved -= held;
+        held = 0;
+      },
+    };
+  }
+
+  private gatherMore(): void {
+    if (!this.isStopping) this.gathering ??= setTimeout(() => this.startGathered(), GATHER_MS);
+  }
+
+  private startGathered(): void {
+    clearTimeout(this.gathering);
+    this.gathering = undefined;
+    const space = Math.max(0, this.concurrency() - this.running.size);
+    for (const claim of this.gathered.splice(0, space)) this.take(claim, this.options.handlers[claim.kind]!);
   }
 
   private nudgeChores(): void {
@@ -113,6 +179,8 @@ export class Worker {
         return 0;
       });
     }
+    count += this.gathered.length;
+    this.startGathered();
     count += await this.claim();
     await this.finished();
     return count;
@@ -134,14 +202,16 @@ export class Worker {
     return this.status.read;
   }
 
-  /** Renews the leases of running work, and aborts the work whose claim is lost. */
+  /** Renews the leases of running and gathered work, and aborts or leaves out the work whose claim is lost. */
   async beat(): Promise<void> {
     const running = [...this.running];
-    if (running.length === 0) return;
+    const claims = [...running.map(({ claim }) => claim), ...this.gathered];
+    if (claims.length === 0) return;
     try {
-      const claims = running.map(({ claim }) => claim);
       const renewed = new Set((await renewClaims(this.options.database, claims)).map(nameOf));
       for (const { claim, control } of running) if (!renewed.has(nameOf(claim))) control.abort();
+      const lost = new Set(claims.filter((claim) => !renewed.has(nameOf(claim))));
+      this.gathered = this.gathered.filter((claim) => !lost.has(claim));
     } catch (error) {
       this.options.onError?.(error);
     }
@@ -149,6 +219,8 @@ export class Worker {
 
   /** Claims no more work and waits for running work, at most 8 s. Another worker takes over the rest when the leases end. */
   async stop(): Promise<void> {
+    this.startGathered();
+    this.isStopping = true;
     const timers: NodeJS.Timeout[] = [];
     const after = (ms: number) => new Promise<void>((resolve) => timers.push(setTimeout(resolve, ms)));
     const ending = (this.options.chores ?? []).flatMap((chore) => chore.stop?.() ?? []);
@@ -173,7 +245,7 @@ export class Worker {
   private async claim(): Promise<number> {
     const { database, handlers } = this.options;
     const free = this.free();
-    if (free === 0) return 0;
+    if (free <= 0) return 0;
     const claims = await claimWork(database, Object.keys(handlers), free);
     this.hasBacklog = claims.length === free;
     for (const claim of claims) this.take(claim, handlers[claim.kind]!);
@@ -189,7 +261,9 @@ export class Worker {
     const control = new AbortController();
     const finished = runClaimedWork(this.options, this.recorder, handler, claim, control.signal).then(() => {
       this.running.delete(running);
-      this.claimSoon();
+      if (this.gathered.length > 0) this.gatherMore();
+      // What was handed over has left the queue as it was.
+      if (!claim.fresh || this.hasBacklog) this.claimSoon();
       this.nudgeChores();
     });
     const running = { claim, control, finished };
@@ -203,7 +277,7 @@ export class Worker {
   }
 
   private free(): number {
-    return this.concurrency() - this.running.size;
+    return this.concurrency() - this.running.size - this.gathered.length;
   }
 
   private concurrency(): number {

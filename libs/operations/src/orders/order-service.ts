@@ -11,7 +11,7 @@ import {
   type VersionedFacts,
 } from '../payments/payment-facts.js';
 import { openReading, type Reading } from '../resources/reading.js';
-import { failure, postOrders } from './post-orders.js';
+import { failure, type HandOver, postOrders } from './post-orders.js';
 import { RememberedAccounts } from './remembered-accounts.js';
 import {
   type OrderIds,
@@ -26,13 +26,11 @@ import {
 /** Carries out prepared orders. @throws Refusal `unavailable` if too many orders wait */
 export type OrderSubmitter = Pick<OrderBatcher, 'submit'>;
 
-interface OrderServiceOptions {
+interface OrderServiceOptions extends HandOver {
   /** Whether orders run by the clocks of their workspaces, which can be moved. Default: by the time of the database. */
   readonly isSandbox?: boolean;
   /** Whether a payment network carries out payouts. Default: none, and payouts are refused. */
   readonly hasPayoutNetwork?: boolean | undefined;
-  /** Called when orders have been written: a worker of the same process has work. */
-  readonly onPlaced?: (() => void) | undefined;
   /** Carries out prepared orders. Default: a batcher of its own. */
   readonly batcher?: OrderSubmitter;
   /** How an order whose commit is in doubt is submitted again. Default: for four seconds on average. */
@@ -58,7 +56,8 @@ export class OrderService {
     {
       isSandbox = false,
       hasPayoutNetwork = false,
-      onPlaced = () => undefined,
+      onPlaced,
+      reservePayouts,
       batcher,
       retryPolicy = IN_DOUBT_POLICIES.order,
     }: OrderServiceOptions = {},
@@ -74,15 +73,10 @@ export class OrderService {
     );
     this.batcher =
       batcher ??
-      new OrderBatcher(async (orders, waitsForLocks, onDecided) => {
-        const outcomes = await postOrders(
-          { books, reference: this.reading.reference, remembered: rememberedAccounts },
-          orders,
-          waitsForLocks,
-          onDecided,
-        );
-        onPlaced();
-        return outcomes;
+      new OrderBatcher((orders, waitsForLocks, onDecided) => {
+        const { reference } = this.reading;
+        const posting = { books, reference, remembered: rememberedAccounts, handOver: { onPlaced, reservePayouts } };
+        return postOrders(posting, orders, waitsForLocks, onDecided);
       });
     this.orderIds = new IdBlocks(database, 'customer_order_id_seq');
     this.executionIds = new IdBlocks(database, 'execution_id_seq');

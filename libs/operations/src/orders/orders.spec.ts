@@ -3,7 +3,7 @@ import { openBooks } from '@banking/ledger';
 import { API_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { openDatabase, reasonOf, until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/rates';
-import { claimWork } from '@banking/work-queue';
+import { claimWork, type FreshWork } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { expectWellFormed, orderWorld, type OrderWorld } from '../testing/order-world.js';
 import { OrderService } from './order-service.js';
@@ -350,6 +350,45 @@ describe('a process with a worker', () => {
 
     await Promise.all(read);
     expect(written).toEqual([before + 1]);
+  });
+
+  it('hands payouts over where the worker has space, and releases that space', async () => {
+    const from = await account(1, '10000000');
+    const abroad = world.demo.recipients['international'] as RecipientId;
+    const [taken, queued, asked]: [FreshWork[], boolean[], number[]] = [[], [], []];
+    let space = 1;
+    let released = 0;
+    const service = new LedgerBankingService(world.database, world.books, {
+      rates: DEMO_RATES,
+      hasPayoutNetwork: true,
+      onPlaced: (isQueued) => queued.push(isQueued),
+      reservePayouts(orders) {
+        asked.push(orders);
+        if (space === 0) return undefined;
+        return { space, take: (work) => taken.push(...work), release: () => (released += 1) };
+      },
+    });
+    const place = (amount: string) =>
+      service.placeOrder(ada, given.order(from, abroad, { amount: amount as TransferAmount, purposeCode: 'IR001' }));
+    const newest = async () =>
+      (
+        await world.owner.query<{ id: bigint; status: string; nonce: string; fence: bigint }>(
+          `select p.transaction_id as id, p.status, p.key_nonce as nonce, w.fence
+           from payout p join work w on w.subject_id = p.transaction_id order by p.transaction_id desc limit 1`,
+        )
+      ).rows[0]!;
+
+    await place('250000');
+    const handed = await newest();
+    expect(handed).toMatchObject({ status: 'submitting', fence: 1n });
+    expect(taken).toEqual([{ workspaceId: ada.workspaceId, subjectId: Number(handed.id), note: handed.nonce }]);
+    await expect(place('9999999999')).rejects.toThrow();
+    expect([taken.length, released]).toEqual([1, 2]);
+
+    space = 0;
+    await place('250000');
+    expect(await newest()).toMatchObject({ status: 'due', fence: 0n });
+    expect([asked, queued.at(0), queued.at(-1), taken.length]).toEqual([[1, 1, 1], false, true, 1]);
   });
 });
 

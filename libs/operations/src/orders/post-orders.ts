@@ -3,6 +3,8 @@ import {
   accountKey,
   type Books,
   type DecisionContext,
+  type LeasedPayout,
+  leasedPayouts,
   postPayments,
   type PreparedPosting,
   preparePosting,
@@ -15,6 +17,8 @@ import {
   type DbTransaction,
   RULE_VIOLATION,
 } from '@banking/postgres';
+import { freshPayout } from '@banking/payouts';
+import type { Reservation } from '@banking/work-queue';
 import { auditEntriesOf, decideOrders, type OrderDecision, type PostedOrder } from './decide-orders.js';
 import { type AccountsByKey, type LockedOrder, lockOrders, payeeIn } from './lock-orders.js';
 import { type IdempotencyKey, storeResponses } from '../idempotency/idempotency-key.js';
@@ -33,6 +37,15 @@ export interface OrderPosting {
   readonly books: Books;
   readonly reference: ReferenceData;
   readonly remembered: RememberedAccounts;
+  readonly handOver?: HandOver | undefined;
+}
+
+/** How a worker of the same process gets the work of orders. */
+export interface HandOver {
+  /** Reserves space for the payouts of so many orders, or of fewer. They are written as claimed by the worker. */
+  readonly reservePayouts?: ((orders: number) => Reservation | undefined) | undefined;
+  /** Called when orders have been written; `isQueued` unless all that they need was handed over. */
+  readonly onPlaced?: ((isQueued: boolean) => void) | undefined;
 }
 
 /**
@@ -88,8 +101,8 @@ async function postRemembered(
     const held = recalled.heldFor(placed);
     const hold = holdAccounts(held, accounts, placed, context.at);
     try {
-      const written = await posting.books.database.transaction({ workspaces: batch.workspaces }, (tx) =>
-        writeDecisions(tx, decisions, recalled, batch, [hold]),
+      const written = await writeBatch(posting, batch, placed.length, (tx, leasedMax) =>
+        writeDecisions(tx, decisions, recalled, { ...batch, leasedMax }, [hold]),
       );
       return decisions.map((decision) => [decision.order, placedOutcome(written.resources.get(decision)!, false)]);
     } catch (error) {
@@ -121,13 +134,30 @@ async function postRead(
 ): Promise<OrderOutcome[]> {
   const { books, reference, remembered } = posting;
   const batch = await prepareBatch(posting, orders, onDecided);
-  const { decisions, resources } = await books.database.transaction({ workspaces: batch.workspaces }, async (tx) => {
+  const { decisions, resources } = await writeBatch(posting, batch, orders.length, async (tx, leasedMax) => {
     const locked = await lockOrders(tx, batch.prepared, orders, waitsForLocks);
     remembered.compare(locked.context);
-    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked, batch);
+    const decided = decideOrders(locked.context, locked.lockedOrders);
+    return writeDecisions(tx, decided, locked, { ...batch, leasedMax });
   });
   remembered.noteUsed(decisions.filter(({ kind }) => kind === 'stored').map(({ order }) => order));
   return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, books.database, reference)));
+}
+
+/** Writes a batch, and hands its payouts over to the worker of this process, as many as that takes. */
+async function writeBatch(
+  { books, handOver }: OrderPosting,
+  { workspaces }: Batch,
+  orders: number,
+  write: (tx: DbTransaction, leasedMax: number) => Promise<Written>,
+): Promise<Written> {
+  const reservation = handOver?.reservePayouts?.(orders);
+  const written = await books.database
+    .transaction({ workspaces }, (tx) => write(tx, reservation?.space ?? 0))
+    .finally(() => reservation?.release());
+  reservation?.take(written.leased.map(freshPayout));
+  handOver?.onPlaced?.(written.leased.length < orders);
+  return written;
 }
 
 interface Batch {
@@ -170,6 +200,7 @@ interface Written {
   readonly decisions: readonly OrderDecision[];
   /** The orders that were placed or found. */
   readonly resources: ReadonlyMap<OrderDecision, Order>;
+  readonly leased: readonly LeasedPayout[];
 }
 
 /** Writes all decisions and commits. The responses are composed of the rows that are written, before these are sent. */
@@ -177,7 +208,7 @@ async function writeDecisions(
   tx: DbTransaction,
   decisions: readonly OrderDecision[],
   { context, accounts }: { readonly context: DecisionContext; readonly accounts: AccountsByKey },
-  { compose, onDecided, remembered }: Batch,
+  { compose, onDecided, remembered, leasedMax }: Batch & { readonly leasedMax: number },
   before: readonly BoundStatement<unknown>[] = [],
 ): Promise<Written> {
   const writes = decisions.map(writesOf);
@@ -197,16 +228,16 @@ async function writeDecisions(
   );
   const entries = auditEntriesOf(decisions);
   setImmediate(onDecided);
-  await tx.commit([
+  const rows = await tx.commit([
     ...before,
-    ...postPayments(transactions, conversions),
+    ...postPayments(transactions, conversions, leasedMax),
     ...orderStatements(writes),
     ...(keyed.length === 0 ? [] : [storeResponses(keyed)]),
     ...(entries.length === 0 ? [] : [noteAudit(entries)]),
   ]);
   remembered.remember(context, after);
   remembered.noteUsed(answers.map(({ decision }) => decision.order));
-  return { decisions, resources: responses };
+  return { decisions, resources: responses, leased: transactions.length > 0 ? leasedPayouts(rows[before.length]) : [] };
 }
 
 const isPlaced = (decision: OrderDecision): decision is PostedOrder & { readonly order: RememberedPayment } =>

@@ -15,6 +15,7 @@ import { BatchedCalls, bind, type Database, lookup, sqlStatement, VERIFIER_ROLE,
 import { deleteOldDeliveries, type OpenWebhooks, WebhookDelivery } from '@banking/webhooks';
 import {
   type Chore,
+  type Reservation,
   startWorker,
   wakeDelayed,
   type Worker,
@@ -83,6 +84,10 @@ interface OpenBooks {
 export function startBankingWorker(deployment: OpenBooks, settings: WorkSettings): Worker {
   return startWorker(workOf(deployment, settings));
 }
+
+/** Space for payouts that the process of a worker is about to write; undefined without a worker, or if it has none. */
+export const reservePayouts = (worker: Worker | undefined, count: number): Reservation | undefined =>
+  worker?.reserve(PAYOUT, count);
 
 /** The handlers and chores of a worker: due runs, crossings, payouts, events of the network, expired idempotency records, verification, statistics,
  * and events. */

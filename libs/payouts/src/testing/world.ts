@@ -97,7 +97,7 @@ const CONVERSION: Omit<PostedConversion, 'workspaceId' | 'transactionId'> = {
 /** Posts pending payouts of a hundred dollars with their fees, in one batch. */
 export async function payOut(
   world: World,
-  { workspaceId = NORTH, count = 1, by = 'payout' as keyof typeof WAYS, isSubmitted = false } = {},
+  { workspaceId = NORTH, count = 1, by = 'payout' as keyof typeof WAYS, isSubmitted = false, leasedMax = 0 } = {},
 ): Promise<number[]> {
   const account = world.accounts[workspaceId]!;
   const legs: Leg[] = [
@@ -115,7 +115,7 @@ export async function payOut(
     const ids = posted.map(({ id }) => id);
     const conversions =
       by === 'spot' ? ids.map((transactionId) => ({ ...CONVERSION, workspaceId, transactionId })) : [];
-    await tx.commit(postPayments(posted, conversions));
+    await tx.commit(postPayments(posted, conversions, leasedMax));
     return ids;
   });
 }
