@@ -146,6 +146,7 @@ create table idempotency (
   primary key (workspace_id, operation, key)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 create index idempotency_by_age on idempotency (created_at);
+alter table idempotency alter column fingerprint set statistics 0, alter column answer set statistics 0;
 
 create type stored_answer as (workspace_id bigint, operation text, key text, fingerprint bytea, answer text);
 
