@@ -92,7 +92,7 @@ describe('a connection through a pooler', () => {
     await (await open(true)).end();
   });
 
-  it.each(['role', 'search_path', 'statement_timeout', 'enable_seqscan', 'jit'])(
+  it.each(['role', 'search_path', 'statement_timeout', 'enable_seqscan', 'plan_cache_mode', 'jit'])(
     'is refused when its login has no %s, with the one line',
     async (name) => {
       await world.owner.query(fileFor(quoted(login)));

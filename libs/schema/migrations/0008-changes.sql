@@ -206,9 +206,7 @@ create trigger note_account after update of alias, status on account for each ro
 -- made the last one. Returns how many; null if another session is recording. The number of a resource may be that of a deleted event. A row
 -- that a posting wrote is new, and nothing is before it.
 create function record_changes(events_max integer) returns integer
-  language plpgsql security definer set search_path = banking, pg_temp
-  -- With the ids of a batch in its plan, each call would plan the statement anew.
-  set plan_cache_mode = force_generic_plan as $$
+  language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
   scope text := coalesce(current_setting('app.workspaces', true), '');
   taken bigint[];
@@ -612,9 +610,7 @@ $$;
 
 -- Records the oldest rows of the outbox that belong to the workspaces of the scope. Returns how many; null if another session records.
 create function record_audit(rows_max integer) returns integer
-  language plpgsql security definer set search_path = banking, pg_temp
-  -- With the ids of a batch in its plan, each call would plan the statement anew.
-  set plan_cache_mode = force_generic_plan as $$
+  language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
   scope bigint[] := nullif(current_setting('app.workspaces', true), '')::bigint[];
   taken bigint[];

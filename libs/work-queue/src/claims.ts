@@ -92,14 +92,10 @@ export const CLAIM_WORK = sqlStatement<ClaimRow>(
 
 /**
  * Before a claim. An index scan marks the entries of dead rows that it passes, so the next claim skips them until a vacuum removes them.
- * A bitmap scan does not, and would read the entries of all claims since the last vacuum again. The plan is that of any limit, so that a
- * claim is not planned anew.
+ * A bitmap scan does not, and would read the entries of all claims since the last vacuum again.
  */
 export const CLAIM_BY_INDEX = bind(
-  sqlStatement(
-    'claim_by_index',
-    `select set_config('enable_bitmapscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
-  ),
+  sqlStatement('claim_by_index', `select set_config('enable_bitmapscan', 'off', true)`),
 );
 
 /**
