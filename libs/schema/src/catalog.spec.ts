@@ -190,27 +190,30 @@ describe('a time of writing', () => {
   it.each([
     ['the clock goes on', EARLY, LATE],
     ['the clock of the server steps back inside a database transaction', LATE, EARLY],
-  ])('is that of the database transaction or of the statement, or a second before: %s', async (_what, transaction, statement) => {
-    const { rows: policies } = await world.owner.query<{ name: string; rule: string }>(
-      `select c.relname as name, pg_get_expr(p.polwithcheck, p.polrelid) as rule
+  ])(
+    'is that of the database transaction or of the statement, or a second before: %s',
+    async (_what, transaction, statement) => {
+      const { rows: policies } = await world.owner.query<{ name: string; rule: string }>(
+        `select c.relname as name, pg_get_expr(p.polwithcheck, p.polrelid) as rule
        from pg_policy p join pg_class c on c.oid = p.polrelid where p.polname = 'written_now'`,
-    );
-    expect(policies.length).toBeGreaterThan(3);
-    for (const { name, rule } of policies) {
-      const at = rule
-        .replaceAll('statement_timestamp()', `timestamptz '${statement}'`)
-        .replaceAll('now()', `timestamptz '${transaction}'`);
-      const { rows } = await world.owner.query<{ accepted: boolean }>(
-        `select ${at} as accepted from unnest($1::timestamptz[]) with ordinality t (created_at, nth), lateral (select t.created_at as updated_at) u
-         order by t.nth`,
-        [[EARLY, LATE, '2026-11-24 09:59:59+00', '2026-11-24 09:59:58+00', '2026-11-24 10:00:06+00']],
       );
-      expect({ name, accepted: rows.map(({ accepted }) => accepted) }).toEqual({
-        name,
-        accepted: [true, true, true, false, false],
-      });
-    }
-  });
+      expect(policies.length).toBeGreaterThan(3);
+      for (const { name, rule } of policies) {
+        const at = rule
+          .replaceAll('statement_timestamp()', `timestamptz '${statement}'`)
+          .replaceAll('now()', `timestamptz '${transaction}'`);
+        const { rows } = await world.owner.query<{ accepted: boolean }>(
+          `select ${at} as accepted from unnest($1::timestamptz[]) with ordinality t (created_at, nth), lateral (select t.created_at as updated_at) u
+         order by t.nth`,
+          [[EARLY, LATE, '2026-11-24 09:59:59+00', '2026-11-24 09:59:58+00', '2026-11-24 10:00:06+00']],
+        );
+        expect({ name, accepted: rows.map(({ accepted }) => accepted) }).toEqual({
+          name,
+          accepted: [true, true, true, false, false],
+        });
+      }
+    },
+  );
 });
 
 describe('an id', () => {
