@@ -27,7 +27,7 @@ interface EventTypeRow {
   readonly description: string;
 }
 
-/** Every type of event. The triggers in `0050-events.sql` and `0055-webhooks.sql` make them. */
+/** Every type of event. The triggers in `0008-changes.sql` and `0009-webhooks.sql` make them. */
 export const EVENT_TYPES = [
   {
     type: 'order.placed',
