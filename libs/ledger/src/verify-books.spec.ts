@@ -382,7 +382,7 @@ describe('verify details', () => {
     it('is between workspaces only where all of them are verified', async () => {
       await plant(
         world,
-        `update transfer set amount = amount + 1 where transaction_id in (
+        `${SETTLED}; update transfer set amount = amount + 1 where transaction_id in (
          select transaction_id from transfer t join account a on a.id = t.account_id and a.kind = 'interworkspace' where t.workspace_id = 2)`,
       );
 
@@ -434,6 +434,9 @@ describe('verify details', () => {
   });
 });
 
+/** A time is settled when a second has passed. */
+const SETTLED = `update transfer set created_at = created_at - interval '2 seconds'`;
+
 describe('verify interworkspace', () => {
   beforeEach(async () => {
     world = await openWorld();
@@ -450,6 +453,7 @@ describe('verify interworkspace', () => {
     beforeEach(() => plant(world, `update transfer set amount = amount + 1 where transaction_id = ${SIDE}`));
 
     it('is found with both transactions if all workspaces are verified', async () => {
+      await plant(world, SETTLED);
       const { findings } = await verify();
 
       const { rows } = await world.owner.query<{ id: bigint }>(`select ${SIDE} as id`);

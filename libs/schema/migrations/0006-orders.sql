@@ -223,16 +223,15 @@ declare
   workspace_ids bigint[];
   recipient_ids bigint[];
 begin
-  -- `offset 0`: found by its key, and compared afterwards.
   select array_agg(h.n - 1) into other_accounts
   from (
     select * from unnest(accounts) with ordinality x (workspace_id, id, head, status, alias, updated_at, n)
     order by x.workspace_id, x.id) h
   left join lateral (
-    select a.kind, a.head, a.status, a.alias, a.updated_at, a.balance_at from account a
-    where a.workspace_id = h.workspace_id and a.id = h.id offset 0
+    select a.head, a.status, a.alias, a.updated_at, a.balance_at from account a
+    where a.workspace_id = h.workspace_id and a.id = h.id
     for no key update skip locked) a on true
-  where (a.kind = 'customer' and a.head = h.head and a.status = h.status and a.balance_at <= at
+  where (a.head = h.head and a.status = h.status and a.balance_at <= at
     and (h.updated_at is null or a.updated_at = h.updated_at and a.alias is not distinct from h.alias)) is not true;
   select array_agg(x.workspace_id), array_agg(x.recipient_id) into workspace_ids, recipient_ids from unnest(payments) x;
   select array_agg(p.n - 1) into other_payments

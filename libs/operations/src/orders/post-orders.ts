@@ -140,7 +140,6 @@ async function postRead(
     const decided = decideOrders(locked.context, locked.lockedOrders);
     return writeDecisions(tx, decided, locked, { ...batch, leasedMax });
   });
-  remembered.noteUsed(decisions.filter(({ kind }) => kind === 'stored').map(({ order }) => order));
   return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, books.database, reference)));
 }
 

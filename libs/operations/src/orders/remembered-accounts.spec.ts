@@ -16,8 +16,12 @@ import { openDatabase, sql, testOrProve } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { orderWorld, type OrderWorld, recipientAbroad, roundTripsOf } from '../testing/order-world.js';
 import type { AccountsByKey } from './lock-orders.js';
-import type { Placement } from './prepared-order.js';
+import type { AccountRow } from '../resources/compose-parties.js';
+import type { Placement, PreparedOrder } from './prepared-order.js';
 import { holdAccounts, RememberedAccounts } from './remembered-accounts.js';
+
+const AT = '2026-11-24T10:00:00.000000Z' as Timestamp;
+const NOTHING = { proposals: [], workspaces: [], transactionIds: [], transferIds: [] };
 
 let given: OrderWorld;
 let euro: number;
@@ -98,9 +102,8 @@ describe('an account that one process uses', () => {
     const accountId = await given.account(euro, '100000');
     const service = process();
     await place(service, accountId);
-    const tooMuch = given.order(accountId, recipientId, { amount: '9000000' as TransferAmount, purposeCode: 'IR001' });
-    await expect(service.placeOrder(given.ada, tooMuch, given.key())).rejects.toMatchObject({
-      reason: 'insufficient_funds',
+    await expect(place(service, accountId, given.key(), { amount: '1' })).rejects.toMatchObject({
+      reason: 'amount_below_minimum',
     });
 
     expect(await wayOf(service, accountId)).toBe('hold_accounts');
@@ -238,6 +241,35 @@ describe('an account that one process uses', () => {
     });
   });
 
+  describe('has an order read', () => {
+    const remembered = new RememberedAccounts();
+    const order = {
+      ...{ kind: 'placement', workspaceId: 1, accountId: 2, entries: [], terms: {}, rememberedVersions: '1' },
+      draft: {},
+    } as unknown as PreparedOrder;
+
+    beforeAll(() => {
+      const state = { workspaceId: 1, id: 2, currencyId: 978, status: 'enabled', balance: 0n, version: 0, head: '' };
+      const context = new DecisionContext({ ...NOTHING, ownAccounts: new Map() }, [state], AT);
+      remembered.compare(context);
+      remembered.remember(context, new Map([['1/2', {} as AccountRow]]));
+    });
+
+    it('unless all of it is remembered', () => {
+      expect(remembered.recallable([order, order])).toHaveLength(2);
+    });
+
+    it('if an earlier attempt may have been committed', () => {
+      expect(remembered.recallable([{ ...order, mayExist: true } as PreparedOrder])).toHaveLength(0);
+    });
+
+    it('if one before it in the batch is', () => {
+      const first = { ...order, rememberedVersions: undefined } as PreparedOrder;
+      expect(remembered.recallable([first, order])).toHaveLength(0);
+      expect(remembered.recallable([order, first])).toHaveLength(1);
+    });
+  });
+
   it('has the right balance after any sequence of orders, deposits and changes by several processes', async () => {
     const steps = constantFrom('one', 'one', 'other', 'both', 'deposit', 'alias', 'disable');
     const cost = minorUnits(5_000n + (await feeOf()));
@@ -289,7 +321,7 @@ describe('an account that one process uses', () => {
 });
 
 describe('the time of a remembered batch', () => {
-  const posting = { proposals: [], workspaces: [], transactionIds: [], transferIds: [], ownAccounts: new Map() };
+  const posting = { ...NOTHING, ownAccounts: new Map<string, number>() };
 
   it('is that of the database, with the time that has passed since, for ten seconds', () => {
     let nowMs = 1_000;

@@ -76,7 +76,7 @@ export class RememberedAccounts {
     });
   }
 
-  /** Undefined if something was forgotten meanwhile. */
+  /** Undefined if the memory has lost one of them meanwhile. */
   recall(posting: PreparedPosting, payments: readonly RememberedPayment[]): Recalled | undefined {
     const at = this.timeOfDatabase();
     const states = new Map<string, LockedAccount>();
@@ -137,16 +137,9 @@ export class RememberedAccounts {
     const positions = JSON.parse(detail ?? '{}') as { accounts?: readonly number[]; payments?: readonly number[] };
     const named = new Set(positions.payments?.map((position) => payments[position]));
     this.noteUsed(payments.filter((payment) => named.has(payment)));
-    const keys = new Set<string>();
-    for (const position of positions.accounts ?? []) {
-      const { workspaceId, id } = held[position]!;
-      const key = accountKey(workspaceId, id);
-      keys.add(key);
-      const known = this.accounts.get(key);
-      if (known) this.accounts.set(key, { ...known, isAlone: false });
-    }
-    // No position: the time was refused.
-    if (named.size + keys.size === 0) this.clock = undefined;
+    const keys = new Set(
+      positions.accounts?.map((position) => accountKey(held[position]!.workspaceId, held[position]!.id)),
+    );
     return payments.filter((payment) => named.has(payment) || accountKeysOf(payment).some((key) => keys.has(key)));
   }
 
