@@ -1,3 +1,4 @@
+import { until } from '@banking/postgres/testing';
 import { type Claim, claimWork } from './claims.js';
 import { deferred, KIND, NORTH, openQueue, passTime, type Queue } from './testing/queue.js';
 import type { WorkHandler } from './work-handler.js';
@@ -114,8 +115,8 @@ describe('work that was written as claimed and handed over', () => {
 });
 
 describe('a worker', () => {
-  it('reserves as much space as it has, and none for work that it does not do', async () => {
-    const { worker } = seeing(3);
+  it('reserves half of its space, and none for work that it does not do', async () => {
+    const { worker } = seeing(6);
 
     const first = worker.reserve(KIND, 2)!;
     const second = worker.reserve(KIND, 2)!;
@@ -150,6 +151,26 @@ describe('a worker', () => {
     await Promise.all([step, next]);
     await worker.step();
     expect(subjectsOf(seen)).toEqual([claimed, 900_000]);
+  });
+
+  it('does work of the queue beside as much as is handed over', async () => {
+    const end = deferred();
+    const { worker, seen } = seeing(4, async ({ fresh }) => {
+      if (fresh) await end.promise;
+      return 'done';
+    });
+    handOver(worker, await write(900_001, 900_002));
+    const queued = await queue.enqueue(3);
+
+    const step = worker.step();
+    await until(
+      () => Promise.resolve(seen.length),
+      (count) => count >= 4,
+    );
+    expect(worker.reserve(KIND, 1)).toBeUndefined();
+    expect(subjectsOf(seen).filter((id) => queued.includes(id))).toHaveLength(2);
+    end.resolve();
+    await step;
   });
 
   it('that stops does what was handed over before, and leaves the rest to the queue', async () => {

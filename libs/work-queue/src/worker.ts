@@ -128,10 +128,15 @@ export class Worker {
     this.nudgeChores();
   }
 
-  /** Reserves space for so many pieces of work, or for fewer; undefined if there is none. As much may gather as may run. */
+  /**
+   * Reserves space for so many pieces of work, or for fewer; undefined if there is none. Half of what may run is left to the queue, so that
+   * a flood of new work does not delay retries and other kinds.
+   */
   reserve(kind: string, count: number): Reservation | undefined {
     if (this.isStopping || !this.options.handlers[kind] || this.running.size >= this.concurrency()) return undefined;
-    const space = Math.min(count, this.concurrency() - this.gathered.length - this.reserved);
+    const running = [...this.running].filter(({ claim }) => claim.fresh).length;
+    const most = Math.ceil(this.concurrency() / 2);
+    const space = Math.min(count, most - running - this.gathered.length - this.reserved);
     if (space <= 0) return undefined;
     const untilMs = performance.now() + FRESH_MS;
     let held = space;
