@@ -118,7 +118,7 @@ async function submitPayout(
 
 /** A payout that was written as begun: it needs no statement, as long as its lease lasts. */
 const begunBefore = ({ fresh }: Claim): BegunPayout | undefined =>
-  fresh && performance.now() < fresh.untilMs
+  fresh && performance.now() < fresh.untilMs && Date.now() < fresh.untilTimeMs
     ? { status: 'submitting', tries: 1, keyNonce: fresh.note, isLate: false, isBegun: true }
     : undefined;
 

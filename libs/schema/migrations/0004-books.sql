@@ -401,9 +401,8 @@ begin
      and not exists (select from deployment_mode where is_sandbox) then
     raise exception 'a payout is submitted by the worker' using errcode = 'BK015';
   end if;
-  if leased_max > 0 and exists (select from payout_stop s where s.resumed_at is null) then
-    leased_max := 0;
-  end if;
+  -- No worker takes more at once.
+  leased_max := case when exists (select from payout_stop s where s.resumed_at is null) then 0 else least(leased_max, 64) end;
   perform write_books(transactions, transfers, at);
   insert into conversion (workspace_id, transaction_id, quote_id, source_currency_id, source_amount, target_currency_id, target_amount,
     rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, fixed_side)

@@ -399,11 +399,11 @@ create function lock_payouts(workspace_ids bigint[], transaction_ids bigint[])
   returns table (workspace_id bigint, transaction_id bigint, status text)
   language sql security definer set search_path = banking, pg_temp as $$
   select x.workspace_id, x.id, x.status
-  from unnest(workspace_ids, transaction_ids) u (w, i)
-  join transaction x on x.workspace_id = u.w and x.id = u.i
-  join remittance m on m.workspace_id = u.w and m.transaction_id = u.i
-  order by x.workspace_id, x.id
-  for no key update of x
+  from (select * from unnest(workspace_ids, transaction_ids) u (w, i) order by w, i) u
+  cross join lateral (
+    select m.transaction_id from remittance m where m.workspace_id = u.w and m.transaction_id = u.i limit 1) m
+  cross join lateral (
+    select x.workspace_id, x.id, x.status from transaction x where x.workspace_id = u.w and x.id = u.i for no key update) x
 $$;
 
 -- What a payment network, another database or an operator says of a pending payment: an event of the network, the end of the payment, or both.

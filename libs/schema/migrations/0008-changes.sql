@@ -404,6 +404,8 @@ begin
       select e.ctid as place, e.id, e.type, e.resource_type, e.resource_id, e.sequence
       from event e
       where e.workspace_id = after_workspace and e.id > after_id and e.id < young_id
+        -- One that was recorded since the statement before is young.
+        and e.created_at < statement_timestamp() - make_interval(days => kept_days)
       order by e.id limit events_left
       for update),
     ended as (

@@ -27,8 +27,10 @@ export interface Claim {
 interface Fresh {
   /** What the handler needs to begin. */
   readonly note: string;
-  /** The lease lasts at least until then, by the clock of the process. */
+  /** The lease lasts at least until then, by the monotonic clock of the process, which stops while the machine sleeps. */
   readonly untilMs: number;
+  /** The same in milliseconds since 1970. */
+  readonly untilTimeMs: number;
 }
 
 interface WorkKeyRow {

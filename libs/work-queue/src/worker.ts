@@ -85,6 +85,8 @@ export class Worker {
   private gathered: Claim[] = [];
   private gathering: NodeJS.Timeout | undefined;
   private reserved = 0;
+  /** The space of a claim that has not returned yet. */
+  private claimed = 0;
   private isStopping = false;
   private readonly recorder: ResultRecorder;
   private readonly claiming: Loop;
@@ -138,7 +140,7 @@ export class Worker {
     const most = Math.ceil(this.concurrency() / 2);
     const space = Math.min(count, most - running - this.gathered.length - this.reserved);
     if (space <= 0) return undefined;
-    const untilMs = performance.now() + FRESH_MS;
+    const [untilMs, untilTimeMs] = [performance.now() + FRESH_MS, Date.now() + FRESH_MS];
     let held = space;
     this.reserved += held;
     return {
@@ -146,7 +148,7 @@ export class Worker {
       take: (work) => {
         if (this.isStopping) return;
         for (const { note, ...key } of work) {
-          this.gathered.push({ ...key, kind, fence: 1n, tries: 1, delays: 0, fresh: { note, untilMs } });
+          this.gathered.push({ ...key, kind, fence: 1n, tries: 1, delays: 0, fresh: { note, untilMs, untilTimeMs } });
         }
         this.gatherMore();
       },
@@ -164,7 +166,7 @@ export class Worker {
   private startGathered(): void {
     clearTimeout(this.gathering);
     this.gathering = undefined;
-    const space = Math.max(0, this.concurrency() - this.running.size);
+    const space = Math.max(0, this.concurrency() - this.running.size - this.claimed);
     for (const claim of this.gathered.splice(0, space)) this.take(claim, this.options.handlers[claim.kind]!);
   }
 
@@ -251,7 +253,8 @@ export class Worker {
     const { database, handlers } = this.options;
     const free = this.free();
     if (free <= 0) return 0;
-    const claims = await claimWork(database, Object.keys(handlers), free);
+    this.claimed = free;
+    const claims = await claimWork(database, Object.keys(handlers), free).finally(() => (this.claimed = 0));
     this.hasBacklog = claims.length === free;
     for (const claim of claims) this.take(claim, handlers[claim.kind]!);
     if (claims.length > 0) this.claimSoon();

@@ -183,7 +183,7 @@ const POSITION_AT = sqlStatement<{ position: bigint | null }>(
 );
 
 /** The position behind which all events are that were created at a time or later. */
-async function positionAt(database: Database, workspaceId: WorkspaceId, instant: string): Promise<bigint> {
+export async function positionAt(database: Database, workspaceId: WorkspaceId, instant: string): Promise<bigint> {
   const bound = bind(POSITION_AT, workspaceId, instant);
   const [rows] = await database.readPipeline({ workspaces: [workspaceId] }, [bound]);
   return rows[0]?.position ?? 0n;

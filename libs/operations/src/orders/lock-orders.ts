@@ -184,9 +184,10 @@ const READ_DUE_RUNS = sqlStatement<Row>(
   'read_due_runs',
   `select (u.n - 1)::int as place
    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) with ordinality u(w, execution, o, fence, n)
-   join work k on k.workspace_id = u.w and k.kind = '${EXECUTION}' and k.subject_id = u.execution and k.fence = u.fence
-   join customer_order o on o.workspace_id = u.w and o.id = u.o
-   join execution e on e.workspace_id = u.w and e.id = u.execution
+   cross join ${lookup(`select * from work k where k.workspace_id = u.w and k.kind = '${EXECUTION}' and k.subject_id = u.execution
+     and k.fence = u.fence`)} k
+   cross join ${lookup('select * from customer_order o where o.workspace_id = u.w and o.id = u.o')} o
+   cross join ${lookup('select * from execution e where e.workspace_id = u.w and e.id = u.execution')} e
    where k.leased_until > clock_timestamp() and o.status = 'active' and e.status = 'scheduled'`,
 );
 

@@ -119,17 +119,9 @@ describe('webhook deliveries', () => {
       expect(await service.replayWebhookEvents(ada, { ...named(), ...ALL })).toEqual({ deliveries: rows[0]!.count });
     });
 
-    it('is refused beyond 10,000 events, for a disabled endpoint, and for a period that ends before it begins', async () => {
-      await world.owner.query(
-        `insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
-       select $1, 'quote.created', 'quote', 1e9::bigint + n, 1, '{}', '{"type": "system"}', '2025-01-01T00:00:00Z'
-       from generate_series(1, 10001) n`,
-        [ada.workspaceId],
-      );
+    it('is refused for a disabled endpoint, and for a period that ends before it begins', async () => {
       const replay = (period: object) => outcomeOf(service.replayWebhookEvents(ada, { ...named(), ...ALL, ...period }));
 
-      expect(await replay({ createdTo: '2025-06-01T00:00:00Z' })).toBe('webhook_replay_limit');
-      expect(await listed()).toEqual([]);
       expect(await replay({ createdFrom: '2025-06-01T00:00:00Z', createdTo: '2025-01-01T00:00:00Z' })).toBe(
         'timestamp_invalid',
       );

@@ -18,6 +18,7 @@ import {
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { type AuditedCall, entriesOf } from '../audit/audited-call.js';
 import { listPage } from '../lists/list-page.js';
+import { positionAt } from '../events/events.js';
 import { checkPeriod, pageByClass, type PagedList, PLAN_BY_ORDER } from '../lists/paged-list.js';
 import { column, type Columns, packed, selected, timestampOf, unpacking, withoutNulls } from '../resources/columns.js';
 import { pageOfRows, type Reading, type RowFacts } from '../resources/reading.js';
@@ -161,16 +162,31 @@ interface ReplayRow {
   readonly exceeds: boolean;
 }
 
-/** Reads one more event than the limit, whatever the types of the endpoint are, so that it ends soon. */
+/** How many events are read for those of a period, whatever the types of the endpoint are. */
+const REPLAY_SCANNED_MAX = 10 * WEBHOOK_REPLAY_MAX;
+
+/**
+ * Reads the events behind a position in the order of their ids, which is that of their times but for a minute. If that does not reach the
+ * end of the period, there are too many.
+ */
 const REPLAY_WEBHOOK_EVENTS = sqlStatement<ReplayRow>(
   'replay_webhook_events',
   `with endpoint as (
      select workspace_id, id, status, types from webhook_endpoint
      where workspace_id = $1 and id = $2 and deleted_at is null for key share),
-   found as materialized (
+   behind as materialized (
+     select s.n from (
+       select e.id, e.created_at, row_number() over (order by e.id) as n from event e
+       where e.workspace_id = $1 and e.id > $6 order by e.id limit ${REPLAY_SCANNED_MAX}) s
+     where s.created_at >= $4::timestamptz + interval '1 minute' order by s.id limit 1),
+   scanned as materialized (
      select e.id, e.type, e.created_at from event e
-     where e.workspace_id = $1 and e.created_at >= $3::timestamptz and e.created_at < $4::timestamptz
-     order by e.created_at, e.id limit ${WEBHOOK_REPLAY_MAX} + 1),
+     where e.workspace_id = $1 and e.id > $6 order by e.id limit coalesce((select n from behind), ${REPLAY_SCANNED_MAX})),
+   found as materialized (
+     select s.id, s.type from scanned s
+     where s.created_at >= $3::timestamptz and s.created_at < $4::timestamptz
+       or not exists (select from behind) and (select count(*) from scanned) = ${REPLAY_SCANNED_MAX}
+     order by s.id limit ${WEBHOOK_REPLAY_MAX} + 1),
    chosen as materialized (
      select f.* from endpoint p cross join found f
      where p.status <> 'disabled' and (cardinality(p.types) = 0 or f.type = any(p.types))
@@ -180,7 +196,7 @@ const REPLAY_WEBHOOK_EVENTS = sqlStatement<ReplayRow>(
      insert into webhook_delivery (workspace_id, endpoint_id, event_id, event_type, kind, next_attempt_at)
      select p.workspace_id, p.id, f.id, f.type, 'replay', statement_timestamp()
      from endpoint p cross join chosen f where not (select exceeds from verdict)
-     order by f.created_at, f.id
+     order by f.id
      returning id),
    ${counting('(select count(*) from added)')},
    noted as (
@@ -201,10 +217,12 @@ export async function replayWebhookEvents(
   const { workspaceId, actor } = caller;
   const audited = { operation: 'replayWebhookEvents', resource: { type: 'webhookEndpoint', id: webhookEndpointId } };
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
+  const after = await positionAt(database, workspaceId, createdFrom);
+  const entries = entriesOf(caller, audited);
   const [, , [row]] = await database.write(scope, [
     PLAN_BY_ORDER,
     reserveReplays(workspaceId),
-    bind(REPLAY_WEBHOOK_EVENTS, workspaceId, webhookEndpointId, createdFrom, createdTo, entriesOf(caller, audited)),
+    bind(REPLAY_WEBHOOK_EVENTS, workspaceId, webhookEndpointId, createdFrom, createdTo, entries, after),
   ] as const);
   if (!row) throw new Refusal('webhook_endpoint_not_found');
   if (row.status === 'disabled') throw new Refusal('webhook_endpoint_disabled');
