@@ -35,7 +35,8 @@ const CREATED_AT = `case e.resource_type
     where r.workspace_id = $1 and r.id = e.resource_id)
   when 'transaction' then (select r.created_at from transaction r where r.workspace_id = $1 and r.id = e.resource_id)
   when 'payout' then (select r.created_at from payout r where r.workspace_id = $1 and r.transaction_id = e.resource_id)
-  when 'transfer' then (select r.created_at from transfer r where r.workspace_id = $1 and r.id = e.resource_id)
+  when 'transfer' then (
+    select r.created_at from transfer r where r.workspace_id = $1 and r.id = e.resource_id and r.account_version is not null)
   when 'account' then (select r.created_at from account r where r.workspace_id = $1 and r.id = e.resource_id)
   when 'recipient' then (select r.created_at from recipient r where r.workspace_id = $1 and r.id = e.resource_id)
   when 'quote' then (select r.created_at from quote r where r.workspace_id = $1 and r.id = e.resource_id)
