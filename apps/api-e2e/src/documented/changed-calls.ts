@@ -181,7 +181,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   webhook_endpoint_limit: withHeader('Workspace-ID', String(FULL_OF_ENDPOINTS)),
   webhook_delivery_limit: (call, route) =>
     pathWith(String(FULL_ENDPOINT))(withHeader('Workspace-ID', String(FULL_OF_ENDPOINTS))(call, route), route),
-  webhook_replay_limit: withFields({ createdFrom: '2001-01-01T00:00:00Z', createdTo: '2001-01-02T00:00:00Z' }),
+  webhook_replay_limit: withFields({ createdFrom: '2101-01-01T00:00:00Z', createdTo: '2101-01-02T00:00:00Z' }),
   webhook_url_refused: withField('url', 'http://hooks.northwind.example/banking'),
   clock_invalid: withField('now', '2020-01-01T00:00:00Z'),
   country_unknown: pathWith('ZZ'),

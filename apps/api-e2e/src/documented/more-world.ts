@@ -56,8 +56,9 @@ const ADD_DELIVERIES = sqlStatement(
 /** More than a replay delivers. */
 const ADD_EVENTS = sqlStatement(
   'add_events',
-  `insert into banking.event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
-   select 1, 'quote.created', 'quote', 1000000000 + n, 1, '{}', '{"type": "system"}', '2001-01-01T00:00:00Z' from generate_series(1, 10001) n`,
+  `insert into banking.event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at, recorded_at)
+   select 1, 'quote.created', 'quote', 1000000000 + n, 1, '{}', '{"type": "system"}', t.at, t.at
+   from generate_series(1, 10001) n cross join (values (timestamptz '2101-01-01T00:00:00Z')) t (at)`,
 );
 
 /** @throws Error if the ids differ */
