@@ -1,3 +1,4 @@
+import { uptime } from 'node:os';
 import type { PayoutStatus } from '@banking/domain';
 import type { Books } from '@banking/ledger';
 import { BatchedCalls, bind, type Database, sqlStatement } from '@banking/postgres';
@@ -118,7 +119,7 @@ async function submitPayout(
 
 /** A payout that was written as begun: it needs no statement, as long as its lease lasts. */
 const begunBefore = ({ fresh }: Claim): BegunPayout | undefined =>
-  fresh && performance.now() < fresh.untilMs && Date.now() < fresh.untilTimeMs
+  fresh && uptime() < fresh.untilUptimeS
     ? { status: 'submitting', tries: 1, keyNonce: fresh.note, isLate: false, isBegun: true }
     : undefined;
 

@@ -27,10 +27,8 @@ export interface Claim {
 interface Fresh {
   /** What the handler needs to begin. */
   readonly note: string;
-  /** The lease lasts at least until then, by the monotonic clock of the process, which stops while the machine sleeps. */
-  readonly untilMs: number;
-  /** The same in milliseconds since 1970. */
-  readonly untilTimeMs: number;
+  /** The lease lasts at least until then: an uptime of the machine in seconds, which goes on while it sleeps. */
+  readonly untilUptimeS: number;
 }
 
 interface WorkKeyRow {

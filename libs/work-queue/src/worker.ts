@@ -1,3 +1,4 @@
+import { uptime } from 'node:os';
 import { type Backoff, backoffMs, type Database } from '@banking/postgres';
 import { type Claim, claimWork, renewClaims } from './claims.js';
 import { type HandlingOptions, ResultRecorder, runClaimedWork } from './run-claimed-work.js';
@@ -50,7 +51,7 @@ const GATHER_MS = 50;
  * For how long handed-over work may be begun without a statement, from the time when its space was reserved. Its lease begins later and is
  * longer. A stop of payouts is not seen meanwhile.
  */
-const FRESH_MS = 5_000;
+const FRESH_S = 5;
 
 /** Work that this process has written as claimed, with fence 1. */
 export interface FreshWork {
@@ -140,7 +141,7 @@ export class Worker {
     const most = Math.ceil(this.concurrency() / 2);
     const space = Math.min(count, most - running - this.gathered.length - this.reserved);
     if (space <= 0) return undefined;
-    const [untilMs, untilTimeMs] = [performance.now() + FRESH_MS, Date.now() + FRESH_MS];
+    const untilUptimeS = uptime() + FRESH_S;
     let held = space;
     this.reserved += held;
     return {
@@ -148,7 +149,7 @@ export class Worker {
       take: (work) => {
         if (this.isStopping) return;
         for (const { note, ...key } of work) {
-          this.gathered.push({ ...key, kind, fence: 1n, tries: 1, delays: 0, fresh: { note, untilMs, untilTimeMs } });
+          this.gathered.push({ ...key, kind, fence: 1n, tries: 1, delays: 0, fresh: { note, untilUptimeS } });
         }
         this.gatherMore();
       },

@@ -1,4 +1,5 @@
 import { VERIFIER_ROLE } from '@banking/postgres';
+import { until } from '@banking/postgres/testing';
 import { stepsOverCells, verifyCells, verifyDeployment } from '@banking/books-proof';
 import { verifyPayments } from '@banking/operations/verification';
 import { Refusal } from '@banking/domain';
@@ -11,6 +12,16 @@ let world: PaidCells;
 
 beforeAll(async () => {
   world = await paidCells();
+  // A time is settled for the sums of cells when a second has passed.
+  for (const cell of ['home', 'b'])
+    await until(
+      () =>
+        world.server.query<{ settled: boolean }>(
+          cell,
+          `select max(created_at) < now() - interval '1 s' as settled from transfer`,
+        ),
+      ([row]) => row?.settled === true,
+    );
 });
 afterAll(() => world?.close());
 
