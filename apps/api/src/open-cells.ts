@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
-import { LedgerBankingService, hasWorkspace, LedgerDirectory, noteRefusals, reservePayouts } from '@banking/operations';
+import { handOverTo, LedgerBankingService, hasWorkspace, LedgerDirectory, noteRefusals } from '@banking/operations';
 import { type DemoCells, makeDemoData } from '@banking/operations/demo';
 import {
   callCell,
@@ -135,14 +135,10 @@ function cellService(
   const { database, books } = deployment;
   const rates = chooseRates({ rates: quotes.rates, sandbox }, database, (line) => log.warn(line));
   let work: ReturnType<typeof startWork> | undefined;
-  const handOver = {
-    onPlaced: (isQueued: boolean) => work?.nudge(isQueued),
-    reservePayouts: (orders: number) => reservePayouts(work, orders),
-  };
   const banking = new LedgerBankingService(
     database,
     books,
-    { validS: quotes.validS, openMax, rates, hasPayoutNetwork: sandbox, ...handOver },
+    { validS: quotes.validS, openMax, rates, hasPayoutNetwork: sandbox, ...handOverTo(() => work) },
     sandbox,
     accountCodes(home, others),
     webhookTerms,

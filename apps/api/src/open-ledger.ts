@@ -3,10 +3,10 @@ import { type Deployment, explainFailure, openDeployment, type VerificationOverC
 import {
   type CrossingPort,
   hasWorkspace,
+  handOverTo,
   LedgerBankingService,
   LedgerDirectory,
   noteRefusals,
-  reservePayouts,
   startBankingWorker,
   type WebhookTerms,
 } from '@banking/operations';
@@ -106,8 +106,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   }
   let work: ReturnType<typeof startWork> | undefined;
   const terms = {
-    onPlaced: (isQueued: boolean) => work?.nudge(isQueued),
-    reservePayouts: (orders: number) => reservePayouts(work, orders),
+    ...handOverTo(() => work),
     validS: quotes.validS,
     openMax,
     hasPayoutNetwork: sandbox,

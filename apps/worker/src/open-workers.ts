@@ -8,10 +8,10 @@ import {
 } from '@banking/deployment';
 import {
   type CrossingPort,
+  handOverTo,
   OrderService,
   type PayoutStop,
   readPayoutStop,
-  reservePayouts,
   startBankingWorker,
 } from '@banking/operations';
 import { type Database, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
@@ -190,10 +190,7 @@ function startOne(
   }: WorkOfDatabase & CellOfWork,
 ): Worker {
   const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
-  const options = {
-    ...{ isSandbox, hasPayoutNetwork: isSandbox },
-    reservePayouts: (orders: number) => reservePayouts(worker, orders),
-  };
+  const options = { isSandbox, hasPayoutNetwork: isSandbox, ...handOverTo(() => worker) };
   const worker: Worker = startBankingWorker(deployment, {
     orders: new OrderService(deployment.books, source, options),
     sandbox: isSandbox,

@@ -123,8 +123,8 @@ const IS_SETTLED = sqlStatement<{ is_settled: boolean }>(
 
 /**
  * An instant before which no row is added any more: all writes of that time are committed or rolled back. One statement inserts both
- * sides of a payment between workspaces, so both have the same time and the instant never separates them. It is a second ago: that is how old the time of a payment may be when it is
- * written.
+ * sides of a payment between workspaces, so both have the same time and the instant never separates them. It is a second ago: so old may the
+ * time of a payment be when it is written.
  */
 export async function settledInstant(database: Database): Promise<string> {
   const now = await database.read({}, bind(NOW));

@@ -10,7 +10,7 @@ export { EXECUTION } from './orders/order-statements.js';
 export { COUNT_UNRECORDED_AUDIT, recordAudit } from './audit/record-audit.js';
 export { hasWorkspace, noteRefusals, RefusedRequests, type RefusalStore } from './audit/refused-requests.js';
 export { COUNT_UNRECORDED } from './events/record-changes.js';
-export { refreshStatistics, reservePayouts, startBankingWorker } from './worker/start-banking-worker.js';
+export { handOverTo, refreshStatistics, startBankingWorker } from './worker/start-banking-worker.js';
 export { verificationChannel, type VerificationMessage } from './worker/verify-continuously.js';
 export { PAYOUT, readPayoutStop, type PayoutStop } from '@banking/payouts';
 

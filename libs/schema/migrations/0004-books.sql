@@ -518,15 +518,14 @@ begin
     left join (select id, power(10::numeric, decimals) as scale from currency) s on s.id = c.source_currency_id
     left join (select id, power(10::numeric, decimals) as scale from currency) t on t.id = c.target_currency_id) f
   where f.fault is not null limit 1;
-  case fault
-    when 'amount' then raise exception 'a conversion is not its amount at its rate' using errcode = 'BK006';
-    when 'excess' then raise exception 'a conversion takes more than its target amount needs' using errcode = 'BK006';
-    else
-      if fault is not null then
-        raise exception 'a conversion needs two currencies'
-          using errcode = 'foreign_key_violation', table = 'conversion', constraint = fault;
-      end if;
-  end case;
+  if fault = 'amount' then
+    raise exception 'a conversion is not its amount at its rate' using errcode = 'BK006';
+  elsif fault = 'excess' then
+    raise exception 'a conversion takes more than its target amount needs' using errcode = 'BK006';
+  elsif fault is not null then
+    raise exception 'a conversion needs two currencies'
+      using errcode = 'foreign_key_violation', table = 'conversion', constraint = fault;
+  end if;
   return null;
 end $$;
 

@@ -38,8 +38,8 @@ export class CachedResponses {
   private readonly keys = new Map<string, string>();
 
   /**
-   * Sends stored responses without calling their controller. Call it before the first route is registered. The hook runs after the access of the request was checked, as its
-   * controller would, and serves no request without the Caller of that check.
+   * Sends stored responses without calling their controller. Call it before the first route is registered. The hook runs after the access
+   * of the request was checked, as its controller would, and serves no request without the Caller of that check.
    */
   serve(server: FastifyInstance): void {
     const sendStored: preHandlerHookHandler = (request: FastifyRequest & RequestContext, reply, done) => {

@@ -4,8 +4,7 @@ import type { ValidationError } from 'class-validator';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isRefusalReason, parseId, Refusal, type RefusalDetail, type RefusalReason } from '@banking/domain';
 import type { RequestContext } from '../http/request-context.js';
-import { droppedNames } from './dropped-names.js';
-import { plainInputOf } from './plain-input.js';
+import { droppedNames, plainInputOf } from './plain-input.js';
 
 /** Reads an id from the path. @throws Refusal `id_malformed` */
 @Injectable()

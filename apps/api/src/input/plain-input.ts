@@ -3,7 +3,6 @@ import { TransformationType, type TransformFnParams } from 'class-transformer';
 import { defaultMetadataStorage as declared } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage } from 'class-validator';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
-import { droppedNames } from './dropped-names.js';
 
 /** Returns an instance of a DTO for a valid value. Undefined for a value that the libraries must judge. */
 export type PlainInput = (value: object) => object | undefined;
@@ -102,3 +101,16 @@ const checksOf = (rule: ValidationMetadata): Check[] =>
       return (object, value) =>
         instance.validate(value, { value, object, property, constraints, targetName: '' }) === true;
     });
+
+/**
+ * Nest and class-transformer silently drop the names of members of every object, such as `toString`. No field of ours has such a name.
+ */
+const isDropped = (name: string): boolean => name in Object.prototype || name === 'prototype';
+
+/** Their names, at any depth. */
+export function droppedNames(value: object, above: readonly string[] = []): string[][] {
+  return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
+    if (isDropped(name)) return [[...above, name]];
+    return typeof inner === 'object' && inner !== null ? droppedNames(inner, [...above, name]) : [];
+  });
+}

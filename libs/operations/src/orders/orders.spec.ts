@@ -3,9 +3,10 @@ import { openBooks } from '@banking/ledger';
 import { API_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { openDatabase, reasonOf, until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/rates';
-import { claimWork, type FreshWork } from '@banking/work-queue';
+import { claimWork, type FreshWork, Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { expectWellFormed, orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { handOverTo, workOf } from '../worker/start-banking-worker.js';
 import { OrderService } from './order-service.js';
 import { placeOrder } from './place-order.js';
 import { runOrder } from './run-order.js';
@@ -350,6 +351,39 @@ describe('a process with a worker', () => {
 
     await Promise.all(read);
     expect(written).toEqual([before + 1]);
+  });
+
+  it('has its payouts carried out by the worker, which takes them without a claim', async () => {
+    const from = await account(1, '10000000');
+    const abroad = world.demo.recipients['international'] as RecipientId;
+    const workers: Worker[] = [];
+    const service = new LedgerBankingService(world.database, world.books, {
+      rates: DEMO_RATES,
+      hasPayoutNetwork: true,
+      ...handOverTo(() => workers[0]),
+    });
+    const payouts = async () => {
+      const { resource } = await service.placeOrder(
+        ada,
+        given.order(from, abroad, { amount: '250000' as TransferAmount, purposeCode: 'IR001' }),
+      );
+      const id = resource.edges.executions![0]!.edges.transaction!.id;
+      const { rows } = await world.owner.query<{ status: string; fence: bigint }>(
+        `select p.status, w.fence from payout p join work w on w.subject_id = p.transaction_id where p.transaction_id = $1`,
+        [id],
+      );
+      return { id, ...rows[0]! };
+    };
+    expect(await payouts()).toMatchObject({ status: 'due', fence: 0n });
+
+    const worker = new Worker(workOf(world, { orders: service.orders, sandbox: true }));
+    workers.push(worker);
+    const { id, ...handed } = await payouts();
+    expect(handed).toEqual({ status: 'submitting', fence: 1n });
+    await worker.step();
+    await worker.stop();
+    const { rows } = await world.owner.query('select status, tries from payout where transaction_id = $1', [id]);
+    expect(rows).toEqual([{ status: 'submitted', tries: 1 }]);
   });
 
   it('hands payouts over where the worker has space, and releases that space', async () => {

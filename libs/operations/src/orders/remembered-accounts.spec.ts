@@ -14,10 +14,10 @@ import { DecisionContext, type LockedAccount } from '@banking/ledger';
 import { API_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
 import { openDatabase, sql, testOrProve } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { orderWorld, type OrderWorld, recipientAbroad, roundTripsOf } from '../testing/order-world.js';
+import { order, orderWorld, type OrderWorld, recipientAbroad, roundTripsOf } from '../testing/order-world.js';
 import type { AccountsByKey } from './lock-orders.js';
 import type { AccountRow } from '../resources/compose-parties.js';
-import type { Placement, PreparedOrder } from './prepared-order.js';
+import type { Placement } from './prepared-order.js';
 import { holdAccounts, RememberedAccounts } from './remembered-accounts.js';
 
 const AT = '2026-11-24T10:00:00.000000Z' as Timestamp;
@@ -243,10 +243,7 @@ describe('an account that one process uses', () => {
 
   describe('has an order read', () => {
     const remembered = new RememberedAccounts();
-    const order = {
-      ...{ kind: 'placement', workspaceId: 1, accountId: 2, entries: [], terms: {}, rememberedVersions: '1' },
-      draft: {},
-    } as unknown as PreparedOrder;
+    const known = { ...order(1, 2), rememberedVersions: '1' };
 
     beforeAll(() => {
       const state = { workspaceId: 1, id: 2, currencyId: 978, status: 'enabled', balance: 0n, version: 0, head: '' };
@@ -256,17 +253,17 @@ describe('an account that one process uses', () => {
     });
 
     it('unless all of it is remembered', () => {
-      expect(remembered.recallable([order, order])).toHaveLength(2);
+      expect(remembered.recallable([known, known])).toHaveLength(2);
     });
 
     it('if an earlier attempt may have been committed', () => {
-      expect(remembered.recallable([{ ...order, mayExist: true } as PreparedOrder])).toHaveLength(0);
+      expect(remembered.recallable([{ ...known, mayExist: true }])).toHaveLength(0);
     });
 
     it('if one before it in the batch is', () => {
-      const first = { ...order, rememberedVersions: undefined } as PreparedOrder;
-      expect(remembered.recallable([first, order])).toHaveLength(0);
-      expect(remembered.recallable([order, first])).toHaveLength(1);
+      const first = order(1, 2);
+      expect(remembered.recallable([first, known])).toHaveLength(0);
+      expect(remembered.recallable([known, first])).toHaveLength(1);
     });
   });
 

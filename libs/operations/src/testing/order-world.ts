@@ -18,7 +18,7 @@ import { Worker } from '@banking/work-queue';
 import { readDemoBookings } from '../demo/index.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { OrderBatcher, type PostBatch } from '../orders/order-service.js';
-import type { OrderOutcome, PreparedOrder } from '../orders/prepared-order.js';
+import type { OrderOutcome, Placement, PreparedOrder } from '../orders/prepared-order.js';
 import { addGrant, addUser } from '../provisioning/index.js';
 import { REQUIRED_EVENTS } from '../verification/verify-events.js';
 import { verifyPayments as verify } from '../verification/verify-payments.js';
@@ -214,7 +214,7 @@ export const LOCKED: OrderOutcome = { kind: 'locked' };
 const refusal = new Refusal('account_not_found');
 
 /** @param payee an account of the same workspace */
-export const order = (workspaceId: number, accountId = 1, payee?: number): PreparedOrder => {
+export const order = (workspaceId: number, accountId = 1, payee?: number): PreparedOrder & Placement => {
   const entries = payee === undefined ? [] : [{ workspaceId, legs: [{ account: accountId }, { account: payee }] }];
   const unread = { draft: {} as never, ids: {} as never, recipient: {} as never, caller: {} as never };
   return { kind: 'placement', workspaceId, accountId, ...unread, refusal, entries: entries as never };

@@ -15,7 +15,6 @@ import { BatchedCalls, bind, type Database, lookup, sqlStatement, VERIFIER_ROLE,
 import { deleteOldDeliveries, type OpenWebhooks, WebhookDelivery } from '@banking/webhooks';
 import {
   type Chore,
-  type Reservation,
   startWorker,
   wakeDelayed,
   type Worker,
@@ -29,6 +28,7 @@ import { EVENTS_KEPT_DAYS, OldEvents, recordChanges, RECORDED_MAX } from '../eve
 import { ExpiredKeys } from '../idempotency/idempotency-key.js';
 import { deleteIfCancelled } from '../orders/change-orders.js';
 import type { OrderService } from '../orders/order-service.js';
+import type { HandOver } from '../orders/post-orders.js';
 import { EXECUTION } from '../orders/order-statements.js';
 import { runOrder } from '../orders/run-order.js';
 import { deleteOldReference } from '../reference/reference.js';
@@ -85,9 +85,11 @@ export function startBankingWorker(deployment: OpenBooks, settings: WorkSettings
   return startWorker(workOf(deployment, settings));
 }
 
-/** Space for payouts that the process of a worker is about to write; undefined without a worker, or if it has none. */
-export const reservePayouts = (worker: Worker | undefined, count: number): Reservation | undefined =>
-  worker?.reserve(PAYOUT, count);
+/** Gives the work of orders to the worker of the same process, while it has one. */
+export const handOverTo = (workerOf: () => Worker | undefined): Required<HandOver> => ({
+  reservePayouts: (orders) => workerOf()?.reserve(PAYOUT, orders),
+  onPlaced: (isQueued) => workerOf()?.nudge(isQueued),
+});
 
 /** The handlers and chores of a worker: due runs, crossings, payouts, events of the network, expired idempotency records, verification, statistics,
  * and events. */
