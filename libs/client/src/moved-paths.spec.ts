@@ -1,5 +1,12 @@
 import { BankingClient, RemoteRefusal, ServiceError } from './index.js';
-import { responds, refuses, type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
+import {
+  NOT_TIMEOUTS,
+  responds,
+  refuses,
+  type ScriptedService,
+  scriptedService,
+  type Step,
+} from './testing/scripted-service.js';
 
 /** A 404 with the published fields alone: it does not state whether the path or the record is missing. */
 const PLAIN_404 = responds(404, { errorCode: 'invalid_request', message: 'Request parameters are invalid.' });
@@ -130,12 +137,19 @@ describe('deployment of the current revision', () => {
 });
 
 describe('former path and deadline', () => {
-  it('share one deadline', async () => {
-    deploys(PLAIN_404, () => undefined);
+  afterEach(() => void jest.useRealTimers());
 
-    await expect(client.corridors.list('DE', { timeoutMs: 300 })).rejects.toMatchObject({
-      timedOut: true,
-    });
+  it('share one deadline', async () => {
+    jest.useFakeTimers({ doNotFake: NOT_TIMEOUTS });
+    const after =
+      (ms: number, step: Step): Step =>
+      (...exchange) => {
+        jest.advanceTimersByTime(ms);
+        step(...exchange);
+      };
+    deploys(after(200, PLAIN_404), after(200, LIST));
+
+    await expect(client.corridors.list('DE', { timeoutMs: 300 })).rejects.toMatchObject({ timedOut: true });
     expect(paths()).toEqual([...CORRIDORS]);
   });
 });

@@ -7,10 +7,15 @@ import { upstreamFailure } from './upstream-failure.js';
 let world: Awaited<ReturnType<typeof scriptedGateway>>;
 
 beforeAll(async () => {
-  world = await scriptedGateway({ UPSTREAM_TIMEOUT_MS: '500' });
+  world = await scriptedGateway();
 });
 afterAll(() => world.close());
 beforeEach(() => world.reset());
+
+/** The time of a request is over: the spec ends it, so that a busy machine does not. */
+const timeIsOver = () => void jest.advanceTimersByTime(10_000);
+beforeEach(() => void jest.useFakeTimers({ doNotFake: ['nextTick', 'performance', 'queueMicrotask', 'setImmediate'] }));
+afterEach(() => void jest.useRealTimers());
 
 describe('a refusal of the upstream', () => {
   it('is passed on unchanged with the request id of the gateway', async () => {
@@ -289,8 +294,12 @@ describe('an invalid response of the upstream', () => {
   });
 
   it.each<[string, Script]>([
-    ['does not come', () => undefined],
-    ['does not end', (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{')],
+    ['does not come', timeIsOver],
+    [
+      'does not end',
+      (_, response) =>
+        void response.writeHead(200, { 'content-type': 'application/json' }).write('{', () => timeIsOver()),
+    ],
   ])('becomes 504 if it %s in time', async (_, script) => {
     const { status, body } = await world.responseTo(READ, script);
 
@@ -341,7 +350,7 @@ describe('an invalid response of the upstream', () => {
     ['is 500', refused(500, 'internal_error'), 502, 'upstream_error'],
     ['is 503', { status: 503, headers: { 'retry-after': '2' } }, 504, 'outcome_unknown'],
     ['is outcome_unknown', refused(504, 'outcome_unknown'), 504, 'outcome_unknown'],
-    ['does not arrive', () => undefined, 504, 'upstream_timeout'],
+    ['does not arrive', timeIsOver, 504, 'upstream_timeout'],
     ['breaks off', (request) => void request.socket.destroy(), 502, 'upstream_error'],
     ['is of another type', { status: 201, body: [{ id: 1 }] }, 502, 'upstream_error'],
   ])('gives the caller an idempotency key for the retry of a creation if it %s', async (_, script, status, reason) => {

@@ -37,6 +37,14 @@ export const dies: Step = (response) => response.socket?.resetAndDestroy();
 
 export const hangs: Step = () => {};
 
+/** For `doNotFake`: the spec ends the timeouts, so that a busy machine does not. */
+export const NOT_TIMEOUTS: ('nextTick' | 'performance' | 'queueMicrotask' | 'setImmediate')[] = [
+  'nextTick',
+  'performance',
+  'queueMicrotask',
+  'setImmediate',
+];
+
 export async function scriptedService(): Promise<ScriptedService> {
   const received: ReceivedRequest[] = [];
   let steps: Step[] = [responds(200, [])];
