@@ -43,7 +43,7 @@ describe('banking verify of intact books', () => {
 
     const [count] = await world.query(
       `select (select count(*)::int from account) as accounts, (select count(*)::int from transaction) as transactions,
-              (select count(*)::int from transfer) as transfers, (select count(*)::int from workspace) as workspaces`,
+              (select count(*)::int from leg) as transfers, (select count(*)::int from workspace) as workspaces`,
     );
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const { fxPositions, ...told } = report;
@@ -53,7 +53,7 @@ describe('banking verify of intact books', () => {
       await world.query(
         `select t.workspace_id::int as "workspaceId", c.code as "currencyCode",
                 sum(case t.direction when 'credit' then t.amount else -t.amount end)::text as amount
-         from transfer t join account a on a.id = t.account_id and a.kind = 'fx' join currency c on c.id = t.currency_id
+         from leg t join account a on a.id = t.account_id and a.kind = 'fx' join currency c on c.id = t.currency_id
          group by 1, 2, a.id order by 1, a.id`,
       ),
     );

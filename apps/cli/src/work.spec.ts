@@ -165,7 +165,7 @@ describe('banking work reconcile', () => {
     await world.query(
       `with s as (
        select p.workspace_id, p.transaction_id, s.amount, c.code from payout p
-       join transfer s on s.transaction_id = p.transaction_id and s.direction = 'credit'
+       join leg s on s.transaction_id = p.transaction_id and s.direction = 'credit'
        join account o on o.workspace_id = s.workspace_id and o.id = s.account_id and o.kind = 'settlement'
        join currency c on c.id = s.currency_id
        where p.transaction_id = $2)

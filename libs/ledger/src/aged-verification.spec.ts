@@ -45,11 +45,10 @@ beforeAll(async () => {
        select ${NORTH}, 'completed', repeat('0', 64) from generate_series(1, $2::int / 2) returning id),
      numbered as (select id, row_number() over (order by id) as n from made),
      own as (select id from account where kind = 'settlement' and workspace_id = ${NORTH})
-     insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
-     select ${NORTH}, m.id, case s.side when 1 then $1 else (select id from own) end, 978,
-            case s.side when 1 then 'credit' else 'debit' end, 1, 'funding',
-            case s.side when 1 then m.n + 1 end, case s.side when 1 then 10000 + m.n end
-     from numbered m, generate_series(1, 2) s(side) order by m.n, s.side`,
+     insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after, own_legs)
+     select ${NORTH}, m.id, $1, 978, 'credit', 1, 'funding', m.n + 1, 10000 + m.n,
+            array[row(nextval('transfer_id_seq'), (select id from own), 978, 'funding', -1)::own_leg]
+     from numbered m order by m.n`,
     [ada, TRANSFERS],
   );
   await plant(

@@ -67,10 +67,10 @@ const booked = (name: string, which: string) =>
           (select json_agg(json_build_array(
                     t.id, t.account_id, t.currency_id, t.direction, t.amount::text, t.type, t.description, t.purpose,
                     t.fee_amount::text, t.recipient_id, t.recipient_digest, t.account_version, t.balance_after::text))
-           from transfer t where t.workspace_id = $1 and t.transaction_id = x.id) as transfers,
+           from leg t where t.workspace_id = $1 and t.transaction_id = x.id) as transfers,
           (select json_agg(json_build_object('accountId', touched.account_id, 'hash', coalesce(y.hash, '')))
            from (select account_id, min(account_version) as version from transfer
-                 where workspace_id = $1 and transaction_id = x.id and account_version is not null
+                 where workspace_id = $1 and transaction_id = x.id
                  group by account_id) touched
            left join lateral (
              select transaction_id, account_version from transfer

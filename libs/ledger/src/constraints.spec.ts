@@ -142,10 +142,10 @@ describe('record constraints', () => {
       ['has a digest with a line break', `12, repeat('d', 63) || e'\\n'`],
     ])('is refused if it %s', async (_what, columns) => {
       const transfer = asApp(
-        `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, recipient_id,
-                             recipient_digest)
-       select workspace_id, transaction_id, account_id, currency_id, d, 1, 'payout', ${columns}
-       from (select * from transfer where workspace_id = $1 and account_version is null limit 1) t, unnest(array['debit', 'credit']) d`,
+        `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version,
+                             balance_after, recipient_id, recipient_digest)
+       select workspace_id, transaction_id, account_id, currency_id, 'debit', 1, 'payout', account_version + 1, balance_after - 1, ${columns}
+       from transfer where workspace_id = $1 order by account_version desc limit 1`,
         NORTH,
       );
 
@@ -466,7 +466,7 @@ describe('workspace constraints', () => {
       const ours = await settlement(world);
       const legs = raw([
         { account: ours, direction: 'credit', amount: 1 },
-        { account: eve, direction: 'debit', amount: 1 },
+        { account: eve, direction: 'debit', amount: 1, version: 2, after: 1_999 },
       ]);
 
       await expect(world.database.pipeline({ workspaces: [NORTH] }, legs)).rejects.toMatchObject({

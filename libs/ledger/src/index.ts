@@ -31,6 +31,7 @@ export {
   requirePosted,
   type Entry,
   type Leg,
+  type OwnAccountKind,
   type PostedTransaction,
   type Proposal,
 } from './proposal.js';

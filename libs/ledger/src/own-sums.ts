@@ -41,7 +41,7 @@ const touched = (name: string, and = '') =>
             sum(case t.direction when 'credit' then t.amount else -t.amount end) as moved,
             coalesce(sum(case t.direction when 'credit' then t.amount else -t.amount end)
                      filter (where t.created_at <= $4::timestamptz), 0) as moved_by_time
-     from transfer t
+     from leg t
      where t.workspace_id = $1 and t.transaction_id > $2 and t.transaction_id <= $3 ${and}
      group by t.account_id, t.currency_id`,
   );
@@ -71,7 +71,7 @@ const LATER = sqlStatement<{ id: bigint }>(
    union
    select x.id from transaction x
    where x.workspace_id = $1 and x.id > $2 and x.id <= $3 and x.created_at > $4::timestamptz
-     and not exists (select from transfer t where t.workspace_id = $1 and t.transaction_id = x.id and t.account_version is not null)`,
+     and not exists (select from transfer t where t.workspace_id = $1 and t.transaction_id = x.id)`,
 );
 
 /**

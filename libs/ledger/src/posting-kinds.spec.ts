@@ -54,10 +54,12 @@ async function writeAs(role: string, write: Write, ...proposals: readonly Propos
   });
 }
 
-const leg = (account: Leg['account'], direction: 'debit' | 'credit', amount: string, more: Partial<Leg> = {}): Leg => ({
-  ...{ account, direction, amount: euros(amount), currencyId: EUR, type: 'internal' },
-  ...more,
-});
+const leg = (
+  account: Leg['account'],
+  direction: 'debit' | 'credit',
+  amount: string,
+  more: Partial<Pick<Leg, 'type' | 'currencyId'>> = {},
+) => ({ account, direction, amount: euros(amount), currencyId: EUR, type: 'internal', ...more }) as Leg;
 
 const FORBIDDEN = { code: SQLSTATE.insufficientPrivilege };
 const WRONG = { code: RULE_VIOLATION.wrongPosting };

@@ -3,16 +3,18 @@ import type { MinorUnits, Refusal } from '@banking/domain';
 /** The accounts a workspace's books keep for the bank itself, one of each per currency. */
 export type OwnAccountKind = 'settlement' | 'fees' | 'fx' | 'interworkspace';
 
-/** One side of a transaction before it is decided: a transfer without its version and balance. */
-export interface Leg {
-  /** A customer's account by its id, or one of our own by its kind. */
-  readonly account: number | OwnAccountKind;
+interface Moved {
   /** ISO 4217 numeric. On a customer's account it must be the account's own. */
   readonly currencyId: number;
   readonly direction: 'debit' | 'credit';
   /** Minor units, more than zero. */
   readonly amount: MinorUnits;
   readonly type: string;
+}
+
+interface CustomerLeg extends Moved {
+  /** By its id. */
+  readonly account: number;
   readonly description?: string | undefined;
   readonly purpose?: string | undefined;
   /** Replaces the refusal of this leg, so that a payer learns nothing of the state of the payee's account. */
@@ -23,6 +25,14 @@ export interface Leg {
   /** The digest of the recipient's details. Each leg with a recipient has one. */
   readonly recipientDigest?: string | undefined;
 }
+
+/** What it is for stands with the leg of the customer. */
+interface OwnLeg extends Moved, Partial<Record<Exclude<keyof CustomerLeg, keyof Moved | 'account'>, undefined>> {
+  readonly account: OwnAccountKind;
+}
+
+/** One side of a transaction before it is decided: a transfer without its version and balance. */
+export type Leg = CustomerLeg | OwnLeg;
 
 /** One balanced transaction inside one workspace. */
 export interface Entry {

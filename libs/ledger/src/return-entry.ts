@@ -23,7 +23,7 @@ const MOVED = sqlStatement<MovedRow>(
   'transfers_to_return',
   `select t.workspace_id, t.transaction_id, t.account_id, a.kind, t.currency_id, t.direction, t.amount, t.description
    from unnest($1::bigint[], $2::bigint[]) u(w, i)
-   join transfer t on (t.workspace_id, t.transaction_id) = (u.w, u.i)
+   join leg t on (t.workspace_id, t.transaction_id) = (u.w, u.i)
    join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
    where t.type <> 'fee'
    order by t.id`,
@@ -69,13 +69,16 @@ function entryOf({ workspaceId, transactionId }: TransactionRef, moved: readonly
   if (!first) return undefined;
   const isReturn = moved.some(({ kind, direction }) => kind === 'customer' && direction === 'credit');
   const prefix = isReturn ? 'Reclaimed' : 'Returned';
-  const legs = moved.map(({ account_id, kind, currency_id, direction, amount, description }): Leg => ({
-    account: kind === 'customer' ? Number(account_id) : kind,
-    currencyId: currency_id,
-    direction: direction === 'debit' ? 'credit' : 'debit',
-    amount: minorUnits(amount),
-    type: 'return',
-    description: description === null ? undefined : `${prefix}: ${description}`,
-  }));
+  const legs = moved.map(({ account_id, kind, currency_id, direction, amount, description }): Leg => {
+    const back = {
+      currencyId: currency_id,
+      direction: direction === 'debit' ? 'credit' : 'debit',
+      amount: minorUnits(amount),
+      type: 'return',
+    } as const;
+    if (kind !== 'customer') return { ...back, account: kind };
+    const text = description === null ? undefined : `${prefix}: ${description}`;
+    return { ...back, account: Number(account_id), description: text };
+  });
   return { workspaceId, status: 'completed', returnOf: transactionId, legs };
 }

@@ -11,12 +11,14 @@ import {
   funding,
   NORTH,
   openWorld,
+  otherOwnLegs,
   payment,
   payout,
   plant,
   post,
   posted,
   proposal,
+  settlement,
   SOUTH,
   USD,
   type World,
@@ -99,7 +101,7 @@ describe('verify books', () => {
       [
         'a side of our own is edited',
         () => [
-          `update transfer set amount = 1 where transaction_id = $1 and type = 'fee' and account_version is null`,
+          `update transfer set ${otherOwnLegs({ amount: '1' }, ['fee'])} where transaction_id = $1 and own_legs is not null`,
           [transactionId],
         ],
         [BALANCED, CLOSED, HASHES],
@@ -107,20 +109,24 @@ describe('verify books', () => {
       [
         'two currencies make up for each other',
         () => [
-          `update transfer set currency_id = 840 where transaction_id = $1 and type = 'fee' and account_version is null`,
+          `update transfer set ${otherOwnLegs({ currency_id: '840' }, ['fee'])} where transaction_id = $1 and own_legs is not null`,
           [transactionId],
         ],
         [BALANCED, CLOSED, HASHES],
       ],
       [
         'a whole transaction is in another currency',
-        () => ['update transfer set currency_id = 840 where transaction_id = $1', [transactionId]],
+        () => [
+          `update transfer set currency_id = 840, ${otherOwnLegs({ currency_id: '840' }, ['payout', 'fee'])} where transaction_id = $1`,
+          [transactionId],
+        ],
         [CLOSED, HASHES],
       ],
       [
         'a transaction goes the other way',
         () => [
-          `update transfer set direction = case direction when 'debit' then 'credit' else 'debit' end where transaction_id = $1`,
+          `update transfer set direction = case direction when 'debit' then 'credit' else 'debit' end,
+             ${otherOwnLegs({ amount: '-o.amount' }, ['payout', 'fee'])} where transaction_id = $1`,
           [transactionId],
         ],
         [BALANCES, VERSIONS, CLOSED, HASHES],
@@ -173,7 +179,7 @@ describe('verify books', () => {
       ],
       [
         'both sides are deleted with their money',
-        () => ['delete from transfer where transaction_id = $1 and account_version is null', [transactionId]],
+        () => ['update transfer set own_legs = null where transaction_id = $1', [transactionId]],
         [BALANCED, CLOSED, HASHES],
       ],
       [
@@ -210,9 +216,10 @@ describe('verify books', () => {
       [
         'balanced transfers are added to an old transaction',
         () => [
-          `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type)
-         select workspace_id, transaction_id, account_id, currency_id, d, amount, type
-         from transfer, unnest(array['debit', 'credit']) d where transaction_id = $1 and type = 'fee' and account_version is null`,
+          `update transfer set own_legs = own_legs
+             || row(nextval('transfer_id_seq'), own_legs[1].account_id, own_legs[1].currency_id, 'fee', 1)::own_leg
+             || row(nextval('transfer_id_seq'), own_legs[1].account_id, own_legs[1].currency_id, 'fee', -1)::own_leg
+           where transaction_id = $1 and own_legs is not null`,
           [transactionId],
         ],
         [HASHES],
@@ -350,7 +357,7 @@ describe('verify details', () => {
     it('names the currency and the sum where the books of a workspace do not close', async () => {
       await plant(
         world,
-        `update transfer set amount = amount + 7 where transaction_id = $1 and type = 'fee' and account_version is null`,
+        `update transfer set ${otherOwnLegs({ amount: 'o.amount + 7' }, ['fee'])} where transaction_id = $1 and own_legs is not null`,
         [transactionId],
       );
 
@@ -363,28 +370,30 @@ describe('verify details', () => {
       });
     });
 
-    it.each([
-      ['a transfer of our own has a version', 'is null', 'account_version = 99, balance_after = 0'],
-      ['a transfer of a customer has none', 'is not null', 'account_version = null, balance_after = null'],
-    ])('names the account where %s', async (_what, version, fault) => {
-      const which = `transaction_id = $1 and type = 'fee' and account_version ${version}`;
-      const { rows } = await world.owner.query<{ id: bigint }>(`select account_id as id from transfer where ${which}`, [
-        transactionId,
-      ]);
-      await plant(world, `update transfer set ${fault} where ${which}`, [transactionId]);
+    it.each<[string, () => Promise<number>, (id: number) => string]>([
+      [
+        'a transfer is on an account of our own',
+        () => settlement(world),
+        (id) => `update transfer set account_id = ${id} where transaction_id = $1 and type = 'fee'`,
+      ],
+      [
+        'a leg of our own is on the account of a customer',
+        async () => ada,
+        (id) =>
+          `update transfer set ${otherOwnLegs({ account_id: `${id}` }, ['fee'])} where transaction_id = $1 and own_legs is not null`,
+      ],
+    ])('names the account where %s', async (_what, accountOf, fault) => {
+      const id = await accountOf();
+      await plant(world, fault(id), [transactionId]);
 
-      const detail = `account ${rows[0]!.id} has transfers that do not fit its kind`;
+      const detail = `account ${id} has transfers that do not fit its kind`;
       expect((await verify()).findings).toContainEqual({ check: VERSIONS, workspaceId: NORTH, detail });
       const stored = await verifyStored(world.database, [{ workspaceId: NORTH, transactionIds: [transactionId] }]);
       expect(stored).toContainEqual({ check: VERSIONS, workspaceId: NORTH, detail });
     });
 
     it('is between workspaces only where all of them are verified', async () => {
-      await plant(
-        world,
-        `${SETTLED}; update transfer set amount = amount + 1 where transaction_id in (
-         select transaction_id from transfer t join account a on a.id = t.account_id and a.kind = 'interworkspace' where t.workspace_id = 2)`,
-      );
+      await plant(world, `${SETTLED}; ${MORE_IN_SOUTH}`);
 
       const of = async (isWhole: boolean) =>
         (await verify(isWhole)).findings.filter(({ check }) => check === INTERWORKSPACE_CHECK).length;
@@ -434,6 +443,10 @@ describe('verify details', () => {
   });
 });
 
+/** Of both legs of a payment that arrived in the other workspace. */
+const SIDE = `(select transaction_id from leg t join account a on a.id = t.account_id and a.kind = 'interworkspace' where t.workspace_id = 2)`;
+const MORE_IN_SOUTH = `update transfer set amount = amount + 1, ${otherOwnLegs({ amount: 'o.amount - 1' }, ['internal'])} where transaction_id = ${SIDE}`;
+
 /** A time is settled when a second has passed. */
 const SETTLED = `update transfer set created_at = created_at - interval '2 seconds'`;
 
@@ -448,9 +461,7 @@ describe('verify interworkspace', () => {
   afterEach(() => world.close());
 
   describe('a payment between workspaces whose sides disagree', () => {
-    const SIDE = `(select transaction_id from transfer t join account a on a.id = t.account_id and a.kind = 'interworkspace' where t.workspace_id = 2)`;
-
-    beforeEach(() => plant(world, `update transfer set amount = amount + 1 where transaction_id = ${SIDE}`));
+    beforeEach(() => plant(world, MORE_IN_SOUTH));
 
     it('is found with both transactions if all workspaces are verified', async () => {
       await plant(world, SETTLED);

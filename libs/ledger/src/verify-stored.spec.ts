@@ -13,6 +13,7 @@ import {
   funding,
   NORTH,
   openWorld,
+  otherOwnLegs,
   payment,
   payout,
   plant,
@@ -77,10 +78,10 @@ describe('verify stored', () => {
     it('include an old transaction to which transfers are added', async () => {
       await deleteVerified(world.database, await unverified());
       const legs = sql(
-        `insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type)
-       select workspace_id, nextval('transfer_id_seq'), transaction_id, account_id, currency_id, d, amount, type
-       from transfer, unnest(array['debit', 'credit']) d
-       where transaction_id = ${transactionId} and type = 'fee' and account_version is null`,
+        `insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
+       select 1, nextval('transfer_id_seq'), ${transactionId}, id, currency_id, case n when 1 then 'debit' else 'credit' end, 1, 'fee',
+              version + n, balance - 2 + n
+       from account, generate_series(1, 2) n where workspace_id = 1 and id = ${ada}`,
       );
       await world.database.pipeline({ workspaces: [NORTH] }, [legs]);
 
@@ -152,7 +153,7 @@ describe('verify stored', () => {
       [
         'a transfer of our own lies on a customer account',
         () => [
-          'update transfer set account_id = $2 where transaction_id = $1 and account_version is null',
+          `update transfer set ${otherOwnLegs({ account_id: '$2' }, ['payout', 'fee'])} where transaction_id = $1 and own_legs is not null`,
           [transactionId, bob],
         ],
         [VERSIONS, HASHES],

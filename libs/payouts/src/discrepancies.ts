@@ -59,7 +59,7 @@ const LIST_DISCREPANCIES = sqlStatement<{ discrepancy: Discrepancy }>(
    from discrepancy d
    cross join lateral (
      select t.account_id, t.amount, t.currency_id from transfer t
-     where t.workspace_id = d.workspace_id and t.transaction_id = d.transaction_id and t.account_version is not null
+     where t.workspace_id = d.workspace_id and t.transaction_id = d.transaction_id
        and t.direction = 'debit' and t.type <> 'fee' limit 1) p
    join currency c on c.id = p.currency_id
    where d.workspace_id = any($1::bigint[]) and (d.resolved_at is null or $2)

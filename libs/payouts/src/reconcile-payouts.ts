@@ -247,7 +247,7 @@ const PAYOUT_COLUMNS = `
   ) as events`;
 
 const SETTLEMENT = `
-  join transfer s on (s.workspace_id, s.transaction_id) = (p.workspace_id, p.transaction_id) and s.direction = 'credit'
+  join leg s on (s.workspace_id, s.transaction_id) = (p.workspace_id, p.transaction_id) and s.direction = 'credit'
   join account o on (o.workspace_id, o.id) = (s.workspace_id, s.account_id) and o.kind = 'settlement'
   join currency c on c.id = s.currency_id`;
 

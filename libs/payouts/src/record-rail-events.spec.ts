@@ -55,7 +55,7 @@ describe('record rail event', () => {
   async function ours(): Promise<unknown> {
     const { rows } = await world.owner.query(
       `select a.kind, a.currency_id, sum(case t.direction when 'credit' then t.amount else -t.amount end) as total
-     from account a join transfer t on (t.workspace_id, t.account_id) = (a.workspace_id, a.id)
+     from account a join leg t on (t.workspace_id, t.account_id) = (a.workspace_id, a.id)
      where a.workspace_id = $1 and a.kind in ('settlement', 'fx') group by 1, 2
      having sum(case t.direction when 'credit' then t.amount else -t.amount end) <> 0 order by 1, 2`,
       [workspaceId],
@@ -88,7 +88,7 @@ describe('record rail event', () => {
       const { rows } = await world.owner.query(
         `select t.account_id, t.direction, t.amount, t.currency_id, t.type, t.description
        from transaction x join transfer t on t.transaction_id = x.id
-       where x.return_of = $1 and t.account_version is not null`,
+       where x.return_of = $1`,
         [transactionId],
       );
       const back = { account_id: BigInt(usd()), direction: 'credit', amount, currency_id: 840 };

@@ -13,7 +13,7 @@ create table account (
   type text not null,
   code text not null,
   status text not null default 'enabled' check (status in ('enabled', 'disabled')),
-  -- Balance and version are moved by the trigger on transfer alone. Our own accounts keep zero here: theirs is the sum of their transfers.
+  -- Balance and version are moved by the trigger on transfer alone. Our own accounts keep zero here: theirs is the sum of their legs.
   balance bigint not null default 0 check (balance between -9007199254740991 and 9007199254740991),
   version bigint not null default 0 check (version >= 0),
   balance_id bigint not null default nextval('transfer_id_seq'),
@@ -86,6 +86,10 @@ create unique index transaction_returned_once on transaction (workspace_id, retu
 alter table transaction alter column hash set statistics 0, alter column order_digest set statistics 0,
   alter column conversion_digest set statistics 0;
 
+-- A leg of an account of the service itself. A credit is above zero, a debit below.
+create type own_leg as (id bigint, account_id bigint, currency_id integer, type text, amount bigint);
+
+-- The transfers of customers' accounts. `leg` has those of the service's own accounts too.
 create table transfer (
   workspace_id bigint not null,
   id bigint not null default nextval('transfer_id_seq'),
@@ -99,19 +103,21 @@ create table transfer (
   purpose text,
   fee_amount bigint check (fee_amount >= 0),
   recipient_id bigint,
-  -- Both on customers' accounts, neither on our own.
   account_version bigint,
   balance_after bigint check (balance_after between -9007199254740991 and 9007199254740991),
   created_at timestamptz not null default statement_timestamp(),
   recipient_digest text,
+  -- The other side of the transaction, with the first transfer of it: one row is written for a payment abroad and not five.
+  own_legs own_leg[],
   primary key (workspace_id, transaction_id, id),
-  check ((account_version is null) = (balance_after is null)),
+  -- Not said of the columns: the planner would leave out conditions that are true of every row, and indexes are chosen by them.
+  constraint transfer_moves_balance check (account_version is not null and balance_after is not null),
   -- A transfer never changes, so that a constraint does not meet text from before. Control characters were never allowed.
   constraint transfer_description check (description !~ '[\u0001-\u001f\u007f-\u009f]'),
   constraint transfer_recipient_digest check ((recipient_id is null) = (recipient_digest is null) and length(recipient_digest) = 64
     and recipient_digest !~ '[^0-9a-f]')
 );
-alter table transfer alter column recipient_digest set statistics 0;
+alter table transfer alter column recipient_digest set statistics 0, alter column own_legs set statistics 0;
 create index account_transfer_by_class on transfer (workspace_id, account_id, type, direction, created_at desc, id desc)
   where balance_after is not null;
 create index recipient_transfer_by_class on transfer (workspace_id, recipient_id, type, direction, created_at desc, id desc)
@@ -121,6 +127,16 @@ create index transfer_by_class on transfer (workspace_id, type, direction, creat
 create unique index transfer_by_id on transfer (workspace_id, id) where account_version is not null;
 create unique index transfer_version on transfer (workspace_id, account_id, account_version)
   where account_version is not null;
+
+-- Every leg of each transaction, a row for each. What it is for stands with the transfer of the customer.
+create view leg with (security_invoker = true) as
+select workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose, fee_amount, recipient_id,
+       recipient_digest, account_version, balance_after, created_at
+from transfer
+union all
+select t.workspace_id, o.id, t.transaction_id, o.account_id, o.currency_id, case when o.amount > 0 then 'credit' else 'debit' end,
+       abs(o.amount), o.type, null, null, null, null, null, null, null, t.created_at
+from transfer t cross join lateral unnest(t.own_legs) o;
 
 -- At what rate a transaction converted, and what rounding left over, in parts of a minor unit of the target currency.
 create table conversion (
@@ -146,13 +162,10 @@ create table conversion (
 );
 
 -- Moves the balances of customers' accounts as transfers are inserted, and refuses transfers that would leave books that do not add up:
--- (a) the transfers of a transaction sum to zero per currency; (b) on a customer's account they continue its version and its balance step
--- by
--- step, never below zero, and while it is disabled only if money comes back; (c) a transfer without a version is on an account of the
--- service
--- itself. So all transfers of a transaction arrive in one INSERT. It refuses every other table: attached to a table of its own, a role
--- would
--- move a balance without a transfer.
+-- (a) the legs of a transaction sum to zero per currency; (b) on a customer's account they continue its version and its balance step by
+-- step, never below zero, of transactions that are there, and while it is disabled only if money comes back; (c) the other legs are on accounts of the service itself. So
+-- all transfers of a transaction arrive in one INSERT. It refuses every other table: attached to a table of its own, a role would move a
+-- balance without a transfer.
 create function move_balances() returns trigger
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
@@ -164,9 +177,14 @@ begin
   end if;
 
   if exists (
-    select from fresh
+    select from (
+      select workspace_id, transaction_id, currency_id, case direction when 'credit' then amount else -amount end as moved, true as is_whole
+      from fresh
+      union all
+      select f.workspace_id, f.transaction_id, o.currency_id, o.amount, num_nulls(o.id, o.account_id, o.type) = 0 and o.amount <> 0
+      from fresh f cross join lateral unnest(f.own_legs) o) m
     group by workspace_id, transaction_id, currency_id
-    having sum(case direction when 'credit' then amount else -amount end) <> 0
+    having sum(moved) <> 0 or bool_and(is_whole) is not true or count(is_whole) < count(*)
   ) then
     raise exception 'unbalanced transaction' using errcode = 'BK001';
   end if;
@@ -176,8 +194,7 @@ begin
            sum(case f.direction when 'credit' then f.amount else -f.amount end)
               over (partition by f.workspace_id, f.account_id order by f.account_version rows unbounded preceding) as moved,
            lead(f.id) over (partition by f.workspace_id, f.account_id order by f.account_version) is null as is_last
-    from fresh f
-    where f.account_version is not null),
+    from fresh f),
   step as (
     select workspace_id, account_id,
            min(account_version) as first_version, max(account_version) as last_version, count(*) as legs,
@@ -185,7 +202,7 @@ begin
            min(balance_after) as lowest,
            max(balance_after) filter (where is_last) as balance_last,
            max(id) filter (where is_last) as last_id,
-           max(hash) filter (where is_last) as last_hash,
+           max(hash) filter (where is_last) as last_hash, bool_and(hash is not null) as has_transactions,
            max(created_at) as last_at,
            bool_and(type = 'return') as only_returns
     from running
@@ -199,16 +216,16 @@ begin
       and a.version = s.first_version - 1
       and s.legs = s.last_version - s.first_version + 1
       and a.balance = s.balance_before and s.balance_before = s.balance_before_max
-      and s.lowest >= 0
+      and s.lowest >= 0 and s.has_transactions
       and (a.status = 'enabled' or s.only_returns)
     returning 1)
   select count(*), (select count(*) from step) into accounts_moved, accounts_given from changed;
   if accounts_moved <> accounts_given then
-    raise exception 'transfer does not continue its account' using errcode = 'BK002';
+    raise exception 'transfer is of no transaction or does not continue its account' using errcode = 'BK002';
   end if;
 
   if exists (
-    select from (select distinct workspace_id, account_id from fresh where account_version is null) f
+    select from (select distinct f.workspace_id, o.account_id from fresh f cross join lateral unnest(f.own_legs) o) f
     where coalesce((
       select a.kind from account a
       where a.workspace_id = f.workspace_id and a.id = f.account_id), 'customer') = 'customer'
@@ -223,20 +240,15 @@ create function require_references_of_transfer() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 begin
   if exists (
-    select from (select distinct workspace_id, account_id, currency_id from fresh) f
+    select from (
+      select distinct workspace_id, account_id, currency_id from fresh
+      union
+      select f.workspace_id, o.account_id, o.currency_id from fresh f cross join lateral unnest(f.own_legs) o) f
     where f.currency_id is distinct from (
       select a.currency_id from account a
       where a.workspace_id = f.workspace_id and a.id = f.account_id)) then
     raise exception 'a transfer needs an account of its workspace and currency'
       using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_account';
-  end if;
-  if exists (
-    select from (select distinct workspace_id, transaction_id from fresh) f
-    where (
-      select x.id from transaction x
-      where x.workspace_id = f.workspace_id and x.id = f.transaction_id) is null) then
-    raise exception 'a transfer needs a transaction of its workspace'
-      using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_transaction';
   end if;
   return null;
 end $$;
@@ -296,23 +308,36 @@ create type posted_conversion as (
   remainder_numerator numeric, remainder_denominator numeric, fixed_side text);
 
 -- Writes the books, for the functions below: no role may execute it. In the order of the unique key of returns, so that two batches with
--- the same keys wait for each other and cannot deadlock; the transfers in one statement, whose triggers check the batch.
+-- the same keys wait for each other and cannot deadlock; the transfers in one statement, whose triggers check the batch. A transfer without
+-- a version is a leg of an account of the service itself.
 create function write_books(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
   language plpgsql set search_path = banking, pg_temp as $$
 begin
   -- Balanced transfers could be added to an earlier transaction otherwise, whose hash does not cover them.
   if exists (
-    select from (select distinct workspace_id, transaction_id from unnest(transfers)) t
+    select from (
+      select workspace_id, transaction_id, count(account_version) as of_customers,
+             bool_or(account_version is null
+               and num_nonnulls(description, purpose, fee_amount, recipient_id, recipient_digest, balance_after) > 0) as says_more
+      from unnest(transfers) group by workspace_id, transaction_id) t
     full join unnest(transactions) x on x.workspace_id = t.workspace_id and x.id = t.transaction_id
-    where x.id is null or t.transaction_id is null) then
+    where x.id is null or coalesce(t.of_customers, 0) = 0 or t.says_more) then
     raise exception 'a posting has the transfers of its transactions' using errcode = 'BK021';
   end if;
   insert into transaction (workspace_id, id, status, hash, return_of, order_digest, conversion_digest, created_at, updated_at)
   select x.workspace_id, x.id, x.status, x.hash, x.return_of, x.order_digest, x.conversion_digest, at, at
   from unnest(transactions) x order by x.workspace_id, x.return_of;
   insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose,
-    fee_amount, recipient_id, recipient_digest, account_version, balance_after, created_at)
-  select t.*, at from unnest(transfers) t;
+    fee_amount, recipient_id, recipient_digest, account_version, balance_after, created_at, own_legs)
+  select t.workspace_id, t.id, t.transaction_id, t.account_id, t.currency_id, t.direction, t.amount, t.type, t.description, t.purpose,
+         t.fee_amount, t.recipient_id, t.recipient_digest, t.account_version, t.balance_after, at, case when t.place = 1 then t.own_legs end
+  from (
+    select u.*, row_number() over of_transaction as place,
+           array_agg(row(u.id, u.account_id, u.currency_id, u.type, case u.direction when 'credit' then u.amount else -u.amount end)::own_leg)
+             filter (where u.account_version is null) over (of_transaction range between unbounded preceding and unbounded following) as own_legs
+    from unnest(transfers) u
+    window of_transaction as (partition by u.workspace_id, u.transaction_id order by u.account_version is null, u.id)) t
+  where t.account_version is not null;
 end $$;
 
 -- Whether each transfer is on a kind of account and a side that is listed, such as `customer credit`.
@@ -462,7 +487,7 @@ begin
       select x.workspace_id, x.return_of, t.account_id, t.currency_id, case t.direction when 'debit' then 'credit' else 'debit' end,
              t.amount, -1
       from unnest(transactions) x
-      cross join lateral (select * from transfer o where o.workspace_id = x.workspace_id and o.transaction_id = x.return_of) t
+      cross join lateral (select * from leg o where o.workspace_id = x.workspace_id and o.transaction_id = x.return_of) t
       where t.type <> 'fee') leg
     group by workspace_id, return_of, account_id, currency_id, direction, amount
     having sum(side) <> 0)

@@ -328,7 +328,7 @@ begin
       and (c.status <> 'returned'
         or exists (select from transaction r where r.workspace_id = c.workspace_id and r.return_of = c.transaction_id))
       and exists (
-        select from transfer t join account a on a.workspace_id = t.workspace_id and a.id = t.account_id
+        select from leg t join account a on a.workspace_id = t.workspace_id and a.id = t.account_id
         where t.workspace_id = c.workspace_id and t.transaction_id = c.transaction_id
           and a.kind = 'interworkspace' and t.direction = 'credit' and t.amount = c.amount and t.currency_id = c.currency_id)) then
     raise exception 'a crossing needs its transaction, with its amount and its status' using errcode = 'BK019';
@@ -347,7 +347,7 @@ begin
         where k.code = new.account_code and k.workspace_id = new.workspace_id and t.transaction_id = x.id
           and t.direction = 'credit' and t.amount = new.amount and t.currency_id = new.currency_id)
       and exists (
-        select from transfer t join account a on a.workspace_id = t.workspace_id and a.id = t.account_id
+        select from leg t join account a on a.workspace_id = t.workspace_id and a.id = t.account_id
         where t.workspace_id = new.workspace_id and t.transaction_id = x.id
           and a.kind = 'interworkspace' and t.direction = 'debit' and t.amount = new.amount and t.currency_id = new.currency_id)) then
     raise exception 'an accepted arrival needs its transaction, with its amount on its account' using errcode = 'BK020';

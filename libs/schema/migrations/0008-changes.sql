@@ -78,7 +78,7 @@ begin
   if tg_relid = 'banking.transfer'::regclass then
     insert into change_outbox (resource_type, workspace_ids, resource_ids, first_ids, second_ids, third_ids)
     select 'transfer', array_agg(workspace_id), array_agg(id), array_agg(account_id), array_agg(transaction_id), array_agg(recipient_id)
-    from fresh where account_version is not null having count(*) > 0;
+    from fresh having count(*) > 0;
   elsif tg_relid = 'banking.transaction'::regclass then
     insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids)
     select 'transaction', array_agg(workspace_id), array_agg(id), array_agg(status), array_agg(return_of)

@@ -152,7 +152,7 @@ begin
   for roles, rights in values
     (served, 'select on account, account_change, account_code, account_place, app, app_membership, app_user, arrival, audit_event, audit_head,
       bank, beneficiary, cell, cell_identity, cell_workspace, conversion, corridor, crossing, currency, customer_order, demo_step,
-      deployment_mode, discrepancy, event, event_deletion, event_sequence, execution, idempotency, order_change, payout, product, quote,
+      deployment_mode, discrepancy, event, event_deletion, event_sequence, execution, idempotency, leg, order_change, payout, product, quote,
       quote_use, recipient, reference_snapshot, reference_version, remittance, remittance_event, sandbox_clock, sandbox_rail_event,
       sandbox_rail_payment, schema_migration, seal, transaction, transfer, user_identity, webhook_delivery, work, workspace,
       workspace_place, workspace_role'),

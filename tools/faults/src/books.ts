@@ -37,7 +37,7 @@ const ORDERS = `
 const DEBITS = `
   select description as "key", count(distinct transaction_id)::int as transactions, sum(amount)::text as amount
   from transfer
-  where description like $1 and direction = 'debit' and account_version is not null and type <> 'fee'
+  where description like $1 and direction = 'debit' and type <> 'fee'
   group by description`;
 
 /** Each payout has at most one payment at the network, and exactly one once it is settled. */
@@ -45,7 +45,7 @@ const PAYOUT_FAULTS = `
   select format('payout %s of workspace %s is %s and has %s payments', p.transaction_id, p.workspace_id, p.status, count(r.key)) as fault
   from payout p
   join transfer t on (t.workspace_id, t.transaction_id) = (p.workspace_id, p.transaction_id)
-    and t.direction = 'debit' and t.account_version is not null and t.type <> 'fee'
+    and t.direction = 'debit' and t.type <> 'fee'
   left join sandbox_rail_payment r
     on (split_part(r.key, '-', 2), split_part(r.key, '-', 3)) = (p.workspace_id::text, p.transaction_id::text)
   where t.description like $1

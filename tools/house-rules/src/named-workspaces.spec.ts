@@ -40,6 +40,7 @@ describe('an SQL statement', () => {
   it.each([
     ['select 1 from transfer t where t.id = $1', ['transfer']],
     ['select 1 from transfer t where t.workspace_id = $1', []],
+    ['select 1 from leg l where l.id = $1', ['leg']],
     ['select 1 from transfer where workspace_id = $1 and id = $2', []],
     ['select 1 from transfer t join account a on a.id = t.account_id where t.workspace_id = $1', ['account']],
     ['select 1 from account a where a.workspace_id = $1 union select 1 from account a where a.id = $2', ['account']],

@@ -1,10 +1,13 @@
 import ts from 'typescript';
 
-/** The tables with a column `workspace_id`. */
+/** The tables and views with a column `workspace_id`. */
 export function tablesOfWorkspaces(migrations: string): string[] {
-  return [...migrations.matchAll(/create table (\w+) \((.*?)\n\)/gs)].flatMap(([, table = '', columns = '']) =>
-    /^\s+workspace_id bigint/m.test(columns) ? [table] : [],
-  );
+  const tables = migrations.matchAll(/create table (\w+) \((.*?)\n\)/gs);
+  const views = migrations.matchAll(/create view (\w+) ([^;]*)/g);
+  return [
+    ...[...tables].filter(([, , columns = '']) => /^\s+workspace_id bigint/m.test(columns)),
+    ...[...views].filter(([, , query = '']) => /\bworkspace_id\b/.test(query)),
+  ].map(([, name = '']) => name);
 }
 
 /** The SQL statements in a TypeScript file: names and texts. What is put together at run time is blank. */

@@ -136,7 +136,7 @@ const PLAIN_SUMS = sqlStatement<{ currency_id: number; amount: string }>(
           sum(case t.direction when 'credit' then t.amount else -t.amount end
               - coalesce(c.amount, 0) + coalesce(o.amount, 0) + coalesce(r.amount, 0))::text as amount
    from account a
-   join transfer t on t.workspace_id = a.workspace_id and t.account_id = a.id
+   join leg t on t.workspace_id = a.workspace_id and t.account_id = a.id
    join transaction x on x.workspace_id = t.workspace_id and x.id = t.transaction_id
    left join crossing c on c.workspace_id = $1 and c.transaction_id = x.id and c.currency_id = t.currency_id
    left join crossing o on o.workspace_id = $1 and o.transaction_id = x.return_of and o.currency_id = t.currency_id

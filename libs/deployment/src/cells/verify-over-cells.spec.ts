@@ -119,15 +119,17 @@ describe('payments between cells', () => {
   });
 
   it('do not hide a difference between two workspaces of one cell', async () => {
-    const side = `select max(t.id) from transfer t join account a on a.workspace_id = t.workspace_id and a.id = t.account_id
+    const side = `select max(t.transaction_id) from leg t join account a on a.workspace_id = t.workspace_id and a.id = t.account_id
       where a.kind = 'interworkspace' and t.workspace_id = ${world.ids.get('home two')}`;
-    await world.plant('home', `update transfer set amount = amount + 7 where id = (${side})`);
+    const others = (amount: string) =>
+      `update transfer set own_legs[1].amount = own_legs[1].amount ${amount} where own_legs is not null and transaction_id = (${side})`;
+    await world.plant('home', others('- 7'));
     try {
       expect(await details()).toEqual([
         `interworkspace accounts of all cells are out by -7 USD: 100 in workspace ${world.ids.get('home')}, -107 in workspace ${world.ids.get('home two')}`,
       ]);
     } finally {
-      await world.plant('home', `update transfer set amount = amount - 7 where id = (${side})`);
+      await world.plant('home', others('+ 7'));
     }
   });
 

@@ -190,9 +190,17 @@ export interface RawLeg {
 const TRANSACTION = `insert into transaction (workspace_id, status, hash)
   values ($1, 'completed', repeat('a', 64)) returning id`;
 
-const LEGS = `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
-  select $1, currval('transaction_id_seq'), l.*
-  from unnest($2::bigint[], $3::int[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[]) l`;
+/** Those without a version are legs of our own, with the first of the others. */
+const LEGS = `with leg as (
+    select * from unnest($2::bigint[], $3::int[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[]) with ordinality
+      l(account_id, currency_id, direction, amount, type, version, after, place))
+  insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after, own_legs)
+  select $1, currval('transaction_id_seq'), l.account_id, l.currency_id, l.direction, l.amount, l.type, l.version, l.after,
+         case when row_number() over (order by l.place) = 1 then (
+           select array_agg(row(nextval('transfer_id_seq'), o.account_id, o.currency_id, o.type,
+                                case o.direction when 'credit' then o.amount else -o.amount end)::own_leg)
+           from leg o where o.version is null) end
+  from leg l where l.version is not null`;
 
 /** The writes of one transaction with these transfers, without a decision. */
 export function raw(legs: readonly RawLeg[], workspaceId = NORTH): readonly BoundStatement<Record<string, unknown>>[] {
@@ -210,6 +218,20 @@ export function raw(legs: readonly RawLeg[], workspaceId = NORTH): readonly Boun
       legs.map(({ after }) => after),
     ),
   ];
+}
+
+/** For an `update transfer set` of SQL: gives the legs of our own of some types other values, of a leg `o`. */
+export function otherOwnLegs(
+  values: Partial<Record<'account_id' | 'currency_id' | 'type' | 'amount', string>>,
+  types: readonly string[],
+): string {
+  const valueOf = (column: 'account_id' | 'currency_id' | 'type' | 'amount') =>
+    values[column] === undefined
+      ? `o.${column}`
+      : `case when o.type in (${types.map((type) => `'${type}'`).join(', ')}) then ${values[column]} else o.${column} end`;
+  return `own_legs = (
+    select array_agg(row(o.id, ${valueOf('account_id')}, ${valueOf('currency_id')}, ${valueOf('type')}, ${valueOf('amount')})::own_leg)
+    from unnest(own_legs) o)`;
 }
 
 /** Writes them as the role of operators, which has the right here. */

@@ -462,12 +462,12 @@ describe('crossing constraints', () => {
       ]);
       const copied = `insert into transaction (workspace_id, id, status, hash)
       select workspace_id, 900, 'pending', hash from transaction where id = ${id}`;
-      const leg = (transfer: number, kind: string, direction: string) =>
-        `insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type)
-       select workspace_id, ${transfer}, 900, id, currency_id, '${direction}', 5, 'internal' from account
-       where kind = '${kind}' and currency_id = ${from.edges.currency!.id}`;
-      // One statement has both legs, because each statement is balanced.
-      const legs = `${leg(900, 'interworkspace', 'credit')} union all ${leg(901, 'settlement', 'debit').replace(/^.*\n *select/, 'select')}`;
+      const legs = `insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, account_version,
+                                          balance_after, own_legs)
+       select a.workspace_id, 900, 900, a.id, a.currency_id, 'debit', 5, 'internal', a.version + 1, a.balance - 5,
+              array[row(901, o.id, o.currency_id, 'internal', 5)::own_leg]
+       from account a join account o on o.workspace_id = a.workspace_id and o.currency_id = a.currency_id and o.kind = 'interworkspace'
+       where a.id = ${from.id}`;
 
       const crossing = (amount: number) =>
         `insert into crossing (workspace_id, transaction_id, account_code, currency_id, amount)

@@ -69,8 +69,7 @@ const READ_CROSSINGS = sqlStatement<CrossingRow>(
    from unnest($1::bigint[], $2::bigint[]) with ordinality u(workspace_id, transaction_id, position)
    cross join ${lookup('select * from crossing c where c.workspace_id = u.workspace_id and c.transaction_id = u.transaction_id')} c
    cross join ${lookup(`select t.type, t.description from transfer t
-     where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id and t.direction = 'credit'
-       and (select o.kind from account o where o.workspace_id = t.workspace_id and o.id = t.account_id) = 'interworkspace'`)} t`,
+     where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id and t.direction = 'debit' and t.type <> 'fee'`)} t`,
 );
 
 /** Reads the crossing of a claim. Reads at the same time share one statement. @throws Error for a transaction without one */

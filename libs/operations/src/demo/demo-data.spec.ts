@@ -26,7 +26,7 @@ async function content(): Promise<unknown> {
                       from recipient r left join bank b on b.id = r.bank_id left join beneficiary n on n.recipient_id = r.id),
        'transfers', (select json_agg(json_build_array(w.name, x.status, t.type, t.direction, t.amount, t.balance_after, t.description)
                             order by w.name, t.type, t.direction, t.amount, t.currency_id)
-                     from transfer t join transaction x on x.id = t.transaction_id join workspace w on w.id = t.workspace_id),
+                     from leg t join transaction x on x.id = t.transaction_id join workspace w on w.id = t.workspace_id),
        'events', (select json_agg(json_build_array(t.amount, e.status, e.reason_code) order by t.amount, e.id)
                   from remittance_event e join remittance m on m.id = e.remittance_id
                   join transfer t on t.transaction_id = m.transaction_id and t.fee_amount is not null),

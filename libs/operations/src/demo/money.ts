@@ -281,11 +281,11 @@ class DemoBookings {
     const { from, amount, description, purpose } = payment;
     const { currencyId } = from;
     const leg = { currencyId, amount, type: 'payout' };
-    const feeLeg = { currencyId, amount: feeAmount, type: 'fee', description: 'Transfer fee' };
+    const feeLeg = { currencyId, amount: feeAmount, type: 'fee' };
     const { transactionId } = await this.book(step, payment, 'pending', (recipient) => [
       { ...leg, account: from.id, direction: 'debit', description, purpose, feeAmount, ...recipient },
       { ...leg, account: 'settlement', direction: 'credit' },
-      { ...feeLeg, account: from.id, direction: 'debit', ...recipient },
+      { ...feeLeg, account: from.id, direction: 'debit', description: 'Transfer fee', ...recipient },
       { ...feeLeg, account: 'fees', direction: 'credit' },
     ]);
     for (const [index, [status, reasonCode]] of events.entries()) {

@@ -148,7 +148,7 @@ describe('own accounts in two currencies', () => {
     const position = async () => {
       const { rows } = await world.owner.query<{ sum: string }>(
         `select sum(case direction when 'credit' then amount else -amount end)::text
-         from transfer t join account a on a.workspace_id = t.workspace_id and a.id = t.account_id join currency c on c.id = t.currency_id
+         from leg t join account a on a.workspace_id = t.workspace_id and a.id = t.account_id join currency c on c.id = t.currency_id
          where a.kind = 'fx' and c.code = 'INR' and t.workspace_id = $1`,
         [ada.workspaceId],
       );

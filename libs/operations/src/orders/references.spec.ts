@@ -39,7 +39,9 @@ const firstId = async (text: string): Promise<bigint> => (await world.owner.quer
 const ownAccount = (workspaceId: number) =>
   firstId(`select id from account where workspace_id = ${workspaceId} and kind = 'settlement' and currency_id = 978`);
 const customer = (workspaceId: number) =>
-  firstId(`select id from account where workspace_id = ${workspaceId} and kind = 'customer' order by id limit 1`);
+  firstId(
+    `select id from account where workspace_id = ${workspaceId} and kind = 'customer' order by currency_id <> 978, id limit 1`,
+  );
 const recipient = (workspaceId: number) =>
   firstId(`select id from recipient where workspace_id = ${workspaceId} order by id limit 1`);
 
@@ -52,16 +54,16 @@ interface Side {
   readonly currencyId?: number;
 }
 
-/** Both sides on the settlement account, so that only the references can be wrong. The first side has all right. */
+/** Two credits of an account from the settlement account. The first has all references right. */
 const insertTransfers = async ({ transactionId = NEW_ID, recipientId, currencyId = 978 }: Side = {}) => {
-  const account = await ownAccount(north);
-  const pair = (transaction: number, currency: number, of: string) =>
-    ['debit', 'credit'].map(
-      (way) => `(${north}, ${transaction}, ${account}, ${currency}, '${way}', 5, 'internal', ${of})`,
-    );
-  const named = recipientId === undefined ? 'null, null' : `${recipientId}, '${HASH}'`;
-  return `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, recipient_id, recipient_digest)
-    values ${[...pair(NEW_ID, 978, 'null, null'), ...pair(transactionId, currencyId, named)].join(', ')}`;
+  const named = recipientId === undefined ? 'null::bigint, null' : `${recipientId}, '${HASH}'`;
+  return `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after,
+      recipient_id, recipient_digest, own_legs)
+    select a.workspace_id, c.transaction_id, a.id, c.currency_id, 'credit', 5, 'internal', a.version + c.n, a.balance + 5 * c.n, c.recipient,
+           c.digest, array[row(nextval('transfer_id_seq'), ${await ownAccount(north)}, c.currency_id, 'internal', -5)::own_leg]
+    from account a, (values (1, ${NEW_ID}::bigint, 978, null::bigint, null), (2, ${transactionId}, ${currencyId}, ${named}))
+      c (n, transaction_id, currency_id, recipient, digest)
+    where a.workspace_id = ${north} and a.id = ${await customer(north)}`;
 };
 
 const order = (accountId: bigint | number, recipientId: bigint | number) =>
@@ -69,6 +71,7 @@ const order = (accountId: bigint | number, recipientId: bigint | number) =>
 const insertOrders = (...rows: readonly string[]) =>
   `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status) values ${rows.join(', ')}`;
 
+const NOT_CONTINUED = { code: RULE_VIOLATION.discontinuousTransfer };
 const violation = (constraint: string) => ({ code: SQLSTATE.foreignKeyViolation, constraint });
 
 describe('transfers', () => {
@@ -76,8 +79,13 @@ describe('transfers', () => {
     await as(OWNER_ROLE, insertTransaction(), await insertTransfers({ recipientId: await recipient(north) }));
   });
 
+  it('are rejected if one of them has a transaction that does not exist', async () => {
+    const attempt = as(OWNER_ROLE, insertTransaction(), await insertTransfers({ transactionId: MISSING }));
+
+    await expect(attempt).rejects.toMatchObject(NOT_CONTINUED);
+  });
+
   it.each<[string, () => Promise<Side>, string]>([
-    ['a transaction that does not exist', async () => ({ transactionId: MISSING }), 'transfer_transaction'],
     ['a recipient that does not exist', async () => ({ recipientId: MISSING }), 'transfer_recipient'],
     ['a recipient of another workspace', async () => ({ recipientId: await recipient(south) }), 'transfer_recipient'],
     ['another currency than its account has', async () => ({ currencyId: 840 }), 'transfer_account'],
@@ -93,7 +101,7 @@ describe('transfers', () => {
       await as(OWNER_ROLE, await insertTransfers());
     });
 
-    await expect(attempt).rejects.toMatchObject(violation('transfer_transaction'));
+    await expect(attempt).rejects.toMatchObject(NOT_CONTINUED);
   });
 });
 

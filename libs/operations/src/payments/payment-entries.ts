@@ -1,4 +1,4 @@
-import { type MinorUnits, minorUnits, type Refusal } from '@banking/domain';
+import { type MinorUnits, minorUnits } from '@banking/domain';
 import {
   canonicalConversion,
   canonicalOrder,
@@ -7,7 +7,7 @@ import {
   type HashedOrder,
   type HashedRecipient,
 } from '@banking/domain/proof';
-import { currencyCode, digestNow, type Entry, type Leg } from '@banking/ledger';
+import { currencyCode, digestNow, type Entry, type Leg, type OwnAccountKind } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import {
   CONVERSION_ROUNDING,
@@ -67,11 +67,11 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
   if (conversion) {
     // The paid amount goes to the fx account of its currency. The arriving amount comes from the fx account of the other.
     legs.push(
-      { type, description, account: 'fx', currencyId, direction: 'credit', amount },
-      { type, description, account: 'fx', currencyId: targetCurrencyId, direction: 'debit', amount: targetAmount },
+      { type, account: 'fx', currencyId, direction: 'credit', amount },
+      { type, account: 'fx', currencyId: targetCurrencyId, direction: 'debit', amount: targetAmount },
     );
   }
-  legs.push(isSettledHere ? creditedLeg(arriving, payeeHere) : legTo('interworkspace', 'credit', arriving));
+  legs.push(isSettledHere ? creditedLeg(arriving, payeeHere) : ownLeg('interworkspace', 'credit', arriving));
   if (fee > 0n) legs.push(...feeLegs(accountId, currencyId, fee));
   const entry: Entry = {
     workspaceId,
@@ -97,26 +97,24 @@ export function arrivalEntry(payee: PayeeHere, arriving: Arriving): Entry {
   return {
     workspaceId: payee.workspaceId,
     status: 'completed',
-    legs: [creditedLeg(arriving, payee), legTo('interworkspace', 'debit', arriving)],
+    legs: [creditedLeg(arriving, payee), ownLeg('interworkspace', 'debit', arriving)],
   };
 }
 
-const legTo = (
-  account: Leg['account'],
-  direction: Leg['direction'],
-  { type, description, currencyId, amount }: Arriving,
-  refusedAs?: Refusal,
-): Leg => ({ type, description, account, currencyId, direction, amount, refusedAs });
+const ownLeg = (account: OwnAccountKind, direction: Leg['direction'], { type, currencyId, amount }: Arriving): Leg => ({
+  type,
+  account,
+  currencyId,
+  direction,
+  amount,
+});
 
-const creditedLeg = (arriving: Arriving, payee: PayeeHere | undefined): Leg =>
-  payee
-    ? legTo(
-        payee.accountId,
-        'credit',
-        arriving,
-        invalidRecipient('The account of the recipient takes no such payment.'),
-      )
-    : legTo('settlement', 'credit', arriving);
+function creditedLeg(arriving: Arriving, payee: PayeeHere | undefined): Leg {
+  if (!payee) return ownLeg('settlement', 'credit', arriving);
+  const { type, description, currencyId, amount } = arriving;
+  const refusedAs = invalidRecipient('The account of the recipient takes no such payment.');
+  return { type, description, account: payee.accountId, currencyId, direction: 'credit', amount, refusedAs };
+}
 
 /** The conversion of a payment as it is stored. */
 function convertedBy(

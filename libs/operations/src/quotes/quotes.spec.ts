@@ -367,7 +367,7 @@ describe('quotes by target amount', () => {
       const { edges } = await order(given);
       const { id } = edges.executions![0]!.edges.transaction!;
       const { rows } = await world.owner.query(
-        `select a.kind, t.type, t.direction, t.amount::text, c.code from transfer t
+        `select a.kind, t.type, t.direction, t.amount::text, c.code from leg t
          join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id) join currency c on c.id = t.currency_id
        where t.workspace_id = $1 and t.transaction_id = $2 order by t.id`,
         [ada.workspaceId, id],

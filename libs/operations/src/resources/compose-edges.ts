@@ -101,7 +101,7 @@ export const edgesOf = ({
   tables: `, linked_transaction as materialized (${ids}),
      linked_transfer as materialized (
        select s.* from linked_transaction i
-       cross join lateral ${transfersOf({ workspaceId: '$1', id: 'i.id' })} s),
+       cross join ${transfersOf({ workspaceId: '$1', id: 'i.id' })} s),
      linked_account as materialized (
        select u.id from (select account_id as id from linked_transfer union all select p.account_id from ${PAGE}) u group by u.id),
      linked_recipient as materialized (

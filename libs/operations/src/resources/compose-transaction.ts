@@ -106,9 +106,7 @@ export const TRANSACTION_COLUMNS: Columns<Omit<TransactionRow, 'transfers'>> = {
 
 /** The transfers of the transaction with an id. Those on own accounts are not disclosed. */
 export const transfersOf = ({ workspaceId, id }: TransactionName): string =>
-  `(select l.*
-    from ${lookup(`select * from transfer l where l.workspace_id = ${workspaceId} and l.transaction_id = ${id}`)} l
-    where l.account_version is not null)`;
+  lookup(`select * from transfer l where l.workspace_id = ${workspaceId} and l.transaction_id = ${id}`);
 
 /**
  * The columns of a transaction with its transfers.

@@ -61,7 +61,7 @@ describe('a funding', () => {
     expect(Object.keys(transfer)).not.toEqual(expect.arrayContaining(['feeAmount', 'purpose', 'description']));
     expect(await service.getTransfer(ada, { transferId: transfer.id })).toEqual(transfer);
     const { rows } = await world.owner.query(
-      `select a.kind, t.direction, t.amount::int from transfer t join account a on a.id = t.account_id
+      `select a.kind, t.direction, t.amount::int from leg t join account a on a.id = t.account_id
        where t.transaction_id = $1 order by a.kind`,
       [transfer.edges.transaction?.id],
     );

@@ -144,7 +144,7 @@ export async function crossingWorld() {
     async interworkspace({ world }: typeof payers): Promise<Readonly<Record<string, bigint>>> {
       const { rows } = await world.owner.query<{ currency_id: number; sum: string }>(
         `select t.currency_id, sum(case t.direction when 'credit' then t.amount else -t.amount end)::text as sum
-         from transfer t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
+         from leg t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
          where a.kind = 'interworkspace' group by t.currency_id`,
       );
       return Object.fromEntries(rows.map(({ currency_id, sum }) => [currency_id, BigInt(sum)]));

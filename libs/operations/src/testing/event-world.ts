@@ -121,7 +121,7 @@ const RESOURCES = `
   union all select 'execution', workspace_id, id, status from execution
   union all select 'transaction', workspace_id, id, status from transaction
   union all select 'account', workspace_id, id, status from account where kind = 'customer'
-  union all select 'transfer', workspace_id, id, null from transfer where account_version is not null
+  union all select 'transfer', workspace_id, id, null from transfer
   union all select 'recipient', workspace_id, id, null from recipient
   union all select 'quote', workspace_id, id, null from quote
   union all select 'webhookEndpoint', workspace_id, id, status from webhook_endpoint`;

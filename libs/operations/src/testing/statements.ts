@@ -128,16 +128,14 @@ export async function bookMany(
        select a.workspace_id, 'completed', repeat('0', 64)
        from account a, generate_series(1, $2::int) n where a.id = $1
        returning workspace_id, id),
-     numbered as (select *, row_number() over (order by id) as n from made),
-     leg as (
-       select m.*, a.id as account_id, a.currency_id, a.kind = 'customer' as is_customer, a.version, a.balance
-       from numbered m join account a on a.workspace_id = m.workspace_id
-       where a.id = $1 or (a.kind = 'settlement' and a.currency_id = (select currency_id from account where id = $1)))
+     numbered as (select *, row_number() over (order by id) as n from made)
      insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, description,
-                           account_version, balance_after, created_at)
-     select workspace_id, id, account_id, currency_id, case when is_customer then 'credit' else 'debit' end, 1, 'funding', 'One of many',
-            case when is_customer then version + n end, case when is_customer then balance + n end, ${bookedAt}
-     from leg order by n`,
+                           account_version, balance_after, created_at, own_legs)
+     select m.workspace_id, m.id, a.id, a.currency_id, 'credit', 1, 'funding', 'One of many', a.version + n, a.balance + n, ${bookedAt},
+            array[row(nextval('transfer_id_seq'), own.id, own.currency_id, 'funding', -1)::own_leg]
+     from numbered m join account a on a.workspace_id = m.workspace_id and a.id = $1
+     join account own on own.workspace_id = a.workspace_id and own.kind = 'settlement' and own.currency_id = a.currency_id
+     order by n`,
     [accountId, count],
   );
   await owner.query('commit');

@@ -325,7 +325,7 @@ describe('reads', () => {
 
     it('is not found on an own account', async () => {
       const { rows } = await world.owner.query<{ id: bigint }>(
-        `select t.id from transfer t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id) where kind <> 'customer'`,
+        `select t.id from leg t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id) where kind <> 'customer'`,
       );
 
       expect(rows.length).toBeGreaterThan(10);

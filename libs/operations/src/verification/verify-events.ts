@@ -186,8 +186,7 @@ export const REQUIRED_EVENTS: RangeCheck = {
       ...{ type: 'transaction', table: 'transaction', status: 't.status', isFinal: 'false', more: RETURNED },
     }),
     transfer: required({
-      ...{ type: 'transfer', table: 'transfer', key: 't.transaction_id', where: 't.account_version is not null' },
-      isFinal: 'true',
+      ...{ type: 'transfer', table: 'transfer', key: 't.transaction_id', isFinal: 'true' },
     }),
     // The end of a payout is an event of its transaction.
     payout: required({

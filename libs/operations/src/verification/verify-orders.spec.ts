@@ -136,7 +136,7 @@ describe('the verification of orders', () => {
        select workspace_id, 900001, 'completed', repeat('0', 64) from transaction where id = ${transactionOf(orders.keyed)};
        insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
        select workspace_id, 900001, 900001, account_id, currency_id, 'debit', 1, 'fee', account_version + 1000, 0 from transfer
-       where transaction_id = ${transactionOf(orders.keyed)} and direction = 'debit' and type <> 'fee' and account_version is not null`,
+       where transaction_id = ${transactionOf(orders.keyed)} and direction = 'debit' and type <> 'fee'`,
       [DEBITS],
     ],
     [
@@ -239,14 +239,17 @@ describe('the verification of conversions, quotes and fees', () => {
     [
       'a fee has another amount on both sides',
       () =>
-        `update transfer set amount = amount + 1 where type = 'fee' and transaction_id = ${transactionOf(orders.abroad)}`,
+        `update transfer set amount = amount + 1 where type = 'fee' and transaction_id = ${transactionOf(orders.abroad)};
+         update transfer set own_legs = ${otherFees('o.account_id', 'o.amount + 1')} where own_legs is not null and transaction_id = ${transactionOf(orders.abroad)}`,
       [FEES],
     ],
     [
       'a fee is credited to another account than that of fees',
       () =>
-        `update transfer set account_id = (select id from account a where a.workspace_id = transfer.workspace_id and a.kind = 'settlement' and a.currency_id = transfer.currency_id)
-         where type = 'fee' and direction = 'credit' and transaction_id = ${transactionOf(orders.abroad)}`,
+        `update transfer set own_legs = ${otherFees(
+          `(select id from account a where a.workspace_id = transfer.workspace_id and a.kind = 'settlement' and a.currency_id = o.currency_id)`,
+          'o.amount',
+        )} where own_legs is not null and transaction_id = ${transactionOf(orders.abroad)}`,
       [FEES],
     ],
   ])('reports that %s', async (_what, fault, checks) => {
@@ -290,6 +293,11 @@ describe('the verification of a payment to an account here', () => {
   });
 });
 
+/** The legs of our own, with another account and amount of the credited fee. */
+const otherFees = (accountId: string, amount: string) => `(
+  select array_agg(case when o.type = 'fee' then row(o.id, ${accountId}, o.currency_id, o.type, ${amount})::own_leg else o end)
+  from unnest(own_legs) o)`;
+
 describe('the verification of references', () => {
   let transactionId: number;
   let orderId: number;
@@ -305,7 +313,7 @@ describe('the verification of references', () => {
   };
 
   const ofTransfers = (change: string) =>
-    `update transfer set ${change} where transaction_id = ${transactionId} and type = 'fee' and account_version is not null`;
+    `update transfer set ${change} where transaction_id = ${transactionId} and type = 'fee'`;
 
   const ofOrder = (change: string) => `update customer_order set ${change} where id = ${orderId}`;
 

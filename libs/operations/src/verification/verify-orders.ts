@@ -115,7 +115,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
                  else c.remainder_numerator * power(10::numeric, paid.decimals)
                       < c.rate::numeric * power(10::numeric, arriving.decimals) * c.remainder_denominator end)
            or (select array_agg(format('%s %s %s', t.direction, t.amount, t.currency_id) order by t.direction)
-               from transfer t join account a on a.workspace_id = $1 and a.id = t.account_id
+               from leg t join account a on a.workspace_id = $1 and a.id = t.account_id
                where t.workspace_id = $1 and t.transaction_id = c.transaction_id and a.kind = 'fx')
               is distinct from array[
                 format('credit %s %s', c.source_amount, c.source_currency_id),
@@ -211,7 +211,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
         `select distinct format('transaction %s took money from account %s and is of no execution', x.id, t.account_id) as detail
          from transaction x join transfer t on t.workspace_id = $1 and t.transaction_id = x.id
          where x.workspace_id = $1 and x.id > $2 and x.id <= $3 and x.return_of is null
-           and t.account_version is not null and t.direction = 'debit'
+           and t.direction = 'debit'
            and not exists (select from execution e where e.workspace_id = $1 and e.transaction_id = x.id)
            and x.id <> all($4::bigint[])`,
       ),
@@ -232,7 +232,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
              select coalesce(sum(t.amount) filter (where t.type = 'fee' and t.direction = 'debit' and t.account_id = o.account_id), 0) as taken,
                     coalesce(sum(t.amount) filter (where t.direction = 'credit' and a.kind = 'fees'), 0) as credited,
                     coalesce(sum(t.fee_amount), 0) as stated
-             from transfer t join account a on a.workspace_id = $1 and a.id = t.account_id
+             from leg t join account a on a.workspace_id = $1 and a.id = t.account_id
              where t.workspace_id = $1 and t.transaction_id = e.transaction_id) f
          where e.workspace_id = $1 and e.id > $2 and e.id <= $3 and e.transaction_id is not null
            and (f.taken <> f.stated or f.credited <> f.stated or f.stated <> coalesce(q.fee_amount, f.stated))`,

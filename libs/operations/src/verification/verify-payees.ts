@@ -35,7 +35,7 @@ const DEPARTED = sqlStatement<DepartedRow>(
      left join crossing g on g.workspace_id = $1 and g.transaction_id = x.id
      left join lateral (
        select a.id, a.kind, a.code, t.type, t.currency_id, t.amount
-       from transfer t join account a on a.workspace_id = $1 and a.id = t.account_id
+       from leg t join account a on a.workspace_id = $1 and a.id = t.account_id
        where t.workspace_id = $1 and t.transaction_id = x.id and t.direction = 'credit' and a.kind not in ('fx', 'fees')) c on true
    where e.workspace_id = $1 and e.id > $2 and e.id <= $3
      and case when g.transaction_id is null then (c.kind = 'customer' and c.code = r.account_code and case
@@ -58,7 +58,7 @@ const NOT_ARRIVED = sqlStatement<{ nth: number }>(
      where t.workspace_id = u.workspace_id and t.account_id = u.account_id and t.type = u.type and t.direction = 'credit'
        and t.created_at = u.created_at and t.balance_after is not null and t.currency_id = u.currency_id and t.amount = u.amount
        and exists (
-         select from transfer d join account a on a.workspace_id = u.workspace_id and a.id = d.account_id
+         select from leg d join account a on a.workspace_id = u.workspace_id and a.id = d.account_id
          where d.workspace_id = u.workspace_id and d.transaction_id = t.transaction_id and d.direction = 'debit' and a.kind = 'interworkspace'))
    order by u.nth`,
 );
@@ -143,7 +143,7 @@ export const CROSSING_CHECKS: readonly RangeCheck[] = [
                   coalesce(x.status, 'is not there'), coalesce(s.amount, 0)) as detail
        from crossing c left join transaction x on x.workspace_id = $1 and x.id = c.transaction_id
          cross join lateral (
-           select sum(t.amount) as amount from transfer t join account a on a.workspace_id = $1 and a.id = t.account_id
+           select sum(t.amount) as amount from leg t join account a on a.workspace_id = $1 and a.id = t.account_id
            where t.workspace_id = $1 and t.transaction_id = c.transaction_id and a.kind = 'interworkspace'
              and t.direction = 'credit' and t.currency_id = c.currency_id) s
        where c.workspace_id = $1 and c.transaction_id > $2 and c.transaction_id <= $3
@@ -178,7 +178,7 @@ export const CROSSING_CHECKS: readonly RangeCheck[] = [
        from transaction x
        where x.workspace_id = $1 and x.id > $2 and x.id <= $3 and x.status <> 'completed'
          and exists (
-           select from transfer t join account a on a.workspace_id = $1 and a.id = t.account_id
+           select from leg t join account a on a.workspace_id = $1 and a.id = t.account_id
            where t.workspace_id = $1 and t.transaction_id = x.id and a.kind = 'interworkspace' and t.direction = 'credit')
          and not exists (select from crossing c where c.workspace_id = $1 and c.transaction_id = x.id)`,
       ),

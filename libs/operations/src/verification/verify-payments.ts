@@ -63,7 +63,7 @@ const DISCREPANCY_CHECKS: readonly RangeCheck[] = [
                select from origin where origin.id = d.transaction_id)
              or exists (
                select from transfer t
-               where t.workspace_id = $1 and t.transaction_id = d.resolution_transaction_id and t.account_version is not null
+               where t.workspace_id = $1 and t.transaction_id = d.resolution_transaction_id
                  and t.direction <> case d.resolution when 'returned' then 'credit' else 'debit' end))`,
       ),
     },
@@ -77,7 +77,7 @@ export const REFERENCE_CHECK: RangeCheck = {
     transfer: sqlStatement<FindingRow>(
       'verify_transfer_references',
       `select format('transfer %s names %s, which is not there', t.id, missing.name) as detail
-       from transfer t cross join lateral (
+       from leg t cross join lateral (
          select format('transaction %s', t.transaction_id) as name
          where not exists (select from transaction x where x.workspace_id = $1 and x.id = t.transaction_id)
          union all
@@ -122,12 +122,12 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
        from transaction r
        where r.workspace_id = $1 and r.id > $2 and r.id <= $3 and r.return_of is not null
          and (select array_agg(format('%s %s %s %s %s', t.account_id, t.currency_id, t.direction, t.amount, t.type) order by t.account_id, t.amount)
-              from transfer t where t.workspace_id = $1 and t.transaction_id = r.id and t.account_version is not null)
+              from transfer t where t.workspace_id = $1 and t.transaction_id = r.id)
              is distinct from
              (select array_agg(format('%s %s %s %s return', t.account_id, t.currency_id,
                                case t.direction when 'debit' then 'credit' else 'debit' end, t.amount) order by t.account_id, t.amount)
               from transfer t
-              where t.workspace_id = $1 and t.transaction_id = r.return_of and t.account_version is not null and t.type <> 'fee')
+              where t.workspace_id = $1 and t.transaction_id = r.return_of and t.type <> 'fee')
        union all
        select format('transaction %s has %s returns', r.return_of, s.returns)
        from transaction r

@@ -238,9 +238,9 @@ export const READ_PAYMENTS = sqlStatement<PaymentRow>(
    from unnest($1::bigint[], $2::bigint[]) with ordinality u(workspace_id, transaction_id, position)
    cross join ${lookup(`select t.recipient_id, t.description, t.purpose from transfer t
      where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id
-       and t.direction = 'debit' and t.type <> 'fee' and t.account_version is not null`)} d
+       and t.direction = 'debit' and t.type <> 'fee'`)} d
    cross join ${lookup('select b.data from beneficiary b where b.workspace_id = u.workspace_id and b.recipient_id = d.recipient_id')} n
-   cross join ${lookup(`select t.amount, t.currency_id from transfer t
+   cross join ${lookup(`select t.amount, t.currency_id from leg t
      where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id and t.direction = 'credit'
        and (select o.kind from account o where o.workspace_id = t.workspace_id and o.id = t.account_id) = 'settlement'`)} s
    join currency c on c.id = s.currency_id`,

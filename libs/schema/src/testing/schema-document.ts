@@ -16,9 +16,9 @@ interface Right {
 }
 
 const COLUMNS = `
-  select c.relname as table, a.attname as name, '\`' || a.attname || '\` ' || format_type(a.atttypid, a.atttypmod) || case when a.attnotnull then '' else '?' end as text
+  select c.relname as table, a.attname as name, '\`' || a.attname || '\` ' || format_type(a.atttypid, a.atttypmod) || case when a.attnotnull or c.relkind = 'v' then '' else '?' end as text
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-   where c.relnamespace = 'banking'::regnamespace and c.relkind = 'r' order by c.relname, a.attnum`;
+   where c.relnamespace = 'banking'::regnamespace and c.relkind in ('r', 'v') order by c.relname, a.attnum`;
 const REFERENCES = `
   select distinct child.relname as table, parent.relname as parent
     from pg_constraint k join pg_class child on child.oid = k.conrelid join pg_class parent on parent.oid = k.confrelid
@@ -54,9 +54,9 @@ export async function schemaDocument(owner: FreshDatabase['owner']): Promise<str
 }
 
 function sectionOf({ name, text }: Migration, columns: readonly Column[], rights: readonly Right[]): string[] {
-  const tables = [...text.matchAll(/((?:^--.*\n)*)(?:^create sequence.*\n)*^create table (\w+)/gm)];
+  const tables = [...text.matchAll(/((?:^--.*\n)*)(?:^create sequence.*\n)*^create (table|view) (\w+)/gm)];
   if (tables.length === 0) return [];
-  const entries = tables.map(([, comment = '', table = '']) =>
+  const entries = tables.map(([, comment = '', kind, table = '']) =>
     [
       `### ${table}`,
       proseOf(comment),
@@ -64,7 +64,7 @@ function sectionOf({ name, text }: Migration, columns: readonly Column[], rights
         .filter((column) => column.table === table)
         .map((column) => `${shortened(column.text)}${unitOf(text, column)}`)
         .join(', ') + '.',
-      `Written by: ${writersOf(rights.filter((right) => right.table === table))}.`,
+      kind === 'view' ? 'A view.' : `Written by: ${writersOf(rights.filter((right) => right.table === table))}.`,
     ]
       .filter((part) => part !== '')
       .join('\n\n'),
@@ -75,7 +75,7 @@ function sectionOf({ name, text }: Migration, columns: readonly Column[], rights
 
 /** What the comment of a column says of its unit. */
 function unitOf(text: string, { table, name }: Column): string {
-  const columns = text.split(`create table ${table} (\n`)[1]!.split('\n)')[0]!;
+  const [columns = ''] = text.split(`create table ${table} (\n`)[1]?.split('\n)') ?? [];
   const [, comment = ''] = new RegExp(`((?:^ {2}--.*\\n)+)^ {2}${name} `, 'm').exec(columns) ?? [];
   const [unit] = /minor units[^,.]*/i.exec(comment.replaceAll(/\n {2}--/g, '')) ?? [];
   return unit === undefined ? '' : ` (${unit.toLowerCase()})`;

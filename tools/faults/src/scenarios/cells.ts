@@ -312,7 +312,7 @@ const CREDITS = `
   select regexp_replace(description, '^${RETURNED}', '') as key, account_id::float8 as "accountId", amount::text as amount,
          description like '${RETURNED}%' as "isReturn"
   from transfer
-  where direction = 'credit' and account_version is not null and (description like $1 or description like '${RETURNED}' || $1)`;
+  where direction = 'credit' and (description like $1 or description like '${RETURNED}' || $1)`;
 
 interface KeyedCredit {
   readonly key: string;

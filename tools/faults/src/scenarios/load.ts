@@ -97,7 +97,7 @@ const SUMS = `
     select currency_id, sum(balance) as amount from banking.account where kind = 'customer' group by currency_id
     union all
     select t.currency_id, sum(case t.direction when 'credit' then t.amount else -t.amount end)
-    from banking.transfer t join banking.account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
+    from banking.leg t join banking.account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
     where a.kind <> 'customer'
     group by t.currency_id
   ) x

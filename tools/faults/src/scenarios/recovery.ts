@@ -212,7 +212,7 @@ async function paymentFaults(server: Server): Promise<string[]> {
     `select format('payout %s of workspace %s is %s, with %s submissions and the amount %s instead of %s', p.transaction_id,
                    p.workspace_id, p.status, coalesce(r.submissions, 0), r.amount, s.amount) as fault
      from payout p
-     join transfer s on (s.workspace_id, s.transaction_id) = (p.workspace_id, p.transaction_id) and s.direction = 'credit'
+     join leg s on (s.workspace_id, s.transaction_id) = (p.workspace_id, p.transaction_id) and s.direction = 'credit'
      join account o on (o.workspace_id, o.id) = (s.workspace_id, s.account_id) and o.kind = 'settlement'
      left join sandbox_rail_payment r on r.key = concat_ws('-', 'payout', p.workspace_id, p.transaction_id, p.key_nonce)
      where p.fence > 0 and (p.status not in ('settled', 'failed') or r.submissions is distinct from 1 or r.amount <> s.amount)`,
