@@ -368,6 +368,32 @@ describe('transfer constraints', () => {
       await expect(writeRaw(world, ...legs())).rejects.toMatchObject(refusal);
     });
 
+    it.each<[string, (settlement: number) => string]>([
+      ['without an id', (id) => `row(null, ${id}, 978, 'internal', 200)`],
+      ['without an account', () => `row(1000001, null, 978, 'internal', 200)`],
+      ['without a type', (id) => `row(1000001, ${id}, 978, null, 200)`],
+      ['without a currency', (id) => `row(1000001, ${id}, null, 'internal', 200)`],
+      ['without an amount', (id) => `row(1000001, ${id}, 978, 'internal', null)`],
+      [
+        'of nothing beside a whole one',
+        (id) => `row(1000001, ${id}, 978, 'internal', 200)::own_leg, row(1000002, ${id}, 978, 'internal', 0)`,
+      ],
+      ['that is null beside a whole one', (id) => `row(1000001, ${id}, 978, 'internal', 200)::own_leg, null`],
+    ])('are rejected with a leg of our own %s', async (_what, leg) => {
+      const [transaction] = raw([fromAda()]);
+      const written = world.database.pipeline({ workspaces: [NORTH] }, [
+        transaction!,
+        sql(
+          `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after, own_legs)
+           values ($1, currval('transaction_id_seq'), $2, 978, 'debit', 200, 'internal', 2, 800, array[${leg(ours)}]::own_leg[])`,
+          NORTH,
+          ada,
+        ),
+      ]);
+
+      await expect(written).rejects.toMatchObject(OUT_OF_BALANCE);
+    });
+
     it('are rejected in two statements, although they balance together', async () => {
       const halves = world.database.transaction({ workspaces: [NORTH] }, async (tx) => {
         await tx.pipeline([

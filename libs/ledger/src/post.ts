@@ -16,6 +16,7 @@ import {
   customerAccountsOf,
   type Outcome,
   type PostedTransaction,
+  type PostedTransfer,
   type Proposal,
 } from './proposal.js';
 
@@ -182,14 +183,21 @@ const transactionValue = ({ workspaceId, id, hash, entry }: PostedTransaction): 
     ...[entry.remittanceId, entry.isSubmitted],
   ]);
 
-const transferValues = ({ workspaceId, id: transactionId, transfers }: PostedTransaction): string[] =>
-  transfers.map(({ id, leg, accountId, accountVersion, balanceAfter }) =>
+/** The transfers of customers' accounts. The first has the legs of our own. */
+function transferValues({ workspaceId, id: transactionId, transfers }: PostedTransaction): string[] {
+  const ownLegs = transfers.filter(({ accountVersion }) => accountVersion === undefined).map(ownLegValue);
+  const ofCustomers = transfers.filter(({ accountVersion }) => accountVersion !== undefined);
+  return ofCustomers.map(({ id, leg, accountId, accountVersion, balanceAfter }, place) =>
     compositeOf([
       ...[workspaceId, id, transactionId, accountId, leg.currencyId, leg.direction, leg.amount, leg.type],
       ...[leg.description, leg.purpose, leg.feeAmount, leg.recipientId, leg.recipientDigest],
-      ...[accountVersion, balanceAfter],
+      ...[accountVersion, balanceAfter, place === 0 && ownLegs.length > 0 ? ownLegs : undefined],
     ]),
   );
+}
+
+const ownLegValue = ({ id, leg, accountId }: PostedTransfer): string =>
+  compositeOf([id, accountId, leg.currencyId, leg.type, leg.direction === 'credit' ? leg.amount : -leg.amount]);
 
 const conversionValue = (row: PostedConversion): string =>
   compositeOf([

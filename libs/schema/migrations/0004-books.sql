@@ -301,51 +301,49 @@ create type posted_transaction as (
 create type posted_transfer as (
   workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text, amount bigint, type text,
   description text, purpose text, fee_amount bigint, recipient_id bigint, recipient_digest text, account_version bigint,
-  balance_after bigint);
+  balance_after bigint, own_legs own_leg[]);
 create type posted_conversion as (
   workspace_id bigint, transaction_id bigint, quote_id bigint, source_currency_id integer, source_amount bigint,
   target_currency_id integer, target_amount bigint, rate text, rate_source text, rate_as_of timestamptz, rounding text,
   remainder_numerator numeric, remainder_denominator numeric, fixed_side text);
 
+-- Every leg of what a posting writes, as the view `leg` has those that are written.
+create function posted_legs(transfers posted_transfer[])
+  returns table (workspace_id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text, amount bigint, type text)
+  language sql immutable as $$
+  select t.workspace_id, t.transaction_id, t.account_id, t.currency_id, t.direction, t.amount, t.type from unnest(transfers) t
+  union all
+  select t.workspace_id, t.transaction_id, o.account_id, o.currency_id, case when o.amount > 0 then 'credit' else 'debit' end, abs(o.amount),
+         o.type
+  from unnest(transfers) t cross join lateral unnest(t.own_legs) o
+$$;
+
 -- Writes the books, for the functions below: no role may execute it. In the order of the unique key of returns, so that two batches with
--- the same keys wait for each other and cannot deadlock; the transfers in one statement, whose triggers check the batch. A transfer without
--- a version is a leg of an account of the service itself.
+-- the same keys wait for each other and cannot deadlock; the transfers in one statement, whose triggers check the batch.
 create function write_books(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
   language plpgsql set search_path = banking, pg_temp as $$
 begin
   -- Balanced transfers could be added to an earlier transaction otherwise, whose hash does not cover them.
   if exists (
-    select from (
-      select workspace_id, transaction_id, count(account_version) as of_customers,
-             bool_or(account_version is null
-               and num_nonnulls(description, purpose, fee_amount, recipient_id, recipient_digest, balance_after) > 0) as says_more
-      from unnest(transfers) group by workspace_id, transaction_id) t
+    select from (select distinct workspace_id, transaction_id from unnest(transfers)) t
     full join unnest(transactions) x on x.workspace_id = t.workspace_id and x.id = t.transaction_id
-    where x.id is null or coalesce(t.of_customers, 0) = 0 or t.says_more) then
+    where x.id is null or t.transaction_id is null) then
     raise exception 'a posting has the transfers of its transactions' using errcode = 'BK021';
   end if;
   insert into transaction (workspace_id, id, status, hash, return_of, order_digest, conversion_digest, created_at, updated_at)
   select x.workspace_id, x.id, x.status, x.hash, x.return_of, x.order_digest, x.conversion_digest, at, at
   from unnest(transactions) x order by x.workspace_id, x.return_of;
   insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose,
-    fee_amount, recipient_id, recipient_digest, account_version, balance_after, created_at, own_legs)
-  select t.workspace_id, t.id, t.transaction_id, t.account_id, t.currency_id, t.direction, t.amount, t.type, t.description, t.purpose,
-         t.fee_amount, t.recipient_id, t.recipient_digest, t.account_version, t.balance_after, at, case when t.place = 1 then t.own_legs end
-  from (
-    select u.*, row_number() over of_transaction as place,
-           array_agg(row(u.id, u.account_id, u.currency_id, u.type, case u.direction when 'credit' then u.amount else -u.amount end)::own_leg)
-             filter (where u.account_version is null) over (of_transaction range between unbounded preceding and unbounded following) as own_legs
-    from unnest(transfers) u
-    window of_transaction as (partition by u.workspace_id, u.transaction_id order by u.account_version is null, u.id)) t
-  where t.account_version is not null;
+    fee_amount, recipient_id, recipient_digest, account_version, balance_after, own_legs, created_at)
+  select t.*, at from unnest(transfers) t;
 end $$;
 
--- Whether each transfer is on a kind of account and a side that is listed, such as `customer credit`.
+-- Whether each leg is on a kind of account and a side that is listed, such as `customer credit`.
 create function has_sides_only(transfers posted_transfer[], sides text[]) returns boolean
   language plpgsql set search_path = banking, pg_temp as $$
 begin
   return not exists (
-    select from unnest(transfers) t
+    select from posted_legs(transfers) t
     where ((select a.kind from account a where a.workspace_id = t.workspace_id and a.id = t.account_id) || ' ' || t.direction
            = any (sides)) is not true);
 end $$;
@@ -381,10 +379,10 @@ begin
   with named as materialized (
     select u.workspace_id, u.account_id,
            (select a.kind from account a where a.workspace_id = u.workspace_id and a.id = u.account_id) as kind
-    from (select distinct t.workspace_id, t.account_id from unnest(transfers) t) u),
+    from (select distinct t.workspace_id, t.account_id from posted_legs(transfers) t) u),
   side as materialized (
     select t.workspace_id, t.transaction_id, x.status, t.type, t.currency_id, t.direction, t.amount, n.kind
-    from unnest(transfers) t
+    from posted_legs(transfers) t
     left join named n on n.workspace_id = t.workspace_id and n.account_id = t.account_id
     left join unnest(transactions) x on x.workspace_id = t.workspace_id and x.id = t.transaction_id),
   exchanged as (
@@ -460,7 +458,7 @@ begin
       insert into crossing (workspace_id, transaction_id, account_code, currency_id, amount)
       select x.workspace_id, x.id, r.account_code, given.currency_id, given.amount
       from unnest(transactions) x
-      join unnest(transfers) given on given.workspace_id = x.workspace_id and given.transaction_id = x.id and given.direction = 'credit'
+      join posted_legs(transfers) given on given.workspace_id = x.workspace_id and given.transaction_id = x.id and given.direction = 'credit'
       join account a on a.workspace_id = given.workspace_id and a.id = given.account_id and a.kind = 'interworkspace'
       left join unnest(transfers) taken on taken.workspace_id = x.workspace_id and taken.transaction_id = x.id
         and taken.direction = 'debit' and taken.recipient_id is not null and taken.type <> 'fee'
@@ -479,10 +477,10 @@ create function post_returns(transactions posted_transaction[], transfers posted
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
   if exists (select from unnest(transactions) x where x.return_of is null or x.status is distinct from 'completed')
-     or exists (select from unnest(transfers) t where t.type is distinct from 'return') or exists (
+     or exists (select from posted_legs(transfers) t where t.type is distinct from 'return') or exists (
     select from (
       select x.workspace_id, x.return_of, t.account_id, t.currency_id, t.direction, t.amount, 1 as side
-      from unnest(transactions) x join unnest(transfers) t on t.workspace_id = x.workspace_id and t.transaction_id = x.id
+      from unnest(transactions) x join posted_legs(transfers) t on t.workspace_id = x.workspace_id and t.transaction_id = x.id
       union all
       select x.workspace_id, x.return_of, t.account_id, t.currency_id, case t.direction when 'debit' then 'credit' else 'debit' end,
              t.amount, -1
@@ -502,7 +500,7 @@ create function post_deposits(transactions posted_transaction[], transfers poste
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
   if exists (select from unnest(transactions) x where x.return_of is not null or x.status is distinct from 'completed')
-     or exists (select from unnest(transfers) t where t.type is distinct from 'funding')
+     or exists (select from posted_legs(transfers) t where t.type is distinct from 'funding')
      or not has_sides_only(transfers, array['settlement debit', 'customer credit']) then
     raise exception 'not the postings of deposits' using errcode = 'BK021';
   end if;

@@ -368,10 +368,10 @@ create function post_arrivals(transactions posted_transaction[], transfers poste
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
   if exists (select from unnest(transactions) x where x.return_of is not null or x.status is distinct from 'completed')
-     or exists (select from unnest(transfers) t where (t.type in ('internal', 'spot')) is not true)
+     or exists (select from posted_legs(transfers) t where (t.type in ('internal', 'spot')) is not true)
      or not has_sides_only(transfers, array['interworkspace debit', 'customer credit'])
      or exists (
-       (select t.workspace_id, t.transaction_id, t.currency_id, t.amount from unnest(transfers) t where t.direction = 'credit')
+       (select t.workspace_id, t.transaction_id, t.currency_id, t.amount from posted_legs(transfers) t where t.direction = 'credit')
        except all
        (select a.workspace_id, a.transaction_id, a.currency_id, a.amount from unnest(arrivals) a where a.outcome = 'accepted')) then
     raise exception 'not the postings of arrivals' using errcode = 'BK021';
