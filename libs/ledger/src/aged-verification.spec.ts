@@ -1,7 +1,12 @@
-import type { BoundStatement } from '@banking/postgres';
+import { type BoundStatement, sqlStatement } from '@banking/postgres';
 import { PlanProbe, testOrProve } from '@banking/postgres/testing';
 import { readBooked } from './booked-transactions.js';
-import { account, euros, NORTH, openWorld, payment, plant, posted, type World } from './testing/world.js';
+import { preparePosting } from './books.js';
+import { decide } from './decide.js';
+import { lockAndRead, postingValues } from './post.js';
+import { type Proposal, requirePosted } from './proposal.js';
+import { MOVED, returnEntry } from './return-entry.js';
+import { account, euros, NORTH, openWorld, payment, payout, plant, post, posted, type World } from './testing/world.js';
 import { DELETE_VERIFIED, deleteVerified, NEXT_UNVERIFIED, nextUnverified } from './verify-stored.js';
 import { findAccountFaults, findMisfits, findStepFaults } from './verify-chain.js';
 
@@ -112,5 +117,38 @@ describe(`${NEW} new transactions of an account with very many transfers`, () =>
     await world.owner.query('analyze');
 
     expect(await expensive()).toEqual({});
+  });
+});
+
+describe('a return beside very many transactions', () => {
+  it('is made and posted with few pages read', async () => {
+    const { database, books } = world;
+    const [outcome] = await post(books, [payout(ada, euros('1.00'), euros('0.10'))]);
+    const [paid] = requirePosted(outcome!);
+    const returned: Proposal = { entries: [await returnEntry(database, NORTH, paid!.id)] };
+    const prepared = await preparePosting(books, [returned]);
+    const moved = await PlanProbe.open(world, MOVED, 'bigint[], bigint[]');
+    const writes = await PlanProbe.open(
+      world,
+      sqlStatement('probed_returns', 'select post_returns($1, $2, statement_timestamp())'),
+      'posted_transaction[], posted_transfer[]',
+    );
+
+    const { buffers, filtered } = await moved.cost(`array[${NORTH}], array[${paid!.id}]`, [NORTH]);
+    expect(buffers + filtered).toBeLessThan(COST_MAX);
+    const decided = await database.transaction({ workspaces: [NORTH] }, async (tx) => {
+      const { context } = await lockAndRead(tx, prepared);
+      return requirePosted(decide(context, returned));
+    });
+    const [transactions, transfers] = postingValues(decided) as [string[], string[]];
+    const list = (values: readonly string[]) => `array[${values.map((value) => `'${value}'`).join(', ')}]`;
+    const values = `${list(transactions)}::posted_transaction[], ${list(transfers)}::posted_transfer[]`;
+    // The first call of a session also reads the catalog, for its plans.
+    await writes.cost(values, [NORTH]);
+    const cost = await writes.cost(values, [NORTH]);
+    expect(cost.buffers + cost.filtered).toBeLessThan(10 * COST_MAX);
+
+    await moved.close();
+    await writes.close();
   });
 });

@@ -378,6 +378,16 @@ describe('transfer constraints', () => {
         'of nothing beside a whole one',
         (id) => `row(1000001, ${id}, 978, 'internal', 200)::own_leg, row(1000002, ${id}, 978, 'internal', 0)`,
       ],
+      [
+        'of the id of another',
+        (id) => `row(1000001, ${id}, 978, 'internal', 100)::own_leg, row(1000001, ${id}, 978, 'internal', 100)`,
+      ],
+      [
+        'of more than an amount can be',
+        (id) =>
+          `row(1000001, ${id}, 978, 'internal', -9223372036854775808)::own_leg, row(1000002, ${id}, 978, 'internal', 9223372036854775807),
+           row(1000003, ${id}, 978, 'internal', 201)`,
+      ],
       ['that is null beside a whole one', (id) => `row(1000001, ${id}, 978, 'internal', 200)::own_leg, null`],
     ])('are rejected with a leg of our own %s', async (_what, leg) => {
       const [transaction] = raw([fromAda()]);

@@ -9,6 +9,7 @@ export {
   type PreparedPosting,
   preparePosting,
 } from './books.js';
+export { ownLegsOf } from './own-legs.js';
 export { ownSums } from './own-sums.js';
 export {
   lockAndRead,

@@ -187,6 +187,7 @@ const transactionValue = ({ workspaceId, id, hash, entry }: PostedTransaction): 
 function transferValues({ workspaceId, id: transactionId, transfers }: PostedTransaction): string[] {
   const ownLegs = transfers.filter(({ accountVersion }) => accountVersion === undefined).map(ownLegValue);
   const ofCustomers = transfers.filter(({ accountVersion }) => accountVersion !== undefined);
+  if (ofCustomers.length === 0) throw new Error('a transaction moves money of a customer');
   return ofCustomers.map(({ id, leg, accountId, accountVersion, balanceAfter }, place) =>
     compositeOf([
       ...[workspaceId, id, transactionId, accountId, leg.currencyId, leg.direction, leg.amount, leg.type],

@@ -125,6 +125,8 @@ describe('a posting of payments', () => {
   const SPOT = { type: 'spot' };
   const PAYOUT = { type: 'payout' };
   const DOLLARS = { ...SPOT, currencyId: USD };
+  /** A transaction moves money of a customer. This one breaks no rule of payments. */
+  const feeOfAda = () => [leg(ada, 'debit', '0.50', { type: 'fee' }), leg('fees', 'credit', '0.50', { type: 'fee' })];
   const spot = (): Proposal =>
     proposal(
       [
@@ -166,7 +168,7 @@ describe('a posting of payments', () => {
       'with a conversion that takes nothing',
       converted({}),
       () =>
-        proposal([leg('fx', 'debit', '1.10', DOLLARS), leg('settlement', 'credit', '1.10', DOLLARS)], {
+        proposal([...feeOfAda(), leg('fx', 'debit', '1.10', DOLLARS), leg('settlement', 'credit', '1.10', DOLLARS)], {
           status: 'pending',
         }),
     ],
@@ -208,7 +210,7 @@ describe('a posting of payments', () => {
       'to another database from nothing',
       postPayments,
       () =>
-        proposal([leg('interworkspace', 'debit', '1.00'), leg('interworkspace', 'credit', '1.00')], {
+        proposal([...feeOfAda(), leg('interworkspace', 'debit', '1.00'), leg('interworkspace', 'credit', '1.00')], {
           status: 'pending',
         }),
     ],

@@ -1,5 +1,5 @@
 import { minorUnits } from '@banking/domain';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { bind, lookup, sqlStatement, type Database } from '@banking/postgres';
 import type { Entry, Leg, OwnAccountKind } from './proposal.js';
 
 interface MovedRow {
@@ -19,11 +19,11 @@ export interface TransactionRef {
   readonly transactionId: number;
 }
 
-const MOVED = sqlStatement<MovedRow>(
+export const MOVED = sqlStatement<MovedRow>(
   'transfers_to_return',
   `select t.workspace_id, t.transaction_id, t.account_id, a.kind, t.currency_id, t.direction, t.amount, t.description
    from unnest($1::bigint[], $2::bigint[]) u(w, i)
-   join leg t on (t.workspace_id, t.transaction_id) = (u.w, u.i)
+   cross join ${lookup('select * from leg l where l.workspace_id = u.w and l.transaction_id = u.i')} t
    join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
    where t.type <> 'fee'
    order by t.id`,

@@ -1,8 +1,10 @@
 import * as fc from 'fast-check';
+import { PlanProbe } from '@banking/postgres/testing';
 import { listWork } from '@banking/work-queue';
 import { listDiscrepancies } from './discrepancies.js';
 import { parsePayoutKey, payoutKey } from './open-payouts.js';
 import { releaseParkedWork } from './parked-work.js';
+import { FIND_PAYOUTS, LIST_OPEN_PAYOUTS } from './reconcile-payouts.js';
 import type { Rail } from './rail.js';
 import {
   AMOUNT,
@@ -10,6 +12,7 @@ import {
   EVENTS,
   keyOf,
   NORTH,
+  openWorld,
   payOut,
   payoutWorker,
   REJECTED,
@@ -422,5 +425,34 @@ describe('the key of a payout', () => {
     'another-service',
   ])('is not %j', (key) => {
     expect(parsePayoutKey(key)).toBeUndefined();
+  });
+});
+
+describe('payouts beside very many transactions', () => {
+  it('are found and listed with few pages read', async () => {
+    const world = await openWorld();
+    const [id] = (await payOut(world, { by: 'spot' })) as [number];
+    await world.owner.query(
+      `set session_replication_role = replica;
+       insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after, own_legs)
+       select ${NORTH}, 1000000 + n, a.id, 840, 'debit', 1, 'payout', 1000000 + n, 1,
+              array[row(nextval('transfer_id_seq'), o.id, 840, 'payout', 1)::own_leg]
+       from generate_series(1, 20000) n, account a, account o
+       where a.workspace_id = ${NORTH} and a.kind = 'customer' and o.workspace_id = ${NORTH} and o.kind = 'settlement' and o.currency_id = 840;
+       set session_replication_role = origin;
+       analyze transfer`,
+    );
+    const found = await PlanProbe.open(world, FIND_PAYOUTS, 'bigint[], bigint[]');
+    const listed = await PlanProbe.open(world, LIST_OPEN_PAYOUTS, 'bigint, bigint');
+
+    for (const { buffers, filtered } of [
+      await found.cost(`array[${NORTH}], array[${id}]`, [NORTH]),
+      await listed.cost('0, 0', [NORTH]),
+    ]) {
+      expect(buffers + filtered).toBeLessThan(60);
+    }
+
+    await Promise.all([found.close(), listed.close()]);
+    await world.close();
   });
 });

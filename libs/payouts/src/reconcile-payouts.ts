@@ -1,5 +1,5 @@
 import { minorUnits, type MinorUnits, type PayoutStatus, Refusal } from '@banking/domain';
-import type { Books } from '@banking/ledger';
+import { type Books, ownLegsOf } from '@banking/ledger';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import type { WorkKey } from '@banking/work-queue';
 import { type NoteChanges, parsePayoutKey, PAYOUT, payoutKey, type PayoutName } from './open-payouts.js';
@@ -247,11 +247,10 @@ const PAYOUT_COLUMNS = `
   ) as events`;
 
 const SETTLEMENT = `
-  join leg s on (s.workspace_id, s.transaction_id) = (p.workspace_id, p.transaction_id) and s.direction = 'credit'
-  join account o on (o.workspace_id, o.id) = (s.workspace_id, s.account_id) and o.kind = 'settlement'
+  join ${ownLegsOf('settlement', { workspaceId: 'p.workspace_id', id: 'p.transaction_id' })} s on s.direction = 'credit'
   join currency c on c.id = s.currency_id`;
 
-const FIND_PAYOUTS = sqlStatement<PayoutRow>(
+export const FIND_PAYOUTS = sqlStatement<PayoutRow>(
   'find_payouts',
   `select ${PAYOUT_COLUMNS}
    from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
@@ -261,7 +260,7 @@ const FIND_PAYOUTS = sqlStatement<PayoutRow>(
 const PAGE_SIZE = 500;
 
 /** Payouts with work: the others were submitted by another system, or have a final status. */
-const LIST_OPEN_PAYOUTS = sqlStatement<PayoutRow>(
+export const LIST_OPEN_PAYOUTS = sqlStatement<PayoutRow>(
   'list_open_payouts',
   `select ${PAYOUT_COLUMNS}
    from work k join payout p on (p.workspace_id, p.transaction_id) = (k.workspace_id, k.subject_id) ${SETTLEMENT}

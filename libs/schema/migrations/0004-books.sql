@@ -89,7 +89,8 @@ alter table transaction alter column hash set statistics 0, alter column order_d
 -- A leg of an account of the service itself. A credit is above zero, a debit below.
 create type own_leg as (id bigint, account_id bigint, currency_id integer, type text, amount bigint);
 
--- The transfers of customers' accounts. `leg` has those of the service's own accounts too.
+-- The transfers of customers' accounts. `own_legs` has the sides of the service's own accounts, each with its id, account, currency, type and
+-- amount in minor units, above zero for a credit. The view `leg` has all sides as rows.
 create table transfer (
   workspace_id bigint not null,
   id bigint not null default nextval('transfer_id_seq'),
@@ -107,7 +108,7 @@ create table transfer (
   balance_after bigint check (balance_after between -9007199254740991 and 9007199254740991),
   created_at timestamptz not null default statement_timestamp(),
   recipient_digest text,
-  -- The other side of the transaction, with the first transfer of it: one row is written for a payment abroad and not five.
+  -- The other sides of the transaction, with the first transfer of it: two rows are written for a converted payment abroad and not six.
   own_legs own_leg[],
   primary key (workspace_id, transaction_id, id),
   -- Not said of the columns: the planner would leave out conditions that are true of every row, and indexes are chosen by them.
@@ -128,14 +129,15 @@ create unique index transfer_by_id on transfer (workspace_id, id) where account_
 create unique index transfer_version on transfer (workspace_id, account_id, account_version)
   where account_version is not null;
 
--- Every leg of each transaction, a row for each. What it is for stands with the transfer of the customer.
+-- Every leg of each transaction, a row for each. What it is for stands with the transfer of the customer. The planner joins nothing to one
+-- side of a union: a statement that joins it to other rows looks it up for each of them, in a `lateral` subquery with `offset 0`.
 create view leg with (security_invoker = true) as
 select workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose, fee_amount, recipient_id,
        recipient_digest, account_version, balance_after, created_at
 from transfer
 union all
 select t.workspace_id, o.id, t.transaction_id, o.account_id, o.currency_id, case when o.amount > 0 then 'credit' else 'debit' end,
-       abs(o.amount), o.type, null, null, null, null, null, null, null, t.created_at
+       coalesce(abs(o.amount), 0), o.type, null, null, null, null, null, null, null, t.created_at
 from transfer t cross join lateral unnest(t.own_legs) o;
 
 -- At what rate a transaction converted, and what rounding left over, in parts of a minor unit of the target currency.
@@ -162,7 +164,7 @@ create table conversion (
 );
 
 -- Moves the balances of customers' accounts as transfers are inserted, and refuses transfers that would leave books that do not add up:
--- (a) the legs of a transaction sum to zero per currency; (b) on a customer's account they continue its version and its balance step by
+-- (a) the legs of a transaction sum to zero per currency, and each is one; (b) on a customer's account they continue its version and its balance step by
 -- step, never below zero, of transactions that are there, and while it is disabled only if money comes back; (c) the other legs are on accounts of the service itself. So
 -- all transfers of a transaction arrive in one INSERT. It refuses every other table: attached to a table of its own, a role would move a
 -- balance without a transfer.
@@ -182,9 +184,17 @@ begin
       from fresh
       union all
       select f.workspace_id, f.transaction_id, o.currency_id, o.amount, num_nulls(o.id, o.account_id, o.type) = 0 and o.amount <> 0
+             and o.amount between -9007199254740991 and 9007199254740991
       from fresh f cross join lateral unnest(f.own_legs) o) m
     group by workspace_id, transaction_id, currency_id
     having sum(moved) <> 0 or bool_and(is_whole) is not true or count(is_whole) < count(*)
+  ) or exists (
+    select from (
+      select workspace_id, transaction_id, id from fresh
+      union all
+      select f.workspace_id, f.transaction_id, o.id from fresh f cross join lateral unnest(f.own_legs) o) m
+    group by workspace_id, transaction_id
+    having count(distinct id) < count(*)
   ) then
     raise exception 'unbalanced transaction' using errcode = 'BK001';
   end if;
@@ -485,7 +495,7 @@ begin
       select x.workspace_id, x.return_of, t.account_id, t.currency_id, case t.direction when 'debit' then 'credit' else 'debit' end,
              t.amount, -1
       from unnest(transactions) x
-      cross join lateral (select * from leg o where o.workspace_id = x.workspace_id and o.transaction_id = x.return_of) t
+      cross join lateral (select * from leg o where o.workspace_id = x.workspace_id and o.transaction_id = x.return_of offset 0) t
       where t.type <> 'fee') leg
     group by workspace_id, return_of, account_id, currency_id, direction, amount
     having sum(side) <> 0)

@@ -172,7 +172,8 @@ const EVENTS_BEFORE = [
 
 /**
  * Makes the ids of a workspace grow also after its move: each sequence continues above the rows of the workspace that were drawn elsewhere,
- * so that an order by id stays the order in which they were written. For a workspace whose rows do not change. May be repeated.
+ * so that an order by id stays the order in which they were written. No list orders legs of own accounts by their ids. For a workspace whose
+ * rows do not change. May be repeated.
  */
 export async function raiseSequences(session: AdminSession, workspaceId: number): Promise<void> {
   const tables = (await tablesOfWorkspace(session)).map(({ name }) => name);

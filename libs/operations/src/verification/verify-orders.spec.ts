@@ -335,6 +335,12 @@ describe('the verification of references', () => {
       /^transfer \d+ names account 999999999 in currency \d+, which is not there$/,
     ],
     [
+      'a leg of our own without its account',
+      () =>
+        `update transfer set own_legs = ${otherFees('999999999', 'o.amount')} where own_legs is not null and transaction_id = ${transactionId}`,
+      /^transfer \d+ names account 999999999 in currency \d+, which is not there$/,
+    ],
+    [
       'a transfer in another currency than its account',
       () => ofTransfers('currency_id = 356'),
       /^transfer \d+ names account \d+ in currency 356, which is not there$/,

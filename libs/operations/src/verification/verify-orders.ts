@@ -1,5 +1,5 @@
 import { parseInstant, type RepeatUnit, type Timestamp } from '@banking/domain';
-import { type Finding, RANGE_ROWS, type RangeOptions } from '@banking/ledger';
+import { type Finding, ownLegsOf, RANGE_ROWS, type RangeOptions } from '@banking/ledger';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { EXECUTION } from '../orders/order-statements.js';
 import { ORDER_OF_RECORD } from '../orders/order-answers.js';
@@ -115,8 +115,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
                  else c.remainder_numerator * power(10::numeric, paid.decimals)
                       < c.rate::numeric * power(10::numeric, arriving.decimals) * c.remainder_denominator end)
            or (select array_agg(format('%s %s %s', t.direction, t.amount, t.currency_id) order by t.direction)
-               from leg t join account a on a.workspace_id = $1 and a.id = t.account_id
-               where t.workspace_id = $1 and t.transaction_id = c.transaction_id and a.kind = 'fx')
+               from ${ownLegsOf('fx', { workspaceId: '$1', id: 'c.transaction_id' })} t)
               is distinct from array[
                 format('credit %s %s', c.source_amount, c.source_currency_id),
                 format('debit %s %s', c.target_amount, c.target_currency_id)])`,
@@ -230,9 +229,10 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
            left join quote q on q.workspace_id = $1 and q.id = o.quote_id
            cross join lateral (
              select coalesce(sum(t.amount) filter (where t.type = 'fee' and t.direction = 'debit' and t.account_id = o.account_id), 0) as taken,
-                    coalesce(sum(t.amount) filter (where t.direction = 'credit' and a.kind = 'fees'), 0) as credited,
+                    (select coalesce(sum(l.amount) filter (where l.direction = 'credit'), 0)
+                     from ${ownLegsOf('fees', { workspaceId: '$1', id: 'e.transaction_id' })} l) as credited,
                     coalesce(sum(t.fee_amount), 0) as stated
-             from leg t join account a on a.workspace_id = $1 and a.id = t.account_id
+             from transfer t
              where t.workspace_id = $1 and t.transaction_id = e.transaction_id) f
          where e.workspace_id = $1 and e.id > $2 and e.id <= $3 and e.transaction_id is not null
            and (f.taken <> f.stated or f.credited <> f.stated or f.stated <> coalesce(q.fee_amount, f.stated))`,

@@ -1,5 +1,5 @@
-import { type Finding, rangeKey, type RangeOptions, rangesOf } from '@banking/ledger';
-import { bind, type Database, isServedElsewhere, scopesOf, sqlStatement } from '@banking/postgres';
+import { type Finding, ownLegsOf, rangeKey, type RangeOptions, rangesOf } from '@banking/ledger';
+import { bind, type Database, isServedElsewhere, lookup, scopesOf, sqlStatement } from '@banking/postgres';
 import type { FindingRow, RangeCheck } from './verify-ranges.js';
 
 export const PAYEE_CHECK = 'every payment to another account here arrived at the account that its recipient names';
@@ -23,7 +23,7 @@ interface DepartedRow {
  * A payment to another cell is a crossing, which names the code. A payment within a workspace that is being moved is compared by the
  * code of the credited account alone: its codes are not in the new database yet.
  */
-const DEPARTED = sqlStatement<DepartedRow>(
+export const DEPARTED = sqlStatement<DepartedRow>(
   'verify_departed',
   `select e.transaction_id, k.workspace_id, k.account_id, exists (select from cell_identity) as has_cells,
           c.kind, c.type, c.currency_id, c.amount, rfc3339(x.created_at) as created_at
@@ -33,10 +33,10 @@ const DEPARTED = sqlStatement<DepartedRow>(
      join transaction x on x.workspace_id = $1 and x.id = e.transaction_id
      left join account_code k on k.code = r.account_code
      left join crossing g on g.workspace_id = $1 and g.transaction_id = x.id
-     left join lateral (
-       select a.id, a.kind, a.code, t.type, t.currency_id, t.amount
-       from leg t join account a on a.workspace_id = $1 and a.id = t.account_id
-       where t.workspace_id = $1 and t.transaction_id = x.id and t.direction = 'credit' and a.kind not in ('fx', 'fees')) c on true
+     left join ${lookup(`select a.id, a.kind, a.code, t.type, t.currency_id, t.amount
+       from ${lookup(`select * from leg l where l.workspace_id = $1 and l.transaction_id = x.id and l.direction = 'credit'`)} t
+       cross join ${lookup('select * from account o where o.workspace_id = $1 and o.id = t.account_id')} a
+       where a.kind not in ('fx', 'fees')`)} c on true
    where e.workspace_id = $1 and e.id > $2 and e.id <= $3
      and case when g.transaction_id is null then (c.kind = 'customer' and c.code = r.account_code and case
            when exists (select from cell_workspace w where w.workspace_id = $1 and w.state <> 'open') then k.account_id is null
@@ -48,7 +48,7 @@ const DEPARTED = sqlStatement<DepartedRow>(
  * One statement books both halves of a payment, so they have one time. Reads the credits of an account at a time by the index of its
  * lists.
  */
-const NOT_ARRIVED = sqlStatement<{ nth: number }>(
+export const NOT_ARRIVED = sqlStatement<{ nth: number }>(
   'verify_arrived',
   `select u.nth::int as nth
    from unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[], $5::bigint[], $6::timestamptz[], $7::int[]) with ordinality
@@ -58,8 +58,7 @@ const NOT_ARRIVED = sqlStatement<{ nth: number }>(
      where t.workspace_id = u.workspace_id and t.account_id = u.account_id and t.type = u.type and t.direction = 'credit'
        and t.created_at = u.created_at and t.balance_after is not null and t.currency_id = u.currency_id and t.amount = u.amount
        and exists (
-         select from leg d join account a on a.workspace_id = u.workspace_id and a.id = d.account_id
-         where d.workspace_id = u.workspace_id and d.transaction_id = t.transaction_id and d.direction = 'debit' and a.kind = 'interworkspace'))
+         select from ${ownLegsOf('interworkspace', { workspaceId: 'u.workspace_id', id: 't.transaction_id' })} l where l.direction = 'debit'))
    order by u.nth`,
 );
 
@@ -143,9 +142,8 @@ export const CROSSING_CHECKS: readonly RangeCheck[] = [
                   coalesce(x.status, 'is not there'), coalesce(s.amount, 0)) as detail
        from crossing c left join transaction x on x.workspace_id = $1 and x.id = c.transaction_id
          cross join lateral (
-           select sum(t.amount) as amount from leg t join account a on a.workspace_id = $1 and a.id = t.account_id
-           where t.workspace_id = $1 and t.transaction_id = c.transaction_id and a.kind = 'interworkspace'
-             and t.direction = 'credit' and t.currency_id = c.currency_id) s
+           select sum(l.amount) as amount from ${ownLegsOf('interworkspace', { workspaceId: '$1', id: 'c.transaction_id' })} l
+           where l.direction = 'credit' and l.currency_id = c.currency_id) s
        where c.workspace_id = $1 and c.transaction_id > $2 and c.transaction_id <= $3
          and (s.amount is distinct from c.amount
            or x.status is distinct from case c.status when 'due' then 'pending' when 'completed' then 'completed' else 'failed' end)`,
@@ -178,8 +176,7 @@ export const CROSSING_CHECKS: readonly RangeCheck[] = [
        from transaction x
        where x.workspace_id = $1 and x.id > $2 and x.id <= $3 and x.status <> 'completed'
          and exists (
-           select from leg t join account a on a.workspace_id = $1 and a.id = t.account_id
-           where t.workspace_id = $1 and t.transaction_id = x.id and a.kind = 'interworkspace' and t.direction = 'credit')
+           select from ${ownLegsOf('interworkspace', { workspaceId: '$1', id: 'x.id' })} l where l.direction = 'credit')
          and not exists (select from crossing c where c.workspace_id = $1 and c.transaction_id = x.id)`,
       ),
     },

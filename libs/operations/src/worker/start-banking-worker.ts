@@ -1,5 +1,5 @@
 import { minorUnits } from '@banking/domain';
-import { type Books, booksAs } from '@banking/ledger';
+import { type Books, booksAs, ownLegsOf } from '@banking/ledger';
 import {
   EVENTS_MAX,
   type Outgoing,
@@ -240,9 +240,7 @@ export const READ_PAYMENTS = sqlStatement<PaymentRow>(
      where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id
        and t.direction = 'debit' and t.type <> 'fee'`)} d
    cross join ${lookup('select b.data from beneficiary b where b.workspace_id = u.workspace_id and b.recipient_id = d.recipient_id')} n
-   cross join ${lookup(`select t.amount, t.currency_id from leg t
-     where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id and t.direction = 'credit'
-       and (select o.kind from account o where o.workspace_id = t.workspace_id and o.id = t.account_id) = 'settlement'`)} s
+   join ${ownLegsOf('settlement', { workspaceId: 'u.workspace_id', id: 'u.transaction_id' })} s on s.direction = 'credit'
    join currency c on c.id = s.currency_id`,
 );
 
