@@ -89,7 +89,7 @@ export async function booksAt(
   return { workspaceId, at, accounts: versions.size + ownAccounts.size, versions, held, ownAccounts };
 }
 
-/** Whether a transaction was booked. A transaction of own accounts alone has no version, so the time of its row decides. */
+/** Whether a transaction was booked. One without transfers has no version, so the time of its row decides. */
 export function wasBooked({ versions, at }: BooksAt, { content }: BookedTransaction): boolean {
   const steps = content.transfers.filter(({ accountVersion }) => accountVersion !== undefined);
   if (steps.length === 0) return content.createdAt <= at;
