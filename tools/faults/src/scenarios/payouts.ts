@@ -94,11 +94,11 @@ export async function expireLeases(database: Server): Promise<void> {
 const PAYOUTS = 3;
 const WAIT_MS = 30_000;
 
-/** A payment that the network has, by the fence of its payout: it was handed over by a later claim. */
+/** A payment that the network has, by the fence of its work: it was handed over by a later claim. */
 const TAKEN_OVER = `
   select count(*)::int as count from banking.payout p
   join banking.work w on w.kind = 'payout' and (w.workspace_id, w.subject_id) = (p.workspace_id, p.transaction_id)
-  where p.status in ('submitted', 'settled') and p.fence > 1 and p.created_at > $1`;
+  where p.status in ('submitted', 'settled') and w.fence > 1 and p.created_at > $1`;
 
 /**
  * A worker has sent a payout to the network and is paused before it receives the response. Its leases end, and the other worker takes

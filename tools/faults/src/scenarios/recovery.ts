@@ -215,7 +215,7 @@ async function paymentFaults(server: Server): Promise<string[]> {
      join leg s on (s.workspace_id, s.transaction_id) = (p.workspace_id, p.transaction_id) and s.direction = 'credit'
      join account o on (o.workspace_id, o.id) = (s.workspace_id, s.account_id) and o.kind = 'settlement'
      left join sandbox_rail_payment r on r.key = concat_ws('-', 'payout', p.workspace_id, p.transaction_id, p.key_nonce)
-     where p.fence > 0 and (p.status not in ('settled', 'failed') or r.submissions is distinct from 1 or r.amount <> s.amount)`,
+     where p.tries > 0 and (p.status not in ('settled', 'failed') or r.submissions is distinct from 1 or r.amount <> s.amount)`,
   );
   return rows.map(({ fault }) => fault);
 }
