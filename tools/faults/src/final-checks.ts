@@ -32,10 +32,10 @@ export async function settle({ cluster, tally, onProgress }: RunContext, since: 
 
 export async function compareWithLog(context: RunContext, { owned = [], check, isCompared }: Finish): Promise<void> {
   const { cluster, log, tally, prefix, onProgress } = context;
-  if (isCompared) return;
+  const operations = operationsOf(log.events);
+  if (isCompared) return tally.addViolations((await check?.(operations, new Set())) ?? []);
   onProgress('comparing the client log with the database');
   const books = await readBooks(cluster.databases, prefix);
-  const operations = operationsOf(log.events);
   tally.addViolations([
     ...checkOrders(operations, books),
     ...checkOwnedBalances(owned, operations, books),
