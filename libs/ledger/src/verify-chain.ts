@@ -1,4 +1,4 @@
-import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
+import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
 import { type BookedTransaction, bookedTransactions } from './booked-transactions.js';
 import { hashOf } from './decide.js';
 import { RANGE_ROWS, rangeKey, type RangeOptions, rangesOf } from './ranges.js';
@@ -86,7 +86,7 @@ const accountFaults = (name: string, which: string, more = '') =>
        ) t on true
        where a.workspace_id = $1 and a.kind = 'customer' and ${which})
      select 'hash' as check, format('account %s does not end its chain of hashes', l.id) as detail
-     from latest l left join ${lookup('select x.hash from transaction x where x.workspace_id = $1 and x.id = l.transaction_id')} x on true
+     from latest l left join transaction x on x.workspace_id = $1 and x.id = l.transaction_id
      where l.head <> coalesce(x.hash, '')
      union all
      select 'balance', format('account %s holds %s at version %s; it has no transfers', id, balance, version)
