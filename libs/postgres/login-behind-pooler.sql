@@ -23,5 +23,6 @@ alter role :"login" set default_transaction_isolation = 'read committed';
 alter role :"login" set timezone = 'UTC';
 alter role :"login" set datestyle = 'ISO, MDY';
 alter role :"login" set enable_seqscan = 'off';
+alter role :"login" set enable_bitmapscan = 'off';
 alter role :"login" set plan_cache_mode = 'force_generic_plan';
 alter role :"login" set jit = 'off';

@@ -92,17 +92,22 @@ describe('a connection through a pooler', () => {
     await (await open(true)).end();
   });
 
-  it.each(['role', 'search_path', 'statement_timeout', 'enable_seqscan', 'plan_cache_mode', 'jit'])(
-    'is refused when its login has no %s, with the one line',
-    async (name) => {
-      await world.owner.query(fileFor(quoted(login)));
-      await world.owner.query(`alter role ${quoted(login)} reset ${name}`);
+  it.each([
+    'role',
+    'search_path',
+    'statement_timeout',
+    'enable_seqscan',
+    'enable_bitmapscan',
+    'plan_cache_mode',
+    'jit',
+  ])('is refused when its login has no %s, with the one line', async (name) => {
+    await world.owner.query(fileFor(quoted(login)));
+    await world.owner.query(`alter role ${quoted(login)} reset ${name}`);
 
-      const lines = (await refusal()).split('\n').slice(1);
+    const lines = (await refusal()).split('\n').slice(1);
 
-      expect(lines).toEqual([expect.stringMatching(`^  alter role "${login}" set ${name} = .+;$`)]);
-    },
-  );
+    expect(lines).toEqual([expect.stringMatching(`^  alter role "${login}" set ${name} = .+;$`)]);
+  });
 
   it('sets nothing, so that the next caller of the session of the server has the settings of its login', async () => {
     await world.owner.query(fileFor(quoted(login)));

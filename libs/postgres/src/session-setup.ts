@@ -72,6 +72,8 @@ function settingsOf({ schema, statementTimeoutMs, lockTimeoutMs }: SettingsOfSes
     text('datestyle', 'ISO, MDY'),
     // Plans are made once and kept. On a new installation, with empty tables, they would be sequential scans.
     text('enable_seqscan', 'off'),
+    // Nor the rows of a whole workspace, which seem cheaper to read than an index of their own while the table has a few pages.
+    text('enable_bitmapscan', 'off'),
     // With the values of a small batch, the server would plan each call anew: a plan takes longer than its statement.
     text('plan_cache_mode', 'force_generic_plan'),
     // The cost of a plan without an index now triggers JIT compilation, which takes longer than the plan itself.

@@ -86,6 +86,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   'hold_accounts(held_account[],held_payment[],timestamp with time zone)': WRITING,
   'hold_work(bigint,text,bigint,bigint)': WRITING,
   'next_audit_hash(text,text,jsonb)': SERVING,
+  'order_of_reference(bigint,text)': SERVING,
   'pause_required(bigint,bigint)': SERVING,
   'payment_versions(bigint[],bigint[])': SERVING,
   'rejected_three_in_a_row(bigint,bigint,timestamp with time zone)': SERVING,

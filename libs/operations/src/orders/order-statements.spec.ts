@@ -1,9 +1,14 @@
 import type { AccountId, Order, RecipientId } from '@banking/domain';
 import { API_ROLE, bind, compositeOf, RULE_VIOLATION, SQLSTATE, sqlStatement } from '@banking/postgres';
-import { sql } from '@banking/postgres/testing';
+import { PlanProbe, sql } from '@banking/postgres/testing';
 import { orderWorld, type OrderWorld } from '../testing/order-world.js';
 
 const PLACE = sqlStatement('spec.place_orders', 'select place_orders($1::placed_order[], $2::placed_execution[])');
+
+const OF_REFERENCES = sqlStatement(
+  'spec.orders_of_references',
+  'select o.id from unnest($1::bigint[], $2::text[]) u (w, reference) left join lateral order_of_reference(u.w, u.reference) o on true',
+);
 
 /** In this database transaction. */
 const TRANSFERS_READ = sqlStatement<{ rows: number }>(
@@ -139,4 +144,35 @@ describe('orders that are placed', () => {
 
     expect(await place({ execution: { transactionId: 9_000_500 } })).toBeLessThan(10);
   });
+});
+
+it('finds the orders of references, and reads no others of the workspace', async () => {
+  const { world, ada } = given;
+  const { workspaceId } = ada;
+  const probes: PlanProbe[] = [];
+  const insert = (workspaces: string, count: number) =>
+    world.owner.query(
+      `begin; set local session_replication_role = replica;
+       insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status)
+       select ${workspaces}, ${from}, ${recipient}, 100, 'instant', 'completed' from generate_series(1, ${count}) n;
+       commit`,
+    );
+  // Plans from when the table had few pages, and the workspace few of its rows.
+  for (const count of [20, 30, 40, 50]) {
+    await insert('100000 + n % 10', count);
+    await world.owner.query('analyze customer_order');
+    probes.push(await PlanProbe.open(world, OF_REFERENCES, 'bigint[], text[]'));
+    await probes.at(-1)!.cost(`array[${workspaceId}], array['R']`, [workspaceId]);
+  }
+
+  await insert(String(workspaceId), 5_000);
+
+  for (const probe of probes) {
+    const { buffers, filtered } = await probe.cost(
+      `array_fill(${workspaceId}::bigint, array[20]), array[null, null] || array_fill('R'::text, array[18])`,
+      [workspaceId],
+    );
+    expect(buffers + filtered).toBeLessThan(100);
+    await probe.close();
+  }
 });

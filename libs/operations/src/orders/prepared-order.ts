@@ -229,8 +229,7 @@ export interface OrderConflicts {
 const READ_CONFLICTS = sqlStatement<OrderConflicts & { readonly place: number }>(
   'read_order_conflicts',
   `select (u.n - 1)::int as place,
-          u.reference is not null and exists (
-            select from customer_order o where o.workspace_id = u.w and o.external_reference = u.reference) as reference_is_taken,
+          exists (select from order_of_reference(u.w, u.reference)) as reference_is_taken,
           u.quote is not null and exists (
             select from quote_use q where q.workspace_id = u.w and q.quote_id = u.quote) as quote_is_used,
           u.quote is not null and exists (

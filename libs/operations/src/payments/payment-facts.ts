@@ -85,8 +85,7 @@ const factsBy = (clock: string): string =>
             'fixedSide', q.fixed_side,
             'isExpired', q.expires_at <= statement_timestamp(),
             'isUsed', exists (select from quote_use s where s.workspace_id = q.workspace_id and s.quote_id = q.id)) end as quote,
-          u.reference is not null and exists (
-            select from customer_order e where e.workspace_id = u.w and e.external_reference = u.reference) as reference_is_taken
+          exists (select from order_of_reference(u.w, u.reference)) as reference_is_taken
    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) with ordinality u(w, a, r, q, reference, n)
    left join ${lookup(`select * from account p where p.workspace_id = u.w and p.id = u.a and p.kind = 'customer'`)} a on true
    left join currency ac on ac.id = a.currency_id
