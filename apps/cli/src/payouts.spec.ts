@@ -112,8 +112,8 @@ describe('banking payout return', () => {
      ), due as (
        update payout p set status = 'due' from last where p.transaction_id = last.id
      ), uncredited as (
-       delete from remittance_event e using remittance m, last
-       where m.transaction_id = last.id and e.remittance_id = m.id and e.status = 'ACCC'
+       delete from remittance_event e using last
+       where e.transaction_id = last.id and e.status = 'ACCC'
      ), run as (
        update execution e set status = 'pending' from last where e.transaction_id = last.id returning e.id
      ), unended as (

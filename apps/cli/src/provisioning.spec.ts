@@ -187,11 +187,11 @@ describe('the commands of banking', () => {
     await world.openDemo();
     await world.query(`
     with late as (
-      insert into remittance_event (workspace_id, remittance_id, provider_event, status, reason_code)
-      select m.workspace_id, m.id, 'late', 'RJCT', 'AC04' from remittance m join transaction x on x.id = m.transaction_id
+      insert into remittance_event (workspace_id, transaction_id, provider_event, status, reason_code)
+      select p.workspace_id, p.transaction_id, 'late', 'RJCT', 'AC04' from payout p join transaction x on x.id = p.transaction_id
       where x.status = 'completed' order by x.id limit 1 returning *)
     insert into discrepancy (workspace_id, transaction_id, kind, event_id)
-    select m.workspace_id, m.transaction_id, 'credited_then_rejected', late.id from late join remittance m on m.id = late.remittance_id`);
+    select late.workspace_id, late.transaction_id, 'credited_then_rejected', late.id from late`);
     await world.query(`
     insert into work (workspace_id, kind, subject_id, parked_at, reason) values (1, 'other', 5, now(), 'it failed'), (1, 'other', 6, null, null)`);
     await world.query(`update work set due_at = '2020-01-01' where kind = 'other' and subject_id = 6`);

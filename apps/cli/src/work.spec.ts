@@ -262,11 +262,11 @@ describe('banking discrepancy', () => {
     ]) {
       await world.query(
         `with late as (
-         insert into remittance_event (workspace_id, remittance_id, provider_event, status, reason_code)
-         select m.workspace_id, m.id, 'late', $2, 'AC04' from remittance m join transaction x on x.id = m.transaction_id
+         insert into remittance_event (workspace_id, transaction_id, provider_event, status, reason_code)
+         select p.workspace_id, p.transaction_id, 'late', $2, 'AC04' from payout p join transaction x on x.id = p.transaction_id
          where x.status = $1 order by x.id limit 1 returning *)
        insert into discrepancy (workspace_id, transaction_id, kind, event_id)
-       select m.workspace_id, m.transaction_id, $3, late.id from late join remittance m on m.id = late.remittance_id`,
+       select late.workspace_id, late.transaction_id, $3, late.id from late`,
         ...[status, event, kind],
       );
     }

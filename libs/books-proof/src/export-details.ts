@@ -65,8 +65,7 @@ const DETAILS = sqlStatement<DetailsRow>(
           (select json_agg(json_strip_nulls(json_build_object(
                     'id', v.id, 'transactionId', x.id, 'providerEvent', v.provider_event, 'status', v.status,
                     'reasonCode', v.reason_code, 'message', v.message, 'createdAt', rfc3339(v.created_at))) order by v.id)
-           from remittance m join remittance_event v on v.workspace_id = $1 and v.remittance_id = m.id
-           where m.workspace_id = $1 and m.transaction_id = x.id) as events
+           from remittance_event v where v.workspace_id = $1 and v.transaction_id = x.id) as events
    from unnest($2::bigint[]) x(id)`,
 );
 

@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import type { Timestamp } from '@banking/domain';
 import { type TransactionContent, transactionHash } from '@banking/domain/proof';
 import { decide, DecisionContext } from './decide.js';
-import type { Outcome } from './proposal.js';
+import type { Entry, Outcome } from './proposal.js';
 import { batches, contextOf, decideAll, decideByModel, holdings, reasonOf } from './testing/batches.js';
-import { crossing, euros, funding, payment, proposal } from './testing/world.js';
+import { CENTS, crossing, euros, funding, payment, proposal } from './testing/world.js';
 
 const transactionsOf = (outcomes: readonly Outcome[]) => outcomes.flatMap(({ posted }) => posted ?? []);
 
@@ -157,14 +157,14 @@ describe('the hash of a transaction', () => {
     { ...leg, account: 'fees', direction: 'credit' },
   ] as const;
 
-  it.each<[string, Pick<TransactionContent, 'returnOf' | 'orderDigest' | 'conversionDigest'>]>([
+  it.each<[string, Pick<TransactionContent, 'returnOf' | 'orderDigest' | 'conversionDigest'>, Partial<Entry>?]>([
     ['no order, conversion or returned transaction', {}],
     ['a returned transaction', { returnOf: 17 }],
     ['the digest of an order', { orderDigest: 'a'.repeat(64) }],
-    ['the digest of a conversion', { conversionDigest: 'b'.repeat(64) }],
-  ])('is that of its content with %s', async (_what, more) => {
+    ['the digest of a conversion', { conversionDigest: CENTS.digest }, { conversion: CENTS }],
+  ])('is that of its content with %s', async (_what, more, of = more) => {
     const { context } = contextOf([], { own: OWN });
-    const { posted } = decide(context, proposal(legs, more));
+    const { posted } = decide(context, proposal(legs, of));
     const transfer = { currencyCode: 'EUR', amount: '100', type: 'internal' };
     const content: TransactionContent = {
       ...{

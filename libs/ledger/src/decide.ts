@@ -112,7 +112,7 @@ function contentOf(
     createdAt,
     returnOf: entry.returnOf,
     orderDigest: entry.orderDigest,
-    conversionDigest: entry.conversionDigest,
+    conversionDigest: entry.conversion?.digest,
     transfers: transfers.map(({ id: transferId, leg, accountId, accountVersion, balanceAfter }) => ({
       id: transferId,
       accountId,

@@ -15,7 +15,6 @@ export {
   lockAndRead,
   post,
   postDeposits,
-  type PostedConversion,
   posting,
   postingValues,
   postPayments,
@@ -28,6 +27,7 @@ export { decide, DecisionContext, digestNow, type LockedAccount } from './decide
 export {
   accountKey,
   type AccountRef,
+  type Conversion,
   customerAccountsOf,
   requirePosted,
   type Entry,

@@ -1,9 +1,11 @@
+import { minorUnits } from '@banking/domain';
 import { CommitInDoubtError, DatabaseError, SQLSTATE } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
-import type { Proposal } from './proposal.js';
+import type { Leg, Proposal } from './proposal.js';
 import { returnEntry } from './return-entry.js';
 import {
   account,
+  CENTS,
   comeback,
   crossing,
   EUR,
@@ -183,15 +185,32 @@ describe('a connection lost around COMMIT', () => {
 
 describe('a transaction of an order with a conversion', () => {
   it('stores both digests', async () => {
-    const digests = { orderDigest: 'a'.repeat(64), conversionDigest: 'b'.repeat(64) };
-    const [entry] = funding(await account(world), euros('1.00')).entries;
-    const [outcome] = await post(world.books, [{ entries: [{ ...entry!, ...digests }] }]);
+    const orderDigest = 'a'.repeat(64);
+    const legs: Leg[] = [
+      {
+        account: await account(world, '1.00'),
+        currencyId: EUR,
+        direction: 'debit',
+        amount: euros('1.00'),
+        type: 'spot',
+      },
+      { account: 'fx', currencyId: EUR, direction: 'credit', amount: euros('1.00'), type: 'spot' },
+      { account: 'fx', currencyId: USD, direction: 'debit', amount: minorUnits(110n), type: 'spot' },
+      {
+        account: await account(world, '0', { currencyId: USD }),
+        currencyId: USD,
+        direction: 'credit',
+        amount: minorUnits(110n),
+        type: 'spot',
+      },
+    ];
+    const [outcome] = await post(world.books, [proposal(legs, { orderDigest, conversion: CENTS })]);
 
     const { rows } = await world.owner.query(
       'select order_digest as "orderDigest", conversion_digest as "conversionDigest" from transaction where id = $1',
       [outcome!.posted![0]!.id],
     );
-    expect(rows).toEqual([digests]);
+    expect(rows).toEqual([{ orderDigest, conversionDigest: CENTS.digest }]);
   });
 });
 

@@ -13,6 +13,7 @@ import { decide, DecisionContext } from './decide.js';
 import {
   accountKey,
   type AccountRef,
+  type Conversion,
   customerAccountsOf,
   type Outcome,
   type PostedTransaction,
@@ -123,26 +124,6 @@ function distinct(accounts: readonly AccountRef[]): AccountRef[] {
   return [...new Map(accounts.map((ref) => [accountKey(ref.workspaceId, ref.accountId), ref])).values()];
 }
 
-/** What converts a payment. Amounts in minor units; digits are text. */
-export interface PostedConversion {
-  readonly workspaceId: number;
-  readonly transactionId: number;
-  readonly quoteId?: number | undefined;
-  readonly currencyId: number;
-  readonly amount: bigint;
-  readonly targetCurrencyId: number;
-  readonly targetAmount: bigint;
-  readonly rate: string;
-  readonly rateSource: string;
-  /** In UTC with microseconds, as the database stores and returns it. */
-  readonly rateAsOf: string;
-  readonly rounding: 'down';
-  readonly remainderNumerator: string;
-  readonly remainderDenominator: string;
-  /** The side that the caller fixed. The remainder may exceed a minor unit if that is the target. */
-  readonly fixedSide: 'source' | 'target';
-}
-
 /** A payout that was written as begun and claimed, for a worker of the process that wrote it. */
 export interface LeasedPayout {
   readonly workspaceId: number;
@@ -160,7 +141,7 @@ interface LeasedRow {
 export const POST_PAYMENTS = sqlStatement<LeasedRow>(
   'post_payments',
   `select workspace_id, transaction_id, key_nonce
-   from post_payments($1::posted_transaction[], $2::posted_transfer[], $3::timestamptz, $4::posted_conversion[], $5)`,
+   from post_payments($1::posted_transaction[], $2::posted_transfer[], $3::timestamptz, $4)`,
 );
 const POST_RETURNS = posting('post_returns');
 const POST_DEPOSITS = posting('post_deposits');
@@ -179,8 +160,8 @@ export function postingValues(posted: readonly PostedTransaction[]): readonly un
 
 const transactionValue = ({ workspaceId, id, hash, entry }: PostedTransaction): string =>
   compositeOf([
-    ...[workspaceId, id, entry.status, hash, entry.returnOf, entry.orderDigest, entry.conversionDigest],
-    ...[entry.remittanceId, entry.isSubmitted],
+    ...[workspaceId, id, entry.status, hash, entry.returnOf, entry.orderDigest],
+    ...[entry.conversion && conversionValue(entry.conversion), entry.isSubmitted],
   ]);
 
 /** The transfers of customers' accounts. The first has the legs of our own. */
@@ -200,17 +181,9 @@ function transferValues({ workspaceId, id: transactionId, transfers }: PostedTra
 const ownLegValue = ({ id, leg, accountId }: PostedTransfer): string =>
   compositeOf([id, accountId, leg.currencyId, leg.type, leg.direction === 'credit' ? leg.amount : -leg.amount]);
 
-const conversionValue = (row: PostedConversion): string =>
+const conversionValue = (row: Conversion): string =>
   compositeOf([
-    ...[
-      row.workspaceId,
-      row.transactionId,
-      row.quoteId,
-      row.currencyId,
-      row.amount,
-      row.targetCurrencyId,
-      row.targetAmount,
-    ],
+    ...[row.digest, row.quoteId, row.currencyId, row.amount, row.targetCurrencyId, row.targetAmount],
     ...[row.rate, row.rateSource, row.rateAsOf, row.rounding, row.remainderNumerator, row.remainderDenominator],
     row.fixedSide,
   ]);
@@ -219,17 +192,13 @@ const unlessEmpty = <Row>(posted: readonly PostedTransaction[], bound: () => Bou
   posted.length === 0 ? [] : [bound()];
 
 /**
- * Writes payments with their conversions: customers' money moves, and none enters. A pending payment to a settlement account gets its
- * tracking, its payout and the work that submits it. A right of every role that serves.
+ * Writes payments: customers' money moves, and none enters. A pending payment to a settlement account gets its payout and the work that
+ * submits it. A right of every role that serves.
  *
  * @param leasedMax how many payouts a worker of this process takes at once; a row for each that it has to take
  */
-export const postPayments = (
-  posted: readonly PostedTransaction[],
-  conversions: readonly PostedConversion[] = [],
-  leasedMax = 0,
-): BoundStatement<LeasedRow>[] =>
-  unlessEmpty(posted, () => bind(POST_PAYMENTS, ...postingValues(posted), conversions.map(conversionValue), leasedMax));
+export const postPayments = (posted: readonly PostedTransaction[], leasedMax = 0): BoundStatement<LeasedRow>[] =>
+  unlessEmpty(posted, () => bind(POST_PAYMENTS, ...postingValues(posted), leasedMax));
 
 /** The payouts of the rows of `postPayments`. */
 export const leasedPayouts = (rows: readonly unknown[] = []): LeasedPayout[] =>

@@ -2,19 +2,20 @@ import { API_ROLE, bind, compositeOf, OPERATOR_ROLE, RULE_VIOLATION, SQLSTATE, W
 import { sql } from '@banking/postgres/testing';
 import { preparePosting } from './books.js';
 import { decide } from './decide.js';
-import {
-  lockAndRead,
-  postDeposits,
-  type PostedConversion,
-  postPayments,
-  postReturns,
-  postSandboxDeposits,
-} from './post.js';
+import { lockAndRead, postDeposits, postPayments, postReturns, postSandboxDeposits } from './post.js';
 import { POST_PAYMENTS, posting, postingValues } from './post.js';
-import { type Entry, type Leg, type PostedTransaction, type Proposal, requirePosted } from './proposal.js';
+import {
+  type Conversion,
+  type Entry,
+  type Leg,
+  type PostedTransaction,
+  type Proposal,
+  requirePosted,
+} from './proposal.js';
 import { returnEntry } from './return-entry.js';
 import {
   account,
+  CENTS,
   comeback,
   crossing,
   EUR,
@@ -110,24 +111,12 @@ describe('the role of the API', () => {
 });
 
 describe('a posting of payments', () => {
-  const cents: PostedConversion = {
-    ...{
-      workspaceId: NORTH,
-      transactionId: 0,
-      currencyId: EUR,
-      amount: 100n,
-      targetCurrencyId: USD,
-      targetAmount: 110n,
-    },
-    ...{ rate: '1.1', rateSource: 'spec', rateAsOf: '2026-01-01T00:00:00Z', rounding: 'down', fixedSide: 'source' },
-    ...{ remainderNumerator: '0', remainderDenominator: '1' },
-  };
   const SPOT = { type: 'spot' };
   const PAYOUT = { type: 'payout' };
   const DOLLARS = { ...SPOT, currencyId: USD };
   /** A transaction moves money of a customer. This one breaks no rule of payments. */
   const feeOfAda = () => [leg(ada, 'debit', '0.50', { type: 'fee' }), leg('fees', 'credit', '0.50', { type: 'fee' })];
-  const spot = (): Proposal =>
+  const spot = (conversion: Conversion | null = CENTS): Proposal =>
     proposal(
       [
         leg(ada, 'debit', '1.00', SPOT),
@@ -135,13 +124,8 @@ describe('a posting of payments', () => {
         leg('fx', 'debit', '1.10', DOLLARS),
         leg('settlement', 'credit', '1.10', DOLLARS),
       ],
-      { status: 'pending' },
+      { status: 'pending', conversion: conversion ?? undefined },
     );
-  const converted =
-    (more: Partial<PostedConversion>): Write =>
-    (posted) =>
-      postPayments(posted, [{ ...cents, transactionId: posted[0]!.id, ...more }]);
-
   it.each<[string, Write, () => Proposal]>([
     ['from a settlement account', postPayments, () => funding(ada, euros('1.00'))],
     ['from a fee account', postPayments, () => proposal([leg('fees', 'debit', '1.00'), leg(ada, 'credit', '1.00')])],
@@ -160,26 +144,26 @@ describe('a posting of payments', () => {
       postPayments,
       () => proposal([leg(ada, 'debit', '1.00'), leg(bob, 'credit', '1.00')], { returnOf: 1 }),
     ],
-    ['with a conversion without its row', postPayments, spot],
-    ['with a conversion of another amount', converted({ targetAmount: 220n, rate: '2.2' }), spot],
-    ['with a conversion into another currency', converted({ targetCurrencyId: 356 }), spot],
-    ['with the conversion of another transaction', converted({ transactionId: 1 }), spot],
+    ['with a conversion without its terms', postPayments, () => spot(null)],
+    ['with a conversion of another amount', postPayments, () => spot({ ...CENTS, targetAmount: '220', rate: '2.2' })],
+    ['with a conversion into another currency', postPayments, () => spot({ ...CENTS, targetCurrencyId: 356 })],
     [
       'with a conversion that takes nothing',
-      converted({}),
+      postPayments,
       () =>
         proposal([...feeOfAda(), leg('fx', 'debit', '1.10', DOLLARS), leg('settlement', 'credit', '1.10', DOLLARS)], {
           status: 'pending',
+          conversion: CENTS,
         }),
     ],
     [
       'with a conversion of a transaction without one',
-      (posted) => postPayments(posted, [{ ...cents, transactionId: posted[0]!.id }]),
-      () => payment(ada, bob, euros('1.00')),
+      postPayments,
+      () => proposal([leg(ada, 'debit', '1.00'), leg(bob, 'credit', '1.00')], { conversion: CENTS }),
     ],
     [
       'with a conversion whose second half is a fee, which a return leaves out',
-      converted({}),
+      postPayments,
       () => ({
         entries: spot().entries.map((entry) => ({
           ...entry,
@@ -271,11 +255,11 @@ describe('a posting of payments', () => {
   it.each<[string, Write]>([
     [
       'transfers of an earlier transaction',
-      (posted) => [bind(POST_PAYMENTS, [], ...postingValues(posted).slice(1), [], 0)],
+      (posted) => [bind(POST_PAYMENTS, [], ...postingValues(posted).slice(1), 0)],
     ],
     [
       'a transaction without transfers',
-      (posted) => [bind(POST_PAYMENTS, postingValues(posted)[0], [], posted[0]!.at, [], 0)],
+      (posted) => [bind(POST_PAYMENTS, postingValues(posted)[0], [], posted[0]!.at, 0)],
     ],
   ])('refuses %s', async (_what, write) => {
     const before = await holding(world, ada);
@@ -301,7 +285,7 @@ describe('a posting of payments', () => {
   });
 
   it('takes a conversion with its row', async () => {
-    await expect(writeAs(API_ROLE, converted({}), spot())).resolves.toBeUndefined();
+    await expect(writeAs(API_ROLE, postPayments, spot())).resolves.toBeUndefined();
   });
 });
 

@@ -34,6 +34,26 @@ interface OwnLeg extends Moved, Partial<Record<Exclude<keyof CustomerLeg, keyof 
 /** One side of a transaction before it is decided: a transfer without its version and balance. */
 export type Leg = CustomerLeg | OwnLeg;
 
+/** How a payment converts. Amounts in minor units; digits are text. */
+export interface Conversion {
+  /** Of all the other fields. */
+  readonly digest: string;
+  readonly quoteId?: number | undefined;
+  readonly currencyId: number;
+  readonly amount: string;
+  readonly targetCurrencyId: number;
+  readonly targetAmount: string;
+  readonly rate: string;
+  readonly rateSource: string;
+  /** In UTC with microseconds, as the database stores and returns it. */
+  readonly rateAsOf: string;
+  readonly rounding: 'down';
+  readonly remainderNumerator: string;
+  readonly remainderDenominator: string;
+  /** The side that the caller fixed. The remainder may exceed a minor unit if that is the target. */
+  readonly fixedSide: 'source' | 'target';
+}
+
 /** One balanced transaction inside one workspace. */
 export interface Entry {
   readonly workspaceId: number;
@@ -42,10 +62,7 @@ export interface Entry {
   readonly returnOf?: number | undefined;
   /** The digest of the order that it carries out. */
   readonly orderDigest?: string | undefined;
-  /** The digest of its conversion. */
-  readonly conversionDigest?: string | undefined;
-  /** The id of the tracking of a payout. Default: the next one. */
-  readonly remittanceId?: number | undefined;
+  readonly conversion?: Conversion | undefined;
   /** Whether another system has submitted the payout: no worker does. In a sandbox only. */
   readonly isSubmitted?: boolean | undefined;
   readonly legs: readonly Leg[];

@@ -140,7 +140,6 @@ describe('row-level security', () => {
     'transfer',
     'recipient',
     'beneficiary',
-    'remittance',
     'remittance_event',
     'workspace_role',
     'quote',

@@ -301,8 +301,8 @@ describe('the database', () => {
       statements.map((text) => sql(text)),
     );
   const insertEvent = (status: string, id: string) =>
-    `insert into remittance_event (workspace_id, remittance_id, provider_event, status)
-     select workspace_id, id, '${id}', '${status}' from remittance where transaction_id = ${transactionId}`;
+    `insert into remittance_event (workspace_id, transaction_id, provider_event, status)
+     select workspace_id, transaction_id, '${id}', '${status}' from payout where transaction_id = ${transactionId}`;
 
   it('refuses a contradiction without its discrepancy', async () => {
     await receive('ACCC', 'one');

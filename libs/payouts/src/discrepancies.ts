@@ -52,8 +52,7 @@ const LIST_DISCREPANCIES = sqlStatement<{ discrepancy: Discrepancy }>(
             'events', (
               select json_agg(json_build_object('providerEvent', e.provider_event, 'status', e.status, 'reasonCode', e.reason_code,
                                                 'recordedAt', rfc3339(e.created_at)) order by e.id)
-              from remittance m join remittance_event e on (e.workspace_id, e.remittance_id) = (m.workspace_id, m.id)
-              where (m.workspace_id, m.transaction_id) = (d.workspace_id, d.transaction_id)),
+              from remittance_event e where (e.workspace_id, e.transaction_id) = (d.workspace_id, d.transaction_id)),
             'resolvedAt', rfc3339(d.resolved_at), 'resolution', d.resolution, 'resolvedBy', d.resolved_by, 'note', d.note,
             'resolutionTransactionId', d.resolution_transaction_id)) as discrepancy
    from discrepancy d
@@ -153,7 +152,7 @@ export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancy
         find,
         findPositions(payout),
       ] as const);
-      if (!held || !now || !latest) throw new Error(`transaction ${transactionId} has no remittance`);
+      if (!held || !now || !latest) throw new Error(`transaction ${transactionId} has no payout`);
       if (!now.is_open) return 'already_resolved';
       if (!posting) {
         await tx.commit(resolve());

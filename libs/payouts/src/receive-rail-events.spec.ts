@@ -144,17 +144,16 @@ describe('receiveRailEvents', () => {
   it('acknowledges nothing where no event could be recorded', async () => {
     const { rail } = await lateRejection();
     const calls: unknown[] = [];
-    await world.owner.query(`update remittance set transaction_id = -transaction_id where transaction_id = $1`, [
-      transactionId,
-    ]);
+    const hideTransaction = (id: number) =>
+      world.owner.query(`set session_replication_role = replica;
+        update transaction set id = -id where id = ${id}; set session_replication_role = origin`);
+    await hideTransaction(transactionId);
 
     const counted: Rail = { ...rail, acknowledge: async (events) => void calls.push(events) };
     expect(await receiveRailEvents({ books: world.books, rail: counted })).toBe(1);
 
     expect(calls).toEqual([]);
-    await world.owner.query(`update remittance set transaction_id = -transaction_id where transaction_id = $1`, [
-      -transactionId,
-    ]);
+    await hideTransaction(-transactionId);
   });
 });
 

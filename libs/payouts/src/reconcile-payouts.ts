@@ -242,8 +242,7 @@ const PAYOUT_COLUMNS = `
   p.workspace_id, p.transaction_id, p.key_nonce, p.status, s.amount, c.code as currency,
   array(
     select e.provider_event || ' ' || e.status
-    from remittance m join remittance_event e on (e.workspace_id, e.remittance_id) = (m.workspace_id, m.id)
-    where (m.workspace_id, m.transaction_id) = (p.workspace_id, p.transaction_id)
+    from remittance_event e where (e.workspace_id, e.transaction_id) = (p.workspace_id, p.transaction_id)
   ) as events`;
 
 const SETTLEMENT = `

@@ -51,7 +51,7 @@ describe('a batch of events', () => {
     expect(await statuses([...north, ...south])).toEqual(['completed', 'failed', 'failed', 'failed', 'completed']);
   });
 
-  it('records the others where one has no remittance and one belongs to another workspace', async () => {
+  it('records the others where one has no payout and one belongs to another workspace', async () => {
     const [one, two] = (await payOut(world, { isSubmitted: true, count: 2 })) as [number, number];
 
     const effects = await recordEvents(world.books, [
@@ -62,7 +62,7 @@ describe('a batch of events', () => {
       rejection(two),
     ]);
 
-    const missing = expect.objectContaining({ message: expect.stringContaining('has no remittance') });
+    const missing = expect.objectContaining({ message: expect.stringContaining('has no payout') });
     expect(effects).toEqual(['recorded', missing, missing, missing, 'returned']);
     expect(await statuses([one, two])).toEqual(['completed', 'failed']);
   });

@@ -43,8 +43,8 @@ describe('record rail event', () => {
   async function seen(): Promise<{ status: string; events: string[]; balance: bigint }> {
     const { rows } = await world.owner.query<{ status: string; events: string[]; balance: bigint }>(
       `select x.status, a.balance,
-            array(select e.status from remittance_event e join remittance m on m.id = e.remittance_id
-                  where m.transaction_id = x.id order by e.id) as events
+            array(select e.status from remittance_event e
+                  where e.transaction_id = x.id order by e.id) as events
      from transaction x, account a where x.id = $1 and a.id = $2`,
       [transactionId, usd()],
     );
@@ -138,7 +138,7 @@ describe('record rail event', () => {
       expect(await recordEvent(world.books, workspaceId, transactionId, event)).toBe('recorded');
 
       const { rows } = await world.owner.query(
-        `select e.reason_code, e.message from remittance_event e join remittance m on m.id = e.remittance_id where m.transaction_id = $1`,
+        `select e.reason_code, e.message from remittance_event e where e.transaction_id = $1`,
         [transactionId],
       );
       expect(rows).toEqual([{ reason_code: 'G001', message: 'in transit' }]);
@@ -240,16 +240,16 @@ describe('record rail event', () => {
     });
   });
 
-  describe('a transaction without a remittance', () => {
+  describe('a transaction without a payout', () => {
     it('refuses every event', async () => {
       const { rows } = await world.owner.query<{ id: bigint }>(
-        `select id from transaction where workspace_id = $1 and id not in (select transaction_id from remittance) limit 1`,
+        `select id from transaction where workspace_id = $1 and id not in (select transaction_id from payout) limit 1`,
         [workspaceId],
       );
       transactionId = Number(rows[0]!.id);
 
-      await expect(record('e1', 'ACCC')).rejects.toThrow('has no remittance');
-      await expect(reject('e2')).rejects.toThrow('has no remittance');
+      await expect(record('e1', 'ACCC')).rejects.toThrow('has no payout');
+      await expect(reject('e2')).rejects.toThrow('has no payout');
 
       expect(await seen()).toMatchObject({ status: 'completed', events: [] });
     });
@@ -294,7 +294,7 @@ describe('any events of a network, repeated and in any order', () => {
   async function recordedEvents(id: number): Promise<string[]> {
     const { rows } = await world.owner.query<{ event: string }>(
       `select e.provider_event || ' ' || e.status as event
-     from remittance_event e join remittance m on m.id = e.remittance_id where m.transaction_id = $1 order by 1`,
+     from remittance_event e where e.transaction_id = $1 order by 1`,
       [id],
     );
     return rows.map(({ event }) => event);

@@ -144,11 +144,8 @@ const FIND_NAMESAKES = sqlStatement<{ workspace_id: bigint; transaction_id: bigi
   `select u.workspace_id, u.transaction_id
    from unnest($1::bigint[], $2::bigint[], $3::text[]) u(workspace_id, transaction_id, provider_event)
    cross join lateral (
-     select id from remittance where workspace_id = u.workspace_id and transaction_id = u.transaction_id limit 1
-   ) m
-   cross join lateral (
      select from remittance_event
-     where workspace_id = u.workspace_id and remittance_id = m.id and provider_event = u.provider_event
+     where workspace_id = u.workspace_id and transaction_id = u.transaction_id and provider_event = u.provider_event
      order by status limit 1
    ) e`,
 );
@@ -243,7 +240,7 @@ interface PayoutState {
 
 const isFinal = ({ event }: PayoutEvent): boolean => event.status === 'ACCC' || event.status === 'RJCT';
 
-/** Locks the transactions of events. For final statuses it locks the payouts' work too. Undefined for one without a remittance. */
+/** Locks the transactions of events. For final statuses it locks the payouts' work too. Undefined for one without a payout. */
 async function lockPayouts(
   tx: DbTransaction,
   events: readonly PayoutEvent[],
@@ -288,7 +285,7 @@ function decideEvent(
   context: DecisionContext | undefined,
 ): { effect: RailEventEffect; posted: readonly PostedTransaction[]; settlement: Settlement } {
   const { transactionId, event } = payoutEvent;
-  if (!state) throw new Error(`transaction ${transactionId} has no remittance`);
+  if (!state) throw new Error(`transaction ${transactionId} has no payout`);
   const { status, position, hasNamesake } = state;
   const discrepancies = status === 'pending' ? [] : contradictions(event.status, position.isBack);
   if (hasNamesake) discrepancies.push('event_reused');

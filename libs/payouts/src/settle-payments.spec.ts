@@ -49,8 +49,8 @@ const stateOf = async () =>
   (
     await world.owner.query(
       `select x.status, p.status as payout, p.reason, (select count(*)::int from work k where k.subject_id = x.id) as work,
-              (select array_agg(e.status order by e.id) from remittance_event e where e.remittance_id = m.id) as events
-       from transaction x join payout p on p.transaction_id = x.id join remittance m on m.transaction_id = x.id where x.id = $1`,
+              (select array_agg(e.status order by e.id) from remittance_event e where e.transaction_id = x.id) as events
+       from transaction x join payout p on p.transaction_id = x.id where x.id = $1`,
       [transactionId],
     )
   ).rows[0];

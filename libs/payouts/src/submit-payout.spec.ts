@@ -47,8 +47,8 @@ describe('submit payout', () => {
       queued: boolean;
     }>(
       `select x.id::int, x.status, p.status as payout, p.tries,
-            array(select concat_ws(' ', e.status, e.reason_code) from remittance_event e join remittance m on m.id = e.remittance_id
-                  where m.transaction_id = x.id order by e.id) as events,
+            array(select concat_ws(' ', e.status, e.reason_code) from remittance_event e
+                  where e.transaction_id = x.id order by e.id) as events,
             (select count(*)::int from transaction r where r.return_of = x.id) as returns,
             (select submissions from sandbox_rail_payment where key = format('payout-%s-%s-%s', x.workspace_id, x.id, p.key_nonce)) as submissions,
             exists (select from work k where k.subject_id = x.id) as queued
@@ -287,8 +287,8 @@ describe.each(ENDS)('a payout to %s', (account, end) => {
       `select x.status, p.status as payout, n.submissions,
             (select count(*)::int from transaction r where r.return_of = x.id) as returns,
             (select count(*)::int from work where subject_id = x.id) as queued,
-            (select count(*) - count(distinct e.provider_event) from remittance_event e join remittance m on m.id = e.remittance_id
-             where m.transaction_id = x.id)::int as doubled
+            (select count(*) - count(distinct e.provider_event) from remittance_event e
+             where e.transaction_id = x.id)::int as doubled
      from transaction x join payout p on p.transaction_id = x.id
      left join sandbox_rail_payment n on n.key = format('payout-${NORTH}-%s-%s', x.id, p.key_nonce)
      where x.id = $1`,

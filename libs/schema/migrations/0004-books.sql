@@ -72,7 +72,21 @@ create table transaction (
   created_at timestamptz not null default statement_timestamp(),
   updated_at timestamptz not null default statement_timestamp(),
   order_digest text,
+  -- At what rate it converted, and what rounding left over, in parts of a minor unit of the target currency. The view `conversion` shows it.
   conversion_digest text,
+  quote_id bigint,
+  source_currency_id integer,
+  source_amount bigint,
+  target_currency_id integer,
+  target_amount bigint,
+  rate text,
+  rate_source text,
+  rate_as_of timestamptz,
+  rounding text,
+  remainder_numerator numeric,
+  remainder_denominator numeric,
+  -- Which amount the caller fixed: `source` or `target`.
+  fixed_side text,
   primary key (workspace_id, id),
   constraint transaction_digests check (length(order_digest) = 64 and order_digest !~ '[^0-9a-f]'
     and length(conversion_digest) = 64 and conversion_digest !~ '[^0-9a-f]'),
@@ -140,28 +154,11 @@ select t.workspace_id, o.id, t.transaction_id, o.account_id, o.currency_id, case
        coalesce(abs(o.amount), 0), o.type, null, null, null, null, null, null, null, t.created_at
 from transfer t cross join lateral unnest(t.own_legs) o;
 
--- At what rate a transaction converted, and what rounding left over, in parts of a minor unit of the target currency.
-create table conversion (
-  workspace_id bigint not null,
-  transaction_id bigint not null,
-  quote_id bigint,
-  source_currency_id integer not null,
-  source_amount bigint not null check (source_amount > 0),
-  target_currency_id integer not null,
-  target_amount bigint not null check (target_amount > 0),
-  rate text not null check (rate ~ '^(0|[1-9][0-9]{0,14})([.][0-9]{1,15})?$'),
-  rate_source text not null,
-  rate_as_of timestamptz not null,
-  rounding text not null,
-  remainder_numerator numeric not null,
-  remainder_denominator numeric not null check (remainder_denominator > 0),
-  created_at timestamptz not null default statement_timestamp(),
-  fixed_side text not null default 'source' check (fixed_side in ('source', 'target')),
-  primary key (workspace_id, transaction_id),
-  check (target_currency_id <> source_currency_id),
-  constraint conversion_rounds_down check (rounding = 'down' and remainder_numerator >= 0
-    and (fixed_side = 'target' or remainder_numerator < remainder_denominator) and char_length(ltrim(replace(rate, '.', ''), '0')) <= 15)
-);
+-- The transactions that converted.
+create view conversion with (security_invoker = true) as
+select workspace_id, id as transaction_id, quote_id, source_currency_id, source_amount, target_currency_id, target_amount, rate, rate_source,
+       rate_as_of, rounding, remainder_numerator, remainder_denominator, fixed_side, created_at
+from transaction where source_amount is not null;
 
 -- Moves the balances of customers' accounts as transfers are inserted, and refuses transfers that would leave books that do not add up:
 -- (a) the legs of a transaction sum to zero per currency, and each is one; (b) on a customer's account they continue its version and its balance step by
@@ -304,18 +301,18 @@ create trigger note_unverified after insert on transfer
   referencing new table as fresh for each statement execute function note_unverified();
 
 -- What a posting writes, an array of each for a batch. A later shape is a type of its own, with functions of its own, beside these.
+create type posted_conversion as (
+  digest text, quote_id bigint, source_currency_id integer, source_amount bigint, target_currency_id integer, target_amount bigint,
+  rate text, rate_source text, rate_as_of timestamptz, rounding text, remainder_numerator numeric, remainder_denominator numeric,
+  fixed_side text);
 create type posted_transaction as (
-  workspace_id bigint, id bigint, status text, hash text, return_of bigint, order_digest text, conversion_digest text,
-  -- Of the tracking of a payout; null for the next one. In a sandbox, another system may have submitted it.
-  remittance_id bigint, is_submitted boolean);
+  workspace_id bigint, id bigint, status text, hash text, return_of bigint, order_digest text, conversion posted_conversion,
+  -- In a sandbox, another system may have submitted a payout.
+  is_submitted boolean);
 create type posted_transfer as (
   workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text, amount bigint, type text,
   description text, purpose text, fee_amount bigint, recipient_id bigint, recipient_digest text, account_version bigint,
   balance_after bigint, own_legs own_leg[]);
-create type posted_conversion as (
-  workspace_id bigint, transaction_id bigint, quote_id bigint, source_currency_id integer, source_amount bigint,
-  target_currency_id integer, target_amount bigint, rate text, rate_source text, rate_as_of timestamptz, rounding text,
-  remainder_numerator numeric, remainder_denominator numeric, fixed_side text);
 
 -- Every leg of what a posting writes, as the view `leg` has those that are written.
 create function posted_legs(transfers posted_transfer[])
@@ -340,8 +337,10 @@ begin
     where x.id is null or t.transaction_id is null) then
     raise exception 'a posting has the transfers of its transactions' using errcode = 'BK021';
   end if;
-  insert into transaction (workspace_id, id, status, hash, return_of, order_digest, conversion_digest, created_at, updated_at)
-  select x.workspace_id, x.id, x.status, x.hash, x.return_of, x.order_digest, x.conversion_digest, at, at
+  insert into transaction (workspace_id, id, status, hash, return_of, order_digest, conversion_digest, quote_id, source_currency_id,
+    source_amount, target_currency_id, target_amount, rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator,
+    fixed_side, created_at, updated_at)
+  select x.workspace_id, x.id, x.status, x.hash, x.return_of, x.order_digest, (x.conversion).*, at, at
   from unnest(transactions) x order by x.workspace_id, x.return_of;
   insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose,
     fee_amount, recipient_id, recipient_digest, account_version, balance_after, own_legs, created_at)
@@ -362,8 +361,8 @@ end $$;
 -- functions refuse: money enters by a deposit only, which no service may execute.
 
 /**
- * Payments, with their conversions, and with what each pending one is carried out by: with tracking, payout and work if it credits a
- * settlement account, and leaves over a network; with crossing and work if it credits `interworkspace`, and pays the account of its
+ * Payments, and with each pending one what it is carried out by: with payout and work if it credits a settlement account, and leaves over a
+ * network; with crossing and work if it credits `interworkspace`, and pays the account of its
  * recipient in another database. Money leaves customers' accounts:
  * (a) Nothing is taken from a settlement or fee account, and the types are those of payments. Other rules depend on them: a return leaves
  * out fees, a disabled account takes returns. (b) An fx account takes and gives what the conversion of the transaction says, both.
@@ -374,8 +373,7 @@ end $$;
  * @param leased_max how many payouts a worker of the caller takes at once: these are written as begun and claimed, and returned. None while
  *   payouts are stopped. If the worker ends, so does the lease, and the queue gives them to another one
  */
-create function post_payments(transactions posted_transaction[], transfers posted_transfer[], at timestamptz,
-  conversions posted_conversion[], leased_max integer default 0)
+create function post_payments(transactions posted_transaction[], transfers posted_transfer[], at timestamptz, leased_max integer default 0)
   returns table (workspace_id bigint, transaction_id bigint, key_nonce text)
   language plpgsql security definer set search_path = banking, pg_temp as $$
 #variable_conflict use_column
@@ -398,9 +396,11 @@ begin
   exchanged as (
     select workspace_id, transaction_id, currency_id, direction, amount from side where kind = 'fx'),
   converted as (
-    select c.workspace_id, c.transaction_id, s.*
-    from unnest(conversions) c
-    cross join lateral (values (c.source_currency_id, 'credit', c.source_amount), (c.target_currency_id, 'debit', c.target_amount)) s)
+    select x.workspace_id, x.id, s.*
+    from unnest(transactions) x
+    cross join lateral (values ((x.conversion).source_currency_id, 'credit', (x.conversion).source_amount),
+      ((x.conversion).target_currency_id, 'debit', (x.conversion).target_amount)) s
+    where x.conversion is distinct from null)
   select not exists (
       select from unnest(transactions) x where x.return_of is not null or (x.status in ('pending', 'completed')) is not true)
     and not exists (
@@ -437,24 +437,17 @@ begin
   -- No worker takes more at once.
   leased_max := case when exists (select from payout_stop s where s.resumed_at is null) then 0 else least(leased_max, 64) end;
   perform write_books(transactions, transfers, at);
-  insert into conversion (workspace_id, transaction_id, quote_id, source_currency_id, source_amount, target_currency_id, target_amount,
-    rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, fixed_side)
-  select c.* from unnest(conversions) c;
   return query with leaving as (
-    insert into remittance (workspace_id, id, transaction_id, created_at, updated_at)
-    select x.workspace_id, coalesce(x.remittance_id, nextval('remittance_id_seq')), x.id, at, at
+    select x.workspace_id, x.id, coalesce(x.is_submitted, false) as is_submitted,
+           row_number() over (order by x.workspace_id, x.id) <= leased_max as is_leased
     from unnest(transactions) x
     where x.status = 'pending'
-      and exists (select from unnest(settled_workspaces, settled_transactions) s (w, t) where s.w = x.workspace_id and s.t = x.id)
-    returning workspace_id, transaction_id),
-  numbered as (
-    select l.*, row_number() over (order by l.workspace_id, l.transaction_id) as number from leaving l),
+      and exists (select from unnest(settled_workspaces, settled_transactions) s (w, t) where s.w = x.workspace_id and s.t = x.id)),
   opened as (
-    insert into payout (workspace_id, transaction_id, status, tries)
-    select l.workspace_id, l.transaction_id,
-           case when x.is_submitted then 'submitted' when l.number <= leased_max then 'submitting' else 'due' end,
-           case when not coalesce(x.is_submitted, false) and l.number <= leased_max then 1 else 0 end
-    from numbered l join unnest(transactions) x on x.workspace_id = l.workspace_id and x.id = l.transaction_id
+    insert into payout (workspace_id, transaction_id, status, tries, created_at, updated_at)
+    select l.workspace_id, l.id, case when l.is_submitted then 'submitted' when l.is_leased then 'submitting' else 'due' end,
+           case when l.is_leased and not l.is_submitted then 1 else 0 end, at, at
+    from leaving l
     returning workspace_id, transaction_id, status, key_nonce),
   queued as (
     -- The lease is that of a claim.
@@ -532,7 +525,7 @@ create trigger legal_step before update of status on transaction for each row
   execute function refuse_step();
 
 -- As prove_quote: what arrives and what is left over are the amount at the rate, exactly. It also stands for foreign keys to the
--- currencies. For all rows of the statement.
+-- currencies, and for checks of columns. For all rows of the statement.
 create function prove_conversions() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 declare
@@ -541,6 +534,13 @@ begin
   select f.fault into fault
   from (
     select case
+        when num_nulls(c.conversion_digest, c.source_currency_id, c.source_amount, c.target_currency_id, c.target_amount, c.rate,
+            c.rate_source, c.rate_as_of, c.rounding, c.remainder_numerator, c.remainder_denominator, c.fixed_side) <> 0
+          or c.source_amount <= 0 or c.target_amount <= 0 or c.target_currency_id = c.source_currency_id
+          or c.rate !~ '^(0|[1-9][0-9]{0,14})([.][0-9]{1,15})?$' or char_length(ltrim(replace(c.rate, '.', ''), '0')) > 15
+          or c.rounding <> 'down' or c.fixed_side not in ('source', 'target')
+          or c.remainder_denominator <= 0 or c.remainder_numerator < 0
+          or c.fixed_side = 'source' and c.remainder_numerator >= c.remainder_denominator then 'terms'
         when s.scale is null then 'conversion_source'
         when t.scale is null then 'conversion_target'
         when (c.target_amount * c.remainder_denominator + c.remainder_numerator) * s.scale
@@ -549,20 +549,24 @@ begin
           and c.remainder_numerator * s.scale >= c.rate::numeric * t.scale * c.remainder_denominator then 'excess' end as fault
     from fresh c
     left join (select id, power(10::numeric, decimals) as scale from currency) s on s.id = c.source_currency_id
-    left join (select id, power(10::numeric, decimals) as scale from currency) t on t.id = c.target_currency_id) f
+    left join (select id, power(10::numeric, decimals) as scale from currency) t on t.id = c.target_currency_id
+    where num_nonnulls(c.conversion_digest, c.quote_id, c.source_currency_id, c.source_amount, c.target_currency_id, c.target_amount, c.rate,
+      c.rate_source, c.rate_as_of, c.rounding, c.remainder_numerator, c.remainder_denominator, c.fixed_side) <> 0) f
   where f.fault is not null limit 1;
-  if fault = 'amount' then
+  if fault = 'terms' then
+    raise exception 'a conversion has all its terms, and rounds down' using errcode = 'BK006';
+  elsif fault = 'amount' then
     raise exception 'a conversion is not its amount at its rate' using errcode = 'BK006';
   elsif fault = 'excess' then
     raise exception 'a conversion takes more than its target amount needs' using errcode = 'BK006';
   elsif fault is not null then
     raise exception 'a conversion needs two currencies'
-      using errcode = 'foreign_key_violation', table = 'conversion', constraint = fault;
+      using errcode = 'foreign_key_violation', table = 'transaction', constraint = fault;
   end if;
   return null;
 end $$;
 
-create trigger proven after insert on conversion
+create trigger proven after insert on transaction
   referencing new table as fresh for each statement execute function prove_conversions();
 
 -- Every trigger function with the rights of the owner checks its table: otherwise a role could forge entries from a table of its own.

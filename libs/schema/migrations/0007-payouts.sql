@@ -40,8 +40,8 @@ end $$;
 
 create trigger fenced before update of fence on work for each row when (new.fence < old.fence) execute function refuse_change();
 
--- A transaction on its way to the outside network. It is written in one pipeline with its transaction and its remittance, so the
--- verification checks them instead of foreign keys.
+-- A transaction on its way through the outside network. It is written with its transaction, so the verification checks it instead of a
+-- foreign key. Customers see it as the remittance of the transaction.
 create table payout (
   workspace_id bigint not null,
   transaction_id bigint not null,
@@ -118,23 +118,12 @@ create trigger legal_step before update on payout_stop for each row
   when (old.resumed_at is not null or new.resumed_at is null) execute function refuse_step();
 create trigger trail after insert or update on payout_stop for each row execute function trail_payout_stop();
 
-create sequence remittance_id_seq maxvalue 9007199254740991;
--- A transaction on its way through the outside network, and what the network said of it.
-create table remittance (
-  workspace_id bigint not null,
-  id bigint not null default nextval('remittance_id_seq'),
-  transaction_id bigint not null,
-  created_at timestamptz not null default statement_timestamp(),
-  updated_at timestamptz not null default statement_timestamp(),
-  primary key (workspace_id, id)
-);
-create unique index remittance_of_transaction on remittance (workspace_id, transaction_id) where transaction_id is not null;
-
 create sequence remittance_event_id_seq maxvalue 9007199254740991;
+-- What the network said of a payout.
 create table remittance_event (
   workspace_id bigint not null,
   id bigint not null default nextval('remittance_event_id_seq'),
-  remittance_id bigint not null,
+  transaction_id bigint not null,
   -- The provider's own name of the event: a repeated one is recorded once.
   provider_event text not null,
   status text not null,
@@ -144,8 +133,8 @@ create table remittance_event (
   last_updated_at timestamptz not null default statement_timestamp(),
   primary key (workspace_id, id)
 );
-create unique index remittance_event_once on remittance_event (workspace_id, remittance_id, provider_event, status)
-  where remittance_id is not null;
+create unique index remittance_event_once on remittance_event (workspace_id, transaction_id, provider_event, status)
+  where transaction_id is not null;
 
 create sequence discrepancy_id_seq maxvalue 9007199254740991;
 create table discrepancy (
@@ -190,12 +179,12 @@ declare
 begin
   select x.id, x.status, exists (
            select from remittance_event e
-           where e.workspace_id = new.workspace_id and e.remittance_id = new.remittance_id
+           where e.workspace_id = new.workspace_id and e.transaction_id = new.transaction_id
              and e.provider_event = new.provider_event and e.status <> new.status)
   into paid_out_id, paid_out_status, has_namesake
   from transaction x
-  where x.workspace_id = new.workspace_id and x.id = (
-    select m.transaction_id from remittance m where m.workspace_id = new.workspace_id and m.id = new.remittance_id);
+  where x.workspace_id = new.workspace_id and x.id = new.transaction_id
+    and exists (select from payout p where p.workspace_id = new.workspace_id and p.transaction_id = new.transaction_id);
   -- Also if the database transaction has left the scope of the event, where nothing would be seen.
   if paid_out_id is null then
     raise exception 'a contradictory event needs its discrepancy' using errcode = 'BK010';
@@ -401,7 +390,7 @@ create function lock_payouts(workspace_ids bigint[], transaction_ids bigint[])
   select x.workspace_id, x.id, x.status
   from (select * from unnest(workspace_ids, transaction_ids) u (w, i) order by w, i) u
   cross join lateral (
-    select m.transaction_id from remittance m where m.workspace_id = u.w and m.transaction_id = u.i limit 1) m
+    select p.transaction_id from payout p where p.workspace_id = u.w and p.transaction_id = u.i limit 1) p
   cross join lateral (
     select x.workspace_id, x.id, x.status from transaction x where x.workspace_id = u.w and x.id = u.i for no key update) x
 $$;
@@ -465,22 +454,15 @@ begin
     raise exception 'a payment ends by its event, its crossing or an operator, and fails with its return' using errcode = 'BK023';
   end if;
   with recorded as (
-    insert into remittance_event (workspace_id, remittance_id, provider_event, status, reason_code, message)
-    select m.workspace_id, m.id, s.provider_event, s.event_status, s.reason_code, s.message
-    from unnest(settlements) s
-    cross join lateral (
-      select * from remittance m where m.workspace_id = s.workspace_id and m.transaction_id = s.transaction_id limit 1) m
-    where s.provider_event is not null
-    on conflict (workspace_id, remittance_id, provider_event, status) where remittance_id is not null do nothing
-    returning workspace_id, id, remittance_id),
-  changed as (
-    update remittance m set updated_at = statement_timestamp() from recorded r
-    where m.workspace_id = r.workspace_id and m.id = r.remittance_id
-    returning m.workspace_id, m.transaction_id, r.id as event_id),
+    insert into remittance_event (workspace_id, transaction_id, provider_event, status, reason_code, message)
+    select s.workspace_id, s.transaction_id, s.provider_event, s.event_status, s.reason_code, s.message
+    from unnest(settlements) s where s.provider_event is not null
+    on conflict (workspace_id, transaction_id, provider_event, status) where transaction_id is not null do nothing
+    returning workspace_id, id, transaction_id),
   opened as (
     insert into discrepancy (workspace_id, transaction_id, kind, event_id)
-    select r.workspace_id, r.transaction_id, kind, r.event_id
-    from changed r
+    select r.workspace_id, r.transaction_id, kind, r.id
+    from recorded r
     join unnest(settlements) s on s.workspace_id = r.workspace_id and s.transaction_id = r.transaction_id
     cross join unnest(s.discrepancies) kind
     on conflict (workspace_id, transaction_id, kind) where resolved_at is null do nothing

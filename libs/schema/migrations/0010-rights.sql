@@ -46,7 +46,7 @@ begin
     end if;
   end loop;
 
-  foreach relation in array array['transaction', 'customer_order', 'remittance'] loop
+  foreach relation in array array['transaction', 'customer_order', 'payout'] loop
     execute format('create policy written_now on %I as restrictive for insert with check (%s
       and updated_at = created_at)', relation, is_now);
   end loop;
@@ -73,7 +73,7 @@ begin
     ('discrepancy', 'delete'), ('event_deletion', 'delete'), ('execution', 'delete'), ('payout', 'delete'),
     ('payout_stop', 'delete'), ('recipient', 'delete'), ('sandbox_clock', 'delete'), ('transaction', 'delete'),
     ('account_change', 'update or delete'), ('arrival', 'update or delete'), ('cell_identity', 'update or delete'),
-    ('conversion', 'update or delete'), ('deployment_mode', 'update or delete'), ('directory_change', 'update or delete'),
+    ('deployment_mode', 'update or delete'), ('directory_change', 'update or delete'),
     ('order_change', 'update or delete'), ('quote_use', 'update or delete'), ('remittance_event', 'update or delete'),
     ('transfer', 'update or delete'), ('audit_event', 'update'), ('audit_outbox', 'update'), ('change_outbox', 'update'),
     ('event', 'update'), ('quote', 'update')
@@ -93,7 +93,9 @@ begin
     ('payout', 'workspace_id, transaction_id, key_nonce, created_at'),
     ('payout_stop', 'id, stopped_at, finding_count, workspace_ids, findings'),
     ('recipient', 'workspace_id, id'),
-    ('transaction', 'workspace_id, id, hash, return_of, created_at, order_digest, conversion_digest')
+    ('transaction', 'workspace_id, id, hash, return_of, created_at, order_digest, conversion_digest, quote_id, source_currency_id,
+      source_amount, target_currency_id, target_amount, rate, rate_source, rate_as_of, rounding, remainder_numerator,
+      remainder_denominator, fixed_side')
   loop
     execute format('create trigger fixed_columns before update of %s on %I for each row
       when ((%s) is distinct from (%s)) execute function refuse_change()',
@@ -153,7 +155,7 @@ begin
     (served, 'select on account, account_change, account_code, account_place, app, app_membership, app_user, arrival, audit_event, audit_head,
       bank, beneficiary, cell, cell_identity, cell_workspace, conversion, corridor, crossing, currency, customer_order, demo_step,
       deployment_mode, discrepancy, event, event_deletion, event_sequence, execution, idempotency, leg, order_change, payout, product, quote,
-      quote_use, recipient, reference_snapshot, reference_version, remittance, remittance_event, sandbox_clock, sandbox_rail_event,
+      quote_use, recipient, reference_snapshot, reference_version, remittance_event, sandbox_clock, sandbox_rail_event,
       sandbox_rail_payment, schema_migration, seal, transaction, transfer, user_identity, webhook_delivery, work, workspace,
       workspace_place, workspace_role'),
     (served, 'select (workspace_id, entries) on audit_outbox'),
@@ -169,7 +171,7 @@ begin
 
     -- The books: a payment, and no other way to move money.
     (written, 'usage on sequence account_id_seq, audit_outbox_id_seq, beneficiary_id_seq, customer_order_id_seq, execution_id_seq,
-      quote_id_seq, recipient_id_seq, remittance_id_seq, transaction_id_seq, transfer_id_seq, webhook_delivery_id_seq,
+      quote_id_seq, recipient_id_seq, transaction_id_seq, transfer_id_seq, webhook_delivery_id_seq,
       webhook_endpoint_id_seq'),
     (written, 'execute on function bind_subject, hold_accounts, hold_work, lock_role, place_orders, post_payments, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
     (written, 'insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status), update (alias, status, updated_at)

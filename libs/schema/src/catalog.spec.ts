@@ -137,7 +137,7 @@ describe('a table of the schema', () => {
         // Finds what is not recorded, whose ever it is: for the owner alone.
         'audit_outbox found_by_recorder',
         // Restrict the times of rows.
-        ...['customer_order', 'remittance', 'transaction', 'transfer'].map((table) => `${table} written_now`),
+        ...['customer_order', 'payout', 'transaction', 'transfer'].map((table) => `${table} written_now`),
         // Of the roles in a workspace, the entries are for that workspace alone.
         'directory_change readable',
         // Narrower than the list, because valid records stay.
@@ -159,10 +159,8 @@ describe('a generic plan', () => {
     const { owner } = world;
     await owner.query('begin');
     await owner.query('set local session_replication_role = replica');
-    await owner.query(
-      'insert into remittance (workspace_id, transaction_id) select 1, n from generate_series(1, 2000) n',
-    );
-    await owner.query('analyze remittance');
+    await owner.query('insert into payout (workspace_id, transaction_id) select 1, n from generate_series(1, 2000) n');
+    await owner.query('analyze payout');
     await owner.query('set local role banking_api');
     await owner.query('set local plan_cache_mode = force_generic_plan');
 
@@ -170,7 +168,7 @@ describe('a generic plan', () => {
     for (const workspace of [1, 2]) {
       await owner.query(`select set_config('app.workspaces', $1, true)`, [`{${workspace}}`]);
       await owner.query(
-        'prepare one (bigint) as select id from remittance where workspace_id = $1 and transaction_id = 7',
+        'prepare one (bigint) as select status from payout where workspace_id = $1 and transaction_id = 7',
       );
       const { rows } = await owner.query<{ 'QUERY PLAN': string }>('explain execute one (1)');
       plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
@@ -178,7 +176,7 @@ describe('a generic plan', () => {
     }
     await owner.query('rollback');
 
-    expect(plans[0]).toContain('remittance_of_transaction');
+    expect(plans[0]).toContain('payout_pkey');
     expect(plans[1]).toBe(plans[0]);
   });
 });

@@ -20,25 +20,15 @@ const DELETES: Readonly<Record<string, readonly string[]>> = {
 
 /** Tables of money, of orders, of keys and of work, into which functions of the owner insert. */
 const BOOKS: readonly string[] = [
-  ...[
-    'arrival',
-    'conversion',
-    'crossing',
-    'customer_order',
-    'discrepancy',
-    'execution',
-    'idempotency',
-    'payout',
-    'quote_use',
-  ],
-  ...['remittance', 'remittance_event', 'transaction', 'transfer', 'work'],
+  ...['arrival', 'crossing', 'customer_order', 'discrepancy', 'execution', 'idempotency', 'payout', 'quote_use'],
+  ...['remittance_event', 'transaction', 'transfer', 'work'],
 ];
 
 /** Columns of money, of its evidence, of its place and of its status that no role writes. */
 const WRITTEN_BY_TRIGGERS: readonly string[] = [
   ...['account.balance', 'account.version', 'account.balance_id', 'account.balance_at', 'account.head'],
   ...['crossing.key_nonce', 'payout.key_nonce', 'webhook_endpoint.cursor_event_id', 'webhook_endpoint.lease_token'],
-  ...['crossing.status', 'remittance.updated_at', 'transaction.status', 'transaction.updated_at'],
+  ...['crossing.status', 'transaction.status', 'transaction.updated_at'],
 ];
 
 /** Columns that the role of the service does not read. */

@@ -96,12 +96,12 @@ export async function untilRecorded(server: Server): Promise<boolean> {
 
 /** The books, which no role may change, and which only functions write. */
 const CHANGES = [
-  ...['transfer', 'transaction', 'conversion', 'remittance_event', 'account_change'].flatMap((table) => [
+  ...['transfer', 'transaction', 'payout', 'remittance_event', 'account_change'].flatMap((table) => [
     `update ${table} set workspace_id = workspace_id`,
     `delete from ${table}`,
     `truncate ${table}`,
   ]),
-  ...['transfer', 'transaction', 'conversion', 'arrival'].map((table) => `insert into ${table} select * from ${table}`),
+  ...['transfer', 'transaction', 'payout', 'arrival'].map((table) => `insert into ${table} select * from ${table}`),
 ];
 /** A call of a function that posts, without anything to post. */
 const postingBy = (name: string, more = '') =>

@@ -3,7 +3,7 @@ import { bind, type BoundStatement, type DatabaseOptions, OPERATOR_ROLE } from '
 import { freshDatabase, type FreshDatabase, sql } from '@banking/postgres/testing';
 import { type Books, openAccount, openBooks } from '../books.js';
 import { post as postAs, posting, postingValues } from '../post.js';
-import type { Entry, Leg, Outcome, PostedTransaction, Proposal } from '../proposal.js';
+import type { Conversion, Entry, Leg, Outcome, PostedTransaction, Proposal } from '../proposal.js';
 
 /** Two workspaces. */
 export const NORTH = 1;
@@ -101,6 +101,13 @@ interface Place {
 export function proposal(legs: readonly Leg[], more: Partial<Entry> = {}): Proposal {
   return { entries: [{ workspaceId: 1, status: 'completed', legs, ...more }] };
 }
+
+/** A euro for 1.10 dollars. */
+export const CENTS: Conversion = {
+  ...{ digest: 'c'.repeat(64), currencyId: EUR, amount: '100', targetCurrencyId: USD, targetAmount: '110' },
+  ...{ rate: '1.1', rateSource: 'spec', rateAsOf: '2026-01-01T00:00:00Z', rounding: 'down', fixedSide: 'source' },
+  ...{ remainderNumerator: '0', remainderDenominator: '1' },
+};
 
 export function funding(to: number, amount: MinorUnits, { workspaceId = 1, currencyId = 978 }: Place = {}): Proposal {
   const leg = { currencyId, amount, type: 'funding' };

@@ -28,8 +28,8 @@ async function content(): Promise<unknown> {
                             order by w.name, t.type, t.direction, t.amount, t.currency_id)
                      from leg t join transaction x on x.id = t.transaction_id join workspace w on w.id = t.workspace_id),
        'events', (select json_agg(json_build_array(t.amount, e.status, e.reason_code) order by t.amount, e.id)
-                  from remittance_event e join remittance m on m.id = e.remittance_id
-                  join transfer t on t.transaction_id = m.transaction_id and t.fee_amount is not null),
+                  from remittance_event e
+                  join transfer t on t.transaction_id = e.transaction_id and t.fee_amount is not null),
        'orders', (select json_agg(json_build_array(o.amount, o.type, o.status, o.description, o.start_at, e.status, x.status)
                             order by o.amount, o.description)
                   from customer_order o join execution e on e.order_id = o.id left join transaction x on x.id = e.transaction_id),

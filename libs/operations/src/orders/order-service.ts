@@ -47,7 +47,6 @@ export class OrderService {
   private readonly batcher: OrderSubmitter;
   private readonly orderIds: IdBlocks;
   private readonly executionIds: IdBlocks;
-  private readonly remittanceIds: IdBlocks;
   private readonly retryPolicy: RetryPolicy;
 
   constructor(
@@ -80,18 +79,16 @@ export class OrderService {
       });
     this.orderIds = new IdBlocks(database, 'customer_order_id_seq');
     this.executionIds = new IdBlocks(database, 'execution_id_seq');
-    this.remittanceIds = new IdBlocks(database, 'remittance_id_seq');
   }
 
   readFacts(payment: NamedPayment): Promise<VersionedFacts> {
     return this.facts.call(payment);
   }
 
-  /** The ids of an order, its first run and its tracking. */
+  /** The ids of an order and its first run. */
   async takeIds(): Promise<Omit<OrderIds, 'workspaceId' | 'placedBy'>> {
-    const ids = [this.orderIds, this.executionIds, this.remittanceIds].map(take);
-    const [orderId, executionId, remittanceId] = (await Promise.all(ids)) as [number, number, number];
-    return { orderId, executionId, remittanceId };
+    const [orderId, executionId] = await Promise.all([take(this.orderIds), take(this.executionIds)]);
+    return { orderId, executionId };
   }
 
   takeExecutionId(): Promise<number> {

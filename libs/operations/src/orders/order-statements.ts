@@ -1,4 +1,3 @@
-import type { PostedConversion } from '@banking/ledger';
 import { bind, compositeOf, sqlStatement, type BoundStatement } from '@banking/postgres';
 
 /** A row of `customer_order`. */
@@ -56,7 +55,6 @@ const executionValue = (row: ExecutionRow): string =>
 export interface OrderWrites {
   readonly orders?: readonly OrderRow[];
   readonly executions?: readonly ExecutionRow[];
-  readonly conversions?: readonly PostedConversion[];
   /** Changes of existing rows. */
   readonly changes?: readonly BoundStatement<unknown>[];
 }

@@ -1,8 +1,8 @@
-import { minorUnits, type MinorUnits, type Refusal } from '@banking/domain';
-import { accountKey, type PostedConversion, type PostedTransaction } from '@banking/ledger';
+import type { Refusal } from '@banking/domain';
+import { accountKey, type PostedTransaction } from '@banking/ledger';
 import { bind, type BoundStatement, sqlStatement } from '@banking/postgres';
 import { holdWork } from '@banking/work-queue';
-import { CONVERSION_ROUNDING, statusOfPayment } from '../payments/payment-facts.js';
+import { statusOfPayment } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
 import { inUtc } from '../resources/columns.js';
 import { type OrderFacts, packedExecution } from '../resources/compose-order.js';
@@ -46,13 +46,11 @@ function writesOfPayment(
   at: string,
 ): OrderWrites {
   const { workspaceId, orderId, executionId: id } = order.ids;
-  const { amount, quoteID: quoteId } = order.draft;
   const transactionId = posted[0]!.id;
   const status = statusOfPayment(terms.payee);
   return {
     orders: [orderRow(order, 'completed', at)],
     executions: [{ workspaceId, id, orderId, sequence: 1, status, transactionId, scheduledAt: at, executedAt: at }],
-    conversions: conversionsOf(terms, { workspaceId, transactionId, amount, quoteId }),
   };
 }
 
@@ -90,7 +88,7 @@ const orderRow = ({ draft, ids }: Placement, status: OrderRow['status'], at: str
 });
 
 function writesOfRun(prepared: PreparedRun, terms: PaymentTerms, posted: readonly PostedTransaction[]): OrderWrites {
-  const { workspaceId, executionId, amount } = prepared.run;
+  const { workspaceId, executionId } = prepared.run;
   const transactionId = posted[0]!.id;
   const finish = bind(
     FINISH_EXECUTION,
@@ -101,10 +99,7 @@ function writesOfRun(prepared: PreparedRun, terms: PaymentTerms, posted: readonl
     null,
     null,
   );
-  return {
-    ...withNextRun(prepared, finish),
-    conversions: conversionsOf(terms, { workspaceId, transactionId, amount: minorUnits(amount) }),
-  };
+  return withNextRun(prepared, finish);
 }
 
 /** A recurring order fails with its third failed run in a row, any other order with the first. */
@@ -136,37 +131,6 @@ const stepsOf = (
   bind(STEP_ORDER, run.workspaceId, run.orderId, status),
   finish,
 ];
-
-interface PostedPayment {
-  readonly workspaceId: number;
-  readonly transactionId: number;
-  readonly amount: MinorUnits;
-  readonly quoteId?: number | undefined;
-}
-
-/** The conversion of a payment, if it has one. */
-function conversionsOf(terms: PaymentTerms, payment: PostedPayment): readonly PostedConversion[] {
-  const { conversion } = terms;
-  if (!conversion) return [];
-  return [
-    {
-      workspaceId: payment.workspaceId,
-      transactionId: payment.transactionId,
-      quoteId: payment.quoteId,
-      currencyId: terms.currencyId,
-      amount: payment.amount,
-      targetCurrencyId: terms.targetCurrencyId,
-      targetAmount: terms.targetAmount,
-      rate: conversion.rate,
-      rateSource: conversion.rateSource,
-      rateAsOf: conversion.rateAsOf,
-      rounding: CONVERSION_ROUNDING,
-      remainderNumerator: conversion.remainderNumerator,
-      remainderDenominator: conversion.remainderDenominator,
-      fixedSide: conversion.fixedSide,
-    },
-  ];
-}
 
 /** The accounts as the batch leaves them. */
 export function accountsAfter(accounts: AccountsByKey, posted: readonly PostedTransaction[]): AccountsByKey {
@@ -231,9 +195,8 @@ export function placedOrderFacts(
         transaction && transactionRow(transaction, accountId, accounts),
         transaction && order.terms && !order.terms.payee
           ? {
-              remittanceId: order.ids.remittanceId,
+              remittanceId: transaction.id,
               remittanceCreatedAt: transaction.at,
-              remittanceUpdatedAt: transaction.at,
               remittanceEvents: null,
             }
           : undefined,

@@ -89,7 +89,7 @@ async function preparePlacement(
     return {
       ...placement,
       terms,
-      entries: paymentEntries({ workspaceId, order, recipient, remittanceId: ids.remittanceId }, terms),
+      entries: paymentEntries({ workspaceId, order, recipient }, terms),
     };
   } catch (refusal) {
     if (!(refusal instanceof Refusal)) throw refusal;

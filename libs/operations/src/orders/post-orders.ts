@@ -213,7 +213,6 @@ async function writeDecisions(
   const writes = decisions.map(writesOf);
   const transactions = decisions.flatMap((decision) => (decision.kind === 'posted' ? decision.posted : []));
   const responses = new Map<OrderDecision, Order>();
-  const conversions = writes.flatMap((write) => write.conversions ?? []);
   const after = accountsAfter(accounts, transactions);
   const answers = decisions.flatMap((decision, index): Answer[] => {
     if (decision.kind === 'existing') return [{ decision, facts: decision.facts, key: undefined }];
@@ -229,7 +228,7 @@ async function writeDecisions(
   setImmediate(onDecided);
   const rows = await tx.commit([
     ...before,
-    ...postPayments(transactions, conversions, leasedMax),
+    ...postPayments(transactions, leasedMax),
     ...orderStatements(writes),
     ...(keyed.length === 0 ? [] : [storeResponses(keyed)]),
     ...(entries.length === 0 ? [] : [noteAudit(entries)]),

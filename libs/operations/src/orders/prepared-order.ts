@@ -44,8 +44,6 @@ export interface OrderIds {
   readonly workspaceId: number;
   readonly orderId: number;
   readonly executionId: number;
-  /** The id of its tracking, if it becomes a payout. */
-  readonly remittanceId: number;
   readonly placedBy?: number | undefined;
 }
 

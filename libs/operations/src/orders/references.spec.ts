@@ -136,9 +136,9 @@ describe('conversions', () => {
     ['a source', 1, 978, 'conversion_source'],
     ['a source and a target', 1, 2, 'conversion_source'],
   ])('are rejected with %s that does not exist', async (_what, source, target, constraint) => {
-    const insert = `insert into conversion (workspace_id, transaction_id, source_currency_id, source_amount, target_currency_id, target_amount,
-        rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator)
-      values (${north}, ${NEW_ID}, ${source}, 100, ${target}, 100, '1', 'demo', now(), 'down', 0, 1)`;
+    const insert = `insert into transaction (workspace_id, id, status, hash, conversion_digest, source_currency_id, source_amount,
+        target_currency_id, target_amount, rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, fixed_side)
+      values (${north}, ${NEW_ID}, 'completed', '${HASH}', '${HASH}', ${source}, 100, ${target}, 100, '1', 'demo', now(), 'down', 0, 1, 'source')`;
 
     await expect(as(OWNER_ROLE, insert)).rejects.toMatchObject({ code: '23503', constraint });
   });

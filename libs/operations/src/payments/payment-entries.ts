@@ -7,7 +7,7 @@ import {
   type HashedOrder,
   type HashedRecipient,
 } from '@banking/domain/proof';
-import { currencyCode, digestNow, type Entry, type Leg, type OwnAccountKind } from '@banking/ledger';
+import { type Conversion, currencyCode, digestNow, type Entry, type Leg, type OwnAccountKind } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import {
   CONVERSION_ROUNDING,
@@ -27,8 +27,6 @@ interface PaymentDetails {
   readonly workspaceId: number;
   readonly order: HashedOrder;
   readonly recipient: HashedRecipient;
-  /** The id of its tracking, if it leaves over a network. Default: the next one. */
-  readonly remittanceId?: number;
 }
 
 /**
@@ -42,7 +40,7 @@ interface PaymentDetails {
  * Field by field: spreading legs took most of the time of these entries.
  */
 export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): Entry[] {
-  const { workspaceId, order, recipient, remittanceId } = payment;
+  const { workspaceId, order, recipient } = payment;
   const { accountId, description, purposeCode: purpose } = order;
   const amount = minorUnits(BigInt(order.amount));
   const { currencyId, targetCurrencyId, targetAmount, fee, conversion, payee } = terms;
@@ -77,9 +75,8 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
     workspaceId,
     status: statusOfPayment(payee),
     legs,
-    remittanceId,
     orderDigest: digestOfOrder(order),
-    conversionDigest: conversion && digestOfConversion(convertedBy(order, terms, conversion)),
+    conversion: conversion && conversionOf(order, terms, conversion),
   };
   return isSettledHere || !payeeHere ? [entry] : [entry, arrivalEntry(payeeHere, arriving)];
 }
@@ -116,14 +113,16 @@ function creditedLeg(arriving: Arriving, payee: PayeeHere | undefined): Leg {
   return { type, description, account: payee.accountId, currencyId, direction: 'credit', amount, refusedAs };
 }
 
-/** The conversion of a payment as it is stored. */
-function convertedBy(
-  { quoteId, amount }: HashedOrder,
-  { currencyId, targetCurrencyId, targetAmount }: PaymentTerms,
+/** The conversion of a payment as it is stored, with the digest that its transaction covers. */
+function conversionOf(
+  { quoteId, amount: sourceAmount }: HashedOrder,
+  { currencyId, targetCurrencyId, targetAmount: arriving }: PaymentTerms,
   conversion: ConversionTerms,
-): HashedConversion {
+): Conversion {
   const { rate, rateSource, rateAsOf, remainderNumerator, remainderDenominator, fixedSide } = conversion;
-  return {
+  const targetAmount = arriving.toString();
+  const rounding = CONVERSION_ROUNDING;
+  const digest = digestOfConversion({
     rate,
     rateSource,
     rateAsOf,
@@ -132,10 +131,25 @@ function convertedBy(
     fixedSide,
     quoteId,
     sourceCurrencyCode: currencyCode(currencyId),
-    sourceAmount: amount,
+    sourceAmount,
     targetCurrencyCode: currencyCode(targetCurrencyId),
-    targetAmount: targetAmount.toString(),
-    rounding: CONVERSION_ROUNDING,
+    targetAmount,
+    rounding,
+  });
+  return {
+    digest,
+    quoteId,
+    currencyId,
+    amount: sourceAmount,
+    targetCurrencyId,
+    targetAmount,
+    rate,
+    rateSource,
+    rateAsOf,
+    rounding,
+    remainderNumerator,
+    remainderDenominator,
+    fixedSide,
   };
 }
 

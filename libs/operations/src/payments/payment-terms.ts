@@ -1,5 +1,5 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
-import type { PostedConversion } from '@banking/ledger';
+import type { Conversion } from '@banking/ledger';
 import { inUtc } from '../resources/columns.js';
 import {
   type FixedAmount,
@@ -35,7 +35,7 @@ export interface PaymentTerms {
 
 /** The terms of a conversion. Digits are text. */
 export type ConversionTerms = Pick<
-  PostedConversion,
+  Conversion,
   'rate' | 'rateSource' | 'rateAsOf' | 'remainderNumerator' | 'remainderDenominator' | 'fixedSide'
 >;
 

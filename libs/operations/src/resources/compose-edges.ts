@@ -55,7 +55,7 @@ interface LinkedTransaction extends Omit<TransactionRow, 'transfers'> {
 const linkedTransaction = (orderId: string): Columns<LinkedTransaction> => ({
   ...TRANSACTION_COLUMNS,
   orderId: () => orderId,
-  remittance: () => `case when m.id is not null then ${packed(REMITTANCE_COLUMNS, 'm')} end`,
+  remittance: () => `case when m.transaction_id is not null then ${packed(REMITTANCE_COLUMNS, 'm')} end`,
 });
 
 /** A transfer with the ids of its edges. */
@@ -109,7 +109,7 @@ export const edgesOf = ({
   columns: `${packedRows(
     packed(linkedTransaction(orderId), 'x'),
     `${rowsOf('transaction', 'x', 'linked_transaction')}
-     ${joined('remittance', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')}`,
+     ${joined('payout', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')}`,
   )} as transactions,
    ${packedRows(packed(LINKED_TRANSFER, 's'), 'linked_transfer s', 's.id')} as transfers,
    ${packedRows(ACCOUNT.packed, rowsOf('account', 'a', 'linked_account'))} as accounts,
@@ -181,7 +181,7 @@ export const TRANSFER: Composed<TransferFacts, Transfer> = {
   )}, ${orderIdOf({ workspaceId: 'x.workspace_id', id: 'x.id' })} as "orderId"`,
   joins: `${joined('account', 'a', 'l.workspace_id = t.workspace_id and l.id = t.account_id')}
    ${joined('transaction', 'x', 'l.workspace_id = t.workspace_id and l.id = t.transaction_id')}
-   ${joined('remittance', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')}
+   ${joined('payout', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')}
    ${joined('recipient', 'r', 'l.workspace_id = t.workspace_id and l.id = t.recipient_id')}
    ${beneficiaryOf('r')}`,
   compose(reference, row) {

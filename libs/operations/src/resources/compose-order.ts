@@ -175,12 +175,12 @@ interface Executions {
 const packedExecutions = ({ latest, before }: Executions): string =>
   `(select json_agg(${packed(EXECUTION_COLUMNS, 'e', [
     `case when x.id is not null then ${packed(EXECUTED_TRANSACTION, 'x')} end`,
-    `case when m.id is not null then ${packed(REMITTANCE_COLUMNS, 'm')} end`,
+    `case when m.transaction_id is not null then ${packed(REMITTANCE_COLUMNS, 'm')} end`,
   ])} order by e.sequence)
     from (select * from execution l where l.workspace_id = t.workspace_id and l.order_id = t.id ${before === undefined ? '' : `and l.sequence < ${before}`}
           order by l.order_id desc, l.sequence desc limit ${latest}) e
     ${joined('transaction', 'x', 'l.workspace_id = e.workspace_id and l.id = e.transaction_id')}
-    ${joined('remittance', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')})`;
+    ${joined('payout', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')})`;
 
 /** An order `t` with all its edges, its executions among them. */
 export const orderWith = (executions: Executions): Composed<OrderFacts, Order> => ({

@@ -45,10 +45,10 @@ export interface TransactionRow {
   readonly transfers: readonly (readonly unknown[])[] | null;
 }
 
+/** What customers see of a payout. It has the id of its transaction. */
 export interface RemittanceRow {
   readonly remittanceId: Id | null;
   readonly remittanceCreatedAt: string;
-  readonly remittanceUpdatedAt: string;
   readonly remittanceEvents: readonly (readonly unknown[])[] | null;
 }
 
@@ -125,18 +125,16 @@ export const transactionColumns = (knownAccount: string): Columns<TransactionRow
 });
 
 export const REMITTANCE_COLUMNS: Columns<RemittanceRow> = {
-  remittanceId: column('id'),
+  remittanceId: column('transaction_id'),
   remittanceCreatedAt: column('created_at'),
-  remittanceUpdatedAt: column('updated_at'),
   remittanceEvents: (m) => `(
     select json_agg(${packed(EVENT_COLUMNS, 'e')} order by e.created_at, e.id)
-    from remittance_event e where e.workspace_id = ${m}.workspace_id and e.remittance_id = ${m}.id)`,
+    from remittance_event e where e.workspace_id = ${m}.workspace_id and e.transaction_id = ${m}.transaction_id)`,
 };
 
 const NO_REMITTANCE: RemittanceRow = {
   remittanceId: null,
   remittanceCreatedAt: '',
-  remittanceUpdatedAt: '',
   remittanceEvents: null,
 };
 
@@ -190,11 +188,7 @@ export const transactionAsPosted = (
 });
 
 /** The tracking of a payout that no network has reported on yet. */
-export const remittanceAsOpened = (row: RemittanceRow): RemittanceRow => ({
-  ...row,
-  remittanceUpdatedAt: row.remittanceCreatedAt,
-  remittanceEvents: null,
-});
+export const remittanceAsOpened = (row: RemittanceRow): RemittanceRow => ({ ...row, remittanceEvents: null });
 
 /** The transfers of a row, of which some are on an account that the caller has composed. */
 export const composeTransfers = (
@@ -233,13 +227,13 @@ export function composeTransaction(
 
 function composeRemittance(row: RemittanceRow): InternationalRemittance | null {
   if (row.remittanceId === null) return null;
+  const events = (row.remittanceEvents ?? []).map(eventOf);
   return {
     id: Number(row.remittanceId) as InternationalRemittance['id'],
     createdAt: timestampOf(row.remittanceCreatedAt),
-    updatedAt: timestampOf(row.remittanceUpdatedAt),
+    updatedAt: timestampOf(events.at(-1)?.createdAt ?? row.remittanceCreatedAt),
     edges: {
-      events: (row.remittanceEvents ?? []).map((values) => {
-        const { id, status, message, reasonCode, createdAt, lastUpdatedAt } = eventOf(values);
+      events: events.map(({ id, status, message, reasonCode, createdAt, lastUpdatedAt }) => {
         return withoutNulls<RemittanceEvent>({
           id: id as RemittanceEvent['id'],
           status,
@@ -258,7 +252,7 @@ export type TransactionFacts = TransactionRow & RemittanceRow & { readonly order
 /** A transaction `t` with all its edges. */
 export const TRANSACTION: Composed<TransactionFacts, Transaction> = {
   columns: `${selectedOf([transactionColumns('null'), 't'], [REMITTANCE_COLUMNS, 'm'])}, ${orderIdOf(nameOf('t'))} as "orderId"`,
-  joins: joined('remittance', 'm', 'l.workspace_id = t.workspace_id and l.transaction_id = t.id'),
+  joins: joined('payout', 'm', 'l.workspace_id = t.workspace_id and l.transaction_id = t.id'),
   compose: (reference, row) => composeTransaction(row, row, row.orderId, composeTransfers(reference, row, undefined)),
 };
 

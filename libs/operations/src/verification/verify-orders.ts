@@ -86,7 +86,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
            and exists (select from transfer t where t.workspace_id = $1 and t.transaction_id = e.transaction_id and t.type = 'spot')
            and not exists (select from conversion c where c.workspace_id = $1 and c.transaction_id = e.transaction_id)`,
       ),
-      conversion: sqlStatement<FindingRow>(
+      transaction: sqlStatement<FindingRow>(
         'verify_executed_conversions',
         `select format('transaction %s has a conversion and is none of an execution', c.transaction_id) as detail
          from conversion c
@@ -101,7 +101,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
     // Computed by the database: the target amount and the remainder are exactly the source amount at the rate.
     check: 'every conversion is what passed through our positions, at its rate',
     over: {
-      conversion: sqlStatement<FindingRow>(
+      transaction: sqlStatement<FindingRow>(
         'verify_converted',
         `select format('the conversion of transaction %s does not add up', c.transaction_id) as detail
        from conversion c

@@ -1,4 +1,4 @@
-import type { Finding } from '@banking/ledger';
+import { type Finding, ownLegsOf } from '@banking/ledger';
 import { type Database, sqlStatement } from '@banking/postgres';
 import { DIGEST_CHECK } from './verify-digests.js';
 import { EVENT_CHAIN, REQUIRED_EVENTS, WEBHOOK_CHECK } from './verify-events.js';
@@ -28,22 +28,21 @@ const DISCREPANCY_CHECKS: readonly RangeCheck[] = [
         'verify_contradictions',
         `select format('transaction %s is %s and has event %s, %s, without a discrepancy', x.id, x.status, e.id, e.status) as detail
          from remittance_event e
-           join remittance m on m.workspace_id = $1 and m.id = e.remittance_id
-           join transaction x on x.workspace_id = $1 and x.id = m.transaction_id
+           join transaction x on x.workspace_id = $1 and x.id = e.transaction_id
          where e.workspace_id = $1 and e.id > $2 and e.id <= $3 and (x.status, e.status) in (('completed', 'RJCT'), ('failed', 'ACCC'))
            and not exists (
              select from discrepancy d where d.workspace_id = $1 and d.transaction_id = x.id
                and (d.resolution_transaction_id is not null
                  or d.kind = case e.status when 'RJCT' then 'credited_then_rejected' else 'rejected_then_credited' end))
          union all
-         select format('transaction %s has event %s under an id with another status, without a discrepancy', m.transaction_id, e.id)
-         from remittance_event e join remittance m on m.workspace_id = $1 and m.id = e.remittance_id
+         select format('transaction %s has event %s under an id with another status, without a discrepancy', e.transaction_id, e.id)
+         from remittance_event e
          where e.workspace_id = $1 and e.id > $2 and e.id <= $3
            and exists (
              select from remittance_event o
-             where o.workspace_id = $1 and o.remittance_id = e.remittance_id and o.provider_event = e.provider_event and o.id < e.id)
+             where o.workspace_id = $1 and o.transaction_id = e.transaction_id and o.provider_event = e.provider_event and o.id < e.id)
            and not exists (
-             select from discrepancy d where d.workspace_id = $1 and d.transaction_id = m.transaction_id and d.kind = 'event_reused')`,
+             select from discrepancy d where d.workspace_id = $1 and d.transaction_id = e.transaction_id and d.kind = 'event_reused')`,
       ),
     },
   },
@@ -101,7 +100,7 @@ export const REFERENCE_CHECK: RangeCheck = {
          where not exists (select from recipient r where r.workspace_id = $1 and r.id = o.recipient_id)) missing
        where o.workspace_id = $1 and o.id > $2 and o.id <= $3`,
     ),
-    conversion: sqlStatement<FindingRow>(
+    transaction: sqlStatement<FindingRow>(
       'verify_conversion_references',
       `select format('the conversion of transaction %s names currency %s, which is not there', c.transaction_id, named.id) as detail
        from conversion c cross join lateral unnest(array[c.source_currency_id, c.target_currency_id]) named (id)
@@ -151,26 +150,14 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
     },
   },
   {
-    check: 'every remittance has its transaction',
-    over: {
-      remittance: sqlStatement<FindingRow>(
-        'verify_remittances',
-        `select format('remittance %s tracks transaction %s, which is not there', m.id, m.transaction_id) as detail
-       from remittance m
-       where m.workspace_id = $1 and m.id > $2 and m.id <= $3
-         and not exists (select from transaction x where x.workspace_id = $1 and x.id = m.transaction_id)`,
-      ),
-    },
-  },
-  {
-    check: 'every remittance event has its remittance',
+    check: 'every event of a network has its payout',
     over: {
       remittance_event: sqlStatement<FindingRow>(
         'verify_remittance_events',
-        `select format('event %s is of remittance %s, which is not there', e.id, e.remittance_id) as detail
+        `select format('event %s is of the payout of transaction %s, which is not there', e.id, e.transaction_id) as detail
        from remittance_event e
        where e.workspace_id = $1 and e.id > $2 and e.id <= $3
-         and not exists (select from remittance m where m.workspace_id = $1 and m.id = e.remittance_id)`,
+         and not exists (select from payout p where p.workspace_id = $1 and p.transaction_id = e.transaction_id)`,
       ),
     },
   },
@@ -187,21 +174,15 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
     },
   },
   {
-    check: 'every remittance has its payout, and every payout its remittance',
+    check: 'every payment that leaves has its payout',
     over: {
-      remittance: sqlStatement<FindingRow>(
-        'verify_tracked_remittances',
-        `select format('transaction %s has a remittance and no payout', m.transaction_id) as detail
-         from remittance m
-         where m.workspace_id = $1 and m.id > $2 and m.id <= $3
-           and not exists (select from payout p where p.workspace_id = $1 and p.transaction_id = m.transaction_id)`,
-      ),
-      payout: sqlStatement<FindingRow>(
-        'verify_tracked_payouts',
-        `select format('transaction %s has a payout and no remittance', p.transaction_id) as detail
-         from payout p
-         where p.workspace_id = $1 and p.transaction_id > $2 and p.transaction_id <= $3
-           and not exists (select from remittance m where m.workspace_id = $1 and m.transaction_id = p.transaction_id)`,
+      transaction: sqlStatement<FindingRow>(
+        'verify_leaving',
+        `select format('transaction %s leaves over a network and has no payout', x.id) as detail
+       from transaction x
+       where x.workspace_id = $1 and x.id > $2 and x.id <= $3 and x.return_of is null
+         and not exists (select from payout p where p.workspace_id = $1 and p.transaction_id = x.id)
+         and exists (select from ${ownLegsOf('settlement', { workspaceId: '$1', id: 'x.id' })} l where l.direction = 'credit')`,
       ),
     },
   },

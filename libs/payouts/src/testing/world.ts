@@ -1,6 +1,7 @@
 import { minorUnits, parseAmount } from '@banking/domain';
 import {
   type Books,
+  type Conversion,
   decide,
   type Leg,
   lockAndRead,
@@ -8,7 +9,6 @@ import {
   openBooks,
   post,
   postDeposits,
-  type PostedConversion,
   postPayments,
   preparePosting,
   requirePosted,
@@ -88,8 +88,8 @@ const WAYS: Readonly<Record<'payout' | 'spot', readonly Leg[]>> = {
 };
 
 /** How `spot` converts. */
-const CONVERSION: Omit<PostedConversion, 'workspaceId' | 'transactionId'> = {
-  ...{ currencyId: 840, amount: AMOUNT, targetCurrencyId: 356, targetAmount: RUPEES },
+const CONVERSION: Conversion = {
+  ...{ digest: 'c'.repeat(64), currencyId: 840, amount: `${AMOUNT}`, targetCurrencyId: 356, targetAmount: `${RUPEES}` },
   ...{ rate: '83', rateSource: 'spec', rateAsOf: '2026-01-01T00:00:00Z', rounding: 'down', fixedSide: 'source' },
   ...{ remainderNumerator: '0', remainderDenominator: '1' },
 };
@@ -106,16 +106,15 @@ export async function payOut(
     { account, currencyId: 840, direction: 'debit', amount: FEE, type: 'fee' },
     { account: 'fees', currencyId: 840, direction: 'credit', amount: FEE, type: 'fee' },
   ];
-  const entry = { workspaceId, status: 'pending', legs, isSubmitted } as const;
+  const conversion = by === 'spot' ? CONVERSION : undefined;
+  const entry = { workspaceId, status: 'pending', legs, isSubmitted, conversion } as const;
   const proposals = Array.from({ length: count }, () => ({ entries: [entry] }));
   const posting = await preparePosting(world.books, proposals);
   return world.database.transaction({ workspaces: [workspaceId] }, async (tx) => {
     const { context } = await lockAndRead(tx, posting);
     const posted = proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
     const ids = posted.map(({ id }) => id);
-    const conversions =
-      by === 'spot' ? ids.map((transactionId) => ({ ...CONVERSION, workspaceId, transactionId })) : [];
-    await tx.commit(postPayments(posted, conversions, leasedMax));
+    await tx.commit(postPayments(posted, leasedMax));
     return ids;
   });
 }
@@ -333,8 +332,8 @@ export class Restored {
     const { rows } = await this.world.owner.query(
       `select x.status, p.status as payout, p.tries,
               (select count(*)::int from transaction r where r.return_of = x.id) as returns,
-              (select count(*)::int from remittance_event e join remittance m on m.id = e.remittance_id
-               where m.transaction_id = x.id) as events
+              (select count(*)::int from remittance_event e
+               where e.transaction_id = x.id) as events
        from transaction x join payout p on p.transaction_id = x.id where x.id = $1`,
       [id],
     );
