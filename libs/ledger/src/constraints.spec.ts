@@ -279,12 +279,12 @@ describe('transfer constraints', () => {
       [
         'a customer’s account moves without a version',
         () => [{ account: ada, direction: 'debit', amount: 200 }, toBob()],
-        NOT_CONTINUED,
+        FOREIGN_KEY,
       ],
       [
         'our own account moves with a version',
         () => [fromAda(), { account: ours, direction: 'credit', amount: 200, version: 1, after: 200 }],
-        NOT_CONTINUED,
+        FOREIGN_KEY,
       ],
       ['a version is left out', () => [{ ...fromAda(), version: 3 }, toBob()], NOT_CONTINUED],
       [
@@ -390,39 +390,17 @@ describe('transfer constraints', () => {
       ],
       ['that is null beside a whole one', (id) => `row(1000001, ${id}, 978, 'internal', 200)::own_leg, null`],
     ])('are rejected with a leg of our own %s', async (_what, leg) => {
-      const [transaction] = raw([fromAda()]);
-      const written = world.database.pipeline({ workspaces: [NORTH] }, [
-        transaction!,
-        sql(
-          `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after, own_legs)
-           values ($1, currval('transaction_id_seq'), $2, 978, 'debit', 200, 'internal', 2, 800, array[${leg(ours)}]::own_leg[])`,
-          NORTH,
-          ada,
-        ),
-      ]);
+      const written = asApp(
+        `select write_books(
+           array[row($1::bigint, 1000001, 'completed', repeat('a', 64), null, null, null, null)::posted_transaction],
+           array[row($1::bigint, nextval('transfer_id_seq'), 1000001, $2::bigint, 978, 'debit', 200, 'internal', null, null, null, null,
+             null, 2, 800, array[${leg(ours)}]::own_leg[])::posted_transfer],
+           statement_timestamp())`,
+        NORTH,
+        ada,
+      );
 
       await expect(written).rejects.toMatchObject(OUT_OF_BALANCE);
-    });
-
-    it('are rejected in two statements, although they balance together', async () => {
-      const halves = world.database.transaction({ workspaces: [NORTH] }, async (tx) => {
-        await tx.pipeline([
-          sql(
-            `insert into transaction (workspace_id, id, status, hash) values ($1, 1000001, 'completed', repeat('a', 64))`,
-            NORTH,
-          ),
-        ]);
-        await tx.commit([
-          sql(
-            `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
-           values ($1, 1000001, $2, 978, 'debit', 200, 'internal', 2, 800)`,
-            NORTH,
-            ada,
-          ),
-        ]);
-      });
-
-      await expect(halves).rejects.toMatchObject(OUT_OF_BALANCE);
     });
   });
 
@@ -474,11 +452,19 @@ describe('workspace constraints', () => {
         `insert into account (workspace_id, kind, currency_id, product_id, name, type, code) values ($1, 'customer', 978, 1, 'Eve', 'CACC', 'E2')`,
         SOUTH,
       );
-      const moved = raw([{ account: eve, direction: 'debit', amount: 1, version: 2, after: 1_999 }], SOUTH);
+      const moved = raw(
+        [
+          { account: eve, direction: 'debit', amount: 1, version: 2, after: 1_999 },
+          { account: eve, direction: 'credit', amount: 1, version: 3, after: 2_000 },
+        ],
+        SOUTH,
+      );
 
       await expect(world.database.pipeline(scope, [booked])).rejects.toMatchObject(ROW_SECURITY);
       await expect(world.database.pipeline(scope, [opened])).rejects.toMatchObject(ROW_SECURITY);
-      await expect(world.database.pipeline(scope, moved)).rejects.toMatchObject(ROW_SECURITY);
+      await expect(world.database.pipeline(scope, [moved])).rejects.toMatchObject({
+        code: SQLSTATE.foreignKeyViolation,
+      });
     });
 
     it('cannot change or lock rows of a workspace', async () => {
@@ -505,7 +491,7 @@ describe('workspace constraints', () => {
         { account: eve, direction: 'debit', amount: 1, version: 2, after: 1_999 },
       ]);
 
-      await expect(world.database.pipeline({ workspaces: [NORTH] }, legs)).rejects.toMatchObject({
+      await expect(world.database.pipeline({ workspaces: [NORTH] }, [legs])).rejects.toMatchObject({
         code: expect.stringMatching(
           `^(${SQLSTATE.foreignKeyViolation}|${RULE_VIOLATION.discontinuousTransfer})$`,
         ) as string,
@@ -526,13 +512,13 @@ describe('workspace constraints', () => {
     });
   });
 
-  describe('the function that moves the balances', () => {
+  describe('a function that moves balances', () => {
     it('has an owner that row-level security binds and that cannot log in', async () => {
       const { rows } = await world.owner.query(
         `select r.rolsuper, r.rolbypassrls, r.rolcanlogin, bool_and(c.relforcerowsecurity) as forced
        from pg_proc p join pg_roles r on r.oid = p.proowner
        join pg_class c on c.relowner = r.oid and c.relname in ('account', 'transaction', 'transfer')
-       where p.oid = 'move_balances'::regproc group by 1, 2, 3`,
+       where p.oid = 'post_payments'::regproc group by 1, 2, 3`,
       );
 
       expect(rows).toEqual([{ rolsuper: false, rolbypassrls: false, rolcanlogin: false, forced: true }]);

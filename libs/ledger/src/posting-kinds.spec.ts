@@ -126,6 +126,27 @@ describe('a posting of payments', () => {
       ],
       { status: 'pending', conversion: conversion ?? undefined },
     );
+  it.each<[string, Partial<Conversion>]>([
+    ['another rate', { rate: '1.2' }],
+    ['a rate that is no decimal', { rate: '1.1e0' }],
+    ['a rate of too many digits', { rate: '1.1000000000000000' }],
+    ['a remainder that is none', { remainderNumerator: '1' }],
+    ['a remainder below nothing', { rate: '1.099', remainderNumerator: '-1', remainderDenominator: '10' }],
+    ['a whole minor unit left over of the amount that is fixed', { rate: '1.11', remainderNumerator: '1' }],
+    ['more than its target amount needs', { rate: '1.2', remainderNumerator: '10', fixedSide: 'target' }],
+    ['a third side', { fixedSide: 'both' as never }],
+    ['no side', { fixedSide: null as never }],
+    ['no digest', { digest: null as never }],
+    ['rounding up', { rounding: 'up' as never }],
+  ])('refuses a conversion with %s', async (_what, more) => {
+    const before = await holding(world, ada);
+
+    await expect(writeAs(API_ROLE, postPayments, spot({ ...CENTS, ...more }))).rejects.toMatchObject({
+      code: RULE_VIOLATION.wrongConversion,
+    });
+    expect(await holding(world, ada)).toEqual(before);
+  });
+
   it.each<[string, Write, () => Proposal]>([
     ['from a settlement account', postPayments, () => funding(ada, euros('1.00'))],
     ['from a fee account', postPayments, () => proposal([leg('fees', 'debit', '1.00'), leg(ada, 'credit', '1.00')])],

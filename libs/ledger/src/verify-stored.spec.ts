@@ -1,4 +1,3 @@
-import { sql } from '@banking/postgres/testing';
 import { type BookedTransaction, bookedTransactions } from './booked-transactions.js';
 import { openBooks, preparePosting } from './books.js';
 import { decide, hashOf } from './decide.js';
@@ -73,21 +72,6 @@ describe('verify stored', () => {
 
       expect(await unverified()).toHaveLength(1);
       expect(await verifyNew()).toEqual([]);
-    });
-
-    it('include an old transaction to which transfers are added', async () => {
-      await deleteVerified(world.database, await unverified());
-      const legs = sql(
-        `insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
-       select 1, nextval('transfer_id_seq'), ${transactionId}, id, currency_id, case n when 1 then 'debit' else 'credit' end, 1, 'fee',
-              version + n, balance - 2 + n
-       from account, generate_series(1, 2) n where workspace_id = 1 and id = ${ada}`,
-      );
-      await world.database.pipeline({ workspaces: [NORTH] }, [legs]);
-
-      expect(await verifyNew()).toEqual([
-        { check: CHECKS.at(-1), workspaceId: NORTH, detail: `transaction ${transactionId} does not have its hash` },
-      ]);
     });
 
     it('include one that commits after later ones were verified', async () => {

@@ -17,6 +17,14 @@ const scope = () => ({ workspaces: [ada.workspaceId] });
 const CODE_POINTS = 0x10ffff;
 const SURROGATES = { first: 0xd800, last: 0xdfff };
 
+/** Places an order like one that is there. @param description and metadata, in SQL */
+const placeOrder = (description: string, metadata: string) =>
+  `select place_orders(
+     array[row(o.workspace_id, 900001, o.account_id, o.recipient_id, 100, 'instant', 'active', ${description}, null, null, null, null, null,
+       null, null, ${metadata}, null, now())]::placed_order[],
+     array[row(o.workspace_id, 900001, 900001, 1, 'scheduled', null, now(), null)]::placed_execution[])
+   from (select * from customer_order limit 1) o`;
+
 /** Runs SQL without triggers, to make rows older than the rule. */
 async function fromBefore(text: string, ...values: unknown[]): Promise<void> {
   await world.owner.query('set session_replication_role = replica');
@@ -58,18 +66,9 @@ describe('the check of free text in the database', () => {
       'a detail of a beneficiary',
       `insert into beneficiary (workspace_id, recipient_id, data) select workspace_id, id, jsonb_build_object('beneficiaryName', $1::text) from recipient limit 1`,
     ],
-    [
-      'the description of an order',
-      `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, description) select workspace_id, account_id, recipient_id, amount, 'instant', 'active', $1 from customer_order limit 1`,
-    ],
-    [
-      'the metadata of an order',
-      `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, metadata) select workspace_id, account_id, recipient_id, amount, 'instant', 'active', jsonb_build_object('a', $1::text) from customer_order limit 1`,
-    ],
-    [
-      'a name in the metadata of an order',
-      `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, metadata) select workspace_id, account_id, recipient_id, amount, 'instant', 'active', jsonb_build_object($1::text, 'a') from customer_order limit 1`,
-    ],
+    ['the description of an order', placeOrder('$1::text', 'null')],
+    ['the metadata of an order', placeOrder('null', `jsonb_build_object('a', $1::text)`)],
+    ['a name in the metadata of an order', placeOrder('null', `jsonb_build_object($1::text, 'a')`)],
   ])('refuses such a character in %s', async (_, text) => {
     const write = async (value: string) => {
       await world.owner.query('begin');

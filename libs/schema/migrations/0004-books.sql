@@ -13,7 +13,7 @@ create table account (
   type text not null,
   code text not null,
   status text not null default 'enabled' check (status in ('enabled', 'disabled')),
-  -- Balance and version are moved by the trigger on transfer alone. Our own accounts keep zero here: theirs is the sum of their legs.
+  -- Balance and version are moved by write_books alone. Our own accounts keep zero here: theirs is the sum of their legs.
   balance bigint not null default 0 check (balance between -9007199254740991 and 9007199254740991),
   version bigint not null default 0 check (version >= 0),
   balance_id bigint not null default nextval('transfer_id_seq'),
@@ -160,106 +160,6 @@ select workspace_id, id as transaction_id, quote_id, source_currency_id, source_
        rate_as_of, rounding, remainder_numerator, remainder_denominator, fixed_side, created_at
 from transaction where source_amount is not null;
 
--- Moves the balances of customers' accounts as transfers are inserted, and refuses transfers that would leave books that do not add up:
--- (a) the legs of a transaction sum to zero per currency, and each is one; (b) on a customer's account they continue its version and its balance step by
--- step, never below zero, of transactions that are there, and while it is disabled only if money comes back; (c) the other legs are on accounts of the service itself. So
--- all transfers of a transaction arrive in one INSERT. It refuses every other table: attached to a table of its own, a role would move a
--- balance without a transfer.
-create function move_balances() returns trigger
-  language plpgsql security definer set search_path = banking, pg_temp as $$
-declare
-  accounts_moved bigint;
-  accounts_given bigint;
-begin
-  if tg_relid <> 'banking.transfer'::regclass or tg_op <> 'INSERT' or tg_when <> 'AFTER' or tg_level <> 'STATEMENT' then
-    raise exception 'move_balances runs after an INSERT into transfer only' using errcode = 'BK013';
-  end if;
-
-  if exists (
-    select from (
-      select workspace_id, transaction_id, currency_id, case direction when 'credit' then amount else -amount end as moved, true as is_whole
-      from fresh
-      union all
-      select f.workspace_id, f.transaction_id, o.currency_id, o.amount, num_nulls(o.id, o.account_id, o.type) = 0 and o.amount <> 0
-             and o.amount between -9007199254740991 and 9007199254740991
-      from fresh f cross join lateral unnest(f.own_legs) o) m
-    group by workspace_id, transaction_id, currency_id
-    having sum(moved) <> 0 or bool_and(is_whole) is not true or count(is_whole) < count(*)
-  ) or exists (
-    select from (
-      select workspace_id, transaction_id, id from fresh
-      union all
-      select f.workspace_id, f.transaction_id, o.id from fresh f cross join lateral unnest(f.own_legs) o) m
-    group by workspace_id, transaction_id
-    having count(distinct id) < count(*)
-  ) then
-    raise exception 'unbalanced transaction' using errcode = 'BK001';
-  end if;
-
-  with running as (
-    select f.*, (select t.hash from transaction t where t.workspace_id = f.workspace_id and t.id = f.transaction_id) as hash,
-           sum(case f.direction when 'credit' then f.amount else -f.amount end)
-              over (partition by f.workspace_id, f.account_id order by f.account_version rows unbounded preceding) as moved,
-           lead(f.id) over (partition by f.workspace_id, f.account_id order by f.account_version) is null as is_last
-    from fresh f),
-  step as (
-    select workspace_id, account_id,
-           min(account_version) as first_version, max(account_version) as last_version, count(*) as legs,
-           min(balance_after - moved) as balance_before, max(balance_after - moved) as balance_before_max,
-           min(balance_after) as lowest,
-           max(balance_after) filter (where is_last) as balance_last,
-           max(id) filter (where is_last) as last_id,
-           max(hash) filter (where is_last) as last_hash, bool_and(hash is not null) as has_transactions,
-           max(created_at) as last_at,
-           bool_and(type = 'return') as only_returns
-    from running
-    group by workspace_id, account_id),
-  changed as (
-    update account a
-    set balance = s.balance_last, version = s.last_version, balance_id = s.last_id, balance_at = s.last_at, head = s.last_hash
-    from step s
-    where a.workspace_id = s.workspace_id and a.id = s.account_id
-      and a.kind = 'customer'
-      and a.version = s.first_version - 1
-      and s.legs = s.last_version - s.first_version + 1
-      and a.balance = s.balance_before and s.balance_before = s.balance_before_max
-      and s.lowest >= 0 and s.has_transactions
-      and (a.status = 'enabled' or s.only_returns)
-    returning 1)
-  select count(*), (select count(*) from step) into accounts_moved, accounts_given from changed;
-  if accounts_moved <> accounts_given then
-    raise exception 'transfer is of no transaction or does not continue its account' using errcode = 'BK002';
-  end if;
-
-  if exists (
-    select from (select distinct f.workspace_id, o.account_id from fresh f cross join lateral unnest(f.own_legs) o) f
-    where coalesce((
-      select a.kind from account a
-      where a.workspace_id = f.workspace_id and a.id = f.account_id), 'customer') = 'customer'
-  ) then
-    raise exception 'transfer does not continue its account' using errcode = 'BK002';
-  end if;
-  return null;
-end $$;
-
--- The function has the rights of its caller, so row-level security applies.
-create function require_references_of_transfer() returns trigger
-  language plpgsql set search_path = banking, pg_temp as $$
-begin
-  if exists (
-    select from (
-      select distinct workspace_id, account_id, currency_id from fresh
-      union
-      select f.workspace_id, o.account_id, o.currency_id from fresh f cross join lateral unnest(f.own_legs) o) f
-    where f.currency_id is distinct from (
-      select a.currency_id from account a
-      where a.workspace_id = f.workspace_id and a.id = f.account_id)) then
-    raise exception 'a transfer needs an account of its workspace and currency'
-      using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_account';
-  end if;
-  return null;
-end $$;
-
 create sequence unverified_posting_id_seq maxvalue 9007199254740991;
 create table unverified_posting (
   id bigint primary key default nextval('unverified_posting_id_seq'),
@@ -278,27 +178,7 @@ create table verification_position (
   last_id bigint not null default 0
 );
 
-create function note_unverified() returns trigger
-  language plpgsql security definer set search_path = banking, pg_temp as $$
-begin
-  if tg_relid <> 'banking.transfer'::regclass or tg_op <> 'INSERT' or tg_when <> 'AFTER' or tg_level <> 'STATEMENT' then
-    raise exception 'note_unverified runs after an INSERT into transfer only' using errcode = 'BK013';
-  end if;
-  insert into unverified_posting (workspace_ids, transaction_ids)
-  select array_agg(workspace_id), array_agg(transaction_id)
-  from (select distinct workspace_id, transaction_id from fresh order by workspace_id, transaction_id) f
-  having count(*) > 0;
-  return null;
-end $$;
-
 insert into verification_position (subject) values ('account'), ('transaction');
-
-create trigger move_balances after insert on transfer
-  referencing new table as fresh for each statement execute function move_balances();
-create trigger references_exist after insert on transfer
-  referencing new table as fresh for each statement execute function require_references_of_transfer();
-create trigger note_unverified after insert on transfer
-  referencing new table as fresh for each statement execute function note_unverified();
 
 -- What a posting writes, an array of each for a batch. A later shape is a type of its own, with functions of its own, beside these.
 create type posted_conversion as (
@@ -325,18 +205,88 @@ create function posted_legs(transfers posted_transfer[])
   from unnest(transfers) t cross join lateral unnest(t.own_legs) o
 $$;
 
--- Writes the books, for the functions below: no role may execute it. In the order of the unique key of returns, so that two batches with
--- the same keys wait for each other and cannot deadlock; the transfers in one statement, whose triggers check the batch.
+/**
+ * Writes the books, moves the balances of customers' accounts, and notes what changed; for the functions below: no role may execute it.
+ * It refuses books that do not add up:
+ * (a) a posting has the transfers of its transactions: balanced ones could be added to an earlier transaction otherwise, whose hash does
+ * not cover them; (b) the legs of a transaction sum to zero per currency, and each is one; (c) the legs of customers are on their accounts
+ * and the others on accounts of the service itself, of the workspace and the currency, and name recipients of the workspace;
+ * (d) conversions are their amounts at their rates; (e) on a customer's account, transfers continue its version and its balance step by
+ * step, never below zero, and while it is disabled only if money comes back.
+ * In the order of the unique key of returns, so that two batches with the same keys wait for each other and cannot deadlock.
+ */
 create function write_books(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
   language plpgsql set search_path = banking, pg_temp as $$
+declare
+  fault text;
+  accounts_moved bigint;
+  accounts_given bigint;
 begin
-  -- Balanced transfers could be added to an earlier transaction otherwise, whose hash does not cover them.
-  if exists (
-    select from (select distinct workspace_id, transaction_id from unnest(transfers)) t
-    full join unnest(transactions) x on x.workspace_id = t.workspace_id and x.id = t.transaction_id
-    where x.id is null or t.transaction_id is null) then
-    raise exception 'a posting has the transfers of its transactions' using errcode = 'BK021';
-  end if;
+  with leg as materialized (
+    select t.workspace_id, t.transaction_id, t.id, t.account_id, t.currency_id, t.recipient_id, true as is_of_customer,
+           case t.direction when 'credit' then t.amount else -t.amount end as moved, true as is_whole
+    from unnest(transfers) t
+    union all
+    select t.workspace_id, t.transaction_id, o.id, o.account_id, o.currency_id, null, false, o.amount,
+           num_nulls(o.id, o.account_id, o.type) = 0 and o.amount <> 0 and o.amount between -9007199254740991 and 9007199254740991
+    from unnest(transfers) t cross join lateral unnest(t.own_legs) o)
+  select case
+      when exists (
+        select from (select distinct workspace_id, transaction_id from leg) t
+        full join unnest(transactions) x on x.workspace_id = t.workspace_id and x.id = t.transaction_id
+        where x.id is null or t.transaction_id is null) then 'BK021'
+      when exists (
+        select from leg group by workspace_id, transaction_id, currency_id
+        having sum(moved) <> 0 or bool_and(is_whole) is not true or count(is_whole) < count(*))
+        or exists (
+        select from leg group by workspace_id, transaction_id having count(distinct id) < count(*)) then 'BK001'
+      when exists (
+        select from (select distinct workspace_id, account_id, currency_id, is_of_customer from leg) l
+        left join lateral (
+          select a.kind from account a
+          where a.workspace_id = l.workspace_id and a.id = l.account_id and a.currency_id = l.currency_id limit 1) a on true
+        where ((a.kind = 'customer') = l.is_of_customer) is not true) then 'account'
+      when exists (
+        select from (select distinct workspace_id, recipient_id from leg where recipient_id is not null) l
+        where (select r.id from recipient r where r.workspace_id = l.workspace_id and r.id = l.recipient_id) is null) then 'recipient'
+      -- As prove_quote: what arrives and what is left over are the amount at the rate, exactly.
+      else (
+        select f.fault
+        from (
+          select case
+              when num_nulls(c.digest, c.source_currency_id, c.source_amount, c.target_currency_id, c.target_amount, c.rate, c.rate_source,
+                  c.rate_as_of, c.rounding, c.remainder_numerator, c.remainder_denominator, c.fixed_side) <> 0
+                or c.source_amount <= 0 or c.target_amount <= 0 or c.target_currency_id = c.source_currency_id
+                or c.rate !~ '^(0|[1-9][0-9]{0,14})([.][0-9]{1,15})?$' or char_length(ltrim(replace(c.rate, '.', ''), '0')) > 15
+                or c.rounding <> 'down' or c.fixed_side not in ('source', 'target')
+                or c.remainder_denominator <= 0 or c.remainder_numerator < 0
+                or c.fixed_side = 'source' and c.remainder_numerator >= c.remainder_denominator then 'a conversion has all its terms, and rounds down'
+              when num_nulls(s.scale, t.scale) > 0 then 'a conversion needs two currencies'
+              when (c.target_amount * c.remainder_denominator + c.remainder_numerator) * s.scale
+                is distinct from c.source_amount * c.rate::numeric * t.scale * c.remainder_denominator then 'a conversion is not its amount at its rate'
+              when c.fixed_side = 'target'
+                and c.remainder_numerator * s.scale >= c.rate::numeric * t.scale * c.remainder_denominator
+                then 'a conversion takes more than its target amount needs' end as fault
+          from unnest(transactions) x
+          cross join lateral (select (x.conversion).*) c
+          left join lateral (select power(10::numeric, decimals) as scale from currency where id = c.source_currency_id limit 1) s on true
+          left join lateral (select power(10::numeric, decimals) as scale from currency where id = c.target_currency_id limit 1) t on true
+          where x.conversion is distinct from null) f
+        where f.fault is not null limit 1)
+    end into fault;
+  case
+    when fault is null then null;
+    when fault = 'BK021' then raise exception 'a posting has the transfers of its transactions' using errcode = 'BK021';
+    when fault = 'BK001' then raise exception 'unbalanced transaction' using errcode = 'BK001';
+    when fault = 'account' then
+      raise exception 'a transfer needs an account of its kind, workspace and currency'
+        using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_account';
+    when fault = 'recipient' then
+      raise exception 'a transfer needs a recipient of its workspace'
+        using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_recipient';
+    else raise exception '%', fault using errcode = 'BK006';
+  end case;
+
   insert into transaction (workspace_id, id, status, hash, return_of, order_digest, conversion_digest, quote_id, source_currency_id,
     source_amount, target_currency_id, target_amount, rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator,
     fixed_side, created_at, updated_at)
@@ -345,6 +295,51 @@ begin
   insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose,
     fee_amount, recipient_id, recipient_digest, account_version, balance_after, own_legs, created_at)
   select t.*, at from unnest(transfers) t;
+
+  with running as (
+    select t.workspace_id, t.account_id, t.id, t.account_version, t.balance_after, t.type, x.hash,
+           sum(case t.direction when 'credit' then t.amount else -t.amount end)
+              over (partition by t.workspace_id, t.account_id order by t.account_version rows unbounded preceding) as moved,
+           lead(t.id) over (partition by t.workspace_id, t.account_id order by t.account_version) is null as is_last
+    from unnest(transfers) t join unnest(transactions) x on x.workspace_id = t.workspace_id and x.id = t.transaction_id),
+  step as (
+    select workspace_id, account_id,
+           min(account_version) as first_version, max(account_version) as last_version, count(*) as legs,
+           min(balance_after - moved) as balance_before, max(balance_after - moved) as balance_before_max,
+           min(balance_after) as lowest,
+           max(balance_after) filter (where is_last) as balance_last,
+           max(id) filter (where is_last) as last_id,
+           max(hash) filter (where is_last) as last_hash,
+           bool_and(type = 'return') as only_returns
+    from running
+    group by workspace_id, account_id),
+  changed as (
+    update account a
+    set balance = s.balance_last, version = s.last_version, balance_id = s.last_id, balance_at = at, head = s.last_hash
+    from step s
+    where a.workspace_id = s.workspace_id and a.id = s.account_id
+      and a.kind = 'customer'
+      and a.version = s.first_version - 1
+      and s.legs = s.last_version - s.first_version + 1
+      and a.balance = s.balance_before and s.balance_before = s.balance_before_max
+      and s.lowest >= 0
+      and (a.status = 'enabled' or s.only_returns)
+    returning 1)
+  select count(*), (select count(*) from step) into accounts_moved, accounts_given from changed;
+  if accounts_moved <> accounts_given then
+    raise exception 'transfer does not continue its account' using errcode = 'BK002';
+  end if;
+
+  with noted as (
+    insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids, second_ids, third_ids)
+    select 'transaction', array_agg(x.workspace_id), array_agg(x.id), array_agg(x.status), array_agg(x.return_of), null, null
+    from unnest(transactions) x having count(*) > 0
+    union all
+    select 'transfer', array_agg(t.workspace_id), array_agg(t.id), null, array_agg(t.account_id), array_agg(t.transaction_id),
+           array_agg(t.recipient_id)
+    from unnest(transfers) t having count(*) > 0)
+  insert into unverified_posting (workspace_ids, transaction_ids)
+  select array_agg(x.workspace_id), array_agg(x.id) from unnest(transactions) x having count(*) > 0;
 end $$;
 
 -- Whether each leg is on a kind of account and a side that is listed, such as `customer credit`.
@@ -523,51 +518,6 @@ end $$;
 create trigger legal_step before update of status on transaction for each row
   when (old.status <> new.status and (old.status, new.status) not in (('pending', 'completed'), ('pending', 'failed')))
   execute function refuse_step();
-
--- As prove_quote: what arrives and what is left over are the amount at the rate, exactly. It also stands for foreign keys to the
--- currencies, and for checks of columns. For all rows of the statement.
-create function prove_conversions() returns trigger
-  language plpgsql set search_path = banking, pg_temp as $$
-declare
-  fault text;
-begin
-  select f.fault into fault
-  from (
-    select case
-        when num_nulls(c.conversion_digest, c.source_currency_id, c.source_amount, c.target_currency_id, c.target_amount, c.rate,
-            c.rate_source, c.rate_as_of, c.rounding, c.remainder_numerator, c.remainder_denominator, c.fixed_side) <> 0
-          or c.source_amount <= 0 or c.target_amount <= 0 or c.target_currency_id = c.source_currency_id
-          or c.rate !~ '^(0|[1-9][0-9]{0,14})([.][0-9]{1,15})?$' or char_length(ltrim(replace(c.rate, '.', ''), '0')) > 15
-          or c.rounding <> 'down' or c.fixed_side not in ('source', 'target')
-          or c.remainder_denominator <= 0 or c.remainder_numerator < 0
-          or c.fixed_side = 'source' and c.remainder_numerator >= c.remainder_denominator then 'terms'
-        when s.scale is null then 'conversion_source'
-        when t.scale is null then 'conversion_target'
-        when (c.target_amount * c.remainder_denominator + c.remainder_numerator) * s.scale
-          is distinct from c.source_amount * c.rate::numeric * t.scale * c.remainder_denominator then 'amount'
-        when c.fixed_side = 'target'
-          and c.remainder_numerator * s.scale >= c.rate::numeric * t.scale * c.remainder_denominator then 'excess' end as fault
-    from fresh c
-    left join (select id, power(10::numeric, decimals) as scale from currency) s on s.id = c.source_currency_id
-    left join (select id, power(10::numeric, decimals) as scale from currency) t on t.id = c.target_currency_id
-    where num_nonnulls(c.conversion_digest, c.quote_id, c.source_currency_id, c.source_amount, c.target_currency_id, c.target_amount, c.rate,
-      c.rate_source, c.rate_as_of, c.rounding, c.remainder_numerator, c.remainder_denominator, c.fixed_side) <> 0) f
-  where f.fault is not null limit 1;
-  if fault = 'terms' then
-    raise exception 'a conversion has all its terms, and rounds down' using errcode = 'BK006';
-  elsif fault = 'amount' then
-    raise exception 'a conversion is not its amount at its rate' using errcode = 'BK006';
-  elsif fault = 'excess' then
-    raise exception 'a conversion takes more than its target amount needs' using errcode = 'BK006';
-  elsif fault is not null then
-    raise exception 'a conversion needs two currencies'
-      using errcode = 'foreign_key_violation', table = 'transaction', constraint = fault;
-  end if;
-  return null;
-end $$;
-
-create trigger proven after insert on transaction
-  referencing new table as fresh for each statement execute function prove_conversions();
 
 -- Every trigger function with the rights of the owner checks its table: otherwise a role could forge entries from a table of its own.
 create function trail_account() returns trigger

@@ -47,23 +47,6 @@ create unique index beneficiary_of_recipient on beneficiary (workspace_id, recip
 create trigger archived_for_good before update on recipient for each row
   when (old.forgotten_at is not null) execute function refuse_change();
 
-create function require_recipient_of_transfer() returns trigger
-  language plpgsql set search_path = banking, pg_temp as $$
-begin
-  if exists (
-    select from (select distinct workspace_id, recipient_id from fresh where recipient_id is not null) f
-    where (
-      select r.id from recipient r
-      where r.workspace_id = f.workspace_id and r.id = f.recipient_id) is null) then
-    raise exception 'a transfer needs a recipient of its workspace'
-      using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_recipient';
-  end if;
-  return null;
-end $$;
-
-create trigger recipient_exists after insert on transfer
-  referencing new table as fresh for each statement execute function require_recipient_of_transfer();
-
 create sequence quote_id_seq maxvalue 9007199254740991;
 create table quote (
   workspace_id bigint not null,

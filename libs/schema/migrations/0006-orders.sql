@@ -69,28 +69,6 @@ create table quote_use (
 
 create unique index quote_of_order on quote_use (workspace_id, order_id) where order_id is not null;
 
-create function require_references_of_order() returns trigger
-  language plpgsql set search_path = banking, pg_temp as $$
-begin
-  if exists (
-    select from (select distinct workspace_id, account_id from fresh) f
-    where (
-      select a.id from account a
-      where a.workspace_id = f.workspace_id and a.id = f.account_id) is null) then
-    raise exception 'an order needs an account of its workspace'
-      using errcode = 'foreign_key_violation', table = 'customer_order', constraint = 'customer_order_account';
-  end if;
-  if exists (
-    select from (select distinct workspace_id, recipient_id from fresh) f
-    where (
-      select r.id from recipient r
-      where r.workspace_id = f.workspace_id and r.id = f.recipient_id) is null) then
-    raise exception 'an order needs a recipient of its workspace'
-      using errcode = 'foreign_key_violation', table = 'customer_order', constraint = 'customer_order_recipient';
-  end if;
-  return null;
-end $$;
-
 -- A quote is used in time and for its own payment. It expires by the time the database transaction began: what the service has read behind
 -- its locks still holds when the row is inserted.
 create function prove_quote_use() returns trigger
@@ -147,26 +125,48 @@ create type placed_execution as (
   executed_at timestamptz);
 
 /**
- * Writes orders with their first runs, and further runs of orders, behind the payments of those that ran. A run with a transaction is that
- * of its order: the account is debited by the amount. A quote is used by its order, and a scheduled run is put into the queue. In the
- * order of the unique external reference, so that two batches wait for each other and cannot deadlock.
+ * Writes orders with their first runs, and further runs of orders, behind the payments of those that ran, and notes them. A run with a
+ * transaction is that of its order: the account is debited by the amount. An order names an account and a recipient of its workspace. A
+ * quote is used by its order, and a scheduled run is put into the queue. In the order of the unique external reference, so that two
+ * batches wait for each other and cannot deadlock.
  */
 create function place_orders(orders placed_order[], executions placed_execution[]) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  fault text;
 begin
-  if exists (
-    select from unnest(orders) o
-    full join unnest(executions) e on e.workspace_id = o.workspace_id and e.order_id = o.id
-    where o.id is not null and (e.sequence is distinct from 1 or (o.status = 'completed') <> (e.transaction_id is not null))
-      or o.id is null and e.transaction_id is not null
-      -- `offset 0`: found by the transaction, not in a hash of all transfers of the workspace.
-      or e.transaction_id is not null and not exists (
-        select from (
-          select * from transfer f where f.workspace_id = e.workspace_id and f.transaction_id = e.transaction_id offset 0) t
-        where t.account_id = o.account_id and t.direction = 'debit' and t.amount = o.amount and t.recipient_id = o.recipient_id
-          and t.type <> 'fee')) then
-    raise exception 'an order has its run, and a run its payment' using errcode = 'BK022';
-  end if;
+  select case
+      when exists (
+        select from unnest(orders) o
+        full join unnest(executions) e on e.workspace_id = o.workspace_id and e.order_id = o.id
+        where o.id is not null and (e.sequence is distinct from 1 or (o.status = 'completed') <> (e.transaction_id is not null))
+          or o.id is null and e.transaction_id is not null
+          -- `offset 0`: found by the transaction, not in a hash of all transfers of the workspace.
+          or e.transaction_id is not null and not exists (
+            select from (
+              select * from transfer f where f.workspace_id = e.workspace_id and f.transaction_id = e.transaction_id offset 0) t
+            where t.account_id = o.account_id and t.direction = 'debit' and t.amount = o.amount and t.recipient_id = o.recipient_id
+              and t.type <> 'fee')) then 'run'
+      when exists (
+        select from (select distinct workspace_id, account_id from unnest(orders)) o
+        where (select a.id from account a where a.workspace_id = o.workspace_id and a.id = o.account_id) is null) then 'account'
+      when exists (
+        select from (select distinct workspace_id, recipient_id from unnest(orders)) o
+        where (select r.id from recipient r where r.workspace_id = o.workspace_id and r.id = o.recipient_id) is null) then 'recipient'
+      when exists (
+        select from unnest(orders) o
+        where has_forbidden_character(o.description) or has_forbidden_character(o.external_reference)
+          or has_forbidden_character(o.purpose_code) or has_forbidden_character(o.metadata)) then 'text'
+    end into fault;
+  case
+    when fault is null then null;
+    when fault = 'run' then raise exception 'an order has its run, and a run its payment' using errcode = 'BK022';
+    when fault = 'text' then
+      raise exception 'text of customer_order has a control, format or private-use character' using errcode = 'check_violation';
+    else
+      raise exception 'an order needs an account and a recipient of its workspace'
+        using errcode = 'foreign_key_violation', table = 'customer_order', constraint = 'customer_order_' || fault;
+  end case;
   insert into customer_order (workspace_id, id, account_id, recipient_id, amount, type, status, description, purpose_code, repeat_unit,
     repeat_value, anchor, start_at, stop_at, quote_id, external_reference, metadata, placed_by, created_at, updated_at)
   select o.workspace_id, o.id, o.account_id, o.recipient_id, o.amount, o.type, o.status, o.description, o.purpose_code, o.repeat_unit,
@@ -174,10 +174,23 @@ begin
   from unnest(orders) o order by o.workspace_id, o.external_reference;
   insert into execution (workspace_id, id, order_id, sequence, status, transaction_id, scheduled_at, executed_at)
   select e.* from unnest(executions) e;
-  insert into quote_use (workspace_id, quote_id, order_id)
-  select o.workspace_id, o.quote_id, o.id from unnest(orders) o where o.quote_id is not null order by 1, 2;
-  insert into work (workspace_id, kind, subject_id, due_at)
-  select e.workspace_id, 'execution', e.id, e.scheduled_at from unnest(executions) e where e.status = 'scheduled';
+  if exists (select from unnest(orders) o where o.quote_id is not null) then
+    insert into quote_use (workspace_id, quote_id, order_id)
+    select o.workspace_id, o.quote_id, o.id from unnest(orders) o where o.quote_id is not null order by 1, 2;
+  end if;
+  if exists (select from unnest(executions) e where e.status = 'scheduled') then
+    insert into work (workspace_id, kind, subject_id, due_at)
+    select e.workspace_id, 'execution', e.id, e.scheduled_at from unnest(executions) e where e.status = 'scheduled';
+  end if;
+  insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids, second_ids, third_ids, user_ids)
+  select 'order', array_agg(o.workspace_id), array_agg(o.id), array_agg(o.status), array_agg(o.account_id), array_agg(o.recipient_id),
+         array_agg(o.quote_id), array_agg(o.placed_by)
+  from unnest(orders) o having count(*) > 0
+  union all
+  -- The recorder finds the user of an order that is paid at once. The placer of a later one may change before that.
+  select 'execution', array_agg(e.workspace_id), array_agg(e.id), array_agg(e.status), array_agg(e.order_id), array_agg(e.transaction_id),
+         null, array_agg(case when e.status = 'scheduled' and e.sequence = 1 then o.placed_by end)
+  from unnest(executions) e left join unnest(orders) o on o.workspace_id = e.workspace_id and o.id = e.order_id having count(*) > 0;
 end $$;
 
 -- The order of a workspace with an external reference; none of no reference. A range of one value, since the order of its index then tells it
@@ -362,8 +375,6 @@ create trigger legal_step before update of status on customer_order for each row
   execute function refuse_step();
 create trigger placer before update of placed_by on customer_order for each row
   when (old.placed_by is distinct from new.placed_by) execute function require_placer();
-create trigger references_exist after insert on customer_order
-  referencing new table as fresh for each statement execute function require_references_of_order();
 create trigger trail after update of status, pause_reason, placed_by on customer_order for each row
   when (old.pause_reason is distinct from new.pause_reason or old.placed_by is distinct from new.placed_by
         or old.status <> 'cancelled' and new.status = 'cancelled')

@@ -9,8 +9,8 @@ create table change_outbox (
   -- For each event: workspace, type, id of the resource, changes as the event has them, and the user if it is not that of the database
   -- transaction.
   changes jsonb,
-  -- New rows of the tables that a posting writes, as arrays of their columns: a batch of orders writes hundreds of them, and the recorder
-  -- makes the events. The ids belong to: transfer: account, transaction, recipient; transaction: the one that it returns;
+  -- New rows of the books and of orders, as arrays of their columns: a batch of orders writes hundreds of them, and the recorder makes the
+  -- events. The ids belong to: transfer: account, transaction, recipient; transaction: the one that it returns;
   -- order: account, recipient, quote; execution: order, transaction.
   resource_type text,
   workspace_ids bigint[],
@@ -68,35 +68,14 @@ create table event_deletion (
   last_at timestamptz not null
 );
 
--- Events of new rows. Accounts of the service itself make none.
+-- Events of new rows, besides those of the books and of orders, which their functions note. Accounts of the service itself make none.
 create function note_insertions() returns trigger
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
   if tg_op <> 'INSERT' or tg_when <> 'AFTER' or tg_level <> 'STATEMENT' then
     raise exception 'note_insertions runs after an INSERT only' using errcode = 'BK013';
   end if;
-  if tg_relid = 'banking.transfer'::regclass then
-    insert into change_outbox (resource_type, workspace_ids, resource_ids, first_ids, second_ids, third_ids)
-    select 'transfer', array_agg(workspace_id), array_agg(id), array_agg(account_id), array_agg(transaction_id), array_agg(recipient_id)
-    from fresh having count(*) > 0;
-  elsif tg_relid = 'banking.transaction'::regclass then
-    insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids)
-    select 'transaction', array_agg(workspace_id), array_agg(id), array_agg(status), array_agg(return_of)
-    from fresh having count(*) > 0;
-  elsif tg_relid = 'banking.customer_order'::regclass then
-    insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids, second_ids, third_ids, user_ids)
-    select 'order', array_agg(workspace_id), array_agg(id), array_agg(status),
-           array_agg(account_id), array_agg(recipient_id), array_agg(quote_id), array_agg(placed_by)
-    from fresh having count(*) > 0;
-  elsif tg_relid = 'banking.execution'::regclass then
-    -- The recorder finds the user of an order that is paid at once. The placer of a later one may change before that.
-    insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids, second_ids, user_ids)
-    select 'execution', array_agg(workspace_id), array_agg(id), array_agg(status), array_agg(order_id), array_agg(transaction_id),
-           array_agg(case when status = 'scheduled' and sequence = 1 then (
-             select o.placed_by from customer_order o
-             where o.workspace_id = fresh.workspace_id and o.id = fresh.order_id) end)
-    from fresh having count(*) > 0;
-  elsif tg_relid = 'banking.account'::regclass then
+  if tg_relid = 'banking.account'::regclass then
     insert into change_outbox (changes)
     select jsonb_agg(jsonb_build_array(workspace_id, 'account.opened', id,
              jsonb_build_object('status', jsonb_build_object('before', null, 'after', status))))
@@ -189,7 +168,7 @@ do $$
 declare
   relation text;
 begin
-  foreach relation in array array['account', 'transaction', 'transfer', 'recipient', 'quote', 'customer_order', 'execution'] loop
+  foreach relation in array array['account', 'recipient', 'quote'] loop
     execute format('create trigger note_insertions after insert on %I
       referencing new table as fresh for each statement execute function note_insertions()', relation);
   end loop;

@@ -123,7 +123,7 @@ begin
   for relation, fields in values
     ('app', array['name']), ('workspace', array['name']), ('account', array['alias']), ('recipient', array['name', 'alias',
       'account_code']),
-    ('beneficiary', array['data']), ('customer_order', array['description', 'external_reference', 'purpose_code', 'metadata'])
+    ('beneficiary', array['data'])
   loop
     execute format('create trigger free_text before insert on %I for each row when (%s)
       execute function refuse_forbidden_character()', relation,

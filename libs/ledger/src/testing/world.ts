@@ -26,6 +26,7 @@ const SURROUNDINGS = `
   insert into recipient (workspace_id, id, kind, name, account_code, currency_id)
     values (${NORTH}, 12, 'internal', 'Grace', 'G', ${EUR}), (${SOUTH}, 12, 'internal', 'Grace', 'G', ${EUR});
   alter table transaction disable trigger return_has_reason;
+  alter function write_books security definer;
   grant execute on function write_books to ${OPERATOR_ROLE};
   grant insert, update (status) on transaction to ${OPERATOR_ROLE};
   grant insert on transfer to ${OPERATOR_ROLE}`;
@@ -194,37 +195,35 @@ export interface RawLeg {
   readonly currencyId?: number;
 }
 
-const TRANSACTION = `insert into transaction (workspace_id, status, hash)
-  values ($1, 'completed', repeat('a', 64)) returning id`;
-
-/** Those without a version are legs of our own, with the first of the others. */
-const LEGS = `with leg as (
+/** Legs without a version are of our own, with the first of the others. */
+const WRITE_RAW = `with leg as (
     select * from unnest($2::bigint[], $3::int[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[]) with ordinality
-      l(account_id, currency_id, direction, amount, type, version, after, place))
-  insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after, own_legs)
-  select $1, currval('transaction_id_seq'), l.account_id, l.currency_id, l.direction, l.amount, l.type, l.version, l.after,
-         case when row_number() over (order by l.place) = 1 then (
-           select array_agg(row(nextval('transfer_id_seq'), o.account_id, o.currency_id, o.type,
-                                case o.direction when 'credit' then o.amount else -o.amount end)::own_leg)
-           from leg o where o.version is null) end
-  from leg l where l.version is not null`;
+      l(account_id, currency_id, direction, amount, type, version, after, place)),
+  transaction_id as materialized (select nextval('transaction_id_seq') as id),
+  transfer as (
+    select row($1::bigint, nextval('transfer_id_seq'), x.id, l.account_id, l.currency_id, l.direction, l.amount, l.type, null, null, null, null,
+             null, l.version, l.after, case when row_number() over (order by l.place) = 1 then (
+               select array_agg(row(nextval('transfer_id_seq'), o.account_id, o.currency_id, o.type,
+                                    case o.direction when 'credit' then o.amount else -o.amount end)::own_leg)
+               from leg o where o.version is null) end)::posted_transfer as written
+    from leg l cross join transaction_id x where l.version is not null)
+  select write_books(
+    array[row($1::bigint, (select id from transaction_id), 'completed', repeat('a', 64), null, null, null, null)::posted_transaction],
+    (select array_agg(written) from transfer), statement_timestamp())`;
 
-/** The writes of one transaction with these transfers, without a decision. */
-export function raw(legs: readonly RawLeg[], workspaceId = NORTH): readonly BoundStatement<Record<string, unknown>>[] {
-  return [
-    sql(TRANSACTION, workspaceId),
-    sql(
-      LEGS,
-      workspaceId,
-      legs.map(({ account }) => account),
-      legs.map(({ currencyId = EUR }) => currencyId),
-      legs.map(({ direction }) => direction),
-      legs.map(({ amount }) => amount),
-      legs.map(({ type = 'internal' }) => type),
-      legs.map(({ version }) => version),
-      legs.map(({ after }) => after),
-    ),
-  ];
+/** Writes one transaction with these transfers, without a decision. */
+export function raw(legs: readonly RawLeg[], workspaceId = NORTH): BoundStatement<Record<string, unknown>> {
+  return sql(
+    WRITE_RAW,
+    workspaceId,
+    legs.map(({ account }) => account),
+    legs.map(({ currencyId = EUR }) => currencyId),
+    legs.map(({ direction }) => direction),
+    legs.map(({ amount }) => amount),
+    legs.map(({ type = 'internal' }) => type),
+    legs.map(({ version }) => version),
+    legs.map(({ after }) => after),
+  );
 }
 
 /** For an `update transfer set` of SQL: gives the legs of our own of some types other values, of a leg `o`. */
@@ -243,7 +242,7 @@ export function otherOwnLegs(
 
 /** Writes them as the role of operators, which has the right here. */
 export async function writeRaw({ database }: World, ...legs: readonly RawLeg[]): Promise<void> {
-  await database.pipeline({ workspaces: [NORTH] }, raw(legs));
+  await database.pipeline({ workspaces: [NORTH] }, [raw(legs)]);
 }
 
 /** The workspace's settlement account. */

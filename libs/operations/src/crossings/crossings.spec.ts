@@ -478,6 +478,10 @@ describe('crossing constraints', () => {
         writeTo('payers', copied.replace(`'pending'`, `'completed'`), legs, crossing(5)),
       ).rejects.toMatchObject(missing);
       await expect(writeTo('payers', copied, legs, crossing(5))).resolves.toBeDefined();
+      await at.payers.world.owner.query(
+        'update account set version = version + 1, balance = balance - 5 where id = $1',
+        [from.id],
+      );
     });
 
     it('refuses a crossing and a transaction that do not end together', async () => {

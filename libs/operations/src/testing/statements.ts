@@ -138,6 +138,12 @@ export async function bookMany(
      order by n`,
     [accountId, count],
   );
+  await owner.query(
+    `update account a
+     set balance = t.balance_after, version = t.account_version, balance_id = t.id, balance_at = t.created_at, head = repeat('0', 64)
+     from (select * from transfer where account_id = $1 order by account_version desc limit 1) t where a.id = t.account_id`,
+    [accountId],
+  );
   await owner.query('commit');
 }
 

@@ -12,13 +12,6 @@ export const ATTACKS: Readonly<Record<string, (table: string) => readonly string
     `create trigger attack after insert on ${table} for each row ${ATTACHED}.change_reference_version()`,
     `insert into ${table} values (1)`,
   ],
-  move_balances: (table) => [
-    `create table ${table} (workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text,
-                            amount bigint, type text, account_version bigint, balance_after bigint, created_at timestamptz)`,
-    `create trigger attack after insert on ${table} referencing new table as fresh for each statement ${ATTACHED}.move_balances()`,
-    `insert into ${table} values (1, 1, 1, 1, 978, 'credit', 999, 'funding', 1, 999, now()),
-      (1, 2, 1, 2, 978, 'debit', 999, 'funding', null, null, now())`,
-  ],
   note_account: (table) => [
     `create table ${table} (workspace_id bigint, id bigint, alias text, status text)`,
     `create trigger attack after update on ${table} for each row ${ATTACHED}.note_account()`,
@@ -29,11 +22,6 @@ export const ATTACKS: Readonly<Record<string, (table: string) => readonly string
     `create table ${table} (workspace_id bigint, id bigint)`,
     `create trigger attack after insert on ${table} referencing new table as fresh for each statement ${ATTACHED}.note_insertions()`,
     `insert into ${table} values (1, 1)`,
-  ],
-  note_unverified: (table) => [
-    `create table ${table} (workspace_id bigint, transaction_id bigint, id bigint)`,
-    `create trigger attack after insert on ${table} referencing new table as fresh for each statement ${ATTACHED}.note_unverified()`,
-    `insert into ${table} values (1, 1, 1)`,
   ],
   note_updates: (table) => [
     `create table ${table} (workspace_id bigint, id bigint, status text)`,
