@@ -251,7 +251,7 @@ describe('anchor', () => {
       const { exitCode, stdout, stderr } = await signed('--out', path('anchor.jsonl'));
 
       const rows = await world.query(
-        `select workspace_id::int as workspace, id::int as "accountId", version::int as version, head as hash
+        `select workspace_id::int as workspace, id::int as "accountId", version::int as version, encode(head, 'hex') as hash
        from account where kind = 'customer' order by workspace_id, id`,
       );
       const lines = readFileSync(path('anchor.jsonl'), 'utf8')

@@ -284,8 +284,8 @@ describe('prove since', () => {
       [
         'a transaction was hashed again',
         () => [
-          `update transaction set hash = reverse(hash) where workspace_id = 1`,
-          `update transaction set hash = reverse(hash) where workspace_id = 1`,
+          `update transaction set hash = decode(reverse(encode(hash, 'hex')), 'hex') where workspace_id = 1`,
+          `update transaction set hash = decode(reverse(encode(hash, 'hex')), 'hex') where workspace_id = 1`,
         ],
         /^account \d+ has another hash than in the anchor/,
       ],

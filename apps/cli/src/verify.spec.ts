@@ -145,7 +145,11 @@ describe('banking verify of damaged books', () => {
     ],
     ['a version is skipped', /without a gap/, 'update transfer set account_version = 1000 where id = $1'],
     ['an account was below zero', /below zero/, 'update transfer set balance_after = -1 where id = $1'],
-    ['a hash is changed', /the hash/, `update transaction set hash = repeat('0', 64) where id = ${OF_INTERNAL}`],
+    [
+      'a hash is changed',
+      /the hash/,
+      `update transaction set hash = decode(repeat('0', 64), 'hex') where id = ${OF_INTERNAL}`,
+    ],
     ['a type is changed', /the hash/, `update transfer set type = 'gift' where id = $1`],
     ['the head of a chain is cut', /the hash/, accountOf(`head = ''`)],
     [

@@ -57,7 +57,7 @@ describe('an export of the books', () => {
       const proof = await proofOf(pieces);
 
       const { rows } = await world.owner.query(
-        `select a.id::int as id, a.kind, c.code as "currencyCode", a.version::int as version, a.head,
+        `select a.id::int as id, a.kind, c.code as "currencyCode", a.version::int as version, encode(a.head, 'hex') as head,
                 coalesce((select sum(case direction when 'credit' then amount else -amount end)
                           from leg t where t.account_id = a.id), 0)::text as balance
          from account a join currency c on c.id = a.currency_id where a.workspace_id = $1 order by a.id`,

@@ -21,12 +21,12 @@ interface HeadRow {
 
 const COMPARE_HEADS = sqlStatement<HeadRow>(
   'compare_anchored_heads',
-  `select h.account_id, a.id is not null as is_there, x.hash = h.hash as is_same
+  `select h.account_id, a.id is not null as is_there, x.hash = decode(h.hash, 'hex') as is_same
    from unnest($2::bigint[], $3::bigint[], $4::text[]) h (account_id, version, hash)
      left join account a on a.workspace_id = $1 and a.id = h.account_id
      left join transfer t on t.workspace_id = $1 and t.account_id = h.account_id and t.account_version = h.version
      left join transaction x on x.workspace_id = $1 and x.id = t.transaction_id
-   where a.id is null or h.version > 0 and x.hash is distinct from h.hash`,
+   where a.id is null or h.version > 0 and x.hash is distinct from decode(h.hash, 'hex')`,
 );
 
 interface TrailRow {

@@ -47,7 +47,7 @@ beforeAll(async () => {
     world,
     `with made as (
        insert into transaction (workspace_id, status, hash)
-       select ${NORTH}, 'completed', repeat('0', 64) from generate_series(1, $2::int / 2) returning id),
+       select ${NORTH}, 'completed', decode(repeat('0', 64), 'hex') from generate_series(1, $2::int / 2) returning id),
      numbered as (select id, row_number() over (order by id) as n from made),
      own as (select id from account where kind = 'settlement' and workspace_id = ${NORTH})
      insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after, own_legs)

@@ -60,15 +60,15 @@ export interface BookedRow {
 const booked = (name: string, which: string) =>
   sqlStatement<BookedRow>(
     name,
-    `select x.id, x.hash, x.status, rfc3339(x.created_at) as created_at, rfc3339(x.updated_at) as updated_at,
-          x.return_of as returned_id, x.order_digest, x.conversion_digest,
+    `select x.id, encode(x.hash, 'hex') as hash, x.status, rfc3339(x.created_at) as created_at, rfc3339(x.updated_at) as updated_at,
+          x.return_of as returned_id, encode(x.order_digest, 'hex') as order_digest, encode(x.conversion_digest, 'hex') as conversion_digest,
           not exists (
             select from transfer t where t.workspace_id = $1 and t.transaction_id = x.id and t.created_at <> x.created_at) as is_of_one_time,
           (select json_agg(json_build_array(
                     t.id, t.account_id, t.currency_id, t.direction, t.amount::text, t.type, t.description, t.purpose,
-                    t.fee_amount::text, t.recipient_id, t.recipient_digest, t.account_version, t.balance_after::text))
+                    t.fee_amount::text, t.recipient_id, encode(t.recipient_digest, 'hex'), t.account_version, t.balance_after::text))
            from leg t where t.workspace_id = $1 and t.transaction_id = x.id) as transfers,
-          (select json_agg(json_build_object('accountId', touched.account_id, 'hash', coalesce(y.hash, '')))
+          (select json_agg(json_build_object('accountId', touched.account_id, 'hash', encode(coalesce(y.hash, ''), 'hex')))
            from (select account_id, min(account_version) as version from transfer
                  where workspace_id = $1 and transaction_id = x.id
                  group by account_id) touched

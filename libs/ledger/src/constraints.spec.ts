@@ -69,16 +69,16 @@ describe('record constraints', () => {
       [
         'books a transaction in the future',
         `insert into transaction (workspace_id, status, hash, created_at, updated_at)
-       values (1, 'completed', repeat('a', 64), statement_timestamp() + interval '1 ms', statement_timestamp() + interval '1 ms')`,
+       values (1, 'completed', decode(repeat('a', 64), 'hex'), statement_timestamp() + interval '1 ms', statement_timestamp() + interval '1 ms')`,
       ],
       [
         'books a transaction more than a second before its database transaction began',
         `insert into transaction (workspace_id, status, hash, created_at, updated_at)
-       values (1, 'completed', repeat('a', 64), now() - interval '1.000001 s', now() - interval '1.000001 s')`,
+       values (1, 'completed', decode(repeat('a', 64), 'hex'), now() - interval '1.000001 s', now() - interval '1.000001 s')`,
       ],
-      ['sets a head', `update account set head = repeat('b', 64)`],
-      ['edits a hash', `update transaction set hash = repeat('0', 64)`],
-      ['edits a digest', `update transaction set order_digest = repeat('0', 64)`],
+      ['sets a head', `update account set head = decode(repeat('b', 64), 'hex')`],
+      ['edits a hash', `update transaction set hash = decode(repeat('0', 64), 'hex')`],
+      ['edits a digest', `update transaction set order_digest = decode(repeat('0', 64), 'hex')`],
       ['removes a transaction', 'delete from transaction'],
       ['empties the transactions', 'truncate transaction cascade'],
       ['removes an account', 'delete from account'],
@@ -115,9 +115,9 @@ describe('record constraints', () => {
       ['edits a transfer', 'update transfer set amount = amount + 1'],
       ['removes a transfer', 'delete from transfer'],
       ['empties the transfers', 'truncate transfer'],
-      ['edits a hash', `update transaction set hash = repeat('0', 64)`],
-      ['edits the digest of an order', `update transaction set order_digest = repeat('0', 64)`],
-      ['edits the digest of a conversion', `update transaction set conversion_digest = repeat('0', 64)`],
+      ['edits a hash', `update transaction set hash = decode(repeat('0', 64), 'hex')`],
+      ['edits the digest of an order', `update transaction set order_digest = decode(repeat('0', 64), 'hex')`],
+      ['edits the digest of a conversion', `update transaction set conversion_digest = decode(repeat('0', 64), 'hex')`],
       ['removes a transaction', 'delete from transaction'],
       ['empties the transactions', 'truncate transaction cascade'],
       ['removes an account', 'delete from account'],
@@ -136,10 +136,8 @@ describe('record constraints', () => {
   describe('a transfer', () => {
     it.each([
       ['has a recipient without its digest', '12, null'],
-      ['has a digest without a recipient', `null, repeat('d', 64)`],
-      ['has a digest of another length', `12, 'abc'`],
-      ['has a digest with capital letters', `12, repeat('D', 64)`],
-      ['has a digest with a line break', `12, repeat('d', 63) || e'\\n'`],
+      ['has a digest without a recipient', `null, decode(repeat('d', 64), 'hex')`],
+      ['has a digest of another length', `12, decode(repeat('d', 62), 'hex')`],
     ])('is refused if it %s', async (_what, columns) => {
       const transfer = asApp(
         `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version,
@@ -155,10 +153,8 @@ describe('record constraints', () => {
 
   describe('a transaction', () => {
     it.each([
-      ['a short hash', `repeat('a', 63)`, 'null', 'transaction_hash_check'],
-      ['a hash with capital letters', `repeat('A', 64)`, 'null', 'transaction_hash_check'],
-      ['a long digest', `repeat('a', 64)`, `repeat('a', 65)`, 'transaction_digests'],
-      ['a digest with another letter', `repeat('a', 64)`, `repeat('g', 64)`, 'transaction_digests'],
+      ['a short hash', `decode(repeat('a', 62), 'hex')`, 'null', 'transaction_hash_check'],
+      ['a long digest', `decode(repeat('a', 64), 'hex')`, `decode(repeat('a', 66), 'hex')`, 'transaction_digests'],
     ])('is refused with %s', async (_what, hash, digest, constraint) => {
       const transaction = asApp(
         `insert into transaction (workspace_id, status, hash, order_digest)
@@ -205,7 +201,7 @@ describe('record constraints', () => {
       const back = () =>
         asApp(
           `insert into transaction (workspace_id, status, hash, return_of)
-         select workspace_id, 'completed', repeat('c', 64), min(id) from transaction
+         select workspace_id, 'completed', decode(repeat('c', 64), 'hex'), min(id) from transaction
          where workspace_id = $1 and return_of is null group by workspace_id`,
           NORTH,
         );
@@ -392,7 +388,7 @@ describe('transfer constraints', () => {
     ])('are rejected with a leg of our own %s', async (_what, leg) => {
       const written = asApp(
         `select write_books(
-           array[row($1::bigint, 1000001, 'completed', repeat('a', 64), null, null, null, null)::posted_transaction],
+           array[row($1::bigint, 1000001, 'completed', decode(repeat('a', 64), 'hex'), null, null, null, null)::posted_transaction],
            array[row($1::bigint, nextval('transfer_id_seq'), 1000001, $2::bigint, 978, 'debit', 200, 'internal', null, null, null, null,
              null, 2, 800, array[${leg(ours)}]::own_leg[])::posted_transfer],
            statement_timestamp())`,
@@ -445,7 +441,7 @@ describe('workspace constraints', () => {
 
     it('cannot write rows of a workspace', async () => {
       const booked = sql(
-        `insert into transaction (workspace_id, status, hash) values ($1, 'completed', repeat('a', 64))`,
+        `insert into transaction (workspace_id, status, hash) values ($1, 'completed', decode(repeat('a', 64), 'hex'))`,
         SOUTH,
       );
       const opened = sql(

@@ -207,7 +207,7 @@ describe('a transaction of an order with a conversion', () => {
     const [outcome] = await post(world.books, [proposal(legs, { orderDigest, conversion: CENTS })]);
 
     const { rows } = await world.owner.query(
-      'select order_digest as "orderDigest", conversion_digest as "conversionDigest" from transaction where id = $1',
+      `select encode(order_digest, 'hex') as "orderDigest", encode(conversion_digest, 'hex') as "conversionDigest" from transaction where id = $1`,
       [outcome!.posted![0]!.id],
     );
     expect(rows).toEqual([{ orderDigest, conversionDigest: CENTS.digest }]);

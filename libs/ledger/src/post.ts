@@ -1,6 +1,7 @@
 import type { Timestamp } from '@banking/domain';
 import {
   bind,
+  byteaOf,
   compositeOf,
   type BoundStatement,
   type DbTransaction,
@@ -71,7 +72,7 @@ const LOCK_FREE_ACCOUNTS = lockAccounts('lock_free_accounts', 'for no key update
 function lockAccounts(name: string, lock: string): SqlStatement<AccountRow> {
   return sqlStatement<AccountRow>(
     name,
-    `select a.workspace_id, a.id, a.currency_id, a.status, a.balance, a.version, a.head
+    `select a.workspace_id, a.id, a.currency_id, a.status, a.balance, a.version, encode(a.head, 'hex') as head
      from account a
      join unnest($1::bigint[], $2::bigint[]) u(w, i) on (a.workspace_id, a.id) = (u.w, u.i)
      where a.kind = 'customer'
@@ -160,7 +161,7 @@ export function postingValues(posted: readonly PostedTransaction[]): readonly un
 
 const transactionValue = ({ workspaceId, id, hash, entry }: PostedTransaction): string =>
   compositeOf([
-    ...[workspaceId, id, entry.status, hash, entry.returnOf, entry.orderDigest],
+    ...[workspaceId, id, entry.status, byteaOf(hash), entry.returnOf, byteaOf(entry.orderDigest)],
     ...[entry.conversion && conversionValue(entry.conversion), entry.isSubmitted],
   ]);
 
@@ -172,7 +173,7 @@ function transferValues({ workspaceId, id: transactionId, transfers }: PostedTra
   return ofCustomers.map(({ id, leg, accountId, accountVersion, balanceAfter }, place) =>
     compositeOf([
       ...[workspaceId, id, transactionId, accountId, leg.currencyId, leg.direction, leg.amount, leg.type],
-      ...[leg.description, leg.purpose, leg.feeAmount, leg.recipientId, leg.recipientDigest],
+      ...[leg.description, leg.purpose, leg.feeAmount, leg.recipientId, byteaOf(leg.recipientDigest)],
       ...[accountVersion, balanceAfter, place === 0 && ownLegs.length > 0 ? ownLegs : undefined],
     ]),
   );
@@ -183,7 +184,7 @@ const ownLegValue = ({ id, leg, accountId }: PostedTransfer): string =>
 
 const conversionValue = (row: Conversion): string =>
   compositeOf([
-    ...[row.digest, row.quoteId, row.currencyId, row.amount, row.targetCurrencyId, row.targetAmount],
+    ...[byteaOf(row.digest), row.quoteId, row.currencyId, row.amount, row.targetCurrencyId, row.targetAmount],
     ...[row.rate, row.rateSource, row.rateAsOf, row.rounding, row.remainderNumerator, row.remainderDenominator],
     row.fixedSide,
   ]);

@@ -69,7 +69,7 @@ describe('the role of the API', () => {
   it.each([
     [
       'a transaction',
-      `insert into transaction (workspace_id, status, hash) values (${NORTH}, 'completed', repeat('a', 64))`,
+      `insert into transaction (workspace_id, status, hash) values (${NORTH}, 'completed', decode(repeat('a', 64), 'hex'))`,
     ],
     [
       'a transfer',
@@ -136,7 +136,7 @@ describe('a posting of payments', () => {
     ['more than its target amount needs', { rate: '1.2', remainderNumerator: '10', fixedSide: 'target' }],
     ['a third side', { fixedSide: 'both' as never }],
     ['no side', { fixedSide: null as never }],
-    ['no digest', { digest: null as never }],
+    ['no digest', { digest: undefined as never }],
     ['rounding up', { rounding: 'up' as never }],
   ])('refuses a conversion with %s', async (_what, more) => {
     const before = await holding(world, ada);

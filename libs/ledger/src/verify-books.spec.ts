@@ -73,7 +73,10 @@ describe('verify books', () => {
       await world.owner.query('analyze');
 
       const proof = await verify();
-      await plant(world, `update transaction set hash = repeat('0', 64) where id = (select max(id) from transaction)`);
+      await plant(
+        world,
+        `update transaction set hash = decode(repeat('0', 64), 'hex') where id = (select max(id) from transaction)`,
+      );
       const { findings } = await verify();
 
       expect(proof).toMatchObject({ transactions: 1_208, findings: [] });
@@ -143,7 +146,10 @@ describe('verify books', () => {
       ],
       [
         'a transaction without transfers is added',
-        () => [`insert into transaction (workspace_id, status, hash) values (1, 'completed', repeat('a', 64))`, []],
+        () => [
+          `insert into transaction (workspace_id, status, hash) values (1, 'completed', decode(repeat('a', 64), 'hex'))`,
+          [],
+        ],
         [LEGS, HASHES],
       ],
       [
@@ -184,7 +190,7 @@ describe('verify books', () => {
       ],
       [
         'a hash is edited',
-        () => [`update transaction set hash = repeat('0', 64) where id = $1`, [transactionId]],
+        () => [`update transaction set hash = decode(repeat('0', 64), 'hex') where id = $1`, [transactionId]],
         [HASHES],
       ],
       [
@@ -198,12 +204,12 @@ describe('verify books', () => {
       ['a type is edited', () => [`update transfer set type = 'return' where id = $1`, [transferId]], [HASHES]],
       ...['order_digest', 'conversion_digest'].map((column): [string, () => [string, unknown[]], string[]] => [
         `a transaction gets another ${column}`,
-        () => [`update transaction set ${column} = repeat('e', 64) where id = $1`, [transactionId]],
+        () => [`update transaction set ${column} = decode(repeat('e', 64), 'hex') where id = $1`, [transactionId]],
         [HASHES],
       ]),
       [
         'the digest of a recipient is edited',
-        () => [`update transfer set recipient_digest = repeat('e', 64) where id = $1`, [transferId]],
+        () => [`update transfer set recipient_digest = decode(repeat('e', 64), 'hex') where id = $1`, [transferId]],
         [HASHES],
       ],
       ...['description', 'purpose', 'fee_amount', 'recipient_id'].map(
@@ -224,7 +230,11 @@ describe('verify books', () => {
         ],
         [HASHES],
       ],
-      ['a head is edited', () => [`update account set head = repeat('0', 64) where id = $1`, [ada]], [HASHES]],
+      [
+        'a head is edited',
+        () => [`update account set head = decode(repeat('0', 64), 'hex') where id = $1`, [ada]],
+        [HASHES],
+      ],
     ])('is found where %s', async (_what, fault, checks) => {
       await plant(world, ...fault());
 
@@ -264,7 +274,7 @@ describe('verify books', () => {
     const all: BookedTransaction[] = [];
     for await (const range of bookedTransactions(world.database, NORTH)) all.push(...range);
     const { content } = all.find(({ content: { transactionId: of } }) => of === id)!;
-    await plant(world, 'update transaction set hash = $2 where id = $1', [id, hashOf(content)]);
+    await plant(world, `update transaction set hash = decode($2, 'hex') where id = $1`, [id, hashOf(content)]);
   }
 });
 

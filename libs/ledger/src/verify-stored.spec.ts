@@ -166,7 +166,7 @@ describe('verify stored', () => {
       ],
       [
         'a hash is edited',
-        () => [`update transaction set hash = repeat('0', 64) where id = $1`, [transactionId]],
+        () => [`update transaction set hash = decode(repeat('0', 64), 'hex') where id = $1`, [transactionId]],
         [HASHES],
       ],
       [
@@ -183,7 +183,11 @@ describe('verify stored', () => {
         () => ['update transfer set currency_id = 12345 where transaction_id = $1', [transactionId]],
         [HASHES],
       ],
-      ['a head is edited', () => [`update account set head = repeat('0', 64) where id = $1`, [ada]], [HASHES]],
+      [
+        'a head is edited',
+        () => [`update account set head = decode(repeat('0', 64), 'hex') where id = $1`, [ada]],
+        [HASHES],
+      ],
     ])('is found where %s', async (_what, fault, checks) => {
       await plant(world, ...fault());
 
@@ -214,7 +218,7 @@ describe('verify stored', () => {
     for await (const range of bookedTransactions(world.database, NORTH)) all.push(...range);
     const { content } = all.find(({ content: { transactionId: id } }) => id === transactionId)!;
     await plant(world, `update transfer set type = 'gift' where transaction_id = $1`, [transactionId]);
-    await plant(world, 'update transaction set hash = $2 where id = $1', [
+    await plant(world, `update transaction set hash = decode($2, 'hex') where id = $1`, [
       transactionId,
       hashOf({ ...content, transfers: content.transfers.map((transfer) => ({ ...transfer, type: 'gift' })) }),
     ]);

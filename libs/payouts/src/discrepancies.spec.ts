@@ -316,7 +316,7 @@ describe('the database', () => {
   it('refuses a return of a completed payout without a discrepancy', async () => {
     await receive('ACCC');
     const give = `insert into transaction (workspace_id, status, hash, return_of)
-      values (${NORTH}, 'completed', repeat('a', 64), ${transactionId})`;
+      values (${NORTH}, 'completed', decode(repeat('a', 64), 'hex'), ${transactionId})`;
 
     // The owner's functions check it too. This is what the database refuses of everyone.
     await expect(world.owner.query(give)).rejects.toMatchObject({ code: RULE_VIOLATION.returnWithoutReason });

@@ -32,7 +32,7 @@ async function plant(text: string): Promise<void> {
 }
 const plantReturn = () =>
   plant(
-    `insert into transaction (workspace_id, status, hash, return_of) values (${NORTH}, 'completed', repeat('0', 64), ${transactionId})`,
+    `insert into transaction (workspace_id, status, hash, return_of) values (${NORTH}, 'completed', decode(repeat('0', 64), 'hex'), ${transactionId})`,
   );
 
 const change = (text: string) => world.database.as(WORKER_ROLE).pipeline({ workspaces: [NORTH] }, [sql(text)]);

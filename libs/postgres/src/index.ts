@@ -5,6 +5,7 @@ export { DatabaseError } from 'pg';
 // Statements and their results
 export {
   bind,
+  byteaOf,
   compositeOf,
   lookup,
   sqlStatement,

@@ -93,6 +93,9 @@ const NOT_AS_JSON = /[\p{Cc}\p{Surrogate}]/u;
 const quoted = (text: string): string =>
   NOT_AS_JSON.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : JSON.stringify(text);
 
+/** A value of `bytea`, of hexadecimal digits. */
+export const byteaOf = (hex: string | undefined): string | undefined => (hex === undefined ? undefined : `\\x${hex}`);
+
 /** A value of a composite type, for a parameter that is one or a list of them (`$1::name[]`): its fields in the order of the type. */
 export function compositeOf(fields: readonly unknown[]): string {
   return `(${fields.map(encodeField).join(',')})`;

@@ -18,8 +18,8 @@ create table account (
   version bigint not null default 0 check (version >= 0),
   balance_id bigint not null default nextval('transfer_id_seq'),
   balance_at timestamptz not null default now(),
-  -- Hash of the latest transaction that touched the account; '' before the first.
-  head text not null default '' check ((length(head) in (0, 64)) and head !~ '[^0-9a-f]'),
+  -- Hash of the latest transaction that touched the account; empty before the first.
+  head bytea not null default '' check (length(head) in (0, 32)),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   primary key (workspace_id, id),
@@ -66,14 +66,15 @@ create table transaction (
   workspace_id bigint not null,
   id bigint not null default nextval('transaction_id_seq'),
   status text not null check (status in ('pending', 'completed', 'failed')),
-  hash text not null check (length(hash) = 64 and hash !~ '[^0-9a-f]'),
+  -- SHA-256, as the digests.
+  hash bytea not null check (length(hash) = 32),
   -- Money that came back: a transaction is returned once, in full.
   return_of bigint,
   created_at timestamptz not null default statement_timestamp(),
   updated_at timestamptz not null default statement_timestamp(),
-  order_digest text,
+  order_digest bytea,
   -- At what rate it converted, and what rounding left over, in parts of a minor unit of the target currency. The view `conversion` shows it.
-  conversion_digest text,
+  conversion_digest bytea,
   quote_id bigint,
   source_currency_id integer,
   source_amount bigint,
@@ -88,8 +89,7 @@ create table transaction (
   -- Which amount the caller fixed: `source` or `target`.
   fixed_side text,
   primary key (workspace_id, id),
-  constraint transaction_digests check (length(order_digest) = 64 and order_digest !~ '[^0-9a-f]'
-    and length(conversion_digest) = 64 and conversion_digest !~ '[^0-9a-f]'),
+  constraint transaction_digests check (length(order_digest) = 32 and length(conversion_digest) = 32),
   constraint transaction_return_of foreign key (workspace_id, return_of) references transaction (workspace_id, id)
 );
 -- Pending and failed transactions are few beside the completed ones, and a transaction leaves the index when it completes.
@@ -121,7 +121,7 @@ create table transfer (
   account_version bigint,
   balance_after bigint check (balance_after between -9007199254740991 and 9007199254740991),
   created_at timestamptz not null default statement_timestamp(),
-  recipient_digest text,
+  recipient_digest bytea,
   -- The other sides of the transaction, with the first transfer of it: two rows are written for a converted payment abroad and not six.
   own_legs own_leg[],
   primary key (workspace_id, transaction_id, id),
@@ -129,8 +129,7 @@ create table transfer (
   constraint transfer_moves_balance check (account_version is not null and balance_after is not null),
   -- A transfer never changes, so that a constraint does not meet text from before. Control characters were never allowed.
   constraint transfer_description check (description !~ '[\u0001-\u001f\u007f-\u009f]'),
-  constraint transfer_recipient_digest check ((recipient_id is null) = (recipient_digest is null) and length(recipient_digest) = 64
-    and recipient_digest !~ '[^0-9a-f]')
+  constraint transfer_recipient_digest check ((recipient_id is null) = (recipient_digest is null) and length(recipient_digest) = 32)
 );
 alter table transfer alter column recipient_digest set statistics 0, alter column own_legs set statistics 0;
 create index account_transfer_by_class on transfer (workspace_id, account_id, type, direction, created_at desc, id desc)
@@ -182,16 +181,16 @@ insert into verification_position (subject) values ('account'), ('transaction');
 
 -- What a posting writes, an array of each for a batch. A later shape is a type of its own, with functions of its own, beside these.
 create type posted_conversion as (
-  digest text, quote_id bigint, source_currency_id integer, source_amount bigint, target_currency_id integer, target_amount bigint,
+  digest bytea, quote_id bigint, source_currency_id integer, source_amount bigint, target_currency_id integer, target_amount bigint,
   rate text, rate_source text, rate_as_of timestamptz, rounding text, remainder_numerator numeric, remainder_denominator numeric,
   fixed_side text);
 create type posted_transaction as (
-  workspace_id bigint, id bigint, status text, hash text, return_of bigint, order_digest text, conversion posted_conversion,
+  workspace_id bigint, id bigint, status text, hash bytea, return_of bigint, order_digest bytea, conversion posted_conversion,
   -- In a sandbox, another system may have submitted a payout.
   is_submitted boolean);
 create type posted_transfer as (
   workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text, amount bigint, type text,
-  description text, purpose text, fee_amount bigint, recipient_id bigint, recipient_digest text, account_version bigint,
+  description text, purpose text, fee_amount bigint, recipient_id bigint, recipient_digest bytea, account_version bigint,
   balance_after bigint, own_legs own_leg[]);
 
 -- Every leg of what a posting writes, as the view `leg` has those that are written.

@@ -227,7 +227,7 @@ $$;
 
 -- An account and a payment as a process remembers them, with the key and the reference of the order. The head of the account covers its
 -- balance and its version. Of an account that no response shows, the process knows no alias and no time of its change.
-create type held_account as (workspace_id bigint, id bigint, head text, status text, alias text, updated_at timestamptz);
+create type held_account as (workspace_id bigint, id bigint, head bytea, status text, alias text, updated_at timestamptz);
 create type held_payment as (
   workspace_id bigint, recipient_id bigint, versions text, operation text, key text, external_reference text);
 

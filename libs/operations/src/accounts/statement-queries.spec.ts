@@ -41,7 +41,7 @@ async function linkTransactions({ world: { owner }, workspaceId }: Given): Promi
             insert into execution (workspace_id, order_id, sequence, status, transaction_id, scheduled_at, executed_at)
             select $1, 1000000 + id, 1, 'completed', id, created_at, created_at from linked)
      insert into transaction (workspace_id, status, hash, return_of)
-     select $1, 'completed', repeat('0', 64), id from linked
+     select $1, 'completed', decode(repeat('0', 64), 'hex'), id from linked
      on conflict do nothing`,
     [workspaceId],
   );

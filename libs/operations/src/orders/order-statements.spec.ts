@@ -135,7 +135,7 @@ describe('orders that are placed', () => {
         `begin; set local session_replication_role = replica;
          insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, recipient_id, recipient_digest,
            account_version, balance_after)
-         select ${given.ada.workspaceId}, n, ${from}, 978, 'debit', 100, 'internal', ${recipient}, repeat('a', 64), n, 0
+         select ${given.ada.workspaceId}, n, ${from}, 978, 'debit', 100, 'internal', ${recipient}, decode(repeat('a', 64), 'hex'), n, 0
          from generate_series(${first}, ${first + count - 1}) n;
          commit`,
       );

@@ -1,7 +1,7 @@
 import { OWNER_ROLE, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { demoDatabase, type TestDatabase } from '../testing/test-databases.js';
 
-const HASH = 'a'.repeat(64);
+const HASH = '\\x' + 'a'.repeat(64);
 const NEW_ID = 900_001;
 const MISSING = 999_999_999;
 let world: TestDatabase;

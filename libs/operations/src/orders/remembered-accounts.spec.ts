@@ -353,7 +353,7 @@ describe('hold_accounts', () => {
       versions: string;
       at: Timestamp;
     }>(
-      `select a.head, a.status, a.alias, a.updated_at::text as updated_at, v.versions, rfc3339(clock_timestamp()) as at
+      `select encode(a.head, 'hex') as head, a.status, a.alias, a.updated_at::text as updated_at, v.versions, rfc3339(clock_timestamp()) as at
        from account a, payment_versions(array[a.workspace_id], array[$2::bigint]) v where a.id = $1`,
       [accountId, recipientId],
     );

@@ -10,6 +10,7 @@ import {
 import {
   bind,
   type BoundStatement,
+  byteaOf,
   compositeOf,
   type DatabaseError,
   RULE_VIOLATION,
@@ -202,7 +203,7 @@ export const holdAccounts = (
 
 const heldAccount = ({ workspaceId, id, head, status }: LockedAccount, accounts: AccountsByKey): string => {
   const row = accounts.get(accountKey(workspaceId, id));
-  return compositeOf([workspaceId, id, head, status, row?.accountAlias, row?.accountUpdatedAt]);
+  return compositeOf([workspaceId, id, byteaOf(head), status, row?.accountAlias, row?.accountUpdatedAt]);
 };
 
 const heldPayment = ({ workspaceId, draft, rememberedVersions, key }: Placement): string =>

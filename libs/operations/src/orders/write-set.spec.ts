@@ -173,7 +173,7 @@ it('reads few rows by their keys for batches of 1, 64 and 500, in a new database
      insert into account (workspace_id, kind, currency_id, product_id, name, type, code)
        select ${given.ada.workspaceId}, 'customer', ${EUR}, ${euro}, 'Many', 'CACC', 'M' || n from generate_series(1, 2000) n;
      insert into transaction (workspace_id, status, hash)
-       select ${given.ada.workspaceId}, 'pending', repeat('a', 64) from generate_series(1, 2000) n;
+       select ${given.ada.workspaceId}, 'pending', decode(repeat('a', 64), 'hex') from generate_series(1, 2000) n;
      set session_replication_role = origin`,
   );
 

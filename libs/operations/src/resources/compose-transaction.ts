@@ -97,7 +97,7 @@ export const returnedByOf = (name: TransactionName): string => onlyOne('id', 'tr
 export const TRANSACTION_COLUMNS: Columns<Omit<TransactionRow, 'transfers'>> = {
   transactionId: column('id'),
   transactionStatus: column('status'),
-  transactionHash: column('hash'),
+  transactionHash: (x) => `encode(${x}.hash, 'hex')`,
   returnOf: column('return_of'),
   returnedBy: (x) => returnedByOf(nameOf(x)),
   transactionCreatedAt: column('created_at'),

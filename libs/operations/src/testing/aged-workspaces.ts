@@ -113,7 +113,7 @@ export async function addTransfers(
   await owner.query(
     `with made as (
        insert into transaction (workspace_id, status, hash, created_at)
-       select $1, k.status, repeat('0', 64), ${from} + n * interval '1 second'
+       select $1, k.status, decode(repeat('0', 64), 'hex'), ${from} + n * interval '1 second'
        from unnest($2::text[]) k(status), generate_series(1, $3::int) n
        returning workspace_id, id, status, created_at),
      kind as (
@@ -125,7 +125,7 @@ export async function addTransfers(
        from kind k, generate_series(1, $3::int) i)
      insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, recipient_id,
                            recipient_digest, account_version, balance_after, created_at)
-     select m.workspace_id, m.id, $6, 840, p.direction, 1, p.type, $7, repeat('0', 64), 1000000 + m.id, 0, m.created_at
+     select m.workspace_id, m.id, $6, 840, p.direction, 1, p.type, $7, decode(repeat('0', 64), 'hex'), 1000000 + m.id, 0, m.created_at
      from numbered m join placed p on p.status = m.status and p.n = m.n
      order by m.created_at, m.id`,
     [
@@ -180,7 +180,7 @@ async function linkTransactions({ owner }: Owner, { workspaceId }: AgedWorkspace
   );
   await owner.query(
     `insert into transaction (workspace_id, status, hash, return_of, created_at)
-     select $1, 'completed', repeat('0', 64), x.id, x.created_at
+     select $1, 'completed', decode(repeat('0', 64), 'hex'), x.id, x.created_at
      from transaction x
      where x.workspace_id = $1
        and not exists (select from transaction r where r.workspace_id = $1 and r.return_of = x.id)`,

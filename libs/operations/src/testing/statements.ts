@@ -125,7 +125,7 @@ export async function bookMany(
   await owner.query(
     `with made as (
        insert into transaction (workspace_id, status, hash)
-       select a.workspace_id, 'completed', repeat('0', 64)
+       select a.workspace_id, 'completed', decode(repeat('0', 64), 'hex')
        from account a, generate_series(1, $2::int) n where a.id = $1
        returning workspace_id, id),
      numbered as (select *, row_number() over (order by id) as n from made)
@@ -140,7 +140,7 @@ export async function bookMany(
   );
   await owner.query(
     `update account a
-     set balance = t.balance_after, version = t.account_version, balance_id = t.id, balance_at = t.created_at, head = repeat('0', 64)
+     set balance = t.balance_after, version = t.account_version, balance_id = t.id, balance_at = t.created_at, head = decode(repeat('0', 64), 'hex')
      from (select * from transfer where account_id = $1 order by account_version desc limit 1) t where a.id = t.account_id`,
     [accountId],
   );

@@ -31,7 +31,7 @@ beforeAll(async () => {
   await owner.query(
     `with made as (
        insert into transaction (workspace_id, status, hash)
-       select $1, 'completed', repeat('0', 64) from generate_series(1, $3::int) returning id),
+       select $1, 'completed', decode(repeat('0', 64), 'hex') from generate_series(1, $3::int) returning id),
      moved as (
        insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
        select $1, m.id, $2, 978, 'credit', 1, 'internal', 1000 + m.id, 1 from made m returning id)

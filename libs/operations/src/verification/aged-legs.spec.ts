@@ -75,7 +75,7 @@ it('reads no more of a few payments when there are very many others', async () =
     await world.owner.query(
       `with made as (
          insert into transaction (workspace_id, status, hash)
-         select $1, 'completed', repeat('0', 64) from generate_series(1, $2::int) returning id)
+         select $1, 'completed', decode(repeat('0', 64), 'hex') from generate_series(1, $2::int) returning id)
        insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after, own_legs)
        select $1, m.id, a.id, a.currency_id, 'debit', 1, 'internal', 1000 + m.id, 1,
               array[row(nextval('transfer_id_seq'), o.id, o.currency_id, 'internal', 1)::own_leg]

@@ -36,11 +36,11 @@ export const RECIPIENT_JSON = `json_strip_nulls(json_build_object(
 /** Hashes of version 1 cover no such rows. */
 const COVERED = sqlStatement<CoveringRow>(
   'verify_digests',
-  `select x.id, x.order_digest, x.conversion_digest,
+  `select x.id, encode(x.order_digest, 'hex') as order_digest, encode(x.conversion_digest, 'hex') as conversion_digest,
           (select ${ORDER_JSON} from execution e join customer_order o on o.workspace_id = $1 and o.id = e.order_id
            where e.workspace_id = $1 and e.transaction_id = x.id limit 1) as order,
           (select ${CONVERSION_JSON} from conversion c where c.workspace_id = $1 and c.transaction_id = x.id) as conversion,
-          (select json_agg(json_build_object('digest', t.recipient_digest, 'recipient', ${RECIPIENT_JSON}))
+          (select json_agg(json_build_object('digest', encode(t.recipient_digest, 'hex'), 'recipient', ${RECIPIENT_JSON}))
            from transfer t join recipient r on r.workspace_id = $1 and r.id = t.recipient_id
              left join beneficiary n on n.workspace_id = $1 and n.recipient_id = r.id
            where t.workspace_id = $1 and t.transaction_id = x.id) as recipients

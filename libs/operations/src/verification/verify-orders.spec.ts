@@ -134,7 +134,7 @@ describe('the verification of orders', () => {
       'a fee is taken and nothing else',
       () =>
         `insert into transaction (workspace_id, id, status, hash)
-       select workspace_id, 900001, 'completed', repeat('0', 64) from transaction where id = ${transactionOf(orders.keyed)};
+       select workspace_id, 900001, 'completed', decode(repeat('0', 64), 'hex') from transaction where id = ${transactionOf(orders.keyed)};
        insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
        select workspace_id, 900001, 900001, account_id, currency_id, 'debit', 1, 'fee', account_version + 1000, 0 from transfer
        where transaction_id = ${transactionOf(orders.keyed)} and direction = 'debit' and type <> 'fee'`,
@@ -343,7 +343,7 @@ describe('the verification of references', () => {
     ],
     [
       'a transfer without its recipient',
-      () => ofTransfers(`recipient_id = 999999999, recipient_digest = repeat('0', 64)`),
+      () => ofTransfers(`recipient_id = 999999999, recipient_digest = decode(repeat('0', 64), 'hex')`),
       /^transfer \d+ names recipient 999999999, which is not there$/,
     ],
     [

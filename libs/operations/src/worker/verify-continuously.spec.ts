@@ -251,7 +251,7 @@ describe('verify continuously', () => {
         );
         await plant(
           `insert into transaction (workspace_id, status, hash)
-       select $1, 'completed', repeat('0', 64) from generate_series(1, 20000) n`,
+       select $1, 'completed', decode(repeat('0', 64), 'hex') from generate_series(1, 20000) n`,
           at.eve.workspaceId,
         );
         const workspaces = Object.values(at.world.demo.workspaces);
