@@ -251,7 +251,8 @@ describe('worker', () => {
       const account = { workspaces: [70] };
       const run = (database: Pick<Database, 'pipeline'>, text: string) =>
         database.pipeline(account, [bind(sqlStatement(`spec.${text.slice(0, 40)}`, text))]);
-      const setHead = (head: string) => asSuperuser(`update banking.account set head = decode($1, 'hex') where id = 71`, [head]);
+      const setHead = (head: string) =>
+        asSuperuser(`update banking.account set head = decode($1, 'hex') where id = 71`, [head]);
       const operator = await deployment.openProvisioning();
       try {
         await run(operator, `insert into app (id, name) values (70, 'Spec')`);

@@ -87,12 +87,11 @@ async function ensureOwnAccounts(books: Books, proposals: readonly Proposal[]): 
 
 const CODES: ReadonlyMap<number, string> = new Map(currencies().map(({ numeric, code }) => [numeric, code]));
 
-/** The ISO code of a currency by its id, which is the ISO numeric code. */
-export function currencyCode(currencyId: number): string {
-  const code = CODES.get(currencyId);
-  if (code === undefined) throw new Error(`no currency ${currencyId} in ISO 4217`);
-  return code;
-}
+/**
+ * The ISO code of a currency by its id, which is the ISO numeric code. For an id that ISO 4217 does not have, a text that is no code:
+ * whatever is stored can be verified.
+ */
+export const currencyCode = (currencyId: number): string => CODES.get(currencyId) ?? `#${currencyId}`;
 
 /** A customer's account before its first movement. */
 export interface NewAccount {

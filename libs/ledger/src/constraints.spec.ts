@@ -366,6 +366,7 @@ describe('transfer constraints', () => {
 
     it.each<[string, (settlement: number) => string]>([
       ['without an id', (id) => `row(null, ${id}, 978, 'internal', 200)`],
+      ['of an id below zero', (id) => `row(-1, ${id}, 978, 'internal', 200)`],
       ['without an account', () => `row(1000001, null, 978, 'internal', 200)`],
       ['without a type', (id) => `row(1000001, ${id}, 978, null, 200)`],
       ['without a currency', (id) => `row(1000001, ${id}, null, 'internal', 200)`],
@@ -398,6 +399,27 @@ describe('transfer constraints', () => {
 
       await expect(written).rejects.toMatchObject(OUT_OF_BALANCE);
     });
+  });
+
+  it.each<[string, number, string]>([
+    ['a transaction', -5, `nextval('transfer_id_seq')`],
+    ['a transfer', 1_000_002, '-6'],
+  ])('refuse %s whose id is below zero, where no reader would find it', async (_what, transactionId, transferId) => {
+    const written = asApp(
+      `select write_books(
+         array[row($1::bigint, $3::bigint, 'completed', decode(repeat('a', 64), 'hex'), null, null, null, null)::posted_transaction],
+         array[row($1::bigint, ${transferId}, $3::bigint, $2::bigint, 978, 'debit', 200, 'internal', null, null, null, null, null, 2, 800,
+                   null)::posted_transfer,
+               row($1::bigint, nextval('transfer_id_seq'), $3::bigint, $4::bigint, 978, 'credit', 200, 'internal', null, null, null, null,
+                   null, 2, 700, null)::posted_transfer],
+         statement_timestamp())`,
+      NORTH,
+      ada,
+      transactionId,
+      bob,
+    );
+
+    await expect(written).rejects.toMatchObject(CHECK);
   });
 
   describe('a disabled account', () => {

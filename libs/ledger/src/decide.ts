@@ -200,6 +200,16 @@ export function digestNow(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
+/** Undefined for stored content without a canonical form. A verifier reports it, and goes on with the others. */
+export function digestOrNone(digest: () => string): string | undefined {
+  try {
+    return digest();
+  } catch (error) {
+    if (error instanceof Error && error.name === 'NoCanonicalForm') return undefined;
+    throw error;
+  }
+}
+
 /** The hash of a transaction, as `transactionHash` of the domain library. */
 export function hashOf(content: TransactionContent): string {
   return digestNow(canonicalTransaction(content));

@@ -23,7 +23,7 @@ export {
   leasedPayouts,
   type LeasedPayout,
 } from './post.js';
-export { decide, DecisionContext, digestNow, type LockedAccount } from './decide.js';
+export { decide, DecisionContext, digestNow, digestOrNone, type LockedAccount } from './decide.js';
 export {
   accountKey,
   type AccountRef,

@@ -138,6 +138,10 @@ describe('a posting of payments', () => {
     ['no side', { fixedSide: null as never }],
     ['no digest', { digest: undefined as never }],
     ['rounding up', { rounding: 'up' as never }],
+    ['a rate of an infinite time', { rateAsOf: 'infinity' }],
+    ['a source of its rate that turns its text around', { rateSource: 'sp\u202eec' }],
+    ['an infinite remainder', { remainderNumerator: '0', remainderDenominator: 'Infinity' }],
+    ['parts of a remainder that are no whole numbers', { remainderDenominator: '0.5' }],
   ])('refuses a conversion with %s', async (_what, more) => {
     const before = await holding(world, ada);
 
@@ -337,6 +341,15 @@ describe('a posting of returns', () => {
       'of another type',
       () => proposal([leg(ada, 'credit', '2.00'), leg('settlement', 'debit', '2.00')], { returnOf: paid }),
     ],
+    [
+      'with a conversion',
+      () => ({
+        entries: returned([leg(ada, 'credit', '2.00'), leg('settlement', 'debit', '2.00')]).entries.map((entry) => ({
+          ...entry,
+          conversion: CENTS,
+        })),
+      }),
+    ],
     ['of more', () => returned([leg(ada, 'credit', '2.01'), leg('settlement', 'debit', '2.01')])],
     ['of less', () => returned([leg(ada, 'credit', '1.99'), leg('settlement', 'debit', '1.99')])],
     ['to another account', () => returned([leg(bob, 'credit', '2.00'), leg('settlement', 'debit', '2.00')])],
@@ -440,6 +453,14 @@ describe('a posting of deposits', () => {
       () => ({
         entries: funding(ada, euros('1.00')).entries.map((entry) => ({ ...entry, status: 'pending' as const })),
       }),
+    ],
+    [
+      'with a conversion',
+      () => ({ entries: funding(ada, euros('1.00')).entries.map((entry) => ({ ...entry, conversion: CENTS })) }),
+    ],
+    [
+      'that another system submitted',
+      () => ({ entries: funding(ada, euros('1.00')).entries.map((entry) => ({ ...entry, isSubmitted: true })) }),
     ],
     [
       'that is a return',

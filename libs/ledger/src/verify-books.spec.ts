@@ -426,7 +426,11 @@ describe('verify details', () => {
     });
 
     it('names a transaction whose content cannot be hashed', async () => {
-      await plant(world, 'update transfer set currency_id = 12345 where transaction_id = $1', [transactionId]);
+      await plant(
+        world,
+        `update transfer set recipient_id = 9007199254740993, recipient_digest = sha256('') where transaction_id = $1`,
+        [transactionId],
+      );
 
       expect(await verifyStored(world.database, [{ workspaceId: NORTH, transactionIds: [transactionId] }])).toEqual([
         {

@@ -181,7 +181,7 @@ describe('verify stored', () => {
       [
         'a currency is unknown',
         () => ['update transfer set currency_id = 12345 where transaction_id = $1', [transactionId]],
-        [HASHES],
+        [BALANCED, HASHES],
       ],
       [
         'a head is edited',

@@ -1,11 +1,10 @@
 import { bind, type Database, type DbTransaction, sqlStatement } from '@banking/postgres';
-import { bookedOf, type BookedRow, type BookedTransaction, readBooked } from './booked-transactions.js';
+import { bookedOf, type BookedTransaction, readBooked } from './booked-transactions.js';
 import {
   findAccountFaults,
   type Finding,
   findMisfits,
   findStepFaults,
-  HASH_CHECK,
   LEGS_CHECK,
   noteRows,
   type ReportFinding,
@@ -146,7 +145,8 @@ async function verifyUnderLock(tx: DbTransaction, stored: readonly StoredRows[])
     const note = noteIn(workspaceId);
     const found = new Set(booked[index]!.map(({ id }) => Number(id)));
     for (const id of transactionIds) if (!found.has(id)) note(LEGS_CHECK, `transaction ${id} is not stored`);
-    const transactions = booked[index]!.flatMap((row) => verifyRow(workspaceId, row, note));
+    const transactions = booked[index]!.map((row) => bookedOf(workspaceId, row));
+    for (const transaction of transactions) verifyTransaction(transaction, note);
 
     const { ranges, kinds } = touchedBy(transactions);
     const accounts = new Set([...accountIds, ...ranges.map(({ accountId }) => accountId)]);
@@ -159,18 +159,6 @@ async function verifyUnderLock(tx: DbTransaction, stored: readonly StoredRows[])
   const faults = await tx.pipeline(queries.map(({ query }) => query));
   queries.forEach(({ note }, index) => noteRows(faults[index]!, note));
   return findings;
-}
-
-/** A transaction without a content that can be hashed, such as one in an unknown currency, is a finding like any other. */
-function verifyRow(workspaceId: number, row: BookedRow, note: ReportFinding): BookedTransaction[] {
-  try {
-    const transaction = bookedOf(workspaceId, row);
-    verifyTransaction(transaction, note);
-    return [transaction];
-  } catch {
-    note(HASH_CHECK, `transaction ${row.id} has no content that can be hashed`);
-    return [];
-  }
 }
 
 /** The versions that transactions wrote on each customer account, and whether they wrote versions on each account. */

@@ -144,16 +144,16 @@ describe('receiveRailEvents', () => {
   it('acknowledges nothing where no event could be recorded', async () => {
     const { rail } = await lateRejection();
     const calls: unknown[] = [];
-    const hideTransaction = (id: number) =>
+    const renumber = (from: number, to: number) =>
       world.owner.query(`set session_replication_role = replica;
-        update transaction set id = -id where id = ${id}; set session_replication_role = origin`);
-    await hideTransaction(transactionId);
+        update transaction set id = ${to} where id = ${from}; set session_replication_role = origin`);
+    await renumber(transactionId, 999_999);
 
     const counted: Rail = { ...rail, acknowledge: async (events) => void calls.push(events) };
     expect(await receiveRailEvents({ books: world.books, rail: counted })).toBe(1);
 
     expect(calls).toEqual([]);
-    await hideTransaction(-transactionId);
+    await renumber(999_999, transactionId);
   });
 });
 

@@ -227,7 +227,7 @@ begin
     from unnest(transfers) t
     union all
     select t.workspace_id, t.transaction_id, o.id, o.account_id, o.currency_id, null, false, o.amount,
-           num_nulls(o.id, o.account_id, o.type) = 0 and o.amount <> 0 and o.amount between -9007199254740991 and 9007199254740991
+           num_nulls(o.id, o.account_id, o.type) = 0 and o.id > 0 and o.amount <> 0 and o.amount between -9007199254740991 and 9007199254740991
     from unnest(transfers) t cross join lateral unnest(t.own_legs) o)
   select case
       when exists (
@@ -257,8 +257,11 @@ begin
                   c.rate_as_of, c.rounding, c.remainder_numerator, c.remainder_denominator, c.fixed_side) <> 0
                 or c.source_amount <= 0 or c.target_amount <= 0 or c.target_currency_id = c.source_currency_id
                 or c.rate !~ '^(0|[1-9][0-9]{0,14})([.][0-9]{1,15})?$' or char_length(ltrim(replace(c.rate, '.', ''), '0')) > 15
+                or not isfinite(c.rate_as_of) or has_forbidden_character(c.rate_source)
                 or c.rounding <> 'down' or c.fixed_side not in ('source', 'target')
                 or c.remainder_denominator <= 0 or c.remainder_numerator < 0
+                or (c.remainder_denominator < 'Infinity' and c.remainder_numerator < 'Infinity') is not true
+                or c.remainder_denominator <> trunc(c.remainder_denominator) or c.remainder_numerator <> trunc(c.remainder_numerator)
                 or c.fixed_side = 'source' and c.remainder_numerator >= c.remainder_denominator then 'a conversion has all its terms, and rounds down'
               when num_nulls(s.scale, t.scale) > 0 then 'a conversion needs two currencies'
               when (c.target_amount * c.remainder_denominator + c.remainder_numerator) * s.scale
@@ -473,7 +476,9 @@ end $$;
 create function post_returns(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
-  if exists (select from unnest(transactions) x where x.return_of is null or x.status is distinct from 'completed')
+  if exists (
+       select from unnest(transactions) x
+       where x.return_of is null or x.status is distinct from 'completed' or x.conversion is distinct from null or x.is_submitted)
      or exists (select from posted_legs(transfers) t where t.type is distinct from 'return') or exists (
     select from (
       select x.workspace_id, x.return_of, t.account_id, t.currency_id, t.direction, t.amount, 1 as side
@@ -496,7 +501,9 @@ end $$;
 create function post_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
-  if exists (select from unnest(transactions) x where x.return_of is not null or x.status is distinct from 'completed')
+  if exists (
+       select from unnest(transactions) x
+       where x.return_of is not null or x.status is distinct from 'completed' or x.conversion is distinct from null or x.is_submitted)
      or exists (select from posted_legs(transfers) t where t.type is distinct from 'funding')
      or not has_sides_only(transfers, array['settlement debit', 'customer credit']) then
     raise exception 'not the postings of deposits' using errcode = 'BK021';

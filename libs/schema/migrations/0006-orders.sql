@@ -140,7 +140,8 @@ begin
         select from unnest(orders) o
         full join unnest(executions) e on e.workspace_id = o.workspace_id and e.order_id = o.id
         where o.id is not null and (e.sequence is distinct from 1 or (o.status = 'completed') <> (e.transaction_id is not null))
-          or o.id is null and e.transaction_id is not null
+          or o.id is null and (e.transaction_id is not null or not exists (
+            select from customer_order c where c.workspace_id = e.workspace_id and c.id = e.order_id))
           -- `offset 0`: found by the transaction, not in a hash of all transfers of the workspace.
           or e.transaction_id is not null and not exists (
             select from (
@@ -153,6 +154,8 @@ begin
       when exists (
         select from (select distinct workspace_id, recipient_id from unnest(orders)) o
         where (select r.id from recipient r where r.workspace_id = o.workspace_id and r.id = o.recipient_id) is null) then 'recipient'
+      when exists (select from unnest(orders) o where not (isfinite(o.anchor::timestamptz) and isfinite(o.stop_at)))
+        or exists (select from unnest(executions) e where not isfinite(e.scheduled_at)) then 'time'
       when exists (
         select from unnest(orders) o
         where has_forbidden_character(o.description) or has_forbidden_character(o.external_reference)
@@ -161,6 +164,7 @@ begin
   case
     when fault is null then null;
     when fault = 'run' then raise exception 'an order has its run, and a run its payment' using errcode = 'BK022';
+    when fault = 'time' then raise exception 'a time of an order is infinite' using errcode = 'check_violation';
     when fault = 'text' then
       raise exception 'text of customer_order has a control, format or private-use character' using errcode = 'check_violation';
     else

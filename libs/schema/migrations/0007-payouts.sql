@@ -356,7 +356,9 @@ create function post_arrivals(transactions posted_transaction[], transfers poste
   returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
-  if exists (select from unnest(transactions) x where x.return_of is not null or x.status is distinct from 'completed')
+  if exists (
+       select from unnest(transactions) x
+       where x.return_of is not null or x.status is distinct from 'completed' or x.conversion is distinct from null or x.is_submitted)
      or exists (select from posted_legs(transfers) t where (t.type in ('internal', 'spot')) is not true)
      or not has_sides_only(transfers, array['interworkspace debit', 'customer credit'])
      or exists (

@@ -113,6 +113,19 @@ begin
   end loop;
 end $$;
 
+-- Every id is above zero, where readers of a table begin, and exact in JSON.
+do $$
+declare
+  relation regclass;
+begin
+  for relation in
+    select c.oid from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'id' and a.atttypid = 'bigint'::regtype
+    where c.relnamespace = 'banking'::regnamespace and c.relkind = 'r'
+  loop
+    execute format('alter table %s add check (id between 1 and 9007199254740991)', relation);
+  end loop;
+end $$;
+
 -- Free text, when it is written and when it changes.
 do $$
 declare

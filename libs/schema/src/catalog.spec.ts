@@ -154,6 +154,17 @@ describe('a table of the schema', () => {
   });
 });
 
+it('has ids above zero that are exact in JSON in each table', async () => {
+  const { rows } = await world.owner.query<{ name: string }>(
+    `select c.relname as name from pg_class c
+     join pg_attribute a on a.attrelid = c.oid and a.attname = 'id' and a.atttypid = 'bigint'::regtype
+     where c.relnamespace = 'banking'::regnamespace and c.relkind = 'r' and not exists (
+       select from pg_constraint k where k.conrelid = c.oid and k.contype = 'c' and pg_get_constraintdef(k.oid) ~ 'id >= 1.*id <= .?9007199254740991')`,
+  );
+
+  expect(rows).toEqual([]);
+});
+
 describe('a generic plan', () => {
   it('is the same whether it is made for a workspace with all rows of a table or for one without', async () => {
     const { owner } = world;

@@ -122,6 +122,28 @@ describe('orders that are placed', () => {
     await expect(place(placed())).rejects.toMatchObject({ code: RULE_VIOLATION.wrongOrder });
   });
 
+  it.each([
+    ['a first run at no time', 'active', `'now'`, `'infinity'`],
+    ['a schedule from no time on', 'active', `'infinity'`, `'now'`],
+  ])('are refused with %s', async (_what, status, anchor, scheduledAt) => {
+    const id = 9_100_000;
+    const placed = `row(${given.ada.workspaceId}, ${id}, ${from}, ${recipient}, 100, 'scheduled', '${status}', null, null, null, null, ${anchor},
+      null, null, null, null, null, now())`;
+    const run = `row(${given.ada.workspaceId}, ${id}, ${id}, 1, 'scheduled', null, ${scheduledAt}, null)`;
+
+    await expect(
+      asApi(`select place_orders(array[${placed}]::placed_order[], array[${run}]::placed_execution[])`),
+    ).rejects.toMatchObject({ code: SQLSTATE.checkViolation });
+  });
+
+  it('are not written with a run of an order that is not there', async () => {
+    const run = `row(${given.ada.workspaceId}, 9100001, 9100001, 2, 'scheduled', null, now(), null)`;
+
+    await expect(asApi(`select place_orders('{}', array[${run}]::placed_execution[])`)).rejects.toMatchObject({
+      code: RULE_VIOLATION.wrongOrder,
+    });
+  });
+
   it('are refused with a payment that an order has already', async () => {
     await expect(place({ execution: { transactionId } })).rejects.toMatchObject({
       code: SQLSTATE.uniqueViolation,

@@ -101,6 +101,34 @@ describe('the verification of what transactions cover', () => {
     ]);
   });
 
+  it.each([
+    ...[
+      'source_currency_id',
+      'source_amount',
+      'target_currency_id',
+      'target_amount',
+      'rate',
+      'rate_source',
+      'rate_as_of',
+      'rounding',
+    ],
+    ...['remainder_numerator', 'remainder_denominator', 'fixed_side'],
+  ])('finds a conversion without its %s', async (column) => {
+    await faults.plant(setConversion(`${column} = null`));
+
+    expect(await faults.uncovered()).toEqual([
+      `transaction ${transactionOf(orders.quoted)} covers another conversion, or none`,
+    ]);
+  });
+
+  it('finds a conversion in a currency that is none', async () => {
+    await faults.plant(setConversion('source_currency_id = 9999'));
+
+    expect(await faults.uncovered()).toEqual([
+      `transaction ${transactionOf(orders.quoted)} covers another conversion, or none`,
+    ]);
+  });
+
   it('does not report an alias of a recipient or the end of an order, which may change', async () => {
     await faults.plant(
       `${setRecipient(`alias = 'Ravi', saved = false`)}; ${setOrder(orders.quoted, 'updated_at = now()')}`,

@@ -1,5 +1,5 @@
 import type { HashedConversion, HashedOrder, HashedRecipient } from '@banking/domain/proof';
-import { currencyCode } from '@banking/ledger';
+import { currencyCode, digestOrNone } from '@banking/ledger';
 import { sqlStatement } from '@banking/postgres';
 import { digestOfConversion, digestOfOrder, digestOfRecipient } from '../payments/payment-entries.js';
 import { computed, type RangeCheck } from './verify-ranges.js';
@@ -62,11 +62,15 @@ function faultOf({
   conversion,
   recipients,
 }: CoveringRow): string | undefined {
-  if (order_digest !== (order && digestOfOrder(order))) return `transaction ${id} covers another order, or none`;
-  if (conversion_digest !== (conversion && digestOfConversion(conversionFrom(conversion)))) {
+  const isCovered = <T>(digest: string | null, row: T | null, digestOf: (row: T) => string) =>
+    digest === (row && digestOrNone(() => digestOf(row)));
+  if (!isCovered(order_digest, order, digestOfOrder)) return `transaction ${id} covers another order, or none`;
+  if (!isCovered(conversion_digest, conversion, (row) => digestOfConversion(conversionFrom(row)))) {
     return `transaction ${id} covers another conversion, or none`;
   }
-  const edited = recipients?.find(({ digest, recipient }) => digest !== digestOfRecipient(recipientFrom(recipient)));
+  const edited = recipients?.find(
+    ({ digest, recipient }) => !isCovered(digest, recipient, (row) => digestOfRecipient(recipientFrom(row))),
+  );
   return edited && `transaction ${id} covers other details of recipient ${edited.recipient.id}`;
 }
 

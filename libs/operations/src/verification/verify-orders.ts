@@ -105,15 +105,15 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
         'verify_converted',
         `select format('the conversion of transaction %s does not add up', c.transaction_id) as detail
        from conversion c
-         join currency paid on paid.id = c.source_currency_id
-         join currency arriving on arriving.id = c.target_currency_id
+         left join currency paid on paid.id = c.source_currency_id
+         left join currency arriving on arriving.id = c.target_currency_id
        where c.workspace_id = $1 and c.transaction_id > $2 and c.transaction_id <= $3
          and ((c.target_amount * c.remainder_denominator + c.remainder_numerator) * power(10::numeric, paid.decimals)
-              <> c.source_amount * c.rate::numeric * power(10::numeric, arriving.decimals) * c.remainder_denominator
-           or not (c.remainder_numerator >= 0 and case c.fixed_side
+              is distinct from c.source_amount * c.rate::numeric * power(10::numeric, arriving.decimals) * c.remainder_denominator
+           or (c.remainder_numerator >= 0 and case c.fixed_side
                  when 'source' then c.remainder_numerator < c.remainder_denominator
                  else c.remainder_numerator * power(10::numeric, paid.decimals)
-                      < c.rate::numeric * power(10::numeric, arriving.decimals) * c.remainder_denominator end)
+                      < c.rate::numeric * power(10::numeric, arriving.decimals) * c.remainder_denominator end) is not true
            or (select array_agg(format('%s %s %s', t.direction, t.amount, t.currency_id) order by t.direction)
                from ${ownLegsOf('fx', { workspaceId: '$1', id: 'c.transaction_id' })} t)
               is distinct from array[

@@ -147,7 +147,7 @@ describe('verify payments', () => {
         'a payout without its transaction',
         (id: number) =>
           `insert into payout (workspace_id, transaction_id, status) values (${id}, 999999999, 'settled')`,
-        [PAYOUTS, WITHOUT_ORDER],
+        [PAYOUTS, LEAVING, WITHOUT_ORDER],
       ],
     ])('reports %s', async (_what, fault, check) => {
       await plant(fault(northwind));
@@ -165,6 +165,12 @@ describe('verify payments', () => {
         'pending transaction has no payout',
         `delete from remittance_event where transaction_id = ${PENDING}; delete from payout where transaction_id = ${PENDING}`,
         [LEAVING, /^transaction \d+ leaves over a network and has no payout$/],
+      ],
+      [
+        'transaction within the books has a payout',
+        `insert into payout (workspace_id, transaction_id, status) select workspace_id, transaction_id, 'settled' from transfer
+         where type = 'internal' and direction = 'debit' order by id limit 1`,
+        [LEAVING, /^transaction \d+ has a payout and does not leave over a network$/],
       ],
       [
         'payout is settled and its transaction is not completed',

@@ -174,7 +174,7 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
     },
   },
   {
-    check: 'every payment that leaves has its payout',
+    check: 'every payment that leaves has its payout, and every payout its payment',
     over: {
       transaction: sqlStatement<FindingRow>(
         'verify_leaving',
@@ -183,6 +183,16 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
        where x.workspace_id = $1 and x.id > $2 and x.id <= $3 and x.return_of is null
          and not exists (select from payout p where p.workspace_id = $1 and p.transaction_id = x.id)
          and exists (select from ${ownLegsOf('settlement', { workspaceId: '$1', id: 'x.id' })} l where l.direction = 'credit')`,
+      ),
+      payout: sqlStatement<FindingRow>(
+        'verify_left',
+        `select format('transaction %s has a payout and does not leave over a network', p.transaction_id) as detail
+       from payout p
+       where p.workspace_id = $1 and p.transaction_id > $2 and p.transaction_id <= $3
+         and not exists (
+           select from ${ownLegsOf('settlement', { workspaceId: '$1', id: 'p.transaction_id' })} l
+           join transaction x on x.workspace_id = $1 and x.id = p.transaction_id and x.return_of is null
+           where l.direction = 'credit')`,
       ),
     },
   },
