@@ -118,12 +118,12 @@ const isOfCallers = (table: string): boolean => !/\baudit_/.test(table);
 
 /**
  * The texts that only the rows of one workspace contain: its ids, hashes and account codes. The fingerprint of a request is
- * that of each request with the same content, in any workspace.
+ * that of each request with the same content, in any workspace, and so is the digest of a conversion.
  *
  * @param marks the texts that its users chose
  */
 export function canariesOf(rows: readonly string[], marks: readonly string[]): string[] {
-  const all = rows.join('\n').replace(/"fingerprint": "[^"]*"/g, '');
+  const all = rows.join('\n').replace(/"(?:fingerprint|conversion_digest)": "[^"]*"/g, '');
   const found = [/(?<![\w.])\d{14}(?![\w.])/g, /(?<=\\\\x)[0-9a-f]{64}(?=")/g, /BA\d{16}/g].flatMap(
     (pattern) => all.match(pattern) ?? [],
   );

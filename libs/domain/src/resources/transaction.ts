@@ -35,7 +35,7 @@ export interface Transaction {
   };
 }
 
-/** An international payment and its tracking. */
+/** An international payment and its tracking. Its id is that of its transaction. */
 export interface InternationalRemittance {
   readonly id: RemittanceId;
   readonly createdAt?: Timestamp;
