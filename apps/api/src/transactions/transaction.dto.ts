@@ -143,7 +143,7 @@ class RemittanceEdgesDto {
 }
 
 class InternationalRemittanceDto implements InternationalRemittance {
-  @IdField('The remittance, by the id of its transaction.', 1)
+  @IdField('The remittance, by the id of its transaction.', 9)
   readonly id!: InternationalRemittance['id'];
 
   @TimeField('Time of creation.')
