@@ -311,7 +311,7 @@ begin
            min(balance_after) as lowest,
            max(balance_after) filter (where is_last) as balance_last,
            max(id) filter (where is_last) as last_id,
-           max(hash) filter (where is_last) as last_hash,
+           (array_agg(hash) filter (where is_last))[1] as last_hash,
            bool_and(type = 'return') as only_returns
     from running
     group by workspace_id, account_id),
