@@ -16,7 +16,7 @@ const brokenIdle: Error[] = [];
 beforeAll(async () => {
   world = await freshDatabase({
     poolSize: 1,
-    acquireTimeoutMs: 200,
+    acquireTimeoutMs: 2_000,
     statementTimeoutMs: 300,
     onError: (error) => brokenIdle.push(error),
   });
