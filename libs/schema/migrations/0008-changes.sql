@@ -427,7 +427,7 @@ end $$;
 create table audit_event (
   workspace_id bigint not null,
   -- 1, 2, 3 … in each workspace, so a missing entry is seen.
-  id bigint not null check (id > 0),
+  id bigint not null,
   operation text not null,
   outcome text not null check (outcome in ('done', 'refused')),
   reason text,

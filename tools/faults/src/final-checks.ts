@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkOrders, checkOwnedBalances, readBooks, strayPayments } from './books.js';
-import { operationsOf, type ReadEvent } from './client-log.js';
+import { type ClientLog, operationsOf, type ReadEvent } from './client-log.js';
 import type { Cluster } from './cluster.js';
 import { type Finish, type RunContext, type Violation, violationsOf } from './scenario.js';
 import { searchSecrets } from './secrets.js';
@@ -30,8 +30,16 @@ export async function settle({ cluster, tally, onProgress }: RunContext, since: 
   }
 }
 
-export async function compareWithLog(context: RunContext, { owned = [], check, isCompared }: Finish): Promise<void> {
-  const { cluster, log, tally, prefix, onProgress } = context;
+/** What a comparison needs of a run. */
+interface Compared extends Pick<RunContext, 'tally' | 'prefix' | 'onProgress'> {
+  readonly cluster: Pick<Cluster, 'databases'>;
+  readonly log: Pick<ClientLog, 'events'>;
+}
+
+export async function compareWithLog(
+  { cluster, log, tally, prefix, onProgress }: Compared,
+  { owned = [], check, isCompared }: Finish,
+): Promise<void> {
   const operations = operationsOf(log.events);
   if (isCompared) return tally.addViolations((await check?.(operations, new Set())) ?? []);
   onProgress('comparing the client log with the database');
