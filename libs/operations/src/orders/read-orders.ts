@@ -93,11 +93,17 @@ const OF_REFERENCE: PagedList<OrderPageFacts, Order> = {
   page: pageOfReference,
 };
 
-/** At most one order has the reference. */
+/**
+ * At most one order has the reference. It is looked up by a range of one value, since the order of the index then tells it from the
+ * indexes that also begin with the workspace.
+ */
 function pageOfReference({ table, range, after, rest, ofClass, parameters }: PageConditions): string {
   const reference = `${parameters['externalReference']}::text`;
   return `page as materialized (
-    select l.* from order_of_reference($1, ${reference}) o join ${table} l on l.workspace_id = $1 and l.id = o.id
+    select l.* from (
+      select * from ${table} l
+      where l.workspace_id = $1 and l.external_reference >= ${reference} and l.external_reference <= ${reference}
+      order by l.external_reference limit 1) l
     where ${[...range, ...after, ...rest, ...ofClass('l')].join(' and ')} limit $2)`;
 }
 
