@@ -1,4 +1,4 @@
-import { Refusal } from '@banking/domain';
+import { OPERATION_NAMES, type OperationName, Refusal } from '@banking/domain';
 import { AccountsModule } from './accounts/accounts.controller.js';
 import { AppsModule } from './apps/apps.controller.js';
 import { CorridorsModule } from './corridors/corridors.controller.js';
@@ -17,49 +17,8 @@ const MODULES = [
   ...[SandboxModule, TransactionsModule, TransfersModule, WebhookEndpointsModule],
 ];
 
-const METHODS = [
-  'addInternalRecipient',
-  'addInternationalRecipient',
-  'addTransactionEvent',
-  'cancelOrder',
-  'changeAccount',
-  'changeRecipient',
-  'changeWebhookEndpoint',
-  'createQuote',
-  'createWebhookEndpoint',
-  'deleteRecipient',
-  'deleteWebhookEndpoint',
-  'fundAccount',
-  'getAccount',
-  'getOrderPage',
-  'getQuote',
-  'getRecipient',
-  'getTransaction',
-  'getTransfer',
-  'getWebhookEndpoint',
-  'listAccounts',
-  'listAppUsers',
-  'listApps',
-  'listCorridors',
-  'listOrders',
-  'listProducts',
-  'listPurposes',
-  'listRecipientSchemas',
-  'listRecipients',
-  'listTransfers',
-  'listWebhookDeliveries',
-  'listWebhookEndpoints',
-  'moveClock',
-  'openAccount',
-  'placeOrder',
-  'replayWebhookEvents',
-  'resumeOrder',
-  'retryWebhookDelivery',
-  'rotateWebhookSecret',
-  'testWebhookEndpoint',
-] as const;
-const banking = Object.fromEntries(METHODS.map((name) => [name, jest.fn()])) as Record<
-  (typeof METHODS)[number],
+const banking = Object.fromEntries(OPERATION_NAMES.map((name) => [name, jest.fn()])) as Record<
+  OperationName,
   jest.Mock
 >;
 const ONE = { id: 9 };
@@ -121,16 +80,16 @@ describe('a call of one resource', () => {
   });
 
   it.each([
-    ['/accounts/1/orders/5', { accountId: 1, orderId: 5 }],
-    ['/orders/5', { orderId: 5 }],
-  ])('GET %s returns an order and links to its earlier executions', async (path, passed) => {
-    banking.getOrderPage.mockResolvedValue({ ...ONE, next: 'n2' });
+    ['/accounts/1/orders/5', 'getOrder', { accountId: 1, orderId: 5 }],
+    ['/orders/5', 'getOrderById', { orderId: 5 }],
+  ] as const)('GET %s returns an order and links to its earlier executions', async (path, name, passed) => {
+    banking[name].mockResolvedValue({ ...ONE, next: 'n2' });
 
     const { status, headers, body } = await app.send(`GET ${path}?limit=2`);
 
     expect({ status, body }).toEqual({ status: 200, body: ONE });
     expect(headers.link).toBe(`</payments${path}?limit=2&cursor=n2>; rel="next"`);
-    expect(banking.getOrderPage).toHaveBeenCalledWith(ADA, { ...passed, limit: 2 });
+    expect(banking[name]).toHaveBeenCalledWith(ADA, { ...passed, limit: 2 });
   });
 
   it('that the workspace does not have is refused with 404', async () => {

@@ -56,9 +56,8 @@ describe('response without `edges`', () => {
     ['a transaction', () => client.getTransaction(SCOPE, { transactionId: 1 as TransactionId })],
     ['an account', () => client.getAccount(SCOPE, ACCOUNT_ID)],
     ['an order', () => client.getOrder(SCOPE, { ...ACCOUNT_ID, orderId: 1 as OrderId })],
-    ['an order without its account', () => client.getOrder(SCOPE, { orderId: 1 as OrderId })],
+    ['an order without its account', () => client.getOrderById(SCOPE, { orderId: 1 as OrderId })],
     ['an order that is cancelled', () => client.cancelOrder(SCOPE, { ...ACCOUNT_ID, orderId: 1 as OrderId })],
-    ['a page of executions', () => client.getOrderPage(SCOPE, { ...ACCOUNT_ID, orderId: 1 as OrderId })],
     ['a statement', () => client.getStatement(SCOPE, { ...ACCOUNT_ID, from: '2026-01-01', to: '2026-02-01' })],
     ['what was made', async () => (await client.openAccount(SCOPE, {} as never)).resource],
   ])('adds it to %s', async (_, ask) => {
@@ -68,7 +67,7 @@ describe('response without `edges`', () => {
   });
 
   it.each<[string, () => Promise<unknown>]>([
-    ['products', () => client.listProducts()],
+    ['products', () => client.listProducts({})],
     ['corridors', () => client.listCorridors({}, { country: 'DE' })],
     ['users', () => client.listAppUsers({}, { appId: 1 as never })],
     ['accounts', async () => (await client.listAccounts(SCOPE)).items],
@@ -100,8 +99,8 @@ describe('response without `edges`', () => {
   });
 
   it.each<[string, unknown, () => Promise<unknown>]>([
-    ['apps', [{ id: 1, name: 'A' }], () => client.listApps()],
-    ['purposes', { IR001: 'Own account' }, () => client.listPurposes()],
+    ['apps', [{ id: 1, name: 'A' }], () => client.listApps({})],
+    ['purposes', { IR001: 'Own account' }, () => client.listPurposes({})],
     ['schemas', [{ $id: 'x' }], () => client.listRecipientSchemas({}, {} as never)],
     ['a clock', { now: 'x' }, () => client.moveClock(SCOPE, {} as never)],
   ])('adds nothing to %s, which have none', async (_, sent, ask) => {

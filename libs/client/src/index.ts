@@ -1,6 +1,5 @@
 /** The client of the published interface over HTTP. */
 export * from './banking-client.js';
-export type { CreationResult } from './calls.js';
 export type { Credential, CredentialOption } from './credentials.js';
 export * from './errors.js';
 export type { EventMethods, FollowOptions } from './follow-events.js';
@@ -17,6 +16,6 @@ export type {
   ListMethods,
   WorkspaceView,
 } from './workspace-view.js';
-export { RemoteBankingService } from './remote-banking-service.js';
+export { type CreationResult, RemoteBankingService } from './remote-banking-service.js';
 export type { WebhookMethods } from './webhook-methods.js';
 export type { NamedOrder, OrderWaitOptions } from './wait-for-order.js';

@@ -1,198 +1,45 @@
 import {
   BankingService,
-  type Event,
-  type EventId,
-  type EventPage,
-  type EventQuery,
-  type PlainNumber,
+  type Created,
+  isIdempotencyKey,
+  type Operation,
+  OPERATION_NAMES,
+  type OperationName,
+  type OperationResult,
+  OPERATIONS,
+  parametersOf,
+  parseId,
+  Refusal,
   type Scope,
-  type CreateWebhookEndpointInput,
-  type Page,
-  type PageQuery,
-  type WebhookDelivery,
-  type WebhookDeliveryName,
-  type WebhookDeliveryQuery,
-  type WebhookEndpoint,
-  type WebhookEndpointChange,
-  type WebhookEndpointName,
-  type WebhookEndpointWithSecret,
-  type WebhookReplay,
-  type WebhookReplayInput,
-  type Account,
-  type AccountChange,
-  type AccountId,
-  type OpenAccountInput,
-  type App,
-  type AppId,
-  type AuditEvent,
-  type AuditQuery,
-  type ClockChange,
-  type Corridor,
-  type CorridorQuery,
-  type FundAccountInput,
-  type AddInternalRecipientInput,
-  type AddInternationalRecipientInput,
-  type Order,
-  type OrderName,
-  type OrderPage,
-  type OrderPageQuery,
-  type OrderQuery,
-  type OrderReference,
-  type PlaceOrderInput,
-  type Product,
-  type Quote,
-  type QuoteId,
-  type CreateQuoteInput,
-  type Recipient,
-  type RecipientChange,
-  type RecipientId,
-  type RecipientQuery,
-  type RecipientSchema,
-  type SandboxClock,
-  type StatementPage,
-  type StatementQuery,
-  type Transaction,
-  type TransactionId,
-  type AddTransactionEventInput,
-  type Transfer,
-  type TransferId,
-  type TransferQuery,
-  type User,
 } from '@banking/domain';
-import {
-  digits,
-  search,
-  orderPath,
-  segment,
-  Calls,
-  inWorkspace,
-  type CreationResult,
-  withoutWorkspace,
-} from './calls.js';
-import type { CallOptions, CreationOptions } from './transport.js';
 import { HttpTransport, type HttpTransportOptions } from './http-transport.js';
+import { newIdempotencyKey } from './new-idempotency-key.js';
+import {
+  readCreated,
+  readFollowedPage,
+  readNothing,
+  readPage,
+  readPagedRecord,
+  readResponse,
+  type ReceivedResponse,
+} from './read-response.js';
+import type { Call, CallOptions, CreationOptions } from './transport.js';
 
-/** The operations of the port that tell what happened, over HTTP. */
-abstract class RemoteRecordService extends BankingService {
-  readonly #calls: Calls;
-
-  constructor(calls: Calls) {
-    super();
-    this.#calls = calls;
-  }
-
-  async listEvents(scope: Scope, query: EventQuery = {}, options?: CallOptions): Promise<EventPage> {
-    const holdMs = (query.wait ?? 0) * 1_000;
-    return this.#calls.followedPage<Event>('listEvents', inWorkspace(scope), `events${search(query)}`, holdMs, options);
-  }
-
-  async getEvent(
-    scope: Scope,
-    { eventId }: { readonly eventId: EventId | PlainNumber },
-    options?: CallOptions,
-  ): Promise<Event> {
-    return this.#calls.get('getEvent', inWorkspace(scope), `events/${digits(eventId)}`, options, eventId);
-  }
+/** A created resource with its idempotency key: the key of the caller, or the one that the client generated. */
+export interface CreationResult<T> extends Created<T> {
+  readonly idempotencyKey: string;
 }
 
-const ENDPOINTS = 'webhook-endpoints';
+type MethodOf<O> =
+  O extends Operation<infer Takes, infer Gives, infer Result>
+    ? Result extends 'created'
+      ? (scope: Scope, input: Takes, options?: CreationOptions) => Promise<CreationResult<Gives>>
+      : object extends Takes
+        ? (scope: Scope, input?: Takes, options?: CallOptions) => Promise<Gives>
+        : (scope: Scope, input: Takes, options?: CallOptions) => Promise<Gives>
+    : never;
 
-const pathOf = (id: number): string => `${ENDPOINTS}/${digits(id)}`;
-
-/** The operations of the port for webhook endpoints, over HTTP. */
-abstract class RemoteWebhookService extends RemoteRecordService {
-  readonly #calls: Calls;
-
-  constructor(calls: Calls) {
-    super(calls);
-    this.#calls = calls;
-  }
-
-  async createWebhookEndpoint(
-    scope: Scope,
-    input: CreateWebhookEndpointInput,
-    options?: CreationOptions,
-  ): Promise<CreationResult<WebhookEndpointWithSecret>> {
-    return this.#calls.create('createWebhookEndpoint', scope, ENDPOINTS, input, options);
-  }
-
-  async listWebhookEndpoints(
-    scope: Scope,
-    query: PageQuery = {},
-    options?: CallOptions,
-  ): Promise<Page<WebhookEndpoint>> {
-    return this.#calls.page('listWebhookEndpoints', inWorkspace(scope), `${ENDPOINTS}${search(query)}`, options);
-  }
-
-  async getWebhookEndpoint(
-    scope: Scope,
-    { webhookEndpointId: id }: WebhookEndpointName,
-    options?: CallOptions,
-  ): Promise<WebhookEndpoint> {
-    return this.#calls.get('getWebhookEndpoint', inWorkspace(scope), pathOf(id), options, id);
-  }
-
-  async changeWebhookEndpoint(
-    scope: Scope,
-    { webhookEndpointId: id, ...body }: WebhookEndpointChange,
-    options?: CallOptions,
-  ): Promise<WebhookEndpoint> {
-    return this.#calls.change('changeWebhookEndpoint', scope, 'PATCH', pathOf(id), { body, id }, options);
-  }
-
-  async deleteWebhookEndpoint(
-    scope: Scope,
-    { webhookEndpointId: id }: WebhookEndpointName,
-    options?: CallOptions,
-  ): Promise<void> {
-    return this.#calls.remove('deleteWebhookEndpoint', scope, pathOf(id), options);
-  }
-
-  async rotateWebhookSecret(
-    scope: Scope,
-    { webhookEndpointId: id }: WebhookEndpointName,
-    options?: CallOptions,
-  ): Promise<WebhookEndpointWithSecret> {
-    const path = `${pathOf(id)}/secret-rotation`;
-    return this.#calls.change('rotateWebhookSecret', scope, 'POST', path, { id }, options);
-  }
-
-  async testWebhookEndpoint(
-    scope: Scope,
-    { webhookEndpointId: id }: WebhookEndpointName,
-    options?: CallOptions,
-  ): Promise<WebhookDelivery> {
-    const path = `${pathOf(id)}/test`;
-    return this.#calls.change('testWebhookEndpoint', scope, 'POST', path, { isDeferred: true }, options);
-  }
-
-  async replayWebhookEvents(
-    scope: Scope,
-    { webhookEndpointId: id, ...body }: WebhookReplayInput,
-    options?: CallOptions,
-  ): Promise<WebhookReplay> {
-    const path = `${pathOf(id)}/replay`;
-    return this.#calls.change('replayWebhookEvents', scope, 'POST', path, { body, isDeferred: true }, options);
-  }
-
-  async listWebhookDeliveries(
-    scope: Scope,
-    { webhookEndpointId: id, ...query }: WebhookDeliveryQuery,
-    options?: CallOptions,
-  ): Promise<Page<WebhookDelivery>> {
-    const path = `${pathOf(id)}/deliveries${search(query)}`;
-    return this.#calls.page('listWebhookDeliveries', inWorkspace(scope), path, options);
-  }
-
-  async retryWebhookDelivery(
-    scope: Scope,
-    { webhookEndpointId, webhookDeliveryId: id }: WebhookDeliveryName,
-    options?: CallOptions,
-  ): Promise<WebhookDelivery> {
-    const path = `${pathOf(webhookEndpointId)}/deliveries/${digits(id)}/retry`;
-    return this.#calls.change('retryWebhookDelivery', scope, 'POST', path, { id, isDeferred: true }, options);
-  }
-}
+type RemoteOperations = { readonly [Name in OperationName]: MethodOf<(typeof OPERATIONS)[Name]> };
 
 /**
  * The port over HTTP, for programs that run on any implementation of it. Each method also takes options for one call. Deadlines,
@@ -200,229 +47,121 @@ abstract class RemoteWebhookService extends RemoteRecordService {
  *
  * The scope names the workspace. The token names the caller, so `scope.actor` is not sent; only a custom `fetch` sees it, in `call`.
  */
-export class RemoteBankingService extends RemoteWebhookService {
-  readonly #calls: Calls;
-
+export class RemoteBankingService extends (BankingService as new (operations: RemoteOperations) => RemoteOperations) {
   /** @throws TypeError for an invalid base URL, token, timeout or number of retries. */
   constructor(options: HttpTransportOptions) {
-    const calls = new Calls(new HttpTransport(options));
-    super(calls);
-    this.#calls = calls;
+    const transport = new HttpTransport(options);
+    const methods = OPERATION_NAMES.map((name) => [name, methodOf(name, transport)] as const);
+    super(Object.fromEntries(methods) as unknown as RemoteOperations);
   }
+}
 
-  async listApps(scope: Scope = {}, options?: CallOptions): Promise<readonly App[]> {
-    return this.#calls.list('listApps', withoutWorkspace(scope), 'apps', options);
-  }
+const READERS: Readonly<Record<OperationResult, (received: ReceivedResponse) => unknown>> = {
+  record: (received) => readResponse(received, 'object'),
+  array: (received) => readResponse(received, 'array'),
+  page: readPage,
+  'followed page': readFollowedPage,
+  'paged record': readPagedRecord,
+  created: readCreated,
+  nothing: readNothing,
+};
 
-  async listAppUsers(
-    scope: Scope,
-    { appId }: { readonly appId: AppId | PlainNumber },
-    options?: CallOptions,
-  ): Promise<readonly User[]> {
-    return this.#calls.list('listAppUsers', withoutWorkspace(scope), `apps/${digits(appId)}/users`, options);
-  }
+type Input = Readonly<Record<string, unknown>>;
 
-  async listProducts(scope: Scope = {}, options?: CallOptions): Promise<readonly Product[]> {
-    return this.#calls.list('listProducts', withoutWorkspace(scope), 'products', options);
-  }
+/** Sends the calls of one operation. */
+function methodOf(operation: OperationName, transport: HttpTransport) {
+  const {
+    method,
+    access,
+    result,
+    path,
+    formerPath,
+    hasBody,
+    query = [],
+    returns,
+    isDeferred,
+  }: Operation = OPERATIONS[operation];
+  const inPath = parametersOf(path);
+  const fill = templateOf(path);
+  const fillFormer = formerPath === undefined ? undefined : templateOf(formerPath);
+  const read = READERS[result];
 
-  async listCorridors(
-    scope: Scope,
-    { country }: { readonly country: string },
-    options?: CallOptions,
-  ): Promise<readonly Corridor[]> {
-    const formerPath = `countries/${segment(country)}/corridors`;
-    return this.#calls.movedList('listCorridors', withoutWorkspace(scope), formerPath, options);
-  }
-
-  async listRecipientSchemas(
-    scope: Scope,
-    query: CorridorQuery,
-    options?: CallOptions,
-  ): Promise<readonly RecipientSchema[]> {
-    const formerPath = `validation-schema${search(query)}`;
-    return this.#calls.movedList('listRecipientSchemas', withoutWorkspace(scope), formerPath, options);
-  }
-
-  async listRecipients(scope: Scope, query: RecipientQuery = {}, options?: CallOptions): Promise<Page<Recipient>> {
-    return this.#calls.page('listRecipients', inWorkspace(scope), `recipients${search(query)}`, options);
-  }
-
-  async getRecipient(
-    scope: Scope,
-    { recipientId }: { readonly recipientId: RecipientId | PlainNumber },
-    options?: CallOptions,
-  ): Promise<Recipient> {
-    const path = `recipients/${digits(recipientId)}`;
-    return this.#calls.get('getRecipient', inWorkspace(scope), path, options, recipientId);
-  }
-
-  async addInternationalRecipient(
-    scope: Scope,
-    { countryCode, currencyCode, payoutMethod, ...body }: AddInternationalRecipientInput,
-    options?: CreationOptions,
-  ): Promise<CreationResult<Recipient>> {
-    const path = `recipients/international${search({ countryCode, currencyCode, payoutMethod })}`;
-    return this.#calls.create('addInternationalRecipient', scope, path, body, options);
-  }
-
-  async addInternalRecipient(
-    scope: Scope,
-    input: AddInternalRecipientInput,
-    options?: CreationOptions,
-  ): Promise<CreationResult<Recipient>> {
-    return this.#calls.create('addInternalRecipient', scope, 'recipients/internal', input, options);
-  }
-
-  async changeRecipient(
-    scope: Scope,
-    { recipientId, ...body }: RecipientChange,
-    options?: CallOptions,
-  ): Promise<Recipient> {
-    const path = `recipients/${digits(recipientId)}`;
-    return this.#calls.change('changeRecipient', scope, 'PATCH', path, { body, id: recipientId }, options);
-  }
-
-  async deleteRecipient(
-    scope: Scope,
-    { recipientId }: { readonly recipientId: RecipientId | PlainNumber },
-    options?: CallOptions,
-  ): Promise<void> {
-    return this.#calls.remove('deleteRecipient', scope, `recipients/${digits(recipientId)}`, options);
-  }
-
-  async listPurposes(scope: Scope = {}, options?: CallOptions): Promise<Readonly<Record<string, string>>> {
-    return this.#calls.get('listPurposes', withoutWorkspace(scope), 'orders/purposes', options);
-  }
-
-  async getTransfer(
-    scope: Scope,
-    { transferId }: { readonly transferId: TransferId | PlainNumber },
-    options?: CallOptions,
-  ): Promise<Transfer> {
-    return this.#calls.get('getTransfer', inWorkspace(scope), `transfers/${digits(transferId)}`, options, transferId);
-  }
-
-  async getTransaction(
-    scope: Scope,
-    { transactionId }: { readonly transactionId: TransactionId | PlainNumber },
-    options?: CallOptions,
-  ): Promise<Transaction> {
-    const path = `transactions/${digits(transactionId)}`;
-    return this.#calls.get('getTransaction', inWorkspace(scope), path, options, transactionId);
-  }
-
-  async placeOrder(
-    scope: Scope,
-    { accountId, ...body }: PlaceOrderInput,
-    options?: CreationOptions,
-  ): Promise<CreationResult<Order>> {
-    return this.#calls.create('placeOrder', scope, `accounts/${digits(accountId)}/orders`, body, options);
-  }
-
-  async listOrders(scope: Scope, query: OrderQuery = {}, options?: CallOptions): Promise<Page<Order>> {
-    return this.#calls.page('listOrders', inWorkspace(scope), `orders${search(query)}`, options);
-  }
-
-  async listAuditEvents(scope: Scope, query: AuditQuery = {}, options?: CallOptions): Promise<Page<AuditEvent>> {
-    return this.#calls.page('listAuditEvents', inWorkspace(scope), `audit-events${search(query)}`, options);
-  }
-
-  async getOrderPage(scope: Scope, query: OrderPageQuery, options?: CallOptions): Promise<OrderPage> {
-    const { limit, cursor, accountId, orderId } = query;
-    const [operation, path] =
-      accountId === undefined
-        ? ['getOrderById', `orders/${digits(orderId)}`]
-        : ['getOrder', orderPath({ accountId, orderId })];
-    return this.#calls.pagedRecord(
+  return async (scope: Scope, input: Input = {}, { idempotencyKey, ...options }: CreationOptions = {}) => {
+    const headers = access === 'user' ? withoutWorkspace(scope) : inWorkspace(scope);
+    const sent: Input = inPath.length === 0 ? input : without(input, inPath);
+    const search = hasBody ? searchOf(Object.fromEntries(query.map((name) => [name, sent[name]]))) : searchOf(sent);
+    const call: Call = {
       operation,
-      inWorkspace(scope),
-      `${path}${search({ limit, cursor })}`,
-      options,
-      orderId,
-    );
-  }
+      method,
+      ...headers,
+      path: `${fill(input)}${search}`,
+      ...(fillFormer && { formerPath: `${fillFormer(input)}${search}` }),
+      ...(hasBody && { body: query.length === 0 ? sent : without(sent, query) }),
+      ...(returns !== undefined && { id: input[returns] as number }),
+      ...(isDeferred && { isDeferred }),
+      ...(result === 'followed page' && holdOf(input)),
+    };
+    if (result === 'created') return creation(transport, call, options, idempotencyKey);
+    // The signal of the scope ends reads only: a write must be finished.
+    const signal = method === 'GET' && access !== 'user' ? scope.signal : undefined;
+    return transport.call(call, read, { signal: signal as AbortSignal | undefined, ...options });
+  };
+}
 
-  override async getOrder(scope: Scope, { accountId, orderId }: OrderReference, options?: CallOptions): Promise<Order> {
-    const { next: _, ...order } = await this.getOrderPage(scope, { accountId, orderId }, options);
-    return order;
-  }
+async function creation(
+  transport: HttpTransport,
+  call: Call,
+  options: CallOptions,
+  idempotencyKey: string = newIdempotencyKey(),
+): Promise<CreationResult<unknown>> {
+  if (!isIdempotencyKey(idempotencyKey)) throw new Refusal('idempotency_key_invalid');
+  const created = await transport.call({ ...call, idempotencyKey }, READERS.created, options);
+  return { ...(created as Created<unknown>), idempotencyKey };
+}
 
-  async cancelOrder(scope: Scope, name: OrderName, options?: CallOptions): Promise<Order> {
-    const path = `${orderPath(name)}/cancellation`;
-    return this.#calls.change('cancelOrder', scope, 'POST', path, { id: name.orderId }, options);
-  }
+/** A page that can be followed is read until the end of the hold. */
+const holdOf = ({ wait }: Input) => (typeof wait === 'number' && wait > 0 ? { holdMs: wait * 1_000 } : {});
 
-  async resumeOrder(scope: Scope, name: OrderName, options?: CallOptions): Promise<Order> {
-    const path = `${orderPath(name)}/resumption`;
-    return this.#calls.change('resumeOrder', scope, 'POST', path, { id: name.orderId }, options);
-  }
+const without = (input: Input, names: readonly string[]): Input =>
+  Object.fromEntries(Object.entries(input).filter(([name]) => !names.includes(name)));
 
-  async listAccounts(scope: Scope, query: PageQuery = {}, options?: CallOptions): Promise<Page<Account>> {
-    return this.#calls.page('listAccounts', inWorkspace(scope), `accounts${search(query)}`, options);
-  }
+/** The query string of the defined members, in which a list repeats its name, or an empty string. */
+function searchOf(query: Input): string {
+  const given = Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, one] as const));
+  const sent = given.filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]);
+  const text = new URLSearchParams(sent).toString();
+  return text === '' ? '' : `?${text}`;
+}
 
-  async getAccount(
-    scope: Scope,
-    { accountId }: { readonly accountId: AccountId | PlainNumber },
-    options?: CallOptions,
-  ): Promise<Account> {
-    return this.#calls.get('getAccount', inWorkspace(scope), `accounts/${digits(accountId)}`, options, accountId);
-  }
+/** Fills in a path, relative to the base. */
+function templateOf(path: string): (input: Input) => string {
+  const parts = path.slice(1).split(/[{}]/);
+  return (input) => parts.map((part, index) => (index % 2 === 0 ? part : segment(part, input[part]))).join('');
+}
 
-  async openAccount(
-    scope: Scope,
-    input: OpenAccountInput,
-    options?: CreationOptions,
-  ): Promise<CreationResult<Account>> {
-    return this.#calls.create('openAccount', scope, 'accounts', input, options);
-  }
+/** Callers without types may pass anything, and only an id, or a country as one segment, may become part of a path. */
+function segment(name: string, value: unknown): string {
+  if (name !== 'country') return digits(value);
+  const country = String(value);
+  // An empty text, dots and lone surrogates would change the path.
+  if (/^\.{0,2}$|\p{Surrogate}/u.test(country)) throw new Refusal('country_unknown');
+  return encodeURIComponent(country);
+}
 
-  async changeAccount(scope: Scope, { accountId, ...body }: AccountChange, options?: CallOptions): Promise<Account> {
-    const path = `accounts/${digits(accountId)}`;
-    return this.#calls.change('changeAccount', scope, 'PATCH', path, { body, id: accountId }, options);
-  }
+function digits(id: unknown, reason: 'id_malformed' | 'workspace_id_invalid' = 'id_malformed'): string {
+  const text = String(id);
+  if (typeof id !== 'number' || parseId(text) === undefined) throw new Refusal(reason);
+  return text;
+}
 
-  async getStatement(scope: Scope, query: StatementQuery, options?: CallOptions): Promise<StatementPage> {
-    const path = `accounts/${digits(query.accountId)}/statement${search({ ...query, accountId: undefined })}`;
-    return this.#calls.pagedRecord('getStatement', inWorkspace(scope), path, options);
-  }
+/** The parts of a scope that become headers. */
+type CallScope = Pick<Call, 'workspaceId' | 'requestId' | 'actor'>;
 
-  async createQuote(scope: Scope, input: CreateQuoteInput, options?: CreationOptions): Promise<CreationResult<Quote>> {
-    return this.#calls.create('createQuote', scope, 'quotes', input, options);
-  }
+const withoutWorkspace = ({ requestId, actor }: Scope): CallScope => ({ requestId, actor });
 
-  async getQuote(
-    scope: Scope,
-    { quoteId }: { readonly quoteId: QuoteId | PlainNumber },
-    options?: CallOptions,
-  ): Promise<Quote> {
-    return this.#calls.get('getQuote', inWorkspace(scope), `quotes/${digits(quoteId)}`, options, quoteId);
-  }
-
-  async listTransfers(scope: Scope, query: TransferQuery = {}, options?: CallOptions): Promise<Page<Transfer>> {
-    return this.#calls.page('listTransfers', inWorkspace(scope), `transfers${search(query)}`, options);
-  }
-
-  async fundAccount(
-    scope: Scope,
-    { accountId, amount }: FundAccountInput,
-    options?: CreationOptions,
-  ): Promise<CreationResult<Transfer>> {
-    const path = `sandbox/accounts/${digits(accountId)}/fundings`;
-    return this.#calls.create('fundAccount', scope, path, { amount }, options);
-  }
-
-  async addTransactionEvent(
-    scope: Scope,
-    { transactionId, ...body }: AddTransactionEventInput,
-    options?: CreationOptions,
-  ): Promise<CreationResult<Transaction>> {
-    const path = `sandbox/transactions/${digits(transactionId)}/events`;
-    return this.#calls.create('addTransactionEvent', scope, path, body, options, transactionId);
-  }
-
-  async moveClock(scope: Scope, change: ClockChange, options?: CallOptions): Promise<SandboxClock> {
-    return this.#calls.change('moveClock', scope, 'POST', 'sandbox/clock', { body: change }, options);
-  }
+function inWorkspace(scope: Scope): CallScope {
+  const { workspaceId } = scope;
+  if (workspaceId === undefined) throw new Refusal('workspace_id_required');
+  digits(workspaceId, 'workspace_id_invalid');
+  return { ...withoutWorkspace(scope), workspaceId };
 }

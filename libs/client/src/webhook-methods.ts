@@ -14,9 +14,8 @@ import type {
   WebhookReplay,
   WebhookReplayInput,
 } from '@banking/domain';
-import type { CreationResult } from './calls.js';
 import { iteratePages } from './pages.js';
-import type { RemoteBankingService } from './remote-banking-service.js';
+import type { CreationResult, RemoteBankingService } from './remote-banking-service.js';
 import type { CallOptions, CreationOptions } from './transport.js';
 
 type EndpointId = WebhookEndpointId | PlainNumber;

@@ -44,9 +44,8 @@ import type {
   TransferId,
   TransferQuery,
 } from '@banking/domain';
-import type { RemoteBankingService } from './remote-banking-service.js';
+import type { CreationResult, RemoteBankingService } from './remote-banking-service.js';
 import type { CallOptions, CreationOptions } from './transport.js';
-import type { CreationResult } from './calls.js';
 import { type EventMethods, eventMethods } from './follow-events.js';
 import { iteratePages } from './pages.js';
 import { type WebhookMethods, webhookMethods } from './webhook-methods.js';
@@ -93,13 +92,13 @@ export interface MethodsWithoutWorkspace {
 
 export const methodsWithoutWorkspace = (service: RemoteBankingService): MethodsWithoutWorkspace => ({
   apps: {
-    list: (options) => service.listApps({}, options),
+    list: (options) => service.listApps({}, {}, options),
     users: (id, options) => service.listAppUsers({}, { appId: id }, options),
   },
-  products: { list: (options) => service.listProducts({}, options) },
+  products: { list: (options) => service.listProducts({}, {}, options) },
   corridors: { list: (country, options) => service.listCorridors({}, { country }, options) },
   recipientSchemas: { list: (query, options) => service.listRecipientSchemas({}, query, options) },
-  purposes: { list: (options) => service.listPurposes({}, options) },
+  purposes: { list: (options) => service.listPurposes({}, {}, options) },
 });
 
 /** The methods of a list of one workspace, newest first. */
@@ -201,6 +200,11 @@ export interface WorkspaceView {
   };
 }
 
+async function withoutNext(page: Promise<OrderPage>): Promise<Order> {
+  const { next: _, ...order } = await page;
+  return order;
+}
+
 /** The methods of a list, from the request of one page. */
 function listMethods<T, Query extends PageQuery>(
   page: (query: Query | undefined, options?: CallOptions) => Promise<Page<T>>,
@@ -251,12 +255,12 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
     },
     get orders(): WorkspaceView['orders'] {
       const getPage: WorkspaceView['orders']['getPage'] = (accountId, orderId, query, options) =>
-        client.getOrderPage(scope, { ...query, accountId, orderId }, options);
+        client.getOrder(scope, { ...query, accountId, orderId }, options);
       return {
         ...listMethods<Order, OrderQuery>((query, options) => client.listOrders(scope, query, options)),
         place: (input, options) => client.placeOrder(scope, input, options),
-        get: (accountId, orderId, options) => client.getOrder(scope, { accountId, orderId }, options),
-        getById: (orderId, options) => client.getOrder(scope, { orderId }, options),
+        get: (accountId, orderId, options) => withoutNext(getPage(accountId, orderId, {}, options)),
+        getById: (orderId, options) => withoutNext(client.getOrderById(scope, { orderId }, options)),
         getPage,
         executions: (accountId, orderId, query, options) =>
           iteratePages(async (cursor) => {
@@ -268,7 +272,7 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
         waitFor: (order, options) =>
           waitForOrder(
             {
-              getOrder: (accountId, orderId, call) => client.getOrder(scope, { accountId, orderId }, call),
+              getOrder: (accountId, orderId, call) => withoutNext(getPage(accountId, orderId, {}, call)),
               listEvents: (query, call) => client.listEvents(scope, query, call),
             },
             order,

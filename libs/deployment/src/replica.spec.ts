@@ -104,7 +104,7 @@ describe('a deployment with a replica', () => {
   it('shows an acknowledged change in each list while the replay is paused', async () => {
     await replica.pause();
 
-    const [product] = await service.listProducts();
+    const [product] = await service.listProducts({});
     const { resource } = await service.openAccount(scope, { productID: product!.id });
     const accountId = resource.id;
     await service.fundAccount(scope, { accountId, amount: '4200' as TransferAmount });

@@ -26,7 +26,7 @@ beforeAll(async () => {
     client.query(`insert into banking.app (id, name) values (1, 'Harbour');
                   insert into banking.workspace (id, app_id, name) values (1, 1, 'Shipping')`),
   );
-  const [product] = await service.listProducts();
+  const [product] = await service.listProducts({});
   accountId = (await service.openAccount(shipping, { productID: product!.id })).resource.id;
 });
 afterAll(async () => {

@@ -8,52 +8,36 @@ export * from './display.js';
 
 // Resources on the wire
 export * from './resources/account.js';
-export * from './resources/user.js';
-export * from './resources/event.js';
-export * from './resources/reference.js';
-export * from './resources/reference.js';
 export * from './resources/event.js';
 export * from './resources/order.js';
+export * from './resources/recipient.js';
 export * from './resources/reference.js';
-export * from './resources/order.js';
-export * from './resources/recipient.js';
-export * from './resources/recipient.js';
 export * from './resources/sandbox-clock.js';
 export * from './resources/statement.js';
 export * from './resources/transaction.js';
-export * from './resources/transaction.js';
 export * from './resources/user.js';
-export * from './resources/webhook.js';
 export * from './resources/webhook.js';
 
 // Values and inputs
-export * from './inputs.js';
 export * from './email.js';
-export * from './inputs.js';
-export * from './event-types.js';
 export * from './event-types.js';
 export * from './free-text.js';
-export * from './ids.js';
 export * from './idempotency.js';
+export * from './ids.js';
+export * from './inputs.js';
 export * from './lists.js';
-export * from './inputs.js';
-export * from './inputs.js';
 export * from './open.js';
 export * from './states.js';
 export * from './timestamp.js';
+export * from './webhook-id.js';
 
 // Refusals
 export { BankingError, type BankingErrorFields } from './banking-error.js';
 export type { ErrorBody, RefusalDetail, RefusalOptions } from './base-refusal.js';
 export * from './refusal-table.js';
 
-// The ports
-export * from './inputs.js';
+// The operations and the port
 export * from './banking-service.js';
-export * from './scope.js';
-export * from './inputs.js';
-export * from './inputs.js';
-export * from './inputs.js';
 export * from './directory.js';
-export * from './inputs.js';
-export * from './webhook-id.js';
+export * from './operations.js';
+export * from './scope.js';

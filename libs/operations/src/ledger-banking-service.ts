@@ -1,5 +1,11 @@
-import type * as port from '@banking/domain';
-import { BankingService, type Scope } from '@banking/domain';
+import {
+  type AppId,
+  type BankingOperations,
+  BankingService,
+  type PlainNumber,
+  type Scope,
+  type WorkspaceId,
+} from '@banking/domain';
 import { openBooks, type Books, booksAs, postSandboxDeposits } from '@banking/ledger';
 import { type Database, WORKER_ROLE } from '@banking/postgres';
 import {
@@ -29,7 +35,6 @@ import { getTransaction, getTransfer, listTransfers } from './transfers/transfer
 import { AppUsers, listApps } from './apps/directory.js';
 import { listAuditEvents } from './audit/list-audit-events.js';
 import { listCorridors, listProducts, listPurposes, listRecipientSchemas } from './corridors/corridors.js';
-import type { Reading } from './resources/reading.js';
 import { acting, required } from './audit/audited-call.js';
 import { OrderService } from './orders/order-service.js';
 import type { HandOver } from './orders/post-orders.js';
@@ -64,13 +69,9 @@ export interface QuoteTerms extends HandOver {
 
 /** The implementation of the port on our own books. Each resource has a file of its name with its operations. */
 export class LedgerBankingService extends BankingService {
-  private readonly reading: Reading;
-  /** What the sandbox simulates has the rights of the worker, which receives it elsewhere. */
-  private readonly network: { readonly books: Books; readonly reading: Reading };
-  private readonly eventWaits: EventWaits;
-  private readonly appUsers: AppUsers;
   /** Batches the orders of this process. A worker in the same process uses it too. */
   readonly orders: OrderService;
+  private readonly appUsers: AppUsers;
 
   /**
    * @param books the open books of this database; they hold reserved ids
@@ -79,236 +80,118 @@ export class LedgerBankingService extends BankingService {
    * @param webhookTerms of a deployment with a key for secrets
    */
   constructor(
-    private readonly database: Database,
+    database: Database,
     books: Books = openBooks(database),
-    private readonly quoteTerms: QuoteTerms = {},
+    quoteTerms: QuoteTerms = {},
     isSandbox = false,
-    private readonly accountCodes?: AccountCodes,
-    private readonly webhookTerms?: WebhookTerms,
+    accountCodes?: AccountCodes,
+    webhookTerms?: WebhookTerms,
   ) {
-    super();
     const { rates = NO_RATES, hasPayoutNetwork, onPlaced, reservePayouts } = quoteTerms;
-    this.orders = new OrderService(books, rates, { isSandbox, hasPayoutNetwork, onPlaced, reservePayouts });
-    this.reading = this.orders.reading;
-    this.eventWaits = new EventWaits(database);
-    const asWorker = booksAs(books, WORKER_ROLE);
-    this.network = { books: asWorker, reading: { ...this.reading, database: asWorker.database } };
-    this.appUsers = new AppUsers(database);
+    const orders = new OrderService(books, rates, { isSandbox, hasPayoutNetwork, onPlaced, reservePayouts });
+    const appUsers = new AppUsers(database);
+    super(operationsOf({ database, books, orders, appUsers, quoteTerms, accountCodes, webhookTerms }));
+    this.orders = orders;
+    this.appUsers = appUsers;
   }
 
-  listApps(scope: Scope): Promise<readonly port.App[]> {
-    return listApps(this.database, required(scope.actor));
-  }
-
-  listAppUsers(scope: Scope, { appId }: { appId: port.AppId }): Promise<readonly port.User[]> {
-    return this.appUsers.list(required(scope.actor), appId);
-  }
-
-  /** The same list as JSON, in parts that are read when they are asked for: objects of users, separated by commas. */
-  appUserTexts(scope: Scope, { appId }: { appId: port.AppId }): AsyncGenerator<string, void> {
-    return this.appUsers.textsOf(required(scope.actor), appId);
-  }
-
-  listProducts(): Promise<readonly port.Product[]> {
-    return listProducts(this.reading.reference);
-  }
-
-  listCorridors(_scope: Scope, { country }: { country: string }): Promise<readonly port.Corridor[]> {
-    return listCorridors(this.reading, this.orders.hasPayoutNetwork, country);
-  }
-
-  listRecipientSchemas(_scope: Scope, query: port.CorridorQuery): Promise<readonly port.RecipientSchema[]> {
-    return listRecipientSchemas(this.database, query);
-  }
-
-  listRecipients(scope: Scope, query: port.RecipientQuery = {}): Promise<port.Page<port.Recipient>> {
-    return listRecipients(this.reading, required(scope.workspaceId), query);
-  }
-
-  getRecipient(scope: Scope, { recipientId }: { recipientId: port.RecipientId }): Promise<port.Recipient> {
-    return getRecipient(this.reading, required(scope.workspaceId), recipientId);
-  }
-
-  addInternationalRecipient(
-    scope: Scope,
-    input: port.AddInternationalRecipientInput,
-    options: port.RequestOptions = {},
-  ): Promise<port.Created<port.Recipient>> {
-    return addInternationalRecipient(this.reading, acting(scope), input, options);
-  }
-
-  addInternalRecipient(
-    scope: Scope,
-    input: port.AddInternalRecipientInput,
-    options: port.RequestOptions = {},
-  ): Promise<port.Created<port.Recipient>> {
-    return addInternalRecipient(this.reading, acting(scope), input, options, this.accountCodes?.currencyElsewhere);
-  }
-
-  changeRecipient(scope: Scope, change: port.RecipientChange): Promise<port.Recipient> {
-    return changeRecipient(this.reading, acting(scope), change);
-  }
-
-  deleteRecipient(scope: Scope, { recipientId }: { recipientId: port.RecipientId }): Promise<void> {
-    return deleteRecipient(this.database, acting(scope), recipientId);
-  }
-
-  async listPurposes(): Promise<Readonly<Record<string, string>>> {
-    return listPurposes(this.orders.hasPayoutNetwork);
-  }
-
-  getTransfer(scope: Scope, { transferId }: { transferId: port.TransferId }): Promise<port.Transfer> {
-    return getTransfer(this.reading, required(scope.workspaceId), transferId);
-  }
-
-  getTransaction(scope: Scope, { transactionId }: { transactionId: port.TransactionId }): Promise<port.Transaction> {
-    return getTransaction(this.reading, required(scope.workspaceId), transactionId);
-  }
-
-  placeOrder(
-    scope: Scope,
-    input: port.PlaceOrderInput,
-    options: port.RequestOptions = {},
-  ): Promise<port.Created<port.Order>> {
-    return placeOrder(this.orders, acting(scope), input, options);
-  }
-
-  listOrders(scope: Scope, query: port.OrderQuery = {}): Promise<port.Page<port.Order>> {
-    return listOrders(this.reading, required(scope.workspaceId), query);
-  }
-
-  getOrderPage(scope: Scope, query: port.OrderPageQuery): Promise<port.OrderPage> {
-    return getOrderPage(this.reading, required(scope.workspaceId), query);
-  }
-
-  cancelOrder(scope: Scope, name: port.OrderName): Promise<port.Order> {
-    return cancelOrder(this.reading, acting(scope), name);
-  }
-
-  resumeOrder(scope: Scope, name: port.OrderName): Promise<port.Order> {
-    return resumeOrder(this.reading, acting(scope), name);
-  }
-
-  listAuditEvents(scope: Scope, query: port.AuditQuery = {}): Promise<port.Page<port.AuditEvent>> {
-    return listAuditEvents(this.reading, required(scope.workspaceId), query);
-  }
-
-  listAccounts(scope: Scope, query: port.PageQuery = {}): Promise<port.Page<port.Account>> {
-    return listAccounts(this.reading, required(scope.workspaceId), query);
-  }
-
-  getAccount(scope: Scope, { accountId }: { accountId: port.AccountId }): Promise<port.Account> {
-    return getAccount(this.reading, required(scope.workspaceId), accountId);
-  }
-
-  openAccount(
-    scope: Scope,
-    input: port.OpenAccountInput,
-    options: port.RequestOptions = {},
-  ): Promise<port.Created<port.Account>> {
-    return openAccount(this.reading, acting(scope), input, options, this.accountCodes?.newCode ?? newAccountCode);
-  }
-
-  changeAccount(scope: Scope, change: port.AccountChange): Promise<port.Account> {
-    return changeAccount(this.reading, acting(scope), change);
-  }
-
-  getStatement(scope: Scope, query: port.StatementQuery): Promise<port.StatementPage> {
-    return getStatement(this.reading, required(scope.workspaceId), query);
-  }
-
-  createQuote(
-    scope: Scope,
-    input: port.CreateQuoteInput,
-    options: port.RequestOptions = {},
-  ): Promise<port.Created<port.Quote>> {
-    const { validS = 300, openMax } = this.quoteTerms;
-    const { rates, hasPayoutNetwork } = this.orders;
-    return createQuote(this.reading, acting(scope), input, options, { rates, hasPayoutNetwork, validS, openMax });
-  }
-
-  getQuote(scope: Scope, { quoteId }: { quoteId: port.QuoteId }): Promise<port.Quote> {
-    return getQuote(this.reading, required(scope.workspaceId), quoteId);
-  }
-
-  listTransfers(scope: Scope, query: port.TransferQuery = {}): Promise<port.Page<port.Transfer>> {
-    return listTransfers(this.reading, required(scope.workspaceId), query);
-  }
-
-  async fundAccount(
-    scope: Scope,
-    input: port.FundAccountInput,
-    options: port.RequestOptions = {},
-  ): Promise<port.Created<port.Transfer>> {
-    await requireSandbox(this.database);
-    const { books, reading } = this.network;
-    return fundAccount(books, reading, acting(scope), input, options, postSandboxDeposits);
-  }
-
-  async addTransactionEvent(
-    scope: Scope,
-    input: port.AddTransactionEventInput,
-    options: port.RequestOptions = {},
-  ): Promise<port.Created<port.Transaction>> {
-    await requireSandbox(this.database);
-    const { books, reading } = this.network;
-    return addTransactionEvent(books, reading, acting(scope), input, options);
-  }
-
-  listEvents(scope: Scope, query: port.EventQuery = {}): Promise<port.EventPage> {
-    return listEvents(this.reading, this.eventWaits, required(scope.workspaceId), query, scope.signal);
-  }
-
-  getEvent(scope: Scope, { eventId }: { eventId: port.EventId }): Promise<port.Event> {
-    return getEvent(this.reading, required(scope.workspaceId), eventId);
-  }
-
-  async moveClock(scope: Scope, change: port.ClockChange): Promise<port.SandboxClock> {
-    await requireSandbox(this.database);
-    return moveClock(this.database, acting(scope), change);
-  }
-
-  async createWebhookEndpoint(
-    scope: Scope,
-    input: port.CreateWebhookEndpointInput,
-    options: port.RequestOptions = {},
-  ): Promise<port.Created<port.WebhookEndpointWithSecret>> {
-    return createWebhookEndpoint(this.reading, acting(scope), input, options, this.webhookTerms);
-  }
-
-  listWebhookEndpoints(scope: Scope, query: port.PageQuery = {}): Promise<port.Page<port.WebhookEndpoint>> {
-    return listWebhookEndpoints(this.reading, required(scope.workspaceId), query);
-  }
-
-  getWebhookEndpoint(scope: Scope, query: port.WebhookEndpointName): Promise<port.WebhookEndpoint> {
-    return getWebhookEndpoint(this.reading, required(scope.workspaceId), query);
-  }
-
-  changeWebhookEndpoint(scope: Scope, change: port.WebhookEndpointChange): Promise<port.WebhookEndpoint> {
-    return changeWebhookEndpoint(this.reading, acting(scope), change, this.webhookTerms);
-  }
-
-  deleteWebhookEndpoint(scope: Scope, query: port.WebhookEndpointName): Promise<void> {
-    return deleteWebhookEndpoint(this.database, acting(scope), query);
-  }
-
-  rotateWebhookSecret(scope: Scope, query: port.WebhookEndpointName): Promise<port.WebhookEndpointWithSecret> {
-    return rotateWebhookSecret(this.reading, acting(scope), query, this.webhookTerms);
-  }
-
-  testWebhookEndpoint(scope: Scope, query: port.WebhookEndpointName): Promise<port.WebhookDelivery> {
-    return testWebhookEndpoint(this.database, acting(scope), query);
-  }
-
-  replayWebhookEvents(scope: Scope, input: port.WebhookReplayInput): Promise<port.WebhookReplay> {
-    return replayWebhookEvents(this.database, acting(scope), input);
-  }
-
-  listWebhookDeliveries(scope: Scope, query: port.WebhookDeliveryQuery): Promise<port.Page<port.WebhookDelivery>> {
-    return listWebhookDeliveries(this.reading, required(scope.workspaceId), query);
-  }
-
-  retryWebhookDelivery(scope: Scope, query: port.WebhookDeliveryName): Promise<port.WebhookDelivery> {
-    return retryWebhookDelivery(this.database, acting(scope), query);
+  /** `listAppUsers` as JSON, in parts that are read when they are asked for: objects of users, separated by commas. */
+  appUserTexts({ actor }: Scope, { appId }: { appId: AppId | PlainNumber }): AsyncGenerator<string, void> {
+    return this.appUsers.textsOf(required(actor), appId);
   }
 }
+
+interface Parts {
+  readonly database: Database;
+  readonly books: Books;
+  readonly orders: OrderService;
+  readonly appUsers: AppUsers;
+  readonly quoteTerms: QuoteTerms;
+  readonly accountCodes: AccountCodes | undefined;
+  readonly webhookTerms: WebhookTerms | undefined;
+}
+
+function operationsOf({
+  database,
+  books,
+  orders,
+  appUsers,
+  quoteTerms: { validS = 300, openMax },
+  accountCodes,
+  webhookTerms,
+}: Parts): BankingOperations {
+  const { reading, rates, hasPayoutNetwork } = orders;
+  const eventWaits = new EventWaits(database);
+  // What the sandbox simulates has the rights of the worker, which receives it elsewhere.
+  const asWorker = booksAs(books, WORKER_ROLE);
+  const readingAsWorker = { ...reading, database: asWorker.database };
+  const newCode = accountCodes?.newCode ?? newAccountCode;
+  const quotes = { rates, hasPayoutNetwork, validS, openMax };
+  const inSandbox = async <T>(call: () => Promise<T>) => {
+    await requireSandbox(database);
+    return call();
+  };
+
+  return {
+    listApps: ({ actor }) => listApps(database, required(actor)),
+    listAppUsers: ({ actor }, { appId }) => appUsers.list(required(actor), appId),
+
+    listProducts: () => listProducts(reading.reference),
+    listCorridors: (_, { country }) => listCorridors(reading, hasPayoutNetwork, country),
+    listRecipientSchemas: (_, query) => listRecipientSchemas(database, query),
+
+    listRecipients: (scope, query = {}) => listRecipients(reading, workspaceOf(scope), query),
+    getRecipient: (scope, { recipientId }) => getRecipient(reading, workspaceOf(scope), recipientId),
+    addInternationalRecipient: (scope, input, options = {}) =>
+      addInternationalRecipient(reading, acting(scope), input, options),
+    addInternalRecipient: (scope, input, options = {}) =>
+      addInternalRecipient(reading, acting(scope), input, options, accountCodes?.currencyElsewhere),
+    changeRecipient: (scope, change) => changeRecipient(reading, acting(scope), change),
+    deleteRecipient: (scope, { recipientId }) => deleteRecipient(database, acting(scope), recipientId),
+
+    listAccounts: (scope, query = {}) => listAccounts(reading, workspaceOf(scope), query),
+    getAccount: (scope, { accountId }) => getAccount(reading, workspaceOf(scope), accountId),
+    openAccount: (scope, input, options = {}) => openAccount(reading, acting(scope), input, options, newCode),
+    changeAccount: (scope, change) => changeAccount(reading, acting(scope), change),
+    getStatement: (scope, query) => getStatement(reading, workspaceOf(scope), query),
+
+    createQuote: (scope, input, options = {}) => createQuote(reading, acting(scope), input, options, quotes),
+    getQuote: (scope, { quoteId }) => getQuote(reading, workspaceOf(scope), quoteId),
+
+    listPurposes: async () => listPurposes(hasPayoutNetwork),
+    listOrders: (scope, query = {}) => listOrders(reading, workspaceOf(scope), query),
+    placeOrder: (scope, input, options = {}) => placeOrder(orders, acting(scope), input, options),
+    getOrder: (scope, query) => getOrderPage(reading, workspaceOf(scope), query),
+    getOrderById: (scope, query) => getOrderPage(reading, workspaceOf(scope), query),
+    cancelOrder: (scope, name) => cancelOrder(reading, acting(scope), name),
+    resumeOrder: (scope, name) => resumeOrder(reading, acting(scope), name),
+
+    listTransfers: (scope, query = {}) => listTransfers(reading, workspaceOf(scope), query),
+    getTransfer: (scope, { transferId }) => getTransfer(reading, workspaceOf(scope), transferId),
+    getTransaction: (scope, { transactionId }) => getTransaction(reading, workspaceOf(scope), transactionId),
+
+    fundAccount: (scope, input, options = {}) =>
+      inSandbox(() => fundAccount(asWorker, readingAsWorker, acting(scope), input, options, postSandboxDeposits)),
+    addTransactionEvent: (scope, input, options = {}) =>
+      inSandbox(() => addTransactionEvent(asWorker, readingAsWorker, acting(scope), input, options)),
+    moveClock: (scope, change) => inSandbox(() => moveClock(database, acting(scope), change)),
+
+    listEvents: (scope, query = {}) => listEvents(reading, eventWaits, workspaceOf(scope), query, scope.signal),
+    getEvent: (scope, { eventId }) => getEvent(reading, workspaceOf(scope), eventId),
+    listAuditEvents: (scope, query = {}) => listAuditEvents(reading, workspaceOf(scope), query),
+
+    listWebhookEndpoints: (scope, query = {}) => listWebhookEndpoints(reading, workspaceOf(scope), query),
+    createWebhookEndpoint: async (scope, input, options = {}) =>
+      createWebhookEndpoint(reading, acting(scope), input, options, webhookTerms),
+    getWebhookEndpoint: (scope, query) => getWebhookEndpoint(reading, workspaceOf(scope), query),
+    changeWebhookEndpoint: (scope, change) => changeWebhookEndpoint(reading, acting(scope), change, webhookTerms),
+    deleteWebhookEndpoint: (scope, query) => deleteWebhookEndpoint(database, acting(scope), query),
+    rotateWebhookSecret: (scope, query) => rotateWebhookSecret(reading, acting(scope), query, webhookTerms),
+    testWebhookEndpoint: (scope, query) => testWebhookEndpoint(database, acting(scope), query),
+    replayWebhookEvents: (scope, input) => replayWebhookEvents(database, acting(scope), input),
+    listWebhookDeliveries: (scope, query) => listWebhookDeliveries(reading, workspaceOf(scope), query),
+    retryWebhookDelivery: (scope, query) => retryWebhookDelivery(database, acting(scope), query),
+  };
+}
+
+const workspaceOf = ({ workspaceId }: Scope): WorkspaceId => required(workspaceId);

@@ -162,7 +162,7 @@ export function makePayers(dataDir: string, accounts: number, workspaces: number
     const { database, books } = deployment;
     const demo = await readDemoIds(database);
     const banking = new LedgerBankingService(database, books, { hasPayoutNetwork: true });
-    const product = (await banking.listProducts()).find(({ edges }) => edges.currency?.code === CURRENCY);
+    const product = (await banking.listProducts({})).find(({ edges }) => edges.currency?.code === CURRENCY);
     if (!demo || !product) throw new Error('the demo data is not complete');
     const openIn = async (workspaceId: WorkspaceId, count: number): Promise<Payer[]> => {
       const scope = { workspaceId, actor: demo.users[ADA] as UserId };

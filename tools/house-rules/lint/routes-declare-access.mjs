@@ -17,9 +17,9 @@ export default {
     schema: [],
     messages: {
       undeclared:
-        "The access matrix does not say who may call this route. Add @Operation('{{name}}', …) from access/operation.decorator.ts, and a row to access/access-matrix.ts.",
+        "Nothing says who may call this route. Add @Operation('{{name}}', …) from access/operation.decorator.ts, and a row to libs/domain/src/operations.ts.",
       unnamed:
-        'Name the operation in quotes, as access/access-matrix.ts does: what is computed can not be looked up by a reader.',
+        'Name the operation in quotes, as the table of operations does: what is computed can not be looked up by a reader.',
     },
   },
 

@@ -1,7 +1,7 @@
 import type { OperationId } from './access-matrix.js';
 import { Operation, type OperationText } from './operation.decorator.js';
 
-const TEXT: OperationText = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] };
+const TEXT: OperationText = { summary: 'A route', description: 'A route.', provenance: 'ours' };
 
 /** What the decorator declares of a route: its configuration for Fastify, and whether the document asks for a token. */
 function declared(id: OperationId, text: Partial<OperationText> = {}) {
@@ -18,9 +18,6 @@ describe('the configuration of a route', () => {
   it.each<[string, Partial<OperationText>, object]>([
     ['has nothing else by default', {}, { hasQuery: false }],
     ['has a query where that is said', { hasQuery: true }, { hasQuery: true }],
-    ['has the rows of a page', { isPaged: true }, { hasQuery: true, pageRows: 100 }],
-    ['may have other rows of a page', { isPaged: true, rowsByDefault: 7 }, { hasQuery: true, pageRows: 7 }],
-    ['may have pages without a query', { isPaged: true, hasQuery: false }, { hasQuery: false, pageRows: 100 }],
     ['has the type of a table', { tableType: 'text/csv' }, { hasQuery: false, tableType: 'text/csv' }],
     ['has how long requests are held', { isHeld: true }, { hasQuery: false, holdMs: 20_000 }],
     ['has its media types', { mediaTypes: ['text/csv'] }, { hasQuery: false, mediaTypes: ['text/csv'] }],
@@ -28,6 +25,14 @@ describe('the configuration of a route', () => {
     ['is not cached at a former path', { hasETag: true, canonical: '/other' }, { hasQuery: false }],
   ])('%s', (_what, text, expected) => {
     expect(declared('listApps', text).config).toStrictEqual({ operation: 'listApps', ...expected });
+  });
+
+  it.each<[string, Partial<OperationText>, object]>([
+    ['has the rows of a page', {}, { hasQuery: true, pageRows: 100 }],
+    ['may have other rows of a page', { rowsByDefault: 7 }, { hasQuery: true, pageRows: 7 }],
+    ['may have pages without a query', { hasQuery: false }, { hasQuery: false, pageRows: 100 }],
+  ])('of a list %s', (_what, text, expected) => {
+    expect(declared('listTransfers', text).config).toStrictEqual({ operation: 'listTransfers', ...expected });
   });
 
   it('asks for a token unless the operation is public', () => {

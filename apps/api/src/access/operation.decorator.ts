@@ -2,7 +2,15 @@ import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
-import { EVENT_WAIT_MAX_S, LIMIT_DEFAULT, type RefusalReason } from '@banking/domain';
+import {
+  EVENT_WAIT_MAX_S,
+  LIMIT_DEFAULT,
+  type Operation as PortOperation,
+  type OperationName,
+  type OperationResult,
+  OPERATIONS,
+  type RefusalReason,
+} from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
 import { ACCESS, isRole, type OperationId, suffices } from './access-matrix.js';
 
@@ -27,14 +35,10 @@ export interface OperationText {
   readonly provenance: Provenance;
   /** The parameters of path and header that the published interface shows. */
   readonly statedParameters?: readonly string[];
-  /** What the operation refuses beside what its access brings. */
-  readonly refusals: readonly RefusalReason[];
   /** The path of the interface for the same operation that links name. */
   readonly canonical?: string;
   /** Whether the response has an `ETag`, with which a repeated read needs no body. It is then sent by `CachedResponses`. */
   readonly hasETag?: boolean;
-  /** Whether the response is one page of a list, with a `Link` to the next. */
-  readonly isPaged?: boolean;
   /** How many rows a page without `limit` usually has. Default: {@link LIMIT_DEFAULT} */
   readonly rowsByDefault?: number;
   /** Whether it has parameters in the query. A page has. Otherwise every parameter is refused. */
@@ -45,8 +49,6 @@ export interface OperationText {
   readonly mediaTypes?: readonly string[];
   /** The one of them that has no pages: the whole list. */
   readonly tableType?: string;
-  /** Whether it takes a body, and whether that makes something, at most once for an idempotency key. */
-  readonly body?: 'changes' | 'creates';
 }
 
 /** Under this key the document carries a {@link PendingDocumentation} until its responses and examples are generated from it. */
@@ -91,26 +93,42 @@ const CREATION: readonly RefusalReason[] = [
   'idempotency_key_reused',
 ];
 
+type Row = Pick<PortOperation, 'result' | 'refusals' | 'hasBody'>;
+
+/** Outside of the published interface. */
+const HEALTH: Readonly<Partial<Record<OperationId, Row>>> = {
+  getLiveness: { result: 'record', refusals: [] },
+  getReadiness: { result: 'record', refusals: ['unavailable'] },
+};
+
+const rowOf = (id: OperationId): Row => HEALTH[id] ?? OPERATIONS[id as OperationName];
+
+const PAGES: readonly OperationResult[] = ['page', 'followed page', 'paged record'];
+
 /**
  * Declares the operation of a route. The access check and the documentation read the same declaration, so they cannot differ. A route
  * without it cannot be called.
  */
 export function Operation(id: OperationId, text: OperationText): MethodDecorator {
   const access = ACCESS[id];
+  const { result } = rowOf(id);
+  const isPaged = PAGES.includes(result);
+  const hasQuery = text.hasQuery ?? isPaged;
+  const isCreation = result === 'created';
   const pending: PendingDocumentation = {
     operation: id,
-    refusals: refusalsOf(id, text),
+    refusals: refusalsOf(id, hasQuery),
     hasETag: text.hasETag ?? false,
     hasCanonical: text.canonical !== undefined,
-    isPaged: text.isPaged ?? false,
-    isCreation: text.body === 'creates',
+    isPaged,
+    isCreation,
     statedParameters: text.statedParameters ?? [],
   };
   const decorators: MethodDecorator[] = [
     RouteConfig({
       operation: id,
-      hasQuery: text.hasQuery ?? text.isPaged ?? false,
-      ...(text.isPaged && { pageRows: text.rowsByDefault ?? LIMIT_DEFAULT }),
+      hasQuery,
+      ...(isPaged && { pageRows: text.rowsByDefault ?? LIMIT_DEFAULT }),
       ...(text.tableType !== undefined && { tableType: text.tableType }),
       ...(text.isHeld && { holdMs: EVENT_WAIT_MAX_S * 1_000 }),
       ...(text.mediaTypes && { mediaTypes: text.mediaTypes }),
@@ -134,7 +152,7 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
   ];
   if (access !== 'public') decorators.push(ApiBearerAuth());
   if (isRole(access)) decorators.push(WorkspaceHeader());
-  if (text.body === 'creates') decorators.push(IdempotencyHeader());
+  if (isCreation) decorators.push(IdempotencyHeader());
   return applyDecorators(...decorators);
 }
 
@@ -157,8 +175,9 @@ const IdempotencyHeader = (): MethodDecorator =>
     schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
   });
 
-function refusalsOf(id: OperationId, { refusals, body, isPaged, hasQuery = isPaged }: OperationText): RefusalReason[] {
+function refusalsOf(id: OperationId, hasQuery: boolean): RefusalReason[] {
   const access = ACCESS[id];
+  const { result, refusals, hasBody } = rowOf(id);
   const isAnyRoleEnough = isRole(access) && suffices('member', access);
   return [
     ...ALWAYS,
@@ -166,9 +185,9 @@ function refusalsOf(id: OperationId, { refusals, body, isPaged, hasQuery = isPag
     ...(isRole(access) ? IN_A_WORKSPACE : []),
     ...(isRole(access) && !isAnyRoleEnough ? ['role_insufficient' as const] : []),
     ...(hasQuery ? ['parameter_repeated' as const] : []),
-    ...(isPaged ? PAGED : []),
-    ...(body ? BODY : []),
-    ...(body === 'creates' ? CREATION : []),
+    ...(PAGES.includes(result) ? PAGED : []),
+    ...(hasBody ? BODY : []),
+    ...(result === 'created' ? CREATION : []),
     ...refusals,
   ];
 }

@@ -56,8 +56,6 @@ class AccountsController {
     summary: 'List accounts',
     description: 'Lists the accounts of the workspace, newest first, each with its balance.',
     provenance: 'ours',
-    refusals: [],
-    isPaged: true,
   })
   @ApiOkResponse({ description: 'A page of accounts.', type: [AccountDto] })
   async list(
@@ -76,7 +74,6 @@ class AccountsController {
       'The whole balance can be spent: a payment in progress has already left it.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'account_not_found'],
   })
   @ApiIdParam(...ACCOUNT_ID)
   @ApiOkResponse({ description: 'The account.', type: AccountDto })
@@ -92,8 +89,6 @@ class AccountsController {
       'Other workspaces pay to its `code`.',
     ),
     provenance: 'ours',
-    refusals: ['product_unavailable'],
-    body: 'creates',
   })
   @ApiCreatedResponse({ description: 'The new account.', type: AccountDto })
   async open(
@@ -113,8 +108,6 @@ class AccountsController {
       'The service records who changed what, and when.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'account_not_found'],
-    body: 'changes',
   })
   @ApiIdParam(...ACCOUNT_ID)
   @ApiOkResponse({ description: 'The changed account.', type: AccountDto })
@@ -160,8 +153,6 @@ class StatementsController {
       'Errors are always JSON.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'timestamp_invalid', 'account_not_found'],
-    isPaged: true,
     mediaTypes: STATEMENT_TYPES,
     tableType: 'text/csv',
   })

@@ -106,7 +106,6 @@ class AppsController {
     summary: 'List your apps',
     description: 'Lists every app you belong to. Start here: an app leads to its users, and each user to workspaces.',
     provenance: 'stated',
-    refusals: [],
   })
   @ApiOkResponse({ description: 'All your apps.', type: [AppDto] })
   list(@CalledBy() caller: Caller): Promise<readonly App[]> {
@@ -125,7 +124,6 @@ class AppsController {
     ),
     provenance: 'stated',
     statedParameters: ['appId'],
-    refusals: ['id_malformed', 'app_not_found'],
   })
   @ApiIdParam('appId', 'An app you belong to.')
   @ApiOkResponse({ description: 'All users that you may see.', type: [UserDto] })

@@ -202,8 +202,6 @@ class AuditEventsController {
       'Errors are always JSON.',
     ),
     provenance: 'ours',
-    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid'],
-    isPaged: true,
     mediaTypes: AUDIT_TYPES,
   })
   @ApiExtraModels(AuditEventDto)

@@ -64,7 +64,6 @@ const listCorridors: OperationText = {
   ),
   provenance: 'stated',
   statedParameters: ['country'],
-  refusals: ['country_unknown'],
   hasETag: true,
 };
 

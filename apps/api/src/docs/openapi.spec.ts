@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { REFUSALS } from '@banking/domain';
+import { type Operation as PortOperation, OPERATIONS, REFUSALS } from '@banking/domain';
 import { ACCESS, isRole, type OperationId } from '../access/access-matrix.js';
 import { committedForm } from './committed-document.js';
 import { offlineDocument } from './offline-document.js';
@@ -44,6 +44,19 @@ describe('the OpenAPI document', () => {
     const listed = operations().map(({ operation }) => operation.operationId.replace(/Formerly$/, ''));
 
     expect(new Set(listed)).toEqual(new Set(Object.keys(ACCESS)));
+  });
+
+  it('has each operation under the method, path and former path of the table of operations', () => {
+    const routes = operations().map(({ path, method, operation }) => [
+      operation.operationId,
+      `${method.toUpperCase()} ${path}`,
+    ]);
+    const rows = Object.entries<PortOperation>(OPERATIONS).flatMap(([name, { method, path, formerPath }]) => [
+      [name, `${method} ${path}`],
+      ...(formerPath === undefined ? [] : [[`${name}Formerly`, `${method} ${formerPath}`]]),
+    ]);
+
+    expect(Object.fromEntries(routes)).toMatchObject(Object.fromEntries(rows) as object);
   });
 
   it('requires Workspace-ID for the operations of a workspace, and a token for all that are not public', () => {

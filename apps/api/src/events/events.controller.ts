@@ -119,8 +119,6 @@ class EventsController {
       'A cursor is refused with `cursor_expired` if events behind it were deleted. Without a cursor, the list begins with the events that are left.',
     ),
     provenance: 'ours',
-    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'cursor_expired'],
-    isPaged: true,
     isHeld: true,
   })
   @ApiOkResponse({
@@ -144,7 +142,6 @@ class EventsController {
     summary: 'Retrieve an event',
     description: 'Returns one event of the workspace.',
     provenance: 'ours',
-    refusals: ['id_malformed', 'event_not_found'],
   })
   @ApiIdParam(...EVENT_ID)
   @ApiOkResponse({ description: 'The event.', type: EventDto })

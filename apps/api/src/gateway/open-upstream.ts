@@ -4,7 +4,7 @@ import type { Implementation } from '../banking.module.js';
 import { TRANSLATE_ERROR } from '../http/error-response.js';
 import { checkUpstream, upstreamReadiness } from './check-upstream.js';
 import { abortReadsOnDisconnect, enforceRequestDeadline, RequestLoopDetector } from './request-hooks.js';
-import { UpstreamBankingService } from './upstream-banking-service.js';
+import { upstreamBankingService } from './upstream-banking-service.js';
 import type { UpstreamConfig } from './upstream-config.js';
 import { type TraceContextSource, UpstreamConnection } from './upstream-connection.js';
 import { credentialFrom } from './upstream-credential.js';
@@ -48,7 +48,7 @@ export function openUpstream(
     await lists.find();
   };
   return {
-    banking: new UpstreamBankingService(options, lists),
+    banking: upstreamBankingService(options, lists),
     directory: new UpstreamDirectory(lists, (fields, message) => log.warn(fields, message)),
     readiness: upstreamReadiness(check),
     providers: [{ provide: TRANSLATE_ERROR, useValue: upstreamFailure }],

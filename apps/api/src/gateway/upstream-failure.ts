@@ -1,7 +1,14 @@
 import { ConnectionError, OutcomeUnknownError, RemoteRefusal, ServiceError } from '@banking/client';
 import { SessionError } from '@banking/client/session';
-import { Refusal, type RefusalDetail, type RefusalReason } from '@banking/domain';
-import type { OperationId } from '../access/access-matrix.js';
+import {
+  type Operation,
+  type OperationName,
+  OPERATIONS,
+  Refusal,
+  type RefusalDetail,
+  type RefusalReason,
+  REFUSALS,
+} from '@banking/domain';
 import { StatementError } from '../accounts/statement-csv.js';
 import { ConfigError } from '@banking/process';
 import type { ErrorResponse, TranslatedError } from '../http/error-response.js';
@@ -27,39 +34,15 @@ const GATEWAY_REASONS: readonly RefusalReason[] = [
   'header_repeated',
 ];
 
-/** The reason for a 404 of an upstream that sends none: the published interface has no reasons. */
-const NOT_FOUND: Readonly<Partial<Record<string, RefusalReason>>> = {
-  listAppUsers: 'app_not_found',
-  listCorridors: 'country_unknown',
-  listRecipientSchemas: 'corridor_not_found',
-  addInternationalRecipient: 'corridor_not_found',
-  getRecipient: 'recipient_not_found',
-  changeRecipient: 'recipient_not_found',
-  deleteRecipient: 'recipient_not_found',
-  getAccount: 'account_not_found',
-  changeAccount: 'account_not_found',
-  getStatement: 'account_not_found',
-  fundAccount: 'account_not_found',
-  createQuote: 'account_not_found',
-  getQuote: 'quote_not_found',
-  placeOrder: 'account_not_found',
-  getOrder: 'order_not_found',
-  cancelOrder: 'order_not_found',
-  resumeOrder: 'order_not_found',
-  getTransfer: 'transfer_not_found',
-  listAuditEvents: 'route_not_found',
-  createWebhookEndpoint: 'route_not_found',
-  listWebhookEndpoints: 'route_not_found',
-  getWebhookEndpoint: 'route_not_found',
-  changeWebhookEndpoint: 'route_not_found',
-  deleteWebhookEndpoint: 'route_not_found',
-  rotateWebhookSecret: 'route_not_found',
-  testWebhookEndpoint: 'route_not_found',
-  replayWebhookEvents: 'route_not_found',
-  listWebhookDeliveries: 'route_not_found',
-  retryWebhookDelivery: 'route_not_found',
-  addTransactionEvent: 'transaction_not_found',
-} satisfies Partial<Record<OperationId, RefusalReason>>;
+/** What `operation` is in the table of operations; undefined for another text. */
+const rowOf = (operation: string | undefined): Operation | undefined =>
+  operation !== undefined && Object.hasOwn(OPERATIONS, operation) ? OPERATIONS[operation as OperationName] : undefined;
+
+/** The reason for a 404 of an upstream that sends none: the published interface has no reasons. A list always exists. */
+const missingOf = (operation: string): RefusalReason | undefined => {
+  const { result, refusals } = rowOf(operation) ?? {};
+  return result === 'page' ? undefined : refusals?.find((reason) => REFUSALS[reason].status === 404);
+};
 
 /**
  * Translates errors of the client, in this one place. A refusal of the caller's request is passed on. A failure between the gateway and
@@ -130,10 +113,13 @@ function ofUnknownError(error: ServiceError, operation: string | undefined): Tra
   const why = status < 400 ? message : `status ${status} ${[reason, errorCode].find(isCode) ?? ''}`.trimEnd();
   const fault = gatewayFault(error, why, operation);
   if (fault) return fault;
+  if (status === 404 && rowOf(operation)?.isOptional) {
+    return { response: new Refusal('route_not_found', 'The upstream service does not have this operation.') };
+  }
   if (!isRefused(status) || errorCode === undefined || typeof body.message !== 'string' || operation === undefined) {
     return outage('upstream_error', why);
   }
-  const passedReason = reason ?? (status === 404 ? NOT_FOUND[operation] : undefined) ?? errorCode;
+  const passedReason = reason ?? (status === 404 ? missingOf(operation) : undefined) ?? errorCode;
   const details = detailsIn(body.details);
   const response = {
     status,

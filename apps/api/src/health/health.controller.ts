@@ -24,7 +24,6 @@ class HealthController {
     summary: 'Report whether the process is alive',
     description: 'For a supervisor: restart a process that does not respond. The database is not checked.',
     provenance: 'ours',
-    refusals: [],
   })
   @ApiOkResponse({ description: 'The process is alive.', type: HealthDto })
   live(): HealthDto {
@@ -40,7 +39,6 @@ class HealthController {
       'A gateway is not ready while its upstream is unreachable.',
     ),
     provenance: 'ours',
-    refusals: ['unavailable'],
   })
   @ApiOkResponse({ description: 'The service can serve requests.', type: HealthDto })
   async ready(): Promise<HealthDto> {

@@ -138,7 +138,7 @@ describe('the signal of a request', () => {
 });
 
 describe('outcome unknown', () => {
-  const text = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] } as const;
+  const text = { summary: 'A route', description: 'A route.', provenance: 'ours' } as const;
 
   type Work = (caller: Caller) => Promise<unknown>;
 
@@ -148,13 +148,13 @@ describe('outcome unknown', () => {
   @Controller()
   class Routes {
     @Post('accounts')
-    @Operation('openAccount', { ...text, body: 'creates' })
+    @Operation('openAccount', text)
     create(@CalledBy() caller: Caller, @RequestOptionsOf() _intent: RequestOptions) {
       return script.work(caller);
     }
 
     @Patch('accounts')
-    @Operation('changeAccount', { ...text, body: 'changes' })
+    @Operation('changeAccount', text)
     change(@CalledBy() caller: Caller) {
       return script.work(caller);
     }

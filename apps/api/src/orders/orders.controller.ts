@@ -36,7 +36,6 @@ class PurposesController {
       'The payment network defines the codes and can add more.',
     ),
     provenance: 'known',
-    refusals: [],
     hasETag: true,
   })
   @ApiOkResponse({
@@ -67,8 +66,6 @@ class OrdersController {
       'An order is listed if it matches all filters.',
     ),
     provenance: 'stated',
-    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
-    isPaged: true,
   })
   @ApiOkResponse({ description: 'A page of orders.', type: [OrderDto] })
   async list(
@@ -101,29 +98,6 @@ class OrdersController {
       '**The price** is the price of the quote in `quoteID`, or else the current price.',
     ),
     provenance: 'stated',
-    refusals: [
-      'id_malformed',
-      'amount_malformed',
-      'amount_out_of_range',
-      'timestamp_invalid',
-      'account_not_found',
-      'account_disabled',
-      'recipient_invalid',
-      'corridor_disabled',
-      'payouts_unavailable',
-      'amount_below_minimum',
-      'amount_above_maximum',
-      'insufficient_funds',
-      'purpose_code_required',
-      'purpose_code_invalid',
-      'schedule_invalid',
-      'quote_unusable',
-      'quote_expired',
-      'quote_used',
-      'rate_unavailable',
-      'external_reference_reused',
-    ],
-    body: 'creates',
   })
   @ApiIdParam(...ACCOUNT_ID)
   @ApiOkResponse({ description: 'The order.', type: OrderDto })
@@ -150,8 +124,6 @@ class OrdersController {
       '`Link` leads to the same order with earlier executions.',
     ),
     provenance: 'stated',
-    refusals: ['id_malformed', 'order_not_found'],
-    isPaged: true,
     rowsByDefault: 1,
   })
   @ApiIdParam(...ACCOUNT_ID)
@@ -164,7 +136,7 @@ class OrdersController {
     @Query(queryPipe) query: PageQueryDto,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Order> {
-    const { next, ...order } = await this.banking.getOrderPage(caller, { ...query, accountId, orderId });
+    const { next, ...order } = await this.banking.getOrder(caller, { ...query, accountId, orderId });
     linkNext(reply, next);
     return order;
   }
@@ -178,8 +150,6 @@ class OrdersController {
       'A gateway whose upstream does not have this operation responds with 404 `route_not_found`.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'order_not_found'],
-    isPaged: true,
     rowsByDefault: 1,
   })
   @ApiIdParam(...ORDER_OF_WORKSPACE)
@@ -190,7 +160,7 @@ class OrdersController {
     @Query(queryPipe) query: PageQueryDto,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Order> {
-    const { next, ...order } = await this.banking.getOrderPage(caller, { ...query, orderId });
+    const { next, ...order } = await this.banking.getOrderById(caller, { ...query, orderId });
     linkNext(reply, next);
     return order;
   }
@@ -206,7 +176,6 @@ class OrdersController {
       'After a lost response, `order_not_cancellable` with the status `cancelled` means that the order is cancelled.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'order_not_found', 'order_not_cancellable'],
   })
   @ApiIdParam(...ACCOUNT_ID)
   @ApiIdParam(...ORDER_ID)
@@ -231,7 +200,6 @@ class OrdersController {
       'After a lost response, `order_not_paused` can mean that the order is resumed: read the order.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'order_not_found', 'order_not_paused'],
   })
   @ApiIdParam(...ACCOUNT_ID)
   @ApiIdParam(...ORDER_ID)

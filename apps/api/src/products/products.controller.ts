@@ -22,7 +22,6 @@ class ProductsController {
     description:
       'Lists the products that an account can be opened from, one for each currency. `decimals` says how to read its amounts.',
     provenance: 'stated',
-    refusals: [],
     hasETag: true,
   })
   @ApiOkResponse({ description: 'All products.', type: [ProductDto] })

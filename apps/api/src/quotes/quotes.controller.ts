@@ -137,20 +137,6 @@ class QuotesController {
       'A deployment without a source of rates quotes payments within one currency only.',
     ),
     provenance: 'ours',
-    refusals: [
-      'amount_malformed',
-      'amount_out_of_range',
-      'currency_unknown',
-      'account_not_found',
-      'account_disabled',
-      'recipient_invalid',
-      'corridor_disabled',
-      'payouts_unavailable',
-      'amount_below_minimum',
-      'amount_above_maximum',
-      'rate_unavailable',
-    ],
-    body: 'creates',
   })
   @ApiCreatedResponse({ description: 'The quote.', type: QuoteDto })
   async create(
@@ -167,7 +153,6 @@ class QuotesController {
     summary: 'Retrieve a quote',
     description: 'Returns one quote unchanged, also after it expired or was used.',
     provenance: 'ours',
-    refusals: ['id_malformed', 'quote_not_found'],
   })
   @ApiIdParam(...QUOTE_ID)
   @ApiOkResponse({ description: 'The quote.', type: QuoteDto })

@@ -37,7 +37,6 @@ const listRecipientSchemas: OperationText = {
   ),
   provenance: 'stated',
   hasQuery: true,
-  refusals: ['parameter_invalid', 'corridor_not_found'],
   hasETag: true,
 };
 
@@ -87,8 +86,6 @@ class RecipientsController {
     summary: 'List recipients',
     description: 'Lists the recipients of the workspace, newest first, without deleted ones.',
     provenance: 'ours',
-    refusals: ['parameter_invalid'],
-    isPaged: true,
   })
   @ApiOkResponse({ description: 'A page of recipients.', type: [RecipientDto] })
   async list(
@@ -112,8 +109,6 @@ class RecipientsController {
     ),
     provenance: 'ours',
     hasQuery: true,
-    refusals: ['parameter_invalid', 'corridor_not_found', 'recipient_invalid'],
-    body: 'creates',
   })
   @ApiCreatedResponse({ description: 'The new recipient.', type: RecipientDto })
   async addInternational(
@@ -136,8 +131,6 @@ class RecipientsController {
       'The recipient shows the name you give, else the alias, else the code.',
     ),
     provenance: 'ours',
-    refusals: ['recipient_invalid'],
-    body: 'creates',
   })
   @ApiCreatedResponse({ description: 'The new recipient.', type: RecipientDto })
   async addInternal(
@@ -154,7 +147,6 @@ class RecipientsController {
     summary: 'Retrieve a recipient',
     description: 'Returns one recipient with bank and beneficiary. A deleted recipient is not found.',
     provenance: 'ours',
-    refusals: ['id_malformed', 'recipient_not_found'],
   })
   @ApiIdParam(...RECIPIENT_ID)
   @ApiOkResponse({ description: 'The recipient.', type: RecipientDto })
@@ -170,8 +162,6 @@ class RecipientsController {
       'The payee and the account cannot change: add another recipient instead.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'recipient_not_found'],
-    body: 'changes',
   })
   @ApiIdParam(...RECIPIENT_ID)
   @ApiOkResponse({ description: 'The changed recipient.', type: RecipientDto })
@@ -192,7 +182,6 @@ class RecipientsController {
       'A second deletion fails with 404, so after a lost response a 404 means that the recipient is deleted.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'recipient_not_found'],
   })
   @ApiIdParam(...RECIPIENT_ID)
   @ApiNoContentResponse({ description: 'The recipient is deleted. The response has no body.' })

@@ -84,15 +84,6 @@ class SandboxController {
       SANDBOX_ONLY,
     ),
     provenance: 'ours',
-    refusals: [
-      'id_malformed',
-      'amount_malformed',
-      'amount_out_of_range',
-      'account_not_found',
-      'account_disabled',
-      'balance_limit_exceeded',
-    ],
-    body: 'creates',
   })
   @ApiIdParam(...ACCOUNT_ID)
   @ApiCreatedResponse({ description: 'The completed transfer.', type: TransferDto })
@@ -118,8 +109,6 @@ class SandboxController {
       SANDBOX_ONLY,
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'transaction_not_found', 'balance_limit_exceeded'],
-    body: 'creates',
   })
   @ApiIdParam(...TRANSACTION_ID)
   @ApiCreatedResponse({ description: 'The updated transaction.', type: TransactionDto })
@@ -149,8 +138,6 @@ class SandboxController {
       SANDBOX_ONLY,
     ),
     provenance: 'ours',
-    refusals: ['timestamp_invalid', 'clock_invalid'],
-    body: 'changes',
   })
   @ApiOkResponse({ description: 'The time of the workspace.', type: SandboxClockDto })
   moveClock(@CalledBy() caller: Caller, @Body(bodyPipe) change: ClockChangeDto): Promise<SandboxClock> {

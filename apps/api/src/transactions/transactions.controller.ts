@@ -28,7 +28,6 @@ class TransactionsController {
       'A gateway whose upstream does not have this operation responds with 404 `route_not_found`.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'transaction_not_found'],
   })
   @ApiIdParam(...TRANSACTION_ID)
   @ApiOkResponse({ description: 'The transaction.', type: TransactionDto })

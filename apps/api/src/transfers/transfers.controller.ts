@@ -50,8 +50,6 @@ class TransfersController {
       'A transfer is listed if it matches all filters.',
     ),
     provenance: 'stated',
-    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
-    isPaged: true,
   })
   @ApiOkResponse({ description: 'A page of transfers; `Link` leads to the next.', type: [TransferDto] })
   async list(
@@ -74,7 +72,6 @@ class TransfersController {
     ),
     provenance: 'stated',
     statedParameters: ['transferId', 'Workspace-ID'],
-    refusals: ['id_malformed', 'transfer_not_found'],
   })
   @ApiIdParam(...TRANSFER_ID)
   @ApiOkResponse({ description: 'The transfer.', type: TransferDto })

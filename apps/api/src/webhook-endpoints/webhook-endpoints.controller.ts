@@ -46,8 +46,6 @@ class WebhookDeliveriesController {
       'Deliveries are kept as long as events.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'parameter_invalid', 'webhook_endpoint_not_found'],
-    isPaged: true,
   })
   @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiOkResponse({ description: 'A page of deliveries.', type: [WebhookDeliveryDto] })
@@ -66,15 +64,6 @@ class WebhookDeliveriesController {
     summary: 'Retry a delivery',
     description: 'Makes a pending or failed delivery due now: one more attempt follows shortly after.',
     provenance: 'ours',
-    refusals: [
-      'id_malformed',
-      'webhook_endpoint_not_found',
-      'webhook_delivery_not_found',
-      'webhook_endpoint_disabled',
-      'webhook_delivered',
-      'webhook_delivery_limit',
-      'event_not_found',
-    ],
   })
   @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiIdParam(...WEBHOOK_DELIVERY_ID)
@@ -98,8 +87,6 @@ class WebhookEndpointsController {
     summary: 'List webhook endpoints',
     description: 'Lists the webhook endpoints of the workspace, newest first, without their secrets.',
     provenance: 'ours',
-    refusals: [],
-    isPaged: true,
   })
   @ApiOkResponse({ description: 'A page of webhook endpoints.', type: [WebhookEndpointDto] })
   async list(
@@ -121,8 +108,6 @@ class WebhookEndpointsController {
       'the replay of a request with the same `Idempotency-Key` has no `secret`. If you lost the response, make a new secret.',
     ),
     provenance: 'ours',
-    refusals: ['webhook_url_refused', 'webhook_endpoint_limit', 'webhooks_unavailable'],
-    body: 'creates',
   })
   @ApiCreatedResponse({ description: 'The new webhook endpoint.', type: WebhookEndpointWithSecretDto })
   async create(
@@ -140,7 +125,6 @@ class WebhookEndpointsController {
     summary: 'Retrieve a webhook endpoint',
     description: 'Returns one webhook endpoint without its secret.',
     provenance: 'ours',
-    refusals: ['id_malformed', 'webhook_endpoint_not_found'],
   })
   @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiOkResponse({ description: 'The webhook endpoint.', type: WebhookEndpointDto })
@@ -161,8 +145,6 @@ class WebhookEndpointsController {
       'Nothing is lost while it is disabled, as long as the deployment keeps the events.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhook_url_refused', 'webhooks_unavailable'],
-    body: 'changes',
   })
   @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiOkResponse({ description: 'The changed webhook endpoint.', type: WebhookEndpointDto })
@@ -183,7 +165,6 @@ class WebhookEndpointsController {
       'A second deletion fails with 404, so after a lost response a 404 means that the endpoint is deleted.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'webhook_endpoint_not_found'],
   })
   @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiNoContentResponse({ description: 'The webhook endpoint is deleted. The response has no body.' })
@@ -204,7 +185,6 @@ class WebhookEndpointsController {
       'Another rotation within that time ends the secret before the last one.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhooks_unavailable'],
   })
   @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiOkResponse({ description: 'The webhook endpoint with its new secret.', type: WebhookEndpointWithSecretDto })
@@ -224,7 +204,6 @@ class WebhookEndpointsController {
       'The list of deliveries shows the result.',
     ),
     provenance: 'ours',
-    refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'webhook_delivery_limit'],
   })
   @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiAcceptedResponse({ description: 'The delivery of the test.', type: WebhookDeliveryDto })
@@ -246,15 +225,6 @@ class WebhookEndpointsController {
         'delivery was attempted.',
     ),
     provenance: 'ours',
-    refusals: [
-      'id_malformed',
-      'timestamp_invalid',
-      'webhook_endpoint_not_found',
-      'webhook_endpoint_disabled',
-      'webhook_replay_limit',
-      'webhook_delivery_limit',
-    ],
-    body: 'changes',
   })
   @ApiIdParam(...WEBHOOK_ENDPOINT_ID)
   @ApiAcceptedResponse({ description: 'How many events are delivered again.', type: WebhookReplayDto })

@@ -235,7 +235,7 @@ describe('home that is away', () => {
   });
 
   it('prevents what has to be unique over all cells', async () => {
-    const [product] = await process.cells.get(1).banking.listProducts();
+    const [product] = await process.cells.get(1).banking.listProducts({});
     const open = process.banking.openAccount({ workspaceId: ids.get('b')! }, { productID: product!.id });
 
     await expect(open).rejects.toMatchObject(unavailable);

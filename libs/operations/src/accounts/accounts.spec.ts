@@ -20,7 +20,7 @@ const count = async () => (await service.listAccounts(ada, { limit: 500 })).item
 
 describe('accounts', () => {
   beforeAll(async () => {
-    euro = (await service.listProducts()).find(({ edges }) => edges.currency.code === 'EUR')!.id;
+    euro = (await service.listProducts({})).find(({ edges }) => edges.currency.code === 'EUR')!.id;
   });
 
   describe('a new account', () => {
@@ -267,7 +267,7 @@ describe('accounts', () => {
 
 describe('the code of a new account', () => {
   beforeAll(async () => {
-    euro = (await service.listProducts()).find(({ edges }) => edges.currency.code === 'EUR')!.id;
+    euro = (await service.listProducts({})).find(({ edges }) => edges.currency.code === 'EUR')!.id;
   });
 
   const open = (...codes: string[]) => {

@@ -10,6 +10,7 @@ import {
   Refusal,
   type RequestOptions,
   type WorkspaceId,
+  type PlainNumber,
 } from '@banking/domain';
 import { openAccount as openInBooks } from '@banking/ledger';
 import { bind, DatabaseError, sqlStatement } from '@banking/postgres';
@@ -33,7 +34,11 @@ const accountQuery = (workspaceId: number, accountId: number): ResourceQuery<Acc
 });
 
 /** @throws Refusal `account_not_found` also for an account of another workspace, and for an own account */
-export async function getAccount(reading: Reading, workspaceId: WorkspaceId, accountId: AccountId): Promise<Account> {
+export async function getAccount(
+  reading: Reading,
+  workspaceId: WorkspaceId,
+  accountId: AccountId | PlainNumber,
+): Promise<Account> {
   const account = await readResource(reading, workspaceId, accountQuery(workspaceId, accountId));
   if (!account) throw new Refusal('account_not_found');
   return account;

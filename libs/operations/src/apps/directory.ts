@@ -10,6 +10,7 @@ import {
   type User,
   type UserId,
   type WorkspaceId,
+  type PlainNumber,
 } from '@banking/domain';
 import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
 import { ExpiringCache } from '@banking/process';
@@ -155,7 +156,7 @@ const READ_USER_ALONE = sqlStatement<{ users: string | null }>(
 
 /** What a caller sees of an app: all of it, or the users and roles of some workspaces, as an array of PostgreSQL in order. */
 interface Seen {
-  readonly appId: AppId;
+  readonly appId: AppId | PlainNumber;
   readonly workspaces?: string;
 }
 
@@ -186,7 +187,7 @@ export class AppUsers {
    *
    * @throws Refusal `app_not_found` also for an app the actor does not belong to
    */
-  async *textsOf(actor: UserId, appId: AppId): AsyncGenerator<string, void> {
+  async *textsOf(actor: UserId, appId: AppId | PlainNumber): AsyncGenerator<string, void> {
     const rights = await this.database.read({ user: actor }, bind(RIGHTS_IN_APP, appId, actor));
     if (rights === undefined) throw new Refusal('app_not_found');
     if (!rights.isAdmin && rights.workspaces === null) {
@@ -209,7 +210,7 @@ export class AppUsers {
     }
   }
 
-  async list(actor: UserId, appId: AppId): Promise<readonly User[]> {
+  async list(actor: UserId, appId: AppId | PlainNumber): Promise<readonly User[]> {
     const users: User[] = [];
     for await (const text of this.textsOf(actor, appId)) users.push(...(JSON.parse(`[${text}]`) as User[]));
     return users;

@@ -249,7 +249,7 @@ export class DemoBank {
     const scope = { workspaceId: workspaceId as WorkspaceId };
     const id = await once(this.books.database, step, async () => {
       const service = await this.serviceOf(scope.workspaceId);
-      const products = await service.listProducts();
+      const products = await service.listProducts({});
       const product = products.find(({ edges }) => edges.currency?.code === currency);
       if (!product) throw new Error(`there is no product in ${currency}`);
       this.nextCode = code;

@@ -15,6 +15,7 @@ import {
   Refusal,
   type TransactionId,
   type WorkspaceId,
+  type PlainNumber,
 } from '@banking/domain';
 import { bind, type Database, sqlStatement, type SqlStatement } from '@banking/postgres';
 import { checkedLimit } from '../lists/list-page.js';
@@ -205,7 +206,11 @@ const GET_EVENT = sqlStatement<EventRow>(
 );
 
 /** @throws Refusal `event_not_found`, also for an event of another workspace */
-export async function getEvent({ database }: Reading, workspaceId: WorkspaceId, eventId: EventId): Promise<Event> {
+export async function getEvent(
+  { database }: Reading,
+  workspaceId: WorkspaceId,
+  eventId: EventId | PlainNumber,
+): Promise<Event> {
   const row = await database.readCoalesced({ workspaces: [workspaceId] }, bind(GET_EVENT, workspaceId, eventId));
   if (!row) throw new Refusal('event_not_found');
   return composeEvent(row);

@@ -25,7 +25,7 @@ let transactionId: number;
 
 beforeAll(async () => {
   given = await orderWorld();
-  const euro = (await given.service.listProducts()).find(({ edges }) => edges.currency?.code === 'EUR')!.id;
+  const euro = (await given.service.listProducts({})).find(({ edges }) => edges.currency?.code === 'EUR')!.id;
   [from, other] = [await given.account(euro, '1000'), await given.account(euro, '1000')];
   recipient = await given.near(other);
   paid = (await given.service.placeOrder(given.ada, given.order(from, recipient))).resource;

@@ -29,7 +29,7 @@ let recipientId: RecipientId;
 
 beforeAll(async () => {
   given = await orderWorld();
-  euro = (await given.service.listProducts()).find(({ edges }) => edges.currency.code === 'EUR')!.id;
+  euro = (await given.service.listProducts({})).find(({ edges }) => edges.currency.code === 'EUR')!.id;
   recipientId = await recipientAbroad(given.service, given.ada, 'DE89370400440532013000');
 });
 

@@ -24,7 +24,7 @@ describe('remembered facts', () => {
   let euro: number;
 
   beforeAll(async () => {
-    euro = (await given.service.listProducts()).find(({ edges }) => edges.currency.code === 'EUR')!.id;
+    euro = (await given.service.listProducts({})).find(({ edges }) => edges.currency.code === 'EUR')!.id;
   });
 
   interface Parties {
@@ -292,7 +292,7 @@ describe('replays', () => {
   };
 
   it('returns the same bytes for a key, whatever has changed since the order', async () => {
-    const euro = (await given.service.listProducts()).find(({ edges }) => edges.currency.code === 'EUR')!.id;
+    const euro = (await given.service.listProducts({})).find(({ edges }) => edges.currency.code === 'EUR')!.id;
     const changes = shuffledSubarray(Object.keys(CHANGES), { minLength: 1 });
     const kinds = constantFrom('near', 'abroad', 'scheduled');
     const law = asyncProperty(kinds, changes, async (kind, names) => {

@@ -163,7 +163,7 @@ async function readsOf(accounts: readonly number[], payments: number) {
 }
 
 it('reads few rows by their keys for batches of 1, 64 and 500, in a new database that has grown', async () => {
-  const euro = (await given.service.listProducts()).find(({ edges }) => edges.currency.code === 'EUR')!.id;
+  const euro = (await given.service.listProducts({})).find(({ edges }) => edges.currency.code === 'EUR')!.id;
   const accounts: number[] = [];
   for (let count = 0; count < 64; count += 1) accounts.push(await given.account(euro, '10000'));
   // The plans of the first batch stay, and the tables grow.

@@ -11,6 +11,7 @@ import {
   type RequestOptions,
   type TransferAmount,
   type WorkspaceId,
+  type PlainNumber,
 } from '@banking/domain';
 import { bind, sqlStatement, type SqlStatement } from '@banking/postgres';
 import type { AuditedCall } from '../audit/audited-call.js';
@@ -78,7 +79,11 @@ const quoteQuery = (workspaceId: number, quoteId: number): ResourceQuery<QuoteFa
 });
 
 /** @throws Refusal `quote_not_found` also for a quote of another workspace */
-export async function getQuote(reading: Reading, workspaceId: WorkspaceId, quoteId: QuoteId): Promise<Quote> {
+export async function getQuote(
+  reading: Reading,
+  workspaceId: WorkspaceId,
+  quoteId: QuoteId | PlainNumber,
+): Promise<Quote> {
   const quote = await readResource(reading, workspaceId, quoteQuery(workspaceId, quoteId));
   if (!quote) throw new Refusal('quote_not_found');
   return quote;

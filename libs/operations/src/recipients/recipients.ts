@@ -12,6 +12,7 @@ import {
   type RefusalDetail,
   type RequestOptions,
   type WorkspaceId,
+  type PlainNumber,
 } from '@banking/domain';
 import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
 import { bankOf, checkBeneficiaryTexts, checkRecipient } from '@banking/reference';
@@ -38,7 +39,7 @@ const recipientQuery = (workspaceId: number, recipientId: number): ResourceQuery
 export async function getRecipient(
   reading: Reading,
   workspaceId: WorkspaceId,
-  recipientId: RecipientId,
+  recipientId: RecipientId | PlainNumber,
 ): Promise<Recipient> {
   const recipient = await readResource(reading, workspaceId, recipientQuery(workspaceId, recipientId));
   if (!recipient) throw new Refusal('recipient_not_found');
@@ -267,7 +268,7 @@ const DELETE_RECIPIENT = sqlStatement<{ id: bigint }>(
 export async function deleteRecipient(
   database: Database,
   caller: AuditedCall,
-  recipientId: RecipientId,
+  recipientId: RecipientId | PlainNumber,
 ): Promise<void> {
   const { workspaceId, actor } = caller;
   const audited = { operation: 'deleteRecipient', resource: { type: 'recipient', id: recipientId } };

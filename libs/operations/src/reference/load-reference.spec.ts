@@ -178,11 +178,11 @@ describe('recipient schemas', () => {
     it('are those of the payment network, with a text for each code', async () => {
       const connected = new LedgerBankingService(world.database, world.books, { hasPayoutNetwork: true });
 
-      expect(await connected.listPurposes()).toMatchObject({ IR001: 'Own account', IR002: 'Family maintenance' });
+      expect(await connected.listPurposes({})).toMatchObject({ IR001: 'Own account', IR002: 'Family maintenance' });
     });
 
     it('are none without a network', async () => {
-      expect(await service.listPurposes()).toEqual({});
+      expect(await service.listPurposes({})).toEqual({});
     });
   });
 });

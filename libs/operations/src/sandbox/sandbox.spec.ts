@@ -31,7 +31,7 @@ describe('a funding', () => {
   afterAll(() => world.close());
 
   beforeEach(async () => {
-    const [product] = await service.listProducts();
+    const [product] = await service.listProducts({});
     accountId = (await service.openAccount(ada, { productID: product!.id })).resource.id;
   });
 
@@ -88,7 +88,7 @@ describe('a funding', () => {
 
     expect(await reasonOf(fund(11n, 'other'))).toBe('idempotency_key_reused');
 
-    const [product] = await service.listProducts();
+    const [product] = await service.listProducts({});
     accountId = (await service.openAccount(ada, { productID: product!.id })).resource.id;
     expect(await fund(11n, 'other')).toMatchObject({ isReplay: false });
   });

@@ -53,7 +53,7 @@ export async function statementWorld() {
   };
 
   const openEuro = async (): Promise<AccountId> => {
-    const products = await service.listProducts();
+    const products = await service.listProducts({});
     const productID = products.find(({ edges }) => edges.currency.code === 'EUR')!.id;
     return (await service.openAccount(scope, { productID, alias: 'Statements' })).resource.id;
   };

@@ -176,7 +176,7 @@ describe('reads', () => {
       ['apps', () => service.listApps(ada)],
       // The roles of the caller, the ids of the users that they may see, then these users in parts.
       ['users of an app', () => service.listAppUsers(ada, { appId: appId() }), 3],
-      ['products', () => service.listProducts()],
+      ['products', () => service.listProducts({})],
       ['corridors', () => service.listCorridors(ada, { country: 'IN' })],
       [
         'recipient schemas',
@@ -207,7 +207,7 @@ describe('reads', () => {
 
   describe('the products', () => {
     it('have a currency', async () => {
-      const products = await service.listProducts();
+      const products = await service.listProducts({});
 
       expect(products.find(({ edges }) => edges.currency.code === 'JPY')?.edges.currency).toMatchObject({
         id: 392,

@@ -7,6 +7,7 @@ import {
   type TransferId,
   type TransferQuery,
   type WorkspaceId,
+  type PlainNumber,
 } from '@banking/domain';
 import { bind, lookup, sqlStatement } from '@banking/postgres';
 import { listPage, namedParties } from '../lists/list-page.js';
@@ -33,7 +34,7 @@ export const transactionQuery = (
 export async function getTransaction(
   reading: Reading,
   workspaceId: WorkspaceId,
-  transactionId: TransactionId,
+  transactionId: TransactionId | PlainNumber,
 ): Promise<Transaction> {
   const transaction = await readResource(reading, workspaceId, transactionQuery(workspaceId, transactionId));
   if (!transaction) throw new Refusal('transaction_not_found');
@@ -55,7 +56,7 @@ export const transferQuery = (workspaceId: number, transferId: number): Resource
 export async function getTransfer(
   reading: Reading,
   workspaceId: WorkspaceId,
-  transferId: TransferId,
+  transferId: TransferId | PlainNumber,
 ): Promise<Transfer> {
   const transfer = await readResource(reading, workspaceId, transferQuery(workspaceId, transferId));
   if (!transfer) throw new Refusal('transfer_not_found');

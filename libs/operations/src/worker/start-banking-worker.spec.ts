@@ -187,7 +187,7 @@ describe('the runs of transactions that get a final status in one statement', ()
 
   it('have the status of their own transaction each, and a pending one stays pending', async () => {
     const { world, service, ada } = orders;
-    const euros = (await service.listProducts()).find(({ edges }) => edges.currency?.code === 'EUR')!;
+    const euros = (await service.listProducts({})).find(({ edges }) => edges.currency?.code === 'EUR')!;
     const accountId = await orders.account(euros.id, '10000000');
     const recipientID = await recipientAbroad(service, ada, 'DE89370400440532013000');
     const order = orders.order(accountId, recipientID, { amount: '5000' as never, purposeCode: 'IR001' as never });

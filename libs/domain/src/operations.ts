@@ -1,0 +1,438 @@
+import type { AccountId, AppId, EventId, PlainNumber, QuoteId, RecipientId, TransactionId, TransferId } from './ids.js';
+import type {
+  AccountChange,
+  AddInternalRecipientInput,
+  AddInternationalRecipientInput,
+  AddTransactionEventInput,
+  AuditQuery,
+  ClockChange,
+  CorridorQuery,
+  CreateQuoteInput,
+  CreateWebhookEndpointInput,
+  EventPage,
+  EventQuery,
+  FundAccountInput,
+  OpenAccountInput,
+  OrderName,
+  OrderPage,
+  OrderPageQuery,
+  OrderQuery,
+  PlaceOrderInput,
+  RecipientChange,
+  RecipientQuery,
+  StatementQuery,
+  TransferQuery,
+  WebhookDeliveryName,
+  WebhookDeliveryQuery,
+  WebhookEndpointChange,
+  WebhookEndpointName,
+  WebhookReplay,
+  WebhookReplayInput,
+} from './inputs.js';
+import type { Page, PageQuery } from './lists.js';
+import type { RefusalReason } from './refusal-table.js';
+import type { Account } from './resources/account.js';
+import type { AuditEvent, Event } from './resources/event.js';
+import type { Order, Quote } from './resources/order.js';
+import type { Recipient, RecipientSchema } from './resources/recipient.js';
+import type { Corridor, Product } from './resources/reference.js';
+import type { SandboxClock } from './resources/sandbox-clock.js';
+import type { StatementPage } from './resources/statement.js';
+import type { Transaction, Transfer } from './resources/transaction.js';
+import type { App, RoleName, User } from './resources/user.js';
+import type { WebhookDelivery, WebhookEndpoint, WebhookEndpointWithSecret } from './resources/webhook.js';
+
+/**
+ * Who may call an operation. `user`: every user with a valid token. A role: every user with this role or a higher one in the workspace
+ * of the scope, which the operation then belongs to.
+ */
+export type OperationAccess = 'user' | RoleName;
+
+/**
+ * What an operation returns: a record; all items of a list; one page of a list; one page of a list that can be followed; a record with a
+ * page of one of its parts; a created record, at most one for an idempotency key; or nothing.
+ */
+export type OperationResult = 'record' | 'array' | 'page' | 'followed page' | 'paged record' | 'created' | 'nothing';
+
+interface Details {
+  /** What it refuses beside what its access, its page, its body and its idempotency key bring. */
+  readonly refusals?: readonly RefusalReason[];
+  /** The parameter of the path whose id the returned record has. */
+  readonly returns?: string;
+  /** Whether the input that stands neither in the path nor in the query is sent as the body. */
+  readonly hasBody?: boolean;
+  /** The members of the input that stand in the query although there is a body. */
+  readonly query?: readonly string[];
+  /** The path of the same operation in the former revision of the interface. */
+  readonly formerPath?: string;
+  /** Whether the service acts after its response, whose status is 202. */
+  readonly isDeferred?: boolean;
+  /** Whether another deployment of the published interface may lack the operation. A 404 without a reason then means that it does. */
+  readonly isOptional?: boolean;
+}
+
+/** An operation of the published interface. `Takes` is its input without the scope, and `Gives` is what it returns. */
+export interface Operation<
+  Takes extends object = object,
+  Gives = unknown,
+  Result extends OperationResult = OperationResult,
+> extends Details {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** The names in braces are members of the input. */
+  readonly path: string;
+  readonly access: OperationAccess;
+  readonly result: Result;
+  readonly refusals: readonly RefusalReason[];
+  /** For the compiler only. */
+  readonly types?: { readonly takes: Takes; readonly gives: Gives };
+}
+
+/** The names of the parameters of a path. */
+export const parametersOf = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+
+type Of<T extends OperationResult> = <Takes extends object, Gives>(
+  path: string,
+  access: OperationAccess,
+  details?: Details,
+) => Operation<Takes, Gives, T>;
+
+const operation =
+  <T extends OperationResult>(method: Operation['method'], result: T, common: Details = {}): Of<T> =>
+  (path, access, details) => ({ method, path, access, result, refusals: [], ...common, ...details });
+
+/** Reads one record, which the last parameter of the path identifies. */
+const reads: Of<'record'> = (path, access, details) =>
+  operation('GET', 'record')(path, access, { returns: parametersOf(path).at(-1)!, ...details });
+const readsAll = operation('GET', 'array');
+const readsPage = operation('GET', 'page');
+const follows = operation('GET', 'followed page');
+const readsPageOf = operation('GET', 'paged record');
+const creates = operation('POST', 'created', { hasBody: true });
+const changes: Of<'record'> = (path, access, details) =>
+  operation('PATCH', 'record', { hasBody: true })(path, access, { returns: parametersOf(path).at(-1)!, ...details });
+const acts = operation('POST', 'record');
+const deletes = operation('DELETE', 'nothing');
+
+type Nothing = Readonly<Record<never, never>>;
+
+/** Of a quote and of an order: the amount, the account, the recipient and the corridor. */
+const OF_PAYMENTS: readonly RefusalReason[] = [
+  'account_not_found',
+  'account_disabled',
+  'recipient_invalid',
+  'corridor_disabled',
+  'payouts_unavailable',
+  'amount_below_minimum',
+  'amount_above_maximum',
+];
+
+/**
+ * The published interface: one row for each operation. The port, the client, the routing to databases, the access check and the refusals
+ * of the OpenAPI document are derived from it.
+ *
+ * Every operation may also refuse with `not_authenticated`, `rate_limited` or `unavailable`; then nothing was executed. One that writes may
+ * refuse with `outcome_unknown`: it may have been executed. A record of another workspace is refused as one that does not exist.
+ */
+export const OPERATIONS = {
+  /** All apps of the actor. */
+  listApps: readsAll<Nothing, readonly App[]>('/apps', 'user'),
+  /**
+   * For an administrator of any workspace of the app, all users with all roles. For other actors, themselves and the users of shared
+   * workspaces, with the shared roles only. An app that the actor does not belong to is not found.
+   */
+  listAppUsers: readsAll<{ readonly appId: AppId | PlainNumber }, readonly User[]>('/apps/{appId}/users', 'user', {
+    refusals: ['id_malformed', 'app_not_found'],
+  }),
+
+  /** All products that accounts can be opened for. */
+  listProducts: readsAll<Nothing, readonly Product[]>('/products', 'user'),
+  /** The corridors to a country, an ISO 3166-1 code of two or three letters in any case. A country without corridors has none. */
+  listCorridors: readsAll<{ readonly country: string }, readonly Corridor[]>(
+    '/recipients/countries/{country}/corridors',
+    'user',
+    { refusals: ['country_unknown'], formerPath: '/countries/{country}/corridors' },
+  ),
+  /** The details that a corridor requires of a beneficiary, one schema for each form. A disabled corridor has its schemas too. */
+  listRecipientSchemas: readsAll<CorridorQuery, readonly RecipientSchema[]>('/recipients/validation-schema', 'user', {
+    refusals: ['parameter_invalid', 'corridor_not_found'],
+    formerPath: '/validation-schema',
+  }),
+
+  /** The recipients of the workspace, newest first, without deleted ones. */
+  listRecipients: readsPage<RecipientQuery, Page<Recipient>>('/recipients', 'member', {
+    refusals: ['parameter_invalid'],
+  }),
+  /** A recipient. A deleted one is not found. */
+  getRecipient: reads<{ readonly recipientId: RecipientId | PlainNumber }, Recipient>(
+    '/recipients/{recipientId}',
+    'member',
+    { refusals: ['id_malformed', 'recipient_not_found'] },
+  ),
+  /** Stores a recipient abroad, after its details are checked against the corridor. `recipient_invalid` names the invalid ones. */
+  addInternationalRecipient: creates<AddInternationalRecipientInput, Recipient>('/recipients/international', 'member', {
+    refusals: ['parameter_invalid', 'corridor_not_found', 'recipient_invalid'],
+    query: ['countryCode', 'currencyCode', 'payoutMethod'],
+  }),
+  /**
+   * Stores an account of this service as a recipient. Of an account in another workspace it reveals only that it exists:
+   * `recipient_invalid` if no account has the code.
+   */
+  addInternalRecipient: creates<AddInternalRecipientInput, Recipient>('/recipients/internal', 'member', {
+    refusals: ['recipient_invalid'],
+  }),
+  /** Changes the payer's own data of a recipient. Omitted fields stay. */
+  changeRecipient: changes<RecipientChange, Recipient>('/recipients/{recipientId}', 'member', {
+    refusals: ['id_malformed', 'recipient_not_found'],
+  }),
+  /** Deletes a recipient permanently. Past transfers keep theirs. A repeated one is not found. */
+  deleteRecipient: deletes<{ readonly recipientId: RecipientId | PlainNumber }, void>(
+    '/recipients/{recipientId}',
+    'member',
+    { refusals: ['id_malformed', 'recipient_not_found'] },
+  ),
+
+  /** The accounts of the workspace, newest first. */
+  listAccounts: readsPage<PageQuery, Page<Account>>('/accounts', 'member'),
+  getAccount: reads<{ readonly accountId: AccountId | PlainNumber }, Account>('/accounts/{accountId}', 'member', {
+    refusals: ['id_malformed', 'account_not_found'],
+  }),
+  /** Opens an account with a balance of zero. */
+  openAccount: creates<OpenAccountInput, Account>('/accounts', 'admin', { refusals: ['product_unavailable'] }),
+  /** Changes the alias, or disables or enables the account. Omitted fields stay. The change is recorded with its user and time. */
+  changeAccount: changes<AccountChange, Account>('/accounts/{accountId}', 'admin', {
+    refusals: ['id_malformed', 'account_not_found'],
+  }),
+  /**
+   * The movements of an account in a period, as of the instant of the first page. `timestamp_invalid` for a text that is neither an
+   * instant nor a day, for one of each, and for a period that ends before it begins.
+   */
+  getStatement: readsPageOf<StatementQuery, StatementPage>('/accounts/{accountId}/statement', 'member', {
+    refusals: ['id_malformed', 'timestamp_invalid', 'account_not_found'],
+  }),
+
+  /**
+   * The price of a payment and the amount that arrives. A quote is binding until it expires, and valid for one order. It does not check
+   * the balance of the account. `body_malformed` unless exactly one of `amount` and `targetAmount` is given, and exactly one of
+   * `recipientID` and `targetCurrency`.
+   */
+  createQuote: creates<CreateQuoteInput, Quote>('/quotes', 'member', {
+    refusals: ['amount_malformed', 'amount_out_of_range', 'currency_unknown', ...OF_PAYMENTS, 'rate_unavailable'],
+  }),
+  /** A quote, also an expired one. */
+  getQuote: reads<{ readonly quoteId: QuoteId | PlainNumber }, Quote>('/quotes/{quoteId}', 'member', {
+    refusals: ['id_malformed', 'quote_not_found'],
+  }),
+
+  /** The texts of the purpose codes, by code. */
+  listPurposes: reads<Nothing, Readonly<Record<string, string>>>('/orders/purposes', 'user'),
+  /** The orders of the workspace, newest first, each with the latest ten of its executions. A filter of another workspace is not found. */
+  listOrders: readsPage<OrderQuery, Page<Order>>('/orders', 'member', {
+    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
+  }),
+  /**
+   * Places an order that pays at once, later or repeatedly. An instant order has moved the money when the method returns. If it is
+   * refused, nothing has changed.
+   */
+  placeOrder: creates<PlaceOrderInput, Order>('/accounts/{accountId}/orders', 'member', {
+    refusals: [
+      'id_malformed',
+      'amount_malformed',
+      'amount_out_of_range',
+      'timestamp_invalid',
+      ...OF_PAYMENTS,
+      'insufficient_funds',
+      'purpose_code_required',
+      'purpose_code_invalid',
+      'schedule_invalid',
+      'quote_unusable',
+      'quote_expired',
+      'quote_used',
+      'rate_unavailable',
+      'external_reference_reused',
+    ],
+  }),
+  /** An order of an account with a page of its executions, by sequence; the latest page first. */
+  getOrder: readsPageOf<OrderName & PageQuery, OrderPage>('/accounts/{accountId}/orders/{orderId}', 'member', {
+    refusals: ['id_malformed', 'order_not_found'],
+    returns: 'orderId',
+  }),
+  /** The same for an order of any account of the workspace. */
+  getOrderById: readsPageOf<Omit<OrderPageQuery, 'accountId'>, OrderPage>('/orders/{orderId}', 'member', {
+    refusals: ['id_malformed', 'order_not_found'],
+    returns: 'orderId',
+    isOptional: true,
+  }),
+  /** Cancels the runs that are not executed yet. */
+  cancelOrder: acts<OrderName, Order>('/accounts/{accountId}/orders/{orderId}/cancellation', 'member', {
+    refusals: ['id_malformed', 'order_not_found', 'order_not_cancellable'],
+    returns: 'orderId',
+  }),
+  /** Resumes a paused order, for the user who resumes it. Of the missed runs, one starts now. */
+  resumeOrder: acts<OrderName, Order>('/accounts/{accountId}/orders/{orderId}/resumption', 'admin', {
+    refusals: ['id_malformed', 'order_not_found', 'order_not_paused'],
+    returns: 'orderId',
+  }),
+
+  /** The transfers of the workspace's accounts, newest first. A filter of another workspace is not found. */
+  listTransfers: readsPage<TransferQuery, Page<Transfer>>('/transfers', 'member', {
+    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
+  }),
+  getTransfer: reads<{ readonly transferId: TransferId | PlainNumber }, Transfer>('/transfers/{transferId}', 'member', {
+    refusals: ['id_malformed', 'transfer_not_found'],
+  }),
+  /** A transaction with its transfers and its tracking. */
+  getTransaction: reads<{ readonly transactionId: TransactionId | PlainNumber }, Transaction>(
+    '/transactions/{transactionId}',
+    'member',
+    { refusals: ['id_malformed', 'transaction_not_found'], isOptional: true },
+  ),
+
+  /** Books an incoming amount, completed at once and without a fee. In a sandbox only. */
+  fundAccount: creates<FundAccountInput, Transfer>('/sandbox/accounts/{accountId}/fundings', 'member', {
+    refusals: [
+      'id_malformed',
+      'amount_malformed',
+      'amount_out_of_range',
+      'account_not_found',
+      'account_disabled',
+      'balance_limit_exceeded',
+    ],
+  }),
+  /**
+   * Simulates a status of the network for an international payment. The status and its effects are stored before the method returns. A
+   * repeated or late status has no effect. A transaction without a payout is not found. In a sandbox only.
+   */
+  addTransactionEvent: creates<AddTransactionEventInput, Transaction>(
+    '/sandbox/transactions/{transactionId}/events',
+    'member',
+    { refusals: ['id_malformed', 'transaction_not_found', 'balance_limit_exceeded'], returns: 'transactionId' },
+  ),
+  /**
+   * Moves the clock that the orders of the workspace run by. Due runs start at once; of several missed runs, one. Everything else keeps the
+   * real time. `clock_invalid` for a time before the current one, or over 100 years ahead. In a sandbox only.
+   */
+  moveClock: acts<ClockChange, SandboxClock>('/sandbox/clock', 'admin', {
+    refusals: ['timestamp_invalid', 'clock_invalid'],
+    hasBody: true,
+  }),
+
+  /**
+   * The events of the workspace, oldest first. A reader who follows `next` misses none. With `wait`, a call that finds none waits for one;
+   * an abort of `scope.signal` ends the wait early. `cursor_expired` if events behind the cursor were deleted because of their age.
+   */
+  listEvents: follows<EventQuery, EventPage>('/events', 'member', {
+    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'cursor_expired'],
+    isOptional: true,
+  }),
+  getEvent: reads<{ readonly eventId: EventId | PlainNumber }, Event>('/events/{eventId}', 'member', {
+    refusals: ['id_malformed', 'event_not_found'],
+    isOptional: true,
+  }),
+  /** The audit trail of the workspace, newest first. An entry appears shortly after its change. */
+  listAuditEvents: readsPage<AuditQuery, Page<AuditEvent>>('/audit-events', 'admin', {
+    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid'],
+    isOptional: true,
+  }),
+
+  /** The webhook endpoints of the workspace, newest first. */
+  listWebhookEndpoints: readsPage<PageQuery, Page<WebhookEndpoint>>('/webhook-endpoints', 'admin', {
+    isOptional: true,
+  }),
+  /**
+   * Creates an endpoint, which receives the events that are recorded from now on. The result has the secret, and the replay of a request
+   * has none.
+   */
+  createWebhookEndpoint: creates<CreateWebhookEndpointInput, WebhookEndpointWithSecret>('/webhook-endpoints', 'admin', {
+    refusals: ['webhook_url_refused', 'webhook_endpoint_limit', 'webhooks_unavailable'],
+    isOptional: true,
+  }),
+  getWebhookEndpoint: reads<WebhookEndpointName, WebhookEndpoint>('/webhook-endpoints/{webhookEndpointId}', 'admin', {
+    refusals: ['id_malformed', 'webhook_endpoint_not_found'],
+    isOptional: true,
+  }),
+  /** Changes the address, types or description, or disables or enables the endpoint. Omitted fields stay. */
+  changeWebhookEndpoint: changes<WebhookEndpointChange, WebhookEndpoint>(
+    '/webhook-endpoints/{webhookEndpointId}',
+    'admin',
+    {
+      refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhook_url_refused', 'webhooks_unavailable'],
+      isOptional: true,
+    },
+  ),
+  /** Deletes the endpoint and its secret. Its pending deliveries end. */
+  deleteWebhookEndpoint: deletes<WebhookEndpointName, void>('/webhook-endpoints/{webhookEndpointId}', 'admin', {
+    refusals: ['id_malformed', 'webhook_endpoint_not_found'],
+    isOptional: true,
+  }),
+  /** Makes a new secret. The former one signs too for 24 hours. */
+  rotateWebhookSecret: acts<WebhookEndpointName, WebhookEndpointWithSecret>(
+    '/webhook-endpoints/{webhookEndpointId}/secret-rotation',
+    'admin',
+    {
+      refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhooks_unavailable'],
+      returns: 'webhookEndpointId',
+      isOptional: true,
+    },
+  ),
+  /** Sends a test of the type `webhook.test`, shortly after. */
+  testWebhookEndpoint: acts<WebhookEndpointName, WebhookDelivery>(
+    '/webhook-endpoints/{webhookEndpointId}/test',
+    'admin',
+    {
+      refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'webhook_delivery_limit'],
+      isDeferred: true,
+      isOptional: true,
+    },
+  ),
+  /**
+   * Delivers the events of a period again that the endpoint has a type of. `webhook_replay_limit` for a period with more than 10,000 events
+   * of all types; `webhook_delivery_limit` during another replay, or for too many pending or requested deliveries of the workspace.
+   */
+  replayWebhookEvents: acts<WebhookReplayInput, WebhookReplay>(
+    '/webhook-endpoints/{webhookEndpointId}/replay',
+    'admin',
+    {
+      refusals: [
+        'id_malformed',
+        'timestamp_invalid',
+        'webhook_endpoint_not_found',
+        'webhook_endpoint_disabled',
+        'webhook_replay_limit',
+        'webhook_delivery_limit',
+      ],
+      hasBody: true,
+      isDeferred: true,
+      isOptional: true,
+    },
+  ),
+  /** The deliveries of an endpoint, newest first. */
+  listWebhookDeliveries: readsPage<WebhookDeliveryQuery, Page<WebhookDelivery>>(
+    '/webhook-endpoints/{webhookEndpointId}/deliveries',
+    'admin',
+    { refusals: ['id_malformed', 'parameter_invalid', 'webhook_endpoint_not_found'], isOptional: true },
+  ),
+  /** Attempts a pending or failed delivery now. `event_not_found` if the event is not kept any more. */
+  retryWebhookDelivery: acts<WebhookDeliveryName, WebhookDelivery>(
+    '/webhook-endpoints/{webhookEndpointId}/deliveries/{webhookDeliveryId}/retry',
+    'admin',
+    {
+      refusals: [
+        'id_malformed',
+        'webhook_endpoint_not_found',
+        'webhook_delivery_not_found',
+        'webhook_endpoint_disabled',
+        'webhook_delivered',
+        'webhook_delivery_limit',
+        'event_not_found',
+      ],
+      returns: 'webhookDeliveryId',
+      isDeferred: true,
+      isOptional: true,
+    },
+  ),
+};
+
+export type OperationName = keyof typeof OPERATIONS;
+
+/** The names of all operations. */
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[];
