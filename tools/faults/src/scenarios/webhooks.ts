@@ -206,6 +206,7 @@ async function untilDelivered({ cluster }: RunContext, { delivered }: WebhookRec
     await database.query(
       `update banking.webhook_delivery set next_attempt_at = now() where status = 'pending' and next_attempt_at > now()`,
     );
+    await database.query('update banking.webhook_due set due_at = now() where due_at > now()');
     await database.query(END_PAUSE);
     await sleep(POLL_MS);
   }
