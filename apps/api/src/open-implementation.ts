@@ -11,12 +11,7 @@ import { openLedger } from './open-ledger.js';
  */
 export async function openImplementation(config: ApiConfig, log: Logger, tracing?: Tracing): Promise<Implementation> {
   const { upstream } = config;
-  if (upstream === undefined) {
-    const { cells } = config.deployment;
-    if (cells === undefined) return openLedger(config, log);
-    const { openCells } = await import('./open-cells.js');
-    return openCells(config, cells, log);
-  }
+  if (upstream === undefined) return openLedger(config, log);
   const { openUpstream } = await import('./gateway/open-upstream.js');
   return openUpstream(upstream, log, (requestId) => tracing?.headersFor(requestId));
 }

@@ -1,68 +1,123 @@
 import type { Logger } from 'pino';
-import { type Deployment, explainFailure, openDeployment, type VerificationOverCells } from '@banking/deployment';
 import {
-  type CrossingPort,
-  hasWorkspace,
+  accountCodes,
+  Cells,
+  CellsBankingService,
+  CellsDirectory,
+  type CellPlace,
+  type Deployment,
+  ensureEmbeddedCells,
+  explainFailure,
+  HomeOrCopies,
+  reserveKnownCode,
+  sumOfWork,
+  untilOpen,
+  VerificationOverCells,
+} from '@banking/deployment';
+import {
   handOverTo,
+  hasWorkspace,
   LedgerBankingService,
   LedgerDirectory,
   noteRefusals,
   startBankingWorker,
   type WebhookTerms,
 } from '@banking/operations';
-import { makeDemoData } from '@banking/operations/demo';
-import { API_ROLE, SERVICE_ROLES, WORKER_ROLE } from '@banking/postgres';
-import { ConfigError } from '@banking/process';
+import { type DemoCells, makeDemoData } from '@banking/operations/demo';
+import { API_ROLE, type Database, SERVICE_ROLES, WORKER_ROLE } from '@banking/postgres';
+import { type CellConfig, ConfigError } from '@banking/process';
 import { chooseRates } from '@banking/rates';
 import { type OpenWebhooks, openWebhooks, refusedUrl, SealError } from '@banking/webhooks';
 import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
+import { started } from './http/text-stream.js';
 
-/** The database whose work is done, where there are several. */
-interface CellOfWork {
-  readonly cell?: string;
-  readonly crossings?: CrossingPort;
-  /** At home only. */
-  readonly chores?: readonly VerificationOverCells[];
+/** The implementation of the port on one database. */
+interface CellService {
+  readonly database: Database;
+  readonly books: Deployment['books'];
+  readonly banking: LedgerBankingService;
+  readonly directory: LedgerDirectory;
+  startWork(): void;
+  /** Undefined before the due work is started. */
+  work(): ReturnType<typeof startBankingWorker> | undefined;
+  stop(): Promise<void>;
 }
 
-/** The settings of the work of one database. */
-interface WorkOfDatabase extends CellOfWork {
-  readonly sandbox: boolean;
-  readonly eventsKeptDays: number;
-  readonly auditKeptDays: number;
-  readonly webhooks: OpenWebhooks | undefined;
-  readonly log: Logger;
+/** Opens our own books in one PostgreSQL database or several. With `WORKER=on`, this process also does the due work of each. */
+export async function openLedger(config: ApiConfig, log: Logger): Promise<Implementation> {
+  const warn = (line: string) => log.warn(line);
+  const { cells: further, demo, databaseUrl } = config.deployment;
+  const settings = {
+    ...config.deployment,
+    isService: true,
+    roles: rolesOf(config),
+    log: (line: string) => log.info(line),
+    warn,
+  };
+  let isWorking = false;
+  let cells: Cells<CellService>;
+  let webhookTerms: ReturnType<typeof openWebhookTerms> | undefined;
+  const verification = new VerificationOverCells(() =>
+    cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database })),
+  );
+  const leave = further && (await ensureEmbeddedCells({ ...settings, cells: further }));
+  try {
+    cells = await Cells.open<CellService>(settings, async (deployment, place) => {
+      // The folder of an embedded database is there now.
+      const webhooks = await (webhookTerms ??= openWebhookTerms(config));
+      const chores = place?.number === 0 ? [verification] : [];
+      const service = cellService(deployment, { place, chores, webhooks }, config, log);
+      if (isWorking) service.startWork();
+      return service;
+    });
+  } finally {
+    await leave?.();
+  }
+  const { home } = cells;
+  const open = () => cells.all().flatMap(({ use }) => use ?? []);
+  try {
+    const made = demo && { ...home, role: WORKER_ROLE, cells: further && demoCells(cells, further) };
+    if (made && (await makeDemoData(made))) log.info('created the demo data');
+  } catch (error) {
+    await cells.close();
+    throw explainFailure(error, { url: databaseUrl });
+  }
+  const notes = new RefusalNotes(
+    {
+      exists: (id) => cells.inCellOf(id, ({ database }) => hasWorkspace(database, id)),
+      write: (id, refused) => cells.inCellOf(id, ({ database }) => noteRefusals(database, id, refused)),
+    },
+    (context, message) => log.warn(context, message),
+  );
+  const atHomeOrCopies = new HomeOrCopies(cells.get(0), () => open().slice(1));
+  return {
+    banking: new CellsBankingService(atHomeOrCopies, (id, call) => cells.inCellOf(id, call)),
+    appUsers: {
+      async *appUserTexts(scope, query) {
+        yield* await atHomeOrCopies.read(({ banking }) => started(banking.appUserTexts(scope, query)));
+      },
+    },
+    database: home.database,
+    cells: further && (() => cells.all().map(({ name, use }) => ({ cell: name, database: use?.database }))),
+    directory: new CellsDirectory(atHomeOrCopies),
+    readiness: { check: () => anyAnswers(open()), work: () => readWork(open()) },
+    refusals: [],
+    watch: notes.watch,
+    async onListening() {
+      notes.start();
+      isWorking = config.worker;
+      if (isWorking) for (const service of open()) service.startWork();
+    },
+    close: () => notes.stop().finally(() => cells.close()),
+  };
 }
 
 /** The roles of this process: without due work, and without a sandbox that simulates a network, that of the API alone. */
-export function rolesOf({ worker, sandbox }: Pick<ApiConfig, 'worker' | 'sandbox'>): readonly string[] {
+function rolesOf({ worker, sandbox }: Pick<ApiConfig, 'worker' | 'sandbox'>): readonly string[] {
   if (worker) return SERVICE_ROLES;
   return sandbox ? [API_ROLE, WORKER_ROLE] : [API_ROLE];
-}
-
-export function startWork(
-  deployment: Deployment,
-  { orders }: LedgerBankingService,
-  { sandbox, eventsKeptDays, auditKeptDays, webhooks, log, cell, crossings, chores }: WorkOfDatabase,
-): ReturnType<typeof startBankingWorker> {
-  return startBankingWorker(deployment, {
-    orders,
-    sandbox,
-    eventsKeptDays,
-    crossings,
-    chores,
-    auditKeptDays,
-    webhooks,
-    cell,
-    onError: (error, failed) => {
-      const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
-      log.warn({ err: error, cell, workspaceId, kind, subjectId, tries, chore }, 'work failed');
-    },
-    onPayoutStop: ({ stoppedAt, findings, workspaceIds }) =>
-      log.error({ stoppedAt, cell, findings, workspaceIds }, 'payouts stopped'),
-  });
 }
 
 /**
@@ -70,11 +125,11 @@ export function startWork(
  *
  * @throws ConfigError if the key of a sandbox cannot be used
  */
-export async function openWebhookTerms({
+async function openWebhookTerms({
   webhooks,
   sandbox,
   deployment: { dataDir },
-}: Pick<ApiConfig, 'webhooks' | 'sandbox' | 'deployment'>): Promise<(WebhookTerms & OpenWebhooks) | undefined> {
+}: ApiConfig): Promise<(WebhookTerms & OpenWebhooks) | undefined> {
   try {
     const opened = await openWebhooks({ ...webhooks, isSandbox: sandbox, dataDir });
     return opened && { ...opened, refusedUrl: (url) => refusedUrl(url, opened.policy) };
@@ -83,63 +138,79 @@ export async function openWebhookTerms({
   }
 }
 
-/** Opens our own books in PostgreSQL. With `WORKER=on`, this process also does due work. */
-export async function openLedger(config: ApiConfig, log: Logger): Promise<Implementation> {
-  const { quotes, openQuotesMax: openMax, sandbox } = config;
-  const warn = (line: string) => log.warn(line);
-  const deployment = await openDeployment({
-    ...config.deployment,
-    isService: true,
-    roles: rolesOf(config),
-    log: (line) => log.info(line),
-    warn,
-  });
+interface CellContext {
+  readonly place: CellPlace | undefined;
+  /** Of the due work of home. */
+  readonly chores: readonly VerificationOverCells[];
+  readonly webhooks: Awaited<ReturnType<typeof openWebhookTerms>>;
+}
+
+function cellService(
+  deployment: Deployment,
+  { place, chores, webhooks }: CellContext,
+  config: ApiConfig,
+  log: Logger,
+): CellService {
+  const { quotes, openQuotesMax: openMax, sandbox, auditKeptDays } = config;
+  const { eventsKeptDays } = config.deployment;
   const { database, books } = deployment;
-  let webhookTerms: Awaited<ReturnType<typeof openWebhookTerms>>;
-  try {
-    webhookTerms = await openWebhookTerms(config);
-    const { demo } = config.deployment;
-    if (demo && (await makeDemoData({ ...deployment, role: WORKER_ROLE }))) log.info('created the demo data');
-  } catch (error) {
-    await deployment.close();
-    throw explainFailure(error, { url: config.deployment.databaseUrl });
-  }
-  let work: ReturnType<typeof startWork> | undefined;
-  const terms = {
-    ...handOverTo(() => work),
-    validS: quotes.validS,
-    openMax,
-    hasPayoutNetwork: sandbox,
-    rates: chooseRates({ rates: quotes.rates, sandbox }, database, warn),
-  };
-  const banking = new LedgerBankingService(database, books, terms, sandbox, undefined, webhookTerms);
-  const notes = new RefusalNotes(
-    {
-      exists: (workspaceId) => hasWorkspace(database, workspaceId),
-      write: (workspaceId, refused) => noteRefusals(database, workspaceId, refused),
-    },
-    (context, message) => log.warn(context, message),
-  );
-  return {
-    banking,
+  const cell = place?.name;
+  const rates = chooseRates({ rates: quotes.rates, sandbox }, database, (line) => log.warn(line));
+  let work: ReturnType<typeof startBankingWorker> | undefined;
+  const banking = new LedgerBankingService(
     database,
-    appUsers: banking,
-    directory: new LedgerDirectory(database, { bindsByEmail: config.bindsByEmail }),
-    readiness: { check: () => database.ping(), work: async () => work?.readStatus() },
-    refusals: [],
-    watch: notes.watch,
-    async onListening() {
-      notes.start();
-      if (!config.worker) return;
-      const { eventsKeptDays } = config.deployment;
-      const { auditKeptDays } = config;
-      const webhooks = webhookTerms;
-      work = startWork(deployment, banking, { sandbox, eventsKeptDays, auditKeptDays, webhooks, log });
-    },
-    async close() {
-      await notes.stop();
-      await work?.stop();
-      await deployment.close();
-    },
+    books,
+    { validS: quotes.validS, openMax, rates, hasPayoutNetwork: sandbox, ...handOverTo(() => work) },
+    sandbox,
+    place && accountCodes(place.home, place.others),
+    webhooks,
+  );
+  const isHome = place === undefined || place.number === 0;
+  return {
+    database,
+    books,
+    banking,
+    // Only home can bind a subject; the others have copies.
+    directory: new LedgerDirectory(database, { bindsByEmail: isHome && config.bindsByEmail }),
+    startWork: () =>
+      (work ??= startBankingWorker(deployment, {
+        orders: banking.orders,
+        crossings: place?.others,
+        ...{ sandbox, eventsKeptDays, auditKeptDays, cell, chores, webhooks },
+        onError: (error, failed) => {
+          const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
+          log.warn({ err: error, cell, workspaceId, kind, subjectId, tries, chore }, 'work failed');
+        },
+        onPayoutStop: ({ stoppedAt, findings, workspaceIds }) =>
+          log.error({ stoppedAt, cell, findings, workspaceIds }, 'payouts stopped'),
+      })),
+    work: () => work,
+    stop: async () => work?.stop(),
   };
+}
+
+function demoCells(cells: Cells<CellService>, further: readonly CellConfig[]): DemoCells {
+  return {
+    names: further.map(({ name }) => name),
+    async booksOf(workspaceId) {
+      const { database, books } = cells.get(await cells.places.cellOf(workspaceId));
+      await untilOpen(database, workspaceId);
+      return books;
+    },
+    reserveCode: (workspaceId, code) => reserveKnownCode(cells.home.database, workspaceId, code),
+  };
+}
+
+/** @throws Refusal `unavailable` if no database answers: while one does, its workspaces are served */
+async function anyAnswers(services: readonly CellService[]): Promise<void> {
+  try {
+    await Promise.any(services.map(async ({ database }) => database.ping()));
+  } catch (error) {
+    throw error instanceof AggregateError ? (error.errors[0] as Error) : error;
+  }
+}
+
+async function readWork(services: readonly CellService[]) {
+  const workers = services.flatMap((service) => service.work() ?? []);
+  return workers.length === 0 ? undefined : sumOfWork(workers.map((worker) => () => worker.readStatus()));
 }

@@ -1,19 +1,12 @@
 import {
+  type CellPlace,
   Cells,
-  type CellsSettings,
   type Deployment,
-  openDeployment,
+  type DeploymentSettings,
   sumOfWork,
   VerificationOverCells,
 } from '@banking/deployment';
-import {
-  type CrossingPort,
-  handOverTo,
-  OrderService,
-  type PayoutStop,
-  readPayoutStop,
-  startBankingWorker,
-} from '@banking/operations';
+import { handOverTo, OrderService, type PayoutStop, readPayoutStop, startBankingWorker } from '@banking/operations';
 import { type Database, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
 import {
   type CellConfig,
@@ -35,7 +28,7 @@ export interface Workers {
   /** The only database, or home. */
   readonly database: Database;
   /** The databases of all cells, home first, for metrics; undefined for one that is away. Undefined without cells. */
-  readonly cells?: () => readonly { readonly cell: string; readonly database: Database | undefined }[];
+  readonly cells?: (() => readonly { readonly cell: string; readonly database: Database | undefined }[]) | undefined;
   start(): void;
   /** Rejects before the start, and if no database answers. Of several databases it has the sum, and the status of each. */
   readStatus(): Promise<WorkStatus>;
@@ -57,7 +50,7 @@ export interface WorkersSettings {
   readonly log: Logger;
 }
 
-/** Opens the databases. A database that is away, where there are several, stops its own loop only. */
+/** Opens the databases. One that is away, where there are several, stops its own loop only. */
 export async function openWorkers({
   deployment: config,
   rates,
@@ -78,12 +71,16 @@ export async function openWorkers({
     log: (line: string) => log.info(line),
     warn,
   };
-  const start: Start = (deployment, cell) =>
-    startOne(deployment, { rates, config, auditKeptDays, webhooks, log, ...cell });
-  const { cells, rereadCells } = config;
-  if (cells === undefined) return openOne(await openDeployment(settings), start);
-  const reread = rereadCells && (() => withoutOwners(rereadCells()));
-  return openSeveral({ ...settings, cells: withoutOwners(cells), rereadCells: reread }, start);
+  const { cells: named, rereadCells } = config;
+  const work = { rates, config, auditKeptDays, webhooks, log };
+  return openLoops(
+    {
+      ...settings,
+      cells: named && withoutOwners(named),
+      rereadCells: rereadCells && (() => withoutOwners(rereadCells())),
+    },
+    (deployment, place, chores) => startOne(deployment, place, chores, work),
+  );
 }
 
 const withoutOwners = (cells: readonly CellConfig[]) => cells.map((cell) => ({ ...cell, ownerUrl: undefined }));
@@ -95,14 +92,6 @@ function explainKey(error: unknown): never {
 /** The status of a database that is away. */
 const UNAVAILABLE = { status: 'unavailable' };
 
-/** The database of a loop, where there are several. */
-interface CellOfWork {
-  readonly cell?: string;
-  readonly crossings?: CrossingPort;
-  /** Of the loop of home only. */
-  readonly chores?: readonly VerificationOverCells[];
-}
-
 interface WorkOfDatabase {
   readonly rates: RatesConfig | undefined;
   readonly config: DeploymentConfig;
@@ -111,33 +100,20 @@ interface WorkOfDatabase {
   readonly log: Logger;
 }
 
-type Start = (deployment: Deployment, cell?: CellOfWork) => Worker;
+/** @param chores of the loop of home, where there are several databases */
+type Start = (deployment: Deployment, place: CellPlace | undefined, chores: readonly VerificationOverCells[]) => Worker;
 
-function openOne(deployment: Deployment, start: Start): Workers {
-  let worker: Worker | undefined;
-  return {
-    database: deployment.database,
-    start: () => void (worker = start(deployment)),
-    readStatus: () => statusOf(worker),
-    readPayoutStop: () => readPayoutStop(deployment.database),
-    async stop() {
-      await worker?.stop();
-      await deployment.close();
-    },
-  };
-}
-
-async function openSeveral(settings: CellsSettings, start: Start): Promise<Workers> {
+async function openLoops(settings: DeploymentSettings, start: Start): Promise<Workers> {
   let isStarted = false;
   const verification = new VerificationOverCells(() =>
     cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database })),
   );
-  const cells = await Cells.open(settings, (deployment, { number, name: cell }, _home, crossings) => {
-    const chores = number === 0 ? [verification] : [];
+  const cells = await Cells.open(settings, (deployment, place) => {
+    const chores = place?.number === 0 ? [verification] : [];
     let worker: Worker | undefined;
     const use = {
       database: deployment.database,
-      start: () => void (worker ??= start(deployment, { cell, crossings, chores })),
+      start: () => void (worker ??= start(deployment, place, chores)),
       readStatus: () => statusOf(worker),
       stop: async () => worker?.stop(),
     };
@@ -147,19 +123,23 @@ async function openSeveral(settings: CellsSettings, start: Start): Promise<Worke
   const open = () => cells.all().flatMap(({ use }) => use ?? []);
   return {
     database: cells.home.database,
-    cells: () => cells.all().map(({ name, use }) => ({ cell: name, database: use?.database })),
+    cells: cells.isAlone
+      ? undefined
+      : () => cells.all().map(({ name, use }) => ({ cell: name, database: use?.database })),
     start() {
       isStarted = true;
       for (const use of open()) use.start();
     },
     async readStatus() {
       const sum = await sumOfWork(open().map((use) => () => use.readStatus()));
+      if (cells.isAlone) return sum;
       const all = cells.all();
       const results = await Promise.allSettled(all.map(async ({ use }) => use?.readStatus()));
       const statuses = results.map((result) => (result.status === 'fulfilled' && result.value) || UNAVAILABLE);
       return { ...sum, cells: Object.fromEntries(all.map(({ name }, index) => [name, statuses[index]])) };
     },
     async readPayoutStop() {
+      if (cells.isAlone) return readPayoutStop(cells.home.database);
       const stops = await Promise.allSettled(
         cells.all().map(async ({ name: cell, use }): Promise<CellStop | undefined> => {
           const stop = use && (await readPayoutStop(use.database));
@@ -178,24 +158,18 @@ function statusOf(worker: Worker | undefined): ReturnType<Worker['readStatus']> 
 
 function startOne(
   deployment: Deployment,
-  {
-    rates,
-    config: { isSandbox, eventsKeptDays },
-    auditKeptDays,
-    webhooks,
-    log,
-    cell,
-    crossings,
-    chores,
-  }: WorkOfDatabase & CellOfWork,
+  place: CellPlace | undefined,
+  chores: readonly VerificationOverCells[],
+  { rates, config: { isSandbox, eventsKeptDays }, auditKeptDays, webhooks, log }: WorkOfDatabase,
 ): Worker {
+  const cell = place?.name;
   const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
   const options = { isSandbox, hasPayoutNetwork: isSandbox, ...handOverTo(() => worker) };
   const worker: Worker = startBankingWorker(deployment, {
     orders: new OrderService(deployment.books, source, options),
     sandbox: isSandbox,
     eventsKeptDays,
-    crossings,
+    crossings: place?.others,
     chores,
     auditKeptDays,
     webhooks,

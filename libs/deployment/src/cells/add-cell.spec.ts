@@ -5,7 +5,7 @@ import { administer, reasonOf, until, openDatabase } from '@banking/postgres/tes
 import { migrateDeployment } from '../migrate-deployment.js';
 import { openDeployment } from '../open-deployment.js';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
-import { Cells, settingsOf } from './cells.js';
+import { type CellPlace, Cells, settingsOf } from './cells.js';
 import { CELLS_MAX, firstAbove } from './step-sequences.js';
 
 let server: CellServer;
@@ -183,8 +183,8 @@ describe('a process', () => {
   const cellOf = (name: string) => server.settings.cells.find((cell) => cell.name === name)!;
 
   it('closes every database if it cannot be set up for one of them', async () => {
-    const make = (_: unknown, { name }: { readonly name: string }) => {
-      if (name === 'c') throw new Error('not set up');
+    const make = (_: unknown, place?: CellPlace) => {
+      if (place?.name === 'c') throw new Error('not set up');
       return {};
     };
 

@@ -1,26 +1,35 @@
-import { BankingService, type BankingOperations, OPERATION_NAMES, OPERATIONS, type Scope } from '@banking/domain';
-import { callCell } from './call-cell.js';
+import {
+  BankingService,
+  type BankingOperations,
+  OPERATION_NAMES,
+  OPERATIONS,
+  type Scope,
+  type WorkspaceId,
+} from '@banking/domain';
 import type { HomeOrCopies } from './cells-directory.js';
-import type { Places } from './places.js';
 
 type Method = (scope: Scope, ...rest: readonly unknown[]) => Promise<unknown>;
-type Methods = Readonly<Record<string, Method>>;
 
-/** The implementation of the port on several databases: each call goes to the cell of its workspace, other calls go to home. */
+/** The implementation of the port on all databases: each call goes to the cell of its workspace, other calls go to home. */
 export class CellsBankingService extends BankingService {
-  /** @param bankingOf the implementation on the database of a cell, by its number; throws `unavailable` while it is away */
-  constructor(home: HomeOrCopies<BankingService>, bankingOf: (cellNumber: number) => BankingService, places: Places) {
+  /** @param inCellOf as `Cells.inCellOf` */
+  constructor(
+    home: HomeOrCopies<{ readonly banking: BankingService }>,
+    inCellOf: <R>(
+      workspaceId: WorkspaceId,
+      call: (use: { readonly banking: BankingService }) => Promise<R>,
+    ) => Promise<R>,
+  ) {
     const methodOf = (name: keyof BankingOperations): Method => {
-      const call = (banking: BankingService, args: Parameters<Method>) =>
-        (banking as unknown as Methods)[name]!(...args);
-      if (OPERATIONS[name].access === 'user') return (...args) => home.read((banking) => call(banking, args));
+      const methodIn = (use: { readonly banking: BankingService }) => use.banking[name] as Method;
+      if (OPERATIONS[name].access === 'user') return (...args) => home.read((use) => methodIn(use)(...args));
       return async (...args) => {
         const [{ workspaceId }] = args;
         if (workspaceId === undefined) throw new Error('the scope lacks a workspace');
-        return callCell(places, workspaceId, async (cellNumber) => call(bankingOf(cellNumber), args));
+        return inCellOf(workspaceId, (use) => methodIn(use)(...args));
       };
     };
-    const methods = Object.fromEntries(OPERATION_NAMES.map((name) => [name, methodOf(name)]));
-    super(methods as unknown as BankingOperations);
+    const methods = OPERATION_NAMES.map((name) => [name, methodOf(name)] as const);
+    super(Object.fromEntries(methods) as unknown as BankingOperations);
   }
 }

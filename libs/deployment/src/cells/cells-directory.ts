@@ -33,8 +33,8 @@ export class HomeOrCopies<T> {
         return result;
       } catch (error) {
         if (!isUnavailable(error)) throw this.answered(error);
+        if (!this.areCopiesValid || this.copies().length === 0) throw error;
         this.awayUntilMs = this.nowMs() + PAUSE_MS;
-        if (!this.areCopiesValid) throw error;
       }
     }
     if (this.areCopiesValid) {
@@ -63,14 +63,14 @@ export class HomeOrCopies<T> {
 
 /** The directory at home, or a copy of it while home is away. */
 export class CellsDirectory extends Directory {
-  constructor(private readonly directories: HomeOrCopies<Directory>) {
+  constructor(private readonly directories: HomeOrCopies<{ readonly directory: Directory }>) {
     super();
   }
 
   /** A subject that a copy does not know may be that of a new user, which home alone can bind. */
   userOf(subject: Subject): Promise<DirectoryUser | undefined> {
     return this.directories.read(
-      (directory) => directory.userOf(subject),
+      ({ directory }) => directory.userOf(subject),
       (user) => user !== undefined,
     );
   }

@@ -1,10 +1,11 @@
-import { Refusal, RETRY_AFTER_S } from '@banking/domain';
+import { Refusal, RETRY_AFTER_S, type WorkspaceId } from '@banking/domain';
 import { booksAs } from '@banking/ledger';
 import { Arrivals } from '@banking/operations';
 import { bind, type Database, sqlStatement, isUnavailable, WORKER_ROLE } from '@banking/postgres';
 import { type CellConfig, ConfigError, HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../explain-failure.js';
 import { type Deployment, type DeploymentSettings, openDeployment } from '../open-deployment.js';
+import { callCell } from './call-cell.js';
 import { UnfinishedCellError } from './step-sequences.js';
 import { migrateCellsFirst } from './migrate-cells.js';
 import { OtherCells, type PayeeCell } from './other-cells.js';
@@ -23,12 +24,17 @@ export interface CellUse {
   stop?(): Promise<void>;
 }
 
-/** @param others the accounts of all cells by their codes, to be used when home is open */
-export type MakeUse<T> = (deployment: Deployment, cell: NamedCell, home: Database, others: OtherCells) => T;
-
-export interface CellsSettings extends DeploymentSettings {
-  readonly cells: readonly CellConfig[];
+/** The place of a database among several. */
+export interface CellPlace {
+  readonly number: number;
+  readonly name: string;
+  readonly home: Database;
+  /** The accounts of all cells by their codes, to be used when home is open. */
+  readonly others: OtherCells;
 }
+
+/** @param place undefined if the deployment has one database */
+export type MakeUse<T> = (deployment: Deployment, place: CellPlace | undefined) => T | Promise<T>;
 
 /** How often a database that was away at the start is tried, and CELLS_FILE is read again. */
 const RETRY_MS = 2_000;
@@ -54,7 +60,7 @@ interface Entry<T> extends NamedCell {
 }
 
 /**
- * The open databases of a deployment. Home must be reachable at the start. Another cell may be away: it is opened as soon as it answers,
+ * The open databases of a deployment, which may be one: home alone. Home must be reachable at the start. Another cell may be away: it is opened as soon as it answers,
  * and until then its workspaces are unavailable. A cell that is added later is opened when CELLS_FILE names it. Other changes of that file
  * need a restart.
  */
@@ -71,7 +77,7 @@ export class Cells<T extends CellUse> {
   private reported = '';
 
   private constructor(
-    private readonly settings: CellsSettings,
+    private readonly settings: DeploymentSettings,
     private readonly make: MakeUse<T>,
     home: Database,
   ) {
@@ -85,24 +91,34 @@ export class Cells<T extends CellUse> {
    * @param make called once for each cell, when it is open
    * @throws what `openDeployment` throws for home, and for a cell whose configuration is wrong. @throws as `migrateCellsFirst` does
    */
-  static async open<T extends CellUse>(settings: CellsSettings, make: MakeUse<T>): Promise<Cells<T>> {
-    await migrateCellsFirst(settings);
+  static async open<T extends CellUse>(settings: DeploymentSettings, make: MakeUse<T>): Promise<Cells<T>> {
+    const { cells: configs } = settings;
+    if (configs) await migrateCellsFirst({ ...settings, cells: configs });
     const home = await openDeployment(settings);
     let cells: Cells<T> | undefined;
     try {
       cells = new Cells(settings, make, home.database);
       const first = cells.addEntry({ number: 0, name: HOME_CELL }, undefined);
-      if (settings.isService) await checkPlaces(home.database, home.database, first);
-      cells.makeUse(first, home);
-      const further = await cells.addEntries(home.database, settings.cells);
-      await Promise.all(further.map((entry) => cells!.tryOpen(entry)));
-      cells.report(cells.notAddedOf(settings.cells));
-      cells.rereadLater();
+      if (configs && settings.isService) await checkPlaces(home.database, home.database, first);
+      await cells.makeUse(first, home);
+      if (configs) await cells.openFurther(configs);
       return cells;
     } catch (error) {
       await (cells ? cells.close() : home.close());
       throw error;
     }
+  }
+
+  private async openFurther(configs: readonly CellConfig[]): Promise<void> {
+    const further = await this.addEntries(this.home.database, configs);
+    await Promise.all(further.map((entry) => this.tryOpen(entry)));
+    this.report(this.notAddedOf(configs));
+    this.rereadLater();
+  }
+
+  /** Whether the deployment has one database. */
+  get isAlone(): boolean {
+    return this.settings.cells === undefined;
   }
 
   get home(): Deployment {
@@ -118,6 +134,12 @@ export class Cells<T extends CellUse> {
     const { use } = this.entry(number);
     if (use !== undefined) return use;
     throw away();
+  }
+
+  /** Calls what was made of the cell of a workspace. @throws as `callCell` */
+  inCellOf<R>(workspaceId: WorkspaceId, call: (use: T) => Promise<R>): Promise<R> {
+    if (this.isAlone) return call(this.get(0));
+    return callCell(this.places, workspaceId, async (number) => call(this.get(number)));
   }
 
   /** Stops each use, then closes each database. May be called again. */
@@ -244,7 +266,7 @@ export class Cells<T extends CellUse> {
     entry.config = config;
     try {
       if (this.settings.isService) await checkPlaces(this.home.database, deployment.database, entry);
-      this.makeUse(entry, deployment);
+      await this.makeUse(entry, deployment);
     } catch (error) {
       Object.assign(entry, { deployment: undefined, arrivals: undefined });
       await deployment.close();
@@ -252,9 +274,11 @@ export class Cells<T extends CellUse> {
     }
   }
 
-  private makeUse(entry: Entry<T>, deployment: Deployment): void {
+  private async makeUse(entry: Entry<T>, deployment: Deployment): Promise<void> {
     Object.assign(entry, { deployment, arrivals: new Arrivals(booksAs(deployment.books, WORKER_ROLE)) });
-    entry.use = this.make(deployment, entry, this.home.database, this.others);
+    const { number, name } = entry;
+    const place = { number, name, home: this.home.database, others: this.others };
+    entry.use = await this.make(deployment, this.isAlone ? undefined : place);
   }
 
   private payeeCell(number: number): PayeeCell {

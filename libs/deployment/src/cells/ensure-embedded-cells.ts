@@ -1,8 +1,7 @@
 import type { EmbeddedServer } from '@banking/embedded-postgres';
-import { HOME_CELL } from '@banking/process';
-import { attachDatabase } from '../open-deployment.js';
+import { type CellConfig, HOME_CELL } from '@banking/process';
+import { attachDatabase, type DeploymentSettings } from '../open-deployment.js';
 import { addCell } from './add-cell.js';
-import type { CellsSettings } from './cells.js';
 import { addressOf } from './subscription.js';
 import { type CellSchema, migrateCells } from './migrate-cells.js';
 
@@ -11,7 +10,9 @@ import { type CellSchema, migrateCells } from './migrate-cells.js';
  *
  * @returns what detaches from their servers. Call it after the databases are opened, so that the servers need not start twice.
  */
-export async function ensureEmbeddedCells(settings: CellsSettings): Promise<() => Promise<void>> {
+export async function ensureEmbeddedCells(
+  settings: DeploymentSettings & { readonly cells: readonly CellConfig[] },
+): Promise<() => Promise<void>> {
   const { databaseUrl, dataDir, cells, isSandbox, hasDemoReference, log } = settings;
   if (databaseUrl !== undefined) return () => Promise.resolve();
   const servers: EmbeddedServer[] = [];

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { type ConnectionOptions, ensureEmbeddedLogins, SERVICE_ROLES } from '@banking/postgres';
 import { administer } from '@banking/postgres/testing';
+import type { CellConfig } from '@banking/process';
 import { addCell } from '../cells/add-cell.js';
-import type { CellsSettings } from '../cells/cells.js';
+import type { DeploymentSettings } from '../open-deployment.js';
 import { Relay } from './relay.js';
 import { addressOf } from '../cells/subscription.js';
 import { migrateDeployment } from '../migrate-deployment.js';
@@ -15,7 +16,7 @@ export interface CellServer {
   readonly names: readonly string[];
   connectionOf(name: string): ConnectionOptions;
   /** The settings of a process of the deployment. */
-  readonly settings: CellsSettings;
+  readonly settings: DeploymentSettings & { readonly cells: readonly CellConfig[] };
   query<Row extends object>(name: string, text: string): Promise<Row[]>;
   /** Ends the connections of processes to a database and refuses new ones, or accepts them again. */
   setAway(name: string, isAway: boolean): Promise<void>;
@@ -43,7 +44,7 @@ export async function cellServer(others: readonly string[]): Promise<CellServer>
   });
   await migrateDeployment({ connection: connectionOf('home'), isSandbox: true });
   await ensureEmbeddedLogins(connectionOf('home'));
-  const settings: CellsSettings = {
+  const settings = {
     databaseUrl: urlOf('home'),
     cells: others.map((name) => ({ name, databaseUrl: urlOf(name), dataDir: '/nowhere' })),
     dataDir: '/nowhere',

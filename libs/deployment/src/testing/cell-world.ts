@@ -42,7 +42,8 @@ export async function startProcess(
   warn?: (line: string) => void,
 ): Promise<CellProcess> {
   const settings = { ...server.settings, poolSize: 4, warn };
-  const cells = await Cells.open<CellUseOfSpec>(settings, (deployment, _, home, others) => {
+  const cells = await Cells.open<CellUseOfSpec>(settings, (deployment, place) => {
+    const { home, others } = place!;
     const { database, books } = deployment;
     const banking = new LedgerBankingService(
       database,
@@ -59,17 +60,11 @@ export async function startProcess(
     };
   });
   const copies = () => cells.all().flatMap(({ number, use }) => (number === 0 ? [] : (use ?? [])));
-  const atHome = cells.get(0);
+  const homeOrCopies = new HomeOrCopies(cells.get(0), copies, nowMs);
   return {
     cells,
-    banking: new CellsBankingService(
-      new HomeOrCopies(atHome.banking, () => copies().map(({ banking }) => banking), nowMs),
-      (number) => cells.get(number).banking,
-      cells.places,
-    ),
-    directory: new CellsDirectory(
-      new HomeOrCopies(atHome.directory, () => copies().map(({ directory }) => directory), nowMs),
-    ),
+    banking: new CellsBankingService(homeOrCopies, (id, call) => cells.inCellOf(id, call)),
+    directory: new CellsDirectory(homeOrCopies),
     close: () => cells.close(),
   };
 }

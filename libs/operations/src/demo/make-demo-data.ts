@@ -26,7 +26,7 @@ interface DemoTarget {
   /** Analyzes the tables without current statistics of the planner. */
   refreshStatistics?(): Promise<void>;
   /** The other databases, if the deployment has several. */
-  readonly cells?: DemoCells;
+  readonly cells?: DemoCells | undefined;
 }
 
 /**
