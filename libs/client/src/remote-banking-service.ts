@@ -13,7 +13,6 @@ import {
   type Scope,
 } from '@banking/domain';
 import { HttpTransport, type HttpTransportOptions } from './http-transport.js';
-import { newIdempotencyKey } from './new-idempotency-key.js';
 import {
   readCreated,
   readFollowedPage,
@@ -24,6 +23,12 @@ import {
   type ReceivedResponse,
 } from './read-response.js';
 import type { Call, CallOptions, CreationOptions } from './transport.js';
+
+/** A random key for a creation without a key of the caller. It works on pages without TLS, where `randomUUID` is missing. */
+function newIdempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => (byte + 256).toString(16).slice(1)).join('');
+}
 
 /** A created resource with its idempotency key: the key of the caller, or the one that the client generated. */
 export interface CreationResult<T> extends Created<T> {

@@ -1,4 +1,4 @@
-import { canonicalJson, type CanonicalValue } from './canonical-json.js';
+import { type CanonicalValue, canonicalJson } from './canonical-json.js';
 import {
   canonicalConversion,
   canonicalOrder,
@@ -9,8 +9,15 @@ import {
   canonicalTransaction,
   type TransactionContent,
 } from './transaction-hash.js';
-import { present } from './present.js';
 import type { Timestamp } from './timestamp.js';
+
+/** The members that are not undefined. */
+function present(
+  members: Readonly<Record<string, CanonicalValue | undefined>>,
+): Readonly<Record<string, CanonicalValue>> {
+  const defined = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(defined) as Record<string, CanonicalValue>;
+}
 
 /** The format and version in the first line. */
 export const EXPORT_FORMAT = 'banking-export';

@@ -1,6 +1,28 @@
-import type { Event } from '@banking/domain';
+import type { SignableWebhook } from '@banking/client/webhooks';
+import { type Event, webhookIdOf } from '@banking/domain';
 import type { DueRow, StoredEvent } from './delivery-store.js';
-import { messageOf, testMessage, type WebhookMessage } from './webhook-message.js';
+
+/** What is sent for an event or a test, the same in each attempt. */
+interface WebhookMessage {
+  /** The value of `webhook-id`. */
+  readonly id: string;
+  readonly webhook: SignableWebhook;
+}
+
+const TEST = 'webhook.test';
+
+/** @param workspaceId of the event */
+function messageOf(workspaceId: bigint, event: Event): WebhookMessage {
+  const { type, createdAt } = event;
+  return { id: webhookIdOf(workspaceId, event), webhook: { type, timestamp: createdAt, data: event } };
+}
+
+/** A message without an event, by which a receiver is tried. */
+function testMessage(workspaceId: bigint, deliveryId: bigint, createdAt: string): WebhookMessage {
+  const timestamp = new Date(createdAt).toISOString();
+  const id = `tst_${workspaceId}_${deliveryId}_${timestamp.replaceAll(/\D/g, '')}`;
+  return { id, webhook: { type: TEST, timestamp, data: {} } };
+}
 
 /** A delivery in memory. */
 export interface DeliveryItem {

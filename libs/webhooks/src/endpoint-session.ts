@@ -13,12 +13,71 @@ import {
   type StoredEvent,
 } from './delivery-store.js';
 import { type AttemptResult, type Outbound, RequestAbortedError } from './outbound-request.js';
-import { ResourceQueue } from './resource-queue.js';
-import { FAILURES_MAX, retryAfterMs } from './retry-schedule.js';
 import { webhookChannel } from './webhook-channels.js';
 
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** The delays after the first attempt and each further one, in milliseconds: those that Standard Webhooks recommends. */
+const RETRIES_MS: readonly number[] = [
+  ...[5 * SECOND, 5 * MINUTE, 30 * MINUTE],
+  ...[2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR],
+];
+/** A delay is longer or shorter by a fifth at most, so that retries of many deliveries spread. */
+const JITTER = 0.2;
+
+/** Consecutive failed attempts after which an endpoint counts as failing. */
+const FAILURES_MAX = 10;
+
+/**
+ * The delay after a failed attempt, in milliseconds; undefined after the last one.
+ *
+ * @param attempts how many were made, at least 1
+ * @param random from 0 to below 1
+ */
+function retryAfterMs(attempts: number, random: number): number | undefined {
+  const delay = RETRIES_MS[attempts - 1];
+  return delay === undefined ? undefined : Math.round(delay * (1 - JITTER + 2 * JITTER * random));
+}
+
+/** Items of which those of one resource are taken one after another, in the order in which they were added. */
+class ResourceQueue<Item extends { readonly resource: string }> {
+  private readonly ready: Item[] = [];
+  /** Of each resource that was taken or is ready: the items behind. */
+  private readonly behind = new Map<string, Item[]>();
+  private count = 0;
+
+  /** How many items were added and not taken. */
+  get waiting(): number {
+    return this.count;
+  }
+
+  add(item: Item): void {
+    this.count += 1;
+    const behind = this.behind.get(item.resource);
+    if (behind) return void behind.push(item);
+    this.behind.set(item.resource, []);
+    this.ready.push(item);
+  }
+
+  /** The next item whose resource has no other one out; undefined without any. */
+  take(): Item | undefined {
+    const item = this.ready.shift();
+    if (item) this.count -= 1;
+    return item;
+  }
+
+  /** After the request of a taken item has ended: the next item of its resource may be taken. */
+  finish({ resource }: Item): void {
+    const next = this.behind.get(resource)?.shift();
+    if (next) this.ready.push(next);
+    else this.behind.delete(resource);
+  }
+}
+
 /** What a session needs besides its endpoint. */
-export interface SessionOptions {
+interface SessionOptions {
   readonly database: Database;
   readonly outbound: Outbound;
   /** Each signs. */

@@ -8,8 +8,13 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { networksOf } from './address-policy.js';
-import { Outbound, type OutboundOptions, RequestAbortedError } from './outbound-request.js';
-import { nameResolver, type ResolveName } from './resolve-name.js';
+import {
+  Outbound,
+  type OutboundOptions,
+  RequestAbortedError,
+  nameResolver,
+  type ResolveName,
+} from './outbound-request.js';
 import { startReceiver, status } from './testing/receiver.js';
 
 const none = networksOf([]);

@@ -1,11 +1,59 @@
+import { type LookupAddress, promises } from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { WebhookAttemptError } from '@banking/domain';
 import { type AddressPolicy, isRefusedAddress } from './address-policy.js';
-import { nameResolver, type ResolveName } from './resolve-name.js';
-import { textOf } from './response-text.js';
 import { isLocalName, LOOPBACK_ADDRESSES } from './url-policy.js';
+
+/** The begin of a response as text: valid UTF-8 of so many bytes at most, with spaces in place of control characters. */
+function textOf(response: Uint8Array, bytesMax: number): string {
+  // A character that is cut at the limit is left out. Other invalid bytes become U+FFFD, which may take more bytes.
+  const text = new TextDecoder('utf-8').decode(response.subarray(0, bytesMax), { stream: true });
+  return text.replace(/\p{Cc}/gu, ' ');
+}
+
+/** Resolves a name to all its addresses. */
+export type ResolveName = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+interface NameResolverOptions {
+  /** Name servers, such as `127.0.0.1:53`. Default: those of the system. */
+  readonly servers?: readonly string[] | undefined;
+  /** For a name, whatever its servers do. Default 1,500, which is less than a connection may take. */
+  readonly resolveMs?: number | undefined;
+}
+
+/** Of one question; each further try takes longer. */
+const TRY_MS = 500;
+const TRIES = 3;
+
+/**
+ * Asks name servers without the threads of libuv: its look-up of the system has a few threads for the whole process, and those that wait for a
+ * silent name server keep deliveries of other tenants and connections to the database waiting. Requests for one name share their questions.
+ */
+export function nameResolver({ servers, resolveMs = 1_500 }: NameResolverOptions = {}): ResolveName {
+  const pending = new Map<string, Promise<readonly LookupAddress[]>>();
+  return (hostname) => {
+    const asked = pending.get(hostname);
+    if (asked) return asked;
+    const answer = ask(hostname, { servers, resolveMs }).finally(() => pending.delete(hostname));
+    pending.set(hostname, answer);
+    return answer;
+  };
+}
+
+async function ask(hostname: string, { servers, resolveMs }: NameResolverOptions): Promise<readonly LookupAddress[]> {
+  // One resolver for a name, because a cancellation ends all questions of a resolver.
+  const resolver = new promises.Resolver({ timeout: TRY_MS, tries: TRIES });
+  if (servers) resolver.setServers(servers);
+  const timer = setTimeout(() => resolver.cancel(), resolveMs);
+  const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  clearTimeout(timer);
+  if (four.status === 'rejected' && six.status === 'rejected') throw four.reason;
+  const addressesOf = (answer: PromiseSettledResult<string[]>, family: number) =>
+    answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : [];
+  return [...addressesOf(four, 4), ...addressesOf(six, 6)];
+}
 
 /** The result of one request. */
 export interface AttemptResult {
@@ -18,7 +66,7 @@ export interface AttemptResult {
   readonly error?: WebhookAttemptError;
 }
 
-export interface OutboundRequest {
+interface OutboundRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

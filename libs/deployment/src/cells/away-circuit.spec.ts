@@ -1,6 +1,6 @@
 import { Refusal } from '@banking/domain';
 import { DatabaseError, SQLSTATE } from '@banking/postgres';
-import { AwayCircuit } from './away-circuit.js';
+import { AwayCircuit } from './other-cells.js';
 
 let nowMs: number;
 let circuit: AwayCircuit;

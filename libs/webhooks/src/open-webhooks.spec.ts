@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSealer } from './open-sealer.js';
+import { openSealer } from './open-webhooks.js';
 
 const CONTEXT = { workspaceId: 1, endpointId: 1 };
 const SECRET = randomBytes(32);
