@@ -2,7 +2,7 @@ import { exitCodeOf } from './arguments.mjs';
 import { run } from './programs.mjs';
 
 /** The libraries whose specs use all tables and no second database. */
-const LIBRARIES = ['operations', 'payouts', 'work-queue', 'books-proof', 'rates'];
+const LIBRARIES = ['operations', 'payouts', 'work-queue', 'books-proof', 'reference'];
 const BRIEF = '--brief';
 /** The specs that show the most in a short time: isolation, orders in batches, and the queue. */
 const BRIEF_SPECS = ['isolation.spec', 'orders/orders.spec', 'orders/order-batcher', 'work-queue/src'];

@@ -13,17 +13,13 @@ export const PROJECTS = {
   postgres: { type: 'lib', mayImport: ['domain', 'embedded-postgres'] },
   schema: { type: 'lib', mayImport: [], specsMayImport: ['postgres'] },
   ledger: { type: 'lib', mayImport: ['domain', 'postgres'] },
-  reference: { type: 'lib', mayImport: ['domain'] },
+  reference: { type: 'lib', mayImport: ['domain', 'process', 'postgres'] },
   'work-queue': { type: 'lib', mayImport: ['domain', 'postgres'] },
   payouts: { type: 'lib', mayImport: ['domain', 'postgres', 'ledger', 'work-queue'] },
   webhooks: { type: 'lib', mayImport: ['domain', 'client', 'process', 'postgres'] },
-  rates: {
-    type: 'lib',
-    mayImport: ['domain', 'process', 'postgres', 'reference'],
-  },
   operations: {
     type: 'lib',
-    mayImport: ['domain', 'process', 'postgres', 'ledger', 'work-queue', 'payouts', 'webhooks', 'rates', 'reference'],
+    mayImport: ['domain', 'process', 'postgres', 'ledger', 'work-queue', 'payouts', 'webhooks', 'reference'],
   },
   'books-proof': {
     type: 'lib',
@@ -36,44 +32,43 @@ export const PROJECTS = {
       ...['domain', 'process', 'embedded-postgres', 'postgres', 'schema', 'ledger', 'payouts', 'operations'],
       'books-proof',
     ],
-    specsMayImport: ['rates'],
+    specsMayImport: ['reference'],
   },
-  'local-issuer': { type: 'lib', mayImport: ['process'] },
   telemetry: {
     type: 'lib',
-    mayImport: ['domain', 'process', 'postgres', 'work-queue', 'payouts', 'webhooks', 'rates', 'operations'],
+    mayImport: ['domain', 'process', 'postgres', 'work-queue', 'payouts', 'webhooks', 'reference', 'operations'],
   },
   api: {
     type: 'app',
     mayImport: [
-      ...['domain', 'client', 'process', 'postgres', 'operations', 'rates', 'deployment', 'local-issuer'],
-      ...['telemetry', 'webhooks'],
+      ...['domain', 'client', 'process', 'postgres', 'operations', 'reference', 'deployment', 'telemetry'],
+      'webhooks',
     ],
   },
   cli: {
     type: 'app',
     mayImport: [
       ...['domain', 'client', 'process', 'embedded-postgres', 'postgres', 'ledger', 'work-queue', 'payouts'],
-      ...['operations', 'books-proof', 'deployment', 'local-issuer'],
+      ...['operations', 'books-proof', 'deployment'],
     ],
   },
   worker: {
     type: 'app',
-    mayImport: ['postgres', 'operations', 'webhooks', 'rates', 'deployment', 'process', 'telemetry'],
+    mayImport: ['postgres', 'operations', 'webhooks', 'reference', 'deployment', 'process', 'telemetry'],
     specsMayImport: ['embedded-postgres'],
   },
-  'api-e2e': { type: 'app', mayImport: ['domain', 'client', 'embedded-postgres', 'postgres', 'local-issuer'] },
+  'api-e2e': { type: 'app', mayImport: ['domain', 'client', 'process', 'embedded-postgres', 'postgres'] },
   'house-rules': { type: 'tool', mayImport: [] },
   packages: { type: 'tool', mayImport: [] },
   bench: {
     type: 'tool',
     mayImport: [
-      ...['domain', 'client', 'embedded-postgres', 'postgres', 'ledger', 'operations', 'books-proof', 'deployment'],
-      'local-issuer',
+      ...['domain', 'client', 'process', 'embedded-postgres', 'postgres', 'ledger', 'operations', 'books-proof'],
+      'deployment',
     ],
   },
   // Judges the service from outside, so it imports nothing that decides about money.
-  faults: { type: 'tool', mayImport: ['domain', 'embedded-postgres', 'local-issuer'] },
+  faults: { type: 'tool', mayImport: ['domain', 'process', 'embedded-postgres'] },
 };
 
 /** Published and without dependencies, so that any team can install them anywhere, browsers included. Their specs may use more. */

@@ -13,7 +13,7 @@ const sources = (folder) => [
  */
 export const AREAS = {
   amounts: { project: 'libs/domain', files: ['libs/domain/src/{amount,amount-refusal,convert}.ts'] },
-  rates: { project: 'libs/rates', files: sources('libs/rates/src') },
+  rates: { project: 'libs/reference', files: sources('libs/reference/src/rates') },
   access: {
     project: 'apps/api',
     files: sources('apps/api/src/access'),

@@ -1,4 +1,4 @@
-import { LocalIssuer } from '@banking/local-issuer';
+import { LocalIssuer } from '@banking/process/local-issuer';
 import { published } from './config.js';
 
 /** The ids of the demo data, by name. */

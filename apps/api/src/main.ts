@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { isOperatorError } from '@banking/deployment';
-import { LocalIssuerError } from '@banking/local-issuer';
+import { LocalIssuerError } from '@banking/process/local-issuer';
 import { ConfigError, createLogger, type OperatorServer, type RunningService, runService } from '@banking/process';
 import { flushMs, logExport, startTracing, type Tracing } from '@banking/telemetry/tracing';
 import type { Implementation } from './banking.module.js';

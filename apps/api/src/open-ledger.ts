@@ -26,7 +26,7 @@ import {
 import { type DemoCells, makeDemoData } from '@banking/operations/demo';
 import { API_ROLE, type Database, SERVICE_ROLES, WORKER_ROLE } from '@banking/postgres';
 import { type CellConfig, ConfigError } from '@banking/process';
-import { chooseRates } from '@banking/rates';
+import { chooseRates } from '@banking/reference';
 import { type OpenWebhooks, openWebhooks, refusedUrl, SealError } from '@banking/webhooks';
 import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';

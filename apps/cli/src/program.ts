@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '@banking/domain';
-import { LocalIssuerError } from '@banking/local-issuer';
+import { LocalIssuerError } from '@banking/process/local-issuer';
 import { isOperatorError } from '@banking/deployment';
 import { ExportError } from '@banking/books-proof';
 import { ProvisioningError } from '@banking/operations/provisioning';

@@ -1,5 +1,5 @@
 import { foldEmail } from '@banking/domain';
-import { LocalIssuer } from '@banking/local-issuer';
+import { LocalIssuer } from '@banking/process/local-issuer';
 import { allUsers, noteToken, type UserRow } from '@banking/operations/provisioning';
 import { readDemoIds } from '@banking/operations/demo';
 import { type Deployment } from '@banking/deployment';

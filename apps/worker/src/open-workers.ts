@@ -16,7 +16,7 @@ import {
   type RatesConfig,
   type WebhooksConfig,
 } from '@banking/process';
-import { chooseRates } from '@banking/rates';
+import { chooseRates } from '@banking/reference';
 import { type OpenWebhooks, openWebhooks, SealError } from '@banking/webhooks';
 
 type Logger = ReturnType<typeof createLogger>;

@@ -3,7 +3,7 @@ import { LedgerBankingService } from '@banking/operations';
 import { makeDemoData, readDemoIds } from '@banking/operations/demo';
 import type { AccountId, Scope, UserId, WorkspaceId } from '@banking/domain';
 import { administer } from '@banking/postgres/testing';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { openDeployment } from './open-deployment.js';
 import { withLaterMigrations } from './testing/later-migrations.js';
 import { ownServer } from './testing/own-server.js';

@@ -54,7 +54,7 @@ import {
   rotateWebhookSecret,
   type WebhookTerms,
 } from './webhooks/webhook-endpoints.js';
-import { NO_RATES, type RateSource } from '@banking/rates';
+import { NO_RATES, type RateSource } from '@banking/reference';
 
 export interface QuoteTerms extends HandOver {
   /** The source of rates. Without one, conversions are refused. */

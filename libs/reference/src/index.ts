@@ -1,5 +1,5 @@
 /**
- * Reference data with source and date, and the functions that read only this data.
+ * Reference data with source and date, the functions that read only this data, and the sources of exchange rates.
  *
  * The service loads countries, corridors, products and banks into tables at start, and reads the rows afterwards.
  * Schemas, fee schedules and demo rates have no table: the service reads them from this package.
@@ -10,7 +10,9 @@ export { SWIFT_MINIMUM_SOURCE, swiftMinimumOf } from './currency-details.js';
 export { CORRIDORS, feeScheduleOf } from './corridors/corridors.js';
 export type { CorridorEntry } from './corridors/corridor-entry.js';
 export { feeOf, type FeeSchedule } from './fee.js';
-export { DEMO_RATES_SOURCE, demoRate, type DemoRate } from './demo-rates.js';
+export { NO_RATES, noRate, type DatedRate, type RateSource, DEMO_RATES, ratesChannel } from './rates/rate-source.js';
+export { crossRate, readRateDocument, writtenRate } from './rates/http-rate-source.js';
+export { chooseRates } from './rates/choose-rates.js';
 export { BANKS, BANKS_SOURCE, bankOf } from './banks.js';
 export { PURPOSES, PURPOSES_SOURCE, purposesOf } from './purposes.js';
 export { recipientSchemasOf, checkBeneficiaryTexts, type BeneficiarySchema } from './recipients/recipient-schema.js';

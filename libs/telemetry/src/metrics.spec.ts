@@ -3,7 +3,7 @@ import { orderBatchChannel, verificationChannel } from '@banking/operations';
 import { networkChannel } from '@banking/payouts';
 import { connectionChannel, pipelineChannel, retryChannel } from '@banking/postgres';
 import { ConfigError, type OperatorServer } from '@banking/process';
-import { ratesChannel } from '@banking/rates';
+import { ratesChannel } from '@banking/reference';
 import { choreChannel, workChannel } from '@banking/work-queue';
 import { circuitChannel, keyFetchChannel, responseChannel, upstreamChannel } from './index.js';
 import { serveMetrics, type MeasuredProcess } from './metrics.js';

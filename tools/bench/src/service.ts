@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LocalIssuer } from '@banking/local-issuer';
+import { LocalIssuer } from '@banking/process/local-issuer';
 import type { ControlOptions } from './control-process.js';
 
 const START_MS = 60_000;

@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LocalIssuer } from '@banking/local-issuer';
+import { LocalIssuer } from '@banking/process/local-issuer';
 import { DatabaseProxy } from './database-proxy.js';
 import { ProcessClock, Replica, SmallDisk } from './devices.js';
 import type { Endpoint } from './orders.js';

@@ -150,9 +150,9 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...refuse(
     'no-restricted-imports',
     { file: 'libs/operations/src/index.ts' },
-    `export { chooseRates } from '@banking/rates';`,
+    `export { chooseRates } from '@banking/reference';`,
   ),
-  ...accept({ file: 'libs/operations/src/index.ts' }, `export { NO_RATES } from '@banking/rates';`),
+  ...accept({ file: 'libs/operations/src/index.ts' }, `export { NO_RATES } from '@banking/reference';`),
   ...refuse('@typescript-eslint/no-floating-promises', LIBRARY, 'Promise.resolve();'),
   ...refuse('@typescript-eslint/no-misused-promises', LIBRARY, 'if (Promise.resolve()) { /* paid */ }'),
 
@@ -166,13 +166,14 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...accept({ ...LIBRARY, alone: true }, '/* eslint-disable no-var -- an example */\nvar a = 1;\nexport { a };'),
   { ...LIBRARY, text: '// eslint-disable-next-line no-var -- no need\nexport const a = 1;', rules: [null] },
 
-  ...['ledger', 'payouts', 'operations'].flatMap((project) =>
-    refuse(
-      'no-restricted-syntax',
-      { file: `libs/${project}/src/index.ts` },
-      'export const today = new Date();',
-      'export const now = Date.now();',
-    ),
+  ...['ledger/src/index', 'payouts/src/index', 'operations/src/index', 'reference/src/rates/rate-source'].flatMap(
+    (file) =>
+      refuse(
+        'no-restricted-syntax',
+        { file: `libs/${file}.ts` },
+        'export const today = new Date();',
+        'export const now = Date.now();',
+      ),
   ),
   ...accept({ file: 'libs/ledger/src/index.ts' }, 'export const at = (text: string) => new Date(text);'),
 

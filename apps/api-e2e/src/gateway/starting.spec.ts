@@ -4,7 +4,7 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { LocalIssuer } from '@banking/local-issuer';
+import { LocalIssuer } from '@banking/process/local-issuer';
 import { until } from '@banking/postgres/testing';
 import { newDataDir, refusedStart, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, AUDIENCE, GATEWAY, localToken } from '../service.js';

@@ -1,7 +1,7 @@
 import { createPrivateKey, type JsonWebKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LOCAL_ISSUER } from '@banking/local-issuer';
+import { LOCAL_ISSUER } from '@banking/process/local-issuer';
 import { sendRequest } from '../responses.js';
 import { ADA, AUDIENCE, serviceOfTheRun } from '../service.js';
 import { forge, type Mint, refusesForgeries } from './forge.js';

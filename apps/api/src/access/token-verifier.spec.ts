@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { CompactSign, type JWTPayload, SignJWT } from 'jose';
 import type { Refusal } from '@banking/domain';
-import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
+import { LOCAL_ISSUER, LocalIssuer } from '@banking/process/local-issuer';
 import type { TokenConfig } from '../config.js';
 import type { KeyReport } from './issuer-keys.js';
 import { CredentialError, type CredentialFault, TokenVerifier } from './token-verifier.js';

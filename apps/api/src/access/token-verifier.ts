@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import { foldEmail, type Origin, Refusal, type Subject } from '@banking/domain';
-import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
+import { LOCAL_ISSUER, LocalIssuer } from '@banking/process/local-issuer';
 import { ConfigError, ExpiringCache, readSecretDocument, SecretFileError } from '@banking/process';
 import type { TokenConfig } from '../config.js';
 import { discoverKeysOf, type FetchKeys, fetchKeysOf, IssuerKeys, type KeyReport } from './issuer-keys.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { Refusal } from '@banking/domain';
-import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
+import { LOCAL_ISSUER, LocalIssuer } from '@banking/process/local-issuer';
 import type { RequestContext } from '../http/request-context.js';
 import { demoUserOf, isOfThisMachine, serveSignIn, type SignInConfig } from './demo-sign-in.js';
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
-import { LocalIssuer } from '@banking/local-issuer';
+import { LocalIssuer } from '@banking/process/local-issuer';
 import { isLoopback } from '@banking/process';
 import { PUBLIC_PAGE } from '../access/access-check.js';
 import type { ApiConfig } from '../config.js';

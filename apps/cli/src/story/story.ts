@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { BankingClient, ConnectionError, ServiceError } from '@banking/client';
 import type { AccountId, WorkspaceId } from '@banking/domain';
-import { LocalIssuer } from '@banking/local-issuer';
+import { LocalIssuer } from '@banking/process/local-issuer';
 import { type DemoIds, readDemoIds } from '@banking/operations/demo';
 import { ownEnvironment } from '../config.js';
 import { orInterrupted, untilSignal, withDeployment } from '../deployment.js';

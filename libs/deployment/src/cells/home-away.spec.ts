@@ -2,7 +2,7 @@ import type { Account, ProductId, RecipientId, TransferAmount, WorkspaceId } fro
 import { openBooks } from '@banking/ledger';
 import { OrderService, startBankingWorker } from '@banking/operations';
 import { until } from '@banking/postgres/testing';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
 import { addWorkspaces, type CellProcess, MIA, startProcess } from '../testing/cell-world.js';
 import { Places } from './places.js';

@@ -10,7 +10,7 @@ import {
 } from '@banking/domain';
 import { releaseParkedWork } from '@banking/payouts';
 import { bind, SQLSTATE } from '@banking/postgres';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase, emptyDatabase, type TestDatabase } from '../testing/test-databases.js';

@@ -7,7 +7,7 @@ import type {
 } from '@banking/domain';
 import { type Books, postSandboxDeposits } from '@banking/ledger';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { newAccountCode } from '../accounts/accounts.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import {

@@ -19,7 +19,7 @@ import {
   sqlStatement,
 } from '@banking/postgres';
 import { openDatabase, Wire } from '@banking/postgres/testing';
-import { NO_RATES } from '@banking/rates';
+import { NO_RATES } from '@banking/reference';
 import { LedgerDirectory } from '../apps/directory.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { OrderBatcher, OrderService } from '../orders/order-service.js';

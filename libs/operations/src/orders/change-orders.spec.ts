@@ -3,7 +3,7 @@ import { verifyBooks } from '@banking/ledger';
 import { recordEvent, releaseParkedWork } from '@banking/payouts';
 import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { reasonOf, until } from '@banking/postgres/testing';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { listWork, Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { resumePausedOrder } from '../provisioning/index.js';

@@ -2,7 +2,7 @@ import { Refusal, RETRY_AFTER_S } from '@banking/domain';
 import { accountKey, type Books, customerAccountsOf } from '@banking/ledger';
 import { BatchedCalls, type Database, IdBlocks, type RetryPolicy } from '@banking/postgres';
 import { RoundRobin } from '@banking/process';
-import type { RateSource } from '@banking/rates';
+import type { RateSource } from '@banking/reference';
 import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/create-once.js';
 import {
   type NamedPayment,

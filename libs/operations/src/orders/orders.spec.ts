@@ -2,7 +2,7 @@ import type { AccountId, Order, PlaceOrderInput, RecipientId, TransferAmount } f
 import { openBooks } from '@banking/ledger';
 import { API_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { openDatabase, reasonOf, until } from '@banking/postgres/testing';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { claimWork, type FreshWork, Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { expectWellFormed, orderWorld, type OrderWorld } from '../testing/order-world.js';

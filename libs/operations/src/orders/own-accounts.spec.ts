@@ -12,8 +12,8 @@ import {
 import { verifyBooks } from '@banking/ledger';
 import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { DEMO_RATES } from '@banking/rates';
-import type { RateSource } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
+import type { RateSource } from '@banking/reference';
 import { verifyPayments } from '../testing/order-world.js';
 import { reasonOf } from '@banking/postgres/testing';
 import { orderWorld, type OrderWorld } from '../testing/order-world.js';

@@ -3,7 +3,7 @@ import { listDiscrepancies, recordEvent, resolveDiscrepancy } from '@banking/pay
 import { makeDemoData } from '../demo/index.js';
 import { readDemoIds, type DemoIds } from '../demo/index.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { NOT_DATE } from '@banking/postgres/testing';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 

@@ -1,7 +1,7 @@
 import type { AccountId, Order, PlaceOrderInput, RecipientId, TransferAmount } from '@banking/domain';
 import type { Database } from '@banking/postgres';
 import { reasonOf } from '@banking/postgres/testing';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import type { Claim } from '@banking/work-queue';
 import { ReferenceData } from '../reference/reference.js';
 import { expectWellFormed, orderWorld, type OrderWorld } from '../testing/order-world.js';

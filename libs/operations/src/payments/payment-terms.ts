@@ -10,7 +10,7 @@ import {
   type QuoteFacts,
 } from './payment-facts.js';
 import { type Price, pricePayment } from './price-payment.js';
-import type { RateSource } from '@banking/rates';
+import type { RateSource } from '@banking/reference';
 
 /** The payment of an order. */
 export interface Payment {

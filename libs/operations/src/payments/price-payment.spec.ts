@@ -12,8 +12,16 @@ import {
   Refusal,
 } from '@banking/domain';
 import { reasonOf } from '@banking/postgres/testing';
-import { crossRate, DEMO_RATES, NO_RATES, type RateSource, readRateDocument } from '@banking/rates';
-import { CORRIDORS, feeOf, feeScheduleOf } from '@banking/reference';
+import {
+  CORRIDORS,
+  crossRate,
+  DEMO_RATES,
+  feeOf,
+  feeScheduleOf,
+  NO_RATES,
+  type RateSource,
+  readRateDocument,
+} from '@banking/reference';
 import type { FixedAmount, PaidCorridor, PaymentParties } from './payment-facts.js';
 import { type Price, pricePayment } from './price-payment.js';
 

@@ -12,8 +12,7 @@ import {
   toDecimal,
 } from '@banking/domain';
 import type { Leg } from '@banking/ledger';
-import { type DatedRate, noRate, type RateSource, writtenRate } from '@banking/rates';
-import { feeOf, feeScheduleOf } from '@banking/reference';
+import { type DatedRate, feeOf, feeScheduleOf, noRate, type RateSource, writtenRate } from '@banking/reference';
 import {
   CONVERSION_ROUNDING,
   FEE_ROUNDING,

@@ -10,7 +10,7 @@ import type {
 } from '@banking/domain';
 import { API_ROLE, type Database, OPERATOR_ROLE, RULE_VIOLATION, SCHEMA, SQLSTATE } from '@banking/postgres';
 import { openDatabase, PlanProbe, reasonOf, sql } from '@banking/postgres/testing';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { PLAN_BY_ORDER } from '../lists/paged-list.js';
 import { orderWorld, type OrderWorld } from '../testing/order-world.js';

@@ -16,7 +16,7 @@ import {
 import { verifyBooks } from '@banking/ledger';
 import { pipelineChannel, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { reasonOf, sql } from '@banking/postgres/testing';
-import { DEMO_RATES, NO_RATES, type RateSource } from '@banking/rates';
+import { DEMO_RATES, NO_RATES, type RateSource } from '@banking/reference';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { expectWellFormed, orderWorld, type OrderWorld, verifyPayments } from '../testing/order-world.js';
 

@@ -13,7 +13,7 @@ import {
 import { verifyBooks } from '@banking/ledger';
 import { bind, RULE_VIOLATION, SQLSTATE, sqlStatement } from '@banking/postgres';
 import { reasonOf, sql, until } from '@banking/postgres/testing';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { expectWellFormed, orderWorld, type OrderWorld, verifyPayments } from '../testing/order-world.js';

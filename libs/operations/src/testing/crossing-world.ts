@@ -8,7 +8,7 @@ import {
   type TransferAmount,
   type WorkspaceId,
 } from '@banking/domain';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { Worker } from '@banking/work-queue';
 import { Arrivals } from '../crossings/arrivals.js';
 import { CROSSING, crossingHandler, type CrossingPort } from '../crossings/crossings.js';

@@ -1,7 +1,7 @@
 import { EVENT_TYPES, FINAL_EVENT_TYPES, type Refusal, type WebhookEndpointId } from '@banking/domain';
 import type { Database } from '@banking/postgres';
 import type { FreshDatabase } from '@banking/postgres/testing';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { Worker } from '@banking/work-queue';
 import { recordChanges } from '../events/record-changes.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';

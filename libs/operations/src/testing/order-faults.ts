@@ -11,7 +11,7 @@ import type {
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase } from './test-databases.js';
 import { verifyPlanted } from './order-world.js';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { DIGEST_CHECK } from '../verification/verify-digests.js';
 import { ORDER_CHECKS } from '../verification/verify-orders.js';
 

@@ -13,7 +13,7 @@ import {
 } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
 import type { BoundStatement, Database, DbTransaction } from '@banking/postgres';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { Worker } from '@banking/work-queue';
 import { readDemoBookings } from '../demo/index.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';

@@ -14,7 +14,7 @@ import { listDiscrepancies, resolveDiscrepancy } from '@banking/payouts';
 import { type Claim } from '@banking/work-queue';
 import { OrderService } from '../orders/order-service.js';
 import { runOrder } from '../orders/run-order.js';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { expectWellFormed, orderWorld, type OrderWorld } from '../testing/order-world.js';
 import { EVER } from '../testing/statements.js';
 

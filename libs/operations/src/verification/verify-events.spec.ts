@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import type { AccountId, RecipientId, TransferAmount } from '@banking/domain';
 import { sql, until } from '@banking/postgres/testing';
-import { DEMO_RATES } from '@banking/rates';
+import { DEMO_RATES } from '@banking/reference';
 import { openWebhooks } from '@banking/webhooks';
 import { OldEvents } from '../events/record-changes.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';

@@ -2,7 +2,7 @@ import { type AccountId, parseAmount, type RecipientId, type TransferAmount, typ
 import { verifyBooks } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { PlanProbe, until } from '@banking/postgres/testing';
-import { DEMO_RATES, NO_RATES } from '@banking/rates';
+import { DEMO_RATES, NO_RATES } from '@banking/reference';
 import { claimWork, ResultRecorder, runClaimedWork } from '@banking/work-queue';
 import { cancelOrder } from '../orders/change-orders.js';
 import { OrderService } from '../orders/order-service.js';

@@ -1,6 +1,6 @@
 import { verificationChannel } from '@banking/operations';
 import { networkChannel } from '@banking/payouts';
-import { ratesChannel } from '@banking/rates';
+import { ratesChannel } from '@banking/reference';
 import { choreChannel, workChannel } from '@banking/work-queue';
 import { webhookChannel } from '@banking/webhooks';
 import { labelOf } from './measured-cell.js';

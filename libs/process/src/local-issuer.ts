@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createPrivateFile } from '@banking/process';
+import { createPrivateFile } from './data-dir.js';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, SignJWT, type JWK } from 'jose';
 
 /** The `iss` of tokens signed with the key of DATA_DIR. */

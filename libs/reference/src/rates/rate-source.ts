@@ -1,6 +1,6 @@
 import { channel, type Channel } from 'node:diagnostics_channel';
 import { type CurrencyCode, type Rate, Refusal } from '@banking/domain';
-import { DEMO_RATES_SOURCE, demoRate } from '@banking/reference';
+import { DEMO_RATES_SOURCE, demoRate } from '../demo-rates.js';
 
 /** An exact rate minus the spread of its pair, with its source and time. */
 export interface DatedRate extends Rate {

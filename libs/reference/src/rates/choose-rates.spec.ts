@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { CurrencyCode } from '@banking/domain';
 import { freshDatabase } from '@banking/postgres/testing';
-import { DEMO_RATES_SOURCE, demoRate } from '@banking/reference';
+import { DEMO_RATES_SOURCE, demoRate } from '../demo-rates.js';
 import { chooseRates } from './choose-rates.js';
 
 describe('the configured source of rates', () => {

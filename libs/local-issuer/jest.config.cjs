@@ -1,4 +1,0 @@
-module.exports = {
-  preset: '../../jest.preset.js',
-  displayName: 'local-issuer',
-};

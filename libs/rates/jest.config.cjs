@@ -1,7 +1,0 @@
-const onPostgres = require('../../tools/test-run/on-postgres.cjs');
-
-module.exports = {
-  preset: '../../jest.preset.js',
-  displayName: 'rates',
-  ...onPostgres(),
-};
