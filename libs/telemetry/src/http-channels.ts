@@ -1,4 +1,4 @@
-import { channel, type Channel } from 'node:diagnostics_channel';
+import { channel, type Channel, tracingChannel } from 'node:diagnostics_channel';
 
 /** Channels of `node:diagnostics_channel` that the apps publish on. See `channels.ts` of `@banking/postgres`. */
 
@@ -25,3 +25,21 @@ export interface KeyFetchMessage {
   readonly isFailing: boolean;
 }
 export const keyFetchChannel = channel('banking:api:key-fetch') as Channel<unknown, KeyFetchMessage>;
+
+/** A request of a gateway to its upstream, from its sending to the last byte of the response. Its error is in `error`. */
+export interface UpstreamMessage {
+  /** The method of the port, such as `placeOrder`. */
+  readonly operation: string;
+  readonly method: string;
+  /** Whether it is a request of a caller, not of the gateway itself. */
+  readonly isOfCaller: boolean;
+  /** Set at the end. */
+  readonly result?: { readonly status: number };
+}
+export const upstreamChannel = tracingChannel<unknown, UpstreamMessage>('banking:gateway:upstream');
+
+/** A change of the circuit breaker. */
+export interface CircuitMessage {
+  readonly state: 'open' | 'closed';
+}
+export const circuitChannel = channel('banking:gateway:circuit') as Channel<unknown, CircuitMessage>;

@@ -7,16 +7,19 @@ import {
   type OperatorServer,
   type ServerAddress,
 } from '@banking/process';
-import { collectDatabase } from './metrics/database-metrics.js';
+import {
+  collectDatabase,
+  collectGateway,
+  collectHttp,
+  collectOrders,
+  type Unsubscribe,
+  collectRates,
+  collectWork,
+} from './metrics/channel-metrics.js';
 import type { MeasuredCell, MeasuredDatabase } from './metrics/measured-cell.js';
 import { DatabaseValues } from './metrics/database-values.js';
-import { collectGateway } from './metrics/gateway-metrics.js';
-import { collectHttp } from './metrics/http-metrics.js';
 import { Metrics } from './metrics/metrics.js';
-import { collectOrders } from './metrics/order-metrics.js';
 import { collectProcess, type Build } from './metrics/process-metrics.js';
-import type { Unsubscribe } from './metrics/subscriptions.js';
-import { collectRates, collectWork } from './metrics/work-metrics.js';
 
 /** How long a scrape waits for the readiness of the process. */
 const READY_MAX_MS = 3_000;

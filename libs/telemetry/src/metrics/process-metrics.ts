@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Metrics } from './metrics.js';
-import type { Unsubscribe } from './subscriptions.js';
+import type { Unsubscribe } from './channel-metrics.js';
 
 /** The interval of the timer by which delays of the event loop are measured. */
 const LAG_INTERVAL_MS = 20;

@@ -1,17 +1,93 @@
 import { randomUUID } from 'node:crypto';
+import { diag, DiagLogLevel } from '@opentelemetry/api';
+import {
+  type ReadableSpan,
+  type SpanExporter,
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  RandomIdGenerator,
+} from '@opentelemetry/sdk-trace-base';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
-import { BasicTracerProvider, BatchSpanProcessor, RandomIdGenerator } from '@opentelemetry/sdk-trace-base';
 import type { TracingConfig } from '@banking/process';
+import type { ReportExport, Tracing } from './tracing.js';
 import { followDatabase } from './database-spans.js';
 import { followOrders } from './order-spans.js';
-import { ReportedExporter } from './reported-exporter.js';
 import { followUpstream, RequestSpans } from './request-spans.js';
 import { CallerLimitSampler, samplerOf } from './sampler.js';
-import { reportSdkWarnings } from './sdk-warnings.js';
 import { Spans } from './spans.js';
-import type { ReportExport, Tracing } from './tracing.js';
 import { followWork } from './work-spans.js';
+
+/** A warning that differs in its numbers only is reported again after this time. */
+const REPEAT_MS = 10 * 60_000;
+
+/**
+ * Reports the warnings of the SDK, such as of spans that its full queue has dropped. Its errors are those of batches, which the exporter
+ * reports when they begin. Further arguments are left out, because they hold responses of the collector.
+ */
+function reportSdkWarnings(report: ReportExport, nowMs: () => number = () => performance.now()): void {
+  const reportedAtMs = new Map<string, number>();
+  const warn = (message: string) => {
+    const kind = message.replaceAll(/[0-9]+/g, 'N');
+    const lastMs = reportedAtMs.get(kind);
+    if (lastMs !== undefined && nowMs() - lastMs < REPEAT_MS) return;
+    reportedAtMs.set(kind, nowMs());
+    report({ kind: 'warning', why: message });
+  };
+  const ignore = () => undefined;
+  const logger = { error: ignore, warn, info: ignore, debug: ignore, verbose: ignore };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+}
+
+type ExportResult = Parameters<Parameters<SpanExporter['export']>[1]>[0];
+
+/** `ExportResultCode.SUCCESS` of `@opentelemetry/core`. */
+const SUCCESS = 0;
+
+/** Reports when an exporter begins to fail and when it sends again, and not each batch that fails. */
+class ReportedExporter implements SpanExporter {
+  private isFailing = false;
+  private lostSpans = 0;
+
+  constructor(
+    private readonly inner: SpanExporter,
+    private readonly report: ReportExport,
+  ) {}
+
+  export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
+    this.inner.export(spans, (result) => {
+      this.note(spans.length, result);
+      done(result);
+    });
+  }
+
+  async forceFlush(): Promise<void> {
+    await this.inner.forceFlush?.();
+  }
+
+  shutdown(): Promise<void> {
+    return this.inner.shutdown();
+  }
+
+  private note(spans: number, { code, error }: ExportResult): void {
+    if (code !== SUCCESS) {
+      this.lostSpans += spans;
+      if (!this.isFailing) this.report({ kind: 'failing', why: whyOf(error) });
+      this.isFailing = true;
+    } else if (this.isFailing) {
+      this.report({ kind: 'sending', lostSpans: this.lostSpans });
+      this.isFailing = false;
+      this.lostSpans = 0;
+    }
+  }
+}
+
+/** The code of the system or the status of the collector. Its message and its body may repeat what was sent. */
+function whyOf(error: Error | undefined): string {
+  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: string };
+  if (typeof code === 'number') return `the collector responded with ${code}`;
+  return typeof code === 'string' ? code : (name ?? 'no reason given');
+}
 
 /**
  * Begins to record traces and to send them. The SDK itself reads where to, how often and with which headers: OTEL_EXPORTER_OTLP_…,

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { upstreamChannel } from '../gateway-channels.js';
+import { upstreamChannel } from '../http-channels.js';
 import { recordedSpans } from '../testing/recorded-spans.js';
 import { followUpstream, RequestSpans } from './request-spans.js';
 import type { ReceivedRequest } from './tracing.js';

@@ -1,5 +1,5 @@
 import { type Span, type SpanContext, SpanKind } from '@opentelemetry/api';
-import { upstreamChannel } from '../gateway-channels.js';
+import { upstreamChannel } from '../http-channels.js';
 import { fail, typeOf } from './failures.js';
 import type { Spans } from './spans.js';
 import { headersOf, remoteSpanOf } from './trace-context.js';
