@@ -5,6 +5,7 @@ import {
   type ExportedOrder,
   type ExportedRecipient,
   type ExportLine,
+  type HashedOrder,
 } from '@banking/domain/proof';
 import { rangeKey, type RangeOptions, rangesOf } from '@banking/ledger';
 import { digestOfConversion, digestOfOrder, digestOfRecipient } from '@banking/operations';
@@ -14,7 +15,6 @@ import {
   conversionFrom,
   type ConversionJson,
   ORDER_JSON,
-  type OrderJson,
   RECIPIENT_JSON,
   recipientFrom,
   type RecipientJson,
@@ -27,7 +27,7 @@ const EXECUTION_JSON = `json_strip_nulls(json_build_object(
   'id', e.id, 'orderId', e.order_id, 'sequence', e.sequence, 'status', e.status, 'scheduledAt', rfc3339(e.scheduled_at),
   'failureCode', e.failure_code, 'transactionId', e.transaction_id, 'executedAt', rfc3339(e.executed_at)))`;
 
-type OrderRow = Omit<ExportedOrder, 'digest' | 'content'> & { readonly content: OrderJson };
+type OrderRow = Omit<ExportedOrder, 'digest' | 'content'> & { readonly content: HashedOrder };
 const EXPORTED_ORDER = `json_build_object('content', ${ORDER_JSON}, 'status', o.status, 'createdAt', rfc3339(o.created_at))`;
 
 const RECIPIENTS = sqlStatement<{ recipient: RecipientJson }>(

@@ -123,7 +123,7 @@ function entriesOf(decision: OrderDecision): AuditEntry[] {
     return [auditEntry(workspaceId, { operation: 'placeOrder', resource }, callerOf(order.caller))];
   }
   if (kind !== 'posted' && kind !== 'refused') return [];
-  const resource = { type: 'order', id: order.run.orderId };
+  const resource = { type: 'order', id: order.run.order.id };
   const reason = kind === 'refused' ? decision.refusal.reason : undefined;
   return [auditEntry(workspaceId, { operation: 'runOrder', resource, reason }, BY_SYSTEM)];
 }

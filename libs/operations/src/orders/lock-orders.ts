@@ -200,6 +200,6 @@ const readDueRuns = (runs: readonly PreparedRun[]): BoundStatement<Row> => bind(
 const columnsOf = (runs: readonly PreparedRun[]) => [
   runs.map(({ claim }) => claim.workspaceId),
   runs.map(({ claim }) => claim.subjectId),
-  runs.map(({ run }) => run.orderId),
+  runs.map(({ run }) => run.order.id),
   runs.map(({ claim }) => claim.fence),
 ];

@@ -1,24 +1,10 @@
 import { bind, compositeOf, sqlStatement, type BoundStatement } from '@banking/postgres';
+import type { Placement } from './prepared-order.js';
 
-/** A row of `customer_order`. */
-export interface OrderRow {
-  readonly workspaceId: number;
-  readonly id: number;
-  readonly accountId: number;
-  readonly recipientId: number;
-  readonly amount: bigint;
-  readonly type: string;
+/** An order that is written. */
+interface PlacedOrder {
+  readonly order: Pick<Placement, 'draft' | 'ids'>;
   readonly status: 'active' | 'completed';
-  readonly description?: string | undefined;
-  readonly purposeCode?: string | undefined;
-  readonly repeatUnit?: string | undefined;
-  readonly repeatValue?: number | undefined;
-  readonly anchor?: string | undefined;
-  readonly stopAt?: string | undefined;
-  readonly quoteId?: number | undefined;
-  readonly externalReference?: string | undefined;
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
-  readonly placedBy?: number | undefined;
   /** When it is placed, in the text of PostgreSQL. */
   readonly at: string;
 }
@@ -38,11 +24,11 @@ interface ExecutionRow {
 
 const PLACE_ORDERS = sqlStatement('place_orders', 'select place_orders($1::placed_order[], $2::placed_execution[])');
 
-const orderValue = (row: OrderRow): string =>
+const orderValue = ({ order: { draft, ids }, status, at }: PlacedOrder): string =>
   compositeOf([
-    ...[row.workspaceId, row.id, row.accountId, row.recipientId, row.amount, row.type, row.status, row.description],
-    ...[row.purposeCode, row.repeatUnit, row.repeatValue, row.anchor, row.stopAt, row.quoteId, row.externalReference],
-    ...[row.metadata, row.placedBy, row.at],
+    ...[ids.workspaceId, ids.orderId, draft.accountId, draft.recipientID, draft.amount, draft.type, status],
+    ...[draft.description, draft.purposeCode, draft.repeatUnit, draft.repeatValue, draft.startAt, draft.stopAt],
+    ...[draft.quoteID, draft.externalReference, draft.metadata, ids.placedBy, at],
   ]);
 
 const executionValue = (row: ExecutionRow): string =>
@@ -53,7 +39,7 @@ const executionValue = (row: ExecutionRow): string =>
 
 /** The rows that one order writes, besides the books. */
 export interface OrderWrites {
-  readonly orders?: readonly OrderRow[];
+  readonly orders?: readonly PlacedOrder[];
   readonly executions?: readonly ExecutionRow[];
   /** Changes of existing rows. */
   readonly changes?: readonly BoundStatement<unknown>[];

@@ -9,7 +9,7 @@ import { type OrderFacts, packedExecution } from '../resources/compose-order.js'
 import { packedTransfer, type TransactionRow, type TransferRow } from '../resources/compose-transaction.js';
 import type { OrderDecision, PostedOrder } from './decide-orders.js';
 import type { AccountsByKey } from './lock-orders.js';
-import type { OrderRow, OrderWrites } from './order-statements.js';
+import type { OrderWrites } from './order-statements.js';
 import { FAILED_RUNS_MAX, type Placement, type PreparedRun } from './prepared-order.js';
 import { runTime } from './schedule.js';
 
@@ -49,7 +49,7 @@ function writesOfPayment(
   const transactionId = posted[0]!.id;
   const status = statusOfPayment(terms.payee);
   return {
-    orders: [orderRow(order, 'completed', at)],
+    orders: [{ order, status: 'completed', at }],
     executions: [{ workspaceId, id, orderId, sequence: 1, status, transactionId, scheduledAt: at, executedAt: at }],
   };
 }
@@ -60,32 +60,10 @@ function writesOfSchedule(order: Placement, at: string): OrderWrites {
   const dueAt = runTime({ startAt, stopAt, repeatUnit, repeatValue }, 1);
   if (dueAt === undefined) throw new Error('a schedule without runs was not refused');
   return {
-    orders: [orderRow(order, 'active', at)],
+    orders: [{ order, status: 'active', at }],
     executions: [{ workspaceId, id: executionId, orderId, sequence: 1, status: 'scheduled', scheduledAt: dueAt }],
   };
 }
-
-/** Field by field, as all that each order makes: spreading the draft took most of the time of its writes. */
-const orderRow = ({ draft, ids }: Placement, status: OrderRow['status'], at: string): OrderRow => ({
-  workspaceId: ids.workspaceId,
-  id: ids.orderId,
-  accountId: draft.accountId,
-  recipientId: draft.recipientID,
-  amount: draft.amount,
-  type: draft.type,
-  status,
-  description: draft.description,
-  purposeCode: draft.purposeCode,
-  repeatUnit: draft.repeatUnit,
-  repeatValue: draft.repeatValue,
-  anchor: draft.startAt,
-  stopAt: draft.stopAt,
-  quoteId: draft.quoteID,
-  externalReference: draft.externalReference,
-  metadata: draft.metadata,
-  placedBy: ids.placedBy,
-  at,
-});
 
 function writesOfRun(prepared: PreparedRun, terms: PaymentTerms, posted: readonly PostedTransaction[]): OrderWrites {
   const { workspaceId, executionId } = prepared.run;
@@ -104,21 +82,21 @@ function writesOfRun(prepared: PreparedRun, terms: PaymentTerms, posted: readonl
 
 /** A recurring order fails with its third failed run in a row, any other order with the first. */
 function writesOfFailedRun(prepared: PreparedRun, { reason, message }: Refusal): OrderWrites {
-  const { workspaceId, executionId, failedBefore, repeatUnit } = prepared.run;
+  const { workspaceId, executionId, failedBefore, order } = prepared.run;
   const finish = bind(FINISH_EXECUTION, workspaceId, executionId, 'failed', null, reason, message);
-  const isOver = failedBefore + 1 >= FAILED_RUNS_MAX || repeatUnit === undefined;
+  const isOver = failedBefore + 1 >= FAILED_RUNS_MAX || order.repeatUnit === undefined;
   return isOver ? { changes: stepsOf(prepared, 'failed', finish) } : withNextRun(prepared, finish);
 }
 
 /** Finishes a run and schedules the next one; without one, the order is completed. */
 function withNextRun(prepared: PreparedRun, finish: BoundStatement<unknown>): OrderWrites {
   const { next, nextExecutionId: id, run } = prepared;
-  const { workspaceId, orderId } = run;
+  const { workspaceId, order } = run;
   if (!next) return { changes: stepsOf(prepared, 'completed', finish) };
   const { at, sequence } = next;
   return {
     changes: stepsOf(prepared, 'active', finish),
-    executions: [{ workspaceId, id, orderId, sequence, status: 'scheduled', scheduledAt: at }],
+    executions: [{ workspaceId, id, orderId: order.id, sequence, status: 'scheduled', scheduledAt: at }],
   };
 }
 
@@ -128,7 +106,7 @@ const stepsOf = (
   finish: BoundStatement<unknown>,
 ): readonly BoundStatement<unknown>[] => [
   holdWork(claim),
-  bind(STEP_ORDER, run.workspaceId, run.orderId, status),
+  bind(STEP_ORDER, run.workspaceId, run.order.id, status),
   finish,
 ];
 
@@ -154,33 +132,33 @@ export function accountsAfter(accounts: AccountsByKey, posted: readonly PostedTr
  */
 export function placedOrderFacts(
   { order, posted }: PostedOrder & { readonly order: Placement },
-  { orders: [row] = [], executions: [execution] = [] }: OrderWrites,
+  { orders: [placed] = [], executions: [execution] = [] }: OrderWrites,
   accounts: AccountsByKey,
 ): OrderFacts {
-  const { workspaceId, accountId, recipient } = order;
+  const { workspaceId, accountId, draft, ids, recipient } = order;
   const account = accounts.get(accountKey(workspaceId, accountId ?? NaN));
-  if (!row || !execution || !account) throw new Error('an order was placed without its rows');
+  if (!placed || !execution || !account) throw new Error('an order was placed without its rows');
   const [transaction] = posted;
   return {
-    orderId: row.id,
-    orderAmount: row.amount.toString(),
-    orderStatus: row.status,
-    orderType: row.type,
-    orderDescription: row.description ?? null,
-    purposeCode: row.purposeCode ?? null,
-    repeatUnit: row.repeatUnit ?? null,
-    repeatValue: row.repeatValue ?? null,
-    startAt: row.anchor === undefined ? null : inUtc(row.anchor),
-    stopAt: row.stopAt === undefined ? null : inUtc(row.stopAt),
+    orderId: ids.orderId,
+    orderAmount: draft.amount.toString(),
+    orderStatus: placed.status,
+    orderType: draft.type,
+    orderDescription: draft.description ?? null,
+    purposeCode: draft.purposeCode ?? null,
+    repeatUnit: draft.repeatUnit ?? null,
+    repeatValue: draft.repeatValue ?? null,
+    startAt: draft.startAt === undefined ? null : inUtc(draft.startAt),
+    stopAt: draft.stopAt === undefined ? null : inUtc(draft.stopAt),
     pausedAt: null,
     pauseReason: null,
-    quoteId: row.quoteId ?? null,
-    externalReference: row.externalReference ?? null,
-    metadata: row.metadata ? asStored(row.metadata) : null,
-    placedBy: row.placedBy ?? null,
+    quoteId: draft.quoteID ?? null,
+    externalReference: draft.externalReference ?? null,
+    metadata: draft.metadata ? asStored(draft.metadata) : null,
+    placedBy: ids.placedBy ?? null,
     cancelledBy: null,
-    orderCreatedAt: row.at,
-    orderUpdatedAt: row.at,
+    orderCreatedAt: placed.at,
+    orderUpdatedAt: placed.at,
     executions: [
       packedExecution(
         {

@@ -98,11 +98,13 @@ async function preparePlacement(
 }
 
 /** The fields that its transaction covers. An instant order has no schedule. */
-function instantOrder({ recipientID: recipientId, quoteID: quoteId, ...draft }: OrderDraft, id: number): HashedOrder {
-  const { accountId, amount, type, description, purposeCode, externalReference, metadata } = draft;
-  const payment = { id, accountId, recipientId, amount: amount.toString(), type };
-  return { ...payment, description, purposeCode, quoteId, externalReference, metadata };
-}
+const instantOrder = (draft: OrderDraft, id: number): HashedOrder => ({
+  ...draft,
+  id,
+  recipientId: draft.recipientID,
+  quoteId: draft.quoteID,
+  amount: draft.amount.toString(),
+});
 
 /** @throws Refusal `purpose_code_required`, `purpose_code_invalid` */
 function checkPurpose({ purposeCode }: OrderDraft, { payee }: PaymentTerms, { hasPayoutNetwork }: PaymentMeans): void {

@@ -6,7 +6,7 @@ import { type PaymentMeans, termsOf } from '../payments/payment-terms.js';
 import { dueAndNextRun } from './schedule.js';
 import type { OrderService } from './order-service.js';
 import { isPauseRequired, pauseOrder } from './change-orders.js';
-import { type DueRun, hashedOrder, type PreparedOrder, readRun } from './prepared-order.js';
+import { type DueRun, type PreparedOrder, readRun } from './prepared-order.js';
 
 /** A pause, a resumption and a rejected payout may each overtake a run once. */
 const RUN_TRIES_MAX = 5;
@@ -29,8 +29,8 @@ async function tryRun(orders: OrderService, claim: Claim): Promise<boolean> {
   const { workspaceId, subjectId: executionId } = claim;
   const run = await readRun(orders.database, workspaceId, executionId);
   if (!run) return true;
-  if (run.isPaused) return pauseOrder(orders.database, claim, run.orderId);
-  const { accountId, recipientId } = run;
+  if (run.isPaused) return pauseOrder(orders.database, claim, run.order.id);
+  const { accountId, recipientId } = run.order;
   const facts = await orders.readFacts({ workspaceId, accountId, recipientId });
   const prepared = await prepareRun(run, claim, await orders.takeExecutionId(), facts, orders);
   try {
@@ -56,15 +56,14 @@ async function prepareRun(
   facts: PaymentFacts,
   means: PaymentMeans,
 ): Promise<PreparedOrder> {
-  const { workspaceId, accountId, anchor: startAt, stopAt, repeatUnit, repeatValue } = run;
-  const { next } = dueAndNextRun({ startAt, stopAt, repeatUnit, repeatValue }, run.sequence, facts.now as Timestamp);
+  const { workspaceId, order } = run;
+  const { accountId, recipientId, startAt = '' } = order;
+  const { next } = dueAndNextRun({ ...order, startAt }, run.sequence, facts.now as Timestamp);
   const prepared = { kind: 'run', workspaceId, accountId, claim, run, next, nextExecutionId } as const;
   try {
-    const payment = { ...run, amount: minorUnits(run.amount) };
-    const terms = await termsOf(payment, facts, means);
-    const [order, recipient] = [hashedOrder(run), recipientOf(run.recipientId, facts)];
-    const entries = paymentEntries({ workspaceId, order, recipient }, terms);
-    return { ...prepared, terms, entries };
+    const terms = await termsOf({ ...order, amount: minorUnits(BigInt(order.amount)) }, facts, means);
+    const recipient = recipientOf(recipientId, facts);
+    return { ...prepared, terms, entries: paymentEntries({ workspaceId, order, recipient }, terms) };
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || isTransientFailure(refusal)) throw refusal;
     return { ...prepared, refusal, entries: [] };

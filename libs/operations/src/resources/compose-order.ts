@@ -103,6 +103,13 @@ const ORDER_COLUMNS: Columns<OrderRow> = {
   orderUpdatedAt: column('updated_at'),
 };
 
+/** The fields that the transactions of an order cover (`HashedOrder`) as JSON, from its row `o`. */
+export const ORDER_JSON = `json_strip_nulls(json_build_object(
+  'id', o.id, 'accountId', o.account_id, 'recipientId', o.recipient_id, 'amount', o.amount::text, 'type', o.type,
+  'description', o.description, 'purposeCode', o.purpose_code, 'repeatUnit', o.repeat_unit, 'repeatValue', o.repeat_value,
+  'startAt', o.anchor, 'stopAt', rfc3339(o.stop_at), 'quoteId', o.quote_id, 'externalReference', o.external_reference,
+  'metadata', o.metadata))`;
+
 const EXECUTION_COLUMNS: Columns<ExecutionRow> = {
   id: column('id'),
   sequence: column('sequence'),

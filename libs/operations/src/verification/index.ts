@@ -5,9 +5,8 @@ export {
   CONVERSION_JSON,
   conversionFrom,
   type ConversionJson,
-  ORDER_JSON,
-  type OrderJson,
   RECIPIENT_JSON,
   recipientFrom,
   type RecipientJson,
 } from './verify-digests.js';
+export { ORDER_JSON } from '../resources/compose-order.js';

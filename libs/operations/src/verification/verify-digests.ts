@@ -2,6 +2,7 @@ import type { HashedConversion, HashedOrder, HashedRecipient } from '@banking/do
 import { currencyCode, digestOrNone } from '@banking/ledger';
 import { sqlStatement } from '@banking/postgres';
 import { digestOfConversion, digestOfOrder, digestOfRecipient } from '../payments/payment-entries.js';
+import { ORDER_JSON } from '../resources/compose-order.js';
 import { computed, type RangeCheck } from './verify-ranges.js';
 
 /** A transaction with the digests that its hash covers, and the rows that they are of. */
@@ -9,17 +10,10 @@ interface CoveringRow {
   readonly id: bigint;
   readonly order_digest: string | null;
   readonly conversion_digest: string | null;
-  readonly order: OrderJson | null;
+  readonly order: HashedOrder | null;
   readonly conversion: ConversionJson | null;
   readonly recipients: readonly { readonly digest: string | null; readonly recipient: RecipientJson }[] | null;
 }
-
-/** An order as JSON, from its row `o`. */
-export const ORDER_JSON = `json_strip_nulls(json_build_object(
-  'id', o.id, 'accountId', o.account_id, 'recipientId', o.recipient_id, 'amount', o.amount::text, 'type', o.type,
-  'description', o.description, 'purposeCode', o.purpose_code, 'repeatUnit', o.repeat_unit, 'repeatValue', o.repeat_value,
-  'startAt', o.anchor, 'stopAt', rfc3339(o.stop_at), 'quoteId', o.quote_id, 'externalReference', o.external_reference,
-  'metadata', o.metadata))`;
 
 /** A conversion as JSON, from its row `c`. Currencies are ids. */
 export const CONVERSION_JSON = `json_strip_nulls(json_build_object(
@@ -73,8 +67,6 @@ function faultOf({
   );
   return edited && `transaction ${id} covers other details of recipient ${edited.recipient.id}`;
 }
-
-export type OrderJson = HashedOrder;
 
 export type RecipientJson = Omit<HashedRecipient, 'currencyCode'> & { readonly currencyId: number };
 
