@@ -15,15 +15,7 @@ class AuditActorDto implements AuditActor {
   @OwnTextField('`user`, `operator`, `network` or `system`, which is the service itself.', 'user')
   readonly type!: AuditActor['type'];
 
-  @Field('ours', {
-    type: 'integer',
-    format: 'int64',
-    minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER,
-    description: 'The user.',
-    example: 1,
-    required: false,
-  })
+  @OwnIdField('The user.', 1, false)
   readonly userID?: NonNullable<AuditActor['userID']>;
 
   @OwnTextField('The issuer of the token.', 'https://login.example', false)

@@ -142,15 +142,7 @@ export class OrderDto implements Order {
   )
   readonly pauseReason?: NonNullable<Order['pauseReason']>;
 
-  @Field('ours', {
-    type: 'integer',
-    format: 'int64',
-    minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER,
-    description: 'The quote of the order.',
-    example: 1,
-    required: false,
-  })
+  @OwnIdField('The quote of the order.', 1, false)
   readonly quoteID?: NonNullable<Order['quoteID']>;
 
   @OwnTextField('Your reference of the order.', 'FAMILY-1', false)
@@ -166,26 +158,14 @@ export class OrderDto implements Order {
   } as never)
   readonly metadata?: Readonly<Record<string, string>>;
 
-  @Field('ours', {
-    type: 'integer',
-    format: 'int64',
-    minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER,
-    description: 'The user for whom the order runs: the user who placed it, or the administrator who resumed it.',
-    example: 1,
-    required: false,
-  })
+  @OwnIdField(
+    'The user for whom the order runs: the user who placed it, or the administrator who resumed it.',
+    1,
+    false,
+  )
   readonly placedBy?: NonNullable<Order['placedBy']>;
 
-  @Field('ours', {
-    type: 'integer',
-    format: 'int64',
-    minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER,
-    description: 'The user who cancelled the order.',
-    example: 1,
-    required: false,
-  })
+  @OwnIdField('The user who cancelled the order.', 1, false)
   readonly cancelledBy?: NonNullable<Order['cancelledBy']>;
 
   @OwnTimeField('Time of the order.')
