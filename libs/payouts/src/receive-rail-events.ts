@@ -32,12 +32,9 @@ const MAKE_DUE = sqlStatement<{ workspace_id: bigint; subject_id: bigint }>(
    returning w.workspace_id, w.subject_id`,
 );
 
-/** Without cells, a database serves all workspaces. */
 const SERVED_HERE = sqlStatement<{ id: bigint }>(
   'workspaces_of_events_served',
-  `select u.id from unnest($1::bigint[]) u(id)
-   where not exists (select from cell_identity)
-     or exists (select from cell_workspace c where c.workspace_id = u.id and c.state = 'open')`,
+  'select u.id from unnest($1::bigint[]) u(id) where is_served_here(u.id)',
 );
 
 const FIND_NONCES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint; key_nonce: string }>(

@@ -239,6 +239,12 @@ create table cell_workspace (
   created_at timestamptz not null default now()
 );
 
+-- Whether this database serves a workspace. Without cells, it serves all.
+create function is_served_here(of_workspace bigint) returns boolean
+  language sql stable
+  return not exists (select from cell_identity)
+    or exists (select from cell_workspace c where c.workspace_id = of_workspace and c.state = 'open');
+
 -- The last move of each workspace, at home. It is deleted when the rows of the former cell are removed.
 create table workspace_move (
   workspace_id bigint primary key references workspace,

@@ -362,8 +362,7 @@ begin
     -- A workspace that is being moved keeps its rows as they are, in both cells. The lock is that of a scope, and the state is read behind
     -- it.
     perform pg_advisory_xact_lock_shared(workspace_lock_key(after_workspace));
-    if exists (select from cell_identity)
-       and not exists (select from cell_workspace c where c.workspace_id = after_workspace and c.state = 'open') then
+    if not is_served_here(after_workspace) then
       after_id := null;
       workspaces_left := workspaces_left - 1;
       continue;
@@ -572,20 +571,18 @@ create function count_unrecorded_audit(rows_max integer, out waiting integer, ou
   select count(*)::integer, coalesce(greatest(extract(epoch from statement_timestamp() - min(r.created_at)), 0), 0)::float8
   from (
     select o.created_at from audit_outbox o
-    where not exists (select from cell_identity)
-      or exists (select from cell_workspace c where c.workspace_id = o.workspace_id and c.state = 'open')
+    where is_served_here(o.workspace_id)
     order by o.id limit rows_max) r
 $$;
 
--- The workspaces of the oldest rows of the outbox. Without cells, this database serves all. Rows of a workspace that is not open here, as
--- during a move, do not take the place of others.
+-- The workspaces of the oldest rows of the outbox. Rows of a workspace that is not open here, as during a move, do not take the place of
+-- others.
 create function workspaces_to_audit(rows_max integer) returns setof bigint
   language sql stable security definer set search_path = banking, pg_temp as $$
   select distinct r.workspace_id
   from (
     select o.workspace_id from audit_outbox o
-    where not exists (select from cell_identity)
-      or exists (select from cell_workspace c where c.workspace_id = o.workspace_id and c.state = 'open')
+    where is_served_here(o.workspace_id)
     order by o.id limit rows_max) r
 $$;
 

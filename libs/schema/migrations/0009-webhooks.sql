@@ -220,8 +220,7 @@ begin
   select s.workspace_id, s.endpoint_id, s.due_at
   from webhook_schedule s left join webhook_due d on d.workspace_id = s.workspace_id and d.endpoint_id = s.endpoint_id
   where d.due_at is null
-    and (not exists (select from cell_identity)
-      or (select c.state from cell_workspace c where c.workspace_id = s.workspace_id) = 'open')
+    and is_served_here(s.workspace_id)
   order by s.workspace_id, s.endpoint_id
   on conflict (workspace_id, endpoint_id) do nothing;
 
@@ -230,8 +229,7 @@ begin
     select d.workspace_id, d.endpoint_id
     from webhook_schedule s join webhook_due d on d.workspace_id = s.workspace_id and d.endpoint_id = s.endpoint_id
     where s.due_at < d.due_at
-      and (not exists (select from cell_identity)
-        or (select c.state from cell_workspace c where c.workspace_id = s.workspace_id) = 'open')
+      and is_served_here(s.workspace_id)
     order by d.workspace_id, d.endpoint_id
     for update of d) h;
   update webhook_due d set due_at = s.due_at
@@ -240,15 +238,14 @@ begin
   where d.workspace_id = u.workspace_id and d.endpoint_id = u.endpoint_id and s.due_at < d.due_at;
 end $$;
 
--- The endpoints for which there is something to do. Without cells, this database serves all workspaces.
+-- The endpoints for which there is something to do.
 create function webhook_endpoints_due(endpoints_max integer) returns table (workspace_id bigint, id bigint)
   language sql stable security definer set search_path = banking, pg_temp as $$
   select d.workspace_id, d.endpoint_id
   from webhook_due d join webhook_endpoint e on e.workspace_id = d.workspace_id and e.id = d.endpoint_id
   where d.due_at <= statement_timestamp() and webhook_free_at(e) <= statement_timestamp() and e.deleted_at is null
     and e.status <> 'disabled'
-    and (not exists (select from cell_identity)
-      or (select c.state from cell_workspace c where c.workspace_id = d.workspace_id) = 'open')
+    and is_served_here(d.workspace_id)
   order by d.due_at
   limit endpoints_max
 $$;
@@ -379,8 +376,7 @@ create function webhook_backlog(out enabled integer, out failing integer, out di
              and v.id > e.cursor_event_id order by v.id limit 1) end), 0)), 0)
   from webhook_endpoint e
   where e.deleted_at is null
-    and (not exists (select from cell_identity)
-      or (select c.state from cell_workspace c where c.workspace_id = e.workspace_id) = 'open')
+    and is_served_here(e.workspace_id)
 $$;
 
 -- The workspaces that have deliveries which are older than the kept time and ended, or whose endpoint was deleted: at most so many.
@@ -392,8 +388,7 @@ create function workspaces_with_old_deliveries(kept_days integer, workspaces_max
     and (select d.created_at from webhook_delivery d
          where d.workspace_id = e.workspace_id and d.endpoint_id = e.id and d.status = s.status and d.id >= 1
          order by d.created_at, d.id limit 1) < statement_timestamp() - make_interval(days => kept_days)
-    and (not exists (select from cell_identity)
-      or (select c.state from cell_workspace c where c.workspace_id = e.workspace_id) = 'open')
+    and is_served_here(e.workspace_id)
   limit workspaces_max
 $$;
 

@@ -179,8 +179,8 @@ begin
       consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
       requested_deliveries, paused_until) on webhook_endpoint'),
     (served, 'execute on function analyze_next_table, are_audit_entries, audit_content, count_unrecorded_audit, directory_chain,
-      directory_head, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, next_audit_hash, order_of_reference, pause_required, payment_versions,
-      rejected_three_in_a_row, require_open_workspaces, rfc3339, unrecorded_resources, webhook_backlog, workspace_lock_key'),
+      directory_head, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, is_served_here, next_audit_hash,
+      order_of_reference, pause_required, payment_versions, rejected_three_in_a_row, require_open_workspaces, rfc3339, unrecorded_resources, webhook_backlog, workspace_lock_key'),
 
     -- The books: a payment, and no other way to move money.
     (written, 'usage on sequence account_id_seq, audit_outbox_id_seq, beneficiary_id_seq, customer_order_id_seq, execution_id_seq,

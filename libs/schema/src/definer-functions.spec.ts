@@ -83,6 +83,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   'has_role(bigint,bigint)': SERVING,
   'hold_accounts(held_account[],held_payment[],timestamp with time zone)': WRITING,
   'hold_work(bigint,text,bigint,bigint)': WRITING,
+  'is_served_here(bigint)': SERVING,
   'next_audit_hash(text,text,jsonb)': SERVING,
   'order_of_reference(bigint,text)': SERVING,
   'pause_required(bigint,bigint)': SERVING,

@@ -1,5 +1,4 @@
 import { bind, type Database, isServedElsewhere, sqlStatement } from '@banking/postgres';
-import { SERVED_HERE } from '../cells/cells.js';
 
 /** How many rows of the outbox one database transaction records. A row has 100 entries at most. */
 export const AUDIT_ROWS_MAX = 200;
@@ -41,7 +40,7 @@ const EVENTS_MAX = 200;
 
 const NEXT_WORKSPACES = sqlStatement<{ id: bigint }>(
   'workspaces_with_old_audit_events',
-  `select w.id from workspace w where w.id > $1 and ${SERVED_HERE} order by w.id limit $2`,
+  `select w.id from workspace w where w.id > $1 and is_served_here(w.id) order by w.id limit $2`,
 );
 
 const DELETE_OLD = sqlStatement<{ deleted: number }>(

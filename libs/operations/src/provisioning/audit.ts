@@ -32,8 +32,7 @@ const NOTE_WHERE_SERVED = sqlStatement(
   'note_audit_where_served',
   `insert into audit_outbox (workspace_id, entries)
    select w.id, $2::jsonb from unnest($1::bigint[]) w(id)
-   where not exists (select from cell_identity)
-     or exists (select from cell_workspace c where c.workspace_id = w.id and c.state = 'open')
+   where is_served_here(w.id)
    order by w.id`,
 );
 const WORKSPACES_OF_USER = sqlStatement<{ id: bigint }>(

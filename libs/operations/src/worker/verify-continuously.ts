@@ -8,7 +8,6 @@ import {
 } from '@banking/ledger';
 import { type PayoutStop, readPayoutStop, stopPayouts } from '@banking/payouts';
 import { bind, type BoundStatement, type Database, isServedElsewhere, sqlStatement } from '@banking/postgres';
-import { SERVED_HERE } from '../cells/cells.js';
 import { PLAN_BY_ORDER } from '../lists/paged-list.js';
 
 /** Transactions that one snapshot verifies, in statements well below 200 ms. */
@@ -24,7 +23,7 @@ const STEP_WORKSPACES = 50;
 
 const NEXT_WORKSPACES = sqlStatement<{ id: bigint }>(
   'workspaces_to_verify',
-  `select id from workspace w where id >= $1 and ${SERVED_HERE} order by id limit $2`,
+  `select id from workspace w where id >= $1 and is_served_here(w.id) order by id limit $2`,
 );
 
 /** Of several databases, another one verifies these. */
