@@ -55,7 +55,7 @@ export type OperationAccess = 'user' | RoleName;
 export type OperationResult = 'record' | 'array' | 'page' | 'followed page' | 'paged record' | 'created' | 'nothing';
 
 interface Details {
-  /** What it refuses beside what its access, its page, its body and its idempotency key bring. */
+  /** What it refuses beside what its access, its path, its page, its body and its idempotency key bring. */
   readonly refusals?: readonly RefusalReason[];
   /** The parameter of the path whose id the returned record has. */
   readonly returns?: string;
@@ -98,7 +98,10 @@ type Of<T extends OperationResult> = <Takes extends object, Gives>(
 
 const operation =
   <T extends OperationResult>(method: Operation['method'], result: T, common: Details = {}): Of<T> =>
-  (path, access, details) => ({ method, path, access, result, refusals: [], ...common, ...details });
+  (path, access, { refusals = [], ...details } = {}) => ({
+    ...{ method, path, access, result, ...common, ...details },
+    refusals: path.includes('Id}') ? ['id_malformed', ...refusals] : refusals,
+  });
 
 /** Reads one record, which the last parameter of the path identifies. */
 const reads: Of<'record'> = (path, access, details) =>
@@ -141,7 +144,7 @@ export const OPERATIONS = {
    * workspaces, with the shared roles only. An app that the actor does not belong to is not found.
    */
   listAppUsers: readsAll<{ readonly appId: AppId | PlainNumber }, readonly User[]>('/apps/{appId}/users', 'user', {
-    refusals: ['id_malformed', 'app_not_found'],
+    refusals: ['app_not_found'],
   }),
 
   /** All products that accounts can be opened for. */
@@ -166,7 +169,7 @@ export const OPERATIONS = {
   getRecipient: reads<{ readonly recipientId: RecipientId | PlainNumber }, Recipient>(
     '/recipients/{recipientId}',
     'member',
-    { refusals: ['id_malformed', 'recipient_not_found'] },
+    { refusals: ['recipient_not_found'] },
   ),
   /** Stores a recipient abroad, after its details are checked against the corridor. `recipient_invalid` names the invalid ones. */
   addInternationalRecipient: creates<AddInternationalRecipientInput, Recipient>('/recipients/international', 'member', {
@@ -182,32 +185,32 @@ export const OPERATIONS = {
   }),
   /** Changes the payer's own data of a recipient. Omitted fields stay. */
   changeRecipient: changes<RecipientChange, Recipient>('/recipients/{recipientId}', 'member', {
-    refusals: ['id_malformed', 'recipient_not_found'],
+    refusals: ['recipient_not_found'],
   }),
   /** Deletes a recipient permanently. Past transfers keep theirs. A repeated one is not found. */
   deleteRecipient: deletes<{ readonly recipientId: RecipientId | PlainNumber }, void>(
     '/recipients/{recipientId}',
     'member',
-    { refusals: ['id_malformed', 'recipient_not_found'] },
+    { refusals: ['recipient_not_found'] },
   ),
 
   /** The accounts of the workspace, newest first. */
   listAccounts: readsPage<PageQuery, Page<Account>>('/accounts', 'member'),
   getAccount: reads<{ readonly accountId: AccountId | PlainNumber }, Account>('/accounts/{accountId}', 'member', {
-    refusals: ['id_malformed', 'account_not_found'],
+    refusals: ['account_not_found'],
   }),
   /** Opens an account with a balance of zero. */
   openAccount: creates<OpenAccountInput, Account>('/accounts', 'admin', { refusals: ['product_unavailable'] }),
   /** Changes the alias, or disables or enables the account. Omitted fields stay. The change is recorded with its user and time. */
   changeAccount: changes<AccountChange, Account>('/accounts/{accountId}', 'admin', {
-    refusals: ['id_malformed', 'account_not_found'],
+    refusals: ['account_not_found'],
   }),
   /**
    * The movements of an account in a period, as of the instant of the first page. `timestamp_invalid` for a text that is neither an
    * instant nor a day, for one of each, and for a period that ends before it begins.
    */
   getStatement: readsPageOf<StatementQuery, StatementPage>('/accounts/{accountId}/statement', 'member', {
-    refusals: ['id_malformed', 'timestamp_invalid', 'account_not_found'],
+    refusals: ['timestamp_invalid', 'account_not_found'],
   }),
 
   /**
@@ -220,7 +223,7 @@ export const OPERATIONS = {
   }),
   /** A quote, also an expired one. */
   getQuote: reads<{ readonly quoteId: QuoteId | PlainNumber }, Quote>('/quotes/{quoteId}', 'member', {
-    refusals: ['id_malformed', 'quote_not_found'],
+    refusals: ['quote_not_found'],
   }),
 
   /** The texts of the purpose codes, by code. */
@@ -235,7 +238,6 @@ export const OPERATIONS = {
    */
   placeOrder: creates<PlaceOrderInput, Order>('/accounts/{accountId}/orders', 'member', {
     refusals: [
-      'id_malformed',
       'amount_malformed',
       'amount_out_of_range',
       'timestamp_invalid',
@@ -253,23 +255,23 @@ export const OPERATIONS = {
   }),
   /** An order of an account with a page of its executions, by sequence; the latest page first. */
   getOrder: readsPageOf<OrderName & PageQuery, OrderPage>('/accounts/{accountId}/orders/{orderId}', 'member', {
-    refusals: ['id_malformed', 'order_not_found'],
+    refusals: ['order_not_found'],
     returns: 'orderId',
   }),
   /** The same for an order of any account of the workspace. */
   getOrderById: readsPageOf<Omit<OrderPageQuery, 'accountId'>, OrderPage>('/orders/{orderId}', 'member', {
-    refusals: ['id_malformed', 'order_not_found'],
+    refusals: ['order_not_found'],
     returns: 'orderId',
     isOptional: true,
   }),
   /** Cancels the runs that are not executed yet. */
   cancelOrder: acts<OrderName, Order>('/accounts/{accountId}/orders/{orderId}/cancellation', 'member', {
-    refusals: ['id_malformed', 'order_not_found', 'order_not_cancellable'],
+    refusals: ['order_not_found', 'order_not_cancellable'],
     returns: 'orderId',
   }),
   /** Resumes a paused order, for the user who resumes it. Of the missed runs, one starts now. */
   resumeOrder: acts<OrderName, Order>('/accounts/{accountId}/orders/{orderId}/resumption', 'admin', {
-    refusals: ['id_malformed', 'order_not_found', 'order_not_paused'],
+    refusals: ['order_not_found', 'order_not_paused'],
     returns: 'orderId',
   }),
 
@@ -278,19 +280,18 @@ export const OPERATIONS = {
     refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
   }),
   getTransfer: reads<{ readonly transferId: TransferId | PlainNumber }, Transfer>('/transfers/{transferId}', 'member', {
-    refusals: ['id_malformed', 'transfer_not_found'],
+    refusals: ['transfer_not_found'],
   }),
   /** A transaction with its transfers and its tracking. */
   getTransaction: reads<{ readonly transactionId: TransactionId | PlainNumber }, Transaction>(
     '/transactions/{transactionId}',
     'member',
-    { refusals: ['id_malformed', 'transaction_not_found'], isOptional: true },
+    { refusals: ['transaction_not_found'], isOptional: true },
   ),
 
   /** Books an incoming amount, completed at once and without a fee. In a sandbox only. */
   fundAccount: creates<FundAccountInput, Transfer>('/sandbox/accounts/{accountId}/fundings', 'member', {
     refusals: [
-      'id_malformed',
       'amount_malformed',
       'amount_out_of_range',
       'account_not_found',
@@ -305,7 +306,7 @@ export const OPERATIONS = {
   addTransactionEvent: creates<AddTransactionEventInput, Transaction>(
     '/sandbox/transactions/{transactionId}/events',
     'member',
-    { refusals: ['id_malformed', 'transaction_not_found', 'balance_limit_exceeded'], returns: 'transactionId' },
+    { refusals: ['transaction_not_found', 'balance_limit_exceeded'], returns: 'transactionId' },
   ),
   /**
    * Moves the clock that the orders of the workspace run by. Due runs start at once; of several missed runs, one. Everything else keeps the
@@ -325,7 +326,7 @@ export const OPERATIONS = {
     isOptional: true,
   }),
   getEvent: reads<{ readonly eventId: EventId | PlainNumber }, Event>('/events/{eventId}', 'member', {
-    refusals: ['id_malformed', 'event_not_found'],
+    refusals: ['event_not_found'],
     isOptional: true,
   }),
   /** The audit trail of the workspace, newest first. An entry appears shortly after its change. */
@@ -347,7 +348,7 @@ export const OPERATIONS = {
     isOptional: true,
   }),
   getWebhookEndpoint: reads<WebhookEndpointName, WebhookEndpoint>('/webhook-endpoints/{webhookEndpointId}', 'admin', {
-    refusals: ['id_malformed', 'webhook_endpoint_not_found'],
+    refusals: ['webhook_endpoint_not_found'],
     isOptional: true,
   }),
   /** Changes the address, types or description, or disables or enables the endpoint. Omitted fields stay. */
@@ -355,13 +356,13 @@ export const OPERATIONS = {
     '/webhook-endpoints/{webhookEndpointId}',
     'admin',
     {
-      refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhook_url_refused', 'webhooks_unavailable'],
+      refusals: ['webhook_endpoint_not_found', 'webhook_url_refused', 'webhooks_unavailable'],
       isOptional: true,
     },
   ),
   /** Deletes the endpoint and its secret. Its pending deliveries end. */
   deleteWebhookEndpoint: deletes<WebhookEndpointName, void>('/webhook-endpoints/{webhookEndpointId}', 'admin', {
-    refusals: ['id_malformed', 'webhook_endpoint_not_found'],
+    refusals: ['webhook_endpoint_not_found'],
     isOptional: true,
   }),
   /** Makes a new secret. The former one signs too for 24 hours. */
@@ -369,7 +370,7 @@ export const OPERATIONS = {
     '/webhook-endpoints/{webhookEndpointId}/secret-rotation',
     'admin',
     {
-      refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhooks_unavailable'],
+      refusals: ['webhook_endpoint_not_found', 'webhooks_unavailable'],
       returns: 'webhookEndpointId',
       isOptional: true,
     },
@@ -379,7 +380,7 @@ export const OPERATIONS = {
     '/webhook-endpoints/{webhookEndpointId}/test',
     'admin',
     {
-      refusals: ['id_malformed', 'webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'webhook_delivery_limit'],
+      refusals: ['webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'webhook_delivery_limit'],
       isDeferred: true,
       isOptional: true,
     },
@@ -393,7 +394,6 @@ export const OPERATIONS = {
     'admin',
     {
       refusals: [
-        'id_malformed',
         'timestamp_invalid',
         'webhook_endpoint_not_found',
         'webhook_endpoint_disabled',
@@ -409,7 +409,7 @@ export const OPERATIONS = {
   listWebhookDeliveries: readsPage<WebhookDeliveryQuery, Page<WebhookDelivery>>(
     '/webhook-endpoints/{webhookEndpointId}/deliveries',
     'admin',
-    { refusals: ['id_malformed', 'parameter_invalid', 'webhook_endpoint_not_found'], isOptional: true },
+    { refusals: ['parameter_invalid', 'webhook_endpoint_not_found'], isOptional: true },
   ),
   /** Attempts a pending or failed delivery now. `event_not_found` if the event is not kept any more. */
   retryWebhookDelivery: acts<WebhookDeliveryName, WebhookDelivery>(
@@ -417,7 +417,6 @@ export const OPERATIONS = {
     'admin',
     {
       refusals: [
-        'id_malformed',
         'webhook_endpoint_not_found',
         'webhook_delivery_not_found',
         'webhook_endpoint_disabled',
