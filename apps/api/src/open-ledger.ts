@@ -91,7 +91,8 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     },
     (context, message) => log.warn(context, message),
   );
-  const atHomeOrCopies = new HomeOrCopies(cells.get(0), () => open().slice(1));
+  const homeOrCopies = () => new HomeOrCopies(cells.get(0), () => open().slice(1));
+  const atHomeOrCopies = homeOrCopies();
   return {
     banking: new CellsBankingService(atHomeOrCopies, (id, call) => cells.inCellOf(id, call)),
     appUsers: {
@@ -101,7 +102,8 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     },
     database: home.database,
     cells: further && (() => cells.all().map(({ name, use }) => ({ cell: name, database: use?.database }))),
-    directory: new CellsDirectory(atHomeOrCopies),
+    // By itself: an operation that home answers from memory says nothing about the copies of rights.
+    directory: new CellsDirectory(homeOrCopies()),
     readiness: { check: () => anyAnswers(open()), work: () => readWork(open()) },
     refusals: [],
     watch: notes.watch,

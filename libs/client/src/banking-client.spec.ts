@@ -5,6 +5,7 @@ import { inspect } from 'node:util';
 import {
   type AccountId,
   BankingService,
+  type OrderId,
   type PlaceOrderInput,
   Refusal,
   type TransferId,
@@ -132,6 +133,24 @@ describe('BankingClient', () => {
 
     await client.products.list();
     expect(sent).toEqual([`${origin}/products`]);
+  });
+
+  it('sends no other members of the input with an operation that has no filters and no body', async () => {
+    const named = { accountId: 1 as AccountId, orderId: 5 as OrderId, transactionId: 9 };
+    body = '{"id":5,"edges":{}}';
+    await serviceWith().cancelOrder(SCOPE, named);
+    body = '{"id":1,"edges":{}}';
+    await serviceWith().getAccount(SCOPE, named);
+
+    expect(seen.map(({ url }) => url)).toEqual(['/accounts/1/orders/5/cancellation', '/accounts/1']);
+  });
+
+  it('takes no options of a call for the input of an operation without one', async () => {
+    // @ts-expect-error the second argument is the input
+    await serviceWith().listApps({}, { timeoutMs: 5_000 });
+    await serviceWith().listApps({}, {}, { timeoutMs: 5_000 });
+
+    expect(seen.map(({ url }) => url).at(-1)).toBe('/apps');
   });
 
   it('passes the actor to a custom fetch and not to the service', async () => {

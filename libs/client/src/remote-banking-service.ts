@@ -2,6 +2,7 @@ import {
   BankingService,
   type Created,
   isIdempotencyKey,
+  type NoInput,
   type Operation,
   OPERATION_NAMES,
   type OperationName,
@@ -40,11 +41,15 @@ type MethodOf<O> =
     ? Result extends 'created'
       ? (scope: Scope, input: Takes, options?: CreationOptions) => Promise<CreationResult<Gives>>
       : object extends Takes
-        ? (scope: Scope, input?: Takes, options?: CallOptions) => Promise<Gives>
+        ? (
+            scope: Scope,
+            input?: [keyof Takes] extends [never] ? NoInput : Takes,
+            options?: CallOptions,
+          ) => Promise<Gives>
         : (scope: Scope, input: Takes, options?: CallOptions) => Promise<Gives>
     : never;
 
-type RemoteOperations = { readonly [Name in OperationName]: MethodOf<(typeof OPERATIONS)[Name]> };
+type RemoteOperations = { readonly [Name in keyof typeof OPERATIONS]: MethodOf<(typeof OPERATIONS)[Name]> };
 
 /**
  * The port over HTTP, for programs that run on any implementation of it. Each method also takes options for one call. Deadlines,
@@ -73,35 +78,52 @@ const READERS: Readonly<Record<OperationResult, (received: ReceivedResponse) => 
 
 type Input = Readonly<Record<string, unknown>>;
 
+/** How the calls of an operation are made of its input. */
+interface Template {
+  readonly path: (input: Input) => string;
+  readonly formerPath: ((input: Input) => string) | undefined;
+  readonly query: (input: Input) => string;
+  readonly body: ((input: Input) => Input) | undefined;
+}
+
+function templateOf({ path, formerPath, result, hasBody, query }: Operation): Template {
+  const inPath = parametersOf(path);
+  const isFiltered = result === 'array' || result.includes('page');
+  return {
+    path: fillerOf(path),
+    formerPath: formerPath === undefined ? undefined : fillerOf(formerPath),
+    query: (input) => {
+      if (query) return searchOf(Object.fromEntries(query.map((name) => [name, input[name]])));
+      return isFiltered ? searchOf(without(input, inPath)) : '';
+    },
+    body: hasBody ? (input) => without(input, [...inPath, ...(query ?? [])]) : undefined,
+  };
+}
+
+/** Made once for all clients. */
+const templates = new Map<OperationName, Template>();
+
+function knownTemplate(name: OperationName): Template {
+  const known = templates.get(name) ?? templateOf(OPERATIONS[name]);
+  templates.set(name, known);
+  return known;
+}
+
 /** Sends the calls of one operation. */
 function methodOf(operation: OperationName, transport: HttpTransport) {
-  const {
-    method,
-    access,
-    result,
-    path,
-    formerPath,
-    hasBody,
-    query = [],
-    returns,
-    isDeferred,
-  }: Operation = OPERATIONS[operation];
-  const inPath = parametersOf(path);
-  const fill = templateOf(path);
-  const fillFormer = formerPath === undefined ? undefined : templateOf(formerPath);
-  const read = READERS[result];
+  const { method, access, result, returns, isDeferred }: Operation = OPERATIONS[operation];
 
   return async (scope: Scope, input: Input = {}, { idempotencyKey, ...options }: CreationOptions = {}) => {
     const headers = access === 'user' ? withoutWorkspace(scope) : inWorkspace(scope);
-    const sent: Input = inPath.length === 0 ? input : without(input, inPath);
-    const search = hasBody ? searchOf(Object.fromEntries(query.map((name) => [name, sent[name]]))) : searchOf(sent);
+    const { path, formerPath, query, body } = knownTemplate(operation);
+    const search = query(input);
     const call: Call = {
       operation,
       method,
       ...headers,
-      path: `${fill(input)}${search}`,
-      ...(fillFormer && { formerPath: `${fillFormer(input)}${search}` }),
-      ...(hasBody && { body: query.length === 0 ? sent : without(sent, query) }),
+      path: `${path(input)}${search}`,
+      ...(formerPath && { formerPath: `${formerPath(input)}${search}` }),
+      ...(body && { body: body(input) }),
       ...(returns !== undefined && { id: input[returns] as number }),
       ...(isDeferred && { isDeferred }),
       ...(result === 'followed page' && holdOf(input)),
@@ -109,7 +131,7 @@ function methodOf(operation: OperationName, transport: HttpTransport) {
     if (result === 'created') return creation(transport, call, options, idempotencyKey);
     // The signal of the scope ends reads only: a write must be finished.
     const signal = method === 'GET' && access !== 'user' ? scope.signal : undefined;
-    return transport.call(call, read, { signal: signal as AbortSignal | undefined, ...options });
+    return transport.call(call, READERS[result], { signal: signal as AbortSignal | undefined, ...options });
   };
 }
 
@@ -139,7 +161,7 @@ function searchOf(query: Input): string {
 }
 
 /** Fills in a path, relative to the base. */
-function templateOf(path: string): (input: Input) => string {
+function fillerOf(path: string): (input: Input) => string {
   const parts = path.slice(1).split(/[{}]/);
   return (input) => parts.map((part, index) => (index % 2 === 0 ? part : segment(part, input[part]))).join('');
 }

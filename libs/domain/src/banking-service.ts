@@ -1,5 +1,5 @@
 import type { Created, RequestOptions } from './idempotency.js';
-import type { Operation, OPERATIONS } from './operations.js';
+import type { NoInput, Operation, OPERATIONS } from './operations.js';
 import type { Scope } from './scope.js';
 
 type MethodOf<O> =
@@ -7,14 +7,15 @@ type MethodOf<O> =
     ? Result extends 'created'
       ? (scope: Scope, input: Takes, options?: RequestOptions) => Promise<Created<Gives>>
       : object extends Takes
-        ? (scope: Scope, input?: Takes) => Promise<Gives>
+        ? (scope: Scope, input?: [keyof Takes] extends [never] ? NoInput : Takes) => Promise<Gives>
         : (scope: Scope, input: Takes) => Promise<Gives>
     : never;
 
 /**
  * The methods of the port, one for each row of {@link OPERATIONS}.
  *
- * @throws Refusal the refusals of the row, and those of its access, its page and its idempotency key. Any other error is unexpected.
+ * @throws Refusal the refusals of the row, and those of its access, its body, its page and its idempotency key. From another deployment
+ *   also `route_not_found`, if it lacks the operation or is no sandbox. Any other error is unexpected.
  */
 export type BankingOperations = { readonly [Name in keyof typeof OPERATIONS]: MethodOf<(typeof OPERATIONS)[Name]> };
 

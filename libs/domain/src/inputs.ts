@@ -145,14 +145,11 @@ export interface OrderName {
   readonly orderId: OrderId | PlainNumber;
 }
 
-/** Identifies an order by its id, and optionally by the account that pays it. */
-export interface OrderReference {
+/** Selects a page of an order's executions: the latest, or earlier ones with a cursor. */
+export interface OrderPageQuery extends PageQuery {
   readonly accountId?: AccountId | PlainNumber | undefined;
   readonly orderId: OrderId | PlainNumber;
 }
-
-/** Selects a page of an order's executions: the latest, or earlier ones with a cursor. */
-export interface OrderPageQuery extends OrderReference, PageQuery {}
 
 /** An order with a page of its executions. The next page holds the executions before these. */
 export type OrderPage = PagedRecord<Order>;

@@ -116,7 +116,11 @@ const changes: Of<'record'> = (path, access, details) =>
 const acts = operation('POST', 'record');
 const deletes = operation('DELETE', 'nothing');
 
+/** Nothing but the scope. */
 type Nothing = Readonly<Record<never, never>>;
+
+/** The input of an operation that takes nothing but the scope: an object of options in its place does not compile. */
+export type NoInput = Readonly<Record<string, never>>;
 
 /** Of a quote and of an order: the amount, the account, the recipient and the corridor. */
 const OF_PAYMENTS: readonly RefusalReason[] = [

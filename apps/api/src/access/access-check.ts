@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type DirectoryUser, parseId, Refusal, type RoleName, type Subject, type WorkspaceId } from '@banking/domain';
 import { headerLines, JSON_ONLY, preferredType } from '../http/request-head.js';
 import { pageRows } from '../http/paged-reads.js';
-import { ACCESS, isRole, type OperationId, suffices } from './access-matrix.js';
+import { isRole, type OperationId, ROWS, suffices } from './access-matrix.js';
 import type { CalledRequest, Caller } from './caller.js';
 import { type RateLimit, requestsOfPage } from './rate-limit.js';
 import { type GrantedRole, grantedRole, type RoleLookup } from './role-lookup.js';
@@ -59,10 +59,10 @@ export class AccessCheck {
   async admit(request: Request, reply: FastifyReply): Promise<void> {
     const { operation, mediaTypes, holdMs } = request.routeOptions.config;
     if (operation === PUBLIC_PAGE) return;
-    if (operation === undefined || !Object.hasOwn(ACCESS, operation)) {
+    if (operation === undefined || !Object.hasOwn(ROWS, operation)) {
       throw new Error(`${request.method} ${request.routeOptions.url} does not declare its operation`);
     }
-    const access = ACCESS[operation];
+    const access = ROWS[operation].access;
     if (access === 'public') return;
 
     request.operation = operation;

@@ -2,17 +2,9 @@ import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
-import {
-  EVENT_WAIT_MAX_S,
-  LIMIT_DEFAULT,
-  type Operation as PortOperation,
-  type OperationName,
-  type OperationResult,
-  OPERATIONS,
-  type RefusalReason,
-} from '@banking/domain';
+import { EVENT_WAIT_MAX_S, LIMIT_DEFAULT, type OperationResult, type RefusalReason } from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
-import { ACCESS, isRole, type OperationId, suffices } from './access-matrix.js';
+import { isRole, type OperationId, ROWS, suffices } from './access-matrix.js';
 
 /** Lines of Markdown that keep their line break: items, table rows, headings, and indented or fenced code. */
 const KEEPS_ITS_LINE = /^(?:[-|# {]|```|\d\. )/;
@@ -93,16 +85,6 @@ const CREATION: readonly RefusalReason[] = [
   'idempotency_key_reused',
 ];
 
-type Row = Pick<PortOperation, 'result' | 'refusals' | 'hasBody'>;
-
-/** Outside of the published interface. */
-const HEALTH: Readonly<Partial<Record<OperationId, Row>>> = {
-  getLiveness: { result: 'record', refusals: [] },
-  getReadiness: { result: 'record', refusals: ['unavailable'] },
-};
-
-const rowOf = (id: OperationId): Row => HEALTH[id] ?? OPERATIONS[id as OperationName];
-
 const PAGES: readonly OperationResult[] = ['page', 'followed page', 'paged record'];
 
 /**
@@ -110,8 +92,7 @@ const PAGES: readonly OperationResult[] = ['page', 'followed page', 'paged recor
  * without it cannot be called.
  */
 export function Operation(id: OperationId, text: OperationText): MethodDecorator {
-  const access = ACCESS[id];
-  const { result } = rowOf(id);
+  const { access, result } = ROWS[id];
   const isPaged = PAGES.includes(result);
   const hasQuery = text.hasQuery ?? isPaged;
   const isCreation = result === 'created';
@@ -176,8 +157,7 @@ const IdempotencyHeader = (): MethodDecorator =>
   });
 
 function refusalsOf(id: OperationId, hasQuery: boolean): RefusalReason[] {
-  const access = ACCESS[id];
-  const { result, refusals, hasBody } = rowOf(id);
+  const { access, result, refusals, hasBody } = ROWS[id];
   const isAnyRoleEnough = isRole(access) && suffices('member', access);
   return [
     ...ALWAYS,
@@ -193,7 +173,7 @@ function refusalsOf(id: OperationId, hasQuery: boolean): RefusalReason[] {
 }
 
 function accessText(id: OperationId): string {
-  const access = ACCESS[id];
+  const { access } = ROWS[id];
   if (access === 'public') return 'public.';
   if (!isRole(access)) return 'every user with a token.';
   return `role \`${access}\`${access === 'member' ? ' or `admin`' : ''} in the workspace of the \`Workspace-ID\` header.`;

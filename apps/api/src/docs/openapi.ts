@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { RefusalReason } from '@banking/domain';
-import { ACCESS } from '../access/access-matrix.js';
+import { ROWS } from '../access/access-matrix.js';
 import { ErrorDto } from '../http/error-response.js';
 import { PENDING_DOCUMENTATION, type PendingDocumentation } from '../access/operation.decorator.js';
 import { RESPONSE_HEADERS } from './response-headers.js';
@@ -145,7 +145,7 @@ function completeOperations(
   return items.flatMap(([path, item]) =>
     Object.entries(item).map(([method, { [PENDING_DOCUMENTATION]: outline, ...declared }]) => {
       const more = method === 'get' ? refusalsOfAll : [...OF_CHANGES, ...refusalsOfAll];
-      const pending = ACCESS[outline.operation] === 'public' ? outline : withRefusals(outline, more);
+      const pending = ROWS[outline.operation].access === 'public' ? outline : withRefusals(outline, more);
       Object.assign(item, { [method]: documentedOperation(path, method, declared, pending, parts) });
       return pending;
     }),

@@ -212,6 +212,18 @@ describe('webhook endpoints behind a gateway', () => {
     expect(await send(call)).toMatchObject({ status: 404, body: { reason: 'route_not_found' } });
   });
 
+  it.each<[call: string, script: Script, expected: object]>([
+    ['DELETE /webhook-endpoints/3', { status: 404, body: '<h1>No site</h1>' }, { status: 502 }],
+    [
+      'POST /webhook-endpoints/3/test',
+      { status: 404, body: { ...NOT_FOUND, reason: 'key_missing' } },
+      { status: 404, body: { reason: 'key_missing', message: 'No.' } },
+    ],
+  ])('are not reported as missing if another 404 answers a change: %s', async (call, script, expected) => {
+    upstream.says(call, script);
+    expect(await send(call)).toMatchObject(expected);
+  });
+
   it.each(CALLS)('are not found if the upstream says so: %s', async (call) => {
     upstream.says(call, { status: 404, body: { ...NOT_FOUND, reason: 'webhook_endpoint_not_found' } });
     expect(await send(call)).toMatchObject({ status: 404, body: { reason: 'webhook_endpoint_not_found' } });

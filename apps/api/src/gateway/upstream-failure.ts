@@ -40,7 +40,8 @@ const rowOf = (operation: string | undefined): Operation | undefined =>
 
 /** The reason for a 404 of an upstream that sends none: the published interface has no reasons. A list always exists. */
 const missingOf = (operation: string): RefusalReason | undefined => {
-  const { result, refusals } = rowOf(operation) ?? {};
+  const { result, refusals, isOptional } = rowOf(operation) ?? {};
+  if (isOptional) return 'route_not_found';
   return result === 'page' ? undefined : refusals?.find((reason) => REFUSALS[reason].status === 404);
 };
 
@@ -113,7 +114,9 @@ function ofUnknownError(error: ServiceError, operation: string | undefined): Tra
   const why = status < 400 ? message : `status ${status} ${[reason, errorCode].find(isCode) ?? ''}`.trimEnd();
   const fault = gatewayFault(error, why, operation);
   if (fault) return fault;
-  if (status === 404 && rowOf(operation)?.isOptional) {
+  const row = rowOf(operation);
+  // Whatever answers a path that is not there. A change may be in doubt, so its 404 must be one of the interface.
+  if (status === 404 && row?.isOptional && row.method === 'GET') {
     return { response: new Refusal('route_not_found', 'The upstream service does not have this operation.') };
   }
   if (!isRefused(status) || errorCode === undefined || typeof body.message !== 'string' || operation === undefined) {

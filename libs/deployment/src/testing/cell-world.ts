@@ -60,11 +60,11 @@ export async function startProcess(
     };
   });
   const copies = () => cells.all().flatMap(({ number, use }) => (number === 0 ? [] : (use ?? [])));
-  const homeOrCopies = new HomeOrCopies(cells.get(0), copies, nowMs);
+  const homeOrCopies = () => new HomeOrCopies(cells.get(0), copies, nowMs);
   return {
     cells,
-    banking: new CellsBankingService(homeOrCopies, (id, call) => cells.inCellOf(id, call)),
-    directory: new CellsDirectory(homeOrCopies),
+    banking: new CellsBankingService(homeOrCopies(), (id, call) => cells.inCellOf(id, call)),
+    directory: new CellsDirectory(homeOrCopies()),
     close: () => cells.close(),
   };
 }
