@@ -37,6 +37,12 @@ const killAndStart = async ({ process }: Member) => {
   await process.start();
 };
 
+/** The others live on. */
+const killFirst = async ([member]: readonly Member[]) => {
+  await killAndStart(member!);
+  return member!.process.name;
+};
+
 const pause = async ({ process }: Member, { lastsMs }: PlannedFault) => {
   process.pause();
   await sleep(lastsMs);
@@ -92,6 +98,8 @@ const onReplica =
 const INJECTIONS = {
   'kill-api': onMember('apis', killAndStart),
   'kill-worker': onMember('workers', killAndStart),
+  'kill-api-0': ({ apis }) => killFirst(apis),
+  'kill-worker-0': ({ workers }) => killFirst(workers),
   'kill-api-at-commit': onMember('apis', killAt('commit')),
   'kill-worker-at-submission': onMember('workers', killAt('sandbox_submit')),
   'pause-api': onMember('apis', pause),
