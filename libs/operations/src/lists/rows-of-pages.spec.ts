@@ -2,7 +2,7 @@ import type { Scope } from '@banking/domain';
 import { API_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { sql, openDatabase } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { agedWorkspaces, type AgedWorld, sentBy } from '../testing/aged-workspaces.js';
+import { agedWorkspaces, type AgedWorld, pageSentBy, sentBy } from '../testing/aged-workspaces.js';
 
 let world: AgedWorld;
 /** With one connection. */
@@ -37,9 +37,9 @@ describe('a page of a list', () => {
   });
 
   it.each(['listTransfers', 'listOrders'] as const)('reads each row once: %s', async (list) => {
-    const [settings, bound] = await sentBy(database, () => service[list](scope, { limit: 500 }));
+    const [settings, bound] = await pageSentBy(database, () => service[list](scope, { limit: 500 }));
 
-    const [, [row]] = await database.pipeline({ workspaces: [world.payers.workspaceId] }, [settings!, bound!] as const);
+    const [, [row]] = await database.pipeline({ workspaces: [world.payers.workspaceId] }, [settings, bound] as const);
 
     const { places, ...tables } = row as Record<string, readonly (readonly unknown[])[]>;
     for (const [table, rows] of Object.entries(tables)) {

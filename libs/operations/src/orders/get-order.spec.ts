@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { AccountId, Execution, Order, OrderId, OrderPage, Scope, WorkspaceId } from '@banking/domain';
 import { SCHEMA } from '@banking/postgres';
 import { analyzeTables, reasonOf } from '@banking/postgres/testing';
-import { Explaining, sentBy } from '../testing/aged-workspaces.js';
+import { Explaining, pageSentBy } from '../testing/aged-workspaces.js';
 import { expectWellFormed } from '../testing/order-world.js';
 import { orderWorld, type OrderWorld } from '../testing/order-world.js';
 
@@ -82,8 +82,8 @@ async function explained(explaining: Explaining) {
   ];
   const touched = [];
   for (const read of reads) {
-    const [settings, bound] = await sentBy(world.database, read);
-    touched.push(await explaining.explain(scope.workspaceId!, settings!, bound!));
+    const [settings, bound] = await pageSentBy(world.database, read);
+    touched.push(await explaining.explain(scope.workspaceId!, settings, bound));
   }
   return touched;
 }
