@@ -54,11 +54,11 @@ describe('types generated from the document', () => {
  * branded string is a string, of a `debit` the word itself.
  */
 const PREAMBLE = `
-import type { BankingService, Created, ErrorBody, Page, Statement, StatementPage } from '@banking/domain';
+import type { BankingService, Created, ErrorBody, Order, OrderPage, Page, Statement, StatementPage } from '@banking/domain';
 import type { components, paths } from './openapi.js';
 
 /** A page travels as its items, what was made as itself; the rest stands in headers. */
-type Sent<T> = T extends Page<infer Item> ? readonly Item[] : T extends Created<infer Made> ? Made : T extends StatementPage ? Statement : T;
+type Sent<T> = T extends Page<infer Item> ? readonly Item[] : T extends Created<infer Made> ? Made : T extends StatementPage ? Statement : T extends OrderPage ? Order : T;
 type Word<T extends string> = Record<never, never> extends Record<T, 1> ? string : T;
 type Plain<T> = [T] extends [string | undefined] ? Words<T>
   : T extends number | symbol ? number
