@@ -1,4 +1,4 @@
-import { OPERATION_NAMES, type OperationName, Refusal } from '@banking/domain';
+import { eachOperation, type OperationName, Refusal } from '@banking/domain';
 import { AccountsModule } from './accounts/accounts.controller.js';
 import { AppsModule } from './apps/apps.controller.js';
 import { CorridorsModule } from './corridors/corridors.controller.js';
@@ -17,10 +17,7 @@ const MODULES = [
   ...[SandboxModule, TransactionsModule, TransfersModule, WebhookEndpointsModule],
 ];
 
-const banking = Object.fromEntries(OPERATION_NAMES.map((name) => [name, jest.fn()])) as Record<
-  OperationName,
-  jest.Mock
->;
+const banking: Readonly<Record<OperationName, jest.Mock>> = eachOperation(() => jest.fn());
 const ONE = { id: 9 };
 const KEY = { 'idempotency-key': 'one' };
 const CORRIDOR = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' };

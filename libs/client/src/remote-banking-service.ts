@@ -1,13 +1,14 @@
 import {
   BankingService,
   type Created,
+  eachOperation,
   isIdempotencyKey,
-  type NoInput,
   type Operation,
-  OPERATION_NAMES,
+  type OperationMethods,
   type OperationName,
   type OperationResult,
   OPERATIONS,
+  PAGED_RESULTS,
   parametersOf,
   parseId,
   Refusal,
@@ -36,20 +37,11 @@ export interface CreationResult<T> extends Created<T> {
   readonly idempotencyKey: string;
 }
 
-type MethodOf<O> =
-  O extends Operation<infer Takes, infer Gives, infer Result>
-    ? Result extends 'created'
-      ? (scope: Scope, input: Takes, options?: CreationOptions) => Promise<CreationResult<Gives>>
-      : object extends Takes
-        ? (
-            scope: Scope,
-            input?: [keyof Takes] extends [never] ? NoInput : Takes,
-            options?: CallOptions,
-          ) => Promise<Gives>
-        : (scope: Scope, input: Takes, options?: CallOptions) => Promise<Gives>
-    : never;
-
-type RemoteOperations = { readonly [Name in keyof typeof OPERATIONS]: MethodOf<(typeof OPERATIONS)[Name]> };
+type RemoteOperations = OperationMethods<
+  CreationOptions,
+  Pick<CreationResult<unknown>, 'idempotencyKey'>,
+  [options?: CallOptions]
+>;
 
 /**
  * The port over HTTP, for programs that run on any implementation of it. Each method also takes options for one call. Deadlines,
@@ -61,8 +53,7 @@ export class RemoteBankingService extends (BankingService as new (operations: Re
   /** @throws TypeError for an invalid base URL, token, timeout or number of retries. */
   constructor(options: HttpTransportOptions) {
     const transport = new HttpTransport(options);
-    const methods = OPERATION_NAMES.map((name) => [name, methodOf(name, transport)] as const);
-    super(Object.fromEntries(methods) as unknown as RemoteOperations);
+    super(eachOperation((name) => methodOf(name, transport)) as RemoteOperations);
   }
 }
 
@@ -88,7 +79,8 @@ interface Template {
 
 function templateOf({ path, formerPath, result, hasBody, query }: Operation): Template {
   const inPath = parametersOf(path);
-  const isFiltered = result === 'array' || result.includes('page');
+  const isFiltered = result === 'array' || PAGED_RESULTS.includes(result);
+  const outsideOfBody = [...inPath, ...(query ?? [])];
   return {
     path: fillerOf(path),
     formerPath: formerPath === undefined ? undefined : fillerOf(formerPath),
@@ -96,7 +88,7 @@ function templateOf({ path, formerPath, result, hasBody, query }: Operation): Te
       if (query) return searchOf(Object.fromEntries(query.map((name) => [name, input[name]])));
       return isFiltered ? searchOf(without(input, inPath)) : '';
     },
-    body: hasBody ? (input) => without(input, [...inPath, ...(query ?? [])]) : undefined,
+    body: hasBody ? (input) => without(input, outsideOfBody) : undefined,
   };
 }
 
@@ -104,16 +96,19 @@ function templateOf({ path, formerPath, result, hasBody, query }: Operation): Te
 const templates = new Map<OperationName, Template>();
 
 function knownTemplate(name: OperationName): Template {
-  const known = templates.get(name) ?? templateOf(OPERATIONS[name]);
-  templates.set(name, known);
-  return known;
+  const known = templates.get(name);
+  if (known) return known;
+  const made = templateOf(OPERATIONS[name]);
+  templates.set(name, made);
+  return made;
 }
 
 /** Sends the calls of one operation. */
 function methodOf(operation: OperationName, transport: HttpTransport) {
   const { method, access, result, returns, isDeferred }: Operation = OPERATIONS[operation];
 
-  return async (scope: Scope, input: Input = {}, { idempotencyKey, ...options }: CreationOptions = {}) => {
+  return async (scope: Scope, given: object = {}, { idempotencyKey, ...options }: CreationOptions = {}) => {
+    const input = given as Input;
     const headers = access === 'user' ? withoutWorkspace(scope) : inWorkspace(scope);
     const { path, formerPath, query, body } = knownTemplate(operation);
     const search = query(input);

@@ -54,6 +54,9 @@ export type OperationAccess = 'user' | RoleName;
  */
 export type OperationResult = 'record' | 'array' | 'page' | 'followed page' | 'paged record' | 'created' | 'nothing';
 
+/** The results that are pages, with `limit` and `cursor`. */
+export const PAGED_RESULTS: readonly OperationResult[] = ['page', 'followed page', 'paged record'];
+
 interface Details {
   /** What it refuses beside what its access, its path, its page, its body and its idempotency key bring. */
   readonly refusals?: readonly RefusalReason[];
@@ -437,5 +440,8 @@ export const OPERATIONS = {
 
 export type OperationName = keyof typeof OPERATIONS;
 
-/** The names of all operations. */
-export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[];
+/** What is made for each operation, by its name. */
+export function eachOperation<T>(make: (name: OperationName) => T): Readonly<Record<OperationName, T>> {
+  const names = Object.keys(OPERATIONS) as readonly OperationName[];
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<OperationName, T>;
+}

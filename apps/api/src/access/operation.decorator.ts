@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
-import { EVENT_WAIT_MAX_S, LIMIT_DEFAULT, type OperationResult, type RefusalReason } from '@banking/domain';
+import { EVENT_WAIT_MAX_S, LIMIT_DEFAULT, PAGED_RESULTS, type RefusalReason } from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
 import { isRole, type OperationId, ROWS, suffices } from './access-matrix.js';
 
@@ -85,15 +85,13 @@ const CREATION: readonly RefusalReason[] = [
   'idempotency_key_reused',
 ];
 
-const PAGES: readonly OperationResult[] = ['page', 'followed page', 'paged record'];
-
 /**
  * Declares the operation of a route. The access check and the documentation read the same declaration, so they cannot differ. A route
  * without it cannot be called.
  */
 export function Operation(id: OperationId, text: OperationText): MethodDecorator {
   const { access, result } = ROWS[id];
-  const isPaged = PAGES.includes(result);
+  const isPaged = PAGED_RESULTS.includes(result);
   const hasQuery = text.hasQuery ?? isPaged;
   const isCreation = result === 'created';
   const pending: PendingDocumentation = {
@@ -165,7 +163,7 @@ function refusalsOf(id: OperationId, hasQuery: boolean): RefusalReason[] {
     ...(isRole(access) ? IN_A_WORKSPACE : []),
     ...(isRole(access) && !isAnyRoleEnough ? ['role_insufficient' as const] : []),
     ...(hasQuery ? ['parameter_repeated' as const] : []),
-    ...(PAGES.includes(result) ? PAGED : []),
+    ...(PAGED_RESULTS.includes(result) ? PAGED : []),
     ...(hasBody ? BODY : []),
     ...(result === 'created' ? CREATION : []),
     ...refusals,

@@ -1,7 +1,8 @@
 import {
   BankingService,
   type BankingOperations,
-  OPERATION_NAMES,
+  eachOperation,
+  type OperationName,
   OPERATIONS,
   type Scope,
   type WorkspaceId,
@@ -20,7 +21,7 @@ export class CellsBankingService extends BankingService {
       call: (use: { readonly banking: BankingService }) => Promise<R>,
     ) => Promise<R>,
   ) {
-    const methodOf = (name: keyof BankingOperations): Method => {
+    const methodOf = (name: OperationName): Method => {
       const methodIn = (use: { readonly banking: BankingService }) => use.banking[name] as Method;
       if (OPERATIONS[name].access === 'user') return (...args) => home.read((use) => methodIn(use)(...args));
       return async (...args) => {
@@ -29,7 +30,6 @@ export class CellsBankingService extends BankingService {
         return inCellOf(workspaceId, (use) => methodIn(use)(...args));
       };
     };
-    const methods = OPERATION_NAMES.map((name) => [name, methodOf(name)] as const);
-    super(Object.fromEntries(methods) as unknown as BankingOperations);
+    super(eachOperation(methodOf) as BankingOperations);
   }
 }
