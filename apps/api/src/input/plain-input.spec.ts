@@ -42,7 +42,9 @@ interface Shown {
 interface ShownField {
   readonly name: string;
   readonly isRequired: boolean;
-  /** Some of them are valid. The first is more often. */
+  /** The documented one, or some of which one is valid. */
+  readonly usual: readonly unknown[];
+  /** Some of them are valid. */
   readonly values: readonly unknown[];
 }
 
@@ -57,8 +59,8 @@ function fieldsOf(dto: Type): readonly ShownField[] {
     const shown = Reflect.getMetadata('swagger/apiModelProperties', prototype, name) as Shown;
     const choices = shown.enum ?? [];
     const example = shown.example ?? choices[0];
-    const values = [...(example === undefined ? [] : [example]), ...choices, ...VALUES];
-    return { name, isRequired: shown.required ?? true, values };
+    const usual = example === undefined ? VALUES : [example];
+    return { name, isRequired: shown.required ?? true, usual, values: [...usual, ...choices, ...VALUES] };
   });
 }
 
@@ -92,9 +94,9 @@ const hostile = fc.oneof(
 /** Bodies and queries close to those that the DTO accepts. */
 function inputs(dto: Type): fc.Arbitrary<object> {
   const fields = fieldsOf(dto);
-  const members = fields.map(({ name, isRequired, values }) => {
+  const members = fields.map(({ name, isRequired, usual, values }) => {
     const value = fc.oneof(
-      { weight: 12, arbitrary: fc.constant(values[0]) },
+      { weight: 12, arbitrary: fc.constantFrom(...usual) },
       { weight: 6, arbitrary: fc.constantFrom(...values) },
       { weight: 1, arbitrary: hostile },
     );
