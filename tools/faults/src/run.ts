@@ -11,7 +11,7 @@ import { type Finish, type RecoverySizes, type RunContext, type Scenario, Tally 
 export interface RunOptions {
   readonly promises: readonly ServicePromise[];
   readonly seed: number;
-  /** Of load and faults of all scenarios together; undefined for at most about an hour. */
+  /** Of load and faults of all scenarios together; undefined for until the figures are reached. */
   readonly minutes?: number | undefined;
   readonly folder: string;
   readonly onProgress: (line: string) => void;
@@ -26,8 +26,8 @@ interface RunResult {
 }
 
 const REPORT_MS = 5_000;
-/** Starts and final checks come on top. */
-const MINUTES_MAX = 45;
+/** A scenario ends without its figures after this many times what a machine that does nothing else needs. */
+const PATIENCE = 4;
 
 /**
  * Runs each scenario that the promises need, once, on a cluster of its own, and judges the promises by it. The soak runs beside the
@@ -37,10 +37,10 @@ export async function runPromises(options: RunOptions): Promise<RunResult> {
   const { promises, minutes } = options;
   const wanted = SCENARIOS.filter(({ name }) => promises.some(({ scenario }) => scenario === name));
   const limitOf = ({ phase, minutesMax }: Scenario) => {
+    if (minutes === undefined) return 60_000 * PATIENCE * minutesMax;
     // The soak takes its time beside the others.
     const sharing = wanted.filter((one) => (phase === 'soak') === (one.phase === 'soak'));
-    const share = minutesMax / sharing.reduce((sum, one) => sum + one.minutesMax, 0);
-    return 60_000 * (minutes === undefined ? Math.min(2 * minutesMax, MINUTES_MAX * share) : minutes * share);
+    return (60_000 * minutes * minutesMax) / sharing.reduce((sum, one) => sum + one.minutesMax, 0);
   };
   const results: ScenarioResult[] = [];
   const runAll = async (phase: Scenario['phase']) => {
