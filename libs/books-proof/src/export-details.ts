@@ -14,7 +14,7 @@ import {
   CONVERSION_JSON,
   conversionFrom,
   type ConversionJson,
-  ORDER_JSON,
+  contentOfRow,
   RECIPIENT_JSON,
   recipientFrom,
   type RecipientJson,
@@ -28,7 +28,7 @@ const EXECUTION_JSON = `json_strip_nulls(json_build_object(
   'failureCode', e.failure_code, 'transactionId', e.transaction_id, 'executedAt', rfc3339(e.executed_at)))`;
 
 type OrderRow = Omit<ExportedOrder, 'digest' | 'content'> & { readonly content: HashedOrder };
-const EXPORTED_ORDER = `json_build_object('content', ${ORDER_JSON}, 'status', o.status, 'createdAt', rfc3339(o.created_at))`;
+const EXPORTED_ORDER = `json_build_object('content', ${contentOfRow('o')}, 'status', o.status, 'createdAt', rfc3339(o.created_at))`;
 
 const RECIPIENTS = sqlStatement<{ recipient: RecipientJson }>(
   'export_recipients',

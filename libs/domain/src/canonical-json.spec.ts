@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { canonicalItems, canonicalJson, canonicalMembers, type CanonicalValue, ifDefined } from './canonical-json.js';
+import { canonicalItems, canonicalJson, canonicalMembers, type CanonicalValue } from './canonical-json.js';
 
 const text = fc.string({ unit: 'binary' });
 const values = fc.letrec<{ value: CanonicalValue }>((tie) => ({
@@ -123,6 +123,8 @@ interface Known {
   readonly é: CanonicalValue | undefined;
   readonly items: readonly CanonicalValue[];
 }
+
+const ifDefined = (value: CanonicalValue | undefined) => (value === undefined ? undefined : canonicalJson(value));
 
 const knownText = canonicalMembers<Known>({
   required: canonicalJson,

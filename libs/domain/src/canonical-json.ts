@@ -57,11 +57,7 @@ function inner<Value, Text>(write: (value: Value) => Text, value: Value, key: st
 }
 
 /** The text of a member. Undefined if it is omitted. */
-type MemberWriter<Value> = (value: Value) => string | undefined;
-
-/** Writes a member unless it is undefined. */
-export const ifDefined = (value: CanonicalValue | undefined): string | undefined =>
-  value === undefined ? undefined : canonicalJson(value);
+export type MemberWriter<Value> = (value: Value) => string | undefined;
 
 /**
  * Returns a writer of objects with these fields, which ignores others. The text is that of `canonicalJson` for an object with exactly these

@@ -1,27 +1,42 @@
-import { type CanonicalValue, canonicalJson } from './canonical-json.js';
 import {
-  canonicalConversion,
-  canonicalOrder,
-  canonicalRecipient,
+  ANY_TEXT,
+  CURRENCY,
+  HASH,
+  ID,
+  INSTANT,
+  LineFault,
+  type Members,
+  membersOf,
+  nested,
+  optional,
+  record,
+  type RecordFormat,
+  SIGNED,
+  text,
+  whole,
+  WORD,
+} from './record.js';
+import type { Timestamp } from './timestamp.js';
+import {
+  HASHED_CONVERSION,
+  HASHED_ORDER,
+  HASHED_RECIPIENT,
   type HashedConversion,
   type HashedOrder,
   type HashedRecipient,
-  canonicalTransaction,
+  HEAD,
+  TRANSACTION_CONTENT,
   type TransactionContent,
 } from './transaction-hash.js';
-import type { Timestamp } from './timestamp.js';
-
-/** The members that are not undefined. */
-function present(
-  members: Readonly<Record<string, CanonicalValue | undefined>>,
-): Readonly<Record<string, CanonicalValue>> {
-  const defined = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(defined) as Record<string, CanonicalValue>;
-}
 
 /** The format and version in the first line. */
 export const EXPORT_FORMAT = 'banking-export';
 export const EXPORT_VERSION = 1;
+
+const COUNT = whole();
+
+/** Without control characters, because `banking prove` prints it to a terminal. */
+const NAME = text(/^\P{Cc}*$/u);
 
 /** The first line. No hash covers its name and time. */
 export interface ExportHeader {
@@ -32,6 +47,19 @@ export interface ExportHeader {
   readonly accounts: number;
   readonly transactions: number;
 }
+
+const HEADER = record<ExportHeader>(
+  {
+    workspace: nested(record<ExportHeader['workspace']>({ id: ID, name: NAME })),
+    exportedAt: INSTANT,
+    accounts: COUNT,
+    transactions: COUNT,
+  },
+  {
+    constants: { format: EXPORT_FORMAT, formatVersion: EXPORT_VERSION },
+    otherConstant: `is not the header of ${EXPORT_FORMAT} version ${EXPORT_VERSION}`,
+  },
+);
 
 /** An account with its claimed final state. These lines follow the first, in the order of their ids. */
 export interface ExportedAccount {
@@ -47,6 +75,15 @@ export interface ExportedAccount {
   readonly head: string;
 }
 
+const ACCOUNT = record<ExportedAccount>({
+  id: ID,
+  kind: text(/^[a-z]+$/),
+  currencyCode: CURRENCY,
+  balance: SIGNED,
+  version: COUNT,
+  head: HEAD,
+});
+
 /** A transaction. It follows all earlier transactions of its customer accounts. */
 export interface ExportedTransaction {
   /** The hashed content. Its text in the line is exactly the hashed text. */
@@ -57,12 +94,24 @@ export interface ExportedTransaction {
   readonly updatedAt: Timestamp;
 }
 
+const TRANSACTION = record<ExportedTransaction>({
+  content: nested(TRANSACTION_CONTENT),
+  hash: HASH,
+  status: WORD,
+  updatedAt: INSTANT,
+});
+
 /** A recipient. These lines follow the accounts, in the order of their ids. */
 export interface ExportedRecipient {
   readonly content: HashedRecipient;
   /** SHA-256 of the text of `content` in the line. Its transfers contain it. */
   readonly digest: string;
 }
+
+const RECIPIENT = record<ExportedRecipient>({
+  content: nested(HASHED_RECIPIENT),
+  digest: HASH,
+});
 
 /**
  * An order. Scheduled and recurring orders follow the recipients, each with its executions without a transaction. An instant order
@@ -77,6 +126,13 @@ export interface ExportedOrder {
   readonly createdAt: Timestamp;
 }
 
+const ORDER = record<ExportedOrder>({
+  content: nested(HASHED_ORDER),
+  digest: HASH,
+  status: text(/^(?:active|completed|cancelled|failed)$/),
+  createdAt: INSTANT,
+});
+
 /** A run of an order. It follows its transaction, and its order if that is instant. Without a transaction, it follows its order. */
 export interface ExportedExecution {
   readonly id: number;
@@ -86,10 +142,29 @@ export interface ExportedExecution {
   readonly status: string;
   readonly scheduledAt: Timestamp;
   readonly failureCode?: string | undefined;
-  readonly transactionId?: number;
+  readonly transactionId?: number | undefined;
   /** With a transaction only. */
-  readonly executedAt?: Timestamp;
+  readonly executedAt?: Timestamp | undefined;
 }
+
+const EXECUTION = record<ExportedExecution>(
+  {
+    id: ID,
+    orderId: ID,
+    sequence: ID,
+    status: text(/^(?:scheduled|pending|completed|failed|cancelled)$/),
+    scheduledAt: INSTANT,
+    failureCode: optional(ANY_TEXT),
+    transactionId: optional(ID),
+    executedAt: optional(INSTANT),
+  },
+  {
+    fault({ status, failureCode, transactionId, executedAt }) {
+      if ((status === 'failed') !== (failureCode !== undefined)) return 'failureCode';
+      return (transactionId === undefined) === (executedAt === undefined) ? undefined : 'executedAt';
+    },
+  },
+);
 
 /** The conversion of a transaction. It follows its transaction. */
 export interface ExportedConversion {
@@ -98,6 +173,12 @@ export interface ExportedConversion {
   readonly digest: string;
   readonly transactionId: number;
 }
+
+const CONVERSION = record<ExportedConversion>({
+  content: nested(HASHED_CONVERSION),
+  digest: HASH,
+  transactionId: ID,
+});
 
 /** An event of the payment network. It follows its transaction. No hash covers it, as of when it was read. */
 export interface ExportedEvent {
@@ -110,6 +191,16 @@ export interface ExportedEvent {
   readonly createdAt: Timestamp;
 }
 
+const EVENT = record<ExportedEvent>({
+  id: ID,
+  transactionId: ID,
+  providerEvent: ANY_TEXT,
+  status: ANY_TEXT,
+  reasonCode: optional(ANY_TEXT),
+  message: optional(ANY_TEXT),
+  createdAt: INSTANT,
+});
+
 /** The kinds of lines besides accounts and transactions, as the last line counts them. */
 export const DETAILS = ['recipients', 'orders', 'executions', 'conversions', 'events'] as const;
 
@@ -119,6 +210,17 @@ export interface ExportEnd extends Readonly<Record<(typeof DETAILS)[number], num
   readonly transactions: number;
   readonly transfers: number;
 }
+
+const END = record<ExportEnd>({
+  ...{ accounts: COUNT, transactions: COUNT, transfers: COUNT },
+  ...{ recipients: COUNT, orders: COUNT, executions: COUNT, conversions: COUNT, events: COUNT },
+});
+
+/** The lines by the name of their only member. */
+const LINES = {
+  ...{ header: HEADER, account: ACCOUNT, transaction: TRANSACTION, recipient: RECIPIENT, order: ORDER },
+  ...{ execution: EXECUTION, conversion: CONVERSION, event: EVENT, end: END },
+} as const;
 
 /** One line of an export. Its only member names its kind. */
 export type ExportLine =
@@ -132,34 +234,36 @@ export type ExportLine =
   | { readonly event: ExportedEvent }
   | { readonly end: ExportEnd };
 
+const formatOf = (kind: string) => LINES[kind as keyof typeof LINES] as RecordFormat<unknown>;
+
 /** Writes a line of an export in its only form, RFC 8785 JSON, without the line feed. */
 export function exportLine(line: ExportLine): string {
-  if ('transaction' in line) {
-    const { content, hash, status, updatedAt } = line.transaction;
-    return covered('transaction', canonicalTransaction(content), { hash, status, updatedAt });
-  }
-  if ('recipient' in line) {
-    const { content, digest } = line.recipient;
-    return covered('recipient', canonicalRecipient(content), { digest });
-  }
-  if ('order' in line) {
-    const { content, digest, status, createdAt } = line.order;
-    return covered('order', canonicalOrder(content), { digest, status, createdAt });
-  }
-  if ('conversion' in line) {
-    const { content, digest, transactionId } = line.conversion;
-    return covered('conversion', canonicalConversion(content), { digest, transactionId });
-  }
-  if ('execution' in line) return canonicalJson({ execution: present({ ...line.execution }) });
-  if ('event' in line) return canonicalJson({ event: present({ ...line.event }) });
-  if ('account' in line) return canonicalJson({ account: { ...line.account } });
-  if ('end' in line) return canonicalJson({ end: { ...line.end } });
-  const { workspace, ...header } = line.header;
-  const named = { format: EXPORT_FORMAT, formatVersion: EXPORT_VERSION, workspace: { ...workspace } };
-  return canonicalJson({ header: { ...named, ...header } });
+  const [[kind, value] = ['', undefined]] = Object.entries(line);
+  return `{"${kind}":${formatOf(kind).write(value)}}`;
 }
 
-/** `content` is the first member in the order of names, and equals the hashed text. */
-function covered(name: string, content: string, others: Readonly<Record<string, CanonicalValue>>): string {
-  return `{"${name}":{"content":${content},${canonicalJson(others).slice(1)}}`;
+/**
+ * Reads a line of an export strictly: it must have every field, each of its type, no other field, and the canonical form. So two
+ * readers cannot read the same line differently.
+ *
+ * @throws LineFault
+ */
+export function readExportLine(text: string): ExportLine {
+  const members = parsed(text);
+  const kind = Object.keys(LINES).find((name) => Object.hasOwn(members, name));
+  if (kind === undefined) throw new LineFault('is none of the lines of an export');
+  const line = { [kind]: formatOf(kind).read(membersOf(members[kind], kind)) } as ExportLine;
+  if (exportLine(line) !== text) {
+    throw new LineFault('has a field that is not known, or is not RFC 8785 JSON with transfers and links in id order');
+  }
+  return line;
+}
+
+function parsed(text: string): Members {
+  try {
+    return membersOf(JSON.parse(text), 'the line');
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new LineFault('is not JSON');
+    throw error;
+  }
 }

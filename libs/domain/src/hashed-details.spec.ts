@@ -7,6 +7,7 @@ import {
   type HashedRecipient,
   digestOf,
 } from './transaction-hash.js';
+import type { Timestamp } from './timestamp.js';
 
 const RECIPIENT: HashedRecipient = {
   id: 3,
@@ -25,7 +26,7 @@ const CONVERSION: HashedConversion = {
   targetAmount: '830000',
   rate: '83',
   rateSource: 'demo',
-  rateAsOf: '2026-11-21T09:30:00.000000Z',
+  rateAsOf: '2026-11-21T09:30:00.000000Z' as Timestamp,
   rounding: 'down',
   remainderNumerator: '0',
   remainderDenominator: '100',

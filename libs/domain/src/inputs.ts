@@ -15,7 +15,7 @@ import type { AccountStatus, TransactionStatus, OrderStatus } from './states.js'
 import type { TransferDirection } from './resources/transaction.js';
 import type { EventType, EventResourceType } from './event-types.js';
 import type { Event } from './resources/event.js';
-import type { Order, OrderType, RepeatUnit } from './resources/order.js';
+import type { Order, OrderStatements, OrderType, RepeatUnit } from './resources/order.js';
 import type { BeneficiaryAccountType, PayoutMethod } from './resources/reference.js';
 import type { BeneficiaryData } from './resources/recipient.js';
 import type { WebhookDeliveryStatus } from './resources/webhook.js';
@@ -97,30 +97,20 @@ export interface AuditQuery extends PageQuery {
 }
 
 /** Input of `placeOrder`. */
-export interface PlaceOrderInput {
+export interface PlaceOrderInput extends OrderStatements {
   /** The account that pays. */
   readonly accountId: AccountId | PlainNumber;
   /** The amount of each run without the fee: at least 1, in minor units of the account's currency. */
   readonly amount: string;
   readonly recipientID: RecipientId | PlainNumber;
   readonly type: OrderType;
-  /** 1 to 512 characters of free text (`isFreeText`). */
-  readonly description?: string | undefined;
-  /** A code of GET /orders/purposes; required for an international payment. */
-  readonly purposeCode?: string | undefined;
   readonly repeatUnit?: RepeatUnit | undefined;
-  /** The number of units between two runs: 1 to 366. */
-  readonly repeatValue?: number | undefined;
   /** RFC 3339 with an offset: the first run. Its local day and time anchor all others. */
   readonly startAt?: string | undefined;
   /** RFC 3339 with an offset, inclusive: no run is later. */
   readonly stopAt?: string | undefined;
   /** A quote for this account, amount and recipient. For an instant order only, because quotes expire. */
   readonly quoteID?: QuoteId | PlainNumber | undefined;
-  /** The payer's reference of the order: 1 to 140 characters, permanently unique in the workspace. */
-  readonly externalReference?: string | undefined;
-  /** At most 20 pairs of the payer. */
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Filters of the list of orders. They are combined with AND. */

@@ -3,8 +3,36 @@
  * so that a payment page does not load it.
  */
 export * from './canonical-json.js';
-export * from './export-lines.js';
-export * from './transaction-hash.js';
+export {
+  DETAILS,
+  EXPORT_FORMAT,
+  EXPORT_VERSION,
+  type ExportedAccount,
+  type ExportedConversion,
+  type ExportedEvent,
+  type ExportedExecution,
+  type ExportedOrder,
+  type ExportedRecipient,
+  type ExportedTransaction,
+  type ExportEnd,
+  type ExportHeader,
+  type ExportLine,
+  exportLine,
+} from './export-lines.js';
+export {
+  canonicalConversion,
+  canonicalOrder,
+  canonicalRecipient,
+  canonicalTransaction,
+  type ChainLink,
+  digestOf,
+  HASH_VERSION,
+  type HashedConversion,
+  type HashedOrder,
+  type HashedRecipient,
+  type TransactionContent,
+  transactionHash,
+  type TransferContent,
+} from './transaction-hash.js';
 export * from './lines-of.js';
 export * from './prove-export.js';
-export * from './transaction-hash.js';

@@ -5,8 +5,9 @@ import {
   type ExportEnd,
   type ExportHeader,
   type ExportLine,
+  readExportLine,
 } from './export-lines.js';
-import { LineFault, readExportLine } from './read-export-line.js';
+import { LineFault } from './record.js';
 import { type Chain, expectBalanced, inVersionOrder, isOnChain, move, ReplayedDetails } from './replay.js';
 import type { Timestamp } from './timestamp.js';
 import { transactionHash } from './transaction-hash.js';

@@ -8,7 +8,7 @@ import {
   type ExportedRecipient,
   type ExportEnd,
 } from './export-lines.js';
-import { LineFault } from './read-export-line.js';
+import { LineFault } from './record.js';
 import {
   type TransferContent,
   digestOf,

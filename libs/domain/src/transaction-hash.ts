@@ -1,30 +1,25 @@
-import { canonicalItems, canonicalJson, canonicalMembers, ifDefined } from './canonical-json.js';
-import type { Timestamp } from './timestamp.js';
+import {
+  ANY_TEXT,
+  CURRENCY,
+  HASH,
+  ID,
+  INSTANT,
+  listOf,
+  NOT_NEGATIVE,
+  optional,
+  POSITIVE,
+  record,
+  SIGNED,
+  text,
+  TEXTS,
+  WORD,
+} from './record.js';
+import type { OrderStatements } from './resources/order.js';
 import type { TransferDirection } from './resources/transaction.js';
+import type { Timestamp } from './timestamp.js';
 
 /** The version of the hash, which its text states. */
 export const HASH_VERSION = 1;
-
-/**
- * The content that a transaction's hash covers: the time of booking, its transfers, the previous hash of each account, and the order, the
- * conversion and the details of recipients, by their digests.
- * It excludes the status and the time that change, so the hash is permanent.
- */
-export interface TransactionContent {
-  readonly workspaceId: number;
-  readonly transactionId: number;
-  /** When it was booked: in UTC with six fractional digits. */
-  readonly createdAt: Timestamp;
-  /** The transaction that this one reverses. */
-  readonly returnOf?: number | undefined;
-  /** The digest of the order that it carries out; see `canonicalOrder`. */
-  readonly orderDigest?: string | undefined;
-  /** The digest of its conversion; see `canonicalConversion`. */
-  readonly conversionDigest?: string | undefined;
-  readonly transfers: readonly TransferContent[];
-  /** One entry for each customer account of the transaction. Own accounts have no chain. */
-  readonly previous: readonly ChainLink[];
-}
 
 /** One side of the transaction. */
 export interface TransferContent {
@@ -49,6 +44,25 @@ export interface TransferContent {
   readonly balanceAfter?: string | undefined;
 }
 
+const TRANSFER = record<TransferContent>({
+  id: ID,
+  accountId: ID,
+  currencyCode: CURRENCY,
+  direction: text(/^(?:debit|credit)$/),
+  type: ANY_TEXT,
+  amount: POSITIVE,
+  description: optional(ANY_TEXT),
+  purpose: optional(ANY_TEXT),
+  feeAmount: optional(NOT_NEGATIVE),
+  recipientId: optional(ID),
+  recipientDigest: optional(HASH),
+  accountVersion: optional(ID),
+  balanceAfter: optional(SIGNED),
+});
+
+/** SHA-256 in hex of the latest transaction of an account, `''` before its first. */
+export const HEAD = text(/^(?:[0-9a-f]{64})?$/);
+
 /** The end of one account's chain before this transaction. */
 export interface ChainLink {
   readonly accountId: number;
@@ -56,30 +70,52 @@ export interface ChainLink {
   readonly hash: string;
 }
 
-const transfersText = canonicalItems(
-  canonicalMembers<TransferContent>({
-    ...{ id: canonicalJson, accountId: canonicalJson, currencyCode: canonicalJson },
-    ...{ direction: canonicalJson, type: canonicalJson, amount: canonicalJson },
-    ...{ description: ifDefined, purpose: ifDefined, feeAmount: ifDefined },
-    ...{ recipientId: ifDefined, recipientDigest: ifDefined, accountVersion: ifDefined, balanceAfter: ifDefined },
-  }),
+const LINK = record<ChainLink>({ accountId: ID, hash: HEAD });
+
+/**
+ * The content that a transaction's hash covers: the time of booking, its transfers, the previous hash of each account, and the order, the
+ * conversion and the details of recipients, by their digests.
+ * It excludes the status and the time that change, so the hash is permanent.
+ */
+export interface TransactionContent {
+  readonly workspaceId: number;
+  readonly transactionId: number;
+  /** When it was booked: in UTC with six fractional digits. */
+  readonly createdAt: Timestamp;
+  /** The transaction that this one reverses. */
+  readonly returnOf?: number | undefined;
+  /** The digest of the order that it carries out; see `canonicalOrder`. */
+  readonly orderDigest?: string | undefined;
+  /** The digest of its conversion; see `canonicalConversion`. */
+  readonly conversionDigest?: string | undefined;
+  readonly transfers: readonly TransferContent[];
+  /** One entry for each customer account of the transaction. Own accounts have no chain. */
+  readonly previous: readonly ChainLink[];
+}
+
+/** The form of the content of a transaction: transfers are sorted by id, links by the id of their account. */
+export const TRANSACTION_CONTENT = record<TransactionContent>(
+  {
+    workspaceId: ID,
+    transactionId: ID,
+    createdAt: INSTANT,
+    returnOf: optional(ID),
+    orderDigest: optional(HASH),
+    conversionDigest: optional(HASH),
+    transfers: listOf(TRANSFER, ({ id }) => id),
+    previous: listOf(LINK, ({ accountId }) => accountId),
+  },
+  {
+    constants: { hashVersion: HASH_VERSION },
+    otherConstant: 'has a hash of a version that this program does not know',
+  },
 );
-
-const linksText = canonicalItems(canonicalMembers<ChainLink>({ accountId: canonicalJson, hash: canonicalJson }));
-
-const transactionText = canonicalMembers<TransactionContent & { readonly hashVersion: number }>({
-  ...{ hashVersion: canonicalJson, workspaceId: canonicalJson, transactionId: canonicalJson },
-  ...{ createdAt: canonicalJson, returnOf: ifDefined, orderDigest: ifDefined, conversionDigest: ifDefined },
-  transfers: (transfers) => transfersText(transfers.toSorted((left, right) => left.id - right.id)),
-  previous: (links) => linksText(links.toSorted((left, right) => left.accountId - right.accountId)),
-});
 
 /**
  * The text that is hashed: RFC 8785 JSON of the version and exactly the fields above, with transfers sorted by id and links by account id.
  * Undefined fields are omitted. Fields of other names are ignored.
  */
-export const canonicalTransaction = (content: TransactionContent): string =>
-  transactionText({ ...content, hashVersion: HASH_VERSION });
+export const canonicalTransaction = TRANSACTION_CONTENT.write;
 
 /** The hash of a transaction: SHA-256 of its canonical text in UTF-8, 64 hex digits. Also works in a browser. */
 export async function transactionHash(content: TransactionContent): Promise<string> {
@@ -105,6 +141,19 @@ export interface HashedRecipient {
   readonly routingCode?: string | undefined;
 }
 
+export const HASHED_RECIPIENT = record<HashedRecipient>({
+  id: ID,
+  name: ANY_TEXT,
+  accountCode: ANY_TEXT,
+  currencyCode: CURRENCY,
+  corridorId: optional(ID),
+  routingCodeType: optional(ANY_TEXT),
+  routingCode: optional(ANY_TEXT),
+});
+
+/** The text whose SHA-256 is the `recipientDigest` of a transfer: RFC 8785 JSON of exactly these fields. */
+export const canonicalRecipient = HASHED_RECIPIENT.write;
+
 /** The conversion of a transaction, which it covers by its digest. */
 export interface HashedConversion {
   readonly quoteId?: number | undefined;
@@ -116,7 +165,7 @@ export interface HashedConversion {
   readonly rate: string;
   readonly rateSource: string;
   /** In UTC with six fractional digits. */
-  readonly rateAsOf: string;
+  readonly rateAsOf: Timestamp;
   readonly rounding: string;
   /** Digits, in parts of a minor unit of the target currency. */
   readonly remainderNumerator: string;
@@ -124,51 +173,56 @@ export interface HashedConversion {
   readonly fixedSide: string;
 }
 
+export const HASHED_CONVERSION = record<HashedConversion>({
+  quoteId: optional(ID),
+  sourceCurrencyCode: CURRENCY,
+  sourceAmount: POSITIVE,
+  targetCurrencyCode: CURRENCY,
+  targetAmount: POSITIVE,
+  rate: WORD,
+  rateSource: ANY_TEXT,
+  rateAsOf: INSTANT,
+  rounding: WORD,
+  remainderNumerator: SIGNED,
+  remainderDenominator: SIGNED,
+  fixedSide: WORD,
+});
+
+/** The text whose SHA-256 is the `conversionDigest` of a transaction: RFC 8785 JSON of exactly these fields. */
+export const canonicalConversion = HASHED_CONVERSION.write;
+
 /** The fields of an order as it was placed, which each of its transactions covers by their digest. */
-export interface HashedOrder {
+export interface HashedOrder extends OrderStatements {
   readonly id: number;
   readonly accountId: number;
   readonly recipientId: number;
   /** Digits, in minor units. */
   readonly amount: string;
   readonly type: string;
-  readonly description?: string | undefined;
-  readonly purposeCode?: string | undefined;
   readonly repeatUnit?: string | undefined;
-  readonly repeatValue?: number | undefined;
   /** As it was sent. */
   readonly startAt?: string | undefined;
   /** In UTC with six fractional digits. */
   readonly stopAt?: string | undefined;
   readonly quoteId?: number | undefined;
-  readonly externalReference?: string | undefined;
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The text whose SHA-256 is the `recipientDigest` of a transfer: RFC 8785 JSON of exactly these fields. */
-export const canonicalRecipient = canonicalMembers<HashedRecipient>({
-  ...{ id: ifDefined, name: ifDefined, accountCode: ifDefined, currencyCode: ifDefined },
-  ...{ corridorId: ifDefined, routingCodeType: ifDefined, routingCode: ifDefined },
-});
-
-/** The text whose SHA-256 is the `conversionDigest` of a transaction: RFC 8785 JSON of exactly these fields. */
-export const canonicalConversion = canonicalMembers<HashedConversion>({
-  ...{ sourceCurrencyCode: canonicalJson, sourceAmount: canonicalJson, targetCurrencyCode: canonicalJson },
-  ...{ targetAmount: canonicalJson, rate: canonicalJson, rateSource: canonicalJson, rateAsOf: canonicalJson },
-  ...{ rounding: canonicalJson, remainderNumerator: canonicalJson, remainderDenominator: canonicalJson },
-  ...{ fixedSide: canonicalJson, quoteId: ifDefined },
+export const HASHED_ORDER = record<HashedOrder>({
+  id: ID,
+  accountId: ID,
+  recipientId: ID,
+  amount: POSITIVE,
+  type: text(/^[a-z]+$/),
+  description: optional(ANY_TEXT),
+  purposeCode: optional(ANY_TEXT),
+  repeatUnit: optional(ANY_TEXT),
+  repeatValue: optional(ID),
+  startAt: optional(ANY_TEXT),
+  stopAt: optional(ANY_TEXT),
+  quoteId: optional(ID),
+  externalReference: optional(ANY_TEXT),
+  metadata: optional(TEXTS),
 });
 
 /** The text whose SHA-256 is the `orderDigest` of a transaction: RFC 8785 JSON of exactly these fields. */
-export const canonicalOrder = canonicalMembers<HashedOrder>({
-  ...{ id: canonicalJson, accountId: canonicalJson, recipientId: canonicalJson, amount: canonicalJson },
-  ...{ type: canonicalJson, description: ifDefined, purposeCode: ifDefined, repeatUnit: ifDefined },
-  ...{
-    repeatValue: ifDefined,
-    startAt: ifDefined,
-    stopAt: ifDefined,
-    quoteId: ifDefined,
-    externalReference: ifDefined,
-  },
-  metadata: (metadata) => metadata && canonicalJson({ ...metadata }),
-});
+export const canonicalOrder = HASHED_ORDER.write;

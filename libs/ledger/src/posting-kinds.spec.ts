@@ -1,3 +1,4 @@
+import type { Timestamp } from '@banking/domain';
 import { API_ROLE, bind, compositeOf, OPERATOR_ROLE, RULE_VIOLATION, SQLSTATE, WORKER_ROLE } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
 import { preparePosting } from './books.js';
@@ -138,7 +139,7 @@ describe('a posting of payments', () => {
     ['no side', { fixedSide: null as never }],
     ['no digest', { digest: undefined as never }],
     ['rounding up', { rounding: 'up' as never }],
-    ['a rate of an infinite time', { rateAsOf: 'infinity' }],
+    ['a rate of an infinite time', { rateAsOf: 'infinity' as Timestamp }],
     ['a source of its rate that turns its text around', { rateSource: 'sp\u202eec' }],
     ['an infinite remainder', { remainderNumerator: '0', remainderDenominator: 'Infinity' }],
     ['parts of a remainder that are no whole numbers', { remainderDenominator: '0.5' }],

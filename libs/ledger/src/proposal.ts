@@ -1,4 +1,4 @@
-import type { MinorUnits, Refusal } from '@banking/domain';
+import type { MinorUnits, Refusal, Timestamp } from '@banking/domain';
 
 /** The accounts a workspace's books keep for the bank itself, one of each per currency. */
 export type OwnAccountKind = 'settlement' | 'fees' | 'fx' | 'interworkspace';
@@ -45,8 +45,7 @@ export interface Conversion {
   readonly targetAmount: string;
   readonly rate: string;
   readonly rateSource: string;
-  /** In UTC with microseconds, as the database stores and returns it. */
-  readonly rateAsOf: string;
+  readonly rateAsOf: Timestamp;
   readonly rounding: 'down';
   readonly remainderNumerator: string;
   readonly remainderDenominator: string;

@@ -117,9 +117,9 @@ create unique index execution_of_order on execution (workspace_id, order_id, seq
 create unique index execution_by_transaction on execution (workspace_id, transaction_id) where transaction_id is not null;
 
 create type placed_order as (
-  workspace_id bigint, id bigint, account_id bigint, recipient_id bigint, amount bigint, type text, status text, description text,
-  purpose_code text, repeat_unit text, repeat_value integer, anchor text, stop_at timestamptz, quote_id bigint, external_reference text,
-  metadata jsonb, placed_by bigint, at timestamptz);
+  workspace_id bigint, status text, placed_by bigint, at timestamptz, id bigint, account_id bigint, recipient_id bigint, amount bigint,
+  type text, description text, purpose_code text, repeat_unit text, repeat_value integer, anchor text, stop_at timestamptz, quote_id bigint,
+  external_reference text, metadata jsonb);
 create type placed_execution as (
   workspace_id bigint, id bigint, order_id bigint, sequence integer, status text, transaction_id bigint, scheduled_at timestamptz,
   executed_at timestamptz);

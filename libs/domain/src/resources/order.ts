@@ -17,18 +17,32 @@ export type RepeatUnit = 'daily' | 'weekly' | 'monthly';
 /** Why an order is paused: three of its payouts in a row were rejected, or the user who placed it has no role in the workspace. */
 export type PauseReason = 'payouts_rejected' | 'placer_without_role';
 
+/** What the payer states of an order besides the payment and its times. */
+export interface OrderStatements {
+  /** 1 to 512 characters of free text (`isFreeText`). */
+  readonly description?: string | undefined;
+  /** A code of GET /orders/purposes; required for an international payment. */
+  readonly purposeCode?: string | undefined;
+  /** The number of units between two runs: 1 to 366. */
+  readonly repeatValue?: number | undefined;
+  /** The payer's reference of the order: 1 to 140 characters, permanently unique in the workspace. */
+  readonly externalReference?: string | undefined;
+  /** At most 20 pairs of the payer. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The fields without undefined, which a resource omits. */
+type Present<Fields> = { readonly [Name in keyof Fields]: Exclude<Fields[Name], undefined> };
+
 /** A customer's instruction to pay. */
-export interface Order {
+export interface Order extends Present<OrderStatements> {
   readonly id: OrderId;
   /** The amount of each run without the fee, in minor units of the account's currency. */
   readonly amount: TransferAmount;
   /** Completed when no run is left, independent of later results of the payouts. */
   readonly status: Open<OrderStatus>;
   readonly type: Open<OrderType>;
-  readonly description?: string;
-  readonly purposeCode?: string;
   readonly repeatUnit?: Open<RepeatUnit>;
-  readonly repeatValue?: number;
   readonly startAt?: Timestamp;
   readonly stopAt?: Timestamp;
   /** When the order was paused. A paused order stays active and runs again after it is resumed. */
@@ -36,9 +50,6 @@ export interface Order {
   readonly pauseReason?: Open<PauseReason>;
   /** The quote that fixed its rate and fee. */
   readonly quoteID?: QuoteId;
-  /** The payer's reference of the order, permanently unique in the workspace. */
-  readonly externalReference?: string;
-  readonly metadata?: Readonly<Record<string, string>>;
   /** The user for whom the order runs: the user who placed it, or the user who resumed it. Missing if the service itself placed it. */
   readonly placedBy?: UserId;
   /** The user who cancelled it. */

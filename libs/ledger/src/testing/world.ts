@@ -1,4 +1,4 @@
-import { type MinorUnits, parseAmount } from '@banking/domain';
+import { type MinorUnits, parseAmount, type Timestamp } from '@banking/domain';
 import { bind, type BoundStatement, type DatabaseOptions, OPERATOR_ROLE } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase, sql } from '@banking/postgres/testing';
 import { type Books, openAccount, openBooks } from '../books.js';
@@ -106,7 +106,13 @@ export function proposal(legs: readonly Leg[], more: Partial<Entry> = {}): Propo
 /** A euro for 1.10 dollars. */
 export const CENTS: Conversion = {
   ...{ digest: 'c'.repeat(64), currencyId: EUR, amount: '100', targetCurrencyId: USD, targetAmount: '110' },
-  ...{ rate: '1.1', rateSource: 'spec', rateAsOf: '2026-01-01T00:00:00Z', rounding: 'down', fixedSide: 'source' },
+  ...{
+    rate: '1.1',
+    rateSource: 'spec',
+    rateAsOf: '2026-01-01T00:00:00Z' as Timestamp,
+    rounding: 'down',
+    fixedSide: 'source',
+  },
   ...{ remainderNumerator: '0', remainderDenominator: '1' },
 };
 

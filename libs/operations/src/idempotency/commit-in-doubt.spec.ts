@@ -89,7 +89,7 @@ describe('commit in doubt', () => {
   /** The order with the key `poison` has an unknown repeat unit, which the database rejects. */
   const poisoned = (order: PreparedOrder): PreparedOrder =>
     order.kind === 'placement' && order.key?.key === 'poison'
-      ? { ...order, draft: { ...order.draft, repeatUnit: 'poison' as never } }
+      ? { ...order, content: { ...order.content, repeatUnit: 'poison' as never } }
       : order;
 
   const place = (options: RequestOptions = {}, amount = '100', more: Partial<PlaceOrderInput> = {}) => {

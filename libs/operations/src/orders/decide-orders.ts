@@ -85,14 +85,14 @@ function decideReplay({ order, stored }: LockedOrder, postedByUniqueKey: PostedB
 /** External references and quotes serve one order each. */
 function conflictOf({ order, conflicts }: LockedOrder, postedByUniqueKey: PostedByUniqueKey): Refusal | undefined {
   if (order.kind !== 'placement') return undefined;
-  const { workspaceId, draft } = order;
+  const { workspaceId, content } = order;
   if (
     conflicts?.reference_is_taken === true ||
-    postedByUniqueKey.has(uniqueKey('reference', workspaceId, draft.externalReference))
+    postedByUniqueKey.has(uniqueKey('reference', workspaceId, content.externalReference))
   ) {
     return new Refusal('external_reference_reused');
   }
-  if (conflicts?.quote_is_used === true || postedByUniqueKey.has(uniqueKey('quote', workspaceId, draft.quoteID))) {
+  if (conflicts?.quote_is_used === true || postedByUniqueKey.has(uniqueKey('quote', workspaceId, content.quoteId))) {
     return new Refusal('quote_used');
   }
   return conflicts?.quote_is_expired === true ? new Refusal('quote_expired') : undefined;
@@ -100,11 +100,13 @@ function conflictOf({ order, conflicts }: LockedOrder, postedByUniqueKey: Posted
 
 function uniqueKeysOf(order: PreparedOrder): string[] {
   if (order.kind !== 'placement') return [];
-  const { workspaceId, key, draft } = order;
+  const { workspaceId, key, content } = order;
   return [
     ...(key ? [uniqueKey('key', workspaceId, key.operation, key.key)] : []),
-    ...(draft.externalReference === undefined ? [] : [uniqueKey('reference', workspaceId, draft.externalReference)]),
-    ...(draft.quoteID === undefined ? [] : [uniqueKey('quote', workspaceId, draft.quoteID)]),
+    ...(content.externalReference === undefined
+      ? []
+      : [uniqueKey('reference', workspaceId, content.externalReference)]),
+    ...(content.quoteId === undefined ? [] : [uniqueKey('quote', workspaceId, content.quoteId)]),
   ];
 }
 
@@ -119,7 +121,7 @@ function entriesOf(decision: OrderDecision): AuditEntry[] {
   const { workspaceId } = order;
   if (order.kind === 'placement') {
     if (kind !== 'posted') return [];
-    const resource = { type: 'order', id: order.ids.orderId };
+    const resource = { type: 'order', id: order.content.id };
     return [auditEntry(workspaceId, { operation: 'placeOrder', resource }, callerOf(order.caller))];
   }
   if (kind !== 'posted' && kind !== 'refused') return [];

@@ -148,14 +148,14 @@ export async function lockOrders(
 const rowsByOrder = ({ orders }: { readonly orders: readonly PreparedOrder[] }, rows: readonly OfOrder<unknown>[]) =>
   new Map(rows.map((row, index) => [orders[row.place ?? index]!, row]));
 
-const paymentOf = ({ workspaceId, draft }: Placement) => ({ workspaceId, recipientId: draft.recipientID });
+const paymentOf = ({ workspaceId, content }: Placement) => ({ workspaceId, recipientId: content.recipientId });
 
 const isPlacement = (order: PreparedOrder): order is PreparedOrder & Placement => order.kind === 'placement';
 const isRun = (order: PreparedOrder): order is PreparedOrder & PreparedRun => order.kind === 'run';
 
 /** Whether an order uses an external reference or a quote, which serve one order each. */
-const isExclusive = ({ draft, refusal }: PreparedOrder & Placement) =>
-  refusal === undefined && (draft.externalReference !== undefined || draft.quoteID !== undefined);
+const isExclusive = ({ content, refusal }: PreparedOrder & Placement) =>
+  refusal === undefined && (content.externalReference !== undefined || content.quoteId !== undefined);
 
 /** A row for each run that is due. `place` is its index. */
 type Row = { readonly place: number };

@@ -14,7 +14,6 @@ import { openReading, type Reading } from '../resources/reading.js';
 import { failure, type HandOver, postOrders } from './post-orders.js';
 import { RememberedAccounts } from './remembered-accounts.js';
 import {
-  type OrderIds,
   type OrderMessage,
   type OrderOutcome,
   type PreparedOrder,
@@ -86,7 +85,7 @@ export class OrderService {
   }
 
   /** The ids of an order and its first run. */
-  async takeIds(): Promise<Omit<OrderIds, 'workspaceId' | 'placedBy'>> {
+  async takeIds(): Promise<{ readonly orderId: number; readonly executionId: number }> {
     const [orderId, executionId] = await Promise.all([take(this.orderIds), take(this.executionIds)]);
     return { orderId, executionId };
   }

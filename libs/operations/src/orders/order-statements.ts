@@ -1,9 +1,10 @@
 import { bind, compositeOf, sqlStatement, type BoundStatement } from '@banking/postgres';
+import { contentValues } from '../resources/compose-order.js';
 import type { Placement } from './prepared-order.js';
 
 /** An order that is written. */
 interface PlacedOrder {
-  readonly order: Pick<Placement, 'draft' | 'ids'>;
+  readonly order: Pick<Placement, 'content' | 'ids'>;
   readonly status: 'active' | 'completed';
   /** When it is placed, in the text of PostgreSQL. */
   readonly at: string;
@@ -24,12 +25,8 @@ interface ExecutionRow {
 
 const PLACE_ORDERS = sqlStatement('place_orders', 'select place_orders($1::placed_order[], $2::placed_execution[])');
 
-const orderValue = ({ order: { draft, ids }, status, at }: PlacedOrder): string =>
-  compositeOf([
-    ...[ids.workspaceId, ids.orderId, draft.accountId, draft.recipientID, draft.amount, draft.type, status],
-    ...[draft.description, draft.purposeCode, draft.repeatUnit, draft.repeatValue, draft.startAt, draft.stopAt],
-    ...[draft.quoteID, draft.externalReference, draft.metadata, ids.placedBy, at],
-  ]);
+const orderValue = ({ order: { content, ids }, status, at }: PlacedOrder): string =>
+  compositeOf([ids.workspaceId, status, ids.placedBy, at, ...contentValues(content)]);
 
 const executionValue = (row: ExecutionRow): string =>
   compositeOf([

@@ -4,7 +4,6 @@ import { bind, type BoundStatement, sqlStatement } from '@banking/postgres';
 import { holdWork } from '@banking/work-queue';
 import { statusOfPayment } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
-import { inUtc } from '../resources/columns.js';
 import { type OrderFacts, packedExecution } from '../resources/compose-order.js';
 import { packedTransfer, type TransactionRow, type TransferRow } from '../resources/compose-transaction.js';
 import type { OrderDecision, PostedOrder } from './decide-orders.js';
@@ -35,7 +34,7 @@ export function writesOf(decision: OrderDecision): OrderWrites {
   if (!terms) throw new Error('an order without terms was posted');
   const { posted, at } = decision;
   if (order.kind === 'run') return writesOfRun(order, terms, posted);
-  return order.draft.type === 'instant' ? writesOfPayment(order, terms, posted, at) : writesOfSchedule(order, at);
+  return order.content.type === 'instant' ? writesOfPayment(order, terms, posted, at) : writesOfSchedule(order, at);
 }
 
 /** An instant order is completed by its payment, whatever the outcome of a payout. */
@@ -45,7 +44,8 @@ function writesOfPayment(
   posted: readonly PostedTransaction[],
   at: string,
 ): OrderWrites {
-  const { workspaceId, orderId, executionId: id } = order.ids;
+  const { workspaceId, executionId: id } = order.ids;
+  const orderId = order.content.id;
   const transactionId = posted[0]!.id;
   const status = statusOfPayment(terms.payee);
   return {
@@ -55,8 +55,8 @@ function writesOfPayment(
 }
 
 function writesOfSchedule(order: Placement, at: string): OrderWrites {
-  const { workspaceId, orderId, executionId } = order.ids;
-  const { startAt = '', stopAt, repeatUnit, repeatValue } = order.draft;
+  const { workspaceId, executionId } = order.ids;
+  const { id: orderId, startAt = '', stopAt, repeatUnit, repeatValue } = order.content;
   const dueAt = runTime({ startAt, stopAt, repeatUnit, repeatValue }, 1);
   if (dueAt === undefined) throw new Error('a schedule without runs was not refused');
   return {
@@ -135,26 +135,15 @@ export function placedOrderFacts(
   { orders: [placed] = [], executions: [execution] = [] }: OrderWrites,
   accounts: AccountsByKey,
 ): OrderFacts {
-  const { workspaceId, accountId, draft, ids, recipient } = order;
+  const { workspaceId, accountId, content, ids, recipient } = order;
   const account = accounts.get(accountKey(workspaceId, accountId ?? NaN));
   if (!placed || !execution || !account) throw new Error('an order was placed without its rows');
   const [transaction] = posted;
   return {
-    orderId: ids.orderId,
-    orderAmount: draft.amount.toString(),
+    content,
     orderStatus: placed.status,
-    orderType: draft.type,
-    orderDescription: draft.description ?? null,
-    purposeCode: draft.purposeCode ?? null,
-    repeatUnit: draft.repeatUnit ?? null,
-    repeatValue: draft.repeatValue ?? null,
-    startAt: draft.startAt === undefined ? null : inUtc(draft.startAt),
-    stopAt: draft.stopAt === undefined ? null : inUtc(draft.stopAt),
     pausedAt: null,
     pauseReason: null,
-    quoteId: draft.quoteID ?? null,
-    externalReference: draft.externalReference ?? null,
-    metadata: draft.metadata ? asStored(draft.metadata) : null,
     placedBy: ids.placedBy ?? null,
     cancelledBy: null,
     orderCreatedAt: placed.at,
@@ -240,11 +229,4 @@ function transactionRow(
       return [packedTransfer(transfer, account)];
     }),
   };
-}
-
-/** The members in the order of `jsonb`, so that the response has the same bytes as a later read: by length, then by bytes. */
-function asStored(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const members = Object.entries(metadata).map(([name, value]) => ({ bytes: Buffer.from(name), name, value }));
-  members.sort((one, other) => one.bytes.length - other.bytes.length || Buffer.compare(one.bytes, other.bytes));
-  return Object.fromEntries(members.map(({ name, value }) => [name, value]));
 }

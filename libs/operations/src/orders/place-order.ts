@@ -1,5 +1,6 @@
 import {
   type Created,
+  minorUnits,
   type RequestOptions,
   type Order,
   type PlaceOrderInput,
@@ -7,7 +8,6 @@ import {
   type RefusalDetail,
   type Timestamp,
 } from '@banking/domain';
-import type { HashedOrder } from '@banking/domain/proof';
 import { isServedElsewhere } from '@banking/postgres';
 import type { AuditedCall } from '../audit/audited-call.js';
 import { keyOf } from '../idempotency/idempotency-key.js';
@@ -16,8 +16,9 @@ import type { PaymentFacts } from '../payments/payment-facts.js';
 import { type PaymentMeans, type PaymentTerms, termsOf } from '../payments/payment-terms.js';
 import { scheduleFaults } from './schedule.js';
 import { listPurposes } from '../corridors/corridors.js';
+import type { OrderContent } from '../resources/compose-order.js';
 import type { OrderService } from './order-service.js';
-import { type OrderDraft, parseOrderInput, type Placement, type PreparedOrder, requestOf } from './prepared-order.js';
+import { contentOf, type Placement, type PreparedOrder, requestOf } from './prepared-order.js';
 
 /** The workspace and user that place an order, and how long it may wait. */
 interface PlacingScope extends AuditedCall {
@@ -37,15 +38,17 @@ export async function placeOrder(
 ): Promise<Created<Order>> {
   const { workspaceId, actor, signal } = scope;
   const { signal: _, ...caller } = scope;
-  const draft = parseOrderInput(input);
+  const content = contentOf(input);
   const key = keyOf(requestOf(workspaceId, input), idempotencyKey);
-  const { accountId, recipientID: recipientId, quoteID: quoteId, externalReference } = input;
+  const { accountId, recipientId, quoteId, externalReference } = content;
   const payment = { workspaceId, accountId, recipientId, quoteId, externalReference };
-  const ids = { workspaceId, ...(await orders.takeIds()), placedBy: actor };
+  const { orderId: id, executionId } = await orders.takeIds();
+  const ids = { workspaceId, executionId, placedBy: actor };
   // The check of a schedule depends on the clock, and a quote may be used or expire.
-  const mayRecall = draft.type === 'instant' && quoteId === undefined;
+  const mayRecall = content.type === 'instant' && quoteId === undefined;
 
-  const prepare = (facts: PaymentFacts) => preparePlacement({ draft, ids, caller }, facts, orders);
+  const prepare = (facts: PaymentFacts) =>
+    preparePlacement({ content: { ...content, id }, ids, caller }, facts, orders);
   const remembered = mayRecall ? orders.remembered.recall(payment) : undefined;
   const first = remembered && (await prepare(remembered));
   // No refusal is given of what is remembered.
@@ -72,24 +75,24 @@ function noneIfElsewhere(error: unknown): undefined {
  * A later order is priced too, so that an order that can never run is refused when it is placed. It is priced again when it runs.
  */
 async function preparePlacement(
-  { draft, ids, caller }: Pick<Placement, 'draft' | 'ids' | 'caller'>,
+  { content, ids, caller }: Pick<Placement, 'content' | 'ids' | 'caller'>,
   facts: PaymentFacts,
   means: PaymentMeans,
 ): Promise<PreparedOrder & Placement> {
   const { workspaceId } = ids;
-  const accountId = facts.payer_currency_id === null ? undefined : draft.accountId;
-  const placement = { kind: 'placement', workspaceId, accountId, draft, ids, caller, recipient: facts } as const;
+  const accountId = facts.payer_currency_id === null ? undefined : content.accountId;
+  const placement = { kind: 'placement', workspaceId, accountId, content, ids, caller, recipient: facts } as const;
   try {
     if (facts.reference_is_taken) throw new Refusal('external_reference_reused');
-    const terms = await termsOf({ ...draft, recipientId: draft.recipientID, quoteId: draft.quoteID }, facts, means);
-    checkPurpose(draft, terms, means);
-    checkSchedule(draft, facts.now as Timestamp);
-    if (draft.type !== 'instant') return { ...placement, terms, entries: [] };
-    const [order, recipient] = [instantOrder(draft, ids.orderId), recipientOf(draft.recipientID, facts)];
+    const terms = await termsOf({ ...content, amount: minorUnits(BigInt(content.amount)) }, facts, means);
+    checkPurpose(content, terms, means);
+    checkSchedule(content, facts.now as Timestamp);
+    if (content.type !== 'instant') return { ...placement, terms, entries: [] };
+    const recipient = recipientOf(content.recipientId, facts);
     return {
       ...placement,
       terms,
-      entries: paymentEntries({ workspaceId, order, recipient }, terms),
+      entries: paymentEntries({ workspaceId, order: content, recipient }, terms),
     };
   } catch (refusal) {
     if (!(refusal instanceof Refusal)) throw refusal;
@@ -97,17 +100,12 @@ async function preparePlacement(
   }
 }
 
-/** The fields that its transaction covers. An instant order has no schedule. */
-const instantOrder = (draft: OrderDraft, id: number): HashedOrder => ({
-  ...draft,
-  id,
-  recipientId: draft.recipientID,
-  quoteId: draft.quoteID,
-  amount: draft.amount.toString(),
-});
-
 /** @throws Refusal `purpose_code_required`, `purpose_code_invalid` */
-function checkPurpose({ purposeCode }: OrderDraft, { payee }: PaymentTerms, { hasPayoutNetwork }: PaymentMeans): void {
+function checkPurpose(
+  { purposeCode }: OrderContent,
+  { payee }: PaymentTerms,
+  { hasPayoutNetwork }: PaymentMeans,
+): void {
   if (purposeCode === undefined) {
     if (payee === undefined) throw withDetail('purpose_code_required', 'purposeCode');
     return;
@@ -117,9 +115,12 @@ function checkPurpose({ purposeCode }: OrderDraft, { payee }: PaymentTerms, { ha
 }
 
 /** @throws Refusal `schedule_invalid` */
-function checkSchedule({ type, startAt, stopAt, repeatUnit, repeatValue, quoteID }: OrderDraft, now: Timestamp): void {
+function checkSchedule(
+  { type, startAt, stopAt, repeatUnit, repeatValue, quoteId }: OrderContent,
+  now: Timestamp,
+): void {
   const faults: RefusalDetail[] = [...scheduleFaults({ type, startAt, stopAt, repeatUnit, repeatValue }, now)];
-  if (quoteID !== undefined && type !== 'instant') {
+  if (quoteId !== undefined && type !== 'instant') {
     faults.push({ path: '/quoteID', reason: 'not_taken', message: 'quoteID must be left out: a quote does not wait.' });
   }
   const [first] = faults;

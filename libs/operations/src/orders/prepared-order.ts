@@ -1,21 +1,18 @@
 import { tracingChannel } from 'node:diagnostics_channel';
-import {
-  type Created,
-  type MinorUnits,
-  type Order,
-  parseTransferAmount,
-  type PlaceOrderInput,
-  Refusal,
-  type RepeatUnit,
-} from '@banking/domain';
-import type { HashedOrder } from '@banking/domain/proof';
+import { type Created, type Order, parseTransferAmount, type PlaceOrderInput, Refusal } from '@banking/domain';
 import type { Entry, Proposal } from '@banking/ledger';
 import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
 import type { Claim } from '@banking/work-queue';
 import type { AuditedCall } from '../audit/audited-call.js';
 import type { CreationRequest, IdempotencyKey } from '../idempotency/idempotency-key.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
-import { ORDER, ORDER_JSON, type OrderFacts } from '../resources/compose-order.js';
+import {
+  contentOfFields,
+  contentOfRow,
+  ORDER,
+  type OrderContent,
+  type OrderFacts,
+} from '../resources/compose-order.js';
 import type { RecipientFacts } from '../resources/compose-parties.js';
 import type { ScheduledRun } from './schedule.js';
 
@@ -38,10 +35,9 @@ type Priced =
     }
   | { readonly refusal: Refusal; readonly entries: readonly []; readonly terms?: undefined };
 
-/** The ids of an order and its first run. */
-export interface OrderIds {
+/** The workspace and the first run of an order, and who places it. */
+interface OrderIds {
   readonly workspaceId: number;
-  readonly orderId: number;
   readonly executionId: number;
   readonly placedBy?: number | undefined;
 }
@@ -49,7 +45,7 @@ export interface OrderIds {
 /** An order that a caller places. */
 export interface Placement extends Common {
   readonly kind: 'placement';
-  readonly draft: OrderDraft;
+  readonly content: OrderContent;
   readonly ids: OrderIds;
   /** For the audit trail. */
   readonly caller: AuditedCall;
@@ -89,28 +85,34 @@ export const proposalOf = ({ workspaceId, accountId, entries }: PreparedOrder): 
   ...(accountId !== undefined && { accountToLock: { workspaceId, accountId } }),
 });
 
-/** An order request with a parsed amount, and with instants in microseconds, as the database stores them. */
-export interface OrderDraft extends Omit<PlaceOrderInput, 'amount'> {
-  readonly amount: MinorUnits;
-}
-
-/** @throws Refusal `amount_malformed`, `amount_out_of_range` */
-export function parseOrderInput(input: PlaceOrderInput): OrderDraft {
+/**
+ * The content of a request, as the database stores it: instants in microseconds, and pairs in its order.
+ *
+ * @throws Refusal `amount_malformed`, `amount_out_of_range`
+ */
+export function contentOf(input: PlaceOrderInput): Omit<OrderContent, 'id'> {
   const amount = parseTransferAmount(input.amount);
   if (amount === 0n) throw new Refusal('amount_malformed', 'The amount must be at least 1.');
-  const { startAt, stopAt } = input;
-  return {
-    ...input,
-    amount,
-    ...(startAt !== undefined && { startAt: cutToMicroseconds(startAt) }),
-    ...(stopAt !== undefined && { stopAt: cutToMicroseconds(stopAt) }),
-  };
+  const { recipientID: recipientId, quoteID: quoteId, startAt, stopAt, metadata } = input;
+  return contentOfFields({
+    ...{ ...input, id: undefined as never, recipientId, quoteId, amount: amount.toString() },
+    startAt: startAt && cutToMicroseconds(startAt),
+    stopAt: stopAt && cutToMicroseconds(stopAt),
+    metadata: metadata && asStored(metadata),
+  });
 }
 
 /** The request of an order for its idempotency key: the account of the path, and the body without undefined fields. */
 export function requestOf(workspaceId: number, { accountId, ...body }: PlaceOrderInput): CreationRequest {
   const content = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
   return { workspaceId, operation: `placeOrder/${accountId}`, content };
+}
+
+/** The members in the order of `jsonb`, so that the response has the same bytes as a later read: by length, then by bytes. */
+function asStored(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const members = Object.entries(metadata).map(([name, value]) => ({ bytes: Buffer.from(name), name, value }));
+  members.sort((one, other) => one.bytes.length - other.bytes.length || Buffer.compare(one.bytes, other.bytes));
+  return Object.fromEntries(members.map(({ name, value }) => [name, value]));
 }
 
 /** Cuts the text of an instant to whole microseconds. */
@@ -123,7 +125,7 @@ export const FAILED_RUNS_MAX = 3;
 export interface DueRun {
   readonly workspaceId: number;
   readonly executionId: number;
-  readonly order: HashedOrder & { readonly repeatUnit?: RepeatUnit | undefined };
+  readonly order: OrderContent;
   readonly sequence: number;
   /** How many runs in a row were refused before this one. A rejected payout was carried out and does not count. */
   readonly failedBefore: number;
@@ -133,7 +135,7 @@ export interface DueRun {
 
 const READ_RUN = sqlStatement<Omit<DueRun, 'workspaceId' | 'executionId'>>(
   'read_run',
-  `select ${ORDER_JSON} as order, e.sequence,
+  `select ${contentOfRow('o')} as order, e.sequence,
           (select count(*)::int from (
              select l.status, l.failure_code from execution l
              where (l.workspace_id, l.order_id) = (o.workspace_id, o.id) and l.sequence < e.sequence
@@ -180,8 +182,8 @@ export const readOrderConflicts = (
   bind(
     READ_CONFLICTS,
     orders.map(({ workspaceId }) => workspaceId),
-    orders.map(({ draft }) => draft.externalReference ?? null),
-    orders.map(({ draft }) => draft.quoteID ?? null),
+    orders.map(({ content }) => content.externalReference ?? null),
+    orders.map(({ content }) => content.quoteId ?? null),
   );
 
 const FIND_PLACED = sqlStatement<OrderFacts & { readonly place: number }>(
@@ -200,7 +202,7 @@ export const findPlacedOrders = (
   bind(
     FIND_PLACED,
     orders.map(({ workspaceId }) => workspaceId),
-    orders.map(({ ids }) => ids.orderId),
+    orders.map(({ content }) => content.id),
   );
 
 /** Channels for metrics and traces, as in `channels.ts` of `@banking/postgres`. */

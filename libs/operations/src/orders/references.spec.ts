@@ -66,8 +66,8 @@ const order = (accountId: bigint | number, recipientId: bigint | number) => ({ a
 const placeOrders = (...orders: readonly ReturnType<typeof order>[]) => {
   const placed = orders.map(
     ({ accountId, recipientId }, place) =>
-      `row(${north}, ${NEW_ID + place}, ${accountId}, ${recipientId}, 100, 'instant', 'active', null, null, null, null, null, null, null,
-        null, null, null, now())`,
+      `row(${north}, 'active', null, now(), ${NEW_ID + place}, ${accountId}, ${recipientId}, 100, 'instant', null, null, null, null, null, null,
+        null, null, null)`,
   );
   const runs = orders.map(
     (_, place) => `row(${north}, ${NEW_ID + place}, ${NEW_ID + place}, 1, 'scheduled', null, now(), null)`,

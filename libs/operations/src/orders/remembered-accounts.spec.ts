@@ -365,7 +365,7 @@ describe('hold_accounts', () => {
       accounts: new Map([[`${workspaceId}/${accountId}`, { accountAlias: alias, accountUpdatedAt } as never]]),
       order: {
         workspaceId,
-        draft: { accountId, recipientID: recipientId },
+        content: { accountId, recipientId },
         rememberedVersions: versions,
         key: { workspaceId, operation: `placeOrder/${accountId}`, key: 'unused' },
       } as never,

@@ -161,10 +161,10 @@ const isRemembered = (order: PreparedOrder): order is RememberedPayment =>
 /** What an order uses once and for all: its key and its reference. */
 function usesOf(order: PreparedOrder): string[] {
   if (order.kind !== 'placement') return [];
-  const { workspaceId, key, draft } = order;
+  const { workspaceId, key, content } = order;
   return [
     ...(key ? [JSON.stringify([workspaceId, key.operation, key.key])] : []),
-    ...(draft.externalReference === undefined ? [] : [JSON.stringify([workspaceId, draft.externalReference])]),
+    ...(content.externalReference === undefined ? [] : [JSON.stringify([workspaceId, content.externalReference])]),
   ];
 }
 
@@ -206,8 +206,8 @@ const heldAccount = ({ workspaceId, id, head, status }: LockedAccount, accounts:
   return compositeOf([workspaceId, id, byteaOf(head), status, row?.accountAlias, row?.accountUpdatedAt]);
 };
 
-const heldPayment = ({ workspaceId, draft, rememberedVersions, key }: Placement): string =>
+const heldPayment = ({ workspaceId, content, rememberedVersions, key }: Placement): string =>
   compositeOf([
-    ...[workspaceId, draft.recipientID, rememberedVersions, key?.operation, key?.key],
-    draft.externalReference,
+    ...[workspaceId, content.recipientId, rememberedVersions, key?.operation, key?.key],
+    content.externalReference,
   ]);

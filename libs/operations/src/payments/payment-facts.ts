@@ -1,5 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { type CurrencyCode, type MinorUnits, minorUnits, Refusal, type Rounding } from '@banking/domain';
+import {
+  type CurrencyCode,
+  type MinorUnits,
+  minorUnits,
+  Refusal,
+  type Rounding,
+  type Timestamp,
+} from '@banking/domain';
 import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
 import { BENEFICIARY_COLUMNS, RECIPIENT_COLUMNS, type RecipientFacts } from '../resources/compose-parties.js';
 import { selectedOf } from '../resources/reading.js';
@@ -55,7 +62,7 @@ export interface QuoteFacts {
   readonly targetAmount: string;
   readonly rate: string;
   readonly rateSource: string | null;
-  readonly rateAsOf: string | null;
+  readonly rateAsOf: Timestamp | null;
   readonly remainderNumerator: string;
   readonly remainderDenominator: string;
   /** The amount that the caller chose. */

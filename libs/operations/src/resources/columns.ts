@@ -28,6 +28,12 @@ export function packed<Row>(columns: Columns<Row>, alias: string, more: readonly
   return `json_build_array(${[...listed(columns, alias), ...more].join(', ')})`;
 }
 
+/** The columns as one JSON object. */
+export const packedByName = <Row>(columns: Columns<Row>, alias: string): string =>
+  `json_build_object(${entriesOf(columns)
+    .map(([name, sql]) => `'${name}', ${sql(alias)}`)
+    .join(', ')})`;
+
 /** The SQL of each column. */
 export const listed = <Row>(columns: Columns<Row>, alias: string): readonly string[] =>
   entriesOf(columns).map(([, sql]) => sql(alias));

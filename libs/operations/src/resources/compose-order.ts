@@ -5,6 +5,7 @@ import {
   LIMIT_DEFAULT,
   type Order,
   type OrderId,
+  type PlaceOrderInput,
   type QuoteId,
   type Recipient,
   type Transaction,
@@ -12,13 +13,16 @@ import {
   type TransferAmount,
   type UserId,
 } from '@banking/domain';
+import type { HashedOrder } from '@banking/domain/proof';
 import type { Reference } from '../reference/reference.js';
 import {
   column,
   type Columns,
   digits,
+  inUtc,
   joined,
   packed,
+  packedByName,
   packing,
   timestampOf,
   unpacking,
@@ -39,22 +43,14 @@ import {
 } from './compose-transaction.js';
 import { type Composed, type ComposedPage, type PackedRows, packedRows, selectedOf } from './reading.js';
 
+/** An order as it was placed. The transactions that carry it out cover these fields. */
+export type OrderContent = HashedOrder & Pick<PlaceOrderInput, 'type' | 'repeatUnit'>;
+
 interface OrderRow {
-  readonly orderId: bigint | number;
-  readonly orderAmount: string;
+  readonly content: OrderContent;
   readonly orderStatus: string;
-  readonly orderType: string;
-  readonly orderDescription: string | null;
-  readonly purposeCode: string | null;
-  readonly repeatUnit: string | null;
-  readonly repeatValue: number | null;
-  readonly startAt: string | null;
-  readonly stopAt: string | null;
   readonly pausedAt: string | null;
   readonly pauseReason: string | null;
-  readonly quoteId: bigint | number | null;
-  readonly externalReference: string | null;
-  readonly metadata: Readonly<Record<string, string>> | null;
   readonly placedBy: bigint | number | null;
   readonly cancelledBy: bigint | number | null;
   readonly orderCreatedAt: string;
@@ -81,34 +77,49 @@ const cancelledBy = (order: string): string =>
      where l.workspace_id = ${order}.workspace_id and l.order_id = ${order}.id and l.after ->> 'status' = 'cancelled'
      order by l.id desc limit 1) end`;
 
-const ORDER_COLUMNS: Columns<OrderRow> = {
-  orderId: column('id'),
-  orderAmount: digits('amount'),
-  orderStatus: column('status'),
-  orderType: column('type'),
-  orderDescription: column('description'),
+/** In the order of the columns of `placed_order`. */
+const CONTENT_COLUMNS: Columns<Required<OrderContent>> = {
+  id: column('id'),
+  accountId: column('account_id'),
+  recipientId: column('recipient_id'),
+  amount: digits('amount'),
+  type: column('type'),
+  description: column('description'),
   purposeCode: column('purpose_code'),
   repeatUnit: column('repeat_unit'),
   repeatValue: column('repeat_value'),
-  startAt: column('start_at'),
-  stopAt: column('stop_at'),
-  pausedAt: column('paused_at'),
-  pauseReason: column('pause_reason'),
+  startAt: column('anchor'),
+  stopAt: (o) => `rfc3339(${o}.stop_at)`,
   quoteId: column('quote_id'),
   externalReference: column('external_reference'),
   metadata: column('metadata'),
+};
+
+/** The values of the columns of `placed_order`. */
+export const contentValues: (content: OrderContent) => unknown[] = packing<OrderContent>(CONTENT_COLUMNS);
+
+/** The content of an order as JSON, from its row. */
+export const contentOfRow = (alias: string): string => `json_strip_nulls(${packedByName(CONTENT_COLUMNS, alias)})`;
+
+const CONTENT_NAMES = Object.keys(CONTENT_COLUMNS) as (keyof OrderContent)[];
+
+/** The content of these fields. Others are left out, and so are those that are undefined. */
+export function contentOfFields(fields: OrderContent): OrderContent {
+  const content: Partial<Record<keyof OrderContent, unknown>> = {};
+  for (const name of CONTENT_NAMES) if (fields[name] !== undefined) content[name] = fields[name];
+  return content as OrderContent;
+}
+
+const ORDER_COLUMNS: Columns<OrderRow> = {
+  content: contentOfRow,
+  orderStatus: column('status'),
+  pausedAt: column('paused_at'),
+  pauseReason: column('pause_reason'),
   placedBy: column('placed_by'),
   cancelledBy,
   orderCreatedAt: column('created_at'),
   orderUpdatedAt: column('updated_at'),
 };
-
-/** The fields that the transactions of an order cover (`HashedOrder`) as JSON, from its row `o`. */
-export const ORDER_JSON = `json_strip_nulls(json_build_object(
-  'id', o.id, 'accountId', o.account_id, 'recipientId', o.recipient_id, 'amount', o.amount::text, 'type', o.type,
-  'description', o.description, 'purposeCode', o.purpose_code, 'repeatUnit', o.repeat_unit, 'repeatValue', o.repeat_value,
-  'startAt', o.anchor, 'stopAt', rfc3339(o.stop_at), 'quoteId', o.quote_id, 'externalReference', o.external_reference,
-  'metadata', o.metadata))`;
 
 const EXECUTION_COLUMNS: Columns<ExecutionRow> = {
   id: column('id'),
@@ -219,22 +230,18 @@ interface OrderEdges {
 }
 
 function composeOrder(row: OrderRow, edges: OrderEdges): Order {
+  const { id, accountId: _, recipientId: __, amount, type, startAt, stopAt, quoteId, ...statements } = row.content;
   return withoutNulls<Order>({
-    id: Number(row.orderId) as OrderId,
-    amount: row.orderAmount as TransferAmount,
+    id: id as OrderId,
+    amount: amount as TransferAmount,
     status: row.orderStatus,
-    type: row.orderType,
-    description: row.orderDescription,
-    purposeCode: row.purposeCode,
-    repeatUnit: row.repeatUnit,
-    repeatValue: row.repeatValue,
-    startAt: timeOrNull(row.startAt),
-    stopAt: timeOrNull(row.stopAt),
+    type,
+    ...(statements as Pick<Order, keyof typeof statements>),
+    startAt: startAt === undefined ? null : inUtc(startAt),
+    stopAt: stopAt === undefined ? null : inUtc(stopAt),
     pausedAt: timeOrNull(row.pausedAt),
     pauseReason: row.pauseReason,
-    quoteID: row.quoteId === null ? null : (Number(row.quoteId) as QuoteId),
-    externalReference: row.externalReference,
-    metadata: row.metadata,
+    quoteID: quoteId === undefined ? null : (quoteId as QuoteId),
     placedBy: userOrNull(row.placedBy),
     cancelledBy: userOrNull(row.cancelledBy),
     createdAt: timestampOf(row.orderCreatedAt),
@@ -245,7 +252,7 @@ function composeOrder(row: OrderRow, edges: OrderEdges): Order {
 
 function composeWholeExecution(
   reference: Reference,
-  { orderId }: OrderRow,
+  { content }: OrderRow,
   values: readonly unknown[],
   account: Account,
 ): Execution {
@@ -254,7 +261,7 @@ function composeWholeExecution(
   if (!transaction) return composeExecution(row, null);
   const executed = transactionOf(transaction);
   const transfers = composeTransfers(reference, executed, account);
-  return composeExecution(row, composeTransaction(executed, remittanceOf(remittance), orderId, transfers));
+  return composeExecution(row, composeTransaction(executed, remittanceOf(remittance), content.id, transfers));
 }
 
 /** @param transaction null if none was posted */
@@ -274,21 +281,10 @@ function composeExecution(row: ExecutionRow, transaction: Transaction | null | u
 /** An order of a list has its latest executions. */
 const LATEST = 10;
 
-interface LinkedOrder extends OrderRow {
-  readonly accountId: number;
-  readonly recipientId: number | null;
-}
-
 interface LinkedExecution extends ExecutionRow {
   readonly orderId: number;
   readonly transactionId: number | null;
 }
-
-const LINKED_ORDER: Columns<LinkedOrder> = {
-  ...ORDER_COLUMNS,
-  accountId: column('account_id'),
-  recipientId: column('recipient_id'),
-};
 
 const LINKED_EXECUTION: Columns<LinkedExecution> = {
   ...EXECUTION_COLUMNS,
@@ -296,7 +292,7 @@ const LINKED_EXECUTION: Columns<LinkedExecution> = {
   transactionId: column('transaction_id'),
 };
 
-const orderOf = unpacking(LINKED_ORDER);
+const orderOf = unpacking(ORDER_COLUMNS);
 const linkedExecutionOf = unpacking(LINKED_EXECUTION);
 
 export interface OrderPageFacts extends EdgeFacts {
@@ -317,7 +313,7 @@ export const ORDER_PAGE: ComposedPage<OrderPageFacts, Order> = {
          select * from execution l where l.workspace_id = $1 and l.order_id = t.id
          order by l.order_id desc, l.sequence desc limit ${LATEST}) e)
      ${EDGES.tables}`,
-  columns: `${packedRows(packed(LINKED_ORDER, 't'), 'page t')} as orders,
+  columns: `${packedRows(packed(ORDER_COLUMNS, 't'), 'page t')} as orders,
    ${packedRows(packed(LINKED_EXECUTION, 'e'), 'linked_execution e', 'e.order_id, e.sequence')} as executions, ${EDGES.columns}`,
   compose(reference, facts) {
     const edges = new Edges(reference, facts);
@@ -329,14 +325,14 @@ export const ORDER_PAGE: ComposedPage<OrderPageFacts, Order> = {
       if (all) all.push(execution);
       else executions.set(row.orderId, [execution]);
     }
-    const orders = new Map((facts.orders ?? []).map(orderOf).map((row) => [Number(row.orderId), row]));
+    const orders = new Map((facts.orders ?? []).map(orderOf).map((row) => [row.content.id, row]));
     return (id) => {
       const row = orders.get(id);
       return (
         row &&
         composeOrder(row, {
-          account: edges.account(row.accountId),
-          recipient: edges.recipient(row.recipientId),
+          account: edges.account(row.content.accountId),
+          recipient: edges.recipient(row.content.recipientId),
           executions: executions.get(id) ?? [],
         })
       );

@@ -9,4 +9,4 @@ export {
   recipientFrom,
   type RecipientJson,
 } from './verify-digests.js';
-export { ORDER_JSON } from '../resources/compose-order.js';
+export { contentOfRow } from '../resources/compose-order.js';

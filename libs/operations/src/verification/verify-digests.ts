@@ -2,7 +2,7 @@ import type { HashedConversion, HashedOrder, HashedRecipient } from '@banking/do
 import { currencyCode, digestOrNone } from '@banking/ledger';
 import { sqlStatement } from '@banking/postgres';
 import { digestOfConversion, digestOfOrder, digestOfRecipient } from '../payments/payment-entries.js';
-import { ORDER_JSON } from '../resources/compose-order.js';
+import { contentOfRow } from '../resources/compose-order.js';
 import { computed, type RangeCheck } from './verify-ranges.js';
 
 /** A transaction with the digests that its hash covers, and the rows that they are of. */
@@ -31,7 +31,7 @@ export const RECIPIENT_JSON = `json_strip_nulls(json_build_object(
 const COVERED = sqlStatement<CoveringRow>(
   'verify_digests',
   `select x.id, encode(x.order_digest, 'hex') as order_digest, encode(x.conversion_digest, 'hex') as conversion_digest,
-          (select ${ORDER_JSON} from execution e join customer_order o on o.workspace_id = $1 and o.id = e.order_id
+          (select ${contentOfRow('o')} from execution e join customer_order o on o.workspace_id = $1 and o.id = e.order_id
            where e.workspace_id = $1 and e.transaction_id = x.id limit 1) as order,
           (select ${CONVERSION_JSON} from conversion c where c.workspace_id = $1 and c.transaction_id = x.id) as conversion,
           (select json_agg(json_build_object('digest', encode(t.recipient_digest, 'hex'), 'recipient', ${RECIPIENT_JSON}))

@@ -1,4 +1,4 @@
-import { minorUnits, parseAmount } from '@banking/domain';
+import { minorUnits, parseAmount, type Timestamp } from '@banking/domain';
 import {
   type Books,
   type Conversion,
@@ -90,7 +90,13 @@ const WAYS: Readonly<Record<'payout' | 'spot', readonly Leg[]>> = {
 /** How `spot` converts. */
 const CONVERSION: Conversion = {
   ...{ digest: 'c'.repeat(64), currencyId: 840, amount: `${AMOUNT}`, targetCurrencyId: 356, targetAmount: `${RUPEES}` },
-  ...{ rate: '83', rateSource: 'spec', rateAsOf: '2026-01-01T00:00:00Z', rounding: 'down', fixedSide: 'source' },
+  ...{
+    rate: '83',
+    rateSource: 'spec',
+    rateAsOf: '2026-01-01T00:00:00Z' as Timestamp,
+    rounding: 'down',
+    fixedSide: 'source',
+  },
   ...{ remainderNumerator: '0', remainderDenominator: '1' },
 };
 
