@@ -69,7 +69,7 @@ export class CorridorDto implements Corridor {
   readonly edges!: CorridorEdgesDto;
 }
 
-export class CorridorQueryDto implements CorridorQuery {
+export class CorridorQueryDto implements Omit<CorridorQuery, 'beneficiaryAccountType'> {
   @PatternParameter('ours', /^[A-Za-z]{2,3}$/, 'a country code of ISO 3166-1, such as IN', {
     isRequired: true,
     description: 'Destination country: ISO 3166-1 alpha-2 in any case; alpha-3 is accepted too.',
