@@ -19,7 +19,17 @@ import { bind, lookup, sqlStatement } from '@banking/postgres';
 import { checkedLimit } from '../lists/list-page.js';
 import type { CursorScope, CursorSigner } from '../lists/sign-cursor.js';
 import type { Reference } from '../reference/reference.js';
-import { column, type Columns, digits, packed, timestampOf, unpacking, withoutNulls } from '../resources/columns.js';
+import {
+  column,
+  type Columns,
+  digits,
+  digitsOrNull,
+  packed,
+  sqlOf,
+  timestampOf,
+  unpacking,
+  withoutNulls,
+} from '../resources/columns.js';
 import { orderIdOf, returnedByOf } from '../resources/compose-transaction.js';
 import type { Reading } from '../resources/reading.js';
 
@@ -146,44 +156,26 @@ interface StatementRow {
 /** A movement without the balance after it. */
 type BareMovement = Omit<Movement, 'balanceAfter'>;
 
-/** A transfer `m` with its transaction `b` and its recipient `r`. */
-interface MovementRow {
-  readonly id: number;
-  readonly transactionId: number;
-  readonly orderId: number | null;
-  readonly returnOf: number | null;
-  readonly returnedBy: number | null;
-  readonly direction: Movement['direction'];
-  readonly amount: string;
-  readonly type: string;
-  readonly description: string | null;
-  readonly purpose: string | null;
-  readonly feeAmount: string | null;
-  readonly recipientName: string | null;
-  readonly valueDate: string;
-  readonly createdAt: string;
-  readonly version: number;
-}
-
 const TRANSACTION_OF_MOVEMENT = { workspaceId: 'm.workspace_id', id: 'm.transaction_id' };
 
-const MOVEMENT_COLUMNS: Columns<MovementRow> = {
-  id: column('id'),
-  transactionId: column('transaction_id'),
-  orderId: () => orderIdOf(TRANSACTION_OF_MOVEMENT),
-  returnOf: () => 'b.return_of',
-  returnedBy: () => returnedByOf(TRANSACTION_OF_MOVEMENT),
-  direction: column('direction'),
+/** A transfer `m` with its transaction `b` and its recipient `r`. */
+const MOVEMENT_COLUMNS = {
+  id: column<number>('id'),
+  transactionId: column<number>('transaction_id'),
+  orderId: sqlOf<number | null>(() => orderIdOf(TRANSACTION_OF_MOVEMENT)),
+  returnOf: sqlOf<number | null>(() => 'b.return_of'),
+  returnedBy: sqlOf<number | null>(() => returnedByOf(TRANSACTION_OF_MOVEMENT)),
+  direction: column<Movement['direction']>('direction'),
   amount: digits('amount'),
-  type: column('type'),
-  description: column('description'),
-  purpose: column('purpose'),
-  feeAmount: digits('fee_amount'),
-  recipientName: () => 'r.name',
-  valueDate: () => `(m.created_at at time zone 'UTC')::date`,
-  createdAt: column('created_at'),
-  version: column('account_version'),
-};
+  type: column<string>('type'),
+  description: column<string | null>('description'),
+  purpose: column<string | null>('purpose'),
+  feeAmount: digitsOrNull('fee_amount'),
+  recipientName: sqlOf<string | null>(() => 'r.name'),
+  valueDate: sqlOf<string>(() => `(m.created_at at time zone 'UTC')::date`),
+  createdAt: column<string>('created_at'),
+  version: column<number>('account_version'),
+} satisfies Columns;
 
 const MOVEMENT = packed(MOVEMENT_COLUMNS, 'm');
 const unpackMovement = unpacking(MOVEMENT_COLUMNS);

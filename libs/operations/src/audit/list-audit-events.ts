@@ -10,24 +10,34 @@ import {
 } from '@banking/domain';
 import { listPage } from '../lists/list-page.js';
 import { checkPeriod, pageByClass, type PagedList } from '../lists/paged-list.js';
-import { column, type Columns, packed, timestampOf, unpacking, withoutNulls } from '../resources/columns.js';
+import {
+  column,
+  type Columns,
+  packed,
+  type RowOf,
+  timestampOf,
+  unpacking,
+  withoutNulls,
+} from '../resources/columns.js';
 import { pageOfRows, type Reading, type RowFacts } from '../resources/reading.js';
 
-const COLUMNS: Columns<AuditEventRow> = {
-  id: column('id'),
-  operation: column('operation'),
-  outcome: column('outcome'),
-  reason: column('reason'),
-  count: column('count'),
-  resourceType: column('resource_type'),
-  resourceId: column('resource_id'),
-  userId: column('user_id'),
-  actor: column('actor'),
-  requestId: column('request_id'),
-  sourceAddress: column('source_address'),
-  createdAt: column('created_at'),
-  hash: column('hash'),
-};
+const COLUMNS = {
+  id: column<number>('id'),
+  operation: column<string>('operation'),
+  outcome: column<string>('outcome'),
+  reason: column<string | null>('reason'),
+  count: column<number>('count'),
+  resourceType: column<string | null>('resource_type'),
+  resourceId: column<number | null>('resource_id'),
+  userId: column<number | null>('user_id'),
+  actor: column<StoredActor>('actor'),
+  requestId: column<string | null>('request_id'),
+  sourceAddress: column<string | null>('source_address'),
+  createdAt: column<string>('created_at'),
+  hash: column<string>('hash'),
+} satisfies Columns;
+
+type AuditEventRow = RowOf<typeof COLUMNS>;
 
 const rowOf = unpacking(COLUMNS);
 
@@ -83,22 +93,6 @@ type StoredActor = Omit<AuditActor, 'userID' | 'tokenID' | 'clientID'> & {
   readonly tokenId?: string;
   readonly clientId?: string;
 };
-
-interface AuditEventRow {
-  readonly id: number;
-  readonly operation: string;
-  readonly outcome: string;
-  readonly reason: string | null;
-  readonly count: number;
-  readonly resourceType: string | null;
-  readonly resourceId: number | null;
-  readonly userId: number | null;
-  readonly actor: StoredActor;
-  readonly requestId: string | null;
-  readonly sourceAddress: string | null;
-  readonly createdAt: string;
-  readonly hash: string;
-}
 
 function composeAuditEvent(row: AuditEventRow): AuditEvent {
   return withoutNulls<AuditEvent>({

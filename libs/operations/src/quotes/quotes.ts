@@ -28,20 +28,30 @@ import {
 } from '../payments/payment-facts.js';
 import type { PaymentMeans } from '../payments/payment-terms.js';
 import { pricePayment } from '../payments/price-payment.js';
-import { column, type Columns, digits, timestampOf, withoutNulls } from '../resources/columns.js';
+import {
+  column,
+  type Columns,
+  digits,
+  digitsOrNull,
+  type RowOf,
+  timestampOf,
+  withoutNulls,
+} from '../resources/columns.js';
 import { composeAccount, composeRecipient, PARTIES, type PartiesRow } from '../resources/compose-parties.js';
 import { type Composed, type Reading, readResource, type ResourceQuery, selectedOf } from '../resources/reading.js';
 
-const QUOTE_COLUMNS: Columns<QuoteRow> = {
-  quoteId: column('id'),
+const QUOTE_COLUMNS = {
+  quoteId: column<bigint>('id'),
   quoteAmount: digits('amount'),
-  quoteRate: column('rate'),
-  quoteFeeAmount: digits('fee_amount'),
+  quoteRate: column<string>('rate'),
+  quoteFeeAmount: digitsOrNull('fee_amount'),
   quoteTargetAmount: digits('target_amount'),
-  quoteExpiresAt: column('expires_at'),
-  quoteCreatedAt: column('created_at'),
-  targetCurrencyId: column('target_currency_id'),
-};
+  quoteExpiresAt: column<string>('expires_at'),
+  quoteCreatedAt: column<string>('created_at'),
+  targetCurrencyId: column<number>('target_currency_id'),
+} satisfies Columns;
+
+type QuoteRow = RowOf<typeof QUOTE_COLUMNS>;
 
 /** A quote `t` with all its edges. Of a recipient in another workspace it discloses only the arriving amount and currency. */
 const QUOTE: Composed<QuoteFacts, Quote> = {
@@ -219,16 +229,5 @@ const openQuotesLimit = (workspaceId: number, max: number): CreationLimit<OpenQu
     throw new Refusal('rate_limited', message, { retryAfterSeconds: Math.max(1, oldestForS ?? 1) });
   },
 });
-
-interface QuoteRow {
-  readonly quoteId: bigint;
-  readonly quoteAmount: string;
-  readonly quoteRate: string;
-  readonly quoteFeeAmount: string | null;
-  readonly quoteTargetAmount: string;
-  readonly quoteExpiresAt: string;
-  readonly quoteCreatedAt: string;
-  readonly targetCurrencyId: number;
-}
 
 type QuoteFacts = QuoteRow & PartiesRow;

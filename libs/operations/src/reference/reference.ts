@@ -1,63 +1,44 @@
 import { type Bank, type Currency, type Product, Refusal, type Timestamp } from '@banking/domain';
 import { bind, CommitInDoubtError, type Database, sqlStatement } from '@banking/postgres';
 import { RETENTION } from '../idempotency/idempotency-key.js';
-import { column, type Columns, digits, packed, timestampOf, unpacking, withoutNulls } from '../resources/columns.js';
+import {
+  column,
+  type Columns,
+  digitsOrNull,
+  packed,
+  type RowOf,
+  timestampOf,
+  unpacking,
+  withoutNulls,
+} from '../resources/columns.js';
 
-interface Times {
-  readonly createdAt: string;
-  readonly updatedAt: string;
-}
+const TIMES = { createdAt: column<string>('created_at'), updatedAt: column<string>('updated_at') } satisfies Columns;
 
-interface CurrencyRow extends Times {
-  readonly id: number;
-  readonly code: string;
-  readonly name: string;
-  readonly symbol: string | null;
-  readonly decimals: number;
-  readonly swiftMinimum: string | null;
-}
-
-interface ProductRow extends Times {
-  readonly id: number;
-  readonly name: string;
-  readonly description: string | null;
-  readonly currencyId: number;
-}
-
-interface BankRow extends Times {
-  readonly id: number;
-  readonly name: string;
-  readonly countryCode: string | null;
-  readonly swiftCode: string | null;
-}
-
-const TIMES: Columns<Times> = { createdAt: column('created_at'), updatedAt: column('updated_at') };
-
-const CURRENCY: Columns<CurrencyRow> = {
-  id: column('id'),
-  code: column('code'),
-  name: column('name'),
-  symbol: column('symbol'),
-  decimals: column('decimals'),
-  swiftMinimum: digits('swift_minimum_withdrawal_amount'),
+const CURRENCY = {
+  id: column<number>('id'),
+  code: column<string>('code'),
+  name: column<string>('name'),
+  symbol: column<string | null>('symbol'),
+  decimals: column<number>('decimals'),
+  swiftMinimum: digitsOrNull('swift_minimum_withdrawal_amount'),
   ...TIMES,
-};
+} satisfies Columns;
 
-const PRODUCT: Columns<ProductRow> = {
-  id: column('id'),
-  name: column('name'),
-  description: column('description'),
-  currencyId: column('currency_id'),
+const PRODUCT = {
+  id: column<number>('id'),
+  name: column<string>('name'),
+  description: column<string | null>('description'),
+  currencyId: column<number>('currency_id'),
   ...TIMES,
-};
+} satisfies Columns;
 
-const BANK: Columns<BankRow> = {
-  id: column('id'),
-  name: column('name'),
-  countryCode: column('country_code'),
-  swiftCode: column('swift_code'),
+const BANK = {
+  id: column<number>('id'),
+  name: column<string>('name'),
+  countryCode: column<string | null>('country_code'),
+  swiftCode: column<string | null>('swift_code'),
   ...TIMES,
-};
+} satisfies Columns;
 
 const currencyRow = unpacking(CURRENCY);
 const productRow = unpacking(PRODUCT);
@@ -71,7 +52,7 @@ type Rows = readonly (readonly unknown[])[];
  */
 export type ReferenceFacts = readonly [Rows, Rows, Rows];
 
-const rowsOf = <Row>(columns: Columns<Row>, table: string) =>
+const rowsOf = (columns: Columns, table: string) =>
   `coalesce((select json_agg(${packed(columns, 'l')} order by l.id) from ${table} l), '[]')`;
 
 /** SQL of the facts, a JSON array. */
@@ -114,7 +95,7 @@ export class Reference {
     return known(this.banks, Number(id));
   }
 
-  private productOf(row: ProductRow): Product {
+  private productOf(row: RowOf<typeof PRODUCT>): Product {
     const { id, name, description, currencyId } = row;
     return frozen<Product>({
       id: id as Product['id'],
@@ -138,12 +119,12 @@ function known<T>(rows: ReadonlyMap<number, T>, id: number): T {
 const frozen = <Resource>(fields: { readonly [Name in keyof Resource]: Resource[Name] | null }) =>
   Object.freeze(withoutNulls<Resource>(fields));
 
-const timesOf = ({ createdAt, updatedAt }: Times): { createdAt: Timestamp; updatedAt: Timestamp } => ({
+const timesOf = ({ createdAt, updatedAt }: RowOf<typeof TIMES>): { createdAt: Timestamp; updatedAt: Timestamp } => ({
   createdAt: timestampOf(createdAt),
   updatedAt: timestampOf(updatedAt),
 });
 
-function currencyOf(row: CurrencyRow): Currency {
+function currencyOf(row: RowOf<typeof CURRENCY>): Currency {
   const { id, code, name, symbol, decimals, swiftMinimum } = row;
   return frozen<Currency>({
     id: id as Currency['id'],
@@ -156,7 +137,7 @@ function currencyOf(row: CurrencyRow): Currency {
   });
 }
 
-function bankOf(row: BankRow): Bank {
+function bankOf(row: RowOf<typeof BANK>): Bank {
   const { id, name, countryCode, swiftCode } = row;
   return frozen<Bank>({ id: id as Bank['id'], name, countryCode, swiftCode, ...timesOf(row) });
 }

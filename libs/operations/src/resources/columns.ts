@@ -1,46 +1,61 @@
 import { parseInstant, type Timestamp } from '@banking/domain';
 import { lookup } from '@banking/postgres';
 
-/** Columns of a resource by the name of their value: each as SQL over the alias of its table. */
-export type Columns<Row> = { readonly [Name in keyof Row]: (alias: string) => string };
+/** SQL of a value over the alias of its table, with the type of the value. */
+export interface Column<Value> {
+  (alias: string): string;
+  /** Of the type only. */
+  readonly value?: Value;
+}
+
+/** Columns of a resource by the name of their value. */
+export type Columns = Readonly<Record<string, Column<unknown>>>;
+
+/** A row of these columns. */
+export type RowOf<C> = { readonly [Name in keyof C]: C[Name] extends Column<infer Value> ? Value : never };
 
 /** A column of the table with the same value. */
 export const column =
-  (name: string) =>
-  (alias: string): string =>
+  <Value>(name: string): Column<Value> =>
+  (alias) =>
     `${alias}.${name}`;
 
 /** A number of 64 bits as digits. */
-export const digits =
-  (name: string) =>
-  (alias: string): string =>
+export const digits = (name: string): Column<string> => digitsOrNull(name) as Column<string>;
+
+export const digitsOrNull =
+  (name: string): Column<string | null> =>
+  (alias) =>
     `${alias}.${name}::text`;
 
+/** The value of an expression. */
+export const sqlOf = <Value>(sql: (alias: string) => string): Column<Value> => sql;
+
 /** The columns as a list of SELECT. */
-export function selected<Row>(columns: Columns<Row>, alias: string): string {
-  return entriesOf(columns)
+export function selected(columns: Columns, alias: string): string {
+  return Object.entries(columns)
     .map(([name, sql]) => `${sql(alias)} as "${name}"`)
     .join(', ');
 }
 
 /** The columns as one JSON array, for a row inside of another row. An array is built and read faster than an object. */
-export function packed<Row>(columns: Columns<Row>, alias: string, more: readonly string[] = []): string {
+export function packed(columns: Columns, alias: string, more: readonly string[] = []): string {
   return `json_build_array(${[...listed(columns, alias), ...more].join(', ')})`;
 }
 
 /** The columns as one JSON object. */
-export const packedByName = <Row>(columns: Columns<Row>, alias: string): string =>
-  `json_build_object(${entriesOf(columns)
+export const packedByName = (columns: Columns, alias: string): string =>
+  `json_build_object(${Object.entries(columns)
     .map(([name, sql]) => `'${name}', ${sql(alias)}`)
     .join(', ')})`;
 
 /** The SQL of each column. */
-export const listed = <Row>(columns: Columns<Row>, alias: string): readonly string[] =>
-  entriesOf(columns).map(([, sql]) => sql(alias));
+export const listed = (columns: Columns, alias: string): readonly string[] =>
+  Object.entries(columns).map(([, sql]) => sql(alias));
 
 /** Returns a reader of packed rows. The values after the columns are `more`, in its order. */
-export const unpacking = <Row>(columns: Columns<Row>): ((values: readonly unknown[]) => Row) =>
-  unpackingNames(namesOf(columns));
+export const unpacking = <C extends Columns>(columns: C): ((values: readonly unknown[]) => RowOf<C>) =>
+  unpackingNames<RowOf<C>>(namesOf(columns));
 
 /** Returns a reader of rows with these values. */
 export function unpackingNames<Row>(names: readonly (keyof Row & string)[]): (values: readonly unknown[]) => Row {
@@ -52,7 +67,8 @@ export function unpackingNames<Row>(names: readonly (keyof Row & string)[]): (va
 }
 
 /** Returns a writer of packed rows. */
-export const packing = <Row>(columns: Columns<Row>): ((row: Row) => unknown[]) => packingNames(namesOf(columns));
+export const packing = <C extends Columns>(columns: C): ((row: RowOf<C>) => unknown[]) =>
+  packingNames<RowOf<C>>(namesOf(columns));
 
 /** Returns a writer of rows with these values. */
 export const packingNames =
@@ -60,8 +76,7 @@ export const packingNames =
   (row: Row): unknown[] =>
     names.map((name) => row[name]);
 
-const namesOf = <Row>(columns: Columns<Row>) => Object.keys(columns) as (keyof Row & string)[];
-const entriesOf = <Row>(columns: Columns<Row>) => Object.entries(columns) as [string, (alias: string) => string][];
+const namesOf = <Row>(columns: Columns) => Object.keys(columns) as (keyof Row & string)[];
 
 /** The row of another table that belongs to this row. */
 export const joined = (table: string, alias: string, on: string): string =>

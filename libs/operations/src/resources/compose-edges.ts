@@ -7,7 +7,7 @@ import {
   type Transfer,
 } from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
-import { column, type Columns, joined, packed, unpacking, withoutNulls } from './columns.js';
+import { column, type Columns, joined, packed, type RowOf, sqlOf, unpacking, withoutNulls } from './columns.js';
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
@@ -47,30 +47,24 @@ export interface EdgeFacts {
 }
 
 /** A transaction with the order that it carries out and its tracking. */
-interface LinkedTransaction extends Omit<TransactionRow, 'transfers'> {
-  readonly orderId: number | null;
-  readonly remittance: readonly unknown[] | null;
-}
-
-const linkedTransaction = (orderId: string): Columns<LinkedTransaction> => ({
-  ...TRANSACTION_COLUMNS,
-  orderId: () => orderId,
-  remittance: () => `case when m.transaction_id is not null then ${packed(REMITTANCE_COLUMNS, 'm')} end`,
-});
+const linkedTransaction = (orderId: string) =>
+  ({
+    ...TRANSACTION_COLUMNS,
+    orderId: sqlOf<number | null>(() => orderId),
+    remittance: sqlOf<readonly unknown[] | null>(
+      () => `case when m.transaction_id is not null then ${packed(REMITTANCE_COLUMNS, 'm')} end`,
+    ),
+  }) satisfies Columns;
 
 /** A transfer with the ids of its edges. */
-interface LinkedTransfer extends TransferRow {
-  readonly transactionId: number;
-  readonly accountId: number;
-  readonly recipientId: number | null;
-}
-
-const LINKED_TRANSFER: Columns<LinkedTransfer> = {
+const LINKED_TRANSFER = {
   ...TRANSFER_COLUMNS,
-  transactionId: column('transaction_id'),
-  accountId: column('account_id'),
-  recipientId: column('recipient_id'),
-};
+  transactionId: column<number>('transaction_id'),
+  accountId: column<number>('account_id'),
+  recipientId: column<number | null>('recipient_id'),
+} satisfies Columns;
+
+type LinkedTransfer = RowOf<typeof LINKED_TRANSFER>;
 
 const ACCOUNT = packedAccount('a');
 const RECIPIENT = packedRecipient('r');

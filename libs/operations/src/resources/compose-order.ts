@@ -16,6 +16,7 @@ import {
 import type { HashedOrder } from '@banking/domain/proof';
 import type { Reference } from '../reference/reference.js';
 import {
+  type Column,
   column,
   type Columns,
   digits,
@@ -24,6 +25,9 @@ import {
   packed,
   packedByName,
   packing,
+  packingNames,
+  type RowOf,
+  sqlOf,
   timestampOf,
   unpacking,
   withoutNulls,
@@ -46,28 +50,6 @@ import { type Composed, type ComposedPage, type PackedRows, packedRows, selected
 /** An order as it was placed. The transactions that carry it out cover these fields. */
 export type OrderContent = HashedOrder & Pick<PlaceOrderInput, 'type' | 'repeatUnit'>;
 
-interface OrderRow {
-  readonly content: OrderContent;
-  readonly orderStatus: string;
-  readonly pausedAt: string | null;
-  readonly pauseReason: string | null;
-  readonly placedBy: bigint | number | null;
-  readonly cancelledBy: bigint | number | null;
-  readonly orderCreatedAt: string;
-  readonly orderUpdatedAt: string;
-}
-
-/** An execution without its transaction. */
-interface ExecutionRow {
-  readonly id: number;
-  readonly sequence: number;
-  readonly status: string;
-  readonly scheduledAt: string | null;
-  readonly executedAt: string | null;
-  readonly failureCode: string | null;
-  readonly failureMessage: string | null;
-}
-
 export type OrderFacts = OrderRow & PartiesRow & { readonly executions: readonly (readonly unknown[])[] | null };
 
 /** The user who cancelled an order, from its trail. An operator who cancels one is no user. */
@@ -78,7 +60,7 @@ const cancelledBy = (order: string): string =>
      order by l.id desc limit 1) end`;
 
 /** In the order of the columns of `placed_order`. */
-const CONTENT_COLUMNS: Columns<Required<OrderContent>> = {
+const CONTENT_COLUMNS: { readonly [Name in keyof OrderContent]-?: Column<OrderContent[Name]> } = {
   id: column('id'),
   accountId: column('account_id'),
   recipientId: column('recipient_id'),
@@ -95,13 +77,13 @@ const CONTENT_COLUMNS: Columns<Required<OrderContent>> = {
   metadata: column('metadata'),
 };
 
+const CONTENT_NAMES = Object.keys(CONTENT_COLUMNS) as (keyof OrderContent)[];
+
 /** The values of the columns of `placed_order`. */
-export const contentValues: (content: OrderContent) => unknown[] = packing<OrderContent>(CONTENT_COLUMNS);
+export const contentValues: (content: OrderContent) => unknown[] = packingNames<OrderContent>(CONTENT_NAMES);
 
 /** The content of an order as JSON, from its row. */
 export const contentOfRow = (alias: string): string => `json_strip_nulls(${packedByName(CONTENT_COLUMNS, alias)})`;
-
-const CONTENT_NAMES = Object.keys(CONTENT_COLUMNS) as (keyof OrderContent)[];
 
 /** The content of these fields. Others are left out, and so are those that are undefined. */
 export function contentOfFields(fields: OrderContent): OrderContent {
@@ -110,26 +92,31 @@ export function contentOfFields(fields: OrderContent): OrderContent {
   return content as OrderContent;
 }
 
-const ORDER_COLUMNS: Columns<OrderRow> = {
-  content: contentOfRow,
-  orderStatus: column('status'),
-  pausedAt: column('paused_at'),
-  pauseReason: column('pause_reason'),
-  placedBy: column('placed_by'),
-  cancelledBy,
-  orderCreatedAt: column('created_at'),
-  orderUpdatedAt: column('updated_at'),
-};
+const ORDER_COLUMNS = {
+  content: sqlOf<OrderContent>(contentOfRow),
+  orderStatus: column<string>('status'),
+  pausedAt: column<string | null>('paused_at'),
+  pauseReason: column<string | null>('pause_reason'),
+  placedBy: column<bigint | number | null>('placed_by'),
+  cancelledBy: sqlOf<bigint | number | null>(cancelledBy),
+  orderCreatedAt: column<string>('created_at'),
+  orderUpdatedAt: column<string>('updated_at'),
+} satisfies Columns;
 
-const EXECUTION_COLUMNS: Columns<ExecutionRow> = {
-  id: column('id'),
-  sequence: column('sequence'),
-  status: column('status'),
-  scheduledAt: column('scheduled_at'),
-  executedAt: column('executed_at'),
-  failureCode: column('failure_code'),
-  failureMessage: column('failure_message'),
-};
+type OrderRow = RowOf<typeof ORDER_COLUMNS>;
+
+const EXECUTION_COLUMNS = {
+  id: column<number>('id'),
+  sequence: column<number>('sequence'),
+  status: column<string>('status'),
+  scheduledAt: column<string | null>('scheduled_at'),
+  executedAt: column<string | null>('executed_at'),
+  failureCode: column<string | null>('failure_code'),
+  failureMessage: column<string | null>('failure_message'),
+} satisfies Columns;
+
+/** An execution without its transaction. */
+type ExecutionRow = RowOf<typeof EXECUTION_COLUMNS>;
 
 const EXECUTION_LENGTH = Object.keys(EXECUTION_COLUMNS).length;
 const executionOf = unpacking(EXECUTION_COLUMNS);
@@ -281,16 +268,11 @@ function composeExecution(row: ExecutionRow, transaction: Transaction | null | u
 /** An order of a list has its latest executions. */
 const LATEST = 10;
 
-interface LinkedExecution extends ExecutionRow {
-  readonly orderId: number;
-  readonly transactionId: number | null;
-}
-
-const LINKED_EXECUTION: Columns<LinkedExecution> = {
+const LINKED_EXECUTION = {
   ...EXECUTION_COLUMNS,
-  orderId: column('order_id'),
-  transactionId: column('transaction_id'),
-};
+  orderId: column<number>('order_id'),
+  transactionId: column<number | null>('transaction_id'),
+} satisfies Columns;
 
 const orderOf = unpacking(ORDER_COLUMNS);
 const linkedExecutionOf = unpacking(LINKED_EXECUTION);

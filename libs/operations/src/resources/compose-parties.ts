@@ -18,45 +18,33 @@ import {
   joined,
   listed,
   packed,
+  type RowOf,
+  sqlOf,
   timestampOf,
   unpacking,
   withoutNulls,
 } from './columns.js';
 import { type Composed, type PackedRow, pageOfRows, selectedOf } from './reading.js';
 
-/** What a customer's account is composed of. */
-export interface AccountRow {
-  readonly accountId: bigint | number;
-  readonly accountName: string;
-  readonly accountStatus: AccountStatus;
-  readonly accountType: string;
-  readonly accountAlias: string | null;
-  readonly accountCode: string;
-  readonly accountCreatedAt: string;
-  readonly accountUpdatedAt: string;
-  readonly balanceId: bigint | number;
+export const ACCOUNT_COLUMNS = {
+  accountId: column<bigint | number>('id'),
+  accountName: column<string>('name'),
+  accountStatus: column<AccountStatus>('status'),
+  accountType: column<string>('type'),
+  accountAlias: column<string | null>('alias'),
+  accountCode: column<string>('code'),
+  accountCreatedAt: column<string>('created_at'),
+  accountUpdatedAt: column<string>('updated_at'),
+  balanceId: column<bigint | number>('balance_id'),
   /** Digits, in minor units. */
-  readonly balance: string;
-  readonly balanceAt: string;
-  readonly currencyId: number;
-  readonly productId: bigint | number;
-}
-
-export const ACCOUNT_COLUMNS: Columns<AccountRow> = {
-  accountId: column('id'),
-  accountName: column('name'),
-  accountStatus: column('status'),
-  accountType: column('type'),
-  accountAlias: column('alias'),
-  accountCode: column('code'),
-  accountCreatedAt: column('created_at'),
-  accountUpdatedAt: column('updated_at'),
-  balanceId: column('balance_id'),
   balance: digits('balance'),
-  balanceAt: column('balance_at'),
-  currencyId: column('currency_id'),
-  productId: column('product_id'),
-};
+  balanceAt: column<string>('balance_at'),
+  currencyId: column<number>('currency_id'),
+  productId: column<bigint | number>('product_id'),
+} satisfies Columns;
+
+/** What a customer's account is composed of. */
+export type AccountRow = RowOf<typeof ACCOUNT_COLUMNS>;
 
 /** `balances` has one element, the latest snapshot. Opening an account writes its first, of 0. */
 export function composeAccount(reference: Reference, row: AccountRow): Account {
@@ -102,48 +90,34 @@ export const packedAccount = (alias: string): PackedRow<AccountRow> => ({
 
 export const ACCOUNT_PAGE = pageOfRows(packedAccount('t'), composeAccount);
 
-/** What a recipient is composed of, with its beneficiary. */
-export interface RecipientRow {
-  readonly recipientId: bigint | number | null;
-  readonly recipientName: string;
-  readonly recipientAccountCode: string;
-  readonly recipientAlias: string | null;
-  readonly recipientSaved: boolean;
-  readonly recipientCreatedAt: string;
-  readonly recipientUpdatedAt: string;
-  readonly recipientCurrencyId: number;
-  readonly recipientShowsCurrency: boolean;
-  readonly bankId: bigint | number | null;
-}
-
-export interface BeneficiaryRow {
-  readonly beneficiaryId: bigint | number | null;
-  readonly beneficiaryData: BeneficiaryData;
-  readonly beneficiaryCreatedAt: string;
-  readonly beneficiaryUpdatedAt: string;
-}
-
-export const RECIPIENT_COLUMNS: Columns<RecipientRow> = {
-  recipientId: column('id'),
-  recipientName: column('name'),
-  recipientAccountCode: column('account_code'),
-  recipientAlias: column('alias'),
-  recipientSaved: column('saved'),
-  recipientCreatedAt: column('created_at'),
-  recipientUpdatedAt: column('updated_at'),
-  recipientCurrencyId: column('currency_id'),
+export const RECIPIENT_COLUMNS = {
+  recipientId: column<bigint | number | null>('id'),
+  recipientName: column<string>('name'),
+  recipientAccountCode: column<string>('account_code'),
+  recipientAlias: column<string | null>('alias'),
+  recipientSaved: column<boolean>('saved'),
+  recipientCreatedAt: column<string>('created_at'),
+  recipientUpdatedAt: column<string>('updated_at'),
+  recipientCurrencyId: column<number>('currency_id'),
   // The currency of an account in another workspace is not disclosed.
-  recipientShowsCurrency: (r) => `${r}.kind = 'international' or exists (
+  recipientShowsCurrency: sqlOf<boolean>(
+    (r) => `${r}.kind = 'international' or exists (
     select from account_code o where o.code = ${r}.account_code and o.workspace_id = ${r}.workspace_id)`,
-  bankId: column('bank_id'),
-};
+  ),
+  bankId: column<bigint | number | null>('bank_id'),
+} satisfies Columns;
 
-export const BENEFICIARY_COLUMNS: Columns<BeneficiaryRow> = {
-  beneficiaryId: column('id'),
-  beneficiaryData: column('data'),
-  beneficiaryCreatedAt: column('created_at'),
-  beneficiaryUpdatedAt: column('updated_at'),
-};
+/** What a recipient is composed of, with its beneficiary. */
+export type RecipientRow = RowOf<typeof RECIPIENT_COLUMNS>;
+
+export const BENEFICIARY_COLUMNS = {
+  beneficiaryId: column<bigint | number | null>('id'),
+  beneficiaryData: column<BeneficiaryData>('data'),
+  beneficiaryCreatedAt: column<string>('created_at'),
+  beneficiaryUpdatedAt: column<string>('updated_at'),
+} satisfies Columns;
+
+export type BeneficiaryRow = RowOf<typeof BENEFICIARY_COLUMNS>;
 
 /** The join of the beneficiary `n` of a recipient. */
 export const beneficiaryOf = (r: string): string =>
@@ -188,7 +162,7 @@ export const RECIPIENT: Composed<RecipientFacts, Recipient> = {
   compose: (reference, row) => composeRecipient(reference, row)!,
 };
 
-const recipientOf = unpacking<RecipientFacts>({ ...RECIPIENT_COLUMNS, ...BENEFICIARY_COLUMNS });
+const recipientOf = unpacking({ ...RECIPIENT_COLUMNS, ...BENEFICIARY_COLUMNS });
 
 /** A recipient with its beneficiary, looked up by itself: see `joined`. */
 export const packedRecipient = (alias: string): PackedRow<RecipientFacts> => ({

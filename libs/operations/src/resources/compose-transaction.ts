@@ -20,9 +20,12 @@ import {
   column,
   type Columns,
   digits,
+  digitsOrNull,
   joined,
   packed,
   packing,
+  type RowOf,
+  sqlOf,
   timestampOf,
   unpacking,
   withoutNulls,
@@ -32,43 +35,14 @@ import { type Composed, selectedOf } from './reading.js';
 
 type Id = bigint | number;
 
-/** What a transaction is composed of, with its tracking. */
-export interface TransactionRow {
-  readonly transactionId: Id | null;
-  readonly transactionStatus: TransactionStatus;
-  readonly transactionHash: string;
-  readonly returnOf: Id | null;
-  readonly returnedBy: Id | null;
-  readonly transactionCreatedAt: string;
-  readonly transactionUpdatedAt: string;
-  /** Its transfers on customers' accounts, each with its account unless that is known. */
-  readonly transfers: readonly (readonly unknown[])[] | null;
-}
-
-/** What customers see of a payout. It has the id of its transaction. */
-export interface RemittanceRow {
-  readonly remittanceId: Id | null;
-  readonly remittanceCreatedAt: string;
-  readonly remittanceEvents: readonly (readonly unknown[])[] | null;
-}
-
-interface EventRow {
-  readonly id: number;
-  readonly status: string;
-  readonly message: string | null;
-  readonly reasonCode: string | null;
-  readonly createdAt: string;
-  readonly lastUpdatedAt: string;
-}
-
-const EVENT_COLUMNS: Columns<EventRow> = {
-  id: column('id'),
-  status: column('status'),
-  message: column('message'),
-  reasonCode: column('reason_code'),
-  createdAt: column('created_at'),
-  lastUpdatedAt: column('last_updated_at'),
-};
+const EVENT_COLUMNS = {
+  id: column<number>('id'),
+  status: column<string>('status'),
+  message: column<string | null>('message'),
+  reasonCode: column<string | null>('reason_code'),
+  createdAt: column<string>('created_at'),
+  lastUpdatedAt: column<string>('last_updated_at'),
+} satisfies Columns;
 
 /**
  * A column of the only row of the workspace with a value in another column, looked up as a range of one value in the order of a unique
@@ -94,15 +68,15 @@ export const orderIdOf = (name: TransactionName): string => onlyOne('order_id', 
 export const returnedByOf = (name: TransactionName): string => onlyOne('id', 'transaction', 'return_of', name);
 
 /** The columns of a transaction without its transfers. */
-export const TRANSACTION_COLUMNS: Columns<Omit<TransactionRow, 'transfers'>> = {
-  transactionId: column('id'),
-  transactionStatus: column('status'),
-  transactionHash: (x) => `encode(${x}.hash, 'hex')`,
-  returnOf: column('return_of'),
-  returnedBy: (x) => returnedByOf(nameOf(x)),
-  transactionCreatedAt: column('created_at'),
-  transactionUpdatedAt: column('updated_at'),
-};
+export const TRANSACTION_COLUMNS = {
+  transactionId: column<Id | null>('id'),
+  transactionStatus: column<TransactionStatus>('status'),
+  transactionHash: sqlOf<string>((x) => `encode(${x}.hash, 'hex')`),
+  returnOf: column<Id | null>('return_of'),
+  returnedBy: sqlOf<Id | null>((x) => returnedByOf(nameOf(x))),
+  transactionCreatedAt: column<string>('created_at'),
+  transactionUpdatedAt: column<string>('updated_at'),
+} satisfies Columns;
 
 /** The transfers of the transaction with an id. Those on own accounts are not disclosed. */
 export const transfersOf = ({ workspaceId, id }: TransactionName): string =>
@@ -113,24 +87,36 @@ export const transfersOf = ({ workspaceId, id }: TransactionName): string =>
  *
  * @param knownAccount SQL of the id of an account that the caller composes
  */
-export const transactionColumns = (knownAccount: string): Columns<TransactionRow> => ({
-  ...TRANSACTION_COLUMNS,
-  transfers: (x) => `(
+export const transactionColumns = (knownAccount: string) =>
+  ({
+    ...TRANSACTION_COLUMNS,
+    /** Its transfers on customers' accounts, each with its account unless that is known. */
+    transfers: sqlOf<readonly (readonly unknown[])[] | null>(
+      (x) => `(
     select json_agg(${packed(TRANSFER_COLUMNS, 's', [
       `case when s.account_id is distinct from ${knownAccount} then (
          select ${packed(ACCOUNT_COLUMNS, 'sa')} from account sa
          where sa.workspace_id = s.workspace_id and sa.id = s.account_id) end`,
     ])} order by s.id)
     from ${transfersOf(nameOf(x))} s)`,
-});
+    ),
+  }) satisfies Columns;
 
-export const REMITTANCE_COLUMNS: Columns<RemittanceRow> = {
-  remittanceId: column('transaction_id'),
-  remittanceCreatedAt: column('created_at'),
-  remittanceEvents: (m) => `(
+/** What a transaction is composed of, with its tracking. */
+export type TransactionRow = RowOf<ReturnType<typeof transactionColumns>>;
+
+export const REMITTANCE_COLUMNS = {
+  remittanceId: column<Id | null>('transaction_id'),
+  remittanceCreatedAt: column<string>('created_at'),
+  remittanceEvents: sqlOf<readonly (readonly unknown[])[] | null>(
+    (m) => `(
     select json_agg(${packed(EVENT_COLUMNS, 'e')} order by e.created_at, e.id)
     from remittance_event e where e.workspace_id = ${m}.workspace_id and e.transaction_id = ${m}.transaction_id)`,
-};
+  ),
+} satisfies Columns;
+
+/** What customers see of a payout. It has the id of its transaction. */
+export type RemittanceRow = RowOf<typeof REMITTANCE_COLUMNS>;
 
 const NO_REMITTANCE: RemittanceRow = {
   remittanceId: null,
@@ -144,17 +130,21 @@ const unpackRemittance = unpacking(REMITTANCE_COLUMNS);
 export const remittanceOf = (values: readonly unknown[] | null | undefined): RemittanceRow =>
   values ? unpackRemittance(values) : NO_REMITTANCE;
 
-export const TRANSFER_COLUMNS: Columns<TransferRow> = {
-  transferId: column('id'),
+export const TRANSFER_COLUMNS = {
+  transferId: column<bigint | number>('id'),
   transferAmount: digits('amount'),
-  transferDescription: column('description'),
-  transferDirection: column('direction'),
-  transferType: column('type'),
-  transferPurpose: column('purpose'),
-  transferFeeAmount: digits('fee_amount'),
-  transferCreatedAt: column('created_at'),
+  transferDescription: column<string | null>('description'),
+  transferDirection: column<TransferDirection>('direction'),
+  transferType: column<string>('type'),
+  transferPurpose: column<string | null>('purpose'),
+  transferFeeAmount: digitsOrNull('fee_amount'),
+  transferCreatedAt: column<string>('created_at'),
+  /** Digits, in minor units. */
   balanceAfter: digits('balance_after'),
-};
+} satisfies Columns;
+
+/** What a transfer on a customer's account is composed of, besides its edges. */
+export type TransferRow = RowOf<typeof TRANSFER_COLUMNS>;
 
 const valuesOfTransfer = packing(TRANSFER_COLUMNS);
 const valuesOfAccount = packing(ACCOUNT_COLUMNS);
@@ -255,20 +245,6 @@ export const TRANSACTION: Composed<TransactionFacts, Transaction> = {
   joins: joined('payout', 'm', 'l.workspace_id = t.workspace_id and l.transaction_id = t.id'),
   compose: (reference, row) => composeTransaction(row, row, row.orderId, composeTransfers(reference, row, undefined)),
 };
-
-/** What a transfer on a customer's account is composed of, besides its edges. */
-export interface TransferRow {
-  readonly transferId: bigint | number;
-  readonly transferAmount: string;
-  readonly transferDescription: string | null;
-  readonly transferDirection: TransferDirection;
-  readonly transferType: string;
-  readonly transferPurpose: string | null;
-  readonly transferFeeAmount: string | null;
-  readonly transferCreatedAt: string;
-  /** Digits, in minor units. */
-  readonly balanceAfter: string;
-}
 
 /** A transfer with its account and balance, and further edges. The balance after a transfer shares its id and its time. */
 export function composeTransfer<Edges extends object>(

@@ -20,41 +20,36 @@ import { type AuditedCall, entriesOf } from '../audit/audited-call.js';
 import { listPage } from '../lists/list-page.js';
 import { positionAt } from '../events/events.js';
 import { checkPeriod, pageByClass, type PagedList, PLAN_BY_ORDER } from '../lists/paged-list.js';
-import { column, type Columns, packed, selected, timestampOf, unpacking, withoutNulls } from '../resources/columns.js';
+import {
+  column,
+  type Columns,
+  packed,
+  type RowOf,
+  selected,
+  timestampOf,
+  unpacking,
+  withoutNulls,
+} from '../resources/columns.js';
 import { pageOfRows, type Reading, type RowFacts } from '../resources/reading.js';
 import { webhookEndpointQuery } from './webhook-endpoints.js';
 
-interface WebhookDeliveryRow {
-  readonly id: bigint | number;
-  readonly eventId: bigint | number | null;
-  readonly eventType: string;
-  readonly kind: string;
-  readonly status: string;
-  readonly attempts: number;
-  readonly nextAttemptAt: string | null;
-  readonly lastAttemptAt: string | null;
-  readonly lastDurationMs: number | null;
-  readonly lastResponseStatus: number | null;
-  readonly lastResponse: string | null;
-  readonly lastError: string | null;
-  readonly createdAt: string;
-}
+const COLUMNS = {
+  id: column<bigint | number>('id'),
+  eventId: column<bigint | number | null>('event_id'),
+  eventType: column<string>('event_type'),
+  kind: column<string>('kind'),
+  status: column<string>('status'),
+  attempts: column<number>('attempts'),
+  nextAttemptAt: column<string | null>('next_attempt_at'),
+  lastAttemptAt: column<string | null>('last_attempt_at'),
+  lastDurationMs: column<number | null>('last_duration_ms'),
+  lastResponseStatus: column<number | null>('last_response_status'),
+  lastResponse: column<string | null>('last_response'),
+  lastError: column<string | null>('last_error'),
+  createdAt: column<string>('created_at'),
+} satisfies Columns;
 
-const COLUMNS: Columns<WebhookDeliveryRow> = {
-  id: column('id'),
-  eventId: column('event_id'),
-  eventType: column('event_type'),
-  kind: column('kind'),
-  status: column('status'),
-  attempts: column('attempts'),
-  nextAttemptAt: column('next_attempt_at'),
-  lastAttemptAt: column('last_attempt_at'),
-  lastDurationMs: column('last_duration_ms'),
-  lastResponseStatus: column('last_response_status'),
-  lastResponse: column('last_response'),
-  lastError: column('last_error'),
-  createdAt: column('created_at'),
-};
+type WebhookDeliveryRow = RowOf<typeof COLUMNS>;
 
 /** The columns of a delivery `t`. */
 const WEBHOOK_DELIVERY_COLUMNS = selected(COLUMNS, 't');

@@ -19,31 +19,31 @@ import { type AuditedCall, auditEntry, callerOf, entriesOf, noteAudit } from '..
 import { createOnce } from '../idempotency/create-once.js';
 import { listPage } from '../lists/list-page.js';
 import type { PagedList } from '../lists/paged-list.js';
-import { column, type Columns, packed, selected, timestampOf, unpacking, withoutNulls } from '../resources/columns.js';
+import {
+  column,
+  type Columns,
+  packed,
+  type RowOf,
+  selected,
+  timestampOf,
+  unpacking,
+  withoutNulls,
+} from '../resources/columns.js';
 import { pageOfRows, type Reading, type ResourceQuery, type RowFacts } from '../resources/reading.js';
 
-interface WebhookEndpointRow {
-  readonly id: bigint | number;
-  readonly url: string;
-  readonly types: readonly string[];
-  readonly description: string | null;
-  readonly status: string;
-  readonly disabledReason: string | null;
-  readonly failingSince: string | null;
-  readonly createdAt: string;
-}
-
 /** No secret is among them. */
-const COLUMNS: Columns<WebhookEndpointRow> = {
-  id: column('id'),
-  url: column('url'),
-  types: column('types'),
-  description: column('description'),
-  status: column('status'),
-  disabledReason: column('disabled_reason'),
-  failingSince: column('failing_since'),
-  createdAt: column('created_at'),
-};
+const COLUMNS = {
+  id: column<bigint | number>('id'),
+  url: column<string>('url'),
+  types: column<readonly string[]>('types'),
+  description: column<string | null>('description'),
+  status: column<string>('status'),
+  disabledReason: column<string | null>('disabled_reason'),
+  failingSince: column<string | null>('failing_since'),
+  createdAt: column<string>('created_at'),
+} satisfies Columns;
+
+type WebhookEndpointRow = RowOf<typeof COLUMNS>;
 
 /** The columns of an endpoint `t`. */
 const WEBHOOK_ENDPOINT_COLUMNS = selected(COLUMNS, 't');
