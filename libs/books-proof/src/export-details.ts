@@ -5,7 +5,6 @@ import {
   type ExportedOrder,
   type ExportedRecipient,
   type ExportLine,
-  type HashedOrder,
 } from '@banking/domain/proof';
 import { rangeKey, type RangeOptions, rangesOf } from '@banking/ledger';
 import { digestOfConversion, digestOfOrder, digestOfRecipient } from '@banking/operations';
@@ -27,7 +26,7 @@ const EXECUTION_JSON = `json_strip_nulls(json_build_object(
   'id', e.id, 'orderId', e.order_id, 'sequence', e.sequence, 'status', e.status, 'scheduledAt', rfc3339(e.scheduled_at),
   'failureCode', e.failure_code, 'transactionId', e.transaction_id, 'executedAt', rfc3339(e.executed_at)))`;
 
-type OrderRow = Omit<ExportedOrder, 'digest' | 'content'> & { readonly content: HashedOrder };
+type OrderRow = Omit<ExportedOrder, 'digest'>;
 const EXPORTED_ORDER = `json_build_object('content', ${contentOfRow('o')}, 'status', o.status, 'createdAt', rfc3339(o.created_at))`;
 
 const RECIPIENTS = sqlStatement<{ recipient: RecipientJson }>(

@@ -57,7 +57,7 @@ function inner<Value, Text>(write: (value: Value) => Text, value: Value, key: st
 }
 
 /** The text of a member. Undefined if it is omitted. */
-export type MemberWriter<Value> = (value: Value) => string | undefined;
+type MemberWriter<Value> = (value: Value) => string | undefined;
 
 /**
  * Returns a writer of objects with these fields, which ignores others. The text is that of `canonicalJson` for an object with exactly these

@@ -66,6 +66,21 @@ describe('an export with orders, executions, conversions, recipients and events'
       edit('order', 0, '"invoice":"7"', '"invoice":"8"'),
       /has order 499, whose digest does not match/,
     ],
+    [
+      'a half character in metadata',
+      edit('order', 0, '"invoice":"7"', '"invoice":"\\ud800"'),
+      /metadata is missing or/,
+    ],
+    [
+      'a failure of a run that did not fail',
+      edit('execution', 0, '"failed"', '"cancelled"'),
+      /^line \d+ has failureCode without a failure$/,
+    ],
+    [
+      'a direction that is none',
+      edit('transaction', 0, '"debit"', '"both"'),
+      /has a direction other than debit or credit$/,
+    ],
     ['an order of another account', edit('order', 0, '"accountId":3', '"accountId":1'), /has order 499, whose digest/],
     [
       'a lost order',

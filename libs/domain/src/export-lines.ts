@@ -160,8 +160,11 @@ const EXECUTION = record<ExportedExecution>(
   },
   {
     fault({ status, failureCode, transactionId, executedAt }) {
-      if ((status === 'failed') !== (failureCode !== undefined)) return 'failureCode';
-      return (transactionId === undefined) === (executedAt === undefined) ? undefined : 'executedAt';
+      if ((status === 'failed') !== (failureCode !== undefined)) {
+        return status === 'failed' ? 'has a failed execution without failureCode' : 'has failureCode without a failure';
+      }
+      if ((transactionId === undefined) === (executedAt === undefined)) return undefined;
+      return `has ${executedAt === undefined ? 'transactionId without executedAt' : 'executedAt without transactionId'}`;
     },
   },
 );

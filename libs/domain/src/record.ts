@@ -1,10 +1,4 @@
-import {
-  canonicalItems,
-  canonicalJson,
-  canonicalMembers,
-  type CanonicalValue,
-  type MemberWriter,
-} from './canonical-json.js';
+import { canonicalItems, canonicalJson, canonicalMembers, type CanonicalValue } from './canonical-json.js';
 import { isTimestamp, type Timestamp } from './timestamp.js';
 
 /** The fault of a line, as the end of a sentence that begins with the line number. */
@@ -17,7 +11,8 @@ export type Members = Readonly<Record<string, unknown>>;
 export interface Member<Value> {
   /** @throws LineFault */
   readonly read: (owner: Members, name: string) => Value;
-  readonly write: MemberWriter<Value>;
+  /** Undefined if the member is left out. */
+  readonly write: (value: Value) => string | undefined;
 }
 
 /** A member for each field of a record. */
@@ -35,7 +30,7 @@ interface RecordRules<Value> {
   /** Members with one possible value, and the fault of any other. They are written, and are no part of the value. */
   readonly constants?: Readonly<Record<string, string | number>>;
   readonly otherConstant?: string;
-  /** @returns the name of a member that does not go with the others */
+  /** @returns the fault of members that do not go with each other, as the end of a sentence */
   readonly fault?: (value: Value) => string | undefined;
 }
 
@@ -51,11 +46,12 @@ export function record<Value extends object>(
   ];
   return {
     read(owner) {
-      if (Object.entries(constants).some(([name, value]) => owner[name] !== value)) throw new LineFault(otherConstant);
-      const value = Object.fromEntries(members.map(([name, { read }]) => [name, read(owner, name)])) as Value;
-      const name = fault?.(value);
-      if (name !== undefined) throw malformed(name);
-      return value;
+      for (const name in constants) if (owner[name] !== constants[name]) throw new LineFault(otherConstant);
+      const value: Record<string, unknown> = {};
+      for (const [name, { read }] of members) value[name] = read(owner, name);
+      const problem = fault?.(value as Value);
+      if (problem !== undefined) throw new LineFault(problem);
+      return value as Value;
     },
     write: canonicalMembers<Value>(Object.fromEntries(writers) as never),
   };
@@ -82,11 +78,15 @@ export const whole = (min = 0): Member<number> =>
     return value;
   });
 
-/** A text of a shape. A lone surrogate has no UTF-8 form, so no hashed text contains one. */
-export const text = <Value extends string>(shape: RegExp): Member<Value> =>
+/** A lone surrogate has no UTF-8 form, so no hashed text contains one. */
+const isText = (value: unknown): value is string => typeof value === 'string' && !/\p{Surrogate}/u.test(value);
+
+/** A text of a shape. @param other the fault of one of another shape, as the end of a sentence */
+export const text = <Value extends string>(shape: RegExp, other?: string): Member<Value> =>
   member((owner, name) => {
     const value = owner[name];
-    if (typeof value !== 'string' || !shape.test(value) || /\p{Surrogate}/u.test(value)) throw malformed(name);
+    if (!isText(value)) throw malformed(name);
+    if (!shape.test(value)) throw other === undefined ? malformed(name) : new LineFault(other);
     return value as Value;
   });
 
@@ -112,7 +112,7 @@ export const INSTANT: Member<Timestamp> = member((owner, name) => {
 export const TEXTS: Member<Readonly<Record<string, string>>> = {
   read(owner, name) {
     const pairs = membersOf(owner[name], name);
-    if (!Object.values(pairs).every((value) => typeof value === 'string')) throw malformed(name);
+    if (!Object.entries(pairs).flat().every(isText)) throw malformed(name);
     return pairs as Readonly<Record<string, string>>;
   },
   // Canonical JSON takes plain objects only.

@@ -48,7 +48,7 @@ const TRANSFER = record<TransferContent>({
   id: ID,
   accountId: ID,
   currencyCode: CURRENCY,
-  direction: text(/^(?:debit|credit)$/),
+  direction: text(/^(?:debit|credit)$/, 'has a direction other than debit or credit'),
   type: ANY_TEXT,
   amount: POSITIVE,
   description: optional(ANY_TEXT),
@@ -200,7 +200,7 @@ export interface HashedOrder extends OrderStatements {
   readonly amount: string;
   readonly type: string;
   readonly repeatUnit?: string | undefined;
-  /** As it was sent. */
+  /** As it was sent, cut to microseconds. */
   readonly startAt?: string | undefined;
   /** In UTC with six fractional digits. */
   readonly stopAt?: string | undefined;

@@ -34,7 +34,11 @@ const program = new Command('faults')
   .description('Runs the service under load and faults, and compares the log of its clients with the database.')
   .argument('<promise...>', `promises or scenarios to run: ${IDS}`, collectPromises)
   .option('--seed <number>', 'seed of load and faults (default: random)', wholeNumber)
-  .option('--minutes <number>', 'time of load and faults in all (default: until the figures are reached)', positive)
+  .option(
+    '--minutes <number>',
+    'time of load and faults in all (default: until the figures are reached, at most four times as long as usual)',
+    positive,
+  )
   .option('--orders <number>', 'of P33: acknowledged orders before the backup, and after it', wholeNumber, 300)
   .option('--transfers <number>', 'of P33: transfers in the books before the orders', wholeNumber, 0)
   .addHelpText('after', `\n${NOTES}`)

@@ -11,7 +11,7 @@ import { type Finish, type RecoverySizes, type RunContext, type Scenario, Tally 
 export interface RunOptions {
   readonly promises: readonly ServicePromise[];
   readonly seed: number;
-  /** Of load and faults of all scenarios together; undefined for until the figures are reached. */
+  /** Of load and faults of all scenarios together; undefined for until the figures are reached, `PATIENCE` at most. */
   readonly minutes?: number | undefined;
   readonly folder: string;
   readonly onProgress: (line: string) => void;

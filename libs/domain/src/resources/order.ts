@@ -17,11 +17,11 @@ export type RepeatUnit = 'daily' | 'weekly' | 'monthly';
 /** Why an order is paused: three of its payouts in a row were rejected, or the user who placed it has no role in the workspace. */
 export type PauseReason = 'payouts_rejected' | 'placer_without_role';
 
-/** What the payer states of an order besides the payment and its times. */
+/** What the payer states of an order, and the order shows unchanged. */
 export interface OrderStatements {
   /** 1 to 512 characters of free text (`isFreeText`). */
   readonly description?: string | undefined;
-  /** A code of GET /orders/purposes; required for an international payment. */
+  /** A code of GET /orders/purposes, without which no international payment is placed. */
   readonly purposeCode?: string | undefined;
   /** The number of units between two runs: 1 to 366. */
   readonly repeatValue?: number | undefined;

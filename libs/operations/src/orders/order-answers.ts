@@ -41,11 +41,11 @@ type OrderRecord = readonly [
  * @param payee the account that is paid, if it is one of the workspace
  */
 export function orderRecord(referenceVersion: bigint, facts: OrderFacts, payee: AccountRow | undefined): string {
-  const { content, placedBy: userId } = facts;
+  const { orderId, placedBy: userId } = facts;
   const record: OrderRecord = [
     VERSION,
     Number(referenceVersion),
-    content.id,
+    Number(orderId),
     userId === null ? null : Number(userId),
     statusOfExecution(facts.executions![0]!),
     accountValues(facts),

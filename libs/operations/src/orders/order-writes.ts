@@ -4,7 +4,7 @@ import { bind, type BoundStatement, sqlStatement } from '@banking/postgres';
 import { holdWork } from '@banking/work-queue';
 import { statusOfPayment } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
-import { type OrderFacts, packedExecution } from '../resources/compose-order.js';
+import { type OrderFacts, packedExecution, shownValues } from '../resources/compose-order.js';
 import { packedTransfer, type TransactionRow, type TransferRow } from '../resources/compose-transaction.js';
 import type { OrderDecision, PostedOrder } from './decide-orders.js';
 import type { AccountsByKey } from './lock-orders.js';
@@ -140,7 +140,8 @@ export function placedOrderFacts(
   if (!placed || !execution || !account) throw new Error('an order was placed without its rows');
   const [transaction] = posted;
   return {
-    content,
+    orderId: content.id,
+    shown: shownValues(content),
     orderStatus: placed.status,
     pausedAt: null,
     pauseReason: null,

@@ -1,11 +1,19 @@
 import { tracingChannel } from 'node:diagnostics_channel';
-import { type Created, type Order, parseTransferAmount, type PlaceOrderInput, Refusal } from '@banking/domain';
+import {
+  type Created,
+  type Order,
+  parseTransferAmount,
+  type PlaceOrderInput,
+  Refusal,
+  isInstant,
+} from '@banking/domain';
 import type { Entry, Proposal } from '@banking/ledger';
 import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
 import type { Claim } from '@banking/work-queue';
 import type { AuditedCall } from '../audit/audited-call.js';
 import type { CreationRequest, IdempotencyKey } from '../idempotency/idempotency-key.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
+import { inUtc } from '../resources/columns.js';
 import {
   contentOfFields,
   contentOfRow,
@@ -97,7 +105,8 @@ export function contentOf(input: PlaceOrderInput): Omit<OrderContent, 'id'> {
   return contentOfFields({
     ...{ ...input, id: undefined as never, recipientId, quoteId, amount: amount.toString() },
     startAt: startAt && cutToMicroseconds(startAt),
-    stopAt: stopAt && cutToMicroseconds(stopAt),
+    // An invalid one is refused with the other faults of the schedule.
+    stopAt: stopAt !== undefined && isInstant(stopAt) ? inUtc(stopAt) : stopAt,
     metadata: metadata && asStored(metadata),
   });
 }

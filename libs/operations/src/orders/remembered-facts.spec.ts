@@ -302,14 +302,26 @@ describe('replays', () => {
         payeeId === undefined
           ? await recipientAbroad(given.service, given.ada, 'DE89370400440532013000')
           : await given.near(payeeId);
-      const later = { type: 'scheduled', startAt: '2099-01-01T00:00:00Z' } as Partial<PlaceOrderInput>;
+      const later: Partial<PlaceOrderInput> = {
+        ...{ type: 'recurring', startAt: '2099-01-01T00:00:00.123456789+05:30', repeatUnit: 'monthly', repeatValue: 2 },
+        stopAt: '2099-12-31T23:59:59.9999999-12:45',
+      };
       const input = given.order(accountId, recipientId, {
         amount: '5000' as TransferAmount,
+        ...{
+          description: 'Für Ä',
+          externalReference: given.key().idempotencyKey,
+          metadata: { long: '1', b: '2', 10: '3' },
+        },
         ...(kind !== 'near' && { purposeCode: 'IR001' }),
         ...(kind === 'scheduled' && later),
       });
       const key = given.key();
       const first = await given.service.placeOrder(given.ada, input, key);
+      const name = { accountId, orderId: first.resource.id };
+      expect(JSON.stringify({ ...(await given.service.getOrder(given.ada, name)), next: undefined })).toBe(
+        JSON.stringify(first.resource),
+      );
       const payout = kind === 'abroad' ? first.resource.edges.executions?.[0]?.edges.transaction?.id : undefined;
       for (const name of [...names.filter(isNoDeletion), ...names.filter((each) => !isNoDeletion(each))])
         await CHANGES[name]!({ accountId, recipientId, orderId: first.resource.id, kind, payeeId, payout });

@@ -116,7 +116,7 @@ export function runTime(schedule: Schedule, sequence: number): Timestamp | undef
   if (repeatUnit === undefined && sequence > 1) return undefined;
 
   const at = later(parseInstant(startAt), repeatUnit, (sequence - 1) * repeatValue);
-  // The database stores `stopAt` in microseconds. The anchor may have nine digits.
+  // `stopAt` has microseconds, whatever the anchor has.
   if (stopAt !== undefined && compareInstants(inMicroseconds(at), inMicroseconds(parseInstant(stopAt))) > 0) {
     return undefined;
   }

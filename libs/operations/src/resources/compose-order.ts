@@ -30,6 +30,7 @@ import {
   sqlOf,
   timestampOf,
   unpacking,
+  unpackingNames,
   withoutNulls,
 } from './columns.js';
 import { type EdgeFacts, Edges, edgesOf } from './compose-edges.js';
@@ -59,7 +60,7 @@ const cancelledBy = (order: string): string =>
      where l.workspace_id = ${order}.workspace_id and l.order_id = ${order}.id and l.after ->> 'status' = 'cancelled'
      order by l.id desc limit 1) end`;
 
-/** In the order of the columns of `placed_order`. */
+/** In the order of `placed_order`, behind what the request does not say. */
 const CONTENT_COLUMNS: { readonly [Name in keyof OrderContent]-?: Column<OrderContent[Name]> } = {
   id: column('id'),
   accountId: column('account_id'),
@@ -79,21 +80,46 @@ const CONTENT_COLUMNS: { readonly [Name in keyof OrderContent]-?: Column<OrderCo
 
 const CONTENT_NAMES = Object.keys(CONTENT_COLUMNS) as (keyof OrderContent)[];
 
-/** The values of the columns of `placed_order`. */
+/** The values of these columns. */
 export const contentValues: (content: OrderContent) => unknown[] = packingNames<OrderContent>(CONTENT_NAMES);
 
-/** The content of an order as JSON, from its row. */
+/** The content of an order as JSON, from its row. What its transactions cover: times are texts of the request. */
 export const contentOfRow = (alias: string): string => `json_strip_nulls(${packedByName(CONTENT_COLUMNS, alias)})`;
 
-/** The content of these fields. Others are left out, and so are those that are undefined. */
+/** The content of these fields. Others are left out, and so are those without a value. */
 export function contentOfFields(fields: OrderContent): OrderContent {
   const content: Partial<Record<keyof OrderContent, unknown>> = {};
-  for (const name of CONTENT_NAMES) if (fields[name] !== undefined) content[name] = fields[name];
+  for (const name of CONTENT_NAMES) if (fields[name] != null) content[name] = fields[name];
   return content as OrderContent;
 }
 
+/** What an order shows of its content, besides its edges. */
+type ShownContent = {
+  readonly [Name in keyof Omit<OrderContent, 'id' | 'accountId' | 'recipientId'>]-?: Exclude<
+    OrderContent[Name],
+    undefined
+  > | null;
+};
+
+const SHOWN_NAMES = CONTENT_NAMES.filter(
+  (name) => name !== 'id' && name !== 'accountId' && name !== 'recipientId',
+) as (keyof ShownContent)[];
+
+/** An array, with the times of the columns: a list reads many of them. */
+const shownOfRow = (alias: string): string => {
+  const columns = { ...CONTENT_COLUMNS, startAt: column('start_at'), stopAt: column('stop_at') };
+  return `json_build_array(${SHOWN_NAMES.map((name) => columns[name](alias)).join(', ')})`;
+};
+
+/** The content of an order in the form of `OrderFacts`. */
+export const shownValues = (content: OrderContent): readonly unknown[] =>
+  SHOWN_NAMES.map((name) => content[name] ?? null);
+
+const shownContent = unpackingNames<ShownContent>(SHOWN_NAMES);
+
 const ORDER_COLUMNS = {
-  content: sqlOf<OrderContent>(contentOfRow),
+  orderId: column<bigint | number>('id'),
+  shown: sqlOf<readonly unknown[]>(shownOfRow),
   orderStatus: column<string>('status'),
   pausedAt: column<string | null>('paused_at'),
   pauseReason: column<string | null>('pause_reason'),
@@ -217,18 +243,20 @@ interface OrderEdges {
 }
 
 function composeOrder(row: OrderRow, edges: OrderEdges): Order {
-  const { id, accountId: _, recipientId: __, amount, type, startAt, stopAt, quoteId, ...statements } = row.content;
+  const { amount, type, startAt, stopAt, quoteId, externalReference, metadata, ...stated } = shownContent(row.shown);
   return withoutNulls<Order>({
-    id: id as OrderId,
+    id: Number(row.orderId) as OrderId,
     amount: amount as TransferAmount,
     status: row.orderStatus,
     type,
-    ...(statements as Pick<Order, keyof typeof statements>),
-    startAt: startAt === undefined ? null : inUtc(startAt),
-    stopAt: stopAt === undefined ? null : inUtc(stopAt),
+    ...(stated as Pick<Order, keyof typeof stated>),
+    startAt: startAt === null ? null : inUtc(startAt),
+    stopAt: stopAt === null ? null : inUtc(stopAt),
     pausedAt: timeOrNull(row.pausedAt),
     pauseReason: row.pauseReason,
-    quoteID: quoteId === undefined ? null : (quoteId as QuoteId),
+    quoteID: quoteId as QuoteId | null,
+    externalReference,
+    metadata,
     placedBy: userOrNull(row.placedBy),
     cancelledBy: userOrNull(row.cancelledBy),
     createdAt: timestampOf(row.orderCreatedAt),
@@ -239,7 +267,7 @@ function composeOrder(row: OrderRow, edges: OrderEdges): Order {
 
 function composeWholeExecution(
   reference: Reference,
-  { content }: OrderRow,
+  { orderId }: OrderRow,
   values: readonly unknown[],
   account: Account,
 ): Execution {
@@ -248,7 +276,7 @@ function composeWholeExecution(
   if (!transaction) return composeExecution(row, null);
   const executed = transactionOf(transaction);
   const transfers = composeTransfers(reference, executed, account);
-  return composeExecution(row, composeTransaction(executed, remittanceOf(remittance), content.id, transfers));
+  return composeExecution(row, composeTransaction(executed, remittanceOf(remittance), orderId, transfers));
 }
 
 /** @param transaction null if none was posted */
@@ -274,7 +302,13 @@ const LINKED_EXECUTION = {
   transactionId: column<number | null>('transaction_id'),
 } satisfies Columns;
 
-const orderOf = unpacking(ORDER_COLUMNS);
+const LINKED_ORDER = {
+  ...ORDER_COLUMNS,
+  accountId: column<number>('account_id'),
+  recipientId: column<number>('recipient_id'),
+} satisfies Columns;
+
+const orderOf = unpacking(LINKED_ORDER);
 const linkedExecutionOf = unpacking(LINKED_EXECUTION);
 
 export interface OrderPageFacts extends EdgeFacts {
@@ -295,7 +329,7 @@ export const ORDER_PAGE: ComposedPage<OrderPageFacts, Order> = {
          select * from execution l where l.workspace_id = $1 and l.order_id = t.id
          order by l.order_id desc, l.sequence desc limit ${LATEST}) e)
      ${EDGES.tables}`,
-  columns: `${packedRows(packed(ORDER_COLUMNS, 't'), 'page t')} as orders,
+  columns: `${packedRows(packed(LINKED_ORDER, 't'), 'page t')} as orders,
    ${packedRows(packed(LINKED_EXECUTION, 'e'), 'linked_execution e', 'e.order_id, e.sequence')} as executions, ${EDGES.columns}`,
   compose(reference, facts) {
     const edges = new Edges(reference, facts);
@@ -307,14 +341,14 @@ export const ORDER_PAGE: ComposedPage<OrderPageFacts, Order> = {
       if (all) all.push(execution);
       else executions.set(row.orderId, [execution]);
     }
-    const orders = new Map((facts.orders ?? []).map(orderOf).map((row) => [row.content.id, row]));
+    const orders = new Map((facts.orders ?? []).map(orderOf).map((row) => [Number(row.orderId), row]));
     return (id) => {
       const row = orders.get(id);
       return (
         row &&
         composeOrder(row, {
-          account: edges.account(row.content.accountId),
-          recipient: edges.recipient(row.content.recipientId),
+          account: edges.account(row.accountId),
+          recipient: edges.recipient(row.recipientId),
           executions: executions.get(id) ?? [],
         })
       );
