@@ -103,6 +103,7 @@ describe('response without `edges`', () => {
     ['purposes', { IR001: 'Own account' }, () => client.listPurposes({})],
     ['schemas', [{ $id: 'x' }], () => client.listRecipientSchemas({}, {} as never)],
     ['a clock', { now: 'x' }, () => client.moveClock(SCOPE, {} as never)],
+    ['audit events', [{ id: 1 }], async () => (await client.listAuditEvents(SCOPE)).items],
   ])('adds nothing to %s, which have none', async (_, sent, ask) => {
     service.script(responds(200, sent));
 

@@ -1,3 +1,5 @@
+import type { Operation, OperationName, OPERATIONS, Page } from '@banking/domain';
+
 /** Related records that have `edges` of their own, by their name within `edges`. */
 const WITH_EDGES = [
   'account',
@@ -10,13 +12,24 @@ const WITH_EDGES = [
   'transfers',
 ];
 
-/** Operations whose response has no `edges`. */
-const WITHOUT_EDGES = [
-  ...['getEvent', 'listApps', 'listEvents', 'listPurposes', 'listRecipientSchemas', 'moveClock'],
-  ...['createWebhookEndpoint', 'listWebhookEndpoints', 'getWebhookEndpoint', 'changeWebhookEndpoint'],
-  ...['rotateWebhookSecret', 'testWebhookEndpoint', 'replayWebhookEvents', 'listWebhookDeliveries'],
-  'retryWebhookDelivery',
-];
+type GivenBy<Row> = Row extends Operation<object, infer Gives> ? Gives : never;
+
+type RecordOf<Gives> = Gives extends Page<infer Item> ? Item : Gives extends readonly (infer Item)[] ? Item : Gives;
+
+type WithoutEdges = {
+  [Name in OperationName]: RecordOf<GivenBy<(typeof OPERATIONS)[Name]>> extends { readonly edges: unknown } | void
+    ? never
+    : Name;
+}[OperationName];
+
+/** Operations whose records have no `edges`: exactly those, by their types. */
+const WITHOUT_EDGES: Readonly<Record<WithoutEdges, true>> = {
+  ...{ listApps: true, listPurposes: true, listRecipientSchemas: true, moveClock: true },
+  ...{ listEvents: true, getEvent: true, listAuditEvents: true },
+  ...{ createWebhookEndpoint: true, listWebhookEndpoints: true, getWebhookEndpoint: true, changeWebhookEndpoint: true },
+  ...{ rotateWebhookSecret: true, testWebhookEndpoint: true, replayWebhookEvents: true },
+  ...{ listWebhookDeliveries: true, retryWebhookDelivery: true },
+};
 
 /**
  * Adds `edges: {}` to every record that another deployment sent without it, or with `null`, at every level. Our types
@@ -27,7 +40,7 @@ const WITHOUT_EDGES = [
  * @param body as parsed; it is changed in place
  */
 export function addMissingEdges(operation: string, body: unknown): void {
-  const records: unknown[] = WITHOUT_EDGES.includes(operation) ? [] : [body];
+  const records: unknown[] = Object.hasOwn(WITHOUT_EDGES, operation) ? [] : [body];
   for (const record of records) {
     if (Array.isArray(record)) for (const one of record) records.push(one);
     else if (typeof record === 'object' && record !== null) {
