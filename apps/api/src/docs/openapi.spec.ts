@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { type Operation as PortOperation, OPERATIONS, REFUSALS } from '@banking/domain';
+import { type Operation as PortOperation, OPERATIONS, PAGED_RESULTS, REFUSALS } from '@banking/domain';
 import { isRole, type OperationId, ROWS } from '../access/access-matrix.js';
 import { committedForm } from './committed-document.js';
 import { offlineDocument } from './offline-document.js';
@@ -57,6 +57,38 @@ describe('the OpenAPI document', () => {
     ]);
 
     expect(Object.fromEntries(routes)).toMatchObject(Object.fromEntries(rows) as object);
+  });
+
+  it('answers as the row of the operation says: its status, its page, its key and its body', () => {
+    const formOf = ({ result, hasBody, isDeferred }: PortOperation, name: string) => ({
+      // The published interface answers a placed order with 200.
+      success: isDeferred
+        ? '202'
+        : result === 'nothing'
+          ? '204'
+          : result === 'created' && name !== 'placeOrder'
+            ? '201'
+            : '200',
+      isPaged: PAGED_RESULTS.includes(result),
+      hasKey: result === 'created',
+      hasBody: hasBody === true,
+    });
+    const documented = operations().flatMap(({ operation }) => {
+      const parameters = (operation.parameters ?? []).map(({ name }) => name);
+      const form = {
+        success: Object.keys(operation.responses)
+          .filter(isSuccess)
+          .filter((status) => status !== '304')
+          .join(),
+        isPaged: parameters.includes('cursor'),
+        hasKey: parameters.includes('Idempotency-Key'),
+        hasBody: operation.requestBody !== undefined,
+      };
+      return [[operation.operationId.replace(/Formerly$/, ''), form] as const];
+    });
+
+    const rows = Object.entries<PortOperation>(OPERATIONS).map(([name, row]) => [name, formOf(row, name)]);
+    expect(Object.fromEntries(documented)).toMatchObject(Object.fromEntries(rows) as object);
   });
 
   it('requires Workspace-ID for the operations of a workspace, and a token for all that are not public', () => {
@@ -259,6 +291,7 @@ interface Operation {
     readonly example?: unknown;
     readonly examples?: Record<string, { readonly value: unknown }>;
   }[];
+  readonly requestBody?: unknown;
   readonly responses: Record<string, Response | Reference>;
 }
 
