@@ -23,8 +23,8 @@ export interface LoadOptions {
   readonly world: LoadWorld;
   readonly endpoint?: Endpoint;
   readonly signal?: AbortSignal;
-  /** Whether each client waits between two orders as long as an order takes: half of the load. */
-  readonly isHalf?: boolean;
+  /** How many times as long as an order takes each client waits for the next: once is half of the load. Default: not at all. */
+  readonly pauses?: number;
   /** Whether each client also reads the list of orders and the statement of the account. */
   readonly readsLists?: boolean;
   /** Whether earlier orders are sent again at the end: their keys still have their responses. */
@@ -62,7 +62,7 @@ class LoadClient {
   }
 
   async run(): Promise<void> {
-    const { isHalf, repeats, signal = this.context.signal } = this.options;
+    const { pauses = 0, repeats, signal = this.context.signal } = this.options;
     const { tally } = this.context;
     while (!signal.aborted) {
       const beganAt = Date.now();
@@ -76,7 +76,7 @@ class LoadClient {
       if (isPlaced) await this.readBack(choice, sent.orderId!, sent.api + 1);
       if (sent.status === 401) await this.endpoint.renewToken?.(sent.api);
       if (repeats && isPlaced && this.placed % REPEATED_EACH === 0) this.repeated.push(choice.order);
-      if (isHalf) await sleep(Date.now() - beganAt, undefined, { signal }).catch(() => undefined);
+      if (pauses > 0) await sleep(pauses * (Date.now() - beganAt), undefined, { signal }).catch(() => undefined);
     }
     for (const order of this.repeated) await this.place(order);
   }

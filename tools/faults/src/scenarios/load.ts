@@ -45,7 +45,7 @@ function loadScenario({ times = KILLS, isBounded = false, ...scenario }: LoadSce
         isSoak && watchGrowth(context),
         whileConnected(cluster.database, signal, async (client) => tally.count('events', await events.read(client))),
         injectFaults(context, faults, times),
-        runLoad(context, { endpoint, world, isHalf: isSoak, readsLists: options?.hasReplica === true }),
+        runLoad(context, { endpoint, world, pauses: isSoak ? 1 : 0, readsLists: options?.hasReplica === true }),
       ]);
       if (faults.length === 0) {
         tally.violate('deadlocks', ...(await deadlocksOf(cluster, deadlocks)));

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CellName, FURTHER_CELLS } from '../cluster.js';
-import { runLoad } from '../load.js';
+import { type LoadOptions, runLoad } from '../load.js';
 import { call, type CallOptions, type Endpoint, isUnavailable, type Received } from '../orders.js';
 import type { CommandResult } from '../processes.js';
 import { noteFault, type RunContext, type Scenario, type Violation, violationsOf } from '../scenario.js';
@@ -22,7 +22,7 @@ const CLIENTS = 4;
 const movedWorkspace: Scenario = {
   ...{ name: 'moved-workspace', faults: ['move'], phase: 'alone', minutesMax: 2, cluster: { hasCells: true } },
   run: (context) =>
-    runMoves(context, async (moves, to) => {
+    runMoves(context, {}, async (moves, to) => {
       moves.longestMs = 0;
       await moves.move(to);
       const windowMs = Math.round(moves.longestMs);
@@ -37,7 +37,7 @@ const killedMove: Scenario = {
   ...{ name: 'killed-move', faults: MOVE_POINTS.map((point) => `kill-move-${point}`), phase: 'other', minutesMax: 12 },
   cluster: { hasCells: true },
   run: (context) =>
-    runMoves(context, async (moves, to, round) => {
+    runMoves(context, { pauses: KILLED_PAUSES }, async (moves, to, round) => {
       const kills = Math.floor(round / 2);
       const point = round % 2 === 0 ? MOVE_POINTS[kills % MOVE_POINTS.length] : undefined;
       const isAbandoned = Math.floor(kills / MOVE_POINTS.length) % 2 === 0;
@@ -48,8 +48,12 @@ const killedMove: Scenario = {
     }),
 };
 
+/** So that the workspace, and with it each move, does not grow by much in the time of forty of them. */
+const KILLED_PAUSES = 9;
+
 async function runMoves(
   context: RunContext,
+  { pauses = 0 }: Pick<LoadOptions, 'pauses'>,
   moveOnce: (moves: Moves, to: CellName, round: number) => Promise<void>,
 ): ReturnType<Scenario['run']> {
   const { cluster, signal } = context;
@@ -65,7 +69,7 @@ async function runMoves(
   const judged = { ...endpoint, onReceived: moves.judge };
   const own = world.owned.find((account) => account.workspaceId === workspaceId)!;
   const running = Promise.all([
-    runLoad(context, { world, endpoint: judged, signal: ended.signal, repeats: true }),
+    runLoad(context, { world, endpoint: judged, signal: ended.signal, repeats: true, pauses }),
     moves.watch(endpoint, own, ended.signal),
   ]);
   try {
