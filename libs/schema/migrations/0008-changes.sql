@@ -294,9 +294,8 @@ begin
   return recorded;
 end $$;
 
--- The resources of a workspace of the scope that have changes which are not events yet. A new transaction may be an event of the one that
--- it
--- returns.
+-- The resources of a workspace of the scope that have changes which are not events yet. A new transaction may be an event of the one
+-- that it returns.
 create function unrecorded_resources(workspace bigint) returns table (resource_type text, resource_id bigint)
   language sql stable security definer set search_path = banking, pg_temp as $$
   select o.resource_type, r.id
