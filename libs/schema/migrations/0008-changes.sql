@@ -294,20 +294,20 @@ begin
   return recorded;
 end $$;
 
--- The resources of a workspace of the scope that have changes which are not events yet. A new transaction may be an event of the one
--- that it returns.
-create function unrecorded_resources(workspace bigint) returns table (resource_type text, resource_id bigint)
+-- The resources of a type, of a workspace of the scope, that have changes which are not events yet. A new transaction may be an event of
+-- the one that it returns. Of one type, and with repetitions: while no worker runs, a verification reads all changes for each range.
+create function unrecorded_resources(workspace bigint, of_type text) returns table (resource_id bigint)
   language sql stable security definer set search_path = banking, pg_temp as $$
-  select o.resource_type, r.id
+  select r.id
   from change_outbox o
     cross join lateral unnest(o.workspace_ids, o.resource_ids, o.first_ids) n (workspace_id, id, first_id)
-    cross join lateral (values (n.id), (case when o.resource_type = 'transaction' then n.first_id end)) r (id)
-  where n.workspace_id = workspace and r.id is not null
+    cross join lateral (values (n.id), (case when of_type = 'transaction' then n.first_id end)) r (id)
+  where o.resource_type = of_type and n.workspace_id = workspace and r.id is not null
     and workspace = any(nullif(current_setting('app.workspaces', true), '')::bigint[])
-  union
-  select split_part(e.change ->> 1, '.', 1), (e.change ->> 2)::bigint
+  union all
+  select (e.change ->> 2)::bigint
   from change_outbox o cross join lateral jsonb_array_elements(o.changes) e (change)
-  where (e.change ->> 0)::bigint = workspace
+  where split_part(e.change ->> 1, '.', 1) = of_type and (e.change ->> 0)::bigint = workspace
     and workspace = any(nullif(current_setting('app.workspaces', true), '')::bigint[])
 $$;
 

@@ -172,7 +172,9 @@ describe('the changes that are not recorded', () => {
   it('are read by their workspace only', async () => {
     await given.account(1, '0');
     const { workspaceId } = ada;
-    const waiting = sql<{ count: number }>(`select count(*)::int as count from unrecorded_resources(${workspaceId})`);
+    const waiting = sql<{ count: number }>(
+      `select count(*)::int as count from unrecorded_resources(${workspaceId}, 'account')`,
+    );
     const read = async (workspace: number) =>
       (await world.database.pipeline({ workspaces: [workspace] }, [waiting] as const))[0];
 

@@ -13,7 +13,7 @@ const KEPT = `
  * workspace that is being moved wait in the database that serves it.
  */
 const isRecorded = (type: string, id: string): string =>
-  `(${type}, ${id}) not in (select u.resource_type, u.resource_id from unrecorded_resources($1) u)
+  `${id} not in (select u.resource_id from unrecorded_resources($1, ${type}) u)
    and not exists (select from cell_workspace c where c.workspace_id = $1 and c.state <> 'open')`;
 
 const textArray = (texts: readonly string[]) => `array[${texts.map((text) => `'${text}'`).join(', ')}]`;
