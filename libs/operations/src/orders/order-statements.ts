@@ -4,7 +4,7 @@ import type { Placement } from './prepared-order.js';
 
 /** An order that is written. */
 interface PlacedOrder {
-  readonly order: Pick<Placement, 'content' | 'ids'>;
+  readonly order: Pick<Placement, 'content' | 'caller'>;
   readonly status: 'active' | 'completed';
   /** When it is placed, in the text of PostgreSQL. */
   readonly at: string;
@@ -25,8 +25,8 @@ interface ExecutionRow {
 
 const PLACE_ORDERS = sqlStatement('place_orders', 'select place_orders($1::placed_order[], $2::placed_execution[])');
 
-const orderValue = ({ order: { content, ids }, status, at }: PlacedOrder): string =>
-  compositeOf([ids.workspaceId, status, ids.placedBy, at, ...contentValues(content)]);
+const orderValue = ({ order: { content, caller }, status, at }: PlacedOrder): string =>
+  compositeOf([caller.workspaceId, status, caller.actor, at, ...contentValues(content)]);
 
 const executionValue = (row: ExecutionRow): string =>
   compositeOf([

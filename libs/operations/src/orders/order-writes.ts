@@ -44,7 +44,7 @@ function writesOfPayment(
   posted: readonly PostedTransaction[],
   at: string,
 ): OrderWrites {
-  const { workspaceId, executionId: id } = order.ids;
+  const { workspaceId, executionId: id } = order;
   const orderId = order.content.id;
   const transactionId = posted[0]!.id;
   const status = statusOfPayment(terms.payee);
@@ -55,7 +55,7 @@ function writesOfPayment(
 }
 
 function writesOfSchedule(order: Placement, at: string): OrderWrites {
-  const { workspaceId, executionId } = order.ids;
+  const { workspaceId, executionId } = order;
   const { id: orderId, startAt = '', stopAt, repeatUnit, repeatValue } = order.content;
   const dueAt = runTime({ startAt, stopAt, repeatUnit, repeatValue }, 1);
   if (dueAt === undefined) throw new Error('a schedule without runs was not refused');
@@ -135,7 +135,7 @@ export function placedOrderFacts(
   { orders: [placed] = [], executions: [execution] = [] }: OrderWrites,
   accounts: AccountsByKey,
 ): OrderFacts {
-  const { workspaceId, accountId, content, ids, recipient } = order;
+  const { workspaceId, accountId, content, caller, recipient } = order;
   const account = accounts.get(accountKey(workspaceId, accountId ?? NaN));
   if (!placed || !execution || !account) throw new Error('an order was placed without its rows');
   const [transaction] = posted;
@@ -145,7 +145,7 @@ export function placedOrderFacts(
     orderStatus: placed.status,
     pausedAt: null,
     pauseReason: null,
-    placedBy: ids.placedBy ?? null,
+    placedBy: caller.actor ?? null,
     cancelledBy: null,
     orderCreatedAt: placed.at,
     orderUpdatedAt: placed.at,

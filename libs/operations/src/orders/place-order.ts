@@ -36,19 +36,18 @@ export async function placeOrder(
   input: PlaceOrderInput,
   { idempotencyKey }: RequestOptions,
 ): Promise<Created<Order>> {
-  const { workspaceId, actor, signal } = scope;
+  const { workspaceId, signal } = scope;
   const { signal: _, ...caller } = scope;
-  const content = contentOf(input);
+  const stated = contentOf(input);
   const key = keyOf(requestOf(workspaceId, input), idempotencyKey);
-  const { accountId, recipientId, quoteId, externalReference } = content;
+  const { accountId, recipientId, quoteId, externalReference } = stated;
   const payment = { workspaceId, accountId, recipientId, quoteId, externalReference };
   const { orderId: id, executionId } = await orders.takeIds();
-  const ids = { workspaceId, executionId, placedBy: actor };
+  const content = { ...stated, id };
   // The check of a schedule depends on the clock, and a quote may be used or expire.
   const mayRecall = content.type === 'instant' && quoteId === undefined;
 
-  const prepare = (facts: PaymentFacts) =>
-    preparePlacement({ content: { ...content, id }, ids, caller }, facts, orders);
+  const prepare = (facts: PaymentFacts) => preparePlacement({ content, executionId, caller }, facts, orders);
   const remembered = mayRecall ? orders.remembered.recall(payment) : undefined;
   const first = remembered && (await prepare(remembered));
   // No refusal is given of what is remembered.
@@ -75,13 +74,21 @@ function noneIfElsewhere(error: unknown): undefined {
  * A later order is priced too, so that an order that can never run is refused when it is placed. It is priced again when it runs.
  */
 async function preparePlacement(
-  { content, ids, caller }: Pick<Placement, 'content' | 'ids' | 'caller'>,
+  { content, executionId, caller }: Pick<Placement, 'content' | 'executionId' | 'caller'>,
   facts: PaymentFacts,
   means: PaymentMeans,
 ): Promise<PreparedOrder & Placement> {
-  const { workspaceId } = ids;
+  const { workspaceId } = caller;
   const accountId = facts.payer_currency_id === null ? undefined : content.accountId;
-  const placement = { kind: 'placement', workspaceId, accountId, content, ids, caller, recipient: facts } as const;
+  const placement = {
+    kind: 'placement',
+    workspaceId,
+    accountId,
+    content,
+    executionId,
+    caller,
+    recipient: facts,
+  } as const;
   try {
     if (facts.reference_is_taken) throw new Refusal('external_reference_reused');
     const terms = await termsOf({ ...content, amount: minorUnits(BigInt(content.amount)) }, facts, means);

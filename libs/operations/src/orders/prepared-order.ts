@@ -43,19 +43,13 @@ type Priced =
     }
   | { readonly refusal: Refusal; readonly entries: readonly []; readonly terms?: undefined };
 
-/** The workspace and the first run of an order, and who places it. */
-interface OrderIds {
-  readonly workspaceId: number;
-  readonly executionId: number;
-  readonly placedBy?: number | undefined;
-}
-
 /** An order that a caller places. */
 export interface Placement extends Common {
   readonly kind: 'placement';
   readonly content: OrderContent;
-  readonly ids: OrderIds;
-  /** For the audit trail. */
+  /** Of its first run. */
+  readonly executionId: number;
+  /** The user who places it, for the audit trail too. */
   readonly caller: AuditedCall;
   /** The recipient as it was when the order was prepared. */
   readonly recipient: RecipientFacts;
@@ -103,7 +97,7 @@ export function contentOf(input: PlaceOrderInput): Omit<OrderContent, 'id'> {
   if (amount === 0n) throw new Refusal('amount_malformed', 'The amount must be at least 1.');
   const { recipientID: recipientId, quoteID: quoteId, startAt, stopAt, metadata } = input;
   return contentOfFields({
-    ...{ ...input, id: undefined as never, recipientId, quoteId, amount: amount.toString() },
+    ...{ ...input, recipientId, quoteId, amount: amount.toString() },
     startAt: startAt && cutToMicroseconds(startAt),
     // An invalid one is refused with the other faults of the schedule.
     stopAt: stopAt !== undefined && isInstant(stopAt) ? inUtc(stopAt) : stopAt,

@@ -87,10 +87,10 @@ export const contentValues: (content: OrderContent) => unknown[] = packingNames<
 export const contentOfRow = (alias: string): string => `json_strip_nulls(${packedByName(CONTENT_COLUMNS, alias)})`;
 
 /** The content of these fields. Others are left out, and so are those without a value. */
-export function contentOfFields(fields: OrderContent): OrderContent {
+export function contentOfFields<Fields extends Partial<OrderContent>>(fields: Fields): Fields {
   const content: Partial<Record<keyof OrderContent, unknown>> = {};
   for (const name of CONTENT_NAMES) if (fields[name] != null) content[name] = fields[name];
-  return content as OrderContent;
+  return content as Fields;
 }
 
 /** What an order shows of its content, besides its edges. */

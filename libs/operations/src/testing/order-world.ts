@@ -216,7 +216,7 @@ const refusal = new Refusal('account_not_found');
 /** @param payee an account of the same workspace */
 export const order = (workspaceId: number, accountId = 1, payee?: number): PreparedOrder & Placement => {
   const entries = payee === undefined ? [] : [{ workspaceId, legs: [{ account: accountId }, { account: payee }] }];
-  const unread = { content: {} as never, ids: {} as never, recipient: {} as never, caller: {} as never };
+  const unread = { content: {} as never, executionId: 0, recipient: {} as never, caller: {} as never };
   return { kind: 'placement', workspaceId, accountId, ...unread, refusal, entries: entries as never };
 };
 

@@ -169,16 +169,17 @@ describe('the events that the service wrote and a worker delivered', () => {
 });
 
 describe('the changes that are not recorded', () => {
-  it('are read by their workspace only', async () => {
-    await given.account(1, '0');
+  it('are read by their workspace only, those of one type', async () => {
+    await given.account(1, '100');
     const { workspaceId } = ada;
-    const waiting = sql<{ count: number }>(
-      `select count(*)::int as count from unrecorded_resources(${workspaceId}, 'account')`,
-    );
-    const read = async (workspace: number) =>
-      (await world.database.pipeline({ workspaces: [workspace] }, [waiting] as const))[0];
+    const waiting = (type: string) =>
+      sql<{ count: number }>(`select count(*)::int as count from unrecorded_resources(${workspaceId}, '${type}')`);
+    const read = async (workspace: number, type = 'account') =>
+      (await world.database.pipeline({ workspaces: [workspace] }, [waiting(type)] as const))[0];
 
     expect(await read(workspaceId)).toEqual([{ count: 1 }]);
+    expect(await read(workspaceId, 'transaction')).toEqual([{ count: 1 }]);
+    expect(await read(workspaceId, 'order')).toEqual([{ count: 0 }]);
     expect(await read(given.eve.workspaceId)).toEqual([{ count: 0 }]);
   });
 });
