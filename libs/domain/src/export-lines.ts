@@ -56,8 +56,10 @@ const HEADER = record<ExportHeader>(
     transactions: COUNT,
   },
   {
-    constants: { format: EXPORT_FORMAT, formatVersion: EXPORT_VERSION },
-    otherConstant: `is not the header of ${EXPORT_FORMAT} version ${EXPORT_VERSION}`,
+    constants: {
+      values: { format: EXPORT_FORMAT, formatVersion: EXPORT_VERSION },
+      fault: `is not the header of ${EXPORT_FORMAT} version ${EXPORT_VERSION}`,
+    },
   },
 );
 

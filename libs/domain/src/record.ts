@@ -28,8 +28,7 @@ export interface RecordFormat<Value> {
 
 interface RecordRules<Value> {
   /** Members with one possible value, and the fault of any other. They are written, and are no part of the value. */
-  readonly constants?: Readonly<Record<string, string | number>>;
-  readonly otherConstant?: string;
+  readonly constants?: { readonly values: Readonly<Record<string, string | number>>; readonly fault: string };
   /** @returns the fault of members that do not go with each other, as the end of a sentence */
   readonly fault?: (value: Value) => string | undefined;
 }
@@ -37,16 +36,18 @@ interface RecordRules<Value> {
 /** The form of a record: its reader and its writer follow from its members. */
 export function record<Value extends object>(
   fields: Fields<Value>,
-  { constants = {}, otherConstant = '', fault }: RecordRules<Value> = {},
+  { constants = { values: {}, fault: '' }, fault }: RecordRules<Value> = {},
 ): RecordFormat<Value> {
   const members = Object.entries(fields) as [string, Member<unknown>][];
   const writers = [
-    ...Object.entries(constants).map(([name, value]) => [name, () => canonicalJson(value)] as const),
+    ...Object.entries(constants.values).map(([name, value]) => [name, () => canonicalJson(value)] as const),
     ...members.map(([name, { write }]) => [name, write] as const),
   ];
   return {
     read(owner) {
-      for (const name in constants) if (owner[name] !== constants[name]) throw new LineFault(otherConstant);
+      for (const name in constants.values) {
+        if (owner[name] !== constants.values[name]) throw new LineFault(constants.fault);
+      }
       const value: Record<string, unknown> = {};
       for (const [name, { read }] of members) value[name] = read(owner, name);
       const problem = fault?.(value as Value);

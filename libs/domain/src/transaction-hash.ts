@@ -106,8 +106,10 @@ export const TRANSACTION_CONTENT = record<TransactionContent>(
     previous: listOf(LINK, ({ accountId }) => accountId),
   },
   {
-    constants: { hashVersion: HASH_VERSION },
-    otherConstant: 'has a hash of a version that this program does not know',
+    constants: {
+      values: { hashVersion: HASH_VERSION },
+      fault: 'has a hash of a version that this program does not know',
+    },
   },
 );
 
