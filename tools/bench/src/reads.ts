@@ -24,7 +24,7 @@ export function benchReads(options: Effort & { readonly transfers: number }): Pr
     });
     return compareAll(
       [
-        { name: 'GET /transfers/{transferId}', control: OWN_STATEMENT, ...sides(paths) },
+        { name: 'GET /transfers/{transferId}', control: OWN_STATEMENT, aim: 0.75, ...sides(paths) },
         ...REFERENCE.map((path) => ({
           ...{ name: `GET ${path}`, control: 'bare Fastify, bytes from memory', aim: 0.5 },
           ...sides([path]),
@@ -59,7 +59,7 @@ export function benchLists(options: Effort & { readonly transfers: number; reado
       theirs: reading(service, connections, [pathOf(PAGE)]),
     };
     const first = [25, PAGE].map((limit) => ({
-      ...{ name: `GET ${pathOf(limit)}`, control: OWN_STATEMENT },
+      ...{ name: `GET ${pathOf(limit)}`, control: OWN_STATEMENT, aim: 0.7 },
       ours: reading(service, connections, [pathOf(limit)]),
       theirs: reading(control, connections, [pathOf(limit)]),
     }));

@@ -3,6 +3,7 @@ import type { Cluster, Member } from './cluster.js';
 import type { CutTime } from './database-proxy.js';
 import type { Random } from './random.js';
 import { noteFault, type RunContext, type Violation, violationsOf } from './scenario.js';
+import { wait } from './wait.js';
 
 /** A commit comes soon under load. */
 const COMMIT_WAIT_MS = 2_000;
@@ -157,7 +158,7 @@ export async function injectFaults(
   while (kinds.length > 0 && !signal.aborted) {
     for (const kind of shuffled(random, kinds)) {
       const fault = { target: random.below(1_000), lastsMs: random.between(...lastsMs) };
-      await sleep(random.between(...afterMs), undefined, { signal }).catch(() => undefined);
+      await wait(random.between(...afterMs), signal);
       if (signal.aborted) return;
       const target = await INJECTIONS[kind](cluster, fault, (violations) => tally.addViolations(violations));
       if (target !== undefined) await noteFault(context, kind, target);
@@ -217,7 +218,7 @@ async function probe({ process }: Member, signal: AbortSignal) {
     const health = [process.health('ready', PROBE_LIMIT_MS), process.health('live', PROBE_LIMIT_MS)] as const;
     const [ready, live] = await Promise.all(health);
     probes.push({ at, ready, live });
-    await sleep(PROBE_MS, undefined, { signal }).catch(() => undefined);
+    await wait(PROBE_MS, signal);
   }
   return probes;
 }

@@ -5,6 +5,7 @@ import { call, type Endpoint, isRetried, type Sent, sendOrder } from './orders.j
 import type { Random } from './random.js';
 import type { RunContext } from './scenario.js';
 import { FUNDS, type LoadAccount, type LoadWorld, PAYOUT_AMOUNT, PAYOUT_FEE } from './world.js';
+import { wait } from './wait.js';
 
 /** A client gives up an order after this time; its outcome may then stay unknown. */
 const GIVE_UP_MS = 60_000;
@@ -76,7 +77,7 @@ class LoadClient {
       if (isPlaced) await this.readBack(choice, sent.orderId!, sent.api + 1);
       if (sent.status === 401) await this.endpoint.renewToken?.(sent.api);
       if (repeats && isPlaced && this.placed % REPEATED_EACH === 0) this.repeated.push(choice.order);
-      if (pauses > 0) await sleep(pauses * (Date.now() - beganAt), undefined, { signal }).catch(() => undefined);
+      if (pauses > 0) await wait(pauses * (Date.now() - beganAt), signal);
     }
     for (const order of this.repeated) await this.place(order);
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { choosePromises, failureText, PROMISES, type ServicePromise, tableOf } from './promises.js';
 import { SEED_MAX } from './random.js';
-import { runPromises } from './run.js';
+import { PATIENCE, runPromises } from './run.js';
 
 const MISUSED = 2;
 /** As a shell reports SIGINT. */
@@ -36,7 +36,7 @@ const program = new Command('faults')
   .option('--seed <number>', 'seed of load and faults (default: random)', wholeNumber)
   .option(
     '--minutes <number>',
-    'time of load and faults in all (default: until the figures are reached, at most four times as long as usual)',
+    `time of load and faults in all (default: until the figures are reached, at most ${PATIENCE} times as long as usual)`,
     positive,
   )
   .option('--orders <number>', 'of P33: acknowledged orders before the backup, and after it', wholeNumber, 300)

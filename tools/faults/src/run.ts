@@ -27,7 +27,7 @@ interface RunResult {
 
 const REPORT_MS = 5_000;
 /** A scenario ends without its figures after this many times what a machine that does nothing else needs. */
-const PATIENCE = 4;
+export const PATIENCE = 4;
 
 /**
  * Runs each scenario that the promises need, once, on a cluster of its own, and judges the promises by it. The soak runs beside the

@@ -6,6 +6,7 @@ import { call, type Endpoint, isUnavailable, parsedOf, type Received, sendOrder 
 import { noteFault, type RunContext, type Scenario, type Violation, violationsOf } from '../scenario.js';
 import { type LoadAccount, type LoadWorld, makeWorld, PAYOUT_AMOUNT, Preparation } from '../world.js';
 import { expireLeases } from './payouts.js';
+import { wait } from '../wait.js';
 
 /** A workspace in one of the cells, with accounts and recipients of its own. */
 interface PlacedWorkspace {
@@ -275,7 +276,7 @@ async function untilStopped({ cluster, signal }: RunContext): Promise<string[]> 
       const found = await server.query<{ finding: string }>(STOPS).catch(() => []);
       if (found.length > 0) return found.map(({ finding }) => finding);
     }
-    await sleep(500, undefined, { signal }).catch(() => undefined);
+    await wait(500, signal);
   }
   return [];
 }

@@ -4,6 +4,7 @@ import type { Member } from '../cluster.js';
 import { call, type Received, sendOrder, sendUntilDone } from '../orders.js';
 import { noteFault, type RunContext, type Scenario } from '../scenario.js';
 import { type Payment, Preparation, together } from '../world.js';
+import { wait } from '../wait.js';
 
 const MEASURED_MS = 60_000;
 const SLOWER_MAX = 2;
@@ -120,7 +121,7 @@ const stops: Scenario = {
       while (!ended.signal.aborted) {
         if ((await cluster.apis[api]!.process.health('ready')) === 200) ready.add(api);
         else ready.delete(api);
-        await sleep(CHECK_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+        await wait(CHECK_MS, ended.signal);
       }
     };
     const sending = [...cluster.apis.map(watch), sendEvenly(context, ready, payment, ended.signal)];
@@ -133,7 +134,7 @@ const stops: Scenario = {
 
 async function stopOne(context: RunContext, { process }: Member): Promise<void> {
   const { tally, signal } = context;
-  await sleep(BETWEEN_MS, undefined, { signal }).catch(() => undefined);
+  await wait(BETWEEN_MS, signal);
   if (signal.aborted) return;
   const { code, ms } = await process.stop('SIGTERM');
   await noteFault(context, 'sigterm-api', process.name);
@@ -157,7 +158,7 @@ async function sendEvenly(context: RunContext, ready: ReadonlySet<number>, payme
       const one = sendOne(context, apis[sent % apis.length]!, payment, sent + 1).finally(() => open.delete(one));
       open.add(one);
     }
-    await sleep(TICK_MS, undefined, { signal }).catch(() => undefined);
+    await wait(TICK_MS, signal);
   }
   await Promise.all(open);
 }

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { Cluster, ClusterOptions } from '../cluster.js';
 import { whyNoDisk } from '../devices.js';
@@ -13,6 +12,7 @@ import { type RunContext, type Scenario, type Violation, violationsOf } from '..
 import { plantCanaries } from '../secrets.js';
 import type { DatabaseServer } from '../servers.js';
 import { makeWorld } from '../world.js';
+import { wait } from '../wait.js';
 
 const POOL = 20;
 const CLIENTS = 16;
@@ -85,7 +85,7 @@ async function whileConnected(
       await client?.end().catch(() => undefined);
       client = undefined;
     }
-    await sleep(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+    await wait(INTERVAL_MS, signal);
   }
   await client?.end().catch(() => undefined);
 }
@@ -214,7 +214,7 @@ async function watchGrowth({ cluster, signal, tally }: RunContext): Promise<void
     for (const sample of sampleResources(cluster, Date.now() - beganAt)) {
       lives.set(sample.pid, [...(lives.get(sample.pid) ?? []), sample]);
     }
-    await sleep(SAMPLE_MS, undefined, { signal }).catch(() => undefined);
+    await wait(SAMPLE_MS, signal);
     for (; minutes < Math.floor((Date.now() - beganAt) / MINUTE_MS); minutes += 1) tally.count('minutes');
   }
   let measured = 0;

@@ -6,6 +6,7 @@ import type { Cluster } from '../cluster.js';
 import { call } from '../orders.js';
 import { noteFault, type RunContext, type Scenario, type Violation, violationsOf } from '../scenario.js';
 import { percentile } from './clients.js';
+import { wait } from '../wait.js';
 
 /** What a receiver does with a request that it has read. `hang` sends no response. */
 type Reaction = 'deliver' | 'fail' | 'reset' | 'hang';
@@ -179,7 +180,7 @@ const webhooks: Scenario = {
       const killing = killWorkers(context, AbortSignal.any([ended.signal, signal]), () => receiver.delivered.size);
       for (let wave = 0; wave < WAVES * EVENTS_EACH && !signal.aborted; wave += 1) {
         await plantChanges(cluster, ((wave % WAVES) * RESOURCES) / WAVES, RESOURCES / WAVES);
-        await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
+        await wait(POLL_MS, signal);
       }
       await untilDelivered(context, receiver);
       ended.abort();
@@ -257,7 +258,7 @@ const hangingEndpoint: Scenario = {
         const from = plantedAtMs.length;
         plantedAtMs.push(...Array.from({ length: EVENTS_AT_ONCE }, () => Date.now()));
         await plantChanges(cluster, from, EVENTS_AT_ONCE);
-        await sleep(EACH_MS, undefined, { signal }).catch(() => undefined);
+        await wait(EACH_MS, signal);
       }
       const wanted = plantedAtMs.length;
       while (healthy.some(({ delivered }) => delivered.size < wanted) && Date.now() < until) await sleep(POLL_MS);
