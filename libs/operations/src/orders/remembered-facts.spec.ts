@@ -319,9 +319,9 @@ describe('replays', () => {
       const key = given.key();
       const first = await given.service.placeOrder(given.ada, input, key);
       const name = { accountId, orderId: first.resource.id };
-      expect(JSON.stringify({ ...(await given.service.getOrder(given.ada, name)), next: undefined })).toBe(
-        JSON.stringify(first.resource),
-      );
+      // Its edges have reference data, which an earlier run has changed: the two calls may have other versions of it.
+      const ownFields = (order: object) => JSON.stringify({ ...order, edges: undefined, next: undefined });
+      expect(ownFields(await given.service.getOrder(given.ada, name))).toBe(ownFields(first.resource));
       const payout = kind === 'abroad' ? first.resource.edges.executions?.[0]?.edges.transaction?.id : undefined;
       for (const name of [...names.filter(isNoDeletion), ...names.filter((each) => !isNoDeletion(each))])
         await CHANGES[name]!({ accountId, recipientId, orderId: first.resource.id, kind, payeeId, payout });
