@@ -30,3 +30,4 @@ export {
 export { readSecretDocument, SecretFileError } from './secret-file.js';
 export { readWebhooks, type WebhooksConfig } from './webhooks-config.js';
 export { isLoopback, isTrustworthy } from './password-file.js';
+export { DocumentError, type DocumentMistake, type ReadDocument, readYamlDocument } from './yaml-document.js';
