@@ -30,9 +30,8 @@ export const PROJECTS = {
     type: 'lib',
     mayImport: [
       ...['domain', 'process', 'embedded-postgres', 'postgres', 'schema', 'ledger', 'payouts', 'operations'],
-      'books-proof',
+      ...['books-proof', 'reference'],
     ],
-    specsMayImport: ['reference'],
   },
   telemetry: {
     type: 'lib',
@@ -49,7 +48,7 @@ export const PROJECTS = {
     type: 'app',
     mayImport: [
       ...['domain', 'client', 'process', 'embedded-postgres', 'postgres', 'ledger', 'work-queue', 'payouts'],
-      ...['operations', 'books-proof', 'deployment'],
+      ...['operations', 'books-proof', 'deployment', 'reference'],
     ],
   },
   worker: {

@@ -196,7 +196,7 @@ describe('reference data', () => {
 
   it.each<[path: string, name: keyof typeof banking, passed?: object]>([
     ['/products', 'listProducts'],
-    ['/orders/purposes', 'listPurposes'],
+    ['/orders/purposes?countryCode=IN', 'listPurposes', { countryCode: 'IN' }],
     ['/recipients/countries/IN/corridors', 'listCorridors', { country: 'IN' }],
     [
       `/recipients/validation-schema?${OF_PERSONS}`,

@@ -18,7 +18,7 @@ Configuration, by environment; docs/configuration.md explains each:
   DATABASE_NAMED_STATEMENTS                                whether statements have names (on without DATABASE_POOLER)
   DATABASE_TLS                                             off: connect to another host without verifying it (on)
   DEMO_DATA                                                on or off: create the demo data, in a sandbox
-  DEMO_REFERENCE                                           whether reference data with invented figures is served (sandbox: on)
+  REFERENCE_FILE                                           document with the reference data (what the database has)
   OIDC_ISSUER, OIDC_AUDIENCE, OIDC_TOKEN_TYPE              the identity provider and the claims of its tokens
   OIDC_BIND_BY_EMAIL                                       on or off: bind a subject to the user with its verified e-mail (sandbox: on)
   JWKS_URL, JWKS_FILE                                      its keys, unless discovery finds them

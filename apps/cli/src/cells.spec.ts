@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { World } from './testing/world.js';
 
 const CELLS = { CELLS: '2' };
@@ -11,6 +13,30 @@ beforeAll(async () => {
   workspaceId = String((JSON.parse(added.stdout) as { id: number }).id);
 });
 afterAll(() => world.close());
+
+describe('banking reference apply', () => {
+  const listed = async () => {
+    const { stdout } = await world.run(['reference', 'list', '--json'], CELLS);
+    return (JSON.parse(stdout) as { cell: string; recordedBy: string }[])
+      .filter(({ recordedBy }) => recordedBy === 'Rosa')
+      .map(({ cell }) => cell);
+  };
+
+  it('changes each database once', async () => {
+    const file = join(world.dataDir, 'reference.yaml');
+    writeFileSync(file, 'swiftMinimums: {}\n');
+    const apply = () => world.run(['reference', 'apply', file, '--as', 'Rosa', '--json'], CELLS);
+    const changed = JSON.parse((await apply()).stdout) as object[];
+    expect(changed).toMatchObject([
+      { cell: 'home', applied: true },
+      { cell: 'b', applied: true },
+    ]);
+
+    expect(await listed()).toEqual(['home', 'b']);
+    expect(JSON.parse((await apply()).stdout)).toMatchObject([{ differences: [] }, { differences: [] }]);
+    expect(await listed()).toEqual(['home', 'b']);
+  });
+});
 
 describe('banking cell move', () => {
   it('moves a workspace, which is archived then', async () => {

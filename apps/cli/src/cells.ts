@@ -105,7 +105,7 @@ async function add(name: string): Promise<number> {
     try {
       const cell = await reachAsOwner({ ...deployment, ...config, ownerUrl: config.ownerUrl });
       try {
-        const { isSandbox, hasDemoReference } = deployment;
+        const { isSandbox, reference } = deployment;
         const homeAddress = addressOf(
           config.homeUrl ?? deployment.ownerUrl ?? deployment.databaseUrl ?? home.connection,
         );
@@ -114,7 +114,7 @@ async function add(name: string): Promise<number> {
           name,
           ...connections,
           isSandbox,
-          hasDemoReference,
+          reference,
           log: reportProgress,
         });
       } finally {

@@ -8,6 +8,7 @@ import {
   needsOwnConnection,
   planCells,
   planDeployment,
+  prepareReferenceAt,
   RELEASE,
   type SchemaSettings,
 } from '@banking/deployment';
@@ -29,7 +30,8 @@ export function addMigrateCommand(program: Command): void {
     .command('migrate')
     .summary('migrate the schema of the database')
     .description(
-      'Migrates the schema of the database to this version, with the login of DATABASE_OWNER_URL if it is set.\n\n' +
+      'Migrates the schema of the database to this version, with the login of DATABASE_OWNER_URL if it is set, and applies the reference data ' +
+        'of this version and of REFERENCE_FILE.\n\n' +
         'The service migrates when it starts. If its own login may not migrate, run this command first.\n\n' +
         'Of several databases, it migrates every cell and then home. If one of them cannot be reached, it changes none.\n\n' +
         'A migration of the phase "contract" is refused while processes are connected that it would break.',
@@ -73,6 +75,7 @@ async function migrateDatabase(schema: SchemaSettings, config: DeploymentConfig)
   const missing = await missingMigrations(schema);
   const applied = missing.length === 0 ? [] : await migrateDeployment(schema);
   if (config.databaseUrl === undefined) await ensureEmbeddedLogins(schema.connection);
+  await prepareReferenceAt(schema.connection, { ...schema, reference: config.reference });
   return applied;
 }
 
@@ -109,6 +112,9 @@ async function migrateAll(config: CellsDeployment, { isPlan, json, isIgnoringOld
   if (isPlan) return printEach(await onAll(config, planCells), json, planAsJson, printPlan);
   const applied = await onAll(config, async (databases) => {
     const result = await migrateCells(databases.map((database) => ({ ...database, isIgnoringOlder })));
+    for (const database of databases) {
+      await prepareReferenceAt(database.connection, { ...database, reference: config.reference, isCell: true });
+    }
     if (config.databaseUrl === undefined) {
       for (const { connection } of databases) await ensureEmbeddedLogins(connection);
     }

@@ -23,6 +23,7 @@ import { addOrderCommands } from './order.js';
 import { addPayoutsCommands } from './payouts.js';
 import { addProveCommand } from './prove.js';
 import { Refused } from './print.js';
+import { addReferenceCommands } from './reference.js';
 import { addStoryCommand } from './story/story.js';
 import { addTokenCommand } from './token.js';
 import { addVerifyCommand } from './verify.js';
@@ -50,7 +51,7 @@ const NOTES = `Environment variables (default in parentheses):
   CELL                       database that a command works on, where there are several (lists and verify: all; others: home)
   SANDBOX                    on for demo money, off for real money (on without DATABASE_URL)
   DEMO_DATA                  on: create the demo data (on without DATABASE_URL)
-  DEMO_REFERENCE             on: load reference data with invented figures (on in a sandbox)
+  REFERENCE_FILE             document with the reference data of the deployment (without it: what the database has)
   OIDC_ISSUER                identity provider that issues the tokens (without it: the key in DATA_DIR)
   OIDC_AUDIENCE              audience of the tokens (banking-api)
 
@@ -81,6 +82,7 @@ function banking(): Command {
   addWorkspaceCommands(program);
   addCellCommands(program);
   addGrantCommands(program);
+  addReferenceCommands(program);
   addFundCommand(program);
   addStoryCommand(program);
   addVerifyCommand(program);

@@ -296,6 +296,8 @@ describe('the commands of banking', () => {
     demo: 'what it makes has entries of its users, and of the operator demo',
     story: 'calls the service, as a user',
     migrate: 'changes no data of a workspace; schema_migration lists the migrations',
+    'reference apply': 'reference_change has it',
+    'reference withdraw': 'reference_change has it',
     ...{
       'cell add': 'changes no workspace',
       'cell move': 'workspace_move has it',
@@ -311,6 +313,8 @@ describe('the commands of banking', () => {
         'discrepancy list',
         'work list',
         'events tail',
+        'reference list',
+        'reference show',
         'webhooks deliveries',
         'webhooks listen',
       ]

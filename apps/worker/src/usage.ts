@@ -16,7 +16,7 @@ Environment variables (default in parentheses; docs/configuration.md explains ea
   CELLS, CELLS_FILE                              number of embedded databases, or a file that lists those besides DATABASE_URL
   DATA_DIR                                       folder of the embedded database (.data)
   SANDBOX                                        on for demo money, off for real money (on without DATABASE_URL)
-  DEMO_REFERENCE                                 whether reference data with invented figures is served (sandbox: on)
+  REFERENCE_FILE                                 document with the reference data (what the database has)
   DATABASE_OWNER_URL, DATABASE_OWNER_URL_FILE, DATABASE_OWNER_PASSWORD_FILE, DATABASE_REPLICA_URL,
   DATABASE_REPLICA_URL_FILE, DATABASE_REPLICA_PASSWORD_FILE, DEMO_DATA
                                                  validated, but not used by the worker

@@ -43,6 +43,7 @@ import type {
   Transfer,
   TransferId,
   TransferQuery,
+  PurposeQuery,
 } from '@banking/domain';
 import type { CreationResult, RemoteBankingService } from './remote-banking-service.js';
 import type { CallOptions, CreationOptions } from './transport.js';
@@ -77,8 +78,8 @@ export interface RecipientSchemaMethods {
 
 /** The purposes of a payment. */
 export interface PurposeMethods {
-  /** The texts of the purpose codes, by code. An order has one of them as `purposeCode`. */
-  list(options?: CallOptions): Promise<Readonly<Record<string, string>>>;
+  /** The texts of the purpose codes of payments to a country, by code: `purposes.list({ countryCode: 'IN' })`. */
+  list(query?: PurposeQuery, options?: CallOptions): Promise<Readonly<Record<string, string>>>;
 }
 
 /** The operations that belong to no workspace. Their lists have no pages, so each is an array. */
@@ -98,7 +99,7 @@ export const methodsWithoutWorkspace = (service: RemoteBankingService): MethodsW
   products: { list: (options) => service.listProducts({}, {}, options) },
   corridors: { list: (country, options) => service.listCorridors({}, { country }, options) },
   recipientSchemas: { list: (query, options) => service.listRecipientSchemas({}, query, options) },
-  purposes: { list: (options) => service.listPurposes({}, {}, options) },
+  purposes: { list: (query = {}, options) => service.listPurposes({}, query, options) },
 });
 
 /** The methods of a list of one workspace, newest first. */

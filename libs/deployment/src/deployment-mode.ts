@@ -5,8 +5,6 @@ import { DeploymentError } from './explain-failure.js';
 export interface DeploymentMode {
   /** Whether the database holds demo money. Only then may the login of a service have more rights than the service needs. */
   readonly isSandbox: boolean;
-  /** Whether reference data that is marked as demo is loaded and served. Default: in a sandbox. */
-  readonly hasDemoReference?: boolean | undefined;
 }
 
 /** What the baseline reads, once in the life of a database. */

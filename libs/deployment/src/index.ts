@@ -6,6 +6,7 @@ export {
   needsOwnConnection,
 } from './migrate-deployment.js';
 export * from './open-deployment.js';
+export { prepareReferenceAt } from './prepare-reference.js';
 export { explainFailure, isOperatorError } from './explain-failure.js';
 export { RELEASE } from './release.js';
 export { addCell } from './cells/add-cell.js';

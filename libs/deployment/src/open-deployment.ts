@@ -1,5 +1,5 @@
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
-import { countDemoReference, loadReference, refreshStatistics, SCOPE_CHECK } from '@banking/operations';
+import { refreshStatistics, SCOPE_CHECK } from '@banking/operations';
 import {
   Database,
   API_ROLE,
@@ -24,6 +24,7 @@ import { openBooks, type Books } from '@banking/ledger';
 import { type CellConfig, connectionTo, HOME_CELL } from '@banking/process';
 import { DeploymentError, settingOf, explainFailure, explainLogin } from './explain-failure.js';
 import { type DeploymentMode, checkServedMode } from './deployment-mode.js';
+import { prepareReference } from './prepare-reference.js';
 import { checkCell } from './cells/step-sequences.js';
 import { needsOwnConnection, migrateDeployment, missingMigrations } from './migrate-deployment.js';
 import { RELEASE } from './release.js';
@@ -45,26 +46,6 @@ export async function attachDatabase(
   return server;
 }
 
-/** Whether reference data with invented figures is loaded and served: by default in a sandbox. */
-export const hasDemoReference = ({ isSandbox, hasDemoReference: isStated }: DeploymentMode): boolean =>
-  isStated ?? isSandbox;
-
-/**
- * Refuses to serve invented limits and delivery times as if they were those of the deployment. Rows can be there from
- * a time with the other setting.
- *
- * @throws DeploymentError with the change to make
- */
-async function refuseDemoReference(database: Database, mode: DeploymentMode): Promise<void> {
-  if (hasDemoReference(mode)) return;
-  const { corridors, minimums } = await countDemoReference(database);
-  if (corridors + minimums === 0) return;
-  throw new DeploymentError(
-    `The reference data has ${corridors} corridors and ${minimums} SWIFT minimums that are marked as demo: their figures are invented. ` +
-      'Replace or delete them (docs/access.md#demo-reference-data), or set DEMO_REFERENCE=on to serve them.',
-  );
-}
-
 export interface DeploymentSettings extends DeploymentMode {
   /** A server of PostgreSQL 15 or later. Without it, the embedded server of `dataDir` is used. */
   readonly databaseUrl?: string | undefined;
@@ -73,6 +54,8 @@ export interface DeploymentSettings extends DeploymentMode {
   /** A streaming replica that a service may read lists and statements from. */
   readonly replicaUrl?: string | undefined;
   readonly dataDir: string;
+  /** The document of an operator with the reference data of the deployment. Default: what the database has. */
+  readonly reference?: string | undefined;
   /** The further databases of the deployment, of which this one is home. */
   readonly cells?: readonly CellConfig[] | undefined;
   /** Reads them again, for those that are added while the process runs. @throws ConfigError */
@@ -126,7 +109,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
   const { roles = [isService ? API_ROLE : OPERATOR_ROLE] } = settings;
   const cellName = settings.cell ?? (settings.cells && HOME_CELL);
   const { connection, embedded } = await connect(settings);
-  const openProvisioning = () => openAsProvisioning(connection, settings);
+  const openProvisioning = () => openAs(connection, settings, PROVISIONING_ROLE);
   let database: Database | undefined;
   try {
     await bringUpToDate(connection, prepare, settings);
@@ -152,8 +135,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     const others = settings.cells?.map(({ name }) => name);
     await checkCell(database, { name: cellName, others, mayBeAdded: settings.rereadCells !== undefined });
     const books = openBooks(database);
-    if (prepare) await loadReference(database, { demo: hasDemoReference(settings) });
-    if (isService) await refuseDemoReference(database, settings);
+    if (prepare) await prepareReference(database, settings, () => openAs(connection, settings, OPERATOR_ROLE));
     const opened = database;
     return {
       database,
@@ -189,17 +171,18 @@ function replicaOf({ replicaUrl, log, warn }: DeploymentSettings): ReplicaOption
 }
 
 /** Uses a login of its own on the embedded server, and elsewhere the login that migrates: it may have more rights than the service. */
-async function openAsProvisioning(
+async function openAs(
   connection: ConnectionOptions,
   { databaseUrl, ownerUrl, isPooled, nameStatements, cell, cells }: DeploymentSettings,
+  role: typeof PROVISIONING_ROLE | typeof OPERATOR_ROLE,
 ): Promise<Database> {
   if (isPooled && ownerUrl === undefined) {
-    throw needsOwnConnection('Users and workspaces are changed as another role.', cell);
+    throw needsOwnConnection('Users, workspaces and reference data are changed as another role.', cell);
   }
   const external = ownerUrl === undefined ? connection : connectionTo(ownerUrl);
   return Database.open({
     connection: databaseUrl === undefined ? { ...connection, user: EMBEDDED_OPERATOR_LOGIN } : external,
-    role: PROVISIONING_ROLE,
+    role,
     schema: SCHEMA,
     applicationName: applicationNameOf(RELEASE, (cell ?? cells) !== undefined),
     poolSize: 1,

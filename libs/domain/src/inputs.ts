@@ -169,6 +169,12 @@ export interface CorridorQuery {
   readonly beneficiaryAccountType?: BeneficiaryAccountType | undefined;
 }
 
+/** Selects purposes. */
+export interface PurposeQuery {
+  /** ISO 3166-1 alpha-2 or alpha-3, in any case. Without it, the purposes of countries without a list of their own. */
+  readonly countryCode?: string | undefined;
+}
+
 /** The payer's own data about a recipient. */
 interface RecipientNote {
   /** The payer's name of the recipient: 1 to 140 characters of free text (`isFreeText`). */

@@ -7,6 +7,7 @@ import type {
   AuditQuery,
   ClockChange,
   CorridorQuery,
+  PurposeQuery,
   CreateQuoteInput,
   CreateWebhookEndpointInput,
   EventPage,
@@ -64,7 +65,7 @@ interface Details {
   readonly returns?: string;
   /** Whether the input that stands neither in the path nor in the query is sent as the body. */
   readonly hasBody?: boolean;
-  /** The members of the input that stand in the query although there is a body. */
+  /** The members of the input that stand in the query of an operation with a body, or of one that reads a record. */
   readonly query?: readonly string[];
   /** The path of the same operation in the former revision of the interface. */
   readonly formerPath?: string;
@@ -233,8 +234,11 @@ export const OPERATIONS = {
     refusals: ['quote_not_found'],
   }),
 
-  /** The texts of the purpose codes, by code. */
-  listPurposes: reads<Nothing, Readonly<Record<string, string>>>('/orders/purposes', 'user'),
+  /** The texts of the purpose codes of payments to a country, by code. */
+  listPurposes: reads<PurposeQuery, Readonly<Record<string, string>>>('/orders/purposes', 'user', {
+    query: ['countryCode'],
+    refusals: ['parameter_invalid', 'country_unknown'],
+  }),
   /** The orders of the workspace, newest first, each with the latest ten of its executions. A filter of another workspace is not found. */
   listOrders: readsPage<OrderQuery, Page<Order>>('/orders', 'member', {
     refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],

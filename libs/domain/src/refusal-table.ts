@@ -231,13 +231,13 @@ const BUSINESS = {
   },
   purpose_code_required: {
     status: 422,
-    message: 'An international payment requires a purposeCode.',
-    action: 'Choose a code from GET /orders/purposes.',
+    message: 'A payment to this recipient requires a purposeCode.',
+    action: 'Choose a code from GET /orders/purposes, with the countryCode of the recipient.',
   },
   purpose_code_invalid: {
     status: 422,
     message: 'The purposeCode is not in the list of purpose codes.',
-    action: 'Choose a code from GET /orders/purposes.',
+    action: 'Choose a code from GET /orders/purposes, with the countryCode of the recipient.',
   },
   schedule_invalid: {
     status: 422,

@@ -1,6 +1,19 @@
 export { LedgerBankingService } from './ledger-banking-service.js';
 export { LedgerDirectory } from './apps/directory.js';
-export { countDemoReference, loadReference } from './reference/load-reference.js';
+export {
+  listReferenceChanges,
+  missingReference,
+  readReferenceContent,
+  recordReference,
+  type ReferenceChange,
+  ReferenceChangeError,
+  withdrawReference,
+} from './reference/reference-changes.js';
+export {
+  fixedFieldsChanged,
+  type ReferenceDifference,
+  referenceDifferences,
+} from './reference/reference-differences.js';
 export { VERSIONS_OF_CELL } from './reference/reference.js';
 export { isSandbox } from './sandbox/sandbox.js';
 

@@ -158,7 +158,7 @@ function operationsOf({
     createQuote: (scope, input, options = {}) => createQuote(reading, acting(scope), input, options, quotes),
     getQuote: (scope, { quoteId }) => getQuote(reading, workspaceOf(scope), quoteId),
 
-    listPurposes: async () => listPurposes(hasPayoutNetwork),
+    listPurposes: (_, query) => listPurposes(reading.reference, query?.countryCode),
     listOrders: (scope, query = {}) => listOrders(reading, workspaceOf(scope), query),
     placeOrder: (scope, input, options = {}) => placeOrder(orders, acting(scope), input, options),
     getOrder: (scope, query) => getOrderPage(reading, workspaceOf(scope), query),

@@ -66,6 +66,8 @@ export const RULE_VIOLATION = {
   orderPaused: 'BK012',
   /** A function with its owner's rights runs in the trigger it was made for and in no other. */
   foreignTrigger: 'BK013',
+  /** A live database takes no invented reference data, and one document of operators waits at a time. */
+  wrongReference: 'BK014',
   /** Tables of the sandbox are written in a sandbox only. */
   sandboxOnly: 'BK015',
   /** A scope of a cell names only workspaces that the cell holds and that are open there. */

@@ -1,3 +1,6 @@
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { resolve } from 'node:path';
 import { type DeploymentConfig, readDeployment } from './deployment-config.js';
 import { type Environment, readerOf } from './environment-reader.js';
@@ -24,7 +27,7 @@ describe('readDeployment', () => {
       eventsKeptDays: 30,
       demo: true,
       isSandbox: true,
-      hasDemoReference: true,
+      reference: undefined,
       mistakes: [],
     });
   });
@@ -74,19 +77,29 @@ describe('readDeployment', () => {
   });
 });
 
-describe('DEMO_REFERENCE', () => {
-  it.each([
-    [{}, true],
-    [{ SANDBOX: 'off' }, false],
-    [{ SANDBOX: 'off', DEMO_REFERENCE: 'on' }, true],
-    [{ DEMO_DATA: 'off', DEMO_REFERENCE: 'off' }, false],
-  ])('with %j sets whether it is served to %p', (environment: Record<string, string>, isServed) => {
-    expect(read(environment)).toMatchObject({ hasDemoReference: isServed, mistakes: [] });
+describe('REFERENCE_FILE', () => {
+  const file = () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'banking-reference-')), 'reference.yaml');
+    writeFileSync(path, 'purposes: []\n');
+    return path;
+  };
+
+  it('is read as a whole, and has no demo data beside it', () => {
+    expect(read({ REFERENCE_FILE: file() })).toMatchObject({ reference: 'purposes: []\n', demo: false, mistakes: [] });
+    expect(read({ REFERENCE_FILE: file(), DEMO_DATA: 'on' }).mistakes).toEqual([
+      expect.stringMatching(/^DEMO_DATA is on and REFERENCE_FILE is set\./),
+    ]);
   });
 
-  it('is refused as off where the demo data needs it', () => {
-    expect(read({ DEMO_REFERENCE: 'off' }).mistakes).toEqual([
-      expect.stringMatching(/^DEMO_DATA is on and DEMO_REFERENCE is off\./),
+  it('is a mistake if it cannot be read, or if others can write it', () => {
+    const open = file();
+    chmodSync(open, 0o666);
+
+    expect(read({ REFERENCE_FILE: `${open}.none` }).mistakes).toEqual([
+      expect.stringMatching(/^REFERENCE_FILE cannot be read \(ENOENT\)/),
+    ]);
+    expect(read({ REFERENCE_FILE: open }).mistakes).toEqual([
+      expect.stringMatching(/^REFERENCE_FILE can be written by other users/),
     ]);
   });
 });

@@ -1,7 +1,7 @@
 import { resolve, join } from 'node:path';
 import { readDatabaseUrl, STANDBY } from './database-url.js';
 import { type EnvironmentReader, ConfigError, readerOf } from './environment-reader.js';
-import { readSecretDocument, readSecretFile, SecretFileError } from './secret-file.js';
+import { readDocument, readSecretFile, SecretFileError } from './secret-file.js';
 
 /** The settings that api, worker and cli must agree on: where the database is and what it holds. */
 export interface DeploymentConfig {
@@ -25,8 +25,8 @@ export interface DeploymentConfig {
   readonly demo: boolean;
   /** Whether the database holds demo money. */
   readonly isSandbox: boolean;
-  /** Whether reference data that is marked as demo is loaded and served. */
-  readonly hasDemoReference: boolean;
+  /** The document of REFERENCE_FILE: the reference data of the deployment, in YAML. */
+  readonly reference?: string | undefined;
   /** For how many days events are listed before the worker deletes them. */
   readonly eventsKeptDays: number;
 }
@@ -62,10 +62,10 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
       'DEMO_DATA is on and SANDBOX is off. Demo data exists in a sandbox only. Remove DEMO_DATA, or set SANDBOX=on.',
     );
   }
-  const hasDemoReference = flag('DEMO_REFERENCE', isSandbox);
-  if (demo && isSandbox && !hasDemoReference && !isGateway) {
+  const reference = readReference(reader);
+  if (demo && isSandbox && reference !== undefined && text('DEMO_DATA') !== undefined && !isGateway) {
     mistakes.push(
-      'DEMO_DATA is on and DEMO_REFERENCE is off. The demo data pays through corridors of the demo. Set both, or set DEMO_DATA=off.',
+      'DEMO_DATA is on and REFERENCE_FILE is set. The demo data pays through corridors of the demo. Remove one of them.',
     );
   }
   const dataDir = resolve(text('DATA_DIR') ?? '.data');
@@ -82,11 +82,24 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
     poolSize: whole('DATABASE_POOL_SIZE', 2, 100) ?? 8,
     isPooled,
     nameStatements: flag('DATABASE_NAMED_STATEMENTS', !isPooled),
-    demo,
+    demo: demo && reference === undefined,
     isSandbox,
-    hasDemoReference,
+    reference,
     eventsKeptDays: whole('EVENTS_KEPT_DAYS', 1, 3_650) ?? 30,
   };
+}
+
+/** Who may write the file decides about prices and limits. */
+function readReference({ text, mistakes }: EnvironmentReader): string | undefined {
+  const path = text('REFERENCE_FILE');
+  if (path === undefined) return undefined;
+  try {
+    return readDocument(path);
+  } catch (error) {
+    if (!(error instanceof SecretFileError)) throw error;
+    mistakes.push(`REFERENCE_FILE ${error.message}. Correct the path, or the file.`);
+    return undefined;
+  }
 }
 
 /** The name of the database of DATABASE_URL or DATA_DIR where there are several. */
@@ -185,7 +198,7 @@ function readCellsFile(
 /** The file decides which server gets the money, and may hold passwords, so it is checked like the file of a secret. */
 function parse(file: string, mistakes: string[]): Readonly<Record<string, unknown>> {
   try {
-    const content: unknown = JSON.parse(readSecretDocument(file));
+    const content: unknown = JSON.parse(readDocument(file));
     if (isObject(content) && Object.keys(content).length > 0) return content;
   } catch (error) {
     if (error instanceof SecretFileError) {

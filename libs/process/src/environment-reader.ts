@@ -1,14 +1,23 @@
 import { readSecretFile, SecretFileError } from './secret-file.js';
 
-/** All mistakes in the environment, each with the change to make. */
+/** All mistakes in the environment or in a document, each with the change to make. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 
-  constructor(readonly mistakes: readonly string[]) {
+  /** @param subject what has the mistakes, as the beginning of the message */
+  constructor(
+    readonly mistakes: readonly string[],
+    subject = 'The configuration',
+  ) {
     const count = mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`;
-    super(`The configuration has ${count}:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`);
+    const shown = mistakes.slice(0, SHOWN_MAX);
+    const more = mistakes.length > shown.length ? [`and ${mistakes.length - shown.length} more`] : [];
+    super(`${subject} has ${count}:\n${[...shown, ...more].map((mistake) => `  - ${mistake}`).join('\n')}`);
   }
 }
+
+/** A message has at most so many mistakes. */
+const SHOWN_MAX = 20;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

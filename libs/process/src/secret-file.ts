@@ -2,8 +2,8 @@ import { accessSync, closeSync, constants, fstatSync, openSync, readSync, realpa
 import { dirname } from 'node:path';
 
 const MAX_BYTES = 16_384;
-/** A file that names many databases. */
-const DOCUMENT_MAX_BYTES = 131_072;
+/** A file that names many databases, or the reference data of a deployment. */
+const DOCUMENT_MAX_BYTES = 4 * 1024 * 1024;
 /** The bits that let the group or other users write. */
 const OTHERS_WRITE = 0o022;
 /** The bit of a folder by which only the owner of a file may replace it. */
@@ -30,8 +30,8 @@ export function readSecretFile(path: string): string {
   return text;
 }
 
-/** A document with secrets, which may have several lines. The same users may read and write it. @throws SecretFileError */
-export function readSecretDocument(path: string): string {
+/** A document of several lines. The same users may read and write it. @throws SecretFileError */
+export function readDocument(path: string): string {
   return contentOf(path, DOCUMENT_MAX_BYTES);
 }
 
@@ -42,7 +42,7 @@ function contentOf(path: string, maxBytes: number): string {
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       checkFile(file, maxBytes);
-      const buffer = Buffer.alloc(maxBytes);
+      const buffer = Buffer.alloc(Math.min(maxBytes, fstatSync(file).size));
       return buffer.toString('utf8', 0, readSync(file, buffer));
     } finally {
       closeSync(file);

@@ -1,4 +1,5 @@
-import { DocumentError, readYamlDocument } from './yaml-document.js';
+import { ConfigError } from './environment-reader.js';
+import { readYamlDocument, type ReportMistake } from './yaml-document.js';
 
 const SCHEMA = {
   type: 'object',
@@ -22,13 +23,12 @@ const SCHEMA = {
 
 const read = (text: string) => readYamlDocument<Record<string, unknown>>('prices.yaml', text, SCHEMA);
 
-/** The mistakes as text: line, field and message. */
 function mistakesIn(text: string): string[] {
   try {
     read(text);
   } catch (error) {
-    if (!(error instanceof DocumentError)) throw error;
-    return error.mistakes.map(({ line, field, message }) => `${line} ${field}: ${message}`);
+    if (!(error instanceof ConfigError)) throw error;
+    return [...error.mistakes];
   }
   return [];
 }
@@ -37,51 +37,55 @@ describe('a YAML document', () => {
   it('is read if it agrees with its schema, as JSON is', () => {
     const expected = { name: 'a', prices: [{ amount: '10' }] };
 
-    expect(read(`name: a\nprices:\n  - amount: "10"\n`).value).toEqual(expected);
-    expect(read(JSON.stringify(expected)).value).toEqual(expected);
+    expect(read(`name: a\nprices:\n  - amount: "10"\n`)).toEqual(expected);
+    expect(read(JSON.stringify(expected))).toEqual(expected);
   });
 
   it('may name a value once and use it again', () => {
-    expect(read(`name: a\nprices:\n  - &ten { amount: "10" }\n  - *ten\n`).value).toMatchObject({
+    expect(read(`name: a\nprices:\n  - &ten { amount: "10" }\n  - *ten\n`)).toMatchObject({
       prices: [{ amount: '10' }, { amount: '10' }],
     });
   });
 
   it.each<[string, string, string[]]>([
-    ['a missing member', 'kind: small', ['1 : The member name is missing. Add it.']],
+    ['a missing member', 'kind: small', ['line 1: The member name is missing. Add it.']],
     [
       'an unknown member',
       'name: a\nprices:\n  - amount: "1"\n    amuont: "2"',
-      ['4 prices[0].amuont: There is no such member. Remove it, or correct its name.'],
+      ['line 4, prices[0].amuont: There is no such member. Remove it, or correct its name.'],
     ],
     [
       'a number instead of a text',
       'name: a\nprices:\n  - { amount: "1" }\n  - { amount: 10 }',
-      ['4 prices[1].amount: Write a text; in quotes if it consists of digits.'],
+      ['line 4, prices[1].amount: Write a text; in quotes if it consists of digits.'],
     ],
-    ['another word', 'name: a\nkind: medium', ['2 kind: Write one of: small, large.']],
+    ['another word', 'name: a\nkind: medium', ['line 2, kind: Write one of: small, large.']],
     [
       'a text of another form',
       'name: a\nprices: [{ amount: "1.5" }]',
-      ['2 prices[0].amount: Write it as described: digits in quotes.'],
+      ['line 2, prices[0].amount: Write it as described: digits in quotes.'],
     ],
     [
       'too many elements',
       `name: a\nprices: [${Array<string>(4).fill('{ amount: "1" }').join(', ')}]`,
-      ['2 prices: It must NOT have more than 3 items.'],
+      ['line 2, prices: It must NOT have more than 3 items.'],
     ],
-    ['an empty document', '', ['1 : Write members with a name and a value.']],
-    ['a member given twice', 'name: a\nname: b', ['2 : This is not YAML: Map keys must be unique.']],
-    ['a tag', 'name: !!js/function secret', ['1 : This is not YAML: Unresolved tag: tag:yaml.org,2002:js/function.']],
+    ['an empty document', '', ['line 1: Write members with a name and a value.']],
+    ['a member given twice', 'name: a\nname: b', ['line 2: This is not YAML: Map keys must be unique.']],
+    [
+      'a tag',
+      'name: !!js/function secret',
+      ['line 1: This is not YAML: Unresolved tag: tag:yaml.org,2002:js/function.'],
+    ],
     [
       'an unfinished list',
       'name: [secret',
-      ['1 : This is not YAML: Flow sequence in block collection must be sufficiently indented and end with a ].'],
+      ['line 1: This is not YAML: Flow sequence in block collection must be sufficiently indented and end with a ].'],
     ],
     [
       'an alias without anchor',
       'name: *secret',
-      ['1 : An alias names no anchor, or there are more than 1000 aliases. Write the values out.'],
+      ['line 1: An alias names no anchor, or there are more than 1000 aliases. Write the values out.'],
     ],
   ])('is refused for %s, with its line and field', (_, text, expected) => {
     expect(mistakesIn(text)).toEqual(expected);
@@ -94,13 +98,13 @@ describe('a YAML document', () => {
     );
 
     expect(mistakesIn(`name: a\nl0: &l0 [x]\n${levels.join('\n')}`)).toEqual([
-      '1 : An alias names no anchor, or there are more than 1000 aliases. Write the values out.',
+      'line 1: An alias names no anchor, or there are more than 1000 aliases. Write the values out.',
     ]);
   });
 
   it('is refused if it is larger than 4 MB', () => {
     expect(mistakesIn(`name: ${'a'.repeat(4 * 1024 * 1024)}`)).toEqual([
-      '1 : The document has more than 4 MB. Split it, or remove what it does not need.',
+      'The document has more than 4 MB. Remove what it does not need.',
     ]);
   });
 
@@ -121,15 +125,17 @@ describe('a YAML document', () => {
     expect(message).not.toMatch(/medium|x1/);
   });
 
-  it('gives the place of a value for a mistake that no schema finds', () => {
-    const { mistakeAt } = read('name: a\nprices:\n  - amount: "1"\n');
+  it('has the mistakes that no schema finds, in the order of their lines', () => {
+    const text = 'name: a\nprices:\n  - amount: "1"\n';
+    const check = (_: unknown, report: ReportMistake) => {
+      report(['prices', 0, 'missing'], 'None.');
+      report(['prices', 0, 'amount'], 'Too small.');
+      report([], 'Nothing fits.');
+    };
 
-    expect(mistakeAt(['prices', 0, 'amount'], 'Too small.')).toEqual({
-      line: 3,
-      field: 'prices[0].amount',
-      message: 'Too small.',
-    });
-    expect(mistakeAt(['prices', 0, 'missing'], 'None.').line).toBe(3);
-    expect(mistakeAt([], 'None.')).toEqual({ line: 1, field: '', message: 'None.' });
+    expect(() => readYamlDocument('prices.yaml', text, SCHEMA, check)).toThrow(
+      'prices.yaml has 3 mistakes:\n' +
+        '  - line 1: Nothing fits.\n  - line 3, prices[0].missing: None.\n  - line 3, prices[0].amount: Too small.',
+    );
   });
 });

@@ -1,45 +1,12 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { isMap, isNode, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
+import { ConfigError } from './environment-reader.js';
 
 /** The way to a value of a document: names of members and indexes of elements. */
-export type DocumentPath = readonly (string | number)[];
+type DocumentPath = readonly (string | number)[];
 
-/** A mistake in a document, with the change to make. */
-export interface DocumentMistake {
-  /** From 1. */
-  readonly line: number;
-  /** Such as `corridors[3].fee.minimum`; empty for the document as a whole. */
-  readonly field: string;
-  readonly message: string;
-}
-
-/** All mistakes of a document. The messages name lines and fields, and repeat no value. */
-export class DocumentError extends Error {
-  override readonly name = 'DocumentError';
-
-  /** @param document how messages call the document, such as `REFERENCE_FILE` or the name of a file */
-  constructor(
-    readonly document: string,
-    readonly mistakes: readonly DocumentMistake[],
-  ) {
-    const shown = mistakes.slice(0, SHOWN_MAX).map(written);
-    const more = mistakes.length - shown.length;
-    const count = mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`;
-    super([`${document} has ${count}:`, ...shown, ...(more > 0 ? [`  - and ${more} more`] : [])].join('\n'));
-  }
-}
-
-const written = ({ line, field, message }: DocumentMistake) =>
-  `  - line ${line}${field === '' ? '' : `, ${field}`}: ${message}`;
-
-/** A document that agrees with its schema. */
-export interface ReadDocument<Value> {
-  readonly value: Value;
-  /** A mistake of the value at a path, or of the nearest value around it. */
-  mistakeAt(path: DocumentPath, message: string): DocumentMistake;
-}
-
-const SHOWN_MAX = 20;
+/** Reports a mistake of the value at a path, with the change to make. It must not repeat the value. */
+export type ReportMistake = (path: DocumentPath, message: string) => void;
 
 /** Larger documents are refused before they are parsed. */
 const LENGTH_MAX = 4 * 1024 * 1024;
@@ -52,56 +19,59 @@ const ALIASES_MAX = 1_000;
  * is a mistake.
  *
  * @param name how messages call the document
- * @throws DocumentError with all mistakes
+ * @param check reports what no schema can express, of a value that agrees with the schema
+ * @throws ConfigError with all mistakes, which name lines and fields and repeat no value
  */
-export function readYamlDocument<Value>(name: string, text: string, schema: object): ReadDocument<Value> {
+export function readYamlDocument<Value>(
+  name: string,
+  text: string,
+  schema: object,
+  check: (value: Value, report: ReportMistake) => void = () => undefined,
+): Value {
   if (text.length > LENGTH_MAX) {
-    const message = `The document has more than ${LENGTH_MAX / 1024 / 1024} MB. Split it, or remove what it does not need.`;
-    throw new DocumentError(name, [{ line: 1, field: '', message }]);
+    const limit = `${LENGTH_MAX / 1024 / 1024} MB`;
+    throw new ConfigError([`The document has more than ${limit}. Remove what it does not need.`], name);
   }
   const lines = new LineCounter();
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    version: '1.2',
-    schema: 'core',
-    resolveKnownTags: false,
-    prettyErrors: false,
-  });
-  const faults = [...document.errors, ...document.warnings];
-  if (faults.length > 0) {
-    throw new DocumentError(
-      name,
-      faults.map(({ pos, message }) => ({
-        line: lines.linePos(pos[0]).line,
-        field: '',
-        message: `This is not YAML: ${withoutValues(message)}.`,
-      })),
-    );
+  const options = { version: '1.2', schema: 'core', resolveKnownTags: false, prettyErrors: false } as const;
+  const document = parseDocument(text, { ...options, lineCounter: lines });
+  const mistakes: { readonly line: number; readonly text: string }[] = [];
+  const add = (line: number, field: string, message: string) =>
+    mistakes.push({ line, text: `line ${line}${field === '' ? '' : `, ${field}`}: ${message}` });
+  const report: ReportMistake = (path, message) => add(lineAt(document, lines, path), fieldOf(path), message);
+  const end = () => {
+    const inOrder = mistakes.sort((one, other) => one.line - other.line);
+    if (inOrder.length > 0)
+      throw new ConfigError(
+        inOrder.map((mistake) => mistake.text),
+        name,
+      );
+  };
+
+  for (const { pos, message } of [...document.errors, ...document.warnings]) {
+    add(lines.linePos(pos[0]).line, '', `This is not YAML: ${withoutValues(message)}.`);
   }
-  const value = valueOf<Value>(name, document);
-  const mistakeAt = (path: DocumentPath, message: string) => ({
-    line: lineAt(document, lines, path),
-    field: fieldOf(path),
-    message,
-  });
+  end();
+  const value = valueOf(document, report) as Value;
+  end();
   const validate = compiled(schema);
-  if (validate(value)) return { value, mistakeAt };
-  throw new DocumentError(
-    name,
-    mistakesOf(validate.errors ?? []).map(([path, message]) => mistakeAt(path, message)),
-  );
+  if (!validate(value)) for (const [path, message] of mistakesOf(validate.errors ?? [])) report(path, message);
+  end();
+  check(value, report);
+  end();
+  return value;
 }
 
 /** Messages of the parser end with the text at fault. */
 const withoutValues = (message: string) => message.replace(/[:.]?\s*(?:at line|["'`]).*$/s, '').trim();
 
-function valueOf<Value>(name: string, document: Document): Value {
+function valueOf(document: Document, report: ReportMistake): unknown {
   try {
-    return document.toJS({ maxAliasCount: ALIASES_MAX }) as Value;
+    return document.toJS({ maxAliasCount: ALIASES_MAX });
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error;
-    const message = `An alias names no anchor, or there are more than ${ALIASES_MAX} aliases. Write the values out.`;
-    throw new DocumentError(name, [{ line: 1, field: '', message }]);
+    report([], `An alias names no anchor, or there are more than ${ALIASES_MAX} aliases. Write the values out.`);
+    return undefined;
   }
 }
 

@@ -1,13 +1,15 @@
 import { convert, type CurrencyCode, currencyOf, inverse, minorUnits } from '@banking/domain';
 import * as fc from 'fast-check';
-import { CORRIDORS } from './corridors/corridors.js';
 import { DEMO_RATES_SOURCE, type DemoRate, demoRate } from './demo-rates.js';
-import { PRODUCTS } from './products.js';
+import { demoReference, newProducts } from './reference-document.js';
 
 const CODES: readonly CurrencyCode[] = [
   ...new Set([
-    ...PRODUCTS.map(({ currencyCode }) => currencyCode),
-    ...CORRIDORS.flatMap(({ destinationCurrency, limitCurrency }) => [destinationCurrency, limitCurrency]),
+    ...newProducts().products!.map(({ currency }) => currency),
+    ...demoReference().corridors!.flatMap(({ destinationCurrency, limitCurrency }) => [
+      destinationCurrency,
+      limitCurrency,
+    ]),
   ]),
 ].map((code) => currencyOf(code).code);
 

@@ -1,6 +1,5 @@
 import { type MinorUnits, minorUnits, MINOR_UNITS_MAX, type Rounding } from '@banking/domain';
 import * as fc from 'fast-check';
-import { CORRIDORS, feeScheduleOf } from './corridors/corridors.js';
 import { feeOf, type FeeSchedule } from './fee.js';
 
 const amounts = fc.bigInt({ min: 0n, max: 10n ** 15n }).map(minorUnits);
@@ -88,34 +87,6 @@ describe('a fee', () => {
 
   it('cannot be calculated for an amount below zero', () => {
     expect(() => feeOf(free({}), minorUnits(-1n), 'down')).toThrow('below zero');
-  });
-});
-
-describe('the fee schedules of the corridors', () => {
-  it('are in the currency of the limits, and their source is marked as demo', () => {
-    const charged = CORRIDORS.filter(({ id }) => feeScheduleOf(id) !== undefined);
-
-    for (const { id, limitCurrency, minimumAmount, maximumAmount, termsSource } of charged) {
-      const schedule = feeScheduleOf(id) ?? free({});
-      const [least, most] = [minimumAmount, maximumAmount].map((amount) => {
-        return feeOf(schedule, minorUnits(BigInt(amount)), 'half-even');
-      });
-      expect([schedule.currency, termsSource.kind]).toEqual([limitCurrency, 'demo']);
-      expect(least).toBeLessThan(BigInt(minimumAmount));
-      expect(most).toBeGreaterThanOrEqual(least ?? 0n);
-    }
-    expect(charged.length).toBeGreaterThan(CORRIDORS.length / 2);
-  });
-
-  it('do not exist for euros over SEPA, local pounds and unknown ids', () => {
-    const free = CORRIDORS.filter(({ id }) => feeScheduleOf(id) === undefined);
-
-    expect(
-      new Set(free.map(({ destinationCurrency, payoutMethod }) => `${destinationCurrency} ${payoutMethod}`)),
-    ).toEqual(new Set(['EUR LOCAL', 'GBP LOCAL']));
-    expect([feeScheduleOf(0), feeScheduleOf(393), feeScheduleOf(1.5), feeScheduleOf(NaN)]).toEqual(
-      Array(4).fill(undefined),
-    );
   });
 });
 

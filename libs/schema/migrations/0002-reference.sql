@@ -1,4 +1,30 @@
--- Reference data that every workspace reads: currencies, products, banks and corridors. A process keeps it in memory by its version.
+-- Reference data that every workspace reads. Only documents change it: those of a release, and those of operators. A process keeps it in
+-- memory by its version.
+
+create sequence reference_change_id_seq maxvalue 9007199254740991;
+-- What documents have stated, and when it applies. The rows of the tables below are what was applied last.
+create table reference_change (
+  id bigint primary key default nextval('reference_change_id_seq'),
+  -- `release`: what a release of the service states, such as currencies. `operator`: what an operator does.
+  origin text not null check (origin in ('release', 'operator')),
+  -- A member for each part that the document states; the terms of each corridor written out.
+  content jsonb not null check (jsonb_typeof(content) = 'object'),
+  effective_at timestamptz not null,
+  recorded_at timestamptz not null default statement_timestamp(),
+  recorded_by text not null check (char_length(recorded_by) between 1 and 200),
+  -- The operating system user of an operator's command.
+  operating_system_user text check (char_length(operating_system_user) between 1 and 200),
+  applied_at timestamptz,
+  -- Withdrawn before it was applied.
+  withdrawn_at timestamptz,
+  withdrawn_by text check (char_length(withdrawn_by) between 1 and 200),
+  check (applied_at is null or withdrawn_at is null),
+  check ((withdrawn_at is null) = (withdrawn_by is null))
+);
+create index reference_change_waiting on reference_change (effective_at) where applied_at is null and withdrawn_at is null;
+create trigger legal_step before update on reference_change for each row
+  when (old.applied_at is not null or old.withdrawn_at is not null or new.applied_at is null and new.withdrawn_at is null)
+  execute function refuse_step();
 
 -- The id of a currency is its ISO 4217 numeric code.
 create table currency (
@@ -10,9 +36,7 @@ create table currency (
   -- Minor units of this currency.
   swift_minimum_withdrawal_amount bigint check (swift_minimum_withdrawal_amount > 0),
   created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
-  -- Has no meaning without a minimum.
-  swift_minimum_is_demo boolean not null default true
+  updated_at timestamptz not null default now()
 );
 
 create table product (
@@ -20,6 +44,8 @@ create table product (
   name text not null,
   description text,
   currency_id integer not null references currency,
+  -- False once a document leaves the product out: its accounts stay, and no other is opened.
+  offered boolean not null default true,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
@@ -45,14 +71,29 @@ create table corridor (
   -- Minor units of the limit currency, both inclusive.
   minimum_amount bigint not null check (minimum_amount >= 0),
   maximum_amount bigint not null,
+  -- The price of a payment, in minor units of the limit currency: a fixed amount and a share, within a minimum and a maximum.
+  fee_fixed_amount bigint not null default 0 check (fee_fixed_amount >= 0),
+  fee_parts_per_million integer not null default 0 check (fee_parts_per_million between 0 and 1000000),
+  fee_minimum_amount bigint not null default 0 check (fee_minimum_amount >= 0),
+  fee_maximum_amount bigint,
   enabled boolean not null,
+  -- The document that stated these terms. Quotes and payouts keep it.
+  change_id bigint not null references reference_change,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- True until the deployment has set the limits and the delivery time itself.
-  is_demo boolean not null default true,
+  check (fee_maximum_amount >= fee_minimum_amount),
   constraint corridor_arrives unique (id, destination_currency_id),
   unique (destination_country, destination_currency_id, payout_method, beneficiary_account_type),
   check (maximum_amount >= minimum_amount)
+);
+
+-- The purpose codes of payments.
+create table purpose (
+  -- The country whose own list has the code, or `other`: the list of all countries without a list of their own.
+  list text not null check (list ~ '^([A-Z]{2}|other)$'),
+  code text not null check (code ~ '^[A-Za-z0-9-]{1,35}$'),
+  text text not null,
+  primary key (list, code)
 );
 
 create table reference_version (
@@ -65,7 +106,8 @@ insert into reference_version default values;
 create function change_reference_version() returns trigger
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
-  if tg_relid not in ('banking.currency'::regclass, 'banking.product'::regclass, 'banking.bank'::regclass) then
+  if tg_relid not in ('banking.currency'::regclass, 'banking.product'::regclass, 'banking.bank'::regclass,
+                      'banking.purpose'::regclass) then
     raise exception 'change_reference_version runs for reference tables only' using errcode = 'BK013';
   end if;
   update reference_version set version = version + 1;
@@ -78,10 +120,164 @@ create trigger product_version after insert or update or delete on product
   for each row execute function change_reference_version();
 create trigger bank_version after insert or update or delete on bank
   for each row execute function change_reference_version();
+create trigger purpose_version after insert or update or delete on purpose
+  for each row execute function change_reference_version();
 
 create table reference_snapshot (
   version bigint primary key,
-  -- Currencies, products and banks, each as a list of rows.
+  -- Currencies, products, banks and purposes, each as a list of rows.
   facts json not null,
   created_at timestamptz not null default statement_timestamp()
 );
+
+/**
+ * Records what a document states, to be applied when it is effective. At most one document of operators waits.
+ *
+ * @param withdraws whether a document that waits is withdrawn; otherwise the new one is refused
+ * @param effective the time; null for now
+ */
+create function record_reference_change(stated jsonb, of_origin text, effective timestamptz, by_name text, by_user text, withdraws boolean)
+  returns bigint
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  recorded bigint;
+begin
+  -- One after the other, and none while another is applied.
+  perform from reference_version for update;
+  if coalesce((stated ->> 'sandboxOnly')::boolean, false) and not exists (select from deployment_mode where is_sandbox) then
+    raise exception 'a live database takes no invented reference data' using errcode = 'BK014';
+  end if;
+  if has_forbidden_character(stated) then
+    raise exception 'reference data has a control, format or private-use character' using errcode = 'check_violation';
+  end if;
+  if of_origin = 'release' then
+    -- Several processes of a release start at the same time.
+    select c.id into recorded from reference_change c
+    where c.origin = 'release' and c.content = stated and not exists (
+      select from reference_change n
+      where n.origin = 'release' and n.id > c.id and n.content ?| array(select jsonb_object_keys(stated)));
+    if recorded is not null then
+      return recorded;
+    end if;
+  else
+    if withdraws then
+      update reference_change set withdrawn_at = statement_timestamp(), withdrawn_by = by_name
+      where applied_at is null and withdrawn_at is null and origin = 'operator';
+    elsif exists (select from reference_change where applied_at is null and withdrawn_at is null and origin = 'operator') then
+      raise exception 'another document waits' using errcode = 'BK014';
+    end if;
+  end if;
+  insert into reference_change (origin, content, effective_at, recorded_by, operating_system_user)
+  values (of_origin, stated, coalesce(effective, statement_timestamp()), by_name, by_user)
+  returning id into recorded;
+  return recorded;
+end $$;
+
+create function withdraw_reference_changes(by_name text) returns setof bigint
+  language sql security definer set search_path = banking, pg_temp as $$
+  update reference_change set withdrawn_at = statement_timestamp(), withdrawn_by = by_name
+  where applied_at is null and withdrawn_at is null and origin = 'operator'
+  returning id
+$$;
+
+/**
+ * Applies the documents that are effective, in the order of their times. A part that a document states is replaced: a corridor that it
+ * leaves out is closed, a product is not offered any more, a purpose is deleted. Rows that do not change keep their time.
+ *
+ * @returns the documents that were applied
+ */
+create function apply_reference_changes() returns setof bigint
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  change reference_change;
+begin
+  if not exists (
+    select from reference_change
+    where applied_at is null and withdrawn_at is null and effective_at <= statement_timestamp()) then
+    return;
+  end if;
+  perform from reference_version for update;
+  for change in
+    select * from reference_change
+    where applied_at is null and withdrawn_at is null and effective_at <= statement_timestamp()
+    order by effective_at, id
+  loop
+    insert into currency as old (id, code, name, symbol, decimals, created_at, updated_at)
+    select s.id, s.code, s.name, s.symbol, s.decimals, change.effective_at, change.effective_at
+    from jsonb_to_recordset(change.content -> 'currencies') s (id integer, code text, name text, symbol text, decimals smallint)
+    on conflict (id) do update
+      set code = excluded.code, name = excluded.name, symbol = excluded.symbol, decimals = excluded.decimals, updated_at = excluded.updated_at
+      where (old.code, old.name, old.symbol, old.decimals)
+        is distinct from (excluded.code, excluded.name, excluded.symbol, excluded.decimals);
+
+    insert into bank as old (id, name, country_code, swift_code, created_at, updated_at)
+    select s.id, s.name, s."countryCode", s."swiftCode", change.effective_at, change.effective_at
+    from jsonb_to_recordset(change.content -> 'banks') s (id bigint, name text, "countryCode" text, "swiftCode" text)
+    on conflict (id) do update
+      set name = excluded.name, country_code = excluded.country_code, swift_code = excluded.swift_code, updated_at = excluded.updated_at
+      where (old.name, old.country_code, old.swift_code) is distinct from (excluded.name, excluded.country_code, excluded.swift_code);
+
+    insert into product as old (id, name, description, currency_id, created_at, updated_at)
+    select s.id, s.name, s.description, c.id, change.effective_at, change.effective_at
+    from jsonb_to_recordset(change.content -> 'products') s (id bigint, name text, description text, currency text)
+    left join currency c on c.code = s.currency
+    on conflict (id) do update
+      set name = excluded.name, description = excluded.description, currency_id = excluded.currency_id, offered = true,
+          updated_at = excluded.updated_at
+      where (old.name, old.description, old.currency_id, old.offered)
+        is distinct from (excluded.name, excluded.description, excluded.currency_id, true);
+    update product p set offered = false, updated_at = change.effective_at
+    where change.content ? 'products' and p.offered
+      and not exists (select from jsonb_to_recordset(change.content -> 'products') s (id bigint) where s.id = p.id);
+
+    update currency c set swift_minimum_withdrawal_amount = (change.content -> 'swiftMinimums' ->> c.code)::bigint,
+      updated_at = change.effective_at
+    where change.content ? 'swiftMinimums'
+      and c.swift_minimum_withdrawal_amount is distinct from (change.content -> 'swiftMinimums' ->> c.code)::bigint;
+
+    delete from purpose p
+    where change.content ? 'purposes' and not exists (
+      select from jsonb_to_recordset(change.content -> 'purposes') s (code text, countries jsonb)
+      where s.code = p.code and coalesce(s.countries, '["other"]') ? p.list);
+    insert into purpose as old (list, code, text)
+    select l.list, s.code, s.text
+    from jsonb_to_recordset(change.content -> 'purposes') s (code text, text text, countries jsonb)
+    cross join jsonb_array_elements_text(coalesce(s.countries, '["other"]')) l (list)
+    on conflict (list, code) do update set text = excluded.text where old.text <> excluded.text;
+
+    insert into corridor as old (id, destination_country, destination_currency_id, limit_currency_id, payout_method,
+      beneficiary_account_type, routing_code_type, delivery_tat, minimum_amount, maximum_amount, fee_fixed_amount, fee_parts_per_million,
+      fee_minimum_amount, fee_maximum_amount, enabled, change_id, created_at, updated_at)
+    select s.id, s."destinationCountry", d.id, l.id, s."payoutMethod", s."beneficiaryAccountType", s."routingCodeType", s."deliveryTAT",
+      s."minimumAmount", s."maximumAmount", coalesce((s.fee ->> 'fixedAmount')::bigint, 0), coalesce((s.fee ->> 'partsPerMillion')::integer, 0),
+      coalesce((s.fee ->> 'minimumAmount')::bigint, 0), (s.fee ->> 'maximumAmount')::bigint, s.enabled, change.id, change.effective_at,
+      change.effective_at
+    from jsonb_to_recordset(change.content -> 'corridors') s (id bigint, "destinationCountry" text, "destinationCurrency" text,
+      "limitCurrency" text, "payoutMethod" text, "beneficiaryAccountType" text, "routingCodeType" text, "deliveryTAT" text,
+      "minimumAmount" bigint, "maximumAmount" bigint, fee jsonb, enabled boolean)
+    left join currency d on d.code = s."destinationCurrency"
+    left join currency l on l.code = s."limitCurrency"
+    on conflict (id) do update
+      set destination_country = excluded.destination_country, destination_currency_id = excluded.destination_currency_id,
+          limit_currency_id = excluded.limit_currency_id, payout_method = excluded.payout_method,
+          beneficiary_account_type = excluded.beneficiary_account_type, routing_code_type = excluded.routing_code_type,
+          delivery_tat = excluded.delivery_tat, minimum_amount = excluded.minimum_amount, maximum_amount = excluded.maximum_amount,
+          fee_fixed_amount = excluded.fee_fixed_amount, fee_parts_per_million = excluded.fee_parts_per_million,
+          fee_minimum_amount = excluded.fee_minimum_amount, fee_maximum_amount = excluded.fee_maximum_amount,
+          enabled = excluded.enabled, change_id = excluded.change_id, updated_at = excluded.updated_at
+      where (old.destination_country, old.destination_currency_id, old.limit_currency_id, old.payout_method, old.beneficiary_account_type,
+             old.routing_code_type, old.delivery_tat, old.minimum_amount, old.maximum_amount, old.fee_fixed_amount, old.fee_parts_per_million,
+             old.fee_minimum_amount, old.fee_maximum_amount, old.enabled)
+        is distinct from
+            (excluded.destination_country, excluded.destination_currency_id, excluded.limit_currency_id, excluded.payout_method,
+             excluded.beneficiary_account_type, excluded.routing_code_type, excluded.delivery_tat, excluded.minimum_amount,
+             excluded.maximum_amount, excluded.fee_fixed_amount, excluded.fee_parts_per_million, excluded.fee_minimum_amount,
+             excluded.fee_maximum_amount, excluded.enabled);
+    update corridor k set enabled = false, change_id = change.id, updated_at = change.effective_at
+    where change.content ? 'corridors' and k.enabled
+      and not exists (select from jsonb_to_recordset(change.content -> 'corridors') s (id bigint) where s.id = k.id);
+
+    update reference_change set applied_at = statement_timestamp() where id = change.id;
+    return next change.id;
+  end loop;
+end $$;

@@ -73,6 +73,8 @@ create table quote (
   -- over. `target`: exactly what was asked for arrives, and what leaves is the smallest amount that covers it, so less is left over than
   -- one minor unit of the source currency is worth. In both cases the remainder stays on the fx account of the workspace.
   fixed_side text not null default 'source' check (fixed_side in ('source', 'target')),
+  -- The document that stated the terms of the corridor: a row of `reference_change`, in the database that priced the payment.
+  terms_change_id bigint,
   primary key (workspace_id, id),
   check ((recipient_id is null) = (fee_amount is null)),
   check ((currency_id = target_currency_id) = (rate_source is null)),

@@ -69,9 +69,11 @@ declare
   columns text;
 begin
   for relation, refused in values
-    ('account', 'delete'), ('audit_head', 'delete'), ('crossing', 'delete'), ('currency', 'delete'), ('customer_order', 'delete'),
+    ('account', 'delete'), ('audit_head', 'delete'), ('corridor', 'delete'), ('crossing', 'delete'), ('currency', 'delete'),
+    ('customer_order', 'delete'),
     ('discrepancy', 'delete'), ('event_deletion', 'delete'), ('execution', 'delete'), ('payout', 'delete'),
-    ('payout_stop', 'delete'), ('recipient', 'delete'), ('sandbox_clock', 'delete'), ('transaction', 'delete'),
+    ('payout_stop', 'delete'), ('product', 'delete'), ('recipient', 'delete'), ('reference_change', 'delete'),
+    ('sandbox_clock', 'delete'), ('transaction', 'delete'),
     ('account_change', 'update or delete'), ('arrival', 'update or delete'), ('cell_identity', 'update or delete'),
     ('deployment_mode', 'update or delete'), ('directory_change', 'update or delete'),
     ('order_change', 'update or delete'), ('quote_use', 'update or delete'), ('remittance_event', 'update or delete'),
@@ -85,6 +87,10 @@ begin
   -- What never changes of the others.
   for relation, columns in values
     ('account', 'workspace_id, id, currency_id'),
+    -- Where a corridor leads and what a product holds: recipients and accounts refer to them.
+    ('corridor', 'id, destination_country, destination_currency_id, payout_method, beneficiary_account_type'),
+    ('product', 'id, currency_id'),
+    ('reference_change', 'id, origin, content, effective_at, recorded_at, recorded_by, operating_system_user'),
     ('crossing', 'workspace_id, transaction_id, key_nonce, account_code, currency_id, amount, created_at'),
     -- The decimals say what every amount in a currency means.
     ('currency', 'id, decimals'),
@@ -167,8 +173,8 @@ begin
   for roles, rights in values
     (served, 'select on account, account_change, account_code, account_place, app, app_membership, app_user, arrival, audit_event, audit_head,
       bank, beneficiary, cell, cell_identity, cell_workspace, conversion, corridor, crossing, currency, customer_order, demo_step,
-      deployment_mode, discrepancy, event, event_deletion, event_sequence, execution, idempotency, leg, order_change, payout, product, quote,
-      quote_use, recipient, reference_snapshot, reference_version, remittance_event, sandbox_clock, sandbox_rail_event,
+      deployment_mode, discrepancy, event, event_deletion, event_sequence, execution, idempotency, leg, order_change, payout, product, purpose, quote,
+      quote_use, recipient, reference_change, reference_snapshot, reference_version, remittance_event, sandbox_clock, sandbox_rail_event,
       sandbox_rail_payment, schema_migration, seal, transaction, transfer, user_identity, webhook_delivery, work, workspace,
       workspace_place, workspace_role'),
     (served, 'select (workspace_id, entries) on audit_outbox'),
@@ -189,11 +195,9 @@ begin
     (written, 'execute on function bind_subject, hold_accounts, hold_work, lock_role, place_orders, post_payments, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
     (written, 'insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status), update (alias, status, updated_at)
       on account'),
-    (written, 'insert on account_code, beneficiary, corridor, demo_step, product, quote'),
+    (written, 'insert on account_code, beneficiary, demo_step, quote'),
     (written, 'insert (code, workspace_id) on account_place'),
     (written, 'insert (workspace_id, entries) on audit_outbox'),
-    (written, 'insert, update (name, country_code, swift_code, updated_at) on bank'),
-    (written, 'insert, update (code, name, symbol, decimals, updated_at) on currency'),
     (written, 'update (status, updated_at, placed_by, paused_at, pause_reason, resumed_at) on customer_order'),
     (written, 'update (status, transaction_id, executed_at, failure_code, failure_message) on execution'),
     (written, 'insert, update (alias, saved, forgotten_at, updated_at) on recipient'),
@@ -207,7 +211,7 @@ begin
     (written, 'update (due_at, leased_until, fence, tries, parked_at, reason, delays), delete on work'),
 
     -- What networks and other databases say of payments, and the money that comes back.
-    (worked, 'execute on function claim_webhook_endpoints, delete_audit_events, delete_expired_keys, delete_old_deliveries,
+    (worked, 'execute on function apply_reference_changes, claim_webhook_endpoints, delete_audit_events, delete_expired_keys, delete_old_deliveries,
       delete_old_events, lock_payouts, post_arrivals, post_returns, post_sandbox_deposits, record_audit, record_changes, record_webhook_attempts,
       reseal_webhook_secret, settle_payments, webhook_endpoints_due, workspaces_to_audit, workspaces_with_old_deliveries'),
     (worked, 'update (resolved_at, resolution, resolved_by, note, resolution_transaction_id) on discrepancy'),
@@ -216,7 +220,7 @@ begin
       on sandbox_rail_event'),
     (worked, 'insert (key, amount, currency), update (submissions) on sandbox_rail_payment'),
 
-    (commanded, 'execute on function post_deposits'),
+    (commanded, 'execute on function post_deposits, record_reference_change, withdraw_reference_changes'),
 
     (verified, 'usage on sequence payout_stop_id_seq'),
     (verified, 'insert (finding_count, workspace_ids, findings) on payout_stop'),

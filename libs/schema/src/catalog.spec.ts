@@ -15,6 +15,8 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   product: 'reference data, the same for all',
   bank: 'reference data, the same for all',
   corridor: 'reference data, the same for all',
+  purpose: 'reference data, the same for all',
+  reference_change: 'the documents that stated the reference data',
   sandbox_rail_payment: 'the memory of the sandbox’s network, which knows keys and no workspaces',
   sandbox_rail_event: 'the same: what that network says of a payment',
   deployment_mode: 'whether the database holds demo money or real money',

@@ -25,6 +25,7 @@ const ALL = [API_ROLE, OPERATOR_ROLE, PROVISIONING_ROLE, VERIFIER_ROLE, WORKER_R
 /** Functions that run with the rights of the owner: their settings, and the roles that may call them or make triggers of them. */
 const DEFINER_FUNCTIONS = [
   { name: 'analyze_next_table', settings: [PINNED, 'lock_timeout=50ms'], executableBy: SERVING },
+  { name: 'apply_reference_changes', settings: [PINNED], executableBy: WORKING },
   { name: 'bind_subject', settings: [PINNED], executableBy: WRITING },
   { name: 'chain_directory_change', settings: [PINNED], executableBy: [] },
   { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
@@ -54,6 +55,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'post_sandbox_deposits', settings: [PINNED], executableBy: WORKING },
   { name: 'record_audit', settings: [PINNED], executableBy: WORKING },
   { name: 'record_changes', settings: [PINNED], executableBy: WORKING },
+  { name: 'record_reference_change', settings: [PINNED], executableBy: [OPERATOR_ROLE] },
   { name: 'record_webhook_attempts', settings: [PINNED], executableBy: WORKING },
   { name: 'reseal_webhook_secret', settings: [PINNED], executableBy: WORKING },
   { name: 'rotate_webhook_secret', settings: [PINNED], executableBy: WRITING },
@@ -69,6 +71,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'wake_webhook_endpoints', settings: [PINNED], executableBy: WRITING },
   { name: 'webhook_backlog', settings: [PINNED], executableBy: SERVING },
   { name: 'webhook_endpoints_due', settings: [PINNED], executableBy: WORKING },
+  { name: 'withdraw_reference_changes', settings: [PINNED], executableBy: [OPERATOR_ROLE] },
   { name: 'workspaces_to_audit', settings: [PINNED], executableBy: WORKING },
   { name: 'workspaces_with_old_deliveries', settings: [PINNED], executableBy: WORKING },
 ];

@@ -23,6 +23,12 @@ export function corridorsContract(provide: () => Service): void {
         expect(corridor.edges.limitCurrency?.id).toBe(corridor.limitCurrencyID);
         expect(BigInt(corridor.minimumAmount ?? 0)).toBeLessThanOrEqual(BigInt(corridor.maximumAmount ?? 0));
       }
+      expect(corridors[0]?.fee).toEqual({
+        fixedAmount: '100',
+        partsPerMillion: 2_000,
+        minimumAmount: '200',
+        maximumAmount: '2500',
+      });
     });
 
     it.each(['in', 'In', 'iN', 'IND', 'ind', 'Ind'])('accepts the country code %s', async (country) => {
@@ -208,6 +214,15 @@ export function recipientSchemasContract(provide: () => Service): void {
       expect(body).toMatchObject({ IR001: 'Own account' });
       expect(faultsIn(Object.values(body as object), 'string[]')).toEqual([]);
       expect((await read('/orders/purposes', { 'if-none-match': headers.get('etag') ?? '' })).status).toBe(304);
+    });
+
+    it('lists those of a country', async () => {
+      const { body } = await read('/orders/purposes');
+
+      expect((await read('/orders/purposes?countryCode=in')).body).toEqual(body);
+      expect(await client().purposes.list({ countryCode: 'IND' })).toEqual(body);
+      expect((await read('/orders/purposes?countryCode=ZZ')).body).toMatchObject({ reason: 'country_unknown' });
+      expect((await read('/orders/purposes?countryCode=1')).body).toMatchObject({ reason: 'parameter_invalid' });
     });
   });
 }

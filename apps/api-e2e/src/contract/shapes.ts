@@ -95,6 +95,7 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     deliveryTAT: 'string?',
     minimumAmount: 'amount?',
     maximumAmount: 'amount?',
+    fee: 'object?',
     enabled: 'boolean?',
     createdAt: 'time?',
     updatedAt: 'time?',

@@ -89,7 +89,7 @@ const withoutBeneficiaryName = (call: Attempt): Attempt => {
 
 /** A query parameter with an enumeration. */
 const choiceOf = ({ operation }: Route): string =>
-  ['payoutMethod', 'saved', 'direction', 'status', 'resourceType'].find((name) =>
+  ['payoutMethod', 'saved', 'direction', 'status', 'resourceType', 'countryCode'].find((name) =>
     operation.parameters.some((parameter) => parameter.name === name),
   ) ?? '';
 
@@ -107,7 +107,8 @@ export const CHANGES: Readonly<Record<string, Change>> = {
       : inPathOrQuery(route.path === '/events' ? 'resourceId' : 'accountId', '1.5')(call, route),
   parameter_unknown: withParameter('colour', 'blue'),
   parameter_repeated: (call, route) => {
-    const name = choiceOf(route) === 'payoutMethod' ? 'payoutMethod' : 'limit';
+    const choice = choiceOf(route);
+    const name = ['payoutMethod', 'countryCode'].includes(choice) ? choice : 'limit';
     const once = withParameter(name, '1')(call, route);
     return { ...once, path: `${once.path}&${name}=1` };
   },
@@ -184,7 +185,8 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   webhook_replay_limit: withFields({ createdFrom: '2101-01-01T00:00:00Z', createdTo: '2101-01-02T00:00:00Z' }),
   webhook_url_refused: withField('url', 'http://hooks.northwind.example/banking'),
   clock_invalid: withField('now', '2020-01-01T00:00:00Z'),
-  country_unknown: pathWith('ZZ'),
+  country_unknown: (call, route) =>
+    (route.path.includes('{country}') ? pathWith('ZZ') : withParameter('countryCode', 'ZZ'))(call, route),
   corridor_not_found: withParameter('currencyCode', 'CHF'),
 };
 

@@ -1,6 +1,9 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { until } from '@banking/postgres/testing';
 import { BankingClient } from '@banking/client';
 import type { AccountId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { OwnIssuer } from '../identity/own-issuer.js';
@@ -257,14 +260,26 @@ describe('source of rates', () => {
 });
 
 // The last, because the data keeps the demo reference.
-describe('live deployment with DEMO_REFERENCE=on', () => {
+/** A free corridor to India, and purposes of the operator. */
+const TERMS = `
+terms: { india: { limitCurrency: USD, minimumAmount: '1', maximumAmount: '900000', deliveryTAT: T+1 } }
+corridors:
+  - { id: 1, destinationCountry: IN, destinationCurrency: INR, payoutMethod: LOCAL, beneficiaryAccountType: Individual,
+      routingCodeType: IFSC, terms: india }
+purposes: [{ code: IR001, text: Own account }]
+`;
+
+describe('live deployment with REFERENCE_FILE', () => {
   let service: RunningService;
+  let file: string;
   beforeAll(async () => {
-    service = await data.start({ DEMO_REFERENCE: 'on', WORKER: 'off' });
+    file = join(data.dataDir, 'reference.yaml');
+    await writeFile(file, TERMS);
+    service = await data.start({ REFERENCE_FILE: file, WORKER: 'off' });
   });
   afterAll(() => service?.stop());
 
-  it('refuses a payment abroad before it debits, because it has no payment network', async () => {
+  it('has its corridors, and refuses a payment abroad before it debits, because it has no payment network', async () => {
     const client = new BankingClient({ baseUrl: service.url, token: data.token() });
     const workspace = client.workspace(1 as WorkspaceId);
     const accountId = data.accountId as AccountId;
@@ -287,18 +302,26 @@ describe('live deployment with DEMO_REFERENCE=on', () => {
     const { edges } = await workspace.accounts.get(accountId);
     expect(edges.balances[0]?.amount).toBe(125_000);
     const corridors = await client.corridors.list('IN');
-    expect(corridors.length).toBeGreaterThan(0);
-    expect(corridors.filter(({ enabled }) => enabled)).toEqual([]);
+    expect(corridors).toMatchObject([{ id: 1, deliveryTAT: 'T+1', maximumAmount: '900000', enabled: false }]);
+    expect(await client.purposes.list()).toEqual({ IR001: 'Own account' });
   });
 
-  it.each(['api', 'worker'] as const)('ends the %s without the setting, which says what to do', async (program) => {
-    const environment = { SANDBOX: 'off', OIDC_ISSUER: 'https://login.example' };
+  it('follows a document of an operator while it runs', async () => {
+    const client = new BankingClient({ baseUrl: service.url, token: data.token() });
+    await writeFile(`${file}.next`, TERMS.replace('T+1', 'T+2'));
+
+    await bankingWith({ DATA_DIR: data.dataDir, SANDBOX: 'off' }, 'reference', 'apply', `${file}.next`);
+
+    await until(async () => (await client.corridors.list('IN'))[0]?.deliveryTAT === 'T+2');
+  });
+
+  it.each(['api', 'worker'] as const)('ends the %s if its document has a mistake, with the line', async (program) => {
+    await writeFile(`${file}.wrong`, TERMS.replace('IFSC', 'SORT CODE'));
+    const environment = { SANDBOX: 'off', OIDC_ISSUER: 'https://login.example', REFERENCE_FILE: `${file}.wrong` };
     const { ended, output } = launch(program, { dataDir: data.dataDir, environment });
 
-    expect(await ended).toMatchObject({ code: 1 });
-    expect(output.stderr).toMatch(
-      /^The reference data has .+ marked as demo.+ or set DEMO_REFERENCE=on to serve them\.\n$/,
-    );
+    expect(await ended).toMatchObject({ code: 2 });
+    expect(output.stderr).toMatch(/^REFERENCE_FILE has a mistake:\n {2}- line 4, corridors\[0\]: There is no format/);
   });
 });
 

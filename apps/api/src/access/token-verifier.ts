@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import { foldEmail, type Origin, Refusal, type Subject } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/process/local-issuer';
-import { ConfigError, ExpiringCache, readSecretDocument, SecretFileError } from '@banking/process';
+import { ConfigError, ExpiringCache, readDocument, SecretFileError } from '@banking/process';
 import type { TokenConfig } from '../config.js';
 import { discoverKeysOf, type FetchKeys, fetchKeysOf, IssuerKeys, type KeyReport } from './issuer-keys.js';
 
@@ -197,7 +197,7 @@ function isAccessToken(payload: JWTPayload): boolean {
 
 function readKeySet(file: string): JSONWebKeySet {
   try {
-    const keySet = parsed(readSecretDocument(file));
+    const keySet = parsed(readDocument(file));
     if (!Array.isArray(keySet?.keys) || keySet.keys.length === 0) throw new SecretFileError('has no "keys"');
     return keySet;
   } catch (error) {

@@ -1,5 +1,15 @@
-import type { Corridor, CorridorQuery } from '@banking/domain';
-import { AmountField, EdgeField, Field, IdField, KnownValues, TextField, TimeField } from '../http/field.decorator.js';
+import type { Corridor, CorridorFee, CorridorQuery } from '@banking/domain';
+import {
+  AmountField,
+  EdgeField,
+  Field,
+  IdField,
+  KnownValues,
+  OwnAmountField,
+  OwnEdgeField,
+  TextField,
+  TimeField,
+} from '../http/field.decorator.js';
 import { ChoiceParameter, PatternParameter } from '../input/parameter.decorator.js';
 import { CurrencyDto } from '../products/product.dto.js';
 
@@ -9,6 +19,26 @@ class CorridorEdgesDto {
 
   @EdgeField(() => CurrencyDto, 'The currency of the limits.', false)
   readonly limitCurrency?: CurrencyDto;
+}
+
+class CorridorFeeDto implements CorridorFee {
+  @OwnAmountField('Fixed part, in minor units of `edges.limitCurrency`, as the other amounts.', '100')
+  readonly fixedAmount!: CorridorFee['fixedAmount'];
+
+  @Field('ours', {
+    type: 'integer',
+    minimum: 0,
+    maximum: 1_000_000,
+    description: 'Share of the amount in parts per million: 2,000 is 0.2 percent.',
+    example: 2_000,
+  })
+  readonly partsPerMillion!: number;
+
+  @OwnAmountField('Smallest fee.', '200')
+  readonly minimumAmount!: CorridorFee['minimumAmount'];
+
+  @OwnAmountField('Largest fee. Left out if the fee has no upper limit.', '2500', false)
+  readonly maximumAmount?: NonNullable<CorridorFee['maximumAmount']>;
 }
 
 export class CorridorDto implements Corridor {
@@ -50,6 +80,13 @@ export class CorridorDto implements Corridor {
   @KnownValues()
   @AmountField('Largest amount, inclusive, in minor units of `edges.limitCurrency`.', '5000000', false)
   readonly maximumAmount?: NonNullable<Corridor['maximumAmount']>;
+
+  @OwnEdgeField(
+    () => CorridorFeeDto,
+    'Price of a payment: the fixed part and the share. Left out if payments are free.',
+    false,
+  )
+  readonly fee?: CorridorFeeDto;
 
   @Field('stated', {
     type: 'boolean',

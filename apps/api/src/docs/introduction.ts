@@ -108,6 +108,7 @@ const MONEY = paragraphs(
     " the currency of the statement's account |",
   "| `Movement.amount`, `Movement.feeAmount` | string of digits, up to 19 | the currency of the statement's account |",
   '| `Corridor.minimumAmount`, `Corridor.maximumAmount` | string of digits, inclusive | `edges.limitCurrency` |',
+  '| `CorridorFee.fixedAmount`, `CorridorFee.minimumAmount`, `CorridorFee.maximumAmount` | string of digits | `edges.limitCurrency` of the corridor |',
   '| `Currency.swiftMinimumWithdrawalAmount` | string of digits | that currency |',
   '',
   '- Read the strings as big integers or decimals. A floating-point number loses digits.',

@@ -169,7 +169,7 @@ describe('responseValidator', () => {
   /** Whether the interface leaves a place open: data of a beneficiary, fields of ours, and records without published fields. */
   const isOpen = (operation: string, at: string) =>
     /Order|RecipientSchemas$|^get(Live|Readi)ness$/.test(operation) ||
-    /\/beneficiary\/data\/|\/(?:reasonCode|orderID|returnOf|returnedBy)$|\/edges\/transfers\//.test(at);
+    /\/beneficiary\/data\/|\/(?:reasonCode|orderID|returnOf|returnedBy)$|\/fee\/|\/edges\/transfers\//.test(at);
 
   function withMore(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(withMore);

@@ -1,4 +1,11 @@
-import { type Execution, type Order, ORDER_STEPS, type OrderQuery, type PlaceOrderInput } from '@banking/domain';
+import {
+  type Execution,
+  type Order,
+  ORDER_STEPS,
+  type OrderQuery,
+  type PlaceOrderInput,
+  type PurposeQuery,
+} from '@banking/domain';
 import { AccountDto } from '../accounts/account.dto.js';
 import {
   EdgeField,
@@ -23,7 +30,13 @@ import {
   WholeNumberField,
 } from '../input/body-field.decorator.js';
 import { PageQueryDto } from '../input/page.js';
-import { ChoiceParameter, IdParameter, InstantParameter, TextParameter } from '../input/parameter.decorator.js';
+import {
+  ChoiceParameter,
+  IdParameter,
+  InstantParameter,
+  PatternParameter,
+  TextParameter,
+} from '../input/parameter.decorator.js';
 import { RecipientDto } from '../recipients/recipient.dto.js';
 import { TransactionDto } from '../transactions/transaction.dto.js';
 
@@ -201,7 +214,12 @@ export class PlaceOrderInputDto implements Omit<PlaceOrderInput, 'accountId'> {
   @LineField('ours', 512, 'Text for the recipient.', 'Invoice 4711')
   readonly description?: string;
 
-  @LineField('known', 35, 'A code of `GET /orders/purposes`. Required for a payment abroad.', 'IR001')
+  @LineField(
+    'known',
+    35,
+    'A code of `GET /orders/purposes`. Required for a payment abroad, and to a country with a list of its own.',
+    'IR001',
+  )
   readonly purposeCode?: string;
 
   @ChoiceField('ours', ['daily', 'weekly', 'monthly'], 'The unit of `repeatValue`. Only for a recurring order.')
@@ -265,4 +283,11 @@ export class OrderQueryDto extends PageQueryDto implements OrderQuery {
 
   @InstantParameter('ours', 'Placed before this instant.')
   readonly createdTo?: string;
+}
+
+export class PurposeQueryDto implements PurposeQuery {
+  @PatternParameter('ours', /^[A-Za-z]{2,3}$/, 'a country code of ISO 3166-1, such as IN', {
+    description: 'Country of the recipient: ISO 3166-1 alpha-2 in any case; alpha-3 is accepted too.',
+  })
+  readonly countryCode?: NonNullable<PurposeQuery['countryCode']>;
 }

@@ -11,7 +11,7 @@ import { ApiIdParam, bodyPipe, IdPipe, queryPipe } from '../input/input.pipe.js'
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { linkNext, PageQueryDto, sendPage } from '../input/page.js';
 import { OrderLimit } from './order-limit.js';
-import { OrderDto, OrderQueryDto, PlaceOrderInputDto } from './order.dto.js';
+import { OrderDto, OrderQueryDto, PlaceOrderInputDto, PurposeQueryDto } from './order.dto.js';
 
 const ACCOUNT_ID = ['accountId', 'The account of the workspace that pays.'] as const;
 const ORDER_ID = ['orderId', 'An order of that account.'] as const;
@@ -32,10 +32,14 @@ class PurposesController {
   @Operation('listPurposes', {
     summary: 'List the purpose codes',
     description: paragraphs(
-      'Lists the purpose codes that an order to another country can carry as `purposeCode`, each with its meaning.',
-      'The payment network defines the codes and can add more.',
+      'Lists the codes that an order can have as `purposeCode`, each with its meaning.',
+      'A country can have a list of its own, which `countryCode` selects. Other countries share one list.',
+      '',
+      'An order needs a purpose if its money leaves over `SWIFT` or in another currency, or if the country has a list of its own. ' +
+        'A payment within a country or within SEPA needs none.',
     ),
     provenance: 'known',
+    hasQuery: true,
     hasETag: true,
   })
   @ApiOkResponse({
@@ -45,8 +49,13 @@ class PurposesController {
       additionalProperties: { type: 'string', description: 'Meaning of the code.', example: 'Supplier payment' },
     },
   })
-  list(@CalledBy() caller: Caller, @Res({ passthrough: true }) reply: FastifyReply) {
-    return this.responses.send(reply, 'purposes', () => this.banking.listPurposes(caller));
+  list(
+    @CalledBy() caller: Caller,
+    @Query(queryPipe) query: PurposeQueryDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const { countryCode = '' } = query;
+    return this.responses.send(reply, `purposes ${countryCode}`, () => this.banking.listPurposes(caller, query));
   }
 }
 

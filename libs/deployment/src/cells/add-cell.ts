@@ -9,19 +9,15 @@ import {
   SCHEMA,
   SQLSTATE,
   withAdminSession,
-  OPERATOR_ROLE,
-  applicationNameOf,
-  Database,
 } from '@banking/postgres';
-import { VERSIONS_OF_CELL, loadReference } from '@banking/operations';
+import { VERSIONS_OF_CELL } from '@banking/operations';
 import { HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../explain-failure.js';
 import type { DeploymentMode } from '../deployment-mode.js';
 import { migrateDeployment, missingMigrations } from '../migrate-deployment.js';
 import { copyDirectory, publishDirectory, withBoth } from './directory-copies.js';
 import { CELLS_MAX, lastValues, stepSequences } from './step-sequences.js';
-import { hasDemoReference } from '../open-deployment.js';
-import { RELEASE } from '../release.js';
+import { prepareReferenceAt } from '../prepare-reference.js';
 
 interface NewCell extends DeploymentMode {
   readonly name: string;
@@ -30,6 +26,8 @@ interface NewCell extends DeploymentMode {
   readonly cell: ConnectionOptions;
   /** How the server of the cell reaches home, as libpq reads it. It may hold a password. */
   readonly homeAddress: string;
+  /** The document of REFERENCE_FILE. */
+  readonly reference?: string | undefined;
   readonly log?: ((line: string) => void) | undefined;
 }
 
@@ -53,7 +51,8 @@ export async function addCell(settings: NewCell): Promise<number> {
   await refuseBeforeOthers(home, mode);
   await migrateDeployment({ connection: cell, isSandbox, log });
   await migrateDeployment({ connection: home, isSandbox, log });
-  await loadAtHome(home, mode);
+  // The server may still show the connection when the first cell is added, which processes that know no cells prevent.
+  await prepareReferenceAt(home, { ...mode, isCell: true });
   return withBoth(home, cell, async (atHome, inCell) => {
     await lockCells(atHome, log);
     const taken = await explained('home', async () => {
@@ -192,37 +191,25 @@ async function explained<T>(where: string, work: () => Promise<T>): Promise<T> {
 }
 
 /** In the order of their references. */
-const TABLES = ['currency', 'product', 'bank', 'corridor'] as const;
+const TABLES = ['reference_change', 'currency', 'product', 'bank', 'purpose', 'corridor'] as const;
 
-/** Loads the reference data at home, as a service does when it starts. */
-async function loadAtHome(connection: ConnectionOptions, mode: DeploymentMode): Promise<void> {
-  // The server may still show the connection when the first cell is added, which processes that know no cells prevent.
-  const applicationName = applicationNameOf(RELEASE, true);
-  const database = await Database.open({
-    connection,
-    role: OPERATOR_ROLE,
-    schema: SCHEMA,
-    poolSize: 1,
-    applicationName,
-  });
-  try {
-    await loadReference(database, { demo: hasDemoReference(mode) });
-  } finally {
-    await database.end();
-  }
-}
-
-/** Gives a cell the reference data of home, with its times, so that a workspace that moves has the same. Keeps the rows that it has. */
+/**
+ * Gives a new cell the reference data of home, with its times, so that a workspace that moves has the same. Later documents are applied in
+ * each cell.
+ */
 async function copyReference(home: AdminSession, cell: AdminSession): Promise<void> {
-  for (const table of TABLES) {
-    const [rows] = await home.query<{ list: string }>(
-      `select coalesce(json_agg(t), '[]')::text as list from ${SCHEMA}.${table} t`,
-    );
-    await cell.actAs(OWNER_ROLE, SCHEMA, () =>
-      cell.query(
-        `insert into ${table} select * from json_populate_recordset(null::${table}, $1::json) on conflict do nothing`,
-        [rows!.list],
-      ),
-    );
-  }
+  const [known] = await cell.query<{ exists: boolean }>(
+    `select exists (select from ${SCHEMA}.reference_change) as exists`,
+  );
+  if (known?.exists === true) return;
+  await cell.actAs(OWNER_ROLE, SCHEMA, async () => {
+    for (const table of TABLES) {
+      const [rows] = await home.query<{ list: string }>(
+        `select coalesce(json_agg(t), '[]')::text as list from ${SCHEMA}.${table} t`,
+      );
+      await cell.query(`insert into ${table} select * from json_populate_recordset(null::${table}, $1::json)`, [
+        rows!.list,
+      ]);
+    }
+  });
 }

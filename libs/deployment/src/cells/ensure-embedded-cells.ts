@@ -13,7 +13,7 @@ import { type CellSchema, migrateCells } from './migrate-cells.js';
 export async function ensureEmbeddedCells(
   settings: DeploymentSettings & { readonly cells: readonly CellConfig[] },
 ): Promise<() => Promise<void>> {
-  const { databaseUrl, dataDir, cells, isSandbox, hasDemoReference, log } = settings;
+  const { databaseUrl, dataDir, cells, isSandbox, reference, log } = settings;
   if (databaseUrl !== undefined) return () => Promise.resolve();
   const servers: EmbeddedServer[] = [];
   const attach = async (folder: string) => {
@@ -33,7 +33,7 @@ export async function ensureEmbeddedCells(
     }
     await migrateCells([...schemas, { name: HOME_CELL, url: undefined, connection: home, ...mode }]);
     for (const { name, connection: cell } of schemas) {
-      await addCell({ name, home, cell, homeAddress: addressOf(home), ...mode, hasDemoReference });
+      await addCell({ name, home, cell, homeAddress: addressOf(home), ...mode, reference });
     }
     return detach;
   } catch (error) {

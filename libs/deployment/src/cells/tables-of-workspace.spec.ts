@@ -5,7 +5,16 @@ import { type MovedTable, MOVED_BY_KEY, NOT_MOVED, tablesOfWorkspace } from './t
 /** Tables that are no workspace's own. A new table has a workspace and moves with it, or it is listed here or in `NOT_MOVED`. */
 const OF_NO_WORKSPACE = [
   ...['app', 'app_user', 'user_identity', 'app_membership', 'workspace', 'directory_change', 'seal', 'demo_step'],
-  ...['currency', 'product', 'bank', 'corridor', 'reference_version', 'reference_snapshot'],
+  ...[
+    'currency',
+    'product',
+    'bank',
+    'corridor',
+    'purpose',
+    'reference_change',
+    'reference_version',
+    'reference_snapshot',
+  ],
   ...['deployment_mode', 'schema_migration', 'cell', 'cell_identity'],
   ...['verification_position', 'unverified_posting', 'change_outbox', 'payout_stop'],
 ];

@@ -21,7 +21,7 @@ export type PauseReason = 'payouts_rejected' | 'placer_without_role';
 export interface OrderStatements {
   /** 1 to 512 characters of free text (`isFreeText`). */
   readonly description?: string | undefined;
-  /** A code of GET /orders/purposes, without which no international payment is placed. */
+  /** A code of GET /orders/purposes. A payment abroad needs one, and so does one to a country with a list of its own. */
   readonly purposeCode?: string | undefined;
   /** The number of units between two runs: 1 to 366. */
   readonly repeatValue?: number | undefined;

@@ -43,6 +43,16 @@ export type RoutingCodeType = Open<
   'SWIFT' | 'IFSC' | 'SORT CODE' | 'ACH CODE' | 'BRANCH CODE' | 'BSB CODE' | 'BANK CODE'
 >;
 
+/** The price of a payment: a fixed amount and a share, within a minimum and a maximum. Amounts are in minor units of `edges.limitCurrency`. */
+export interface CorridorFee {
+  readonly fixedAmount: TransferAmount;
+  /** Of the amount, from 0 to 1,000,000: 2,000 is 0.2 percent. */
+  readonly partsPerMillion: number;
+  readonly minimumAmount: TransferAmount;
+  /** Left out if the fee has no upper limit. */
+  readonly maximumAmount?: TransferAmount;
+}
+
 /** A way to pay to a country: currency, payout method and kind of beneficiary. */
 export interface Corridor {
   readonly id: CorridorId;
@@ -59,6 +69,8 @@ export interface Corridor {
   readonly minimumAmount?: TransferAmount;
   /** Inclusive, in minor units of `edges.limitCurrency`. */
   readonly maximumAmount?: TransferAmount;
+  /** Left out if payments are free. */
+  readonly fee?: CorridorFee;
   readonly enabled?: boolean;
   readonly createdAt?: Timestamp;
   readonly updatedAt?: Timestamp;
@@ -69,4 +81,5 @@ export interface Corridor {
 }
 
 /** A corridor with all fields, as in our responses. The interface requires only the id. */
-export type CompleteCorridor = Required<Omit<Corridor, 'edges'>> & { readonly edges: Required<Corridor['edges']> };
+export type CompleteCorridor = Required<Omit<Corridor, 'edges' | 'fee'>> &
+  Pick<Corridor, 'fee'> & { readonly edges: Required<Corridor['edges']> };

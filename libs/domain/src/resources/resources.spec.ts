@@ -35,6 +35,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
 };
 
 const OURS: Readonly<Record<string, string>> = {
+  Corridor: 'fee?: object',
   RemittanceEvent: 'reasonCode?: string',
   Transaction: 'orderID?: integer, returnOf?: integer, returnedBy?: integer',
 };

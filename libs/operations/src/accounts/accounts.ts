@@ -66,7 +66,7 @@ export function listAccounts(
 const PREPARE_ACCOUNT = sqlStatement<{ id: bigint; currency_id: number; holder: string }>(
   'prepare_account',
   `select nextval('account_id_seq') as id, p.currency_id, w.name as holder
-   from product p, workspace w where p.id = $1 and w.id = $2`,
+   from product p, workspace w where p.id = $1 and p.offered and w.id = $2`,
 );
 
 const LIST_CODE = sqlStatement(

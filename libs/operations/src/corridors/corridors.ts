@@ -1,5 +1,6 @@
 import {
   type Corridor,
+  type CorridorFee,
   type CorridorQuery,
   type CurrencyId,
   type Product,
@@ -8,8 +9,8 @@ import {
   type TransferAmount,
 } from '@banking/domain';
 import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
-import { type BeneficiarySchema, countryOf, purposesOf, recipientSchemasOf } from '@banking/reference';
-import type { Reference, ReferenceData } from '../reference/reference.js';
+import { type BeneficiarySchema, type CorridorRoute, countryOf, recipientSchemasOf } from '@banking/reference';
+import type { Purposes, Reference, ReferenceData } from '../reference/reference.js';
 import { timestampOf } from '../resources/columns.js';
 import type { Reading } from '../resources/reading.js';
 
@@ -24,6 +25,10 @@ interface CorridorRow {
   readonly delivery_tat: string;
   readonly minimum_amount: string;
   readonly maximum_amount: string;
+  readonly fee_fixed_amount: string;
+  readonly fee_parts_per_million: number;
+  readonly fee_minimum_amount: string;
+  readonly fee_maximum_amount: string | null;
   readonly enabled: boolean;
   readonly created_at: string;
   readonly updated_at: string;
@@ -32,7 +37,8 @@ interface CorridorRow {
 const LIST_CORRIDORS = sqlStatement<CorridorRow>(
   'list_corridors',
   `select id, destination_country, destination_currency_id, limit_currency_id, payout_method, beneficiary_account_type,
-          routing_code_type, delivery_tat, minimum_amount::text, maximum_amount::text, enabled, created_at, updated_at
+          routing_code_type, delivery_tat, minimum_amount::text, maximum_amount::text, fee_fixed_amount::text,
+          fee_parts_per_million, fee_minimum_amount::text, fee_maximum_amount::text, enabled, created_at, updated_at
    from corridor where destination_country = $1 order by id`,
 );
 
@@ -68,6 +74,7 @@ function composeCorridor(reference: Reference, row: CorridorRow): Corridor {
     deliveryTAT: row.delivery_tat,
     minimumAmount: row.minimum_amount as TransferAmount,
     maximumAmount: row.maximum_amount as TransferAmount,
+    ...(isFree(row) ? {} : { fee: feeOf(row) }),
     enabled: row.enabled,
     createdAt: timestampOf(row.created_at),
     updatedAt: timestampOf(row.updated_at),
@@ -78,17 +85,28 @@ function composeCorridor(reference: Reference, row: CorridorRow): Corridor {
   };
 }
 
+const isFree = ({ fee_fixed_amount, fee_parts_per_million, fee_minimum_amount }: CorridorRow): boolean =>
+  fee_fixed_amount === '0' && fee_parts_per_million === 0 && fee_minimum_amount === '0';
+
+const feeOf = (row: CorridorRow): CorridorFee => ({
+  fixedAmount: row.fee_fixed_amount as TransferAmount,
+  partsPerMillion: row.fee_parts_per_million,
+  minimumAmount: row.fee_minimum_amount as TransferAmount,
+  ...(row.fee_maximum_amount !== null && { maximumAmount: row.fee_maximum_amount as TransferAmount }),
+});
+
 /** A corridor of this deployment for one type of beneficiary account. */
-interface SchemaRow {
+interface SchemaRow extends CorridorRoute {
   readonly id: bigint;
-  readonly beneficiary_account_type: string;
-  readonly destination_currency_id: number;
+  readonly destinationCurrencyId: number;
 }
 
 /** The corridors of the deployment, open or closed. */
 const FIND_CORRIDORS = sqlStatement<SchemaRow>(
   'find_corridors',
-  `select k.id, k.beneficiary_account_type, k.destination_currency_id
+  `select k.id, k.destination_country as "destinationCountry", c.code as "destinationCurrency", k.payout_method as "payoutMethod",
+          k.beneficiary_account_type as "beneficiaryAccountType", k.routing_code_type as "routingCodeType",
+          k.destination_currency_id as "destinationCurrencyId"
    from corridor k join currency c on c.id = k.destination_currency_id
    where k.destination_country = $1 and c.code = $2 and k.payout_method = $3
      and ($4::text is null or k.beneficiary_account_type = $4)
@@ -116,11 +134,8 @@ export const corridorsRead = (choice: CorridorQuery): BoundStatement<SchemaRow> 
  *
  * @throws Refusal `corridor_not_found` if there is no corridor, or no schema for it
  */
-export function schemasOf(choice: CorridorQuery, corridors: readonly SchemaRow[]): readonly BeneficiarySchema[] {
-  const kinds = corridors.map((corridor) => corridor.beneficiary_account_type);
-  const schemas = recipientSchemasOf(choice).filter(({ properties }) =>
-    kinds.includes(properties.beneficiaryAccountType.const ?? ''),
-  );
+export function schemasOf(corridors: readonly SchemaRow[]): readonly BeneficiarySchema[] {
+  const schemas = recipientSchemasOf(corridors);
   if (schemas.length === 0) throw new Refusal('corridor_not_found');
   return schemas;
 }
@@ -133,17 +148,20 @@ export async function listRecipientSchemas(
   const choice = corridorChoice(query);
   if (!choice) throw new Refusal('corridor_not_found');
   const [corridors] = await database.pipeline({}, [corridorsRead(choice)] as const);
-  return schemasOf(choice, corridors);
+  return schemasOf(corridors);
 }
 
-/** The network that carries payouts. It defines the purposes. */
-const RAIL = 'sandbox';
-
-const PURPOSES_OF_RAIL = purposesOf(RAIL);
-
-/** The purposes of the payment network. None without one. */
-export const listPurposes = (hasPayoutNetwork: boolean): Readonly<Record<string, string>> =>
-  hasPayoutNetwork ? PURPOSES_OF_RAIL : {};
+/**
+ * The purposes of payments to a country, or to all countries without a list of their own.
+ *
+ * @param country ISO 3166-1 alpha-2 or alpha-3, in any case
+ * @throws Refusal `country_unknown`, `unavailable`
+ */
+export async function listPurposes(reference: ReferenceData, country: string | undefined): Promise<Purposes> {
+  const known = country === undefined ? undefined : countryOf(country);
+  if (country !== undefined && !known) throw new Refusal('country_unknown');
+  return (await reference.current()).purposesOf(known?.alpha2);
+}
 
 export async function listProducts(reference: ReferenceData): Promise<readonly Product[]> {
   return (await reference.current()).products;

@@ -481,12 +481,6 @@ describe('a deployment without a payment network', () => {
     expect(await balanceOf(to)).toBe(100);
   });
 
-  it('accepts no purpose, because the network defines them', async () => {
-    const inside = given.order(from, await near(await account(1, '0')), { purposeCode: 'IR001' });
-
-    expect(await reasonOf(without.placeOrder(ada, inside))).toBe('purpose_code_invalid');
-  });
-
   it('fails the run of an order that was scheduled before, without a debit', async () => {
     const before = await balanceOf(from);
     const { resource } = await service.placeOrder(ada, abroadOf(LATER));

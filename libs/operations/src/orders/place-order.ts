@@ -12,10 +12,10 @@ import { isServedElsewhere } from '@banking/postgres';
 import type { AuditedCall } from '../audit/audited-call.js';
 import { keyOf } from '../idempotency/idempotency-key.js';
 import { paymentEntries, recipientOf } from '../payments/payment-entries.js';
-import type { PaymentFacts } from '../payments/payment-facts.js';
-import { type PaymentMeans, type PaymentTerms, termsOf } from '../payments/payment-terms.js';
+import { isDomestic, type PaymentFacts } from '../payments/payment-facts.js';
+import { type PaymentMeans, termsOf } from '../payments/payment-terms.js';
 import { scheduleFaults } from './schedule.js';
-import { listPurposes } from '../corridors/corridors.js';
+import type { Reference } from '../reference/reference.js';
 import type { OrderContent } from '../resources/compose-order.js';
 import type { OrderService } from './order-service.js';
 import { contentOf, type Placement, type PreparedOrder, requestOf } from './prepared-order.js';
@@ -47,7 +47,9 @@ export async function placeOrder(
   // The check of a schedule depends on the clock, and a quote may be used or expire.
   const mayRecall = content.type === 'instant' && quoteId === undefined;
 
-  const prepare = (facts: PaymentFacts) => preparePlacement({ content, executionId, caller }, facts, orders);
+  const reference = await orders.reading.reference.current();
+  const prepare = (facts: PaymentFacts) =>
+    preparePlacement({ content, executionId, caller }, { facts, reference }, orders);
   const remembered = mayRecall ? orders.remembered.recall(payment) : undefined;
   const first = remembered && (await prepare(remembered));
   // No refusal is given of what is remembered.
@@ -75,7 +77,7 @@ function noneIfElsewhere(error: unknown): undefined {
  */
 async function preparePlacement(
   { content, executionId, caller }: Pick<Placement, 'content' | 'executionId' | 'caller'>,
-  facts: PaymentFacts,
+  { facts, reference }: { readonly facts: PaymentFacts; readonly reference: Reference },
   means: PaymentMeans,
 ): Promise<PreparedOrder & Placement> {
   const { workspaceId } = caller;
@@ -92,7 +94,7 @@ async function preparePlacement(
   try {
     if (facts.reference_is_taken) throw new Refusal('external_reference_reused');
     const terms = await termsOf({ ...content, amount: minorUnits(BigInt(content.amount)) }, facts, means);
-    checkPurpose(content, terms, means);
+    checkPurpose(content, facts, reference);
     checkSchedule(content, facts.now as Timestamp);
     if (content.type !== 'instant') return { ...placement, terms, entries: [] };
     const recipient = recipientOf(content.recipientId, facts);
@@ -107,18 +109,21 @@ async function preparePlacement(
   }
 }
 
-/** @throws Refusal `purpose_code_required`, `purpose_code_invalid` */
-function checkPurpose(
-  { purposeCode }: OrderContent,
-  { payee }: PaymentTerms,
-  { hasPayoutNetwork }: PaymentMeans,
-): void {
-  if (purposeCode === undefined) {
-    if (payee === undefined) throw withDetail('purpose_code_required', 'purposeCode');
+/**
+ * A payment that leaves needs a purpose, unless it is domestic and its country has no list of its own.
+ *
+ * @throws Refusal `purpose_code_required`, `purpose_code_invalid`
+ */
+function checkPurpose({ purposeCode }: OrderContent, facts: PaymentFacts, reference: Reference): void {
+  const country = facts.destination_country ?? undefined;
+  const purposes = reference.purposesOf(country);
+  if (purposeCode !== undefined) {
+    if (!Object.hasOwn(purposes, purposeCode)) throw withDetail('purpose_code_invalid', 'purposeCode');
     return;
   }
-  if (!Object.hasOwn(listPurposes(hasPayoutNetwork), purposeCode))
-    throw withDetail('purpose_code_invalid', 'purposeCode');
+  if (country === undefined || Object.keys(purposes).length === 0) return;
+  if (isDomestic(facts) && reference.ownPurposesOf(country) === undefined) return;
+  throw withDetail('purpose_code_required', 'purposeCode');
 }
 
 /** @throws Refusal `schedule_invalid` */

@@ -8,6 +8,7 @@ import {
   type Timestamp,
 } from '@banking/domain';
 import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
+import type { FeeSchedule } from '@banking/reference';
 import { BENEFICIARY_COLUMNS, RECIPIENT_COLUMNS, type RecipientFacts } from '../resources/compose-parties.js';
 import { selectedOf } from '../resources/reading.js';
 
@@ -42,6 +43,13 @@ export interface PaymentFacts extends RecipientFacts {
   readonly limit_currency: CurrencyCode;
   readonly minimum_amount: bigint;
   readonly maximum_amount: bigint;
+  readonly fee_fixed_amount: bigint;
+  readonly fee_parts_per_million: number;
+  readonly fee_minimum_amount: bigint;
+  readonly fee_maximum_amount: bigint | null;
+  /** The document that stated the terms of the corridor. */
+  readonly terms_change_id: bigint | null;
+  readonly destination_country: string | null;
   readonly swift_minimum: bigint | null;
   /** The workspace and account of an internal recipient. */
   readonly payee_workspace_id: bigint | null;
@@ -79,6 +87,8 @@ const factsBy = (clock: string): string =>
           r.name as recipient_name, r.account_code as recipient_account_code,
           n.data ->> 'routingCodeType1' as routing_code_type, n.data ->> 'routingCodeValue1' as routing_code,
           r.corridor_id, k.enabled as corridor_enabled, k.payout_method, l.code as limit_currency, k.minimum_amount, k.maximum_amount,
+          k.fee_fixed_amount, k.fee_parts_per_million, k.fee_minimum_amount, k.fee_maximum_amount, k.change_id as terms_change_id,
+          k.destination_country,
           rc.swift_minimum_withdrawal_amount as swift_minimum,
           o.workspace_id as payee_workspace_id, o.account_id as payee_account_id,
           case when r.kind is distinct from 'internal' then false
@@ -175,7 +185,7 @@ export interface FixedAmount {
 /** Each step of a fee is rounded up. The fee is never below its schedule. */
 export const FEE_ROUNDING: Rounding = 'up';
 
-/** The limits of a corridor. They are inclusive, in minor units of `limitCurrency`. */
+/** The terms of a corridor. Its limits are inclusive, in minor units of `limitCurrency`. */
 export interface PaidCorridor {
   readonly id: number;
   readonly enabled: boolean;
@@ -183,6 +193,8 @@ export interface PaidCorridor {
   readonly limitCurrency: CurrencyCode;
   readonly minimum: MinorUnits;
   readonly maximum: MinorUnits;
+  /** Undefined if payments are free. */
+  readonly fee?: FeeSchedule;
   /** The minimum of the correspondent banks, in minor units of the recipient's currency. */
   readonly swiftMinimum?: MinorUnits;
 }
@@ -266,9 +278,28 @@ function corridorOf(facts: PaymentFacts): PaidCorridor | undefined {
     limitCurrency: facts.limit_currency,
     minimum: minorUnits(facts.minimum_amount),
     maximum: minorUnits(facts.maximum_amount),
+    ...feeOf(facts),
     ...(facts.swift_minimum !== null && { swiftMinimum: minorUnits(facts.swift_minimum) }),
   };
 }
+
+function feeOf(facts: PaymentFacts): Pick<PaidCorridor, 'fee'> {
+  const { fee_fixed_amount: fixed, fee_parts_per_million: parts, fee_minimum_amount: minimum } = facts;
+  if (fixed === 0n && parts === 0 && minimum === 0n) return {};
+  const fee = {
+    currency: facts.limit_currency,
+    fixed: minorUnits(fixed),
+    partsPerMillion: BigInt(parts),
+    minimum: minorUnits(minimum),
+  };
+  return {
+    fee: { ...fee, ...(facts.fee_maximum_amount !== null && { maximum: minorUnits(facts.fee_maximum_amount) }) },
+  };
+}
+
+/** Whether a payment stays within a country or within SEPA: it leaves over the clearing of its destination, in the account's currency. */
+export const isDomestic = ({ payout_method, payer_currency_id, recipient_currency_id }: PaymentFacts): boolean =>
+  payout_method === 'LOCAL' && payer_currency_id === recipient_currency_id;
 
 /** About 2 kB each. */
 const REMEMBERED_MAX = 4_000;

@@ -13,17 +13,30 @@ import {
 } from '@banking/domain';
 import { reasonOf } from '@banking/postgres/testing';
 import {
-  CORRIDORS,
   crossRate,
+  demoReference,
   DEMO_RATES,
   feeOf,
-  feeScheduleOf,
+  type FeeSchedule,
   NO_RATES,
   type RateSource,
   readRateDocument,
 } from '@banking/reference';
 import type { FixedAmount, PaidCorridor, PaymentParties } from './payment-facts.js';
 import { type Price, pricePayment } from './price-payment.js';
+
+/** The fee schedules of the demo. */
+const SCHEDULES: readonly FeeSchedule[] = demoReference().corridors!.flatMap(({ limitCurrency, fee }) =>
+  fee === undefined
+    ? []
+    : {
+        currency: limitCurrency,
+        fixed: minorUnits(BigInt(fee.fixedAmount)),
+        partsPerMillion: BigInt(fee.partsPerMillion),
+        minimum: minorUnits(BigInt(fee.minimumAmount)),
+        ...(fee.maximumAmount !== undefined && { maximum: minorUnits(BigInt(fee.maximumAmount)) }),
+      },
+);
 
 /** Currencies with 0, 2, 3 and 4 decimals. */
 const codes = fc.constantFrom<CurrencyCode>('JPY', 'USD', 'KWD', 'CLF', 'INR');
@@ -37,11 +50,12 @@ describe('price payment', () => {
   const amounts = fc.bigInt({ min: 1n, max: 10n ** 12n }).map(minorUnits);
 
   /** The widest limits, so that only the limit under test applies. */
-  const open = (id: number, part: Partial<PaidCorridor> = {}): PaidCorridor => ({
-    id,
+  const open = (fee: FeeSchedule | undefined, part: Partial<PaidCorridor> = {}): PaidCorridor => ({
+    id: 1,
     enabled: true,
     payoutMethod: 'LOCAL',
-    limitCurrency: (feeScheduleOf(id)?.currency ?? 'EUR') as CurrencyCode,
+    ...(fee && { fee }),
+    limitCurrency: fee?.currency ?? 'EUR',
     minimum: minorUnits(0n),
     maximum: minorUnits(MINOR_UNITS_MAX),
     ...part,
@@ -53,8 +67,7 @@ describe('price payment', () => {
     recipient: { corridor },
   });
 
-  const charging = CORRIDORS.filter(({ id }) => feeScheduleOf(id)).map(({ id }) => id);
-  const chargedOver = fc.constantFrom(...charging);
+  const chargedBy = fc.constantFrom(...SCHEDULES);
   const paying = (value: MinorUnits): FixedAmount => ({ side: 'source', value, field: 'amount' });
   const isKept = async (property: fc.IAsyncProperty<unknown>) => fc.assert(property, { numRuns: 200 });
 
@@ -78,11 +91,11 @@ describe('price payment', () => {
 
     it('has a fee that is not lower for a larger amount', async () => {
       await isKept(
-        fc.asyncProperty(codes, codes, chargedOver, amounts, amounts, async (from, to, id, one, other) => {
+        fc.asyncProperty(codes, codes, chargedBy, amounts, amounts, async (from, to, schedule, one, other) => {
           const [less, more] = one < other ? [one, other] : [other, one];
           const [small, large] = await Promise.all(
             [less, more].map((amount) =>
-              pricePayment(abroad(from, to, open(id)), paying(amount), DEMO_RATES).catch(() => undefined),
+              pricePayment(abroad(from, to, open(schedule)), paying(amount), DEMO_RATES).catch(() => undefined),
             ),
           );
           if (small && large) expect(small.fee! <= large.fee!).toBe(true);
@@ -92,10 +105,9 @@ describe('price payment', () => {
 
     it('has the fee of the schedule, within its bounds, at the rate of a payment into the currency of the schedule', async () => {
       await isKept(
-        fc.asyncProperty(codes, chargedOver, amounts, async (from, id, amount) => {
-          const schedule = feeScheduleOf(id)!;
+        fc.asyncProperty(codes, chargedBy, amounts, async (from, schedule, amount) => {
           const to = schedule.currency;
-          const priced = await pricePayment(abroad(from, to, open(id)), paying(amount), DEMO_RATES).catch(
+          const priced = await pricePayment(abroad(from, to, open(schedule)), paying(amount), DEMO_RATES).catch(
             () => undefined,
           );
           if (!priced) return;
@@ -128,7 +140,11 @@ describe('price payment', () => {
             amount < 1n
               ? undefined
               : reasonOf(
-                  pricePayment(abroad(from, to, open(0, { limitCurrency: to, ...part })), paying(amount), at(text)),
+                  pricePayment(
+                    abroad(from, to, open(undefined, { limitCurrency: to, ...part })),
+                    paying(amount),
+                    at(text),
+                  ),
                 );
           const inside = expect.not.stringMatching(/above_maximum/) as unknown;
 
@@ -142,12 +158,13 @@ describe('price payment', () => {
   });
 
   describe('a payment', () => {
-    const rupees = (part: Partial<PaidCorridor>) => abroad('USD', 'INR', open(1, { limitCurrency: 'USD', ...part }));
+    const rupees = (part: Partial<PaidCorridor>) =>
+      abroad('USD', 'INR', open(undefined, { limitCurrency: 'USD', ...part }));
     const price = (parties: PaymentParties, amount: bigint, rates: RateSource = DEMO_RATES) =>
       pricePayment(parties, paying(minorUnits(amount)), rates);
 
     it('is compared with a limit in a third currency at the exact rate', async () => {
-      const yenLimit = abroad('EUR', 'INR', open(0, { limitCurrency: 'JPY', minimum: minorUnits(17_907n) }));
+      const yenLimit = abroad('EUR', 'INR', open(undefined, { limitCurrency: 'JPY', minimum: minorUnits(17_907n) }));
 
       // 100.00 EUR are 17,906.97… yen, which rounds up to the limit and is below it.
       await expect(price(yenLimit, 10_000n)).rejects.toMatchObject({
@@ -237,9 +254,7 @@ describe('price payment', () => {
     });
 
     it('has the fee of a schedule in dollars, converted for a payer in another currency', async () => {
-      const inDollars = charging.find(
-        (id) => feeScheduleOf(id)!.currency === 'USD' && feeScheduleOf(id)!.fixed === 100n,
-      )!;
+      const inDollars = SCHEDULES.find(({ currency, fixed }) => currency === 'USD' && fixed === 100n)!;
 
       expect(await price(abroad('USD', 'INR', open(inDollars)), 250_000n)).toMatchObject({ fee: 600n });
       // 2500.00 USD are 2150.00 EUR; 6.00 USD are 5.16 EUR.
@@ -352,6 +367,7 @@ describe('target amount', () => {
     id: 1,
     enabled: true,
     payoutMethod: 'LOCAL',
+    fee: SCHEDULES.find(({ currency }) => currency === 'USD')!,
     limitCurrency: 'USD',
     minimum: minorUnits(0n),
     maximum: minorUnits(MINOR_UNITS_MAX),
@@ -534,21 +550,20 @@ describe('conversions gain nothing', () => {
   });
 
   describe('a fee', () => {
-    const charging = CORRIDORS.filter(({ id }) => feeScheduleOf(id)).map(({ id }) => id);
-
     it('is never below its schedule for the exact amount, at the rate of the payment', async () => {
       await fc.assert(
         fc.asyncProperty(
           codes,
-          fc.constantFrom(...charging),
+          fc.constantFrom(...SCHEDULES),
           fractions,
           amounts,
-          async (from, id, fraction, amount) => {
-            const { currency, fixed, partsPerMillion, minimum, maximum } = feeScheduleOf(id)!;
+          async (from, fee, fraction, amount) => {
+            const { currency, fixed, partsPerMillion, minimum, maximum } = fee;
             if (currency === from) return;
             const corridor = {
-              id,
+              id: 1,
               enabled: true,
+              fee,
               payoutMethod: 'LOCAL',
               limitCurrency: from,
               minimum: minorUnits(0n),

@@ -12,7 +12,7 @@ import {
   toDecimal,
 } from '@banking/domain';
 import type { Leg } from '@banking/ledger';
-import { type DatedRate, feeOf, feeScheduleOf, noRate, type RateSource, writtenRate } from '@banking/reference';
+import { type DatedRate, feeOf, noRate, type RateSource, writtenRate } from '@banking/reference';
 import {
   CONVERSION_ROUNDING,
   FEE_ROUNDING,
@@ -65,7 +65,7 @@ export async function pricePayment(
   const { targetAmount, remainder } =
     fixed.side === 'source' ? convertAll(amount, rate) : convertTo(fixed.value, amount, rate);
   checkArrival(targetAmount, to, corridor, fixed);
-  const fee = recipient && (await feeOfPayment(amount, corridor?.id, rateTo));
+  const fee = recipient && (await feeOfPayment(amount, corridor, rateTo));
   return { amount, fixedSide: fixed.side, targetAmount, remainder, rateText, dated, fee };
 }
 
@@ -171,16 +171,16 @@ function refusedFor(
 }
 
 /**
- * The fee of a payment in minor units of the account's currency, zero if its corridor has no schedule.
+ * The fee of a payment in minor units of the account's currency, zero if its corridor has no fee.
  *
  * The amount is converted to the currency of the schedule, and the fee is converted back at the same rate.
  */
 async function feeOfPayment(
   amount: MinorUnits,
-  corridorId: number | undefined,
+  corridor: PaidCorridor | undefined,
   rateTo: (currency: CurrencyCode) => Promise<Rate>,
 ): Promise<MinorUnits> {
-  const schedule = corridorId === undefined ? undefined : feeScheduleOf(corridorId);
+  const schedule = corridor?.fee;
   if (!schedule) return minorUnits(0n);
   const rate = await rateTo(schedule.currency);
   const fee = feeOf(schedule, convert(amount, rate, FEE_ROUNDING).amount, FEE_ROUNDING);

@@ -102,9 +102,10 @@ export async function getQuote(
 const ADD_QUOTE = sqlStatement(
   'add_quote',
   `insert into quote (workspace_id, id, account_id, currency_id, recipient_id, target_currency_id, amount, fee_amount, target_amount,
-                      rate, rate_source, rate_as_of, rounding, fixed_side, remainder_numerator, remainder_denominator, expires_at)
+                      rate, rate_source, rate_as_of, rounding, fixed_side, remainder_numerator, remainder_denominator, expires_at,
+                      terms_change_id)
    select $1, $2, $3, a.currency_id, $4, c.id, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-          statement_timestamp() + make_interval(secs => $16)
+          statement_timestamp() + make_interval(secs => $16), $17
    from account a, currency c where a.workspace_id = $1 and a.id = $3 and c.code = $5`,
 );
 
@@ -163,9 +164,12 @@ export async function createQuote(
   const id = Number(drawn.id);
   const { dated, fee, remainder } = price;
   const terms = [price.amount, fee, price.targetAmount, price.rateText, dated?.source, dated?.asOf];
+  const termsChangeId = named ? undefined : facts.terms_change_id;
   const rounding = [CONVERSION_ROUNDING, price.fixedSide, remainder.numerator, remainder.denominator, validS];
   const creation = {
-    writes: [bind(ADD_QUOTE, workspaceId, id, accountID, recipientID, parties.to, ...terms, ...rounding)],
+    writes: [
+      bind(ADD_QUOTE, workspaceId, id, accountID, recipientID, parties.to, ...terms, ...rounding, termsChangeId),
+    ],
     audited: { type: 'quote', id },
     resource: quoteQuery(workspaceId, id),
   };

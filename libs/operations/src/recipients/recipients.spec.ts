@@ -1,6 +1,6 @@
 import { SQLSTATE } from '@banking/postgres';
 import type { AddInternationalRecipientInput, RecipientId, Scope } from '@banking/domain';
-import { checkRecipient, recipientSchemasOf } from '@banking/reference';
+import { checkRecipient, type CorridorRoute, recipientSchemasOf } from '@banking/reference';
 import { sql, reasonOf } from '@banking/postgres/testing';
 import { expectWellFormed } from '../testing/order-world.js';
 import { orderWorld, type OrderWorld } from '../testing/order-world.js';
@@ -93,21 +93,15 @@ describe('an international recipient', () => {
 
 describe('the recipients of the demo data', () => {
   it('are valid for their corridors', async () => {
-    const { rows: kept } = await world.owner.query<{
-      country: string;
-      currency: string;
-      method: 'LOCAL';
-      data: object;
-    }>(
-      `select k.destination_country as country, c.code as currency, k.payout_method as method, n.data
+    const { rows: kept } = await world.owner.query<CorridorRoute & { data: object }>(
+      `select k.destination_country as "destinationCountry", c.code as "destinationCurrency", k.payout_method as "payoutMethod",
+              k.beneficiary_account_type as "beneficiaryAccountType", k.routing_code_type as "routingCodeType", n.data
        from recipient r join beneficiary n on n.recipient_id = r.id
        join corridor k on k.id = r.corridor_id join currency c on c.id = r.currency_id`,
     );
 
     expect(kept.length).toBeGreaterThan(1);
-    for (const { country: countryCode, currency: currencyCode, method: payoutMethod, data } of kept) {
-      expect(checkRecipient(recipientSchemasOf({ countryCode, currencyCode, payoutMethod }), data)).toEqual([]);
-    }
+    for (const { data, ...corridor } of kept) expect(checkRecipient(recipientSchemasOf([corridor]), data)).toEqual([]);
   });
 });
 

@@ -157,15 +157,15 @@ export async function addInternationalRecipient(
     const choice = corridorChoice(query);
     if (!choice) throw new Refusal('corridor_not_found');
     const [corridors, [next]] = await tx.pipeline([corridorsRead(choice), nextRecipient] as const);
-    refuseFaults(checkRecipient(schemasOf(choice, corridors), data));
+    refuseFaults(checkRecipient(schemasOf(corridors), data));
 
-    const corridor = corridors.find((row) => row.beneficiary_account_type === data.beneficiaryAccountType);
+    const corridor = corridors.find((row) => row.beneficiaryAccountType === data.beneficiaryAccountType);
     if (!corridor || !next) throw new Error('the corridor of the checked details is missing');
     const id = Number(next.id);
     const { beneficiaryName: name = '', beneficiaryAccountNumber: accountCode = '' } = data;
     const swiftCode = bankOf(data.routingCodeType1 ?? '', data.routingCodeValue1 ?? '')?.swiftCode;
     const abroad = { corridorId: Number(corridor.id), data, swiftCode };
-    const currencyId = corridor.destination_currency_id;
+    const currencyId = corridor.destinationCurrencyId;
     return {
       writes: recordRecipient({ workspaceId, id, name, accountCode, ...note, currencyId, abroad }),
       audited: { type: 'recipient', id },

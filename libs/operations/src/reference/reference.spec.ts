@@ -12,8 +12,15 @@ describe('the reference data of a snapshot', () => {
       [840, 'USD', 'US Dollar', null, 2, null, AT, AT],
       [978, 'EUR', 'Euro', '€', 2, '5000', AT, AT],
     ],
-    [[1, 'Current account', 'For payments', 978, AT, AT]],
+    [
+      [1, 'Current account', 'For payments', 978, AT, AT, true],
+      [2, 'Former account', null, 978, AT, AT, false],
+    ],
     [[3, 'Northwind Bank', 'DE', 'NWBADEFF', AT, AT]],
+    [
+      ['AE', 'SAL', 'Salary'],
+      ['other', 'SUPP', 'Supplier payment'],
+    ],
   ];
 
   const EURO = {

@@ -30,6 +30,7 @@ const PRODUCT = {
   description: column<string | null>('description'),
   currencyId: column<number>('currency_id'),
   ...TIMES,
+  offered: column<boolean>('offered'),
 } satisfies Columns;
 
 const BANK = {
@@ -40,23 +41,39 @@ const BANK = {
   ...TIMES,
 } satisfies Columns;
 
+const PURPOSE = {
+  list: column<string>('list'),
+  code: column<string>('code'),
+  text: column<string>('text'),
+} satisfies Columns;
+
 const currencyRow = unpacking(CURRENCY);
 const productRow = unpacking(PRODUCT);
 const bankRow = unpacking(BANK);
+const purposeRow = unpacking(PURPOSE);
 
 type Rows = readonly (readonly unknown[])[];
 
 /**
- * The rows of currencies, products and banks. They are stored, so the order of the columns never changes. A migration that adds a column
+ * The rows of currencies, products, banks and purposes. They are stored, so the order of the columns never changes. A migration that adds a column
  * also changes `reference_version`, because the snapshot of the present version lacks it.
  */
-export type ReferenceFacts = readonly [Rows, Rows, Rows];
+export type ReferenceFacts = readonly [Rows, Rows, Rows, Rows];
 
-const rowsOf = (columns: Columns, table: string) =>
-  `coalesce((select json_agg(${packed(columns, 'l')} order by l.id) from ${table} l), '[]')`;
+const rowsOf = (columns: Columns, table: string, order = 'l.id') =>
+  `coalesce((select json_agg(${packed(columns, 'l')} order by ${order}) from ${table} l), '[]')`;
 
 /** SQL of the facts, a JSON array. */
-const REFERENCE_FACTS = `json_build_array(${rowsOf(CURRENCY, 'currency')}, ${rowsOf(PRODUCT, 'product')}, ${rowsOf(BANK, 'bank')})`;
+const REFERENCE_FACTS = `json_build_array(${[
+  ...[rowsOf(CURRENCY, 'currency'), rowsOf(PRODUCT, 'product'), rowsOf(BANK, 'bank')],
+  rowsOf(PURPOSE, 'purpose', 'l.list, l.code'),
+].join(', ')})`;
+
+/** The texts of purpose codes, by code. */
+export type Purposes = Readonly<Record<string, string>>;
+
+/** The list of all countries without a list of their own. */
+const OTHER_COUNTRIES = 'other';
 
 /** A row refers to reference data that is newer than the data in memory. */
 class UnknownReference extends Error {
@@ -68,19 +85,35 @@ export class Reference {
   private readonly currencies: ReadonlyMap<number, Currency>;
   private readonly productsById: ReadonlyMap<number, Product>;
   private readonly banks: ReadonlyMap<number, Bank>;
+  private readonly offered: ReadonlySet<number>;
+  private readonly purposeLists = new Map<string, Record<string, string>>();
 
   constructor(
     readonly version: bigint,
-    [currencies, products, banks]: ReferenceFacts,
+    [currencies, products, banks, purposes]: ReferenceFacts,
   ) {
     this.currencies = byId(currencies.map((row) => currencyOf(currencyRow(row))));
     this.productsById = byId(products.map((row) => this.productOf(productRow(row))));
     this.banks = byId(banks.map((row) => bankOf(bankRow(row))));
+    this.offered = new Set(products.map(productRow).flatMap(({ id, offered }) => (offered ? [id] : [])));
+    for (const { list, code, text } of purposes.map(purposeRow)) {
+      this.purposeLists.set(list, { ...this.purposeLists.get(list), [code]: text });
+    }
   }
 
-  /** In the order of their ids. */
+  /** Those that accounts are opened for, in the order of their ids. */
   get products(): readonly Product[] {
-    return [...this.productsById.values()];
+    return [...this.productsById.values()].filter(({ id }) => this.offered.has(id));
+  }
+
+  /** The purposes of payments to a country: those of its own list, or else those of all other countries. */
+  purposesOf(country: string | undefined): Purposes {
+    return this.ownPurposesOf(country) ?? this.purposeLists.get(OTHER_COUNTRIES) ?? {};
+  }
+
+  /** The purposes of the country's own list; undefined without one. */
+  ownPurposesOf(country: string | undefined): Purposes | undefined {
+    return country === undefined ? undefined : this.purposeLists.get(country);
   }
 
   currency(id: number): Currency {

@@ -1,5 +1,5 @@
 import { type Books, openBooks } from '@banking/ledger';
-import { type Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
+import { type Database, OPERATOR_ROLE, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import {
   freshDatabase,
   type FreshDatabase,
@@ -8,7 +8,7 @@ import {
   type Wire,
 } from '@banking/postgres/testing';
 import { type DemoIds, makeDemoData, readDemoIds } from '../demo/index.js';
-import { loadReference } from '../reference/load-reference.js';
+import { missingReference, recordReference } from '../reference/reference-changes.js';
 
 /** A database with its reference data and its books. `owner` bypasses row-level security. */
 export interface TestDatabase extends FreshDatabase {
@@ -21,16 +21,27 @@ export interface TestDatabase extends FreshDatabase {
 
 const REFERENCE: Preparation = {
   name: 'reference',
-  prepare: ({ database }) => loadReference(database, { demo: true }),
+  prepare: loadReference,
 };
 
 const DEMO: Preparation = {
   name: 'demo',
   async prepare(fresh) {
-    await loadReference(fresh.database, { demo: true });
+    await loadReference(fresh);
     await makeDemoData({ books: openBooks(fresh.database), openProvisioning: () => openProvisioning(fresh) });
   },
 };
+
+/** What a new sandbox has. */
+export async function loadReference({ connection }: Pick<FreshDatabase, 'connection'>): Promise<void> {
+  const database = await openDatabase({ connection, role: OPERATOR_ROLE, schema: SCHEMA, poolSize: 1 });
+  try {
+    const missing = await missingReference(database, { isSandbox: true, release: 'this release' });
+    for (const change of missing) await recordReference(database, change);
+  } finally {
+    await database.end();
+  }
+}
 
 export async function emptyDatabase(preparation = REFERENCE): Promise<TestDatabase> {
   const fresh = await freshDatabase({}, preparation);

@@ -32,6 +32,7 @@ import type { HandOver } from '../orders/post-orders.js';
 import { EXECUTION } from '../orders/order-statements.js';
 import { runOrder } from '../orders/run-order.js';
 import { deleteOldReference } from '../reference/reference.js';
+import { applyDueReference } from '../reference/reference-changes.js';
 import { ContinuousVerification } from './verify-continuously.js';
 
 interface WorkSettings {
@@ -60,6 +61,9 @@ interface WorkSettings {
 const EXPIRED_KEYS_IDLE_MS = 5 * 60_000;
 
 const RECORD_IDLE_MS = 150;
+
+/** A document applies so much after it is effective, at most. */
+const REFERENCE_IDLE_MS = 500;
 
 const OLD_EVENTS_IDLE_MS = 60 * 60_000;
 const VERIFY_NEW_MS = 60_000;
@@ -141,6 +145,7 @@ export function workOf(
     { name: 'old-events', run: () => oldEvents.deleteBatch(), idleMs: OLD_EVENTS_IDLE_MS },
     { name: 'old-deliveries', run: () => deleteOldDeliveries(database, eventsKeptDays), idleMs: OLD_EVENTS_IDLE_MS },
     deleting,
+    { name: 'reference', run: () => applyDueReference(database), idleMs: REFERENCE_IDLE_MS },
     { name: 'audit', run: () => recordAudit(database), idleMs: AUDIT_IDLE_MS, fullBatch: AUDIT_ROWS_MAX },
     { name: 'old-audit-events', run: () => oldAudit.deleteBatch(), idleMs: OLD_AUDIT_IDLE_MS },
     { name: 'verification', run: paced(() => verification.verifyNew(), VERIFY_NEW_MS), idleMs: VERIFY_BACKLOG_MS },

@@ -3,7 +3,7 @@ import { ValidationErrorsIBAN, validateIBAN } from 'ibantools';
 import type { BeneficiaryAccountType, Known, PayoutMethod } from '@banking/domain';
 import { MISTYPED, type Fault, type Check, type Format, digits } from './format.js';
 import type { Source } from '../source.js';
-import { BR_STR, JPZGN, MX_SPEI } from '../corridors/routing-sources.js';
+import { BR_STR, JPZGN, MX_SPEI } from './routing-sources.js';
 
 /**
  * The rules that a pattern cannot express. Each takes a text that matches its pattern and, for NUBAN, the routing code.

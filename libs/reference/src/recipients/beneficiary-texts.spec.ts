@@ -1,9 +1,14 @@
 import * as fc from 'fast-check';
 import { hasForbiddenCharacter, isFreeText } from '@banking/domain';
 import { canonicalJson, type CanonicalValue } from '@banking/domain/proof';
+import { demoReference } from '../reference-document.js';
 import { checkBeneficiaryTexts, recipientSchemasOf } from './recipient-schema.js';
 
-const [schema] = recipientSchemasOf({ countryCode: 'IN', currencyCode: 'USD', payoutMethod: 'SWIFT' });
+const [schema] = recipientSchemasOf(
+  demoReference().corridors!.filter(
+    (corridor) => corridor.destinationCountry === 'IN' && corridor.payoutMethod === 'SWIFT',
+  ),
+);
 const example = schema?.examples[0] ?? {};
 const fields = Object.keys(schema?.properties ?? {});
 

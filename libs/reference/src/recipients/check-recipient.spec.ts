@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
-import type { Known, PayoutMethod } from '@banking/domain';
 import { checkRecipient } from './check-recipient.js';
+import { demoReference } from '../reference-document.js';
 import { type Field, type BeneficiarySchema, recipientSchemasOf } from './recipient-schema.js';
+
+const CORRIDORS = demoReference().corridors!;
 
 type Details = Partial<Record<Field, unknown>> & Record<string, unknown>;
 
@@ -235,7 +237,12 @@ function reasonsOf(route: string, changes: Details): string[] {
 
 function schemasOf(route: string): BeneficiarySchema[] {
   const [countryCode = '', currencyCode = '', method] = route.split(' ');
-  return recipientSchemasOf({ countryCode, currencyCode, payoutMethod: method as Known<PayoutMethod> });
+  return recipientSchemasOf(
+    CORRIDORS.filter(
+      ({ destinationCountry, destinationCurrency, payoutMethod }) =>
+        destinationCountry === countryCode && destinationCurrency === currencyCode && payoutMethod === method,
+    ),
+  );
 }
 
 function exampleOf([schema]: readonly BeneficiarySchema[]): Details {

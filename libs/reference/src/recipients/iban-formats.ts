@@ -1,5 +1,5 @@
 import { countryOf } from '../countries.js';
-import { IBAN_REGISTRY, ISO_9362 } from '../corridors/routing-sources.js';
+import { IBAN_REGISTRY, ISO_9362 } from './routing-sources.js';
 import { BANKS } from '../banks.js';
 import type { Format } from './format.js';
 

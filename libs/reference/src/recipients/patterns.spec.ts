@@ -1,4 +1,4 @@
-import { CORRIDORS } from '../corridors/corridors.js';
+import { demoReference } from '../reference-document.js';
 import { recipientSchemasOf } from './recipient-schema.js';
 
 /** 64 KiB, the length limit of a request body. */
@@ -6,11 +6,11 @@ const LONG = 65_536;
 
 /** Every pattern of every schema once, with an example that it matches. */
 const patterns = new Map(
-  CORRIDORS.flatMap(({ destinationCountry: countryCode, destinationCurrency: currencyCode, payoutMethod }) =>
-    recipientSchemasOf({ countryCode, currencyCode, payoutMethod }).flatMap(({ properties }) =>
+  recipientSchemasOf(demoReference().corridors!)
+    .flatMap(({ properties }) =>
       Object.values(properties).map(({ pattern = '', examples }) => [pattern, examples[0] ?? ''] as const),
-    ),
-  ).filter(([pattern]) => pattern !== ''),
+    )
+    .filter(([pattern]) => pattern !== ''),
 );
 
 describe('each pattern of a schema', () => {

@@ -1,25 +1,39 @@
 import {
+  type BeneficiaryAccountType,
+  type CurrencyCode,
   FORBIDDEN_CLASSES,
+  type Known,
+  type PayoutMethod,
+  type RoutingCodeType,
   type RecipientFieldSchema,
   type RecipientSchema,
-  type CorridorQuery,
   FORBIDDEN_CHARACTERS,
   hasForbiddenCharacter,
   type RefusalDetail,
 } from '@banking/domain';
-import { CORRIDORS } from '../corridors/corridors.js';
-import type { CorridorEntry } from '../corridors/corridor-entry.js';
 import { accountFormatOf, PIX_KEYS } from './accounts.js';
 import type { Format } from './format.js';
 import { ibanFormatOf } from './iban-formats.js';
 import { routingCodeOf } from './routing-codes.js';
 import { COUNTRIES, COUNTRIES_SOURCE, countryOf } from '../countries.js';
-import { SEPA_SCOPE } from '../corridors/routing-sources.js';
+import { ISO_9362, SEPA_COUNTRIES, SEPA_SCOPE } from './routing-sources.js';
 import type { Source } from '../source.js';
+
+/** Where a corridor leads. It never changes for an id, because recipients refer to it. */
+export interface CorridorRoute {
+  /** ISO 3166-1 alpha-2. */
+  readonly destinationCountry: string;
+  readonly destinationCurrency: CurrencyCode;
+  readonly payoutMethod: Known<PayoutMethod>;
+  readonly beneficiaryAccountType: Known<BeneficiaryAccountType>;
+  readonly routingCodeType: Known<RoutingCodeType>;
+}
 
 /** One form of recipient details for a corridor. */
 export interface Variant {
-  readonly corridor: CorridorEntry;
+  readonly corridor: CorridorRoute;
+  /** That of the route. */
+  readonly source: Source;
   readonly account: Format;
   readonly routing: {
     /** The value of `routingCodeType1`. */
@@ -29,33 +43,49 @@ export interface Variant {
   };
 }
 
-/** The variants of all corridors, in the order of the corridors. */
-const VARIANTS: readonly Variant[] = CORRIDORS.flatMap(variantsOf);
+interface Formats {
+  readonly account: Format;
+  readonly code: Format;
+  /** That of the route. */
+  readonly source: Source;
+}
+
+/** The formats of account number and routing code; undefined where the reference data lacks one. */
+function formatsOf({ destinationCountry, payoutMethod, routingCodeType }: CorridorRoute): Formats | undefined {
+  const iban = routingCodeType === 'SWIFT' ? ibanFormatOf(destinationCountry) : undefined;
+  const account = iban ?? accountFormatOf(destinationCountry, payoutMethod);
+  const code = routingCodeOf(destinationCountry, routingCodeType);
+  if (account === undefined || code === undefined) return undefined;
+  return { account, code, source: payoutMethod === 'SWIFT' ? ISO_9362 : (iban ?? code).source };
+}
+
+/** Whether recipients of a corridor can be described. */
+export const hasRecipientFormat = (route: CorridorRoute): boolean => formatsOf(route) !== undefined;
 
 /**
  * The variants of a corridor: one with its routing code and, for reais in Brazil, one for each kind of PIX key that such a
- * beneficiary can have.
- *
- * @throws Error for a corridor without a format of its account number or routing code
+ * beneficiary can have. Empty without a format.
  */
-function variantsOf(corridor: CorridorEntry): Variant[] {
-  const { destinationCountry, payoutMethod, routingCodeType, beneficiaryAccountType } = corridor;
-  const byIban = routingCodeType === 'SWIFT' ? ibanFormatOf(destinationCountry) : undefined;
-  const account = byIban ?? accountFormatOf(destinationCountry, payoutMethod);
-  const code = routingCodeOf(destinationCountry, routingCodeType);
-  if (account === undefined || code === undefined) {
-    throw new Error(`no format for ${destinationCountry} ${payoutMethod} ${routingCodeType}`);
-  }
-
+function variantsOf(corridor: CorridorRoute): Variant[] {
+  const { routingCodeType, beneficiaryAccountType } = corridor;
+  const formats = formatsOf(corridor);
+  if (formats === undefined) return [];
+  const { account, code, source } = formats;
   const keys = PIX_KEYS.filter(({ heldBy }) => takesPix(corridor) && heldBy.includes(beneficiaryAccountType));
+  const route = { corridor, source: isSepa(corridor) ? SEPA_SCOPE : source };
   return [
-    { corridor, account, routing: { type: routingCodeType, code } },
-    ...keys.map(({ kind, key }) => ({ corridor, account: key, routing: { type: 'PIX KEY', code: kind } })),
+    { ...route, account, routing: { type: routingCodeType, code } },
+    ...keys.map(({ kind, key }) => ({ ...route, account: key, routing: { type: 'PIX KEY', code: kind } })),
   ];
 }
 
-function takesPix({ destinationCountry, destinationCurrency, payoutMethod }: CorridorEntry): boolean {
+function takesPix({ destinationCountry, destinationCurrency, payoutMethod }: CorridorRoute): boolean {
   return destinationCountry === 'BR' && destinationCurrency === 'BRL' && payoutMethod === 'LOCAL';
+}
+
+/** Whether payments are credit transfers of SEPA. */
+function isSepa({ destinationCountry, destinationCurrency, payoutMethod }: CorridorRoute): boolean {
+  return payoutMethod === 'LOCAL' && destinationCurrency === 'EUR' && SEPA_COUNTRIES.includes(destinationCountry);
 }
 
 /** The fields of `Beneficiary.data`. A schema requires some or all of them and forbids others. */
@@ -111,7 +141,7 @@ function schemaOf(variant: Variant): BeneficiarySchema {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: `urn:banking:recipient-schema:${key.join(':').replaceAll(' ', '-')}`,
     title: `${destinationCurrency} to ${who} in ${nameOf(country)}, ${payoutMethod}, by ${routingParts(variant).join(' ')}`,
-    $comment: `Route: ${cited(corridor.source)}. Check digits are checked as well, behind this schema.`,
+    $comment: `Route: ${cited(variant.source)}. Check digits are checked as well, behind this schema.`,
     type: 'object',
     properties,
     required,
@@ -124,7 +154,7 @@ function propertiesOf(variant: Variant): Record<Field, FieldSchema> {
   const { corridor, account, routing } = variant;
   const { destinationCountry: country, beneficiaryAccountType: kind } = corridor;
   const person = kind === 'Individual';
-  const nameMax = corridor.source === SEPA_SCOPE ? NAME_MAX.sepa : NAME_MAX.elsewhere;
+  const nameMax = isSepa(corridor) ? NAME_MAX.sepa : NAME_MAX.elsewhere;
   const { code } = routing;
 
   return {
@@ -196,40 +226,38 @@ function cited({ name, date }: Source): string {
   return `${name} (${date})`;
 }
 
-/** One schema for each variant, created at first use. */
-const schemas = new Map<Variant, BeneficiarySchema>();
+/** By corridor, created at first use. */
+const schemas = new Map<string, readonly BeneficiarySchema[]>();
 const origins = new WeakMap<BeneficiarySchema, Variant>();
 
 /**
- * The schemas of the details that a corridor requires of a beneficiary: one JSON Schema for each form, persons before
- * companies. Empty without such a corridor. A disabled corridor has its schemas too.
+ * The schemas of the details that corridors require of a beneficiary: one JSON Schema for each form. A disabled corridor has its schemas
+ * too; one without a format of its numbers has none.
  *
  * The documents are frozen. {@link checkRecipient} accepts these objects only.
- *
- * @param choice with the country as ISO 3166-1 alpha-2 and both codes in capital letters
  */
-export function recipientSchemasOf(choice: CorridorQuery): BeneficiarySchema[] {
-  return VARIANTS.filter(
-    ({ corridor }) =>
-      corridor.destinationCountry === choice.countryCode &&
-      corridor.destinationCurrency === choice.currencyCode &&
-      corridor.payoutMethod === choice.payoutMethod &&
-      (choice.beneficiaryAccountType ?? corridor.beneficiaryAccountType) === corridor.beneficiaryAccountType,
-  ).map(cachedSchemaOf);
+export const recipientSchemasOf = (corridors: readonly CorridorRoute[]): BeneficiarySchema[] =>
+  corridors.flatMap(schemasOfCorridor);
+
+function schemasOfCorridor(corridor: CorridorRoute): readonly BeneficiarySchema[] {
+  const { destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType, routingCodeType } = corridor;
+  const key = [destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType, routingCodeType].join(
+    ':',
+  );
+  const known = schemas.get(key);
+  if (known !== undefined) return known;
+  const created = variantsOf(corridor).map((variant) => {
+    const schema = frozen(schemaOf(variant));
+    origins.set(schema, variant);
+    return schema;
+  });
+  schemas.set(key, created);
+  return created;
 }
 
 /** The variant of a schema; undefined for a document of another origin. */
 export function variantOf(schema: BeneficiarySchema): Variant | undefined {
   return origins.get(schema);
-}
-
-function cachedSchemaOf(variant: Variant): BeneficiarySchema {
-  const known = schemas.get(variant);
-  if (known !== undefined) return known;
-  const schema = frozen(schemaOf(variant));
-  schemas.set(variant, schema);
-  origins.set(schema, variant);
-  return schema;
 }
 
 function frozen<Value extends object>(value: Value): Value {

@@ -1,11 +1,11 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { countrySpecs } from 'ibantools';
-import { CORRIDORS } from '../corridors/corridors.js';
-import type { CorridorEntry } from '../corridors/corridor-entry.js';
+import { demoReference } from '../reference-document.js';
 import { checkRecipient } from './check-recipient.js';
 import { ibanFormatOf } from './iban-formats.js';
-import { FIELDS, type BeneficiarySchema, recipientSchemasOf } from './recipient-schema.js';
+import { type CorridorRoute, FIELDS, type BeneficiarySchema, recipientSchemasOf } from './recipient-schema.js';
 
+const CORRIDORS = demoReference().corridors!;
 const documents = CORRIDORS.flatMap((corridor) => schemasOf(corridor).map((schema) => ({ corridor, schema })));
 
 describe('the schemas of a corridor', () => {
@@ -62,22 +62,22 @@ describe('the schemas of a corridor', () => {
 });
 
 describe('recipientSchemasOf', () => {
-  const india = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' } as const;
+  const routesTo = (country: string, currency: string) =>
+    CORRIDORS.filter(
+      ({ destinationCountry, destinationCurrency, payoutMethod }) =>
+        destinationCountry === country && destinationCurrency === currency && payoutMethod === 'LOCAL',
+    );
+  const india = routesTo('IN', 'INR');
 
-  it('lists persons before companies without a beneficiary type', () => {
+  it('lists one schema for each corridor of India, in their order', () => {
     expect(idsOf(recipientSchemasOf(india))).toEqual([
       'urn:banking:recipient-schema:IN:INR:LOCAL:Individual:IFSC',
-      'urn:banking:recipient-schema:IN:INR:LOCAL:Corporate:IFSC',
-    ]);
-    expect(idsOf(recipientSchemasOf({ ...india, beneficiaryAccountType: 'Corporate' }))).toEqual([
       'urn:banking:recipient-schema:IN:INR:LOCAL:Corporate:IFSC',
     ]);
   });
 
   it('returns for local reais in Brazil the branch, and each kind of PIX key for its holder', () => {
-    const brazil = { countryCode: 'BR', currencyCode: 'BRL', payoutMethod: 'LOCAL' } as const;
-
-    const endings = idsOf(recipientSchemasOf(brazil)).map((id) => id.split(':').slice(6).join(' '));
+    const endings = idsOf(recipientSchemasOf(routesTo('BR', 'BRL'))).map((id) => id.split(':').slice(6).join(' '));
 
     expect(endings).toEqual([
       ...['Individual BRANCH-CODE', 'Individual PIX-KEY CPF', 'Individual PIX-KEY PHONE', 'Individual PIX-KEY EMAIL'],
@@ -86,14 +86,12 @@ describe('recipientSchemasOf', () => {
     ]);
   });
 
-  it.each([
-    { ...india, currencyCode: 'EUR' },
-    { ...india, countryCode: 'AQ' },
-    { ...india, countryCode: '__proto__' },
-    { ...india, countryCode: 'in' },
-    { ...india, payoutMethod: 'SWIFT' as const },
-  ])('returns no schema for %j, which is no corridor', (choice) => {
-    expect(recipientSchemasOf(choice)).toEqual([]);
+  it.each<[string, Partial<CorridorRoute>]>([
+    ['a country without a format of accounts', { destinationCountry: 'AQ' }],
+    ['a name of every object', { destinationCountry: '__proto__' }],
+    ['a routing code that the country does not have', { routingCodeType: 'SORT CODE' }],
+  ])('returns no schema for %s', (_, part) => {
+    expect(recipientSchemasOf([{ ...india[0]!, ...part }])).toEqual([]);
   });
 
   it('returns the same frozen objects each time', () => {
@@ -128,14 +126,8 @@ describe('the IBAN formats', () => {
   });
 });
 
-function schemasOf(corridor: CorridorEntry): BeneficiarySchema[] {
-  const { destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType } = corridor;
-  return recipientSchemasOf({
-    countryCode: destinationCountry,
-    currencyCode: destinationCurrency,
-    payoutMethod,
-    beneficiaryAccountType,
-  });
+function schemasOf(corridor: CorridorRoute): BeneficiarySchema[] {
+  return recipientSchemasOf([corridor]);
 }
 
 function idsOf(schemas: readonly BeneficiarySchema[]): string[] {

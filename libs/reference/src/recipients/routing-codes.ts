@@ -23,7 +23,7 @@ import {
   USABA,
   VN_NAPAS,
   ZANCC,
-} from '../corridors/routing-sources.js';
+} from './routing-sources.js';
 import { bankAndBranch, digits, type Format } from './format.js';
 import { bicFormatOf } from './iban-formats.js';
 

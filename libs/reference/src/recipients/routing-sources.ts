@@ -10,6 +10,53 @@ export const IBAN_REGISTRY = source('SWIFT, IBAN registry (ISO 13616), release 1
 
 /** The 41 countries of SEPA, the latest of them Serbia. */
 export const SEPA_SCOPE = source('European Payments Council, geographical scope of the SEPA schemes', '2025-05-22');
+export const SEPA_COUNTRIES: readonly string[] = [
+  ...[
+    'AD',
+    'AL',
+    'AT',
+    'BE',
+    'BG',
+    'CH',
+    'CY',
+    'CZ',
+    'DE',
+    'DK',
+    'EE',
+    'ES',
+    'FI',
+    'FR',
+    'GB',
+    'GR',
+    'HR',
+    'HU',
+    'IE',
+    'IS',
+  ],
+  ...[
+    'IT',
+    'LI',
+    'LT',
+    'LU',
+    'LV',
+    'MC',
+    'MD',
+    'ME',
+    'MK',
+    'MT',
+    'NL',
+    'NO',
+    'PL',
+    'PT',
+    'RO',
+    'RS',
+    'SE',
+    'SI',
+    'SK',
+    'SM',
+    'VA',
+  ],
+];
 
 /** National clearing codes of the ISO 20022 external code set. */
 export const AUBSB = clearing('AUBSB, Australian Bank State Branch code');
@@ -36,11 +83,6 @@ export const KE_CBK = source('Central Bank of Kenya, bank and branch codes', '20
 export const KR_KFTC = source('Korea Financial Telecommunications & Clearings Institute, bank codes', '2026-11-21');
 export const LK_CLEAR = source('LankaPay, bank and branch codes of Sri Lanka', '2026-11-21');
 export const MX_SPEI = source('Banco de México, SPEI participants: the bank in front of every CLABE', '2026-11-21');
-export const MY_PAYNET = source('PayNet, Interbank GIRO participants, named by BIC', '2026-11-21');
-export const PH_BSP = source(
-  'Bangko Sentral ng Pilipinas, InstaPay and PESONet participants, named by BIC',
-  '2026-11-21',
-);
 export const VN_NAPAS = source('NAPAS, bank identification numbers of Vietnam', '2026-11-21');
 
 function clearing(entry: string): Source {

@@ -1,14 +1,15 @@
 import { currencyOf } from '@banking/domain';
-import { countryOf } from '../countries.js';
-import { CORRIDORS } from './corridors.js';
+import { countryOf } from './countries.js';
+import { demoReference, newProducts, type ReferenceContent } from './reference-document.js';
+import { SEPA_COUNTRIES } from './recipients/routing-sources.js';
+
+type StatedCorridor = NonNullable<ReferenceContent['corridors']>[number];
+
+const CORRIDORS = demoReference().corridors!;
 
 const corridorsTo = (country: string) => CORRIDORS.filter((corridor) => corridor.destinationCountry === country);
-import type { CorridorEntry } from './corridor-entry.js';
 
 const BIGINT_MAX = 2n ** 63n - 1n;
-
-const SEPA =
-  'AD AL AT BE BG CH CY CZ DE DK EE ES FI FR GB GR HR HU IE IS IT LI LT LU LV MC MD ME MK MT NL NO PL PT RO RS SE SI SK SM VA';
 
 const destinations = new Set(CORRIDORS.map((corridor) => corridor.destinationCountry));
 
@@ -40,13 +41,38 @@ describe('each corridor', () => {
     expect(new Set(swift.map((corridor) => corridor.routingCodeType))).toEqual(new Set(['SWIFT']));
   });
 
-  it('marks its terms as demo, and names a dated public source of its route', () => {
-    for (const { deliveryTAT, source, termsSource } of CORRIDORS) {
-      expect(deliveryTAT).toMatch(/^T\+[0-9] \(demo\)$/);
-      expect(termsSource.kind).toBe('demo');
-      expect(source.kind).toBe('public');
-      expect([source.date, termsSource.date].every((date) => /^\d{4}(-\d{2}(-\d{2})?)?$/.test(date))).toBe(true);
+  it('has terms that are marked as demo', () => {
+    expect(demoReference().sandboxOnly).toBe(true);
+    for (const { deliveryTAT } of CORRIDORS) expect(deliveryTAT).toMatch(/^T\+[0-9] \(demo\)$/);
+  });
+
+  it('has a fee below its minimum amount, but for euros over SEPA and local pounds', () => {
+    const free = CORRIDORS.filter(({ fee }) => fee === undefined);
+
+    expect(
+      new Set(free.map(({ destinationCurrency, payoutMethod }) => `${destinationCurrency} ${payoutMethod}`)),
+    ).toEqual(new Set(['EUR LOCAL', 'GBP LOCAL']));
+    for (const { fee, minimumAmount } of CORRIDORS) {
+      expect(BigInt(fee?.minimumAmount ?? '0')).toBeLessThan(BigInt(minimumAmount));
     }
+  });
+});
+
+describe('the products and purposes', () => {
+  it('are one product for each currency, under ids that never change', () => {
+    const products = newProducts().products!;
+
+    expect(new Set(products.map(({ currency }) => currency)).size).toBe(products.length);
+    expect(products.map(({ id, currency }) => `${id} ${currency}`)).toEqual(
+      expect.arrayContaining(['1 USD', '2 EUR', '4 JPY', '5 KWD', '16 AED']),
+    );
+  });
+
+  it('are codes of one provider and of ISO 20022, on the list of all countries', () => {
+    const codes = demoReference().purposes!;
+
+    expect(codes.map(({ code }) => code)).toEqual(expect.arrayContaining(['IR001', 'IR002', 'IR003', 'SUPP', 'SALA']));
+    expect(codes.filter(({ countries }) => countries !== undefined)).toEqual([]);
   });
 });
 
@@ -78,14 +104,14 @@ describe('the ids of the corridors', () => {
 
 describe('the destinations', () => {
   it('are at least fifty, including the large countries and all of SEPA', () => {
-    const expected = ['IN', 'GB', 'US', 'DE', 'BR', 'PH', 'JP', 'KW', ...SEPA.split(' ')];
+    const expected = ['IN', 'GB', 'US', 'DE', 'BR', 'PH', 'JP', 'KW', ...SEPA_COUNTRIES];
 
     expect(destinations.size).toBeGreaterThanOrEqual(50);
     expect(expected.filter((country) => !destinations.has(country))).toEqual([]);
   });
 
   it('include each SEPA country in euros over SEPA and over SWIFT', () => {
-    const missing = SEPA.split(' ').filter((country) => {
+    const missing = SEPA_COUNTRIES.filter((country) => {
       const euros = corridorsTo(country).filter((corridor) => corridor.destinationCurrency === 'EUR');
       return new Set(euros.map((corridor) => corridor.payoutMethod)).size !== 2;
     });
@@ -136,7 +162,7 @@ describe('the destinations', () => {
   });
 });
 
-function keyOf(corridor: CorridorEntry): string {
+function keyOf(corridor: StatedCorridor): string {
   const { destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType } = corridor;
   return `${destinationCountry} ${destinationCurrency} ${payoutMethod} ${beneficiaryAccountType}`;
 }

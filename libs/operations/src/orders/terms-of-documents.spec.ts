@@ -1,0 +1,132 @@
+import type { AddInternationalRecipientInput, PayoutMethod, RecipientId, TransferAmount } from '@banking/domain';
+import { type Database, OPERATOR_ROLE, SCHEMA } from '@banking/postgres';
+import { openDatabase, reasonOf } from '@banking/postgres/testing';
+import { demoReference, type ReferenceContent } from '@banking/reference';
+import { recordReference } from '../reference/reference-changes.js';
+import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+
+const DEMO = demoReference();
+
+let given: OrderWorld;
+let operator: Database;
+
+beforeAll(async () => {
+  given = await orderWorld();
+  const { connection } = given.world;
+  operator = await openDatabase({ connection, role: OPERATOR_ROLE, schema: SCHEMA, poolSize: 1 });
+});
+afterAll(async () => {
+  await operator.end();
+  await given.world.close();
+});
+afterEach(() => apply(DEMO));
+
+/** Applies a document, and lets the service read it. */
+async function apply(content: ReferenceContent): Promise<number> {
+  const { id } = await recordReference(operator, { content, origin: 'operator', recordedBy: 'spec' });
+  const { reference } = given.service.orders.reading;
+  Object.assign(reference, { comparedAtMs: -Infinity });
+  await reference.current();
+  return id;
+}
+
+const PERSON = {
+  beneficiaryName: 'Asha Rao',
+  beneficiaryAccountType: 'Individual',
+  beneficiaryAddress: '1 Road, Town',
+};
+const DETAILS = {
+  IN: { beneficiaryAccountNumber: '00601234567890', routingCodeType1: 'IFSC', routingCodeValue1: 'ICIC0000001' },
+  DE: { beneficiaryAccountNumber: 'DE89370400440532013000', routingCodeType1: 'SWIFT', routingCodeValue1: 'COBADEFF' },
+} as const;
+
+async function recipientIn(
+  country: keyof typeof DETAILS,
+  currencyCode: string,
+  payoutMethod: PayoutMethod,
+): Promise<RecipientId> {
+  const data = { ...PERSON, ...DETAILS[country], destinationCountry: country, beneficiaryCountryCode: country };
+  const input: AddInternationalRecipientInput = { countryCode: country, currencyCode, payoutMethod, data };
+  return (await given.service.addInternationalRecipient(given.ada, input)).resource.id;
+}
+
+const AMOUNT = '100000' as TransferAmount;
+const [DOLLARS, EUROS] = [1, 2];
+
+describe('the fee of a payment', () => {
+  const fixed = (fixedAmount: string) => ({
+    corridors: DEMO.corridors!.map((corridor) =>
+      corridor.id === 1 ? { ...corridor, fee: { fixedAmount, partsPerMillion: 0, minimumAmount: '0' } } : corridor,
+    ),
+  });
+
+  it('is that of the document in force, and a quote keeps that of its time', async () => {
+    const { service, ada, world } = given;
+    const accountID = await given.account(DOLLARS, '1000000');
+    const recipientID = await recipientIn('IN', 'INR', 'LOCAL');
+    const change = await apply(fixed('111'));
+    const { resource: quote } = await service.createQuote(ada, { accountID, recipientID, amount: AMOUNT });
+    const feeOf = async (quoteID?: typeof quote.id) => {
+      const input = given.order(accountID, recipientID, {
+        amount: AMOUNT,
+        purposeCode: 'IR001',
+        ...(quoteID && { quoteID }),
+      });
+      const { resource } = await service.placeOrder(ada, input);
+      return resource.edges.executions![0]!.edges.transaction!.edges.transfers![0]!.feeAmount;
+    };
+    expect([quote.feeAmount, await feeOf()]).toEqual(['111', '111']);
+
+    await apply(fixed('222'));
+
+    expect([await feeOf(quote.id), await feeOf()]).toEqual(['111', '222']);
+    const { rows } = await world.owner.query('select terms_change_id::int as change from quote where id = $1', [
+      quote.id,
+    ]);
+    expect(rows).toEqual([{ change }]);
+  });
+});
+
+describe('the purpose of a payment', () => {
+  const reasonFor = async (product: number, recipientID: RecipientId, purposeCode?: string) => {
+    const accountId = await given.account(product, '10000000');
+    return reasonOf(
+      given.service.placeOrder(given.ada, given.order(accountId, recipientID, { amount: AMOUNT, purposeCode })),
+    );
+  };
+
+  it('is not needed within SEPA, where any code of the list is taken', async () => {
+    const inGermany = await recipientIn('DE', 'EUR', 'LOCAL');
+
+    expect(await reasonFor(EUROS, inGermany)).toBeUndefined();
+    expect(await reasonFor(EUROS, inGermany, 'SALA')).toBeUndefined();
+    expect(await reasonFor(EUROS, inGermany, 'NONE')).toBe('purpose_code_invalid');
+  });
+
+  it('is needed over SWIFT, and from another currency', async () => {
+    expect(await reasonFor(EUROS, await recipientIn('DE', 'EUR', 'SWIFT'))).toBe('purpose_code_required');
+    expect(await reasonFor(DOLLARS, await recipientIn('DE', 'EUR', 'LOCAL'))).toBe('purpose_code_required');
+    expect(await reasonFor(DOLLARS, await recipientIn('IN', 'INR', 'LOCAL'))).toBe('purpose_code_required');
+  });
+
+  it('is needed where the country has a list of its own, and is on that list', async () => {
+    const inGermany = await recipientIn('DE', 'EUR', 'LOCAL');
+    await apply({
+      purposes: [
+        { code: 'SALA', text: 'Salary' },
+        { code: 'D1', text: 'Rent', countries: ['DE'] },
+      ],
+    });
+
+    expect(await reasonFor(EUROS, inGermany)).toBe('purpose_code_required');
+    expect(await reasonFor(EUROS, inGermany, 'SALA')).toBe('purpose_code_invalid');
+    expect(await reasonFor(EUROS, inGermany, 'D1')).toBeUndefined();
+    expect(await reasonFor(DOLLARS, await recipientIn('IN', 'INR', 'LOCAL'), 'SALA')).toBeUndefined();
+  });
+
+  it('is not asked for where no code exists', async () => {
+    await apply({ purposes: [] });
+
+    expect(await reasonFor(DOLLARS, await recipientIn('IN', 'INR', 'LOCAL'))).toBeUndefined();
+  });
+});

@@ -1,0 +1,196 @@
+import { currencies } from '@banking/domain';
+import { CURRENCY_NAMES } from '@banking/domain/prose';
+import { bind, type Database, DatabaseError, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
+import { BANKS, demoReference, newProducts, type ReferenceContent } from '@banking/reference';
+
+/** What a release states, and an operator cannot. */
+interface ReleaseContent extends ReferenceContent {
+  readonly currencies: readonly object[];
+  readonly banks: readonly object[];
+}
+
+/** A document to be recorded. */
+export interface StatedChange {
+  readonly content: ReferenceContent;
+  readonly origin: 'release' | 'operator';
+  /** RFC 3339. Default: at once. */
+  readonly effectiveAt?: string | undefined;
+  /** The name of the operator, or of the release. */
+  readonly recordedBy: string;
+  readonly operatingSystemUser?: string | undefined;
+  /** Whether a document of operators that waits is withdrawn. Default: the new one is refused. */
+  readonly withdraws?: boolean | undefined;
+}
+
+/** A document that was recorded. */
+export interface ReferenceChange {
+  readonly id: number;
+  readonly origin: StatedChange['origin'];
+  /** RFC 3339, as the other times. */
+  readonly effectiveAt: string;
+  readonly recordedAt: string;
+  readonly recordedBy: string;
+  readonly operatingSystemUser: string | null;
+  /** Null while it waits. */
+  readonly appliedAt: string | null;
+  readonly withdrawnAt: string | null;
+}
+
+const RECORD = sqlStatement<{ id: bigint }>(
+  'record_reference_change',
+  'select record_reference_change($1::jsonb, $2, $3::timestamptz, $4, $5, $6) as id',
+);
+
+const APPLY = sqlStatement<{ id: bigint }>('apply_reference_changes', 'select apply_reference_changes() as id');
+
+const WITHDRAW = sqlStatement<{ id: bigint }>(
+  'withdraw_reference_changes',
+  'select withdraw_reference_changes($1) as id',
+);
+
+const LIST = sqlStatement<Omit<ReferenceChange, 'id'> & { readonly id: bigint }>(
+  'list_reference_changes',
+  `select id, origin, rfc3339(effective_at) as "effectiveAt", rfc3339(recorded_at) as "recordedAt", recorded_by as "recordedBy",
+          operating_system_user as "operatingSystemUser",
+          rfc3339(applied_at) as "appliedAt", rfc3339(withdrawn_at) as "withdrawnAt"
+   from reference_change order by id desc limit $1`,
+);
+
+/** In the form of a document whose terms are written out. */
+const READ_CONTENT = sqlStatement<{ content: ReferenceContent }>(
+  'read_reference_content',
+  `select json_strip_nulls(json_build_object(
+     'sandboxOnly', (select case when c.content ->> 'sandboxOnly' = 'true' then true end from reference_change c
+       where c.applied_at is not null and c.content ? 'corridors' order by c.applied_at desc, c.id desc limit 1),
+     'corridors', (select coalesce(json_agg(json_strip_nulls(json_build_object(
+         'id', k.id, 'destinationCountry', k.destination_country, 'destinationCurrency', d.code, 'payoutMethod', k.payout_method,
+         'beneficiaryAccountType', k.beneficiary_account_type, 'routingCodeType', k.routing_code_type, 'enabled', k.enabled,
+         'limitCurrency', l.code, 'minimumAmount', k.minimum_amount::text, 'maximumAmount', k.maximum_amount::text,
+         'deliveryTAT', k.delivery_tat,
+         'fee', case when (k.fee_fixed_amount, k.fee_parts_per_million, k.fee_minimum_amount) <> (0, 0, 0) then json_build_object(
+           'fixedAmount', k.fee_fixed_amount::text, 'partsPerMillion', k.fee_parts_per_million,
+           'minimumAmount', k.fee_minimum_amount::text, 'maximumAmount', k.fee_maximum_amount::text) end)) order by k.id), '[]')
+       from corridor k join currency d on d.id = k.destination_currency_id join currency l on l.id = k.limit_currency_id),
+     'products', (select coalesce(json_agg(json_strip_nulls(json_build_object('id', p.id, 'name', p.name, 'description', p.description,
+         'currency', c.code)) order by p.id), '[]')
+       from product p join currency c on c.id = p.currency_id where p.offered),
+     'purposes', (select coalesce(json_agg(json_strip_nulls(json_build_object('code', u.code, 'text', u.text,
+         'countries', case when u.list <> 'other' then json_build_array(u.list) end)) order by u.list, u.code), '[]') from purpose u),
+     'swiftMinimums', (select coalesce(json_object_agg(c.code, c.swift_minimum_withdrawal_amount::text order by c.code), '{}')
+       from currency c where c.swift_minimum_withdrawal_amount is not null))) as content`,
+);
+
+/** A document that is not recorded, with the change to make. */
+export class ReferenceChangeError extends Error {
+  override readonly name = 'ReferenceChangeError';
+}
+
+/**
+ * Records a document, and applies it if it is effective.
+ *
+ * @param database as a role that may change reference data
+ * @returns the id of the change, and whether it was applied
+ * @throws ReferenceChangeError for invented figures in a live database, and while another document waits
+ */
+export async function recordReference(
+  database: Database,
+  { content, origin, effectiveAt, recordedBy, operatingSystemUser, withdraws = false }: StatedChange,
+): Promise<{ readonly id: number; readonly isApplied: boolean }> {
+  const written = [JSON.stringify(content), origin, effectiveAt, recordedBy, operatingSystemUser, withdraws];
+  try {
+    const [[recorded], applied] = await database.pipeline({}, [bind(RECORD, ...written), bind(APPLY)] as const);
+    return { id: Number(recorded!.id), isApplied: applied.some(({ id }) => id === recorded!.id) };
+  } catch (error) {
+    if (!(error instanceof DatabaseError && error.code === RULE_VIOLATION.wrongReference)) throw error;
+    throw new ReferenceChangeError(
+      content.sandboxOnly === true
+        ? 'The document says that its figures are invented (sandboxOnly), and the database is live. State terms of your own.'
+        : 'Another document waits for its time. See banking reference list, and withdraw it with --withdraw.',
+      { cause: error },
+    );
+  }
+}
+
+/** Applies documents whose time has come. Returns their number. @throws Refusal `unavailable` */
+export async function applyDueReference(database: Database): Promise<number> {
+  const [applied] = await database.pipeline({}, [bind(APPLY)] as const);
+  return applied.length;
+}
+
+/** Withdraws the document that waits. Returns its id; undefined if none does. */
+export async function withdrawReference(database: Database, by: string): Promise<number | undefined> {
+  const [[withdrawn]] = await database.pipeline({}, [bind(WITHDRAW, by)] as const);
+  return withdrawn && Number(withdrawn.id);
+}
+
+/** The documents, the latest first. */
+export async function listReferenceChanges(database: Database, limit: number): Promise<readonly ReferenceChange[]> {
+  const [rows] = await database.pipeline({}, [bind(LIST, limit)] as const);
+  return rows.map((row) => ({ ...row, id: Number(row.id) }));
+}
+
+/** What is in force, but currencies and banks. */
+export async function readReferenceContent(database: Database): Promise<ReferenceContent> {
+  return (await database.read({}, bind(READ_CONTENT)))!.content;
+}
+
+/** ISO 4217 and the banks that this release knows. */
+const factsOfRelease = (): ReleaseContent => ({
+  currencies: currencies()
+    .filter(({ decimals }) => decimals !== undefined)
+    .map(({ numeric, code, symbol, decimals }) => ({
+      id: numeric,
+      code,
+      name: CURRENCY_NAMES[code],
+      ...(symbol !== undefined && { symbol }),
+      decimals,
+    })),
+  banks: BANKS.map(({ id, name, countryCode, swiftCode }) => ({ id, name, countryCode, swiftCode })),
+});
+
+/** Which contents are not those that were recorded last. */
+const COMPARE = sqlStatement<{ hasFacts: boolean; hasGiven: boolean; hasTerms: boolean }>(
+  'compare_reference_changes',
+  `select exists (select from (
+            select content from reference_change where origin = 'release' and content ? 'currencies' order by id desc limit 1) c
+            where c.content = $1::jsonb) as "hasFacts",
+          exists (select from (
+            select content from reference_change where origin = 'operator' and withdrawn_at is null order by id desc limit 1) c
+            where c.content = $2::jsonb) as "hasGiven",
+          exists (select from reference_change where content ? 'products' or content ? 'corridors') as "hasTerms"`,
+);
+
+/** The document of an operator that a process is started with. */
+export interface GivenReference {
+  readonly content: ReferenceContent;
+  readonly effectiveAt?: string | undefined;
+}
+
+/**
+ * The documents that a database still needs to be served: what this release knows, the document that the process is started with, and in a
+ * database without terms those of a sandbox, or the products of a new live database.
+ *
+ * @throws Refusal `unavailable`
+ */
+export async function missingReference(
+  database: Database,
+  {
+    isSandbox,
+    given,
+    release,
+  }: { readonly isSandbox: boolean; readonly given?: GivenReference | undefined; readonly release: string },
+): Promise<readonly StatedChange[]> {
+  const facts = factsOfRelease();
+  const stated = [JSON.stringify(facts), given && JSON.stringify(given.content)];
+  const { hasFacts, hasGiven, hasTerms } = (await database.read({}, bind(COMPARE, ...stated)))!;
+  const changes: StatedChange[] = [];
+  if (!hasFacts) changes.push({ content: facts, origin: 'release', recordedBy: release });
+  if (!hasTerms) {
+    const content = isSandbox && !given ? { ...newProducts(), ...demoReference() } : newProducts();
+    changes.push({ content, origin: 'release', recordedBy: release });
+  }
+  if (given && !hasGiven) {
+    changes.push({ ...given, origin: 'operator', recordedBy: 'REFERENCE_FILE', withdraws: true });
+  }
+  return changes;
+}
