@@ -16,9 +16,8 @@ Environment variables (default in parentheses; docs/configuration.md explains ea
   CELLS, CELLS_FILE                              number of embedded databases, or a file that lists those besides DATABASE_URL
   DATA_DIR                                       folder of the embedded database (.data)
   SANDBOX                                        on for demo money, off for real money (on without DATABASE_URL)
-  REFERENCE_FILE                                 document with the reference data (what the database has)
   DATABASE_OWNER_URL, DATABASE_OWNER_URL_FILE, DATABASE_OWNER_PASSWORD_FILE, DATABASE_REPLICA_URL,
-  DATABASE_REPLICA_URL_FILE, DATABASE_REPLICA_PASSWORD_FILE, DEMO_DATA
+  DATABASE_REPLICA_URL_FILE, DATABASE_REPLICA_PASSWORD_FILE, DEMO_DATA, REFERENCE_FILE
                                                  validated, but not used by the worker
   RATES_URL, RATES_MAX_AGE_S                     source of exchange rates, and their validity (demo rates in a sandbox; 3600)
   RATES_URL_FILE                                 file with this URL, read at the start

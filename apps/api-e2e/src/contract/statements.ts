@@ -159,6 +159,35 @@ export function statementsContract(provide: () => Service): void {
       expect(last).toMatchObject({ line: 'closing', valueDate: '2100-01-01', amount: '', balance: '1234.55' });
     });
 
+    it('returns the same statement as camt.053', async () => {
+      const { id: accountId, code = '' } = await opened('Messages <&>', [123_450n, 5n]);
+      const { body } = await getStatement(days, { accountId, workspace: 'Ada personal' });
+      const { status, headers, text } = await getStatement(days, {
+        accountId,
+        workspace: 'Ada personal',
+        accept: 'application/xml',
+      });
+
+      expect(status).toBe(200);
+      expect(headers.get('content-type')).toBe('application/xml; charset=utf-8');
+      expect(headers.get('content-disposition')).toBe(
+        `attachment; filename="statement-${code}-2000-01-01-2100-01-01.xml"`,
+      );
+      const valuesOf = (element: string) =>
+        [...text.matchAll(new RegExp(`<${element}(?: Ccy="EUR")?>([^<]*)</${element}>`, 'g'))].map(
+          ([, value]) => value,
+        );
+      const { movements, closingBalance } = body as Statement;
+      expect(valuesOf('NtryRef')).toEqual(movements.map(({ id }) => String(id)));
+      expect(valuesOf('Nm')).toContain('Messages &lt;&amp;&gt;');
+      expect(closingBalance).toBe(123_455);
+      expect([...new Set(valuesOf('Amt'))]).toEqual(['0.00', '1234.55', '1234.50', '0.05']);
+      expect(text).toMatch(
+        /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt\.053\.001\.08">/,
+      );
+      expect(text).toMatch(/<\/Document>\n$/);
+    });
+
     it('writes debits as negative numbers in CSV, and the column adds up to the closing balance', async () => {
       const { text } = await getStatement(days, { accept: 'text/csv' });
       const records = recordsOf(text);
@@ -177,12 +206,14 @@ export function statementsContract(provide: () => Service): void {
       ['text/csv;q=0.2, application/json;q=0.1', 'text/csv'],
       ['text/csv, */*;q=0.5', 'text/csv'],
       ['text/*', 'text/csv'],
+      ['application/xml', 'application/xml'],
+      ['application/xml, application/json;q=0.5', 'application/xml'],
     ])('negotiates %s as %s', async (accept, type) => {
       const { status, headers } = await getStatement(days, { accept });
 
       expect([status, headers.get('content-type')?.split(';', 1)[0]]).toEqual([200, type]);
       expect(headers.get('vary')).toMatch(/accept/i);
-      expect(headers.has('content-disposition')).toBe(type === 'text/csv');
+      expect(headers.has('content-disposition')).toBe(type !== 'application/json');
     });
 
     it('refuses other media types, and refuses in JSON', async () => {
@@ -344,15 +375,19 @@ export function statementPagesContract(provide: () => Service): void {
       expect(lines.slice(2, -2).map((cells) => cells[4])).toEqual(ids.map(String));
     });
 
-    it.each(['limit=2', 'cursor=AAAA'])('refuses %s for a table', async (query) => {
+    it.each([
+      ['limit=2', 'text/csv'],
+      ['cursor=AAAA', 'text/csv'],
+      ['limit=2', 'application/xml'],
+    ])('refuses %s for a file of %s', async (query, accept) => {
       const { id: accountId } = await opened('Table without pages', [1n]);
 
       const [path] = query.split('=');
-      expect(await getStatement(`${days}&${query}`, { accountId, accept: 'text/csv' })).toMatchObject({
+      expect(await getStatement(`${days}&${query}`, { accountId, accept })).toMatchObject({
         status: 400,
         body: {
           reason: `${path}_invalid`,
-          details: [{ path, message: `${path} must be left out: a table has no pages.` }],
+          details: [{ path, message: `${path} must be left out: a file has no pages.` }],
         },
       });
     });

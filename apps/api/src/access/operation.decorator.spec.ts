@@ -18,7 +18,7 @@ describe('the configuration of a route', () => {
   it.each<[string, Partial<OperationText>, object]>([
     ['has nothing else by default', {}, { hasQuery: false }],
     ['has a query where that is said', { hasQuery: true }, { hasQuery: true }],
-    ['has the type of a table', { tableType: 'text/csv' }, { hasQuery: false, tableType: 'text/csv' }],
+    ['has the types of files', { wholeTypes: ['text/csv'] }, { hasQuery: false, wholeTypes: ['text/csv'] }],
     ['has how long requests are held', { isHeld: true }, { hasQuery: false, holdMs: 20_000 }],
     ['has its media types', { mediaTypes: ['text/csv'] }, { hasQuery: false, mediaTypes: ['text/csv'] }],
     ['is cached with an ETag', { hasETag: true }, { hasQuery: false, isCached: true }],

@@ -39,8 +39,8 @@ export interface OperationText {
   readonly isHeld?: boolean;
   /** The media types of the response, the default first, if JSON is not the only one. */
   readonly mediaTypes?: readonly string[];
-  /** The one of them that has no pages: the whole list. */
-  readonly tableType?: string;
+  /** Those of them that have no pages: each is the whole list. */
+  readonly wholeTypes?: readonly string[];
 }
 
 /** Under this key the document carries a {@link PendingDocumentation} until its responses and examples are generated from it. */
@@ -108,7 +108,7 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
       operation: id,
       hasQuery,
       ...(isPaged && { pageRows: text.rowsByDefault ?? LIMIT_DEFAULT }),
-      ...(text.tableType !== undefined && { tableType: text.tableType }),
+      ...(text.wholeTypes && { wholeTypes: text.wholeTypes }),
       ...(text.isHeld && { holdMs: EVENT_WAIT_MAX_S * 1_000 }),
       ...(text.mediaTypes && { mediaTypes: text.mediaTypes }),
       // The other path of an operation has a header of its own.

@@ -20,20 +20,22 @@ import { textStream } from '../http/text-stream.js';
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { linkNext, PageQueryDto, sendPage } from '../input/page.js';
 import { AccountChangeDto, AccountDto, OpenAccountInputDto } from './account.dto.js';
-import { statementFileName, statementTable, TableDownloads } from './statement-csv.js';
+import { statementCamt, XML_TYPE } from './statement-camt.js';
+import { statementCsv } from './statement-csv.js';
+import { type PagePlace, statementFile, statementFileName, StatementDownloads } from './statement-file.js';
 import { StatementDto, StatementQueryDto } from './statement.dto.js';
 
 const ACCOUNT_ID = ['accountId', 'An account of the workspace.'] as const;
 
 /** The media types of a statement, the default first. */
-const STATEMENT_TYPES = ['application/json', 'text/csv'] as const;
+const STATEMENT_TYPES = ['application/json', 'text/csv', 'application/xml'] as const;
 
 const StatementResponse = (): MethodDecorator =>
   ApiOkResponse({
     description: 'The statement.',
     headers: {
       'Content-Disposition': {
-        description: 'The file name of a table.',
+        description: 'The file name of a table or of a camt.053 message.',
         schema: {
           type: 'string',
           example: 'attachment; filename="statement-BA0500000000001001-2026-11-01-2026-12-01.csv"',
@@ -43,6 +45,7 @@ const StatementResponse = (): MethodDecorator =>
     content: {
       'application/json': { schema: { $ref: getSchemaPath(StatementDto) } },
       'text/csv': { schema: { type: 'string' } },
+      'application/xml': { schema: { type: 'string' } },
     },
   });
 
@@ -125,7 +128,7 @@ class AccountsController {
 class StatementsController {
   constructor(
     private readonly banking: BankingService,
-    private readonly downloads: TableDownloads,
+    private readonly downloads: StatementDownloads,
     private readonly reads: PagedReads,
   ) {}
 
@@ -147,14 +150,18 @@ class StatementsController {
       'It has one opening row, one row for each movement, and one closing row.',
       '`amount` is signed, in whole units with the decimals of the currency, and adds up to the last `balance`.',
       'Another column has the same amount in minor units.',
-      'A table has no pages: it is the whole statement as of its first row, and `limit` and `cursor` are refused.',
-      'It is sent while it is read. A table without the closing row is incomplete: request it again.',
+      'A table without the closing row is incomplete: request it again.',
       'A text that a spreadsheet could read as a formula begins with an apostrophe: request JSON to read the text unchanged.',
+      '',
+      '**A camt.053 message:** with `Accept: application/xml` the response is a statement of ISO 20022, `camt.053.001.08`.',
+      '`NtryRef` is the id of the transfer, `AcctSvcrRef` that of its transaction, and `BkTxCd/Prtry` has its type. A fee is an entry of its own.',
+      '',
+      'A table and a message have no pages: each is the whole statement, and `limit` and `cursor` are refused. They are sent while they are read.',
       'Errors are always JSON.',
     ),
     provenance: 'ours',
     mediaTypes: STATEMENT_TYPES,
-    tableType: 'text/csv',
+    wholeTypes: ['text/csv', 'application/xml'],
   })
   @ApiIdParam(...ACCOUNT_ID)
   @ApiExtraModels(StatementDto)
@@ -166,7 +173,8 @@ class StatementsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Statement | Readable> {
     const { headers, method } = reply.request;
-    if (preferredType(headers.accept, STATEMENT_TYPES) !== 'text/csv') {
+    const type = preferredType(headers.accept, STATEMENT_TYPES);
+    if (type !== 'text/csv' && type !== 'application/xml') {
       const { next, ...statement } = await this.banking.getStatement(caller, { accountId, ...query });
       linkNext(reply, next);
       return statement;
@@ -177,12 +185,17 @@ class StatementsController {
       this.banking.getStatement(caller, { accountId, ...query, limit: LIMIT_MAX, cursor });
     const pageAfter = (cursor?: string) => this.reads.readPage(caller.workspaceId, reply, () => read(cursor));
     const first = await read();
-    const table = await textStream(statementTable(first, pageAfter), method !== 'HEAD');
+    const createdAt = new Date().toISOString();
+    const [write, contentType, extension] =
+      type === 'text/csv'
+        ? ([statementCsv, CSV_TYPE, 'csv'] as const)
+        : ([(page: Statement, place: PagePlace) => statementCamt(page, place, createdAt), XML_TYPE, 'xml'] as const);
+    const file = await textStream(statementFile(first, pageAfter, write), method !== 'HEAD');
     reply.headers({
-      'content-type': CSV_TYPE,
-      'content-disposition': `attachment; filename="${statementFileName(first)}"`,
+      'content-type': contentType,
+      'content-disposition': `attachment; filename="${statementFileName(first, extension)}"`,
     });
-    return table;
+    return file;
   }
 }
 
@@ -191,13 +204,13 @@ function refusePages({ limit, cursor }: StatementQueryDto): void {
   const details = [
     ...(limit === undefined ? [] : [{ path: 'limit', reason: 'limit_invalid' as const }]),
     ...(cursor === undefined ? [] : [{ path: 'cursor', reason: 'cursor_invalid' as const }]),
-  ].map(({ path, reason }) => ({ path, reason, message: `${path} must be left out: a table has no pages.` }));
+  ].map(({ path, reason }) => ({ path, reason, message: `${path} must be left out: a file has no pages.` }));
   if (details.length > 0) throw refusalOf(details, 'cursor_invalid');
 }
 
 @Module({
   imports: [PagedReadsModule],
   controllers: [AccountsController, StatementsController],
-  providers: [TableDownloads],
+  providers: [StatementDownloads],
 })
 export class AccountsModule {}

@@ -1,61 +1,8 @@
 import * as fc from 'fast-check';
-import {
-  add,
-  minorUnits,
-  type Movement,
-  parseTransferAmount,
-  Refusal,
-  type Statement,
-  subtract,
-  toBalanceAmount,
-  type TransferAmount,
-  type WorkspaceId,
-} from '@banking/domain';
-import { replyWithoutServer } from '../http/testing/reply-without-server.js';
-import {
-  statementCsv,
-  StatementError,
-  statementFileName,
-  statementTable,
-  TableDownloads,
-  TABLES_MAX,
-  TABLES_PER_WORKSPACE_MAX,
-} from './statement-csv.js';
-
-/** A statement of invented movements. Their other fields do not affect their amounts. */
-function statementOf(movements: readonly Partial<Movement>[], { currency = 'EUR', alias = 'Main', opening = 0 } = {}) {
-  let balance = minorUnits(BigInt(opening));
-  const lines = movements.map((movement, index) => {
-    const { direction = 'credit', amount = '100' as TransferAmount } = movement;
-    balance = (direction === 'credit' ? add : subtract)(balance, parseTransferAmount(amount));
-    const createdAt = '2026-11-21T09:30:00.123456Z';
-    return {
-      id: index + 1,
-      transactionID: 9,
-      type: 'internal',
-      valueDate: '2026-11-21',
-      createdAt,
-      ...movement,
-      direction,
-      amount,
-      balanceAfter: toBalanceAmount(balance),
-    };
-  });
-  const account = {
-    id: 2,
-    name: 'Northwind',
-    code: 'NW0000000002',
-    alias,
-    edges: { currency: { id: 978, code: currency, name: currency } },
-  };
-  const period = { from: '2026-11-01', to: '2026-12-01', basis: 'valueDate', edges: { account } };
-  return {
-    ...period,
-    openingBalance: opening,
-    closingBalance: toBalanceAmount(balance),
-    movements: lines,
-  } as unknown as Statement;
-}
+import { type Movement, type Statement, type TransferAmount } from '@banking/domain';
+import { statementCsv } from './statement-csv.js';
+import { StatementError } from './statement-file.js';
+import { statementOf } from './testing/statement-of.js';
 
 /** RFC 4180 and nothing else, read character by character. @param separator what the program splits cells at */
 function parse(text: string, separator = ','): string[][] {
@@ -95,18 +42,6 @@ const FORMULA = /^[ "\t\r\n]*[=+\-@＝＋－＠]/;
 const texts = fc
   .array(fc.constantFrom(...'=+-@＝＋－＠;,"\'\t\r\n a1'), { maxLength: 12 })
   .map((parts) => parts.join(''));
-
-describe('statementTable', () => {
-  it.each([0, 1, 100, 250])('writes a page of %i movements in parts of at most a hundred', async (count) => {
-    const statement = statementOf(Array.from({ length: count }, () => ({})));
-    const parts: string[] = [];
-    for await (const part of statementTable(statement, () => Promise.reject(new Error('there is one page')))) {
-      parts.push(part);
-    }
-    expect(parts.join('')).toBe(statementCsv(statement));
-    expect(parts).toHaveLength(Math.max(1, Math.ceil(count / 100)));
-  });
-});
 
 describe('statementCsv', () => {
   it('begins with a byte order mark and the column names, and ends every line with CRLF', () => {
@@ -252,86 +187,5 @@ describe('statementCsv', () => {
     expect(() => statementCsv(statementOf([{ feeAmount: feeAmount as TransferAmount }], options))).toThrow(
       StatementError,
     );
-  });
-
-  it('cuts an account code that is too long for a file name', () => {
-    const statement = statementOf([]);
-    const account = { ...statement.edges.account, code: 'A'.repeat(20_000) };
-
-    expect(statementFileName({ ...statement, edges: { account } })).toBe(
-      `statement-${'A'.repeat(64)}-2026-11-01-2026-12-01.csv`,
-    );
-  });
-
-  it.each([
-    ['2026-11-01', '2026-12-01', 'statement-NW0000000002-2026-11-01-2026-12-01.csv'],
-    [
-      '2026-11-01T00:00:00Z',
-      '2026-11-01T02:00:00+01:00',
-      'statement-NW0000000002-2026-11-01T000000Z-2026-11-01T020000+0100.csv',
-    ],
-    ['2026-11-01', '\r\n', 'statement-NW0000000002-2026-11-01-__.csv'],
-  ])('names the file of the period from %s to %j %s', (from, to, name) => {
-    expect(statementFileName({ ...statementOf([]), from, to })).toBe(name);
-  });
-
-  it('removes characters from the file name that end a header or a folder', () => {
-    const statement = statementOf([]);
-    const account = { ...statement.edges.account, code: '../"a\r\nb' };
-
-    expect(statementFileName({ ...statement, edges: { account } })).toBe(
-      'statement-..__a__b-2026-11-01-2026-12-01.csv',
-    );
-  });
-});
-
-const workspace = (id: number) => id as WorkspaceId;
-
-function reasonOf(begin: () => void): string | undefined {
-  try {
-    begin();
-    return undefined;
-  } catch (error) {
-    return error instanceof Refusal ? error.reason : String(error);
-  }
-}
-
-describe('tables that are downloaded', () => {
-  it('are few for a workspace, until a response ends', () => {
-    const downloads = new TableDownloads();
-    const begin = (id: number, reply = replyWithoutServer()) => {
-      const reason = reasonOf(() => downloads.begin(workspace(id), reply));
-      return { reply, reason };
-    };
-
-    const open = Array.from({ length: TABLES_PER_WORKSPACE_MAX }, () => begin(1));
-
-    expect(open.map(({ reason }) => reason)).toEqual(open.map(() => undefined));
-    expect(begin(1).reason).toBe('rate_limited');
-    expect(begin(2).reason).toBeUndefined();
-    open[0]!.reply.raw.emit('close');
-    expect(begin(1).reason).toBeUndefined();
-    expect(begin(1).reason).toBe('rate_limited');
-  });
-
-  it('are bounded in a process', () => {
-    const downloads = new TableDownloads();
-    const all = Array.from({ length: TABLES_MAX }, (_, at) => ({ reply: replyWithoutServer(), id: workspace(at) }));
-    for (const { reply, id } of all) downloads.begin(id, reply);
-
-    const oneMore = () => downloads.begin(workspace(TABLES_MAX), replyWithoutServer());
-
-    expect(reasonOf(oneMore)).toBe('unavailable');
-    all[0]!.reply.raw.emit('close');
-    expect(reasonOf(oneMore)).toBeUndefined();
-  });
-
-  it('are not counted if their client has disconnected', () => {
-    const downloads = new TableDownloads();
-    const gone = () => downloads.begin(workspace(1), replyWithoutServer(true));
-
-    for (let calls = 0; calls <= TABLES_PER_WORKSPACE_MAX; calls += 1) gone();
-
-    expect(reasonOf(() => downloads.begin(workspace(1), replyWithoutServer()))).toBeUndefined();
   });
 });

@@ -1,6 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
 import {
   fromBalanceAmount,
   minorUnits,
@@ -9,13 +6,10 @@ import {
   parseTransferAmount,
   Refusal,
   type Statement,
-  type StatementPage,
   toDecimal,
-  type WorkspaceId,
 } from '@banking/domain';
-import { FairSlots } from '@banking/process';
 import { csvHead, csvRows, Numeral } from '../http/csv.js';
-import { isResponseOver, onResponseEnd } from '../http/connections.js';
+import { type PagePlace, StatementError } from './statement-file.js';
 
 const COLUMNS = [
   'line',
@@ -42,21 +36,8 @@ const COLUMNS = [
   'returnedBy',
 ] as const;
 
-/** Other requests are handled after so many rows. */
-const ROWS_PER_TURN = 100;
-
 /** A row. A missing value is an empty cell. */
 type Row = Partial<Record<(typeof COLUMNS)[number], string | number | Numeral>>;
-
-interface PagePlace {
-  readonly isFirst: boolean;
-  readonly isLast: boolean;
-}
-
-/** A statement with an amount or currency that a table cannot show. The caller did not cause it. */
-export class StatementError extends Error {
-  override readonly name = 'StatementError';
-}
 
 /**
  * Writes a page of a statement as a part of a table: an opening row, a row for each movement, and a closing row.
@@ -73,35 +54,6 @@ export function statementCsv(statement: Statement, page: PagePlace = { isFirst: 
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause;
     throw new StatementError(`the statement cannot be written as a table: ${cause.reason}`, { cause });
-  }
-}
-
-/**
- * The table of a whole statement, in parts. A page is read when its part is wanted.
- *
- * @throws StatementError as `statementCsv` does, and if the cursors of the pages form a cycle
- */
-export async function* statementTable(
-  first: StatementPage,
-  pageAfter: (cursor: string) => Promise<StatementPage>,
-): AsyncGenerator<string, void> {
-  let page = first;
-  // The cursor of page 1, 2, 4, 8 …: every cycle of an upstream reaches one of them again (R. P. Brent, 1980).
-  let checkpoint = first.next;
-  for (let number = 1; ; number += 1) {
-    const { next } = page;
-    for (let at = 0; at === 0 || at < page.movements.length; at += ROWS_PER_TURN) {
-      if (at > 0) await nextTurn();
-      const end = at + ROWS_PER_TURN;
-      const place = { isFirst: number === 1 && at === 0, isLast: next === undefined && end >= page.movements.length };
-      yield statementCsv({ ...page, movements: page.movements.slice(at, end) }, place);
-    }
-    if (next === undefined) return;
-    page = await pageAfter(next);
-    if (page.next !== undefined && page.next === checkpoint) {
-      throw new StatementError('the cursors of the statement form a cycle');
-    }
-    if ((number & (number - 1)) === 0) checkpoint = page.next;
   }
 }
 
@@ -162,44 +114,7 @@ function textsOf({
   return { id, transactionID, createdAt, valueDate, type, direction, ...(Object.fromEntries(values) as Row) };
 }
 
-/** File systems refuse longer names, and clients refuse them in a header. */
-const CODE_SHOWN_MAX = 64;
-
-/** The name of the file, in characters that every file system accepts. */
-export function statementFileName({ from, to, edges: { account } }: Statement): string {
-  const code = account.code?.slice(0, CODE_SHOWN_MAX) ?? account.id;
-  return `statement-${code}-${from}-${to}.csv`.replaceAll(':', '').replace(/[^A-Za-z0-9.+-]/g, '_');
-}
-
 function signed({ direction, amount }: Movement): MinorUnits {
   const value = parseTransferAmount(amount);
   return direction === 'credit' ? value : minorUnits(-value);
-}
-
-export const TABLES_PER_WORKSPACE_MAX = 2;
-/** Each holds two or three pages of 500 rows that its client has not read. */
-export const TABLES_MAX = 16;
-
-/** Limits the tables that are sent at the same time, because each reads a whole statement. */
-@Injectable()
-export class TableDownloads {
-  private readonly slots = new FairSlots<WorkspaceId | undefined>(TABLES_MAX, TABLES_PER_WORKSPACE_MAX);
-
-  /**
-   * Counts a table until its response has ended, however slowly its client reads.
-   *
-   * @throws Refusal `rate_limited` if the workspace has too many, `unavailable` if the process has
-   */
-  begin(workspaceId: WorkspaceId | undefined, reply: Pick<FastifyReply, 'raw' | 'request'>): void {
-    if (isResponseOver(reply)) return;
-    if (this.slots.isFull) {
-      throw new Refusal('unavailable', 'Too many tables are downloaded already.', { retryAfterSeconds: 1 });
-    }
-    if (!this.slots.mayTake(workspaceId)) {
-      const message = 'The workspace downloads other tables already. Read them to the end first.';
-      throw new Refusal('rate_limited', message, { retryAfterSeconds: 1 });
-    }
-    this.slots.take(workspaceId);
-    onResponseEnd(reply, () => this.slots.release(workspaceId));
-  }
 }

@@ -18,7 +18,11 @@ import type { ErrorResponses } from './error-responses.js';
 interface DeclaredResponse {
   readonly description: string;
   readonly headers?: object;
-  readonly content?: { readonly 'application/json'?: object; readonly 'text/csv'?: object };
+  readonly content?: {
+    readonly 'application/json'?: object;
+    readonly 'text/csv'?: object;
+    readonly 'application/xml'?: object;
+  };
 }
 
 const IF_NONE_MATCH = {
@@ -129,10 +133,10 @@ function withExamples(
   if (Object.keys(examples).length === 0) return responses;
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => {
-      const { 'application/json': json, 'text/csv': csv } = response.content ?? {};
+      const { 'application/json': json, 'text/csv': csv, ...others } = response.content ?? {};
       if (!json) return [status, response];
       const tables = csv && { 'text/csv': { ...csv, examples: asTables(examples) } };
-      return [status, { ...response, content: { 'application/json': { ...json, examples }, ...tables } }];
+      return [status, { ...response, content: { 'application/json': { ...json, examples }, ...tables, ...others } }];
     }),
   );
 }

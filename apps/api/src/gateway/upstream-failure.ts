@@ -9,7 +9,7 @@ import {
   type RefusalReason,
   REFUSALS,
 } from '@banking/domain';
-import { StatementError } from '../accounts/statement-csv.js';
+import { StatementError } from '../accounts/statement-file.js';
 import { ConfigError } from '@banking/process';
 import type { ErrorResponse, TranslatedError } from '../http/error-response.js';
 

@@ -14,16 +14,16 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** How many rows a page without `limit` has, if the operation has pages. */
     pageRows?: number;
-    /** The media type of a response that is the whole list. It is read in pages of the maximum. */
-    tableType?: string;
+    /** The media types of responses that are the whole list. They are read in pages of the maximum. */
+    wholeTypes?: readonly string[];
   }
 }
 
 /** How many rows a request may read at once: the `limit` of its page. An operation without pages reads none. */
 export function pageRows({ routeOptions, query, headers }: Pick<FastifyRequest, 'routeOptions' | 'query' | 'headers'>) {
-  const { pageRows: usual, tableType, mediaTypes = [] } = routeOptions.config;
+  const { pageRows: usual, wholeTypes, mediaTypes = [] } = routeOptions.config;
   if (usual === undefined) return 0;
-  if (tableType !== undefined && preferredType(headers.accept, mediaTypes) === tableType) return LIMIT_MAX;
+  if (wholeTypes?.includes(preferredType(headers.accept, mediaTypes) ?? '')) return LIMIT_MAX;
   const { limit } = query as Readonly<Record<string, unknown>>;
   const rows = typeof limit === 'string' ? parseId(limit) : undefined;
   // The operation refuses any other limit.
