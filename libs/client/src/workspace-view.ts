@@ -43,6 +43,7 @@ import type {
   Transfer,
   TransferId,
   TransferQuery,
+  PaymentAdvice,
   PurposeQuery,
 } from '@banking/domain';
 import type { CreationResult, RemoteBankingService } from './remote-banking-service.js';
@@ -188,6 +189,8 @@ export interface WorkspaceView {
   };
   readonly transfers: ListMethods<Transfer, TransferQuery> & {
     get(transferId: TransferId | PlainNumber, options?: CallOptions): Promise<Transfer>;
+    /** The amounts, rate, fee, times and UETR of a payment that left the account. */
+    advice(transferId: TransferId | PlainNumber, options?: CallOptions): Promise<PaymentAdvice>;
   };
   /** The webhook endpoints, for administrators of the workspace. */
   readonly webhookEndpoints: WebhookMethods;
@@ -293,6 +296,7 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
       return {
         ...listMethods<Transfer, TransferQuery>((query, options) => client.listTransfers(scope, query, options)),
         get: (id, options) => client.getTransfer(scope, { transferId: id }, options),
+        advice: (id, options) => client.getPaymentAdvice(scope, { transferId: id }, options),
       };
     },
     get webhookEndpoints(): WorkspaceView['webhookEndpoints'] {

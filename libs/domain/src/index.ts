@@ -13,6 +13,7 @@ export * from './resources/order.js';
 export * from './resources/recipient.js';
 export * from './resources/reference.js';
 export * from './resources/sandbox-clock.js';
+export * from './resources/payment-advice.js';
 export * from './resources/statement.js';
 export * from './resources/transaction.js';
 export * from './resources/user.js';

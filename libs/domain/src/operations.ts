@@ -39,6 +39,7 @@ import type { Recipient, RecipientSchema } from './resources/recipient.js';
 import type { Corridor, Product } from './resources/reference.js';
 import type { SandboxClock } from './resources/sandbox-clock.js';
 import type { StatementPage } from './resources/statement.js';
+import type { PaymentAdvice } from './resources/payment-advice.js';
 import type { Transaction, Transfer } from './resources/transaction.js';
 import type { App, RoleName, User } from './resources/user.js';
 import type { WebhookDelivery, WebhookEndpoint, WebhookEndpointWithSecret } from './resources/webhook.js';
@@ -293,6 +294,15 @@ export const OPERATIONS = {
   getTransfer: reads<{ readonly transferId: TransferId | PlainNumber }, Transfer>('/transfers/{transferId}', 'member', {
     refusals: ['transfer_not_found'],
   }),
+  /**
+   * What finance needs of a payment: amounts, rate, fee, times and the reference at the banks. Of the transfer that left the account for a
+   * recipient; other transfers have no advice.
+   */
+  getPaymentAdvice: reads<{ readonly transferId: TransferId | PlainNumber }, PaymentAdvice>(
+    '/transfers/{transferId}/advice',
+    'member',
+    { refusals: ['transfer_not_found', 'advice_not_found'], isOptional: true },
+  ),
   /** A transaction with its transfers and its tracking. */
   getTransaction: reads<{ readonly transactionId: TransactionId | PlainNumber }, Transaction>(
     '/transactions/{transactionId}',

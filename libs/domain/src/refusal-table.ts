@@ -129,6 +129,11 @@ const DENIED = {
     action:
       'Check the transaction id and the Workspace-ID. A tracking event needs the transaction of an international payment.',
   },
+  advice_not_found: {
+    status: 404,
+    message: 'The transfer is no payment to a recipient.',
+    action: 'Use the transfer that left the account for the recipient, not its fee, and no credit.',
+  },
   event_not_found: {
     status: 404,
     message: 'The workspace has no event with this id.',

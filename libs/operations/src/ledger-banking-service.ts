@@ -31,6 +31,7 @@ import { EventWaits } from './events/event-waits.js';
 import { getEvent, listEvents } from './events/events.js';
 import { getOrderPage, listOrders } from './orders/read-orders.js';
 import { getStatement } from './accounts/statements.js';
+import { getPaymentAdvice } from './transfers/advice.js';
 import { getTransaction, getTransfer, listTransfers } from './transfers/transfers.js';
 import { AppUsers, listApps } from './apps/directory.js';
 import { listAuditEvents } from './audit/list-audit-events.js';
@@ -168,6 +169,7 @@ function operationsOf({
 
     listTransfers: (scope, query = {}) => listTransfers(reading, workspaceOf(scope), query),
     getTransfer: (scope, { transferId }) => getTransfer(reading, workspaceOf(scope), transferId),
+    getPaymentAdvice: (scope, { transferId }) => getPaymentAdvice(reading, workspaceOf(scope), transferId),
     getTransaction: (scope, { transactionId }) => getTransaction(reading, workspaceOf(scope), transactionId),
 
     fundAccount: (scope, input, options = {}) =>

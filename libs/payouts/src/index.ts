@@ -1,5 +1,13 @@
 // A payment on its way
-export { COUNT_OPEN_PAYOUTS, freshPayout, type Outgoing, PAYOUT, SCOPE_OPEN_PAYOUTS } from './open-payouts.js';
+export {
+  COUNT_OPEN_PAYOUTS,
+  freshPayout,
+  type Outgoing,
+  PAYOUT,
+  payoutKey,
+  SCOPE_OPEN_PAYOUTS,
+  uetrOf,
+} from './open-payouts.js';
 export { payoutHandler } from './submit-payout.js';
 export { EVENTS_MAX, receiveRailEvents } from './receive-rail-events.js';
 export { decideRailEvents, prepareRailEvents, recordEvent } from './record-rail-events.js';

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { LeasedPayout } from '@banking/ledger';
 import { type BoundStatement, lookup, sqlStatement } from '@banking/postgres';
 import type { FreshWork } from '@banking/work-queue';
@@ -72,6 +73,17 @@ export function parsePayoutKey(key: string): PayoutName | undefined {
   const [workspaceId, transactionId] = [Number(workspace), Number(transaction)];
   if (!Number.isSafeInteger(workspaceId) || !Number.isSafeInteger(transactionId)) return undefined;
   return { workspaceId, transactionId, nonce };
+}
+
+/**
+ * The unique end-to-end transaction reference of a payout: a UUID of version 4 (RFC 9562), as banks require it. It is made of the key, which
+ * has random bits of its own, so that every try and every reader has the same one, and nobody can compute the key from it.
+ */
+export function uetrOf(key: string): string {
+  const bytes = createHash('sha256').update(`uetr ${key}`).digest().subarray(0, 16);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 /** What an operator has changed in a workspace. */

@@ -172,6 +172,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   app_not_found: pathWith('999999'),
   transfer_not_found: pathWith('999999'),
   transaction_not_found: pathWith('999999'),
+  advice_not_found: pathWith('10'),
   event_not_found: (call, route) =>
     (route.path.startsWith('/events') ? pathWith('999999') : withDelivery(WITHOUT_EVENT))(call, route),
   webhook_endpoint_not_found: pathWith('999999'),

@@ -18,7 +18,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * A response without the parts that differ between two databases with demo data: times, the age of due work, the hashes, which cover the
- * day, the codes of new accounts, new keys, the ids of tracking events, which a worker adds too, and the request id. Each is replaced by its
+ * day, the codes of new accounts, references of payments, new keys, the ids of tracking events, which a worker adds too, and the request id. Each is replaced by its
  * format, and is not replaced if it does not have that format. The attempts of a delivery and secrets are left out.
  */
 export function masked(value: unknown, key = ''): unknown {
@@ -34,7 +34,7 @@ export function masked(value: unknown, key = ''): unknown {
   if (key === 'trackingEventId' && Number.isInteger(value)) return 'an id';
   if (typeof value !== 'string') return value;
   if (
-    /^(createdAt|updatedAt|lastUpdatedAt|expiresAt|scheduledAt|executedAt|nextAttemptAt)$/.test(key) &&
+    /^(createdAt|updatedAt|lastUpdatedAt|expiresAt|scheduledAt|executedAt|nextAttemptAt|debitedAt|endedAt)$/.test(key) &&
     TIME.test(value)
   )
     return 'a time';
@@ -42,6 +42,7 @@ export function masked(value: unknown, key = ''): unknown {
   if (key === 'hash' && HASH.test(value)) return 'a hash';
   if (key === 'code' && NEW_CODE.test(value)) return 'a new account code';
   if (/^requestI[dD]$/.test(key) && UUID.test(value)) return 'a request id';
+  if (key === 'uetr' && UUID.test(value)) return 'a reference';
   return value;
 }
 

@@ -75,13 +75,13 @@ function casesOf(document: Document, route: Route): Case[] {
       callersOf(route).map((caller) => ({ route, variant, caller, positions: some })),
     ),
   );
-  return all.filter((one) => !isPermitted(one) && !isCursorOfTable(one));
+  return all.filter((one) => !isPermitted(one) && !isCursorOfFile(one));
 }
 
-/** A statement as a table is whole, so it takes no cursor. */
-const isCursorOfTable = ({ route, variant, positions }: Case): boolean =>
+/** A statement as a file is whole, so it takes no cursor. */
+const isCursorOfFile = ({ route, variant, positions }: Case): boolean =>
   route.operation.operationId === 'getStatement' &&
-  variant.accept === 'text/csv' &&
+  ['text/csv', 'application/xml'].includes(variant.accept ?? '') &&
   positions.some(({ name }) => name === 'cursor');
 
 /** The requests without identifiers of another workspace: the usual one of each variant, and one for each optional identifier. */
@@ -93,7 +93,7 @@ function controlsOf(document: Document, route: Route): Case[] {
   const all = [[], ...optional.map((position) => [position])].flatMap((positions) =>
     variantsOf(route).flatMap((variant) => callersOf(route).map((caller) => ({ route, variant, caller, positions }))),
   );
-  return all.filter((one) => !isPermitted(one) && !isCursorOfTable(one));
+  return all.filter((one) => !isPermitted(one) && !isCursorOfFile(one));
 }
 
 /** One way to call an operation. */

@@ -19,7 +19,7 @@ class StatementAccountEdgesDto {
   readonly currency!: CurrencyDto;
 }
 
-class StatementAccountDto implements StatementAccount {
+export class StatementAccountDto implements StatementAccount {
   @OwnIdField('The account.', 2)
   readonly id!: StatementAccount['id'];
 

@@ -46,7 +46,7 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /** Fields that differ in each deployment. */
-const VOLATILE = /^(hash|valueDate|\w+At)$/;
+const VOLATILE = /^(uetr|rateAsOf|hash|valueDate|\w+At)$/;
 
 const WITH_SECRET = 'WebhookEndpointWithSecret';
 

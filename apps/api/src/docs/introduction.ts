@@ -103,6 +103,8 @@ const MONEY = paragraphs(
   "| `Transfer.amount`, `Transfer.feeAmount` | string of digits, up to 19 | the account's `edges.currency` |",
   '| `Order.amount` | string of digits, up to 19 | the currency of the account that pays |',
   '| `Quote.amount`, `Quote.feeAmount` | string of digits, up to 19 | the currency of the account that pays |',
+  '| `PaymentAdvice.amount`, `PaymentAdvice.feeAmount` | string of digits, up to 19 | the currency of the account that paid |',
+  '| `PaymentAdvice.targetAmount` | string of digits, up to 19 | `edges.targetCurrency` |',
   '| `Quote.targetAmount` | string of digits, up to 19 | `edges.targetCurrency` |',
   '| `Statement.openingBalance`, `Statement.closingBalance`, `Movement.balanceAfter` | JSON integer, at most 2^53-1 |' +
     " the currency of the statement's account |",

@@ -108,6 +108,7 @@ const FIELDS: ExampleSource['fields'] = {
   InternationalRecipient: { data: DATA, alias: 'Maria, rent' },
   Movement: { ...TRANSFER, recipientName: 'Maria Muster' },
   Order: { description: 'Invoice 2093', purposeCode: 'SUPP', externalReference: 'INV-2093' },
+  PaymentAdvice: { ...TRANSFER, rateSource: 'European Central Bank' },
   PlaceOrderInput: { description: 'Invoice 2093', purposeCode: 'SUPP', externalReference: 'INV-2093' },
   Recipient: { name: 'Maria Muster', alias: 'Maria, rent', accountCode: BENEFICIARY.beneficiaryAccountNumber },
   OpenAccountInput: { alias: 'Travel' },

@@ -34,6 +34,8 @@ const ONLY_OURS = [
   'AuditEvent',
   'AuditedResource',
   'Movement',
+  'PaymentAdvice',
+  'PaymentAdviceEdges',
   'Quote',
   'QuoteEdges',
   'SandboxClock',

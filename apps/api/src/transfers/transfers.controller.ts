@@ -1,12 +1,20 @@
 import { Controller, Get, Module, Param, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { BankingService, TRANSACTION_STEPS, type Transfer, type TransferId, type TransferQuery } from '@banking/domain';
+import {
+  BankingService,
+  type PaymentAdvice,
+  TRANSACTION_STEPS,
+  type Transfer,
+  type TransferId,
+  type TransferQuery,
+} from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { ApiIdParam, IdPipe, queryPipe } from '../input/input.pipe.js';
 import { PageQueryDto, sendPage } from '../input/page.js';
 import { ChoiceParameter, IdParameter, InstantParameter, TextParameter } from '../input/parameter.decorator.js';
+import { PaymentAdviceDto } from './payment-advice.dto.js';
 import { TransferDto } from './transfer.dto.js';
 
 class TransferQueryDto extends PageQueryDto implements TransferQuery {
@@ -77,6 +85,23 @@ class TransfersController {
   @ApiOkResponse({ description: 'The transfer.', type: TransferDto })
   get(@CalledBy() caller: Caller, @Param('transferId', IdPipe) transferId: TransferId): Promise<Transfer> {
     return this.banking.getTransfer(caller, { transferId });
+  }
+
+  @Get(':transferId/advice')
+  @Operation('getPaymentAdvice', {
+    summary: 'Retrieve the advice of a payment',
+    description: paragraphs(
+      'Returns what finance needs of a payment: what left the account, the fee, what arrives at which rate, the recipient, and when.',
+      '`uetr` is the reference by which banks trace a payment that left this service.',
+      '',
+      'Only the transfer that left the account for a recipient has an advice: neither its fee nor a credit.',
+    ),
+    provenance: 'ours',
+  })
+  @ApiIdParam(...TRANSFER_ID)
+  @ApiOkResponse({ description: 'The advice.', type: PaymentAdviceDto })
+  advice(@CalledBy() caller: Caller, @Param('transferId', IdPipe) transferId: TransferId): Promise<PaymentAdvice> {
+    return this.banking.getPaymentAdvice(caller, { transferId });
   }
 }
 
