@@ -77,7 +77,7 @@ export function parsePayoutKey(key: string): PayoutName | undefined {
 
 /**
  * The unique end-to-end transaction reference of a payout: a UUID of version 4 (RFC 9562), as banks require it. It is made of the key, which
- * has random bits of its own, so that every try and every reader has the same one, and nobody can compute the key from it.
+ * has random bits of its own, so that every try and every reader has the same one. The key cannot be computed from it.
  */
 export function uetrOf(key: string): string {
   const bytes = createHash('sha256').update(`uetr ${key}`).digest().subarray(0, 16);

@@ -34,7 +34,9 @@ export function masked(value: unknown, key = ''): unknown {
   if (key === 'trackingEventId' && Number.isInteger(value)) return 'an id';
   if (typeof value !== 'string') return value;
   if (
-    /^(createdAt|updatedAt|lastUpdatedAt|expiresAt|scheduledAt|executedAt|nextAttemptAt|debitedAt|endedAt)$/.test(key) &&
+    /^(createdAt|updatedAt|lastUpdatedAt|expiresAt|scheduledAt|executedAt|nextAttemptAt|debitedAt|endedAt)$/.test(
+      key,
+    ) &&
     TIME.test(value)
   )
     return 'a time';
