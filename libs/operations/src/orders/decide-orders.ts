@@ -16,7 +16,7 @@ export type OrderDecision =
   | { readonly kind: 'stored'; readonly order: PreparedOrder; readonly record: string; readonly isReplay: boolean }
   /** An order before it in the batch has its key, and the same request. */
   | { readonly kind: 'replays'; readonly order: PreparedOrder; readonly original: PostedOrder }
-  /** It was prepared of remembered facts that are out of date. */
+  /** It was prepared of facts that are out of date. */
   | { readonly kind: 'outdated'; readonly order: PreparedOrder }
   /** Another session has locked an account, order or claim. */
   | { readonly kind: 'locked'; readonly order: PreparedOrder }

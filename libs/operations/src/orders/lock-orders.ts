@@ -106,14 +106,14 @@ export async function lockOrders(
   const keyed = placements.filter(({ key }) => key !== undefined);
   const exclusive = placements.filter(isExclusive);
   const runs = orders.filter(isRun);
-  const remembering = placements.filter(({ rememberedVersions }) => rememberedVersions !== undefined);
+  const versioned = orders.filter((order) => versionsKnownTo(order) !== undefined);
 
   const placedEarlier = { orders: retried, query: findPlacedOrders(retried) };
   const stored = { orders: keyed, query: findStoredResponses(keyed.flatMap(({ key }) => key ?? [])) };
   const lockedRuns = { orders: runs, query: lockDueRuns(runs, waitsForLocks) };
   const dueRuns = { orders: runs, query: readDueRuns(runs) };
   const conflicts = { orders: exclusive, query: readOrderConflicts(exclusive) };
-  const versions = { orders: remembering, query: versionsOf(remembering.map(paymentOf)) };
+  const versions = { orders: versioned, query: versionsOf(versioned.map(paymentOf)) };
 
   const queries = [placedEarlier, stored, lockedRuns, dueRuns, conflicts, versions].filter(
     (each) => each.orders.length > 0,
@@ -138,7 +138,7 @@ export async function lockOrders(
     placedEarlier: rowOf(placedEarlier, order),
     stored: rowOf(stored, order),
     conflicts: rowOf(conflicts, order),
-    isOutdated: order.kind === 'placement' && order.rememberedVersions !== rowOf(versions, order)?.versions,
+    isOutdated: versionsKnownTo(order) !== rowOf(versions, order)?.versions,
     runState: runStateOf(order),
   }));
   const accountRows = (placing.length === 0 ? [] : rows.at(-1)) as (AccountRow & { readonly workspaceId: bigint })[];
@@ -148,7 +148,14 @@ export async function lockOrders(
 const rowsByOrder = ({ orders }: { readonly orders: readonly PreparedOrder[] }, rows: readonly OfOrder<unknown>[]) =>
   new Map(rows.map((row, index) => [orders[row.place ?? index]!, row]));
 
-const paymentOf = ({ workspaceId, content }: Placement) => ({ workspaceId, recipientId: content.recipientId });
+const paymentOf = (order: PreparedOrder) => {
+  const { recipientId } = order.kind === 'placement' ? order.content : order.run.order;
+  return { workspaceId: order.workspaceId, recipientId };
+};
+
+/** The versions of the facts that an order was prepared of. */
+const versionsKnownTo = (order: PreparedOrder): string | undefined =>
+  (order.kind === 'placement' ? order.rememberedVersions : undefined) ?? order.readVersions;
 
 const isPlacement = (order: PreparedOrder): order is PreparedOrder & Placement => order.kind === 'placement';
 const isRun = (order: PreparedOrder): order is PreparedOrder & PreparedRun => order.kind === 'run';

@@ -47,9 +47,10 @@ export async function placeOrder(
   // The check of a schedule depends on the clock, and a quote may be used or expire.
   const mayRecall = content.type === 'instant' && quoteId === undefined;
 
-  const reference = await orders.reading.reference.current();
-  const prepare = (facts: PaymentFacts) =>
-    preparePlacement({ content, executionId, caller }, { facts, reference }, orders);
+  const prepare = async (facts: PaymentFacts) => {
+    const reference = await orders.reading.reference.current();
+    return preparePlacement({ content, executionId, caller }, { facts, reference }, orders);
+  };
   const remembered = mayRecall ? orders.remembered.recall(payment) : undefined;
   const first = remembered && (await prepare(remembered));
   // No refusal is given of what is remembered.
@@ -58,12 +59,20 @@ export async function placeOrder(
     const outcome = await orders.submit(order, signal).catch(noneIfElsewhere);
     if (outcome?.kind === 'placed') return outcome.created;
   }
-  const facts = await orders.readFacts(payment);
-  if (mayRecall) orders.remembered.remember(payment, facts);
-  const outcome = await orders.submit({ ...(await prepare(facts)), key }, signal);
-  if (outcome.kind !== 'placed') throw new Error('an order was placed without a response');
-  return outcome.created;
+  for (let tried = 1; tried <= PREPARED_MAX; tried += 1) {
+    const facts = await orders.readFacts(payment);
+    if (mayRecall) orders.remembered.remember(payment, facts);
+    const order = { ...(await prepare(facts)), key, readVersions: facts.versions };
+    const outcome = await orders.submit(order, signal);
+    if (outcome.kind === 'placed') return outcome.created;
+    if (outcome.kind !== 'outdated') throw new Error('an order was placed without a response');
+  }
+  // Nothing was decided in any of them.
+  throw new Refusal('unavailable');
 }
+
+/** Facts of a payment, such as the terms of its corridor, change a few times a year: not again and again while it is priced. */
+const PREPARED_MAX = 5;
 
 /** The payee that is remembered may have left the database since. The facts that are read next show that. */
 function noneIfElsewhere(error: unknown): undefined {

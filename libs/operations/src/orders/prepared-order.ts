@@ -55,6 +55,8 @@ export interface Placement extends Common {
   readonly recipient: RecipientFacts;
   /** The versions of the remembered facts that the order was prepared of, if it was. They are compared behind the locks. */
   readonly rememberedVersions?: string | undefined;
+  /** Those of facts that were read for the order. */
+  readonly readVersions?: string | undefined;
   readonly key?: IdempotencyKey | undefined;
   /** Whether an earlier attempt may have been committed. Then the order is looked up by its id first. */
   readonly mayExist?: boolean;
@@ -67,6 +69,8 @@ export interface PreparedRun extends Common {
   readonly run: DueRun;
   readonly next: ScheduledRun | undefined;
   readonly nextExecutionId: number;
+  /** The versions of the facts that the run was prepared of. They are compared behind the locks. */
+  readonly readVersions?: string | undefined;
 }
 
 /** The effect of carrying out a prepared order. */
@@ -76,7 +80,7 @@ export type OrderOutcome =
   | { readonly kind: 'run' }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'failed'; readonly error: Error }
-  /** The remembered facts of the order are out of date. Nothing was decided. Prepare the order again, of the present facts. */
+  /** The facts of the order are out of date. Nothing was decided. Prepare the order again, of the present facts. */
   | { readonly kind: 'outdated' }
   /** Another session has locked an account, order or claim. Nothing was decided. */
   | { readonly kind: 'locked' };

@@ -8,7 +8,7 @@ import type { OrderService } from './order-service.js';
 import { isPauseRequired, pauseOrder } from './change-orders.js';
 import { type DueRun, type PreparedOrder, readRun } from './prepared-order.js';
 
-/** A pause, a resumption and a rejected payout may each overtake a run once. */
+/** A pause, a resumption, a rejected payout and a change of its terms may each overtake a run once. */
 const RUN_TRIES_MAX = 5;
 
 /**
@@ -19,12 +19,10 @@ const RUN_TRIES_MAX = 5;
  */
 export async function runOrder(orders: OrderService, claim: Claim): Promise<void> {
   for (let tried = 1; tried <= RUN_TRIES_MAX; tried += 1) if (await tryRun(orders, claim)) return;
-  throw new Error(
-    `the order of execution ${claim.subjectId} was paused and resumed ${RUN_TRIES_MAX} times while it ran`,
-  );
+  throw new Error(`the order of execution ${claim.subjectId} was changed ${RUN_TRIES_MAX} times while it ran`);
 }
 
-/** Returns false if the order was paused, resumed or rejected once more in between. Then the run must be decided again. */
+/** Returns false if the order or its terms were changed in between, or one more payout rejected. Then the run must be decided again. */
 async function tryRun(orders: OrderService, claim: Claim): Promise<boolean> {
   const { workspaceId, subjectId: executionId } = claim;
   const run = await readRun(orders.database, workspaceId, executionId);
@@ -34,8 +32,8 @@ async function tryRun(orders: OrderService, claim: Claim): Promise<boolean> {
   const facts = await orders.readFacts({ workspaceId, accountId, recipientId });
   const prepared = await prepareRun(run, claim, await orders.takeExecutionId(), facts, orders);
   try {
-    await orders.submit(prepared);
-    return true;
+    const { kind } = await orders.submit({ ...prepared, readVersions: facts.versions });
+    return kind !== 'outdated';
   } catch (error) {
     if (isPauseRequired(error)) return false;
     // The refusal was written as the failure of the run.

@@ -1,9 +1,12 @@
 import type { AddInternationalRecipientInput, PayoutMethod, RecipientId, TransferAmount } from '@banking/domain';
 import { type Database, OPERATOR_ROLE, SCHEMA } from '@banking/postgres';
 import { openDatabase, reasonOf } from '@banking/postgres/testing';
-import { demoReference, type ReferenceContent } from '@banking/reference';
+import { DEMO_RATES, demoReference, type RateSource, type ReferenceContent } from '@banking/reference';
+import type { Claim } from '@banking/work-queue';
+import { LedgerBankingService } from '../ledger-banking-service.js';
 import { recordReference } from '../reference/reference-changes.js';
 import { orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { runOrder } from './run-order.js';
 
 const DEMO = demoReference();
 
@@ -84,6 +87,54 @@ describe('the fee of a payment', () => {
       quote.id,
     ]);
     expect(rows).toEqual([{ change }]);
+  });
+});
+
+describe('a payment whose corridor is closed while it is priced', () => {
+  /** A source that changes the reference data before it answers, once. */
+  const closing = (content: ReferenceContent): RateSource => {
+    let isClosed = false;
+    return {
+      async rateOf(from, to) {
+        if (!isClosed) await apply(content);
+        isClosed = true;
+        return DEMO_RATES.rateOf(from, to);
+      },
+    };
+  };
+  const CLOSED = { corridors: DEMO.corridors!.filter(({ id }) => id !== 1) };
+
+  it('is refused, whether it is placed or due', async () => {
+    const { ada, world } = given;
+    const accountId = await given.account(DOLLARS, '1000000');
+    const recipientID = await recipientIn('IN', 'INR', 'LOCAL');
+    const serviceWith = (rates: RateSource) =>
+      new LedgerBankingService(world.database, world.books, { rates, hasPayoutNetwork: true });
+    const order = given.order(accountId, recipientID, { amount: AMOUNT, purposeCode: 'IR001' });
+
+    expect(await reasonOf(serviceWith(closing(CLOSED)).placeOrder(ada, order))).toBe('corridor_disabled');
+    expect(await given.balanceOf(accountId)).toBe(1_000_000);
+
+    await apply(DEMO);
+    const later = { ...order, type: 'scheduled', startAt: '2090-01-01T00:00:00Z' } as const;
+    const { resource } = await given.service.placeOrder(ada, later);
+    const executionId = resource.edges.executions![0]!.id;
+    await world.owner.query(
+      `update work set due_at = now(), leased_until = now() + interval '1 min', fence = fence + 1
+       where kind = 'execution' and subject_id = $1`,
+      [executionId],
+    );
+    const claim = {
+      workspaceId: ada.workspaceId,
+      kind: 'execution',
+      subjectId: executionId,
+      fence: 1n,
+    } as unknown as Claim;
+    await runOrder(serviceWith(closing(CLOSED)).orders, claim);
+
+    const { edges } = await given.service.getOrder(ada, { accountId, orderId: resource.id });
+    expect(edges.executions).toMatchObject([{ status: 'failed', failureCode: 'corridor_disabled' }]);
+    expect(await given.balanceOf(accountId)).toBe(1_000_000);
   });
 });
 
