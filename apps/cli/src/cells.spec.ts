@@ -35,6 +35,16 @@ describe('banking reference apply', () => {
     expect(await listed()).toEqual(['home', 'b']);
     expect(JSON.parse((await apply()).stdout)).toMatchObject([{ differences: [] }, { differences: [] }]);
     expect(await listed()).toEqual(['home', 'b']);
+
+    writeFileSync(file, 'effectiveAt: 2999-01-01T00:00:00Z\npurposes: []\n');
+    expect((await world.run(['reference', 'apply', file], { ...CELLS, CELL: 'b' })).exitCode).toBe(0);
+    writeFileSync(file, 'products: []\n');
+    expect(await apply()).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^Cell b: Another document waits/) as string,
+    });
+    expect(await listed()).toEqual(['home', 'b']);
+    expect((await world.run(['reference', 'withdraw'], { ...CELLS, CELL: 'b' })).exitCode).toBe(0);
   });
 });
 

@@ -113,7 +113,13 @@ async function migrateAll(config: CellsDeployment, { isPlan, json, isIgnoringOld
   const applied = await onAll(config, async (databases) => {
     const result = await migrateCells(databases.map((database) => ({ ...database, isIgnoringOlder })));
     for (const database of databases) {
-      await prepareReferenceAt(database.connection, { ...database, reference: config.reference, isCell: true });
+      const isNewCell = database.name !== HOME_CELL;
+      await prepareReferenceAt(database.connection, {
+        ...database,
+        reference: config.reference,
+        isCell: true,
+        isNewCell,
+      });
     }
     if (config.databaseUrl === undefined) {
       for (const { connection } of databases) await ensureEmbeddedLogins(connection);

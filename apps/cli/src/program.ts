@@ -48,7 +48,7 @@ const NOTES = `Environment variables (default in parentheses):
   DATABASE_POOLER            transaction: DATABASE_URL leads to PgBouncer in transaction mode (none)
   DATABASE_NAMED_STATEMENTS  off: statements are sent without a name (on without DATABASE_POOLER)
   CELLS, CELLS_FILE          number of embedded databases, or file that lists the databases besides DATABASE_URL (one database)
-  CELL                       database that a command works on, where there are several (lists and verify: all; others: home)
+  CELL                       database that a command works on, where there are several (lists, verify, reference apply: all; others: home)
   SANDBOX                    on for demo money, off for real money (on without DATABASE_URL)
   DEMO_DATA                  on: create the demo data (on without DATABASE_URL)
   REFERENCE_FILE             document with the reference data of the deployment (without it: what the database has)

@@ -56,6 +56,10 @@ describe('banking reference', () => {
       exitCode: 1,
       stderr: expect.stringMatching(/^Another document waits for its time/) as string,
     });
+    const same = await apply(await shown());
+    expect(same.stdout).toMatch(/Nothing was recorded\.\nChange \d+ waits for its time\./);
+    const dry = await apply('purposes: []\n', '--dry-run');
+    expect(dry).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/^Another document waits/) as string });
     const runs = [await world.run(['reference', 'withdraw']), await world.run(['reference', 'withdraw'])];
     expect(runs.map(({ exitCode, stdout: text }) => [exitCode, text.replace(/\d+/, 'N')])).toEqual([
       [0, 'Withdrew change N.\n'],
@@ -72,6 +76,24 @@ describe('banking reference', () => {
     const { exitCode, stderr } = await apply(moved.replace('payoutMethod: LOCAL', 'payoutMethod: SWIFT'));
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^Corridor 1 leads to IN INR LOCAL Individual for ever\./);
+  });
+
+  it('withdraws a document that waits also if another one changes nothing', async () => {
+    await apply('effectiveAt: 2999-01-01T00:00:00Z\npurposes: []\n');
+
+    expect((await apply(await shown(), '--withdraw')).stdout).toMatch(
+      /Nothing was recorded\.\nWithdrew change \d+\.\n$/,
+    );
+    expect((await world.run(['reference', 'withdraw'])).exitCode).toBe(1);
+  });
+
+  it('refuses a file in another encoding', async () => {
+    writeFileSync(file, Buffer.from('purposes: [{ code: A, text: Caf\u00e9 }]\n', 'latin1'));
+
+    expect(await world.run(['reference', 'apply', file])).toMatchObject({
+      exitCode: 1,
+      stderr: 'The file is not UTF-8. Save it in UTF-8.\n',
+    });
   });
 
   it('reports a file that cannot be read', async () => {

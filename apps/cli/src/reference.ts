@@ -1,18 +1,22 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import {
+  applyDueReference,
   fixedFieldsChanged,
   listReferenceChanges,
-  readReferenceContent,
+  readReferenceInForce,
   recordReference,
   type ReferenceChange,
   ReferenceChangeError,
   type ReferenceDifference,
   referenceDifferences,
+  type StatedChange,
+  tryReference,
   withdrawReference,
 } from '@banking/operations';
 import type { Database } from '@banking/postgres';
 import { readReferenceDocument, type ReferenceDocument, writeReferenceDocument } from '@banking/reference';
+import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { cellHead, onEachCell, rowsOf } from './each-cell.js';
 import { actorOf, asOption, type ChangeOptions, examples, jsonOption, lookupArgument, operatorOf } from './inputs.js';
@@ -50,6 +54,9 @@ interface Application {
   readonly differences: readonly ReferenceDifference[];
   /** Undefined if nothing was recorded. */
   readonly change?: number;
+  readonly withdrawn?: number;
+  /** A document that waits for its time, and stays. */
+  readonly waiting?: number;
   readonly applied: boolean;
 }
 
@@ -60,9 +67,10 @@ function addApplyCommand(reference: Command): void {
     .description(
       'Prints what a document changes, and applies it: at once, or at its effectiveAt. A part that the document leaves out stays as it is. ' +
         'A corridor that its list leaves out is closed, and a product is not offered any more. With a mistake, nothing is applied.\n\n' +
-        'Running services follow within two seconds. Quotes keep their price. Of several databases, each is changed, or that of CELL.',
+        'Running services follow within two seconds. Quotes keep their price. Of several databases, each is changed, or that of CELL. If one ' +
+        'of them is away or refuses the document, none is changed.',
     )
-    .addArgument(lookupArgument('<file>', 'document in YAML or JSON'))
+    .addArgument(lookupArgument('<file>', 'document in YAML or JSON, in UTF-8'))
     .option('--dry-run', 'print the differences, and record nothing')
     .option('--withdraw', 'withdraw a document that waits for its time')
     .addOption(asOption())
@@ -73,12 +81,16 @@ function addApplyCommand(reference: Command): void {
     )
     .action(async (file: string, options: ApplyOptions) => {
       const document = readReferenceDocument(file, readText(file));
-      const read = await onEachCell(({ database }) => applyTo(database, document, options), {
+      const { cell: chosen, deployment } = readConfig();
+      const isOfSeveral = deployment.cells !== undefined && chosen === undefined;
+      if (isOfSeveral || options.dryRun === true) await refuseIfRefused(document, options);
+      const work = options.dryRun === true ? differencesIn : applyTo;
+      const read = await onEachCell(({ database }) => work(database, document, options), {
         changesNothing: options.dryRun === true,
       });
       if (options.json) {
         const rows = read.results.map(({ cell, result }) => ({ ...(cell !== undefined && { cell }), ...result }));
-        printJson(rows.length === 1 ? rows[0] : rows);
+        printJson(isOfSeveral ? rows : rows[0]);
       } else {
         for (const { cell, result } of read.results) {
           if (cell !== undefined) print(`Cell ${cell}`);
@@ -92,40 +104,90 @@ function addApplyCommand(reference: Command): void {
 /** @throws Refused */
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
   } catch (error) {
-    throw new Refused(`The file cannot be read (${(error as NodeJS.ErrnoException).code}). Correct its path.`);
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Refused(
+      code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+        ? 'The file is not UTF-8. Save it in UTF-8.'
+        : `The file cannot be read (${code}). Correct its path.`,
+    );
   }
 }
 
-/** @throws Refused */
-async function applyTo(
-  database: Database,
-  { content, effectiveAt }: ReferenceDocument,
-  options: ApplyOptions,
-): Promise<Application> {
-  const current = await readReferenceContent(database);
-  const fixed = fixedFieldsChanged(current, content);
-  if (fixed.length > 0) throw new Refused(fixed.join('\n'));
-  const differences = referenceDifferences(current, content);
-  if (options.dryRun === true || differences.length === 0) return { differences, applied: false };
+const changeOf = ({ content, effectiveAt }: ReferenceDocument, options: ApplyOptions): StatedChange => {
   const { name: recordedBy, operatingSystemUser } = operatorOf(options);
-  const stated = { content, origin: 'operator', effectiveAt, recordedBy, operatingSystemUser } as const;
+  return { content, origin: 'operator', effectiveAt, recordedBy, operatingSystemUser, withdraws: options.withdraw };
+};
+
+/** Tries the document in each database, and changes none. @throws Refused if one is away or refuses it */
+async function refuseIfRefused(document: ReferenceDocument, options: ApplyOptions): Promise<void> {
+  const tried = await onEachCell(({ database }) => refusalIn(database, document, options), {
+    changesNothing: options.dryRun === true,
+  });
+  tried.end();
+  const refusals = tried.results.flatMap(({ cell, result }) =>
+    result === undefined ? [] : [cell === undefined ? result : `Cell ${cell}: ${result}`],
+  );
+  if (refusals.length > 0) throw new Refused(refusals.join('\n'));
+}
+
+async function refusalIn(
+  database: Database,
+  document: ReferenceDocument,
+  options: ApplyOptions,
+): Promise<string | undefined> {
+  const inForce = await readReferenceInForce(database);
+  const fixed = fixedFieldsChanged(inForce, document.content);
+  if (fixed.length > 0) return fixed.join('\n');
+  // What changes nothing is not recorded.
+  if (referenceDifferences(inForce.content, document.content).length === 0) return undefined;
   try {
-    const { id, isApplied } = await recordReference(database, { ...stated, withdraws: options.withdraw });
-    return { differences, change: id, applied: isApplied };
+    await tryReference(database, changeOf(document, options));
+    return undefined;
   } catch (error) {
-    if (error instanceof ReferenceChangeError) throw new Refused(error.message);
+    if (error instanceof ReferenceChangeError) return error.message;
     throw error;
   }
 }
 
+async function differencesIn(database: Database, { content }: ReferenceDocument): Promise<Application> {
+  const inForce = await readReferenceInForce(database);
+  return { differences: referenceDifferences(inForce.content, content), applied: false };
+}
+
+/** @throws Refused */
+async function applyTo(database: Database, document: ReferenceDocument, options: ApplyOptions): Promise<Application> {
+  await applyDueReference(database);
+  const refusal = await refusalIn(database, document, options);
+  if (refusal !== undefined) throw new Refused(refusal);
+  const { differences } = await differencesIn(database, document);
+  if (differences.length === 0) {
+    const withdrawn = options.withdraw === true ? await withdrawReference(database, actorOf(options)) : undefined;
+    const changes = await listReferenceChanges(database, LISTED_MAX);
+    const waiting = changes.find(({ status }) => status === 'waits')?.id;
+    return {
+      differences,
+      applied: false,
+      ...(withdrawn !== undefined && { withdrawn }),
+      ...(waiting !== undefined && { waiting }),
+    };
+  }
+  const { id, isApplied } = await recordReference(database, changeOf(document, options));
+  return { differences, change: id, applied: isApplied };
+}
+
 function printApplication(
-  { differences, change, applied }: Application,
+  { differences, change, applied, withdrawn, waiting }: Application,
   { effectiveAt }: ReferenceDocument,
   { dryRun }: ApplyOptions,
 ): void {
-  if (differences.length === 0) return print('The reference data is as the document states. Nothing was recorded.');
+  if (differences.length === 0) {
+    print('The reference data is as the document states. Nothing was recorded.');
+    if (withdrawn !== undefined) print(`Withdrew change ${withdrawn}.`);
+    if (waiting !== undefined) print(`Change ${waiting} waits for its time. banking reference withdraw withdraws it.`);
+    return;
+  }
   printTable(
     ['Record', 'Field', 'Before', 'After'],
     differences.flatMap(({ subject, kind, fields }) =>
@@ -146,11 +208,15 @@ function addShowCommand(reference: Command): void {
   reference
     .command('show')
     .summary('print the reference data as a document')
-    .description('Prints the reference data that is in force, as a document that banking reference apply reads.')
+    .description(
+      'Prints the reference data that is in force, as a document that banking reference apply reads. Of several databases, that of home or of CELL.',
+    )
     .addOption(jsonOption())
     .addHelpText('after', examples('banking reference show > reference.yaml'))
     .action(async ({ json }: { readonly json?: boolean }) => {
-      const content = await withDeployment(({ database }) => readReferenceContent(database), { changesNothing: true });
+      const { content } = await withDeployment(({ database }) => readReferenceInForce(database), {
+        changesNothing: true,
+      });
       if (json) printJson(content);
       else print(writeReferenceDocument(content).trimEnd());
     });
@@ -187,10 +253,8 @@ function addListCommand(reference: Command): void {
     });
 }
 
-const statusOf = ({ appliedAt, withdrawnAt }: ReferenceChange): string => {
-  if (appliedAt !== null) return 'applied';
-  return withdrawnAt === null ? 'waits' : 'withdrawn';
-};
+const statusOf = ({ status, withdrawnBy }: ReferenceChange): string =>
+  withdrawnBy === null ? status : `${status}: ${withdrawnBy}`;
 
 function addWithdrawCommand(reference: Command): void {
   reference

@@ -1,11 +1,13 @@
 import { missingReference, recordReference, ReferenceChangeError } from '@banking/operations';
 import {
   applicationNameOf,
+  bind,
   type ConnectionOptions,
   Database,
   DatabaseSetupError,
   OPERATOR_ROLE,
   SCHEMA,
+  sqlStatement,
 } from '@banking/postgres';
 import { readReferenceDocument } from '@banking/reference';
 import type { DeploymentMode } from './deployment-mode.js';
@@ -18,6 +20,8 @@ interface ReferenceSettings extends DeploymentMode {
   readonly log?: ((line: string) => void) | undefined;
 }
 
+const IS_CELL = sqlStatement<{ isCell: boolean }>('is_cell', 'select exists (select from cell_identity) as "isCell"');
+
 /**
  * Brings the reference data of a migrated database to this release and to the document of the operator.
  *
@@ -26,12 +30,14 @@ interface ReferenceSettings extends DeploymentMode {
  */
 export async function prepareReferenceAt(
   connection: ConnectionOptions,
-  settings: ReferenceSettings & { readonly isCell?: boolean | undefined },
+  settings: ReferenceSettings & { readonly isCell?: boolean | undefined; readonly isNewCell?: boolean | undefined },
 ): Promise<void> {
   const applicationName = applicationNameOf(RELEASE, settings.isCell === true);
   const login = { connection, role: OPERATOR_ROLE, schema: SCHEMA, poolSize: 1, applicationName };
   const database = await Database.open(login);
   try {
+    // A database that is no cell yet takes over the reference data of home when it becomes one.
+    if (settings.isNewCell === true && !(await database.read({}, bind(IS_CELL)))!.isCell) return;
     await prepareReference(database, settings, () => Database.open(login));
   } finally {
     await database.end();
@@ -64,7 +70,7 @@ export async function prepareReference(
   try {
     for (const change of missing) {
       const { isApplied } = await recordReference(writing, change);
-      if (change.origin === 'operator') {
+      if (change.origin === 'file') {
         log?.(isApplied ? 'applied REFERENCE_FILE' : `REFERENCE_FILE applies at ${change.effectiveAt}`);
       }
     }

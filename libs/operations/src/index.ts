@@ -1,12 +1,15 @@
 export { LedgerBankingService } from './ledger-banking-service.js';
 export { LedgerDirectory } from './apps/directory.js';
 export {
+  applyDueReference,
   listReferenceChanges,
   missingReference,
-  readReferenceContent,
+  readReferenceInForce,
   recordReference,
+  tryReference,
   type ReferenceChange,
   ReferenceChangeError,
+  type StatedChange,
   withdrawReference,
 } from './reference/reference-changes.js';
 export {

@@ -43,13 +43,21 @@ function contentOf(path: string, maxBytes: number): string {
     try {
       checkFile(file, maxBytes);
       const buffer = Buffer.alloc(Math.min(maxBytes, fstatSync(file).size));
-      return buffer.toString('utf8', 0, readSync(file, buffer));
+      return textOf(buffer.subarray(0, readSync(file, buffer)));
     } finally {
       closeSync(file);
     }
   } catch (error) {
     if (error instanceof SecretFileError) throw error;
     throw new SecretFileError(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+function textOf(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new SecretFileError('is not UTF-8');
   }
 }
 

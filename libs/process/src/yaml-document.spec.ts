@@ -102,6 +102,10 @@ describe('a YAML document', () => {
     ]);
   });
 
+  it('is refused if it is nested too deeply', () => {
+    expect(mistakesIn('['.repeat(200_000))).toEqual(['The document is nested too deeply. Remove brackets or dashes.']);
+  });
+
   it('is refused if it is larger than 4 MB', () => {
     expect(mistakesIn(`name: ${'a'.repeat(4 * 1024 * 1024)}`)).toEqual([
       'The document has more than 4 MB. Remove what it does not need.',

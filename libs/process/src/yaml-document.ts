@@ -48,7 +48,12 @@ export function readYamlDocument<Value>(
       );
   };
 
-  for (const { pos, message } of [...document.errors, ...document.warnings]) {
+  const faults = [...document.errors, ...document.warnings];
+  // The parser reports an exhausted stack as a fault at each level.
+  if (faults.some(({ message }) => message.includes('call stack'))) {
+    throw new ConfigError(['The document is nested too deeply. Remove brackets or dashes.'], name);
+  }
+  for (const { pos, message } of faults) {
     add(lines.linePos(pos[0]).line, '', `This is not YAML: ${withoutValues(message)}.`);
   }
   end();

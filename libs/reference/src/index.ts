@@ -9,6 +9,7 @@ export {
   readReferenceDocument,
   type ReferenceContent,
   type ReferenceDocument,
+  routeOf,
   writeReferenceDocument,
 } from './reference-document.js';
 export { feeOf, type FeeSchedule } from './fee.js';

@@ -94,7 +94,7 @@ describe('a document of reference data', () => {
     [
       'a time that is none',
       () => read('effectiveAt: 2027-02-30T00:00:00Z'),
-      'line 1, effectiveAt: There is no such time.',
+      'line 1, effectiveAt: There is no such time, or it is after the year 9998.',
     ],
     [
       'an invisible character',

@@ -112,8 +112,9 @@ function checkDocument(written: WrittenDocument, report: ReportMistake): void {
   checkProducts(written, report);
   checkPurposes(written, report);
   for (const code of Object.keys(written.swiftMinimums ?? {})) checkCurrency(code, ['swiftMinimums', code], report);
-  if (written.effectiveAt !== undefined && !isInstant(written.effectiveAt)) {
-    report(['effectiveAt'], 'There is no such time.');
+  const { effectiveAt } = written;
+  if (effectiveAt !== undefined && (!isInstant(effectiveAt) || effectiveAt >= '9999')) {
+    report(['effectiveAt'], 'There is no such time, or it is after the year 9998.');
   }
 }
 
@@ -141,7 +142,9 @@ function contentOf({
 }
 
 function writtenOut({ fee, ...terms }: WrittenTerms): StatedTerms {
-  if (fee === undefined) return terms;
+  const { fixedAmount = '0', partsPerMillion = 0, minimumAmount = '0' } = fee ?? {};
+  const isFree = [fixedAmount, minimumAmount].every((amount) => amount === '0') && partsPerMillion === 0;
+  if (fee === undefined || isFree) return terms;
   return { ...terms, fee: { partsPerMillion: 0, minimumAmount: '0', ...fee } };
 }
 
@@ -206,8 +209,8 @@ function checkCorridors({ terms = {}, corridors = [] }: WrittenDocument, report:
   }
 }
 
-/** What is unique of a corridor besides its id. */
-const routeOf = (corridor: CorridorRoute): string => {
+/** What is unique of a corridor besides its id, as messages call it. */
+export const routeOf = (corridor: Omit<CorridorRoute, 'routingCodeType'>): string => {
   const { destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType } = corridor;
   return [destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType].join(' ');
 };

@@ -5,8 +5,8 @@ create sequence reference_change_id_seq maxvalue 9007199254740991;
 -- What documents have stated, and when it applies. The rows of the tables below are what was applied last.
 create table reference_change (
   id bigint primary key default nextval('reference_change_id_seq'),
-  -- `release`: what a release of the service states, such as currencies. `operator`: what an operator does.
-  origin text not null check (origin in ('release', 'operator')),
+  -- `release`: what a release of the service states, such as currencies. `file`: the file that a service is started with. `operator`: a command.
+  origin text not null check (origin in ('release', 'file', 'operator')),
   -- A member for each part that the document states; the terms of each corridor written out.
   content jsonb not null check (jsonb_typeof(content) = 'object'),
   effective_at timestamptz not null,
@@ -71,10 +71,10 @@ create table corridor (
   -- Minor units of the limit currency, both inclusive.
   minimum_amount bigint not null check (minimum_amount >= 0),
   maximum_amount bigint not null,
-  -- The price of a payment, in minor units of the limit currency: a fixed amount and a share, within a minimum and a maximum.
-  fee_fixed_amount bigint not null default 0 check (fee_fixed_amount >= 0),
-  fee_parts_per_million integer not null default 0 check (fee_parts_per_million between 0 and 1000000),
-  fee_minimum_amount bigint not null default 0 check (fee_minimum_amount >= 0),
+  -- The price of a payment, in minor units of the limit currency: a fixed amount and a share, within a minimum and a maximum. Null if it is free.
+  fee_fixed_amount bigint check (fee_fixed_amount >= 0),
+  fee_parts_per_million integer check (fee_parts_per_million between 0 and 1000000),
+  fee_minimum_amount bigint check (fee_minimum_amount >= 0),
   fee_maximum_amount bigint,
   enabled boolean not null,
   -- The document that stated these terms. Quotes and payouts keep it.
@@ -82,6 +82,8 @@ create table corridor (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   check (fee_maximum_amount >= fee_minimum_amount),
+  check (num_nulls(fee_fixed_amount, fee_parts_per_million, fee_minimum_amount) in (0, 3)),
+  check (fee_fixed_amount is not null or fee_maximum_amount is null),
   constraint corridor_arrives unique (id, destination_currency_id),
   unique (destination_country, destination_currency_id, payout_method, beneficiary_account_type),
   check (maximum_amount >= minimum_amount)
@@ -131,58 +133,93 @@ create table reference_snapshot (
 );
 
 /**
- * Records what a document states, to be applied when it is effective. At most one document of operators waits.
- *
- * @param withdraws whether a document that waits is withdrawn; otherwise the new one is refused
- * @param effective the time; null for now
+ * Applies one document, as a whole. A part that it states is replaced: a corridor that it leaves out is closed, a product is not offered any
+ * more, a purpose is deleted. Rows that do not change keep their time.
  */
-create function record_reference_change(stated jsonb, of_origin text, effective timestamptz, by_name text, by_user text, withdraws boolean)
-  returns bigint
-  language plpgsql security definer set search_path = banking, pg_temp as $$
+create function apply_reference_change(change reference_change) returns void
+  language plpgsql set search_path = banking, pg_temp as $$
 declare
-  recorded bigint;
+  at timestamptz := statement_timestamp();
 begin
-  -- One after the other, and none while another is applied.
-  perform from reference_version for update;
-  if coalesce((stated ->> 'sandboxOnly')::boolean, false) and not exists (select from deployment_mode where is_sandbox) then
-    raise exception 'a live database takes no invented reference data' using errcode = 'BK014';
-  end if;
-  if has_forbidden_character(stated) then
-    raise exception 'reference data has a control, format or private-use character' using errcode = 'check_violation';
-  end if;
-  if of_origin = 'release' then
-    -- Several processes of a release start at the same time.
-    select c.id into recorded from reference_change c
-    where c.origin = 'release' and c.content = stated and not exists (
-      select from reference_change n
-      where n.origin = 'release' and n.id > c.id and n.content ?| array(select jsonb_object_keys(stated)));
-    if recorded is not null then
-      return recorded;
-    end if;
-  else
-    if withdraws then
-      update reference_change set withdrawn_at = statement_timestamp(), withdrawn_by = by_name
-      where applied_at is null and withdrawn_at is null and origin = 'operator';
-    elsif exists (select from reference_change where applied_at is null and withdrawn_at is null and origin = 'operator') then
-      raise exception 'another document waits' using errcode = 'BK014';
-    end if;
-  end if;
-  insert into reference_change (origin, content, effective_at, recorded_by, operating_system_user)
-  values (of_origin, stated, coalesce(effective, statement_timestamp()), by_name, by_user)
-  returning id into recorded;
-  return recorded;
+  insert into currency as old (id, code, name, symbol, decimals, created_at, updated_at)
+  select s.id, s.code, s.name, s.symbol, s.decimals, at, at
+  from jsonb_to_recordset(change.content -> 'currencies') s (id integer, code text, name text, symbol text, decimals smallint)
+  on conflict (id) do update
+    set code = excluded.code, name = excluded.name, symbol = excluded.symbol, decimals = excluded.decimals, updated_at = excluded.updated_at
+    where (old.code, old.name, old.symbol, old.decimals)
+      is distinct from (excluded.code, excluded.name, excluded.symbol, excluded.decimals);
+
+  insert into bank as old (id, name, country_code, swift_code, created_at, updated_at)
+  select s.id, s.name, s."countryCode", s."swiftCode", at, at
+  from jsonb_to_recordset(change.content -> 'banks') s (id bigint, name text, "countryCode" text, "swiftCode" text)
+  on conflict (id) do update
+    set name = excluded.name, country_code = excluded.country_code, swift_code = excluded.swift_code, updated_at = excluded.updated_at
+    where (old.name, old.country_code, old.swift_code) is distinct from (excluded.name, excluded.country_code, excluded.swift_code);
+
+  insert into product as old (id, name, description, currency_id, created_at, updated_at)
+  select s.id, s.name, s.description, c.id, at, at
+  from jsonb_to_recordset(change.content -> 'products') s (id bigint, name text, description text, currency text)
+  left join currency c on c.code = s.currency
+  on conflict (id) do update
+    set name = excluded.name, description = excluded.description, currency_id = excluded.currency_id, offered = true,
+        updated_at = excluded.updated_at
+    where (old.name, old.description, old.currency_id, old.offered)
+      is distinct from (excluded.name, excluded.description, excluded.currency_id, true);
+  update product p set offered = false, updated_at = at
+  where change.content ? 'products' and p.offered
+    and not exists (select from jsonb_to_recordset(change.content -> 'products') s (id bigint) where s.id = p.id);
+
+  update currency c set swift_minimum_withdrawal_amount = (change.content -> 'swiftMinimums' ->> c.code)::bigint,
+    updated_at = at
+  where change.content ? 'swiftMinimums'
+    and c.swift_minimum_withdrawal_amount is distinct from (change.content -> 'swiftMinimums' ->> c.code)::bigint;
+
+  delete from purpose p
+  where change.content ? 'purposes' and not exists (
+    select from jsonb_to_recordset(change.content -> 'purposes') s (code text, countries jsonb)
+    where s.code = p.code and coalesce(s.countries, '["other"]') ? p.list);
+  insert into purpose as old (list, code, text)
+  select l.list, s.code, s.text
+  from jsonb_to_recordset(change.content -> 'purposes') s (code text, text text, countries jsonb)
+  cross join jsonb_array_elements_text(coalesce(s.countries, '["other"]')) l (list)
+  on conflict (list, code) do update set text = excluded.text where old.text <> excluded.text;
+
+  insert into corridor as old (id, destination_country, destination_currency_id, limit_currency_id, payout_method,
+    beneficiary_account_type, routing_code_type, delivery_tat, minimum_amount, maximum_amount, fee_fixed_amount, fee_parts_per_million,
+    fee_minimum_amount, fee_maximum_amount, enabled, change_id, created_at, updated_at)
+  select s.id, s."destinationCountry", d.id, l.id, s."payoutMethod", s."beneficiaryAccountType", s."routingCodeType", s."deliveryTAT",
+    s."minimumAmount", s."maximumAmount", (s.fee ->> 'fixedAmount')::bigint, (s.fee ->> 'partsPerMillion')::integer,
+    (s.fee ->> 'minimumAmount')::bigint, (s.fee ->> 'maximumAmount')::bigint, s.enabled, change.id, at,
+    at
+  from jsonb_to_recordset(change.content -> 'corridors') s (id bigint, "destinationCountry" text, "destinationCurrency" text,
+    "limitCurrency" text, "payoutMethod" text, "beneficiaryAccountType" text, "routingCodeType" text, "deliveryTAT" text,
+    "minimumAmount" bigint, "maximumAmount" bigint, fee jsonb, enabled boolean)
+  left join currency d on d.code = s."destinationCurrency"
+  left join currency l on l.code = s."limitCurrency"
+  on conflict (id) do update
+    set destination_country = excluded.destination_country, destination_currency_id = excluded.destination_currency_id,
+        limit_currency_id = excluded.limit_currency_id, payout_method = excluded.payout_method,
+        beneficiary_account_type = excluded.beneficiary_account_type, routing_code_type = excluded.routing_code_type,
+        delivery_tat = excluded.delivery_tat, minimum_amount = excluded.minimum_amount, maximum_amount = excluded.maximum_amount,
+        fee_fixed_amount = excluded.fee_fixed_amount, fee_parts_per_million = excluded.fee_parts_per_million,
+        fee_minimum_amount = excluded.fee_minimum_amount, fee_maximum_amount = excluded.fee_maximum_amount,
+        enabled = excluded.enabled, change_id = excluded.change_id, updated_at = excluded.updated_at
+    where (old.destination_country, old.destination_currency_id, old.limit_currency_id, old.payout_method, old.beneficiary_account_type,
+           old.routing_code_type, old.delivery_tat, old.minimum_amount, old.maximum_amount, old.fee_fixed_amount, old.fee_parts_per_million,
+           old.fee_minimum_amount, old.fee_maximum_amount, old.enabled)
+      is distinct from
+          (excluded.destination_country, excluded.destination_currency_id, excluded.limit_currency_id, excluded.payout_method,
+           excluded.beneficiary_account_type, excluded.routing_code_type, excluded.delivery_tat, excluded.minimum_amount,
+           excluded.maximum_amount, excluded.fee_fixed_amount, excluded.fee_parts_per_million, excluded.fee_minimum_amount,
+           excluded.fee_maximum_amount, excluded.enabled);
+  update corridor k set enabled = false, change_id = change.id, updated_at = at
+  where change.content ? 'corridors' and k.enabled
+    and not exists (select from jsonb_to_recordset(change.content -> 'corridors') s (id bigint) where s.id = k.id);
 end $$;
 
-create function withdraw_reference_changes(by_name text) returns setof bigint
-  language sql security definer set search_path = banking, pg_temp as $$
-  update reference_change set withdrawn_at = statement_timestamp(), withdrawn_by = by_name
-  where applied_at is null and withdrawn_at is null and origin = 'operator'
-  returning id
-$$;
-
 /**
- * Applies the documents that are effective, in the order of their times. A part that a document states is replaced: a corridor that it
- * leaves out is closed, a product is not offered any more, a purpose is deleted. Rows that do not change keep their time.
+ * Applies the documents that are effective, in the order of their times. One of an operator that no longer fits is withdrawn, so that it
+ * stops no other.
  *
  * @returns the documents that were applied
  */
@@ -202,82 +239,77 @@ begin
     where applied_at is null and withdrawn_at is null and effective_at <= statement_timestamp()
     order by effective_at, id
   loop
-    insert into currency as old (id, code, name, symbol, decimals, created_at, updated_at)
-    select s.id, s.code, s.name, s.symbol, s.decimals, change.effective_at, change.effective_at
-    from jsonb_to_recordset(change.content -> 'currencies') s (id integer, code text, name text, symbol text, decimals smallint)
-    on conflict (id) do update
-      set code = excluded.code, name = excluded.name, symbol = excluded.symbol, decimals = excluded.decimals, updated_at = excluded.updated_at
-      where (old.code, old.name, old.symbol, old.decimals)
-        is distinct from (excluded.code, excluded.name, excluded.symbol, excluded.decimals);
-
-    insert into bank as old (id, name, country_code, swift_code, created_at, updated_at)
-    select s.id, s.name, s."countryCode", s."swiftCode", change.effective_at, change.effective_at
-    from jsonb_to_recordset(change.content -> 'banks') s (id bigint, name text, "countryCode" text, "swiftCode" text)
-    on conflict (id) do update
-      set name = excluded.name, country_code = excluded.country_code, swift_code = excluded.swift_code, updated_at = excluded.updated_at
-      where (old.name, old.country_code, old.swift_code) is distinct from (excluded.name, excluded.country_code, excluded.swift_code);
-
-    insert into product as old (id, name, description, currency_id, created_at, updated_at)
-    select s.id, s.name, s.description, c.id, change.effective_at, change.effective_at
-    from jsonb_to_recordset(change.content -> 'products') s (id bigint, name text, description text, currency text)
-    left join currency c on c.code = s.currency
-    on conflict (id) do update
-      set name = excluded.name, description = excluded.description, currency_id = excluded.currency_id, offered = true,
-          updated_at = excluded.updated_at
-      where (old.name, old.description, old.currency_id, old.offered)
-        is distinct from (excluded.name, excluded.description, excluded.currency_id, true);
-    update product p set offered = false, updated_at = change.effective_at
-    where change.content ? 'products' and p.offered
-      and not exists (select from jsonb_to_recordset(change.content -> 'products') s (id bigint) where s.id = p.id);
-
-    update currency c set swift_minimum_withdrawal_amount = (change.content -> 'swiftMinimums' ->> c.code)::bigint,
-      updated_at = change.effective_at
-    where change.content ? 'swiftMinimums'
-      and c.swift_minimum_withdrawal_amount is distinct from (change.content -> 'swiftMinimums' ->> c.code)::bigint;
-
-    delete from purpose p
-    where change.content ? 'purposes' and not exists (
-      select from jsonb_to_recordset(change.content -> 'purposes') s (code text, countries jsonb)
-      where s.code = p.code and coalesce(s.countries, '["other"]') ? p.list);
-    insert into purpose as old (list, code, text)
-    select l.list, s.code, s.text
-    from jsonb_to_recordset(change.content -> 'purposes') s (code text, text text, countries jsonb)
-    cross join jsonb_array_elements_text(coalesce(s.countries, '["other"]')) l (list)
-    on conflict (list, code) do update set text = excluded.text where old.text <> excluded.text;
-
-    insert into corridor as old (id, destination_country, destination_currency_id, limit_currency_id, payout_method,
-      beneficiary_account_type, routing_code_type, delivery_tat, minimum_amount, maximum_amount, fee_fixed_amount, fee_parts_per_million,
-      fee_minimum_amount, fee_maximum_amount, enabled, change_id, created_at, updated_at)
-    select s.id, s."destinationCountry", d.id, l.id, s."payoutMethod", s."beneficiaryAccountType", s."routingCodeType", s."deliveryTAT",
-      s."minimumAmount", s."maximumAmount", coalesce((s.fee ->> 'fixedAmount')::bigint, 0), coalesce((s.fee ->> 'partsPerMillion')::integer, 0),
-      coalesce((s.fee ->> 'minimumAmount')::bigint, 0), (s.fee ->> 'maximumAmount')::bigint, s.enabled, change.id, change.effective_at,
-      change.effective_at
-    from jsonb_to_recordset(change.content -> 'corridors') s (id bigint, "destinationCountry" text, "destinationCurrency" text,
-      "limitCurrency" text, "payoutMethod" text, "beneficiaryAccountType" text, "routingCodeType" text, "deliveryTAT" text,
-      "minimumAmount" bigint, "maximumAmount" bigint, fee jsonb, enabled boolean)
-    left join currency d on d.code = s."destinationCurrency"
-    left join currency l on l.code = s."limitCurrency"
-    on conflict (id) do update
-      set destination_country = excluded.destination_country, destination_currency_id = excluded.destination_currency_id,
-          limit_currency_id = excluded.limit_currency_id, payout_method = excluded.payout_method,
-          beneficiary_account_type = excluded.beneficiary_account_type, routing_code_type = excluded.routing_code_type,
-          delivery_tat = excluded.delivery_tat, minimum_amount = excluded.minimum_amount, maximum_amount = excluded.maximum_amount,
-          fee_fixed_amount = excluded.fee_fixed_amount, fee_parts_per_million = excluded.fee_parts_per_million,
-          fee_minimum_amount = excluded.fee_minimum_amount, fee_maximum_amount = excluded.fee_maximum_amount,
-          enabled = excluded.enabled, change_id = excluded.change_id, updated_at = excluded.updated_at
-      where (old.destination_country, old.destination_currency_id, old.limit_currency_id, old.payout_method, old.beneficiary_account_type,
-             old.routing_code_type, old.delivery_tat, old.minimum_amount, old.maximum_amount, old.fee_fixed_amount, old.fee_parts_per_million,
-             old.fee_minimum_amount, old.fee_maximum_amount, old.enabled)
-        is distinct from
-            (excluded.destination_country, excluded.destination_currency_id, excluded.limit_currency_id, excluded.payout_method,
-             excluded.beneficiary_account_type, excluded.routing_code_type, excluded.delivery_tat, excluded.minimum_amount,
-             excluded.maximum_amount, excluded.fee_fixed_amount, excluded.fee_parts_per_million, excluded.fee_minimum_amount,
-             excluded.fee_maximum_amount, excluded.enabled);
-    update corridor k set enabled = false, change_id = change.id, updated_at = change.effective_at
-    where change.content ? 'corridors' and k.enabled
-      and not exists (select from jsonb_to_recordset(change.content -> 'corridors') s (id bigint) where s.id = k.id);
-
-    update reference_change set applied_at = statement_timestamp() where id = change.id;
-    return next change.id;
+    begin
+      perform apply_reference_change(change);
+      update reference_change set applied_at = statement_timestamp() where id = change.id;
+      return next change.id;
+    exception when integrity_constraint_violation or data_exception or sqlstate 'BK003' then
+      if change.origin = 'release' then
+        raise;
+      end if;
+      update reference_change set withdrawn_at = statement_timestamp(), withdrawn_by = left('failed: ' || sqlerrm, 200)
+      where id = change.id;
+    end;
   end loop;
 end $$;
+
+/**
+ * Records what a document states, to be applied when it is effective. At most one document waits besides those of a release; the same one
+ * again is that one. What cannot be applied is refused.
+ *
+ * @param withdraws whether a document that waits is withdrawn; otherwise another one is refused. A file replaces what an earlier file stated
+ * @param effective the time; null for now, as an earlier one
+ */
+create function record_reference_change(stated jsonb, of_origin text, effective timestamptz, by_name text, by_user text, withdraws boolean)
+  returns bigint
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  recorded reference_change;
+begin
+  -- One after the other, and none while another is applied.
+  perform from reference_version for update;
+  perform apply_reference_changes();
+  if coalesce((stated ->> 'sandboxOnly')::boolean, false) and not exists (select from deployment_mode where is_sandbox) then
+    raise exception 'a live database takes no invented reference data' using errcode = 'BK014';
+  end if;
+  if has_forbidden_character(stated) then
+    raise exception 'reference data has a control, format or private-use character' using errcode = 'check_violation';
+  end if;
+  if of_origin = 'release' then
+    -- Several processes of a release start at the same time.
+    select c.* into recorded from reference_change c
+    where c.origin = 'release' and c.content = stated and not exists (
+      select from reference_change n
+      where n.origin = 'release' and n.id > c.id and n.content ?| array(select jsonb_object_keys(stated)));
+  else
+    select c.* into recorded from reference_change c
+    where c.applied_at is null and c.withdrawn_at is null and c.content = stated and c.effective_at = effective;
+    if recorded.id is null then
+      update reference_change set withdrawn_at = statement_timestamp(), withdrawn_by = by_name
+      where applied_at is null and withdrawn_at is null and origin <> 'release' and (withdraws or origin = 'file' and of_origin = 'file');
+      if exists (select from reference_change where applied_at is null and withdrawn_at is null and origin <> 'release') then
+        raise exception 'another document waits' using errcode = 'BK014';
+      end if;
+    end if;
+  end if;
+  if recorded.id is not null then
+    return recorded.id;
+  end if;
+  insert into reference_change (origin, content, effective_at, recorded_by, operating_system_user)
+  values (of_origin, stated, greatest(effective, statement_timestamp()), by_name, by_user)
+  returning * into recorded;
+  begin
+    perform apply_reference_change(recorded);
+    raise exception 'tried';
+  exception when raise_exception then
+    null;
+  end;
+  return recorded.id;
+end $$;
+
+create function withdraw_reference_changes(by_name text) returns setof bigint
+  language sql security definer set search_path = banking, pg_temp as $$
+  update reference_change set withdrawn_at = statement_timestamp(), withdrawn_by = by_name
+  where applied_at is null and withdrawn_at is null and origin <> 'release' and effective_at > statement_timestamp()
+  returning id
+$$;

@@ -88,7 +88,7 @@ begin
   for relation, columns in values
     ('account', 'workspace_id, id, currency_id'),
     -- Where a corridor leads and what a product holds: recipients and accounts refer to them.
-    ('corridor', 'id, destination_country, destination_currency_id, payout_method, beneficiary_account_type'),
+    ('corridor', 'id, destination_country, destination_currency_id, payout_method, beneficiary_account_type, routing_code_type'),
     ('product', 'id, currency_id'),
     ('reference_change', 'id, origin, content, effective_at, recorded_at, recorded_by, operating_system_user'),
     ('crossing', 'workspace_id, transaction_id, key_nonce, account_code, currency_id, amount, created_at'),

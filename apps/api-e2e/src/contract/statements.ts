@@ -208,6 +208,8 @@ export function statementsContract(provide: () => Service): void {
       ['text/*', 'text/csv'],
       ['application/xml', 'application/xml'],
       ['application/xml, application/json;q=0.5', 'application/xml'],
+      // A browser.
+      ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'application/json'],
     ])('negotiates %s as %s', async (accept, type) => {
       const { status, headers } = await getStatement(days, { accept });
 

@@ -155,6 +155,7 @@ class StatementsController {
       '',
       '**A camt.053 message:** with `Accept: application/xml` the response is a statement of ISO 20022, `camt.053.001.08`.',
       '`NtryRef` is the id of the transfer, `AcctSvcrRef` that of its transaction, and `BkTxCd/Prtry` has its type. A fee is an entry of its own.',
+      'Of a period of days, the closing balance `CLBD` is that of the last day. Until the period has ended, it is an interim balance, `ITBD`.',
       '',
       'A table and a message have no pages: each is the whole statement, and `limit` and `cursor` are refused. They are sent while they are read.',
       'Errors are always JSON.',
@@ -173,7 +174,7 @@ class StatementsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Statement | Readable> {
     const { headers, method } = reply.request;
-    const type = preferredType(headers.accept, STATEMENT_TYPES);
+    const type = statementType(headers.accept);
     if (type !== 'text/csv' && type !== 'application/xml') {
       const { next, ...statement } = await this.banking.getStatement(caller, { accountId, ...query });
       linkNext(reply, next);
@@ -197,6 +198,12 @@ class StatementsController {
     });
     return file;
   }
+}
+
+/** Browsers accept XML as a form of HTML. They get JSON. */
+function statementType(accept: string | undefined): (typeof STATEMENT_TYPES)[number] | undefined {
+  const type = preferredType(accept, STATEMENT_TYPES);
+  return type === 'application/xml' && /\bhtml\b/i.test(accept ?? '') ? 'application/json' : type;
 }
 
 /** @throws Refusal `limit_invalid`, `cursor_invalid` */

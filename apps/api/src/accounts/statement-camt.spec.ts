@@ -120,20 +120,51 @@ describe('the camt.053 message of a statement', () => {
   });
 
   it('replaces what XML cannot contain, such as another deployment may send', () => {
-    const message = camtOf([{ description: 'a\u0000b\ud800c\uffffd' }]);
+    const message = camtOf([{ description: 'a\u0000b\ud800c\uffffd\re' }]);
 
-    expect(textsOf(message, 'Ustrd')).toEqual(['a\ufffdb\ufffdc\ufffdd']);
+    expect(textsOf(message, 'Ustrd')).toEqual(['a\ufffdb\ufffdc\ufffdd\ufffde']);
   });
 
-  it('has one id for one statement', () => {
-    const [first, second] = [camtOf([{}]), camtOf([{}, {}])].map((message) => textsOf(message, 'MsgId'));
+  it('dates its balances by the day or instant, and has an interim balance until its period has ended', () => {
+    const balances = (message: string) =>
+      (message.match(/<Bal>.*?<\/Bal>/gs) ?? []).map((one) =>
+        [...textsOf(one, 'Cd'), ...textsOf(one, 'Dt'), ...textsOf(one, 'DtTm')].join(' '),
+      );
+    const [from, to] = ['2026-11-01T00:00:00+05:30', '2026-12-01T00:00:00+05:30'];
+    const between = { ...statementOf([{}]), from, to, basis: 'booking' as const };
 
-    expect(first).toEqual(second);
-    expect(textsOf(statementCamt(statementOf([]), WHOLE, '2026-12-02T08:00:00Z'), 'MsgId')).not.toEqual(first);
+    expect(balances(camtOf([{}]))).toEqual(['OPBD 2026-11-01', 'CLBD 2026-11-30']);
+    expect(balances(statementCamt(between, WHOLE, AT))).toEqual([`OPBD ${from}`, `CLBD ${to}`]);
+    expect(balances(statementCamt(statementOf([{}]), WHOLE, '2026-11-20T08:00:00Z'))).toEqual([
+      'OPBD 2026-11-01',
+      'ITBD 2026-11-20T08:00:00Z',
+    ]);
+  });
+
+  it('leaves out empty texts, such as another deployment may send', () => {
+    const statement = statementOf([{ description: '', purpose: '', recipientName: '', type: '' }], { alias: '' });
+
+    expect(schemaMistakes([statementCamt(statement, WHOLE, AT)])).toEqual(['']);
+  });
+
+  it('has one id for one statement, once its period has ended', () => {
+    const idAt = (at: string) => textsOf(statementCamt(statementOf([{}]), WHOLE, at), 'Id')[0];
+
+    expect(idAt(AT)).toBe(idAt('2027-01-01T00:00:00Z'));
+    expect(idAt('2026-11-20T08:00:00Z')).not.toBe(idAt('2026-11-20T08:00:01Z'));
+  });
+
+  it('has another message id for each message', () => {
+    const [first, second] = [AT, '2026-12-02T08:00:00Z'].map((at) =>
+      textsOf(statementCamt(statementOf([]), WHOLE, at), 'MsgId'),
+    );
+
+    expect(first).not.toEqual(second);
   });
 
   it.each([
     ['an amount is more than books can hold', { amount: '9999999999999999999' as TransferAmount }, 'EUR'],
+    ['an amount has more digits than the message allows', { amount: '1000000000000000000' as TransferAmount }, 'EUR'],
     ['the currency has no decimals', {}, 'XAU'],
   ])('throws an error and no refusal when %s', (_, movement, currency) => {
     const { movements: list, ...rest } = statementOf([{}], { currency });

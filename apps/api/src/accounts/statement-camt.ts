@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import XMLBuilder from 'fast-xml-builder';
 import {
+  compareInstants,
   fromBalanceAmount,
   isDay,
   minorUnits,
   type MinorUnits,
   type Movement,
+  parseInstant,
   parseTransferAmount,
   Refusal,
   type Statement,
@@ -32,9 +34,10 @@ const xml = new XMLBuilder({
  *
  * | Element                        | Value                                                                     |
  * | ------------------------------ | ------------------------------------------------------------------------- |
- * | `MsgId`, `Stmt/Id`             | the same for the same account, period and time of creation                 |
- * | `FrToDt`                       | the period; its end is exclusive                                           |
- * | `Bal` `OPBD`, `CLBD`           | opening and closing balance of the whole statement                        |
+ * | `Stmt/Id`                      | the same for the same account and period, once the period has ended       |
+ * | `FrToDt`                       | the period; its end is exclusive                                          |
+ * | `Bal` `OPBD`, `CLBD`           | opening and closing balance of the whole statement, by day or instant     |
+ * | `Bal` `ITBD`                   | instead of `CLBD` while the period has not ended: the balance of now      |
  * | `NtryRef`, `AcctSvcrRef`       | ids of the transfer and of its transaction                                |
  * | `BkTxCd/Prtry/Cd`              | type of the transfer                                                      |
  * | `Refs/InstrId`                 | id of the order                                                           |
@@ -66,13 +69,16 @@ function headOf(statement: Statement, createdAt: string): string {
   const { account } = edges;
   const code = account.code ?? String(account.id);
   if (code.length > 34) throw new StatementError('the code of the account is longer than camt.053 allows');
-  const id = createHash('sha256')
-    .update(JSON.stringify([code, from, to, createdAt]))
-    .digest('hex')
-    .slice(0, 32);
+  const isEnded = compareInstants(parseInstant(instantOf(to)), parseInstant(createdAt)) <= 0;
+  // A statement that is downloaded again is the same one. Until its period has ended, more may be booked.
+  const id = idOf(code, from, to, ...(isEnded ? [] : [createdAt]));
+  const opening = balanceOf('OPBD', fromBalanceAmount(statement.openingBalance), { from }, currencyOf(statement));
+  const closing = fromBalanceAmount(statement.closingBalance);
   const balances = [
-    balanceOf('OPBD', fromBalanceAmount(statement.openingBalance), from, currencyOf(statement)),
-    balanceOf('CLBD', fromBalanceAmount(statement.closingBalance), to, currencyOf(statement)),
+    opening,
+    isEnded
+      ? balanceOf('CLBD', closing, { to }, currencyOf(statement))
+      : balanceOf('ITBD', closing, { to: createdAt }, currencyOf(statement)),
   ];
   const elements = {
     Id: id,
@@ -81,12 +87,12 @@ function headOf(statement: Statement, createdAt: string): string {
     Acct: {
       Id: { Othr: { Id: code } },
       Ccy: currencyOf(statement),
-      Nm: account.alias === undefined ? undefined : shortened(account.alias, 70),
+      Nm: shortened(account.alias, 70),
       Ownr: { Nm: shortened(account.name, 140) },
     },
     Bal: balances,
   };
-  const header = built('GrpHdr', { MsgId: id, CreDtTm: createdAt });
+  const header = built('GrpHdr', { MsgId: idOf(id, createdAt), CreDtTm: createdAt });
   const inside = Object.entries(elements).map(([name, element]) =>
     [element]
       .flat()
@@ -96,17 +102,37 @@ function headOf(statement: Statement, createdAt: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${NAMESPACE}"><BkToCstmrStmt>${header}<Stmt>${inside.join('')}`;
 }
 
-const balanceOf = (code: string, balance: MinorUnits, at: string, currency: string): Element => ({
-  Tp: { CdOrPrtry: { Cd: code } },
-  ...amountOf(balance, currency),
-  Dt: isDay(at) ? { Dt: at } : { DtTm: at },
-});
+/** Half of a SHA-256 in hex, within the 35 characters of an id. */
+const idOf = (...parts: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+
+const DAY_MS = 86_400_000;
+
+/** A balance at the beginning of a period, or at its end, which is exclusive: of a period of days, the balance of the day before. */
+function balanceOf(
+  code: string,
+  balance: MinorUnits,
+  { from, to = '' }: { readonly from?: string; readonly to?: string },
+  currency: string,
+): Element {
+  const dayBefore = () => new Date(Date.parse(`${to}T00:00:00Z`) - DAY_MS).toISOString().slice(0, 10);
+  const dated = from ?? to;
+  return {
+    Tp: { CdOrPrtry: { Cd: code } },
+    ...amountOf(balance, currency),
+    Dt: isDay(dated) ? { Dt: from ?? dayBefore() } : { DtTm: dated },
+  };
+}
 
 /** The amount without its sign, and the sign as an indicator. Zero is a credit. */
-const amountOf = (value: MinorUnits, currency: string) => ({
-  Amt: { '@Ccy': currency, '#': toDecimal(minorUnits(value < 0n ? -value : value), currency) },
-  CdtDbtInd: value < 0n ? 'DBIT' : 'CRDT',
-});
+function amountOf(value: MinorUnits, currency: string) {
+  const amount = minorUnits(value < 0n ? -value : value);
+  if (amount >= AMOUNT_LIMIT) throw new StatementError('an amount has more digits than camt.053 allows');
+  return { Amt: { '@Ccy': currency, '#': toDecimal(amount, currency) }, CdtDbtInd: value < 0n ? 'DBIT' : 'CRDT' };
+}
+
+/** An amount of camt.053 has at most 18 digits. */
+const AMOUNT_LIMIT = 10n ** 18n;
 
 function entryOf(movement: Movement, currency: string): Element {
   const { id, transactionID, orderID, direction, type, description, purpose, recipientName, valueDate, createdAt } =
@@ -120,14 +146,14 @@ function entryOf(movement: Movement, currency: string): Element {
     BookgDt: { DtTm: createdAt },
     ValDt: { Dt: valueDate },
     AcctSvcrRef: String(transactionID),
-    BkTxCd: { Domn: domainOf(movement), Prtry: { Cd: shortened(type, 35) } },
+    BkTxCd: { Domn: domainOf(movement), Prtry: { Cd: shortened(type, 35) ?? 'unknown' } },
     NtryDtls: {
       TxDtls: {
         Refs: { AcctSvcrRef: String(transactionID), InstrId: orderID === undefined ? undefined : String(orderID) },
         ...signed,
-        RltdPties: recipientName === undefined ? undefined : { Cdtr: { Pty: { Nm: shortened(recipientName, 140) } } },
-        Purp: purpose === undefined ? undefined : purposeOf(purpose),
-        RmtInf: description === undefined ? undefined : { Ustrd: linesOf(description) },
+        RltdPties: recipientName ? { Cdtr: { Pty: { Nm: shortened(recipientName, 140) } } } : undefined,
+        Purp: purpose ? purposeOf(purpose) : undefined,
+        RmtInf: description ? { Ustrd: linesOf(description) } : undefined,
       },
     },
   };
@@ -154,11 +180,13 @@ function linesOf(text: string): readonly string[] {
 
 const LINE_LENGTH = 140;
 
-const shortened = (text: string, length: number): string => [...writable(text)].slice(0, length).join('');
+/** Undefined for an empty text, which no element may have. */
+const shortened = (text: string | undefined, length: number): string | undefined =>
+  text ? [...writable(text)].slice(0, length).join('') : undefined;
 
-/** What XML 1.0 cannot contain, such as another deployment may send, becomes the replacement character. */
+/** What XML 1.0 cannot contain or does not keep, such as another deployment may send, becomes the replacement character. */
 const writable = (text: string): string =>
   // eslint-disable-next-line no-control-regex -- the pattern searches for control characters
-  text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Cs}/gu, '\ufffd');
+  text.replace(/[\u0000-\u0008\u000b-\u001f\ufffe\uffff]|\p{Cs}/gu, '\ufffd');
 
 const instantOf = (at: string): string => (isDay(at) ? `${at}T00:00:00Z` : at);

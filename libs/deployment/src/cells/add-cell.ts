@@ -202,13 +202,15 @@ async function copyReference(home: AdminSession, cell: AdminSession): Promise<vo
     `select exists (select from ${SCHEMA}.reference_change) as exists`,
   );
   if (known?.exists === true) return;
+  // One statement, and so one snapshot.
+  const lists = TABLES.map(
+    (table) => `(select coalesce(json_agg(t), '[]') from ${SCHEMA}.${table} t)::text as ${table}`,
+  );
+  const [rows] = await home.query<Readonly<Record<(typeof TABLES)[number], string>>>(`select ${lists.join(', ')}`);
   await cell.actAs(OWNER_ROLE, SCHEMA, async () => {
     for (const table of TABLES) {
-      const [rows] = await home.query<{ list: string }>(
-        `select coalesce(json_agg(t), '[]')::text as list from ${SCHEMA}.${table} t`,
-      );
       await cell.query(`insert into ${table} select * from json_populate_recordset(null::${table}, $1::json)`, [
-        rows!.list,
+        rows![table],
       ]);
     }
   });

@@ -25,9 +25,10 @@ interface CorridorRow {
   readonly delivery_tat: string;
   readonly minimum_amount: string;
   readonly maximum_amount: string;
-  readonly fee_fixed_amount: string;
-  readonly fee_parts_per_million: number;
-  readonly fee_minimum_amount: string;
+  /** Null if payments are free, as the next two. */
+  readonly fee_fixed_amount: string | null;
+  readonly fee_parts_per_million: number | null;
+  readonly fee_minimum_amount: string | null;
   readonly fee_maximum_amount: string | null;
   readonly enabled: boolean;
   readonly created_at: string;
@@ -74,7 +75,7 @@ function composeCorridor(reference: Reference, row: CorridorRow): Corridor {
     deliveryTAT: row.delivery_tat,
     minimumAmount: row.minimum_amount as TransferAmount,
     maximumAmount: row.maximum_amount as TransferAmount,
-    ...(isFree(row) ? {} : { fee: feeOf(row) }),
+    ...feeOf(row),
     enabled: row.enabled,
     createdAt: timestampOf(row.created_at),
     updatedAt: timestampOf(row.updated_at),
@@ -85,15 +86,16 @@ function composeCorridor(reference: Reference, row: CorridorRow): Corridor {
   };
 }
 
-const isFree = ({ fee_fixed_amount, fee_parts_per_million, fee_minimum_amount }: CorridorRow): boolean =>
-  fee_fixed_amount === '0' && fee_parts_per_million === 0 && fee_minimum_amount === '0';
-
-const feeOf = (row: CorridorRow): CorridorFee => ({
-  fixedAmount: row.fee_fixed_amount as TransferAmount,
-  partsPerMillion: row.fee_parts_per_million,
-  minimumAmount: row.fee_minimum_amount as TransferAmount,
-  ...(row.fee_maximum_amount !== null && { maximumAmount: row.fee_maximum_amount as TransferAmount }),
-});
+function feeOf(row: CorridorRow): Pick<Corridor, 'fee'> {
+  if (row.fee_fixed_amount === null) return {};
+  const fee: CorridorFee = {
+    fixedAmount: row.fee_fixed_amount as TransferAmount,
+    partsPerMillion: row.fee_parts_per_million!,
+    minimumAmount: row.fee_minimum_amount as TransferAmount,
+    ...(row.fee_maximum_amount !== null && { maximumAmount: row.fee_maximum_amount as TransferAmount }),
+  };
+  return { fee };
+}
 
 /** A corridor of this deployment for one type of beneficiary account. */
 interface SchemaRow extends CorridorRoute {

@@ -43,9 +43,10 @@ export interface PaymentFacts extends RecipientFacts {
   readonly limit_currency: CurrencyCode;
   readonly minimum_amount: bigint;
   readonly maximum_amount: bigint;
-  readonly fee_fixed_amount: bigint;
-  readonly fee_parts_per_million: number;
-  readonly fee_minimum_amount: bigint;
+  /** Null without a fee, as the next two. */
+  readonly fee_fixed_amount: bigint | null;
+  readonly fee_parts_per_million: number | null;
+  readonly fee_minimum_amount: bigint | null;
   readonly fee_maximum_amount: bigint | null;
   /** The document that stated the terms of the corridor. */
   readonly terms_change_id: bigint | null;
@@ -285,7 +286,7 @@ function corridorOf(facts: PaymentFacts): PaidCorridor | undefined {
 
 function feeOf(facts: PaymentFacts): Pick<PaidCorridor, 'fee'> {
   const { fee_fixed_amount: fixed, fee_parts_per_million: parts, fee_minimum_amount: minimum } = facts;
-  if (fixed === 0n && parts === 0 && minimum === 0n) return {};
+  if (fixed === null || parts === null || minimum === null) return {};
   const fee = {
     currency: facts.limit_currency,
     fixed: minorUnits(fixed),

@@ -1,6 +1,7 @@
 import { currencies } from '@banking/domain';
 import { CURRENCY_NAMES } from '@banking/domain/prose';
-import { bind, type Database, DatabaseError, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
+import { bind, type Database, DatabaseError, RULE_VIOLATION, SQLSTATE, sqlStatement } from '@banking/postgres';
+import type { ReferenceInForce } from './reference-differences.js';
 import { BANKS, demoReference, newProducts, type ReferenceContent } from '@banking/reference';
 
 /** What a release states, and an operator cannot. */
@@ -12,13 +13,14 @@ interface ReleaseContent extends ReferenceContent {
 /** A document to be recorded. */
 export interface StatedChange {
   readonly content: ReferenceContent;
-  readonly origin: 'release' | 'operator';
-  /** RFC 3339. Default: at once. */
+  /** A release, the file that a service is started with, or a command of an operator. */
+  readonly origin: 'release' | 'file' | 'operator';
+  /** RFC 3339. Default: at once, as for an earlier time. */
   readonly effectiveAt?: string | undefined;
   /** The name of the operator, or of the release. */
   readonly recordedBy: string;
   readonly operatingSystemUser?: string | undefined;
-  /** Whether a document of operators that waits is withdrawn. Default: the new one is refused. */
+  /** Whether a document that waits is withdrawn. Default: another one is refused. */
   readonly withdraws?: boolean | undefined;
 }
 
@@ -31,9 +33,12 @@ export interface ReferenceChange {
   readonly recordedAt: string;
   readonly recordedBy: string;
   readonly operatingSystemUser: string | null;
-  /** Null while it waits. */
+  /** `due`: its time has come, and the next worker or command applies it. */
+  readonly status: 'waits' | 'due' | 'applied' | 'withdrawn';
   readonly appliedAt: string | null;
   readonly withdrawnAt: string | null;
+  /** Who withdrew it, or why it could not be applied. */
+  readonly withdrawnBy: string | null;
 }
 
 const RECORD = sqlStatement<{ id: bigint }>(
@@ -52,12 +57,15 @@ const LIST = sqlStatement<Omit<ReferenceChange, 'id'> & { readonly id: bigint }>
   'list_reference_changes',
   `select id, origin, rfc3339(effective_at) as "effectiveAt", rfc3339(recorded_at) as "recordedAt", recorded_by as "recordedBy",
           operating_system_user as "operatingSystemUser",
-          rfc3339(applied_at) as "appliedAt", rfc3339(withdrawn_at) as "withdrawnAt"
+          rfc3339(applied_at) as "appliedAt", rfc3339(withdrawn_at) as "withdrawnAt",
+          withdrawn_by as "withdrawnBy",
+          case when applied_at is not null then 'applied' when withdrawn_at is not null then 'withdrawn'
+               when effective_at <= statement_timestamp() then 'due' else 'waits' end as status
    from reference_change order by id desc limit $1`,
 );
 
 /** In the form of a document whose terms are written out. */
-const READ_CONTENT = sqlStatement<{ content: ReferenceContent }>(
+const READ_CONTENT = sqlStatement<ReferenceInForce>(
   'read_reference_content',
   `select json_strip_nulls(json_build_object(
      'sandboxOnly', (select case when c.content ->> 'sandboxOnly' = 'true' then true end from reference_change c
@@ -67,7 +75,7 @@ const READ_CONTENT = sqlStatement<{ content: ReferenceContent }>(
          'beneficiaryAccountType', k.beneficiary_account_type, 'routingCodeType', k.routing_code_type, 'enabled', k.enabled,
          'limitCurrency', l.code, 'minimumAmount', k.minimum_amount::text, 'maximumAmount', k.maximum_amount::text,
          'deliveryTAT', k.delivery_tat,
-         'fee', case when (k.fee_fixed_amount, k.fee_parts_per_million, k.fee_minimum_amount) <> (0, 0, 0) then json_build_object(
+         'fee', case when k.fee_fixed_amount is not null then json_build_object(
            'fixedAmount', k.fee_fixed_amount::text, 'partsPerMillion', k.fee_parts_per_million,
            'minimumAmount', k.fee_minimum_amount::text, 'maximumAmount', k.fee_maximum_amount::text) end)) order by k.id), '[]')
        from corridor k join currency d on d.id = k.destination_currency_id join currency l on l.id = k.limit_currency_id),
@@ -77,7 +85,8 @@ const READ_CONTENT = sqlStatement<{ content: ReferenceContent }>(
      'purposes', (select coalesce(json_agg(json_strip_nulls(json_build_object('code', u.code, 'text', u.text,
          'countries', case when u.list <> 'other' then json_build_array(u.list) end)) order by u.list, u.code), '[]') from purpose u),
      'swiftMinimums', (select coalesce(json_object_agg(c.code, c.swift_minimum_withdrawal_amount::text order by c.code), '{}')
-       from currency c where c.swift_minimum_withdrawal_amount is not null))) as content`,
+       from currency c where c.swift_minimum_withdrawal_amount is not null))) as content,
+   (select coalesce(json_object_agg(p.id, c.code), '{}') from product p join currency c on c.id = p.currency_id) as "currenciesOfProducts"`,
 );
 
 /** A document that is not recorded, with the change to make. */
@@ -90,25 +99,59 @@ export class ReferenceChangeError extends Error {
  *
  * @param database as a role that may change reference data
  * @returns the id of the change, and whether it was applied
- * @throws ReferenceChangeError for invented figures in a live database, and while another document waits
+ * @throws ReferenceChangeError for what the database does not take, and while another document waits
  */
 export async function recordReference(
   database: Database,
-  { content, origin, effectiveAt, recordedBy, operatingSystemUser, withdraws = false }: StatedChange,
+  change: StatedChange,
 ): Promise<{ readonly id: number; readonly isApplied: boolean }> {
-  const written = [JSON.stringify(content), origin, effectiveAt, recordedBy, operatingSystemUser, withdraws];
+  const [[recorded], applied] = await database
+    .pipeline({}, [recording(change), bind(APPLY)] as const)
+    .catch((error: unknown) => explain(error, change));
+  return { id: Number(recorded!.id), isApplied: applied.some(({ id }) => id === recorded!.id) };
+}
+
+/** Ends a database transaction that must leave nothing. */
+class Tried extends Error {}
+
+/** Records a document and forgets it again. @throws ReferenceChangeError as `recordReference` does */
+export async function tryReference(database: Database, change: StatedChange): Promise<void> {
   try {
-    const [[recorded], applied] = await database.pipeline({}, [bind(RECORD, ...written), bind(APPLY)] as const);
-    return { id: Number(recorded!.id), isApplied: applied.some(({ id }) => id === recorded!.id) };
+    await database.transaction({}, async (tx) => {
+      await tx.pipeline([recording(change)]);
+      throw new Tried();
+    });
   } catch (error) {
-    if (!(error instanceof DatabaseError && error.code === RULE_VIOLATION.wrongReference)) throw error;
-    throw new ReferenceChangeError(
-      content.sandboxOnly === true
-        ? 'The document says that its figures are invented (sandboxOnly), and the database is live. State terms of your own.'
-        : 'Another document waits for its time. See banking reference list, and withdraw it with --withdraw.',
-      { cause: error },
-    );
+    if (!(error instanceof Tried)) explain(error, change);
   }
+}
+
+function recording({ content, origin, effectiveAt, recordedBy, operatingSystemUser, withdraws = false }: StatedChange) {
+  return bind(RECORD, JSON.stringify(content), origin, effectiveAt, recordedBy, operatingSystemUser, withdraws);
+}
+
+/** What the database refuses, by its SQLSTATE. */
+const REFUSED: Readonly<Record<string, string>> = {
+  [RULE_VIOLATION.wrongReference]:
+    'Another document waits for its time. See banking reference list, and withdraw it with --withdraw.',
+  [RULE_VIOLATION.recordChanged]:
+    'A corridor leads to the same country, currency, method and beneficiary by the same routing code for ever, and a product has its currency ' +
+    'for ever. Give a new record an id of its own.',
+  [SQLSTATE.uniqueViolation]: 'A corridor leads where another one does. Keep the id of that one.',
+  [SQLSTATE.checkViolation]:
+    'A value is outside of what the database stores. Compare the document with its JSON Schema.',
+};
+
+function explain(error: unknown, { content }: StatedChange): never {
+  const message = error instanceof DatabaseError ? REFUSED[error.code ?? ''] : undefined;
+  if (message === undefined) throw error;
+  const isInvented = content.sandboxOnly === true && (error as DatabaseError).message.includes('invented');
+  throw new ReferenceChangeError(
+    isInvented
+      ? 'The document says that its figures are invented (sandboxOnly), and the database is live. State terms of your own.'
+      : message,
+    { cause: error },
+  );
 }
 
 /** Applies documents whose time has come. Returns their number. @throws Refusal `unavailable` */
@@ -130,8 +173,8 @@ export async function listReferenceChanges(database: Database, limit: number): P
 }
 
 /** What is in force, but currencies and banks. */
-export async function readReferenceContent(database: Database): Promise<ReferenceContent> {
-  return (await database.read({}, bind(READ_CONTENT)))!.content;
+export async function readReferenceInForce(database: Database): Promise<ReferenceInForce> {
+  return (await database.read({}, bind(READ_CONTENT)))!;
 }
 
 /** ISO 4217 and the banks that this release knows. */
@@ -155,8 +198,8 @@ const COMPARE = sqlStatement<{ hasFacts: boolean; hasGiven: boolean; hasTerms: b
             select content from reference_change where origin = 'release' and content ? 'currencies' order by id desc limit 1) c
             where c.content = $1::jsonb) as "hasFacts",
           exists (select from (
-            select content from reference_change where origin = 'operator' and withdrawn_at is null order by id desc limit 1) c
-            where c.content = $2::jsonb) as "hasGiven",
+            select * from reference_change where origin = 'file' order by id desc limit 1) c
+            where c.content = $2::jsonb and c.effective_at = greatest($3::timestamptz, c.recorded_at)) as "hasGiven",
           exists (select from reference_change where content ? 'products' or content ? 'corridors') as "hasTerms"`,
 );
 
@@ -181,7 +224,7 @@ export async function missingReference(
   }: { readonly isSandbox: boolean; readonly given?: GivenReference | undefined; readonly release: string },
 ): Promise<readonly StatedChange[]> {
   const facts = factsOfRelease();
-  const stated = [JSON.stringify(facts), given && JSON.stringify(given.content)];
+  const stated = [JSON.stringify(facts), given && JSON.stringify(given.content), given?.effectiveAt];
   const { hasFacts, hasGiven, hasTerms } = (await database.read({}, bind(COMPARE, ...stated)))!;
   const changes: StatedChange[] = [];
   if (!hasFacts) changes.push({ content: facts, origin: 'release', recordedBy: release });
@@ -190,7 +233,7 @@ export async function missingReference(
     changes.push({ content, origin: 'release', recordedBy: release });
   }
   if (given && !hasGiven) {
-    changes.push({ ...given, origin: 'operator', recordedBy: 'REFERENCE_FILE', withdraws: true });
+    changes.push({ ...given, origin: 'file', recordedBy: 'REFERENCE_FILE' });
   }
   return changes;
 }

@@ -1,4 +1,4 @@
-import type { CorridorRoute, ReferenceContent } from '@banking/reference';
+import { type ReferenceContent, routeOf } from '@banking/reference';
 
 /** What a document changes of one record. */
 export interface ReferenceDifference {
@@ -78,11 +78,6 @@ const PARTS: readonly Part[] = [
   },
 ];
 
-const routeOf = (corridor: Omit<CorridorRoute, 'routingCodeType'>): string => {
-  const { destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType } = corridor;
-  return [destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType].join(' ');
-};
-
 function differenceOf(subject: string, before: Fields | undefined, after: Fields): ReferenceDifference[] {
   if (before === undefined) return [{ subject, kind: 'added', fields: [] }];
   const fields = Object.keys(after)
@@ -91,24 +86,38 @@ function differenceOf(subject: string, before: Fields | undefined, after: Fields
   return fields.length === 0 ? [] : [{ subject, kind: 'changed', fields }];
 }
 
+/** What is in force, and the currencies of all products, also of those that are not offered any more. */
+export interface ReferenceInForce {
+  readonly content: ReferenceContent;
+  readonly currenciesOfProducts: Readonly<Record<string, string>>;
+}
+
 /**
- * What a document must not change, because recipients and accounts refer to it: where a corridor leads, and the currency of a product. A
- * sentence each.
+ * What a document must not change, because recipients and accounts refer to it: where a corridor leads by which routing code, and the
+ * currency of a product. A sentence each.
  */
-export function fixedFieldsChanged(current: ReferenceContent, stated: ReferenceContent): readonly string[] {
-  const routes = new Map(current.corridors?.map((corridor) => [corridor.id, routeOf(corridor)]));
-  const ids = new Map(current.corridors?.map((corridor) => [routeOf(corridor), corridor.id]));
-  const currencies = new Map(current.products?.map(({ id, currency }) => [id, currency]));
+export function fixedFieldsChanged(
+  { content, currenciesOfProducts }: ReferenceInForce,
+  stated: ReferenceContent,
+): readonly string[] {
+  const known = new Map(content.corridors?.map((corridor) => [corridor.id, corridor]));
+  const ids = new Map(content.corridors?.map((corridor) => [routeOf(corridor), corridor.id]));
   const corridors = (stated.corridors ?? []).flatMap((corridor): string[] => {
-    const [route, known] = [routes.get(corridor.id), ids.get(routeOf(corridor))];
-    if (route !== undefined && route !== routeOf(corridor)) {
-      return [`Corridor ${corridor.id} leads to ${route} for ever. Give the new corridor another id.`];
+    const [before, other] = [known.get(corridor.id), ids.get(routeOf(corridor))];
+    if (before && routeOf(before) !== routeOf(corridor)) {
+      return [`Corridor ${corridor.id} leads to ${routeOf(before)} for ever. Give the new corridor another id.`];
     }
-    if (known === undefined || known === corridor.id) return [];
-    return [`Corridor ${corridor.id} leads where corridor ${known} does. Keep the id ${known}.`];
+    if (before && before.routingCodeType !== corridor.routingCodeType) {
+      return [
+        `Corridor ${corridor.id} has the routing code type ${before.routingCodeType} for ever: recipients have such codes.`,
+      ];
+    }
+    if (other === undefined || other === corridor.id) return [];
+    return [`Corridor ${corridor.id} leads where corridor ${other} does. Keep the id ${other}.`];
   });
-  const products = (stated.products ?? [])
-    .filter(({ id, currency }) => (currencies.get(id) ?? currency) !== currency)
-    .map(({ id }) => `Product ${id} is in ${currencies.get(id)} for ever. Give the new product another id.`);
+  const products = (stated.products ?? []).flatMap(({ id, currency }): string[] => {
+    const before = currenciesOfProducts[id] ?? currency;
+    return before === currency ? [] : [`Product ${id} is in ${before} for ever. Give the new product another id.`];
+  });
   return [...products, ...corridors];
 }
