@@ -114,7 +114,7 @@ export async function recordReference(
 /** Ends a database transaction that must leave nothing. */
 class Tried extends Error {}
 
-/** Records a document and forgets it again. @throws ReferenceChangeError as `recordReference` does */
+/** Records a document, and rolls it back. @throws ReferenceChangeError as `recordReference` does */
 export async function tryReference(database: Database, change: StatedChange): Promise<void> {
   try {
     await database.transaction({}, async (tx) => {
