@@ -31,6 +31,7 @@ const LIBRARIES = [
   'work-queue',
   'webhooks',
   'payouts',
+  'rails',
   'operations',
   'books-proof',
   'deployment',

@@ -17,6 +17,11 @@ export const PROJECTS = {
   'work-queue': { type: 'lib', mayImport: ['domain', 'postgres'] },
   payouts: { type: 'lib', mayImport: ['domain', 'postgres', 'ledger', 'work-queue'] },
   webhooks: { type: 'lib', mayImport: ['domain', 'client', 'process', 'postgres'] },
+  rails: {
+    type: 'lib',
+    mayImport: ['domain', 'process', 'postgres', 'work-queue', 'payouts', 'reference'],
+    specsMayImport: ['operations'],
+  },
   operations: {
     type: 'lib',
     mayImport: ['domain', 'process', 'postgres', 'ledger', 'work-queue', 'payouts', 'webhooks', 'reference'],
@@ -40,7 +45,7 @@ export const PROJECTS = {
   api: {
     type: 'app',
     mayImport: [
-      ...['domain', 'client', 'process', 'postgres', 'operations', 'reference', 'deployment', 'telemetry'],
+      ...['domain', 'client', 'process', 'postgres', 'operations', 'rails', 'reference', 'deployment', 'telemetry'],
       'webhooks',
     ],
   },
@@ -48,12 +53,12 @@ export const PROJECTS = {
     type: 'app',
     mayImport: [
       ...['domain', 'client', 'process', 'embedded-postgres', 'postgres', 'ledger', 'work-queue', 'payouts'],
-      ...['operations', 'books-proof', 'deployment', 'reference'],
+      ...['rails', 'operations', 'books-proof', 'deployment', 'reference'],
     ],
   },
   worker: {
     type: 'app',
-    mayImport: ['postgres', 'operations', 'webhooks', 'reference', 'deployment', 'process', 'telemetry'],
+    mayImport: ['postgres', 'rails', 'operations', 'webhooks', 'reference', 'deployment', 'process', 'telemetry'],
     specsMayImport: ['embedded-postgres'],
   },
   'api-e2e': { type: 'app', mayImport: ['domain', 'client', 'process', 'embedded-postgres', 'postgres'] },

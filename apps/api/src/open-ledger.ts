@@ -26,6 +26,7 @@ import {
 import { type DemoCells, makeDemoData } from '@banking/operations/demo';
 import { API_ROLE, type Database, SERVICE_ROLES, WORKER_ROLE } from '@banking/postgres';
 import { type CellConfig, ConfigError } from '@banking/process';
+import { type Rails, readRails } from '@banking/rails';
 import { chooseRates } from '@banking/reference';
 import { type OpenWebhooks, openWebhooks, refusedUrl, SealError } from '@banking/webhooks';
 import { RefusalNotes } from './audit-events/note-refusals.js';
@@ -47,6 +48,7 @@ interface CellService {
 
 /** Opens our own books in one PostgreSQL database or several. With `WORKER=on`, this process also does the due work of each. */
 export async function openLedger(config: ApiConfig, log: Logger): Promise<Implementation> {
+  const rails = readRails(config.deployment);
   const warn = (line: string) => log.warn(line);
   const { cells: further, demo, databaseUrl } = config.deployment;
   const settings = {
@@ -68,7 +70,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
       // The folder of an embedded database is there now.
       const webhooks = await (webhookTerms ??= openWebhookTerms(config));
       const chores = place?.number === 0 ? [verification] : [];
-      const service = cellService(deployment, { place, chores, webhooks }, config, log);
+      const service = cellService(deployment, { place, chores, webhooks, rails }, config, log);
       if (isWorking) service.startWork();
       return service;
     });
@@ -145,11 +147,12 @@ interface CellContext {
   /** Of the due work of home. */
   readonly chores: readonly VerificationOverCells[];
   readonly webhooks: Awaited<ReturnType<typeof openWebhookTerms>>;
+  readonly rails: Rails;
 }
 
 function cellService(
   deployment: Deployment,
-  { place, chores, webhooks }: CellContext,
+  { place, chores, webhooks, rails }: CellContext,
   config: ApiConfig,
   log: Logger,
 ): CellService {
@@ -162,7 +165,7 @@ function cellService(
   const banking = new LedgerBankingService(
     database,
     books,
-    { validS: quotes.validS, openMax, rates, hasPayoutNetwork: sandbox, ...handOverTo(() => work) },
+    { validS: quotes.validS, openMax, rates, rails, ...handOverTo(() => work) },
     sandbox,
     place && accountCodes(place.home, place.others),
     webhooks,
@@ -178,7 +181,8 @@ function cellService(
       (work ??= startBankingWorker(deployment, {
         orders: banking.orders,
         crossings: place?.others,
-        ...{ sandbox, eventsKeptDays, auditKeptDays, cell, chores, webhooks },
+        rails: (worker) => rails.open(worker),
+        ...{ eventsKeptDays, auditKeptDays, cell, chores, webhooks },
         onError: (error, failed) => {
           const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
           log.warn({ err: error, cell, workspaceId, kind, subjectId, tries, chore }, 'work failed');

@@ -36,6 +36,7 @@ Configuration, by environment; docs/configuration.md explains each:
   OPEN_QUOTES_PER_WORKSPACE                                quotes neither used nor expired (100; sandbox: off)
   CONNECTIONS_PER_ADDRESS                                  open connections of one address (250)
   SANDBOX                                                  on for demo money, off for real money (on without DATABASE_URL)
+  RAILS_FILE                                               a file that lists the payment networks (a sandbox: its own; else none)
   RATES_URL, RATES_MAX_AGE_S                               the source of exchange rates, and their maximum age (3600)
   RATES_URL_FILE                                           a file with this URL, read at the start
   QUOTE_VALID_S                                            how long a quote is valid, in seconds (300)

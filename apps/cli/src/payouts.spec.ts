@@ -120,7 +120,7 @@ describe('banking payout return', () => {
        delete from event e using last, run
        where e.workspace_id = last.workspace_id and (e.type, e.resource_id) in (('transaction.completed', last.id), ('execution.completed', run.id))
      )
-     insert into work (workspace_id, kind, subject_id) select workspace_id, 'payout', id from last returning subject_id::int as id`,
+     insert into work (workspace_id, kind, subject_id, rail) select workspace_id, 'payout', id, 'sandbox' from last returning subject_id::int as id`,
     );
     payoutId = row?.['id'] as number;
   });
@@ -135,10 +135,18 @@ describe('banking payout return', () => {
 
     expect([exitCode, stdout]).toEqual([
       0,
-      expect.stringMatching(new RegExp(`^ +1 +payout ${payoutId} waits for a payment network since 2\\S+Z$`, 'm')),
+      expect.stringMatching(
+        new RegExp(
+          `^ +1 +payout ${payoutId} waits for the payment network sandbox, which is not configured, since 2\\S+Z$`,
+          'm',
+        ),
+      ),
     ]);
     expect(listed.stdout).toMatch(
-      new RegExp(`payout +${payoutId} +waiting .+ no payment network serves it: see banking payout return$`, 'm'),
+      new RegExp(
+        `payout +${payoutId} +waiting .+ the rail sandbox is not configured: add it to RAILS_FILE, or see banking payout return$`,
+        'm',
+      ),
     );
   });
 

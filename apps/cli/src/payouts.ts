@@ -9,10 +9,10 @@ import {
   resumePayouts,
   returnPayout,
   type ReturnPayoutOutcome,
-  SandboxRail,
 } from '@banking/payouts';
 import type { Database } from '@banking/postgres';
 import { HOME_CELL } from '@banking/process';
+import { readRails } from '@banking/rails';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { inCellOf, onEachCell, verifyBetween } from './each-cell.js';
@@ -167,9 +167,9 @@ function addPayoutReturnCommand(payouts: Command): void {
       refuseLongNote(note);
       const noteChanges = notesOf(operatorOf(options));
       const outcome = await withDeployment(
-        ({ database, books }, { deployment: { isSandbox } }) => {
-          const rail = isSandbox ? new SandboxRail(database) : undefined;
-          return returnPayout(books, { workspaceId, transactionId, note, rail, noteChanges });
+        ({ database, books }, { deployment }) => {
+          const rails = readRails(deployment).open(database);
+          return returnPayout(books, { workspaceId, transactionId, note, rails, noteChanges });
         },
         await inCellOf(workspaceId),
       );

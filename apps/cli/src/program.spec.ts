@@ -47,6 +47,10 @@ describe('usage', () => {
     ['webhooks', 'retry', '--workspace', '1', '--endpoint', '3', '--delivery', '9'],
     ['payouts', 'resume'],
     ['payouts', 'return', '26', '--workspace', '1', '--note', 'no network serves India'],
+    ['rail', 'list'],
+    ['rail', 'status'],
+    ['rail', 'check', 'bank-a'],
+    ['rail', 'adapter', '--port', '0', '--token-file', 'bank.token'],
     ['work', 'list'],
     ['work', 'retry', 'payout', '26', '--workspace', '1'],
     ['work', 'reconcile'],
@@ -62,6 +66,7 @@ describe('usage', () => {
     'events',
     'webhooks',
     'payouts',
+    'rail',
     'work',
   ];
   const PATHS = [

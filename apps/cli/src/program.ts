@@ -24,6 +24,7 @@ import { addPayoutsCommands } from './payouts.js';
 import { addProveCommand } from './prove.js';
 import { Refused } from './print.js';
 import { addReferenceCommands } from './reference.js';
+import { addRailCommands } from './rails.js';
 import { addStoryCommand } from './story/story.js';
 import { addTokenCommand } from './token.js';
 import { addVerifyCommand } from './verify.js';
@@ -52,6 +53,7 @@ const NOTES = `Environment variables (default in parentheses):
   SANDBOX                    on for demo money, off for real money (on without DATABASE_URL)
   DEMO_DATA                  on: create the demo data (on without DATABASE_URL)
   REFERENCE_FILE             document with the reference data of the deployment (without it: what the database has)
+  RAILS_FILE                 file that lists the payment networks (a sandbox: its own; else none)
   OIDC_ISSUER                identity provider that issues the tokens (without it: the key in DATA_DIR)
   OIDC_AUDIENCE              audience of the tokens (banking-api)
 
@@ -93,6 +95,7 @@ function banking(): Command {
   addWebhookCommands(program);
   addAuditCommands(program);
   addPayoutsCommands(program);
+  addRailCommands(program);
   addExportCommand(program);
   addAnchorCommand(program);
   addProveCommand(program);

@@ -295,6 +295,10 @@ describe('the commands of banking', () => {
   const WITHOUT_ENTRY: Readonly<Record<string, string>> = {
     demo: 'what it makes has entries of its users, and of the operator demo',
     story: 'calls the service, as a user',
+    ...{
+      'rail adapter': 'is a network of its own, with a database of its own',
+      'rail check': 'calls an adapter, and reads no database',
+    },
     migrate: 'changes no data of a workspace; schema_migration lists the migrations',
     'reference apply': 'reference_change has it',
     'reference withdraw': 'reference_change has it',
@@ -309,6 +313,8 @@ describe('the commands of banking', () => {
         'user list',
         'workspace list',
         'cell list',
+        'rail list',
+        'rail status',
         'grant list',
         'discrepancy list',
         'work list',

@@ -11,6 +11,7 @@ import { readDemoBookings } from '@banking/operations/demo';
 import { isOperatorError } from '@banking/deployment';
 import { type CellConfig, HOME_CELL } from '@banking/process';
 import { allWorkspaces } from '@banking/operations/provisioning';
+import { readRails } from '@banking/rails';
 import type { Command } from 'commander';
 import { type BetweenReport, inCellOf, verifyBetween } from './each-cell.js';
 import { readConfig } from './config.js';
@@ -129,9 +130,9 @@ async function verify({ workspaceId, anchor }: Asked, cell?: string): Promise<Ce
       ? await readDemoBookings(database)
       : await withDeployment(({ database: home }) => readDemoBookings(home), { changesNothing: true, cell: HOME_CELL });
     const isCell = config.deployment.cells !== undefined;
-    const hasPayoutNetwork = config.deployment.isSandbox;
+    const rails = readRails(config.deployment).names;
     const reports = { onWorkspace, onRange };
-    const books = { directoryOf, bookedWithoutOrder, hasPayoutNetwork } as const;
+    const books = { directoryOf, bookedWithoutOrder, rails } as const;
     const report = await verifyDeployment(database, ids, { isWhole, isCell, ...reports, ...books });
     if (anchor === undefined) return report;
     const since = await verifySince(database, ids, anchor);

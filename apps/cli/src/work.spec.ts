@@ -12,8 +12,8 @@ describe('work', () => {
     with waiting as (
       update payout set status = 'parked', parked_at = now(), reason = 'the network is unreachable'
       where status = 'submitted' returning workspace_id, transaction_id)
-    insert into work (workspace_id, kind, subject_id, tries, parked_at, reason)
-    select workspace_id, 'payout', transaction_id, 10, now(), 'the network is unreachable' from waiting`);
+    insert into work (workspace_id, kind, subject_id, rail, tries, parked_at, reason)
+    select workspace_id, 'payout', transaction_id, 'sandbox', 10, now(), 'the network is unreachable' from waiting`);
     await world.query(`insert into work (workspace_id, kind, subject_id, due_at) values (1, 'other', 5, '2999-01-01')`);
     [parked] = (await world.json('work', 'list', '--parked')) as [QueuedWork];
   });
@@ -152,8 +152,8 @@ describe('banking work reconcile', () => {
     const [row] = await world.query(`
     with waiting as (
       update payout set status = 'submitting', tries = 0 where status = 'submitted' returning workspace_id, transaction_id)
-    insert into work (workspace_id, kind, subject_id, due_at)
-    select workspace_id, 'payout', transaction_id, '2999-01-01' from waiting
+    insert into work (workspace_id, kind, subject_id, rail, due_at)
+    select workspace_id, 'payout', transaction_id, 'sandbox', '2999-01-01' from waiting
     order by 1, 3 limit 1 returning subject_id::int as id`);
     const [payout] = await world.query(`select ${KEY} as key from payout p where p.transaction_id = $1`, row!.id);
     open = { id: Number(row!.id), key: String(payout!.key) };

@@ -4,16 +4,15 @@ import { allWorkspaces, notesOf, workspacesHere } from '@banking/operations/prov
 import {
   listDiscrepancies,
   type PaymentDifferenceKind,
-  PAYOUT,
   readPayoutStop,
   reconcilePayouts,
   type Reconciliation,
   releaseAllParkedWork,
   releaseParkedWork,
-  SandboxRail,
 } from '@banking/payouts';
 import type { Database } from '@banking/postgres';
 import { listWork, type QueuedWork, TRIES_MAX } from '@banking/work-queue';
+import { readRails } from '@banking/rails';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
@@ -54,8 +53,8 @@ export function addWorkCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking work list --parked'))
     .action(async ({ parked, json }: ListOptions) => {
-      const hasNetwork = readConfig().deployment.isSandbox;
-      const read = await onEachCell(({ database }) => listAll(database, parked === true, hasNetwork), {
+      const { names } = readRails(readConfig().deployment);
+      const read = await onEachCell(({ database }) => listAll(database, parked === true, names), {
         changesNothing: true,
       });
       const list = rowsOf(read);
@@ -133,16 +132,17 @@ export function addWorkCommands(program: Command): void {
 type Row = Omit<QueuedWork, 'state' | 'workspaceId'> & { readonly state: string; readonly workspaceId?: number };
 
 /** At most 100 discrepancies and 100 pieces of work of a database. */
-const listAll = async (database: Database, isParked: boolean, hasNetwork: boolean): Promise<readonly Row[]> => [
+const listAll = async (database: Database, isParked: boolean, rails: readonly string[]): Promise<readonly Row[]> => [
   ...(await payoutStop(database)),
   ...(await openDiscrepancies(database)),
-  ...(await listWork(database, { isParked })).map((row) => (hasNetwork ? row : withoutNetwork(row))),
+  ...(await listWork(database, { isParked })).map((row) => withoutNetwork(row, rails)),
 ];
 
-/** A payout in the queue of a deployment without a payment network, with that as its reason. */
-function withoutNetwork(row: QueuedWork): QueuedWork {
-  if (row.kind !== PAYOUT || row.state === 'parked') return row;
-  return { ...row, reason: 'no payment network serves it: see banking payout return' };
+/** A payout whose payment network is not configured has that as its reason. */
+function withoutNetwork(row: QueuedWork, rails: readonly string[]): QueuedWork {
+  const { rail, state } = row;
+  if (rail === undefined || rails.includes(rail) || state === 'parked') return row;
+  return { ...row, reason: `the rail ${rail} is not configured: add it to RAILS_FILE, or see banking payout return` };
 }
 
 /** The open stop of payouts as rows of the list, one for each workspace with a finding, or one without a workspace. */
@@ -181,6 +181,7 @@ const DIFFERENCES: Readonly<Record<PaymentDifferenceKind, string>> = {
   payment_not_in_books: 'the books have no such payout',
   payment_not_at_network: 'the network no longer has it',
   content_differs: 'the books have another amount or currency',
+  carried_elsewhere: 'in the books another network carries it',
   event_not_recorded: 'the account cannot hold the returned money',
 };
 function addReconcileCommand(work: Command): void {
@@ -220,10 +221,11 @@ function reconcile(options: ReconcileOptions): Promise<Reconciliation> {
   const noteChanges = notesOf(operatorOf(options));
   return withDeployment(
     async ({ database, books }, { deployment }) => {
-      if (!deployment.isSandbox)
+      const rails = readRails(deployment);
+      if (rails.names.length === 0)
         throw new Refused('This deployment has no payment network. There is nothing to compare.');
       const workspaceIds = (await allWorkspaces(database)).map(({ id }) => id);
-      return reconcilePayouts({ books, rail: new SandboxRail(database), workspaceIds, since, isApplied, noteChanges });
+      return reconcilePayouts({ books, rails: rails.open(database), workspaceIds, since, isApplied, noteChanges });
     },
     { changesNothing: true, readsBooks: true },
   );
@@ -237,6 +239,7 @@ function printResult({ since, isApplied, lagging, differences, heldWork, ...coun
       ['payments of other services among them', counts.foreignPayments],
       ['open payouts', counts.openPayouts],
       ['open payouts that the network does not have: a worker submits them', counts.unsubmitted],
+      ['open payouts whose network is not configured, which are not compared', counts.withoutNetwork],
       [`payouts with events that the books ${isApplied ? 'did not have' : 'do not have'}`, lagging.length],
       ['differences for an operator', differences.length],
       [`due work that may have made a missing payment${isApplied ? ': parked now' : ''}`, heldWork.length],
@@ -257,9 +260,9 @@ function printResult({ since, isApplied, lagging, differences, heldWork, ...coun
   if (differences.length > 0) {
     print('');
     printTable(
-      ['Workspace', 'Payout', 'Amount', 'Difference', 'Accepted', 'Status', 'Key'],
-      differences.map(({ workspaceId, transactionId, amount, currency, kind, acceptedAt, status, key }) => [
-        ...[workspaceId, transactionId, `${shownAmount(minorUnits(BigInt(amount)), currency)} ${currency}`],
+      ['Rail', 'Workspace', 'Payout', 'Amount', 'Difference', 'Accepted', 'Status', 'Key'],
+      differences.map(({ rail, workspaceId, transactionId, amount, currency, kind, acceptedAt, status, key }) => [
+        ...[rail, workspaceId, transactionId, `${shownAmount(minorUnits(BigInt(amount)), currency)} ${currency}`],
         ...[DIFFERENCES[kind], acceptedAt ?? '', status ?? '', key],
       ]),
       '',

@@ -16,6 +16,7 @@ import {
   type RatesConfig,
   type WebhooksConfig,
 } from '@banking/process';
+import { type Rails, readRails } from '@banking/rails';
 import { chooseRates } from '@banking/reference';
 import { type OpenWebhooks, openWebhooks, SealError } from '@banking/webhooks';
 
@@ -72,7 +73,8 @@ export async function openWorkers({
     warn,
   };
   const { cells: named, rereadCells } = config;
-  const work = { rates, config, auditKeptDays, webhooks, log };
+  const rails = readRails(config);
+  const work = { rates, rails, config, auditKeptDays, webhooks, log };
   return openLoops(
     {
       ...settings,
@@ -94,6 +96,7 @@ const UNAVAILABLE = { status: 'unavailable' };
 
 interface WorkOfDatabase {
   readonly rates: RatesConfig | undefined;
+  readonly rails: Rails;
   readonly config: DeploymentConfig;
   readonly auditKeptDays: number;
   readonly webhooks: OpenWebhooks | undefined;
@@ -160,14 +163,14 @@ function startOne(
   deployment: Deployment,
   place: CellPlace | undefined,
   chores: readonly VerificationOverCells[],
-  { rates, config: { isSandbox, eventsKeptDays }, auditKeptDays, webhooks, log }: WorkOfDatabase,
+  { rates, rails, config: { isSandbox, eventsKeptDays }, auditKeptDays, webhooks, log }: WorkOfDatabase,
 ): Worker {
   const cell = place?.name;
   const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
-  const options = { isSandbox, hasPayoutNetwork: isSandbox, ...handOverTo(() => worker) };
+  const options = { isSandbox, rails, ...handOverTo(() => worker) };
   const worker: Worker = startBankingWorker(deployment, {
     orders: new OrderService(deployment.books, source, options),
-    sandbox: isSandbox,
+    rails: (database) => rails.open(database),
     eventsKeptDays,
     crossings: place?.others,
     chores,

@@ -19,6 +19,7 @@ Environment variables (default in parentheses; docs/configuration.md explains ea
   DATABASE_OWNER_URL, DATABASE_OWNER_URL_FILE, DATABASE_OWNER_PASSWORD_FILE, DATABASE_REPLICA_URL,
   DATABASE_REPLICA_URL_FILE, DATABASE_REPLICA_PASSWORD_FILE, DEMO_DATA, REFERENCE_FILE
                                                  validated, but not used by the worker
+  RAILS_FILE                                     file that lists the payment networks (a sandbox: its own; else none)
   RATES_URL, RATES_MAX_AGE_S                     source of exchange rates, and their validity (demo rates in a sandbox; 3600)
   RATES_URL_FILE                                 file with this URL, read at the start
   EVENTS_KEPT_DAYS                               days after which events are deleted (30)

@@ -232,7 +232,9 @@ describe('worker', () => {
       const verified = await until(ready, (body) => Object.hasOwn(body as object, 'verification'));
       expect(verified).toEqual({ status: 'ok', work, verification: { ageSeconds: expect.any(Number) } });
 
-      await asSuperuser(`insert into banking.work (workspace_id, kind, subject_id) values (7, 'payout', 5)`);
+      await asSuperuser(
+        `insert into banking.work (workspace_id, kind, subject_id, rail) values (7, 'payout', 5, 'sandbox')`,
+      );
 
       expect(await started.line('work failed')).toMatchObject({
         level: 'warn',

@@ -1,5 +1,5 @@
 import type { TransactionId, UserId, WorkspaceId } from '@banking/domain';
-import { listDiscrepancies, recordEvent, resolveDiscrepancy, type Resolution } from '@banking/payouts';
+import { listDiscrepancies, recordEvent, resolveDiscrepancy, type Resolution, SANDBOX_ROUTING } from '@banking/payouts';
 import { LedgerBankingService } from '@banking/operations';
 import { demoDatabase, verifyPayments } from '@banking/operations/testing';
 import { findAttention } from './find-attention.js';
@@ -59,7 +59,7 @@ describe('the verification of discrepancies', () => {
   });
 
   it('reports nothing about an open discrepancy, which attention lists', async () => {
-    const service = new LedgerBankingService(world.database, world.books, { hasPayoutNetwork: true });
+    const service = new LedgerBankingService(world.database, world.books, { rails: SANDBOX_ROUTING });
     const scope = { workspaceId: northwind as WorkspaceId, actor: world.demo.users['ada@northwind.example'] as UserId };
     const transactionId = (await payout('pending')) as TransactionId;
 

@@ -48,12 +48,12 @@ describe('parked work', () => {
 describe('a payout that is due', () => {
   const due = async (status: string) => {
     const { rows } = await world.owner.query<{ id: bigint; workspaceId: number }>(
-      `insert into payout (workspace_id, transaction_id, status) select workspace_id, 1 + max(id), $1 from transaction
+      `insert into payout (workspace_id, transaction_id, rail, status) select workspace_id, 1 + max(id), 'sandbox', $1 from transaction
        group by 1 order by 1 limit 1 returning transaction_id as id, workspace_id::int as "workspaceId"`,
       [status],
     );
     const { id, workspaceId } = rows[0]!;
-    const insert = `insert into work (workspace_id, kind, subject_id) values ($1, 'payout', $2)`;
+    const insert = `insert into work (workspace_id, kind, subject_id, rail) values ($1, 'payout', $2, 'sandbox')`;
     await world.owner.query(insert, [workspaceId, id]);
     return { id, workspaceId };
   };
@@ -61,8 +61,10 @@ describe('a payout that is due', () => {
   it('is listed where no network serves it', async () => {
     const { id, workspaceId } = await due('due');
 
-    const detail = expect.stringMatching(`^payout ${id} waits for a payment network since 2\\S+Z$`) as string;
-    expect(await findAttention(world.database, all(), { hasPayoutNetwork: false })).toEqual([
+    const detail = expect.stringMatching(
+      `^payout ${id} waits for the payment network sandbox, which is not configured, since 2\\S+Z$`,
+    ) as string;
+    expect(await findAttention(world.database, all(), { rails: ['other'] })).toEqual([
       { kind: 'payout without network', workspaceId, detail },
     ]);
     expect(await findAttention(world.database, all())).toEqual([]);
@@ -71,7 +73,7 @@ describe('a payout that is due', () => {
   it('is not listed once it is submitted', async () => {
     await due('submitted');
 
-    expect(await findAttention(world.database, all(), { hasPayoutNetwork: false })).toEqual([]);
+    expect(await findAttention(world.database, all(), { rails: ['other'] })).toEqual([]);
   });
 });
 

@@ -38,29 +38,30 @@ const STOP = sqlStatement<{ detail: string }>(
 
 const WAITING = sqlStatement<{ detail: string }>(
   'verify_payouts_without_network',
-  `select format('payout %s waits for a payment network since %s', p.transaction_id, rfc3339(p.created_at)) as detail
+  `select format('payout %s waits for the payment network %s, which is not configured, since %s', p.transaction_id, p.rail,
+                 rfc3339(p.created_at)) as detail
    from work k join payout p on p.workspace_id = $1 and p.transaction_id = k.subject_id
-   where k.workspace_id = $1 and not $2::boolean and k.kind = '${PAYOUT}' and k.parked_at is null
+   where k.workspace_id = $1 and p.rail <> all($2::text[]) and k.kind = '${PAYOUT}' and k.parked_at is null
      and p.status in ('due', 'submitting')
    order by p.created_at, p.transaction_id limit ${LISTED_MAX}`,
 );
 
 export interface AttentionOptions {
-  /** Whether a payment network carries out payouts. Without one, those that are due wait for an operator. Default: there is one. */
-  readonly hasPayoutNetwork?: boolean | undefined;
+  /** The configured payment networks. Payouts of others wait for an operator. Default: those are not listed. */
+  readonly rails?: readonly string[] | undefined;
 }
 
 /** Stops of payouts, payouts without a network, parked work and open discrepancies of the workspaces, oldest first in each. */
 export async function findAttention(
   database: Database,
   workspaceIds: readonly number[],
-  { hasPayoutNetwork = true }: AttentionOptions = {},
+  { rails }: AttentionOptions = {},
 ): Promise<Attention[]> {
   const attention: Attention[] = [];
   for (const workspaceId of workspaceIds) {
     const [stop, waiting, parked, open] = await database.pipeline({ workspaces: [workspaceId] }, [
       bind(STOP, workspaceId),
-      bind(WAITING, workspaceId, hasPayoutNetwork),
+      bind(WAITING, workspaceId, rails ?? null),
       bind(PARKED, workspaceId),
       bind(OPEN, workspaceId),
     ] as const);

@@ -2,6 +2,7 @@ import { openBooks, verifyBooks } from '@banking/ledger';
 import { LedgerBankingService } from '@banking/operations';
 import { makeDemoData, readDemoIds } from '@banking/operations/demo';
 import type { AccountId, Scope, UserId, WorkspaceId } from '@banking/domain';
+import { SANDBOX_ROUTING } from '@banking/payouts';
 import { administer } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
 import { openDeployment } from './open-deployment.js';
@@ -31,7 +32,7 @@ it('a database of the baseline is upgraded in place: its data, its responses and
     const workspaceId = demo.workspaces['Northwind Trading'] as WorkspaceId;
     const ada: Scope = { actor: demo.users['ada@northwind.example'] as UserId, workspaceId };
     const books = openBooks(deployment.database);
-    const service = new LedgerBankingService(deployment.database, books, { rates: DEMO_RATES, hasPayoutNetwork: true });
+    const service = new LedgerBankingService(deployment.database, books, { rates: DEMO_RATES, rails: SANDBOX_ROUTING });
     const { items: accounts } = await service.listAccounts(ada, {});
     const account = await service.getAccount(ada, { accountId: accounts[0]!.id as AccountId });
     const { findings } = await verifyBooks(deployment.database, [workspaceId]);

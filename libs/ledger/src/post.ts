@@ -131,18 +131,21 @@ export interface LeasedPayout {
   readonly transactionId: number;
   /** Of the key at the network. */
   readonly keyNonce: string;
+  /** The payment network that carries it. */
+  readonly rail: string;
 }
 
 interface LeasedRow {
   workspace_id: bigint;
   transaction_id: bigint;
   key_nonce: string;
+  rail: string;
 }
 
 export const POST_PAYMENTS = sqlStatement<LeasedRow>(
   'post_payments',
-  `select workspace_id, transaction_id, key_nonce
-   from post_payments($1::posted_transaction[], $2::posted_transfer[], $3::timestamptz, $4)`,
+  `select workspace_id, transaction_id, key_nonce, rail
+   from post_payments($1::posted_transaction[], $2::posted_transfer[], $3::timestamptz, $4, $5)`,
 );
 const POST_RETURNS = posting('post_returns');
 const POST_DEPOSITS = posting('post_deposits');
@@ -163,6 +166,7 @@ const transactionValue = ({ workspaceId, id, hash, entry }: PostedTransaction): 
   compositeOf([
     ...[workspaceId, id, entry.status, byteaOf(hash), entry.returnOf, byteaOf(entry.orderDigest)],
     ...[entry.conversion && conversionValue(entry.conversion), entry.isSubmitted],
+    ...[entry.rail, entry.termsChangeId],
   ]);
 
 /** The transfers of customers' accounts. The first has the legs of our own. */
@@ -196,17 +200,23 @@ const unlessEmpty = <Row>(posted: readonly PostedTransaction[], bound: () => Bou
  * Writes payments: customers' money moves, and none enters. A pending payment to a settlement account gets its payout and the work that
  * submits it. A right of every role that serves.
  *
- * @param leasedMax how many payouts a worker of this process takes at once; a row for each that it has to take
+ * @param leasedMax how many payouts of each network a worker of this process takes at once; a row for each that it has to take
  */
-export const postPayments = (posted: readonly PostedTransaction[], leasedMax = 0): BoundStatement<LeasedRow>[] =>
-  unlessEmpty(posted, () => bind(POST_PAYMENTS, ...postingValues(posted), leasedMax));
+export const postPayments = (
+  posted: readonly PostedTransaction[],
+  leasedMax: ReadonlyMap<string, number> = new Map(),
+): BoundStatement<LeasedRow>[] =>
+  unlessEmpty(posted, () =>
+    bind(POST_PAYMENTS, ...postingValues(posted), [...leasedMax.keys()], [...leasedMax.values()]),
+  );
 
 /** The payouts of the rows of `postPayments`. */
 export const leasedPayouts = (rows: readonly unknown[] = []): LeasedPayout[] =>
-  (rows as readonly LeasedRow[]).map(({ workspace_id, transaction_id, key_nonce }) => ({
+  (rows as readonly LeasedRow[]).map(({ workspace_id, transaction_id, key_nonce, rail }) => ({
     workspaceId: Number(workspace_id),
     transactionId: Number(transaction_id),
     keyNonce: key_nonce,
+    rail,
   }));
 
 /** Writes returns, as `returnEntries` makes them. A right of the worker and of operators. */

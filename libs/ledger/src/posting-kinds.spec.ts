@@ -281,11 +281,11 @@ describe('a posting of payments', () => {
   it.each<[string, Write]>([
     [
       'transfers of an earlier transaction',
-      (posted) => [bind(POST_PAYMENTS, [], ...postingValues(posted).slice(1), 0)],
+      (posted) => [bind(POST_PAYMENTS, [], ...postingValues(posted).slice(1), [], [])],
     ],
     [
       'a transaction without transfers',
-      (posted) => [bind(POST_PAYMENTS, postingValues(posted)[0], [], posted[0]!.at, 0)],
+      (posted) => [bind(POST_PAYMENTS, postingValues(posted)[0], [], posted[0]!.at, [], [])],
     ],
   ])('refuses %s', async (_what, write) => {
     const before = await holding(world, ada);
@@ -308,6 +308,12 @@ describe('a posting of payments', () => {
     await writeAs(API_ROLE, postPayments, { entries: [given!, taken!] });
 
     expect((await holding(world, eve)).balance).toBe(400n);
+  });
+
+  it('refuses a payout without a payment network', async () => {
+    const without = proposal(spot().entries[0]!.legs, { status: 'pending', conversion: CENTS, rail: undefined });
+
+    await expect(writeAs(API_ROLE, postPayments, without)).rejects.toMatchObject({ code: '23502' });
   });
 
   it('takes a conversion with its row', async () => {

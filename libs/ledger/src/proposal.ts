@@ -64,6 +64,10 @@ export interface Entry {
   readonly conversion?: Conversion | undefined;
   /** Whether another system has submitted the payout: no worker does. In a sandbox only. */
   readonly isSubmitted?: boolean | undefined;
+  /** The payment network of a payout. The database refuses a payout without one. */
+  readonly rail?: string | undefined;
+  /** The document that stated the terms of the corridor of a payout: a row of `reference_change`. */
+  readonly termsChangeId?: number | undefined;
   readonly legs: readonly Leg[];
 }
 

@@ -7,6 +7,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { openBooks, type Books, booksAs, postSandboxDeposits } from '@banking/ledger';
+import type { RailRouting } from '@banking/payouts';
 import { type Database, WORKER_ROLE } from '@banking/postgres';
 import {
   addInternalRecipient,
@@ -60,8 +61,8 @@ import { NO_RATES, type RateSource } from '@banking/reference';
 export interface QuoteTerms extends HandOver {
   /** The source of rates. Without one, conversions are refused. */
   readonly rates?: RateSource;
-  /** Whether a payment network carries out payouts. Without one, payouts are refused and no corridor is enabled. */
-  readonly hasPayoutNetwork?: boolean;
+  /** The payment networks of payouts. Default: none. Payouts that none serves are refused, and their corridors are not enabled. */
+  readonly rails?: RailRouting;
   /** How long a quote is valid, in seconds, at most a day. Default 300. */
   readonly validS?: number;
   /** How many quotes of a workspace may be open: neither used nor expired. Default: any number. */
@@ -88,8 +89,8 @@ export class LedgerBankingService extends BankingService {
     accountCodes?: AccountCodes,
     webhookTerms?: WebhookTerms,
   ) {
-    const { rates = NO_RATES, hasPayoutNetwork, onPlaced, reservePayouts } = quoteTerms;
-    const orders = new OrderService(books, rates, { isSandbox, hasPayoutNetwork, onPlaced, reservePayouts });
+    const { rates = NO_RATES, rails, onPlaced, reservePayouts } = quoteTerms;
+    const orders = new OrderService(books, rates, { isSandbox, rails, onPlaced, reservePayouts });
     const appUsers = new AppUsers(database);
     super(operationsOf({ database, books, orders, appUsers, quoteTerms, accountCodes, webhookTerms }));
     this.orders = orders;
@@ -121,13 +122,13 @@ function operationsOf({
   accountCodes,
   webhookTerms,
 }: Parts): BankingOperations {
-  const { reading, rates, hasPayoutNetwork } = orders;
+  const { reading, rates, rails } = orders;
   const eventWaits = new EventWaits(database);
   // What the sandbox simulates has the rights of the worker, which receives it elsewhere.
   const asWorker = booksAs(books, WORKER_ROLE);
   const readingAsWorker = { ...reading, database: asWorker.database };
   const newCode = accountCodes?.newCode ?? newAccountCode;
-  const quotes = { rates, hasPayoutNetwork, validS, openMax };
+  const quotes = { rates, rails, validS, openMax };
   const inSandbox = async <T>(call: () => Promise<T>) => {
     await requireSandbox(database);
     return call();
@@ -138,7 +139,7 @@ function operationsOf({
     listAppUsers: ({ actor }, { appId }) => appUsers.list(required(actor), appId),
 
     listProducts: () => listProducts(reading.reference),
-    listCorridors: (_, { country }) => listCorridors(reading, hasPayoutNetwork, country),
+    listCorridors: (_, { country }) => listCorridors(reading, rails, country),
     listRecipientSchemas: (_, query) => listRecipientSchemas(database, query),
 
     listRecipients: (scope, query = {}) => listRecipients(reading, workspaceOf(scope), query),

@@ -3,7 +3,7 @@ import { type Claim, claimWork, type WorkOutcome, type Worker } from '@banking/w
 import { freshPayout, PAYOUT } from './open-payouts.js';
 import { stopPayouts } from './payout-stop.js';
 import type { Rail } from './rail.js';
-import { SandboxRail } from './sandbox-rail.js';
+import { SandboxRail, SANDBOX_RAIL, sandboxRails } from './sandbox-rail.js';
 import { payoutHandler } from './submit-payout.js';
 import {
   AMOUNT,
@@ -50,12 +50,12 @@ const SUBMITTED = { status: 'submitted', tries: 1, fence: 1, isLeased: false, su
 /** A payout that was written for a worker of the process, as the process hands it over. */
 async function fresh(transactionId: number) {
   const keyNonce = (await keyOf(world, transactionId)).split('-')[3]!;
-  return freshPayout({ workspaceId: NORTH, transactionId, keyNonce });
+  return freshPayout({ workspaceId: NORTH, transactionId, keyNonce, rail: SANDBOX_RAIL });
 }
 
 /** A worker whose process writes payouts for it. */
 async function handedOver(worker: Worker, count = 1): Promise<number[]> {
-  const reservation = worker.reserve(PAYOUT, count)!;
+  const reservation = worker.reserve(PAYOUT, count, SANDBOX_RAIL)!;
   const ids = await payOut(world, { count, leasedMax: reservation.space });
   reservation.take(await Promise.all(ids.slice(0, reservation.space).map(fresh)));
   reservation.release();
@@ -67,7 +67,7 @@ describe('payouts that are written for a worker', () => {
     await payOut(world, { count: 3, leasedMax: 2 });
 
     expect(await seen()).toEqual([LEASED, LEASED, DUE]);
-    const [other] = await claimWork(world.database, [PAYOUT], 3);
+    const [other] = await claimWork(world.database, [PAYOUT], new Map([[SANDBOX_RAIL, 3]]));
     const { rows } = await world.owner.query<{ id: number; seconds: number }>(
       `select subject_id::int as id, round(extract(epoch from w.leased_until - p.created_at))::int as seconds
        from work w join payout p on p.transaction_id = w.subject_id order by subject_id`,
@@ -159,14 +159,22 @@ describe('a process that ends after the commit', () => {
 describe('a payout that was handed over, and waited for long', () => {
   /** Runs the handler with a claim that it does not trust any more. */
   async function runLate(transactionId: number): Promise<WorkOutcome> {
-    const rail = new SandboxRail(world.database);
+    const rails = sandboxRails(world.database);
     const readPayment = () =>
       Promise.resolve({ amount: AMOUNT, currency: 'USD', creditor: { name: 'Ravi Menon', account: CREDITED } });
     const claim: Claim = {
-      ...{ workspaceId: NORTH, kind: PAYOUT, subjectId: transactionId, fence: 1n, tries: 1, delays: 0 },
+      ...{
+        workspaceId: NORTH,
+        kind: PAYOUT,
+        subjectId: transactionId,
+        rail: SANDBOX_RAIL,
+        fence: 1n,
+        tries: 1,
+        delays: 0,
+      },
       fresh: { note: (await fresh(transactionId)).note, untilUptimeS: uptime() },
     };
-    const handler = payoutHandler({ books: world.books, rail, readPayment });
+    const handler = payoutHandler({ books: world.books, rails, readPayment });
     return handler.run(claim, new AbortController().signal);
   }
 

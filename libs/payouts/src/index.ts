@@ -5,6 +5,7 @@ export {
   type Outgoing,
   PAYOUT,
   payoutKey,
+  readOpenPayouts,
   SCOPE_OPEN_PAYOUTS,
   uetrOf,
 } from './open-payouts.js';
@@ -17,8 +18,21 @@ export { returnPayout, type ReturnPayoutOutcome } from './return-payout.js';
 export { type PaymentDifferenceKind, reconcilePayouts, type Reconciliation } from './reconcile-payouts.js';
 
 // The network
-export { networkChannel, type PaymentContent, type PaymentReader } from './rail.js';
-export { SandboxRail, sandboxMessage } from './sandbox-rail.js';
+export {
+  type DeliveredRailEvent,
+  networkChannel,
+  NO_RAILS,
+  type OpenRails,
+  type Payment,
+  type PaymentContent,
+  type PaymentReader,
+  type PayoutDestination,
+  type Rail,
+  type RailEvent,
+  type RailRouting,
+  type SubmittedPayment,
+} from './rail.js';
+export { SANDBOX_RAIL, SANDBOX_ROUTING, SandboxRail, sandboxMessage, sandboxRails } from './sandbox-rail.js';
 
 export { type PayoutStop, READ_STOP, readPayoutStop, resumePayouts, stopPayouts } from './payout-stop.js';
 export { releaseAllParkedWork, releaseParkedWork } from './parked-work.js';

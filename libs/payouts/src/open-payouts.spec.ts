@@ -6,7 +6,7 @@ import { PAYOUT } from './open-payouts.js';
 import type { Rail } from './rail.js';
 import { recordEvent } from './record-rail-events.js';
 import { returnPayout } from './return-payout.js';
-import { SandboxRail } from './sandbox-rail.js';
+import { SandboxRail, SANDBOX_RAIL } from './sandbox-rail.js';
 import { PayoutBeginner } from './submit-payout.js';
 import {
   AMOUNT,
@@ -76,7 +76,7 @@ describe('a payment that leaves', () => {
 
   it.each([API_ROLE, WORKER_ROLE])('is the only payout that %s can open', async (role) => {
     const [transactionId] = (await payOut(world)) as [number];
-    const text = `insert into payout (workspace_id, transaction_id) values (${NORTH}, ${transactionId})`;
+    const text = `insert into payout (workspace_id, transaction_id, rail) values (${NORTH}, ${transactionId}, 'sandbox')`;
 
     await expect(world.database.as(role).pipeline({ workspaces: [NORTH] }, [sql(text)])).rejects.toMatchObject({
       code: SQLSTATE.insufficientPrivilege,
@@ -110,7 +110,7 @@ describe('the status of a payout', () => {
   let id = 800_000;
   const insert = (columns: string, values: string) =>
     world.owner.query(
-      `insert into payout (workspace_id, transaction_id, ${columns}) values (${NORTH}, ${id}, ${values})`,
+      `insert into payout (workspace_id, transaction_id, rail, ${columns}) values (${NORTH}, ${id}, 'sandbox', ${values})`,
     );
   const step = (change: string) =>
     world.database.pipeline({ workspaces: [NORTH] }, [sql(`update payout set ${change} where transaction_id = ${id}`)]);
@@ -201,7 +201,7 @@ describe('return payout', () => {
 
   const give = ({ rail = undefined as Rail | undefined, workspaceId = NORTH } = {}) =>
     returnPayout(world.books, {
-      ...{ workspaceId, transactionId, note: NOTE, rail },
+      ...{ workspaceId, transactionId, note: NOTE, rails: new Map(rail ? [[SANDBOX_RAIL, rail]] : []) },
       noteChanges: (changes) => {
         noted(changes);
         return bind(NOTHING);
@@ -265,7 +265,7 @@ describe('return payout', () => {
     });
 
     it('is never submitted by a worker that has claimed it', async () => {
-      const [claim] = await claimWork(world.database, [PAYOUT], 1);
+      const [claim] = await claimWork(world.database, [PAYOUT], new Map([[SANDBOX_RAIL, 1]]));
 
       expect(await give()).toEqual({ returnId: expect.any(Number) });
 
@@ -302,7 +302,7 @@ describe('return payout', () => {
 
     it('once a worker has begun to submit it, also if that failed', async () => {
       const before = await balance();
-      const [claim] = await claimWork(world.database, [PAYOUT], 1);
+      const [claim] = await claimWork(world.database, [PAYOUT], new Map([[SANDBOX_RAIL, 1]]));
       await new PayoutBeginner(world.database).begin(claim!);
 
       expect(await give()).toBe('outcome_unknown');

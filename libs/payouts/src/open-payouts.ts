@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { LeasedPayout } from '@banking/ledger';
-import { type BoundStatement, lookup, sqlStatement } from '@banking/postgres';
-import type { FreshWork } from '@banking/work-queue';
+import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
+import { type FreshWork, UNPARKED_RANGES } from '@banking/work-queue';
 
 /** The kind of work that submits a payout. */
 export const PAYOUT = 'payout';
 
 /** A payout that was written as begun and claimed, for the worker of this process. */
-export const freshPayout = ({ workspaceId, transactionId, keyNonce }: LeasedPayout): FreshWork => ({
+export const freshPayout = ({ workspaceId, transactionId, keyNonce, rail }: LeasedPayout): FreshWork => ({
   workspaceId,
+  rail,
   subjectId: transactionId,
   note: keyNonce,
 });
@@ -20,12 +21,15 @@ export interface Outgoing {
 }
 
 /**
- * Open payouts that are counted, in two index ranges of the queue: those whose next step is the soonest, and those that were parked first.
+ * Open payouts that are counted, in ranges of the queue: of each network those whose next step is the soonest, and those that were parked first.
  * A settled or failed payout has no work.
  */
 const COUNTED = `(
-    (select workspace_id, subject_id from work where kind = '${PAYOUT}' and parked_at is null
-     order by greatest(due_at, leased_until) limit 250)
+    (${UNPARKED_RANGES}
+     select w.workspace_id, w.subject_id from ranges k cross join lateral (
+       select workspace_id, subject_id from work where kind = k.kind and rail = k.rail and parked_at is null
+       order by greatest(due_at, leased_until) limit 250) w
+     where k.kind = '${PAYOUT}')
     union all
     (select workspace_id, subject_id from work where kind = '${PAYOUT}' and parked_at is not null
      order by parked_at, workspace_id, subject_id limit 250)
@@ -38,16 +42,31 @@ export const SCOPE_OPEN_PAYOUTS = sqlStatement(
    from ${COUNTED} w`,
 );
 
-/** Over all workspaces, by status: how many, and the age of the oldest. */
-export const COUNT_OPEN_PAYOUTS = sqlStatement<{ status: string; payouts: number; seconds: number }>(
+/** Over all workspaces, by network and status: how many, and the age of the oldest. */
+export const COUNT_OPEN_PAYOUTS = sqlStatement<OpenPayouts>(
   'count_open_payouts',
-  `select p.status, count(*)::int as payouts,
+  `select p.rail, p.status, count(*)::int as payouts,
           floor(extract(epoch from statement_timestamp() - min(p.created_at)))::int as seconds
    from ${COUNTED} w
-   cross join ${lookup(`select o.status, o.created_at from payout o
+   cross join ${lookup(`select o.rail, o.status, o.created_at from payout o
      where (o.workspace_id, o.transaction_id) = (w.workspace_id, w.subject_id)`)} p
-   group by p.status`,
+   group by p.rail, p.status`,
 );
+
+/** Open payouts of a network with a status. */
+export interface OpenPayouts {
+  readonly rail: string;
+  readonly status: string;
+  readonly payouts: number;
+  /** The age of the oldest. */
+  readonly seconds: number;
+}
+
+/** Counts the open payouts of all workspaces, by network and status. */
+export async function readOpenPayouts(database: Database): Promise<readonly OpenPayouts[]> {
+  const [, rows] = await database.pipeline({}, [bind(SCOPE_OPEN_PAYOUTS), bind(COUNT_OPEN_PAYOUTS)] as const);
+  return rows;
+}
 
 /** The payout of a key. */
 export interface PayoutName {

@@ -3,7 +3,7 @@ import { claimWork, listWork } from '@banking/work-queue';
 import { PAYOUT } from './open-payouts.js';
 import { stopPayouts } from './payout-stop.js';
 import type { Rail } from './rail.js';
-import { SandboxRail } from './sandbox-rail.js';
+import { SandboxRail, SANDBOX_RAIL } from './sandbox-rail.js';
 import { payoutHandler } from './submit-payout.js';
 import {
   AMOUNT,
@@ -239,10 +239,11 @@ describe('work of a payout with a final status', () => {
   ])('ends without a call to the network where it is %s', async (status, account) => {
     const [id] = (await payOut(world)) as [number];
     await work(world, payoutWorker(world, { to: { [id]: account } }), 10);
-    await world.owner.query(`insert into work (workspace_id, kind, subject_id) values ($1, $2, $3)`, [
+    await world.owner.query(`insert into work (workspace_id, kind, subject_id, rail) values ($1, $2, $3, $4)`, [
       NORTH,
       PAYOUT,
       id,
+      SANDBOX_RAIL,
     ]);
     const called: string[] = [];
     const call = (name: string) => async () => void called.push(name);
@@ -319,8 +320,8 @@ describe('a payout', () => {
         ...{ amount: AMOUNT, currency: 'USD' },
         creditor: { name: 'Ravi Menon', account: CREDITED },
       });
-      const [claim] = await claimWork(world.database, [PAYOUT], 1);
-      const handler = payoutHandler({ books: world.books, rail, readPayment });
+      const [claim] = await claimWork(world.database, [PAYOUT], new Map([[SANDBOX_RAIL, 1]]));
+      const handler = payoutHandler({ books: world.books, rails: new Map([[SANDBOX_RAIL, rail]]), readPayment });
       const run = handler.run(claim!, aborted?.() ?? control.signal);
 
       await expect(run).rejects.toThrow(message);

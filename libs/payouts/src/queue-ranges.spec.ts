@@ -21,12 +21,20 @@ describe('a queue of very many rows of which two can be claimed', () => {
 
   /** The statements, with the types and values of their parameters. */
   const POLLS: Readonly<Record<string, readonly [SqlStatement<unknown>, string, string]>> = {
-    'work is claimed': [CLAIM_WORK, 'text[], int', `array['execution', 'payout'], 16`],
+    'work is claimed': [
+      CLAIM_WORK,
+      'text[], text[], int[]',
+      `array['execution', 'payout'], array['', 'sandbox'], array[16, 16]`,
+    ],
     'events are received': [RECEIVE, 'int', '100'],
     'parked work is listed': [LIST_PARKED, 'int', '10'],
     'the queue is listed': [LIST_UNPARKED, 'int', '5'],
     'parked work of a kind is released': [LIST_PARKED_BATCH, 'text, timestamptz, bigint', `'few', now(), null`],
-    'the longest due work is found': [OLDEST_DUE, 'text[]', `array['execution', 'payout']`],
+    'the longest due work is found': [
+      OLDEST_DUE,
+      'text[], text[]',
+      `array['execution', 'payout'], array['', 'sandbox']`,
+    ],
   };
 
   const ROWS = testOrProve(40_000, 200_000);
@@ -36,12 +44,12 @@ describe('a queue of very many rows of which two can be claimed', () => {
   insert into work (workspace_id, kind, subject_id, due_at)
     select 1, 'execution', n, now() + interval '1 day' from generate_series(1, ${ROWS}) n;
   insert into work (workspace_id, kind, subject_id, due_at) select 1, 'unserved', n, now() - interval '1 day' from generate_series(1, ${ROWS}) n;
-  insert into work (workspace_id, kind, subject_id, due_at, leased_until)
-    select 1, 'payout', n, now() - interval '1 day', now() + interval '1 hour' from generate_series(1, ${ROWS / 4}) n;
-  insert into work (workspace_id, kind, subject_id, due_at, parked_at)
-    select 1, 'payout', n, now() - interval '2 days', now() from generate_series(${ROWS / 4 + 1}, ${ROWS / 4 + 20_000}) n;
+  insert into work (workspace_id, kind, subject_id, rail, due_at, leased_until)
+    select 1, 'payout', n, 'sandbox', now() - interval '1 day', now() + interval '1 hour' from generate_series(1, ${ROWS / 4}) n;
+  insert into work (workspace_id, kind, subject_id, rail, due_at, parked_at)
+    select 1, 'payout', n, 'sandbox', now() - interval '2 days', now() from generate_series(${ROWS / 4 + 1}, ${ROWS / 4 + 20_000}) n;
   insert into work (workspace_id, kind, subject_id, parked_at) values (1, 'few', 1, now() - interval '1 s'), (1, 'few', 2, now() + interval '1 day');
-  insert into work (workspace_id, kind, subject_id) values (1, 'execution', 900001), (1, 'payout', 900002);
+  insert into work (workspace_id, kind, subject_id, rail) values (1, 'execution', 900001, ''), (1, 'payout', 900002, 'sandbox');
   insert into sandbox_rail_payment (key, amount, currency) select 'k' || n, 1, 'USD' from generate_series(1, ${ROWS / 2}) n;
   insert into sandbox_rail_event (key, position, provider_event, status, due_at, handed_until, acknowledged)
     select 'k' || n, 0, 'a', 'ACSP', now() - interval '1 day', null::timestamptz, true from generate_series(1, ${ROWS / 2}) n
@@ -106,7 +114,7 @@ describe('a queue of very many rows of which two can be claimed', () => {
   it('is counted with a bounded number of due rows of each kind', async () => {
     for (const [statement, types, values] of [
       [COUNT_DUE, '', ''],
-      [COUNT_UNSERVED, 'text[]', `array['other']`],
+      [COUNT_UNSERVED, 'text[], text[]', `array['other'], array['']`],
     ] as const) {
       const probe = await PlanProbe.open(world, statement, types);
 
@@ -119,7 +127,7 @@ describe('a queue of very many rows of which two can be claimed', () => {
 
   it('has open payouts that are counted with a bounded number of rows', async () => {
     await world.owner.query(
-      `insert into payout (workspace_id, transaction_id, status) select 1, n, 'due' from generate_series(1, ${ROWS}) n`,
+      `insert into payout (workspace_id, transaction_id, rail) select 1, n, 'sandbox' from generate_series(1, ${ROWS}) n`,
     );
     for (const analyzed of [false, true]) {
       if (analyzed) await world.owner.query('analyze payout');
@@ -162,7 +170,7 @@ describe('a queue with the dead rows of very much work since the last vacuum', (
     world = await openWorld();
     await world.owner.query(`
       alter table work set (autovacuum_enabled = off);
-      insert into work (workspace_id, kind, subject_id) select 1, 'payout', n from generate_series(1, ${DONE}) n;
+      insert into work (workspace_id, kind, subject_id, rail) select 1, 'payout', n, 'sandbox' from generate_series(1, ${DONE}) n;
       analyze work`);
     await world.owner.query('delete from work where subject_id > 3');
     await world.owner.query('analyze work');
@@ -170,8 +178,8 @@ describe('a queue with the dead rows of very much work since the last vacuum', (
   afterAll(() => world.close());
 
   it('is claimed from with few pages read, once no snapshot sees those rows', async () => {
-    const probe = await PlanProbe.open(world, CLAIM_WORK, 'text[], int', CLAIM_BY_INDEX.statement);
-    const claim = async () => (await probe.cost(`array['payout'], 16`)).buffers;
+    const probe = await PlanProbe.open(world, CLAIM_WORK, 'text[], text[], int[]', CLAIM_BY_INDEX.statement);
+    const claim = async () => (await probe.cost(`array['payout'], array['sandbox'], array[16]`)).buffers;
 
     // The first claim reads the catalog too, and marks the entries of the dead rows: unless an ANALYZE of the server still sees them.
     await until(claim, (buffers) => buffers < COST_MAX);

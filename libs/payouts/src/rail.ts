@@ -12,6 +12,10 @@ export interface PaymentContent {
     readonly account: string;
     /** Such as `SWIFT` or `IFSC`, and the code itself. */
     readonly routing?: { readonly type: string; readonly code: string } | undefined;
+    /** As the recipient has it. */
+    readonly address?: string | undefined;
+    /** Of the address: ISO 3166-1 alpha-2. */
+    readonly country?: string | undefined;
   };
   readonly description?: string | undefined;
   /** The purpose code of the order. */
@@ -35,17 +39,45 @@ export interface DeliveredRailEvent {
   readonly event: RailEvent;
 }
 
-/** A payment as the network lists it. */
-export interface SubmittedPayment {
-  readonly key: string;
+/** A payment as the network has it. */
+export interface FoundPayment {
   readonly amount: MinorUnits;
   /** ISO 4217. */
   readonly currency: string;
-  /** When the network accepted it: RFC 3339. */
-  readonly acceptedAt: string;
   /** The events so far, the earliest first. */
   readonly events: readonly RailEvent[];
 }
+
+/** A payment as the network lists it. */
+export interface SubmittedPayment extends FoundPayment {
+  readonly key: string;
+  /** When the network accepted it: RFC 3339. */
+  readonly acceptedAt: string;
+}
+
+/** What decides which payment network carries a payout. */
+export interface PayoutDestination {
+  /** ISO 3166-1 alpha-2. */
+  readonly country: string;
+  /** ISO 4217, of the amount that arrives. */
+  readonly currency: string;
+  /** Of the corridor, such as `SWIFT` or `LOCAL`. */
+  readonly payoutMethod: string;
+}
+
+/** Which payment network carries a payout. A payout keeps its network for ever. */
+export interface RailRouting {
+  /** The names of the networks. */
+  readonly names: readonly string[];
+  /** The name of the network; undefined if none serves the destination: nothing is debited then. */
+  railFor(destination: PayoutDestination): string | undefined;
+}
+
+/** The payment networks that a process calls, by name. */
+export type OpenRails = ReadonlyMap<string, Rail>;
+
+/** A deployment without a payment network. */
+export const NO_RAILS: RailRouting = { names: [], railFor: () => undefined };
 
 /**
  * A payment network. After an error the network may have the payment: find it by key. A `WorkError` has a message for operators.
@@ -53,8 +85,8 @@ export interface SubmittedPayment {
 export interface Rail {
   /** Submits a payment. Returns the events that the network reports at once, which may be none yet. */
   submit(payment: Payment, signal: AbortSignal): Promise<readonly RailEvent[]>;
-  /** The events so far of the payment with this key; undefined when the network does not have the payment. */
-  find(key: string, signal: AbortSignal): Promise<readonly RailEvent[] | undefined>;
+  /** The payment with this key; undefined when the network does not have it. */
+  find(key: string, signal: AbortSignal): Promise<FoundPayment | undefined>;
   /**
    * A page of the payments that the network accepted since a time (RFC 3339), in the order of their keys. The next page begins after
    * the last key of this one; an empty page is the end.
@@ -66,7 +98,7 @@ export interface Rail {
    * A network that several databases share delivers the events of all workspaces to each of their workers. A worker leaves those of other
    * databases unacknowledged. Where there are many, let the network select them by the workspace in the key.
    */
-  receive(limit: number): Promise<readonly DeliveredRailEvent[]>;
+  receive(limit: number, signal?: AbortSignal): Promise<readonly DeliveredRailEvent[]>;
   /** Acknowledges events, so that the network does not deliver them again. */
   acknowledge(events: readonly DeliveredRailEvent[]): Promise<void>;
 }
@@ -89,6 +121,8 @@ export interface PayoutEvent extends Outgoing {
 
 /** A call of the payment network, from its beginning to its response. Its error is in `error`. See `channels.ts` of `@banking/postgres`. */
 export interface NetworkMessage {
+  /** The name of the network. */
+  readonly rail: string;
   readonly operation: 'submit' | 'find' | 'receive' | 'acknowledge';
   /** Ends the call. The call took too long if it is aborted at the end. */
   readonly signal?: AbortSignal | undefined;

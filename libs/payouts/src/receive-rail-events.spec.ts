@@ -1,6 +1,7 @@
 import { openBooks } from '@banking/ledger';
 import { OPERATOR_ROLE, SCHEMA } from '@banking/postgres';
 import { Wire, openDatabase } from '@banking/postgres/testing';
+import { SANDBOX_RAIL } from './sandbox-rail.js';
 import { listDiscrepancies } from './discrepancies.js';
 import { receiveRailEvents } from './receive-rail-events.js';
 import { payoutKey } from './open-payouts.js';
@@ -58,11 +59,11 @@ describe('an event that contradicts the final status of a payout', () => {
       return { isCut };
     };
 
-    await expect(receiveRailEvents({ books: openBooks(wired), rail })).rejects.toMatchObject({
+    await expect(receiveRailEvents({ books: openBooks(wired), name: SANDBOX_RAIL, rail })).rejects.toMatchObject({
       reason: 'outcome_unknown',
     });
     expect({ isCut, acknowledged, open: await open() }).toEqual({ isCut: true, acknowledged: [], open: [] });
-    await receiveRailEvents({ books: openBooks(wired), rail });
+    await receiveRailEvents({ books: openBooks(wired), name: SANDBOX_RAIL, rail });
 
     expect({ open: await open(), ids: acknowledged.map(({ id }) => id) }).toEqual({
       open: ['credited_then_rejected'],
@@ -77,10 +78,10 @@ describe('an event that contradicts the final status of a payout', () => {
     const errors: unknown[] = [];
     await world.owner.query('revoke execute on function settle_payments from banking_operator');
 
-    await receiveRailEvents({ books: world.books, rail, onError: (error) => errors.push(error) });
+    await receiveRailEvents({ books: world.books, name: SANDBOX_RAIL, rail, onError: (error) => errors.push(error) });
     expect([errors.length, acknowledged]).toEqual([1, []]);
     await world.owner.query('grant execute on function settle_payments to banking_operator');
-    await receiveRailEvents({ books: world.books, rail });
+    await receiveRailEvents({ books: world.books, name: SANDBOX_RAIL, rail });
 
     expect(await open()).toEqual(['credited_then_rejected']);
     expect(acknowledged).toHaveLength(1);
@@ -92,7 +93,12 @@ describe('an event that contradicts the final status of a payout', () => {
     const [event] = await rail.receive(1);
     const foreign: Rail = { ...rail, receive: async () => [{ ...event!, key: 'another-service' }] };
 
-    await receiveRailEvents({ books: world.books, rail: foreign, onError: (error) => errors.push(error) });
+    await receiveRailEvents({
+      books: world.books,
+      name: SANDBOX_RAIL,
+      rail: foreign,
+      onError: (error) => errors.push(error),
+    });
 
     expect([errors.length, acknowledged.length]).toEqual([1, 1]);
   });
@@ -107,7 +113,12 @@ describe('an event that contradicts the final status of a payout', () => {
     const key = payoutKey({ workspaceId: NORTH, ...nameOf(transactionId) });
     const lost: Rail = { ...rail, receive: async () => [{ ...event!, key }] };
 
-    await receiveRailEvents({ books: world.books, rail: lost, onError: (error) => errors.push(error) });
+    await receiveRailEvents({
+      books: world.books,
+      name: SANDBOX_RAIL,
+      rail: lost,
+      onError: (error) => errors.push(error),
+    });
 
     expect(await open()).toEqual([]);
     expect(acknowledged).toHaveLength(1);
@@ -128,7 +139,7 @@ describe('receiveRailEvents', () => {
       acknowledge: async (events) => void calls.push(events),
     };
 
-    expect(await receiveRailEvents({ books: world.books, rail: idle })).toBe(0);
+    expect(await receiveRailEvents({ books: world.books, name: SANDBOX_RAIL, rail: idle })).toBe(0);
 
     expect(calls).toEqual([100]);
   });
@@ -136,7 +147,7 @@ describe('receiveRailEvents', () => {
   it('returns how many events it received', async () => {
     const { rail, acknowledged } = await lateRejection();
 
-    expect(await receiveRailEvents({ books: world.books, rail })).toBe(1);
+    expect(await receiveRailEvents({ books: world.books, name: SANDBOX_RAIL, rail })).toBe(1);
 
     expect(acknowledged.map(({ id }) => id)).toEqual(['late']);
   });
@@ -150,7 +161,7 @@ describe('receiveRailEvents', () => {
     await renumber(transactionId, 999_999);
 
     const counted: Rail = { ...rail, acknowledge: async (events) => void calls.push(events) };
-    expect(await receiveRailEvents({ books: world.books, rail: counted })).toBe(1);
+    expect(await receiveRailEvents({ books: world.books, name: SANDBOX_RAIL, rail: counted })).toBe(1);
 
     expect(calls).toEqual([]);
     await renumber(999_999, transactionId);
@@ -178,7 +189,7 @@ describe('an event that cannot be recorded of a payout with work', () => {
     const { rail, acknowledged } = await lateRejection();
     const errors: unknown[] = [];
 
-    await receiveRailEvents({ books: world.books, rail, onError: (error) => errors.push(error) });
+    await receiveRailEvents({ books: world.books, name: SANDBOX_RAIL, rail, onError: (error) => errors.push(error) });
 
     await setBalance(rows[0]!.balance);
     expect(errors).toMatchObject([{ reason: 'balance_limit_exceeded' }]);

@@ -8,7 +8,11 @@ import { isTransientFailure, WorkError } from '@banking/work-queue';
 
 export interface ReceivingOptions {
   readonly books: Books;
+  /** The name of the network. */
+  readonly name: string;
   readonly rail: Rail;
+  /** Ends the wait for events, as at the end of the process. */
+  readonly signal?: AbortSignal | undefined;
   /** Receives the error of an event that could not be recorded; for the log. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -41,7 +45,8 @@ const FIND_NONCES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint;
   'find_payout_nonces',
   `select p.workspace_id, p.transaction_id, p.key_nonce
    from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
-   join payout p on (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id)`,
+   join payout p on (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id)
+   where p.rail = $3`,
 );
 
 /**
@@ -50,7 +55,7 @@ const FIND_NONCES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint;
  * that claims it finds the event by key, tries again, and at last parks the payout with the reason. A payout with a final status has no
  * work: its event is not acknowledged, so that the network delivers it again.
  *
- * An event of a payment that the books do not have, as after a restore, is reported and acknowledged. `reconcilePayouts` lists the payment.
+ * An event of a payment that the books do not have, as after a restore, or that another network carries, is reported and acknowledged. `reconcilePayouts` lists the payment.
  *
  * Of several databases, each receives the events of the workspaces that it serves. Other events are left to the worker of their database: they
  * are neither recorded nor acknowledged.
@@ -58,13 +63,20 @@ const FIND_NONCES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint;
  * @returns the number of events received
  * @throws Refusal for a transient failure, such as `unavailable` and `outcome_unknown`; the network delivers the rest again
  */
-export async function receiveRailEvents({ books, rail, onError = () => undefined }: ReceivingOptions): Promise<number> {
-  const received = await traceNetwork({ operation: 'receive' }, () => rail.receive(EVENTS_MAX));
+export async function receiveRailEvents({
+  books,
+  name,
+  rail,
+  signal,
+  onError = () => undefined,
+}: ReceivingOptions): Promise<number> {
+  const received = await traceNetwork({ rail: name, operation: 'receive' }, () => rail.receive(EVENTS_MAX, signal));
   if (received.length === 0) return 0;
   const delivered = await servedHere(books, received);
   const names = new Map(delivered.map(({ key }) => [key, parsePayoutKey(key)]));
   const booked = await findBookedKeys(
     books,
+    name,
     [...names.values()].flatMap((name) => name ?? []),
   ).catch((error: unknown) => {
     // A workspace has left this database meanwhile. The network delivers the events again.
@@ -80,7 +92,7 @@ export async function receiveRailEvents({ books, rail, onError = () => undefined
   });
   const { recorded, failure } = await recordDelivered(books, own, onError);
   const done = [...foreign, ...recorded.map((event) => event.delivered)];
-  if (done.length > 0) await traceNetwork({ operation: 'acknowledge' }, () => rail.acknowledge(done));
+  if (done.length > 0) await traceNetwork({ rail: name, operation: 'acknowledge' }, () => rail.acknowledge(done));
   if (failure !== undefined) throw failure;
   return delivered.length;
 }
@@ -103,12 +115,16 @@ async function servedHere(
 const NOT_OURS = 'the network reports a payment of another service';
 const NOT_BOOKED = 'the network reports a payment that the books do not have: run banking work reconcile';
 
-/** The keys of those payouts that are in the books. A payout of the same ids and another key is not the payment of the event. */
-async function findBookedKeys({ database }: Books, names: readonly PayoutName[]): Promise<ReadonlySet<string>> {
+/** The keys of those payouts that are in the books and that this network carries. A payout of the same ids and another key is not the payment of the event. */
+async function findBookedKeys(
+  { database }: Books,
+  rail: string,
+  names: readonly PayoutName[],
+): Promise<ReadonlySet<string>> {
   const workspaces = names.map(({ workspaceId }) => workspaceId);
   const transactions = names.map(({ transactionId }) => transactionId);
   const [rows] = await database.pipeline({ workspaces: [...new Set(workspaces)] }, [
-    bind(FIND_NONCES, workspaces, transactions),
+    bind(FIND_NONCES, workspaces, transactions, rail),
   ] as const);
   return new Set(
     rows.map(({ workspace_id, transaction_id, key_nonce }) =>

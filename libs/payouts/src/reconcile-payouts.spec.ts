@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { PlanProbe } from '@banking/postgres/testing';
 import { listWork } from '@banking/work-queue';
+import { SANDBOX_RAIL } from './sandbox-rail.js';
 import { listDiscrepancies } from './discrepancies.js';
 import { parsePayoutKey, payoutKey } from './open-payouts.js';
 import { releaseParkedWork } from './parked-work.js';
@@ -121,7 +122,7 @@ describe('reconcilePayouts', () => {
       expect({ payments, foreignPayments }).toEqual({ payments: 2, foreignPayments: 1 });
       expect(differences).toEqual([
         {
-          ...{ kind: 'payment_not_in_books', key: lost, workspaceId: NORTH, transactionId: 777_777 },
+          ...{ kind: 'payment_not_in_books', rail: 'sandbox', key: lost, workspaceId: NORTH, transactionId: 777_777 },
           ...{ amount: '10000', currency: 'USD', status: 'ACCC', acceptedAt: expect.stringMatching(/Z$/) },
         },
       ]);
@@ -228,7 +229,8 @@ describe('reconcilePayouts', () => {
 
     expect(differences).toEqual([
       {
-        ...{ kind: 'event_not_recorded', key: await keyOf(world, stuck), workspaceId: NORTH, transactionId: stuck },
+        ...{ kind: 'event_not_recorded', rail: 'sandbox', key: await keyOf(world, stuck) },
+        ...{ workspaceId: NORTH, transactionId: stuck },
         ...{ amount: '10000', currency: 'USD', status: 'RJCT' },
       },
     ]);
@@ -332,7 +334,7 @@ describe('reconcilePayouts', () => {
       return given.at(-1)!;
     };
 
-    await restored.reconcile({ rail: observed, deadline });
+    await restored.reconcile({ rails: new Map([[SANDBOX_RAIL, observed]]), deadline });
 
     expect(received).toHaveLength(3);
     expect(new Set(received)).toEqual(new Set(given));

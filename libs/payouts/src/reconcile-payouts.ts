@@ -4,19 +4,21 @@ import { bind, type Database, sqlStatement } from '@banking/postgres';
 import type { WorkKey } from '@banking/work-queue';
 import { type NoteChanges, parsePayoutKey, PAYOUT, payoutKey, type PayoutName } from './open-payouts.js';
 import { holdLateWork } from './parked-work.js';
-import type { Rail, RailEvent, SubmittedPayment } from './rail.js';
+import type { FoundPayment, OpenRails, Rail, RailEvent, SubmittedPayment } from './rail.js';
 import { recordEvent } from './record-rail-events.js';
 
 /**
  * A difference between the network and the books that an operator decides. `payment_not_in_books`: the network has a payment whose payout
  * was lost. `payment_not_at_network`: the network accepted a payout and no longer has it. `content_differs`: the amounts or currencies
- * differ. `event_not_recorded`: the books cannot hold the returned money.
+ * differ. `carried_elsewhere`: in the books another network carries it. `event_not_recorded`: the books cannot hold the returned money.
  */
 export type PaymentDifferenceKind =
-  'payment_not_in_books' | 'payment_not_at_network' | 'content_differs' | 'event_not_recorded';
+  'payment_not_in_books' | 'payment_not_at_network' | 'content_differs' | 'carried_elsewhere' | 'event_not_recorded';
 
 interface PaymentDifference {
   readonly kind: PaymentDifferenceKind;
+  /** The name of the network. */
+  readonly rail: string;
   readonly key: string;
   readonly workspaceId: number;
   /** Of the key. After a restore, a lost transaction and a new one may have the same id. */
@@ -52,6 +54,8 @@ export interface Reconciliation {
   readonly openPayouts: number;
   /** Open payouts that the network does not have: a worker submits them. */
   readonly unsubmitted: number;
+  /** Open payouts of a network that is not configured: they are not compared. */
+  readonly withoutNetwork: number;
   readonly lagging: readonly LaggingPayout[];
   readonly differences: readonly PaymentDifference[];
   /** Due work, such as the run of an order, that may have made a payment which the books do not have. It is parked. */
@@ -60,7 +64,7 @@ export interface Reconciliation {
 
 export interface ReconcileOptions {
   readonly books: Books;
-  readonly rail: Rail;
+  readonly rails: OpenRails;
   /** All workspaces of the deployment. */
   readonly workspaceIds: readonly number[];
   /** RFC 3339. Default: seven days before the last transaction of the books. */
@@ -94,7 +98,7 @@ const ASK_FIRST = sqlStatement(
 );
 
 /**
- * Compares the payments of the network with the payouts of the books, after a restore or a promotion. The books then lack what happened
+ * Compares the payments of the networks with the payouts of the books, after a restore or a promotion. The books then lack what happened
  * later, and the network does not deliver acknowledged events again.
  *
  * Events of payouts that the books have are recorded as if the network had delivered them. A payment that the books do not have is
@@ -109,7 +113,7 @@ export async function reconcilePayouts(options: ReconcileOptions): Promise<Recon
     (await findDaysBeforeLastTransaction(books.database, workspaceIds, DEFAULT_DAYS)) ??
     new Date(0).toISOString();
   const run = new ReconcileRun({ ...options, since, isApplied });
-  await run.compareListed();
+  for (const [name, rail] of options.rails) await run.compareListed(name, rail);
   await run.compareOpen();
   const { lagging, differences } = run;
   const lost = differences.filter(({ kind }) => kind === 'payment_not_in_books');
@@ -120,24 +124,24 @@ export async function reconcilePayouts(options: ReconcileOptions): Promise<Recon
 class ReconcileRun {
   readonly lagging: LaggingPayout[] = [];
   readonly differences: PaymentDifference[] = [];
-  readonly counts = { payments: 0, foreignPayments: 0, openPayouts: 0, unsubmitted: 0 };
+  readonly counts = { payments: 0, foreignPayments: 0, openPayouts: 0, unsubmitted: 0, withoutNetwork: 0 };
   /** Keys of payments whose events are not taken over, because they are not those of the payout. */
   private readonly differing = new Set<string>();
 
   constructor(private readonly options: ReconcileOptions & { readonly since: string; readonly isApplied: boolean }) {}
 
   /** Reads each page of the network before the books: a payout is committed before its payment is submitted. */
-  async compareListed(): Promise<void> {
-    const { rail, since } = this.options;
+  async compareListed(name: string, rail: Rail): Promise<void> {
+    const { since } = this.options;
     for (let last: string | undefined; ;) {
       const page = await rail.listSubmitted(since, last, this.deadline());
       last = page.at(-1)?.key;
       if (last === undefined) return;
-      await this.comparePage(page);
+      await this.comparePage(name, page);
     }
   }
 
-  private async comparePage(page: readonly SubmittedPayment[]): Promise<void> {
+  private async comparePage(rail: string, page: readonly SubmittedPayment[]): Promise<void> {
     const names = page.flatMap(({ key }) => parsePayoutKey(key) ?? []);
     const booked = await findPayouts(this.options.books.database, names);
     this.counts.payments += page.length;
@@ -145,24 +149,32 @@ class ReconcileRun {
       const name = parsePayoutKey(payment.key);
       const payout = booked.get(payment.key);
       if (name === undefined) this.counts.foreignPayments += 1;
-      else if (payout === undefined) this.report('payment_not_in_books', name, payment, payment);
-      else if (payout.amount !== payment.amount || payout.currency !== payment.currency) {
+      else if (payout === undefined) this.report('payment_not_in_books', { ...name, rail }, payment, payment);
+      else if (payout.rail !== rail) this.report('carried_elsewhere', { ...name, rail }, payment, payment);
+      else if (!isSameContent(payment, payout)) {
         this.differing.add(payment.key);
-        this.report('content_differs', name, payment, payment);
+        this.report('content_differs', payout, payment, payment);
       } else if (isFinal(payout)) await this.takeOver(payout, payment.events);
     }
   }
 
   /** Asks for each open payout by key, whenever it was submitted. */
   async compareOpen(): Promise<void> {
-    const { books, rail, workspaceIds, isApplied } = this.options;
+    const { books, rails, workspaceIds, isApplied } = this.options;
     for await (const page of listOpenPayouts(books.database, workspaceIds)) {
       if (isApplied) await this.askFirst(page);
       for (const payout of page) {
         this.counts.openPayouts += 1;
         if (this.differing.has(payout.key)) continue;
-        const events = await rail.find(payout.key, this.deadline());
-        if (events !== undefined) await this.takeOver(payout, events);
+        const rail = rails.get(payout.rail);
+        if (!rail) {
+          this.counts.withoutNetwork += 1;
+          continue;
+        }
+        const found = await rail.find(payout.key, this.deadline());
+        if (found && !isSameContent(found, payout))
+          this.report('content_differs', payout, { ...found, key: payout.key }, found);
+        else if (found) await this.takeOver(payout, found.events);
         else if (payout.status === 'submitted') this.report('payment_not_at_network', payout, payout);
         else this.counts.unsubmitted += 1;
       }
@@ -194,13 +206,13 @@ class ReconcileRun {
 
   private report(
     kind: PaymentDifferenceKind,
-    { workspaceId, transactionId }: Pick<BookedPayout, 'workspaceId' | 'transactionId'>,
+    { rail, workspaceId, transactionId }: Pick<BookedPayout, 'rail' | 'workspaceId' | 'transactionId'>,
     { key, amount, currency }: Pick<BookedPayout, 'key' | 'amount' | 'currency'>,
     { acceptedAt, events = [] }: Partial<SubmittedPayment> = {},
   ): void {
     const status = events.at(-1)?.status;
     this.differences.push({
-      ...{ kind, key, workspaceId, transactionId, amount: amount.toString(), currency },
+      ...{ kind, rail, key, workspaceId, transactionId, amount: amount.toString(), currency },
       ...(acceptedAt !== undefined && { acceptedAt }),
       ...(status !== undefined && { status }),
     });
@@ -211,11 +223,16 @@ class ReconcileRun {
   }
 }
 
+const isSameContent = (payment: FoundPayment, payout: BookedPayout): boolean =>
+  payment.amount === payout.amount && payment.currency === payout.currency;
+
 const isFinal = ({ status }: BookedPayout): boolean => status === 'settled' || status === 'failed';
 
 /** A payout in the books, with what a network must have of it. */
 interface BookedPayout {
   readonly key: string;
+  /** The network that carries it. */
+  readonly rail: string;
   readonly workspaceId: number;
   readonly transactionId: number;
   readonly status: PayoutStatus;
@@ -231,6 +248,7 @@ interface PayoutRow {
   workspace_id: bigint;
   transaction_id: bigint;
   key_nonce: string;
+  rail: string;
   status: BookedPayout['status'];
   amount: bigint;
   currency: string;
@@ -239,7 +257,7 @@ interface PayoutRow {
 
 /** After a conversion the amount that arrives is in the target currency: the credit of the settlement account. */
 const PAYOUT_COLUMNS = `
-  p.workspace_id, p.transaction_id, p.key_nonce, p.status, s.amount, c.code as currency,
+  p.workspace_id, p.transaction_id, p.key_nonce, p.rail, p.status, s.amount, c.code as currency,
   array(
     select e.provider_event || ' ' || e.status
     from remittance_event e where (e.workspace_id, e.transaction_id) = (p.workspace_id, p.transaction_id)
@@ -323,6 +341,7 @@ function bookedPayoutOf({ workspace_id, transaction_id, key_nonce, amount, event
   const transactionId = Number(transaction_id);
   return {
     key: payoutKey({ workspaceId, transactionId, nonce: key_nonce }),
+    rail: row.rail,
     ...{ workspaceId, transactionId, status: row.status, amount: minorUnits(amount), currency: row.currency },
     events: new Set(events),
   };

@@ -4,7 +4,7 @@ import { openDatabase, until } from '@banking/postgres/testing';
 import { readPayoutStop, resumePayouts, stopPayouts } from './payout-stop.js';
 import { networkChannel, type NetworkMessage, traceNetwork } from './rail.js';
 import { recordEvent, recordEvents } from './record-rail-events.js';
-import { SandboxRail } from './sandbox-rail.js';
+import { SandboxRail, SANDBOX_RAIL } from './sandbox-rail.js';
 import { AMOUNT, faults, NORTH, openWorld, payOut, payoutWorker, SOUTH, type World } from './testing/world.js';
 
 let world: World;
@@ -306,7 +306,7 @@ describe('the channel of the payment network', () => {
   it('makes no message without a subscriber', async () => {
     networkChannel.asyncEnd.unsubscribe(listen);
 
-    expect(await traceNetwork({ operation: 'find' }, async () => 7)).toBe(7);
+    expect(await traceNetwork({ rail: SANDBOX_RAIL, operation: 'find' }, async () => 7)).toBe(7);
     expect(messages).toEqual([]);
   });
 });

@@ -12,7 +12,7 @@ import type { PayoutStatus, TransactionStatus } from '@banking/domain';
 import { lockPayoutWork } from './record-rail-events.js';
 import { lockTransactions } from './discrepancies.js';
 import { type NoteChanges, payoutKey } from './open-payouts.js';
-import type { Rail } from './rail.js';
+import type { OpenRails } from './rail.js';
 import { settlePayments } from './settle-payments.js';
 
 interface PayoutRow {
@@ -20,11 +20,12 @@ interface PayoutRow {
   readonly transaction_status: TransactionStatus;
   readonly tries: number;
   readonly key_nonce: string;
+  readonly rail: string;
 }
 
 const FIND_PAYOUT = sqlStatement<PayoutRow>(
   'find_payout_to_return',
-  `select p.status as payout_status, x.status as transaction_status, p.tries, p.key_nonce
+  `select p.status as payout_status, x.status as transaction_status, p.tries, p.key_nonce, p.rail
    from payout p join transaction x on (x.workspace_id, x.id) = (p.workspace_id, p.transaction_id)
    where p.workspace_id = $1 and p.transaction_id = $2`,
 );
@@ -34,8 +35,8 @@ export interface ReturnPayoutInput {
   readonly transactionId: number;
   /** Why the payout cannot leave. Stored as the reason of the payout. */
   readonly note: string;
-  /** The network of the deployment, which is asked whether it has the payment. Undefined without a network. */
-  readonly rail: Rail | undefined;
+  /** Of them, the network of the payout is asked whether it has the payment. One that is not configured is not asked. */
+  readonly rails: OpenRails;
   /** Writes the return to the audit trail. */
   readonly noteChanges: NoteChanges;
 }
@@ -93,11 +94,12 @@ function obstacleOf(payout: PayoutRow | undefined): 'not_found' | 'final' | 'out
 
 /** In books that were restored, the try that the network received may be lost. */
 async function obstacleAtNetwork(
-  { workspaceId, transactionId, rail }: ReturnPayoutInput,
+  { workspaceId, transactionId, rails }: ReturnPayoutInput,
   payout: PayoutRow | undefined,
 ): Promise<'outcome_unknown' | undefined> {
-  if (!rail || !payout) return undefined;
+  const rail = payout && rails.get(payout.rail);
+  if (!rail) return undefined;
   const key = payoutKey({ workspaceId, transactionId, nonce: payout.key_nonce });
-  const events = await rail.find(key, AbortSignal.timeout(10_000));
-  return events === undefined ? undefined : 'outcome_unknown';
+  const found = await rail.find(key, AbortSignal.timeout(10_000));
+  return found === undefined ? undefined : 'outcome_unknown';
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { minorUnits } from '@banking/domain';
 import { BatchedCalls, bind, type Database, sqlStatement } from '@banking/postgres';
 import { CLAIM_BY_INDEX, WorkError } from '@banking/work-queue';
-import type { DeliveredRailEvent, Payment, Rail, RailEvent, SubmittedPayment } from './rail.js';
+import type { DeliveredRailEvent, OpenRails, Payment, Rail, RailEvent, RailRouting, SubmittedPayment } from './rail.js';
 
 interface EventRow {
   key: string;
@@ -36,7 +36,10 @@ const SUBMIT = sqlStatement(
    where p.submissions = 1`,
 );
 
-const FIND = sqlStatement<{ key: string }>('sandbox_find', 'select key from sandbox_rail_payment where key = any($1)');
+const FIND = sqlStatement<Omit<PaymentRow, 'events'>>(
+  'sandbox_find',
+  'select key, amount, currency, rfc3339(accepted_at) as accepted_at from sandbox_rail_payment where key = any($1)',
+);
 
 const LIST_EVENTS = sqlStatement<EventRow>(
   'sandbox_list_events',
@@ -98,6 +101,12 @@ const ACKNOWLEDGE = sqlStatement(
    from unnest($1::text[], $2::int[]) u(key, position) where (e.key, e.position) = (u.key, u.position)`,
 );
 
+/** Its name. */
+export const SANDBOX_RAIL = 'sandbox';
+
+/** The sandbox network carries every payout. */
+export const SANDBOX_ROUTING: RailRouting = { names: [SANDBOX_RAIL], railFor: () => SANDBOX_RAIL };
+
 /**
  * A network that moves no money: it accepts payments and reports the events that the end of the account number selects
  * (`SANDBOX_OUTCOMES`). It stores them in the database, so that they survive a restart. The same seed gives the same delays.
@@ -109,6 +118,8 @@ export class SandboxRail implements Rail {
   constructor(
     private readonly database: Database,
     private readonly seed = 'sandbox',
+    /** How much of the delays of events is waited for: 0 for none. */
+    private readonly pace = 1,
   ) {}
 
   /** Payments that are submitted at the same time share one statement. */
@@ -120,7 +131,7 @@ export class SandboxRail implements Rail {
     return reported;
   }
 
-  async find(key: string): Promise<readonly RailEvent[] | undefined> {
+  async find(key: string): Promise<SubmittedPayment | undefined> {
     return this.searches.call(key);
   }
 
@@ -152,7 +163,11 @@ export class SandboxRail implements Rail {
     if (again.length > 0) await this.submitAll(again);
     const keys = distinct.map(({ key }) => key);
     const events = distinct.flatMap(({ key, creditor }) =>
-      schedule(outcomeFor(creditor.account), key, this.seed).map((event) => ({ ...event, key })),
+      schedule(outcomeFor(creditor.account), key, this.seed).map((event) => ({
+        ...event,
+        key,
+        afterMs: Math.round(event.afterMs * this.pace),
+      })),
     );
     const [, reported] = await this.database.pipeline({}, [
       bind(
@@ -173,11 +188,16 @@ export class SandboxRail implements Rail {
     return payments.map(({ key }) => eventsByKey.get(key) ?? []);
   }
 
-  private async findAll(keys: readonly string[]): Promise<readonly (readonly RailEvent[] | undefined)[]> {
+  private async findAll(keys: readonly string[]): Promise<readonly (SubmittedPayment | undefined)[]> {
     const [payments, reported] = await this.database.pipeline({}, [bind(FIND, keys), bind(LIST_EVENTS, keys)] as const);
-    const found = new Set(payments.map(({ key }) => key));
     const eventsByKey = groupByKey(reported);
-    return keys.map((key) => (found.has(key) ? (eventsByKey.get(key) ?? []) : undefined));
+    const found = new Map(
+      payments.map(({ key, amount, currency, accepted_at: acceptedAt }) => [
+        key,
+        { key, amount: minorUnits(amount), currency, acceptedAt, events: eventsByKey.get(key) ?? [] },
+      ]),
+    );
+    return keys.map((key) => found.get(key));
   }
 }
 
@@ -195,6 +215,9 @@ function eventOf({ provider_event, status, reason_code }: EventRow): RailEvent {
   const reasonCode = reason_code ?? undefined;
   return { providerEvent: provider_event, status, reasonCode, message: sandboxMessage(status, reasonCode) };
 }
+
+/** The networks of a sandbox. */
+export const sandboxRails = (database: Database): OpenRails => new Map([[SANDBOX_RAIL, new SandboxRail(database)]]);
 
 /** A call without a response ends when it is aborted. */
 function untilAborted(signal: AbortSignal): Promise<never> {

@@ -14,9 +14,9 @@ import { outgoingColumns } from './discrepancies.js';
 import { type Outgoing, payoutKey } from './open-payouts.js';
 import {
   type NetworkMessage,
+  type OpenRails,
   type PaymentReader,
   type PayoutEvent,
-  type Rail,
   type RailEvent,
   traceNetwork,
 } from './rail.js';
@@ -24,7 +24,8 @@ import { type RailEventEffect, recordEvents } from './record-rail-events.js';
 
 export interface PayoutOptions {
   readonly books: Books;
-  readonly rail: Rail;
+  /** Payouts of other networks are left to other workers. */
+  readonly rails: OpenRails;
   readonly readPayment: PaymentReader;
   /** Aborts a call to the network. Default: after 10 s. */
   readonly deadline?: (() => AbortSignal) | undefined;
@@ -37,6 +38,8 @@ const CHECK_INTERVAL_MS = 15 * 60_000;
 const STOPPED_MS = 5 * 60_000;
 
 const STOPPED = 'payouts are stopped';
+
+const CONTENT_DIFFERS = 'the network has the payment with another amount or currency: run banking work reconcile';
 
 const MARK_SUBMITTED = sqlStatement(
   'mark_submitted',
@@ -54,7 +57,7 @@ const NOTE_FAILURES = sqlStatement(
 );
 
 /**
- * The handler of payouts: submits each of them to a network once, and none while payouts are stopped. Each payout is handled separately.
+ * The handler of payouts: submits each of them to its network once, and none while payouts are stopped. Each payout is handled separately.
  * The steps that several payouts take at the same time share one database transaction (`BatchedCalls`), in which a payout that fails
  * or whose claim is lost affects no other.
  */
@@ -65,6 +68,7 @@ export function payoutHandler(options: PayoutOptions): WorkHandler {
     events: new BatchedCalls((events: readonly PayoutEvent[]) => recordEvents(books, events)),
   };
   return {
+    rails: [...options.rails.keys()],
     run: (claim, signal) => submitPayout(options, steps, claim, signal),
     notePostponed: (claims) => [bind(MARK_SUBMITTED, ...outgoingColumns(claims.map(outgoingOf)))],
     noteFailures: (failures) => [
@@ -87,12 +91,14 @@ interface SharedSteps {
 const outgoingOf = ({ workspaceId, subjectId }: Claim): Outgoing => ({ workspaceId, transactionId: subjectId });
 
 async function submitPayout(
-  { rail, readPayment, deadline = () => AbortSignal.timeout(10_000) }: PayoutOptions,
+  { rails, readPayment, deadline = () => AbortSignal.timeout(10_000) }: PayoutOptions,
   { beginner, events: recorder }: SharedSteps,
   claim: Claim,
   signal: AbortSignal,
 ): Promise<WorkOutcome> {
   const { workspaceId, transactionId } = outgoingOf(claim);
+  const rail = rails.get(claim.rail);
+  if (!rail) throw new Error('a payout was claimed of a network that this worker does not call');
   const payout = begunBefore(claim) ?? (await beginner.begin(claim));
   if (payout.status === 'settled' || payout.status === 'failed') return 'done';
   if (payout.status === 'due') return { laterMs: STOPPED_MS, heldFor: STOPPED };
@@ -100,9 +106,15 @@ async function submitPayout(
   const key = payoutKey({ workspaceId, transactionId, nonce: payout.keyNonce });
   const within = <T>(operation: NetworkMessage['operation'], call: (signal: AbortSignal) => Promise<T>) => {
     const until = AbortSignal.any([signal, deadline()]);
-    return traceNetwork({ operation, signal: until }, () => beforeAbort(call, until));
+    return traceNetwork({ rail: claim.rail, operation, signal: until }, () => beforeAbort(call, until));
   };
-  const find = () => within('find', (until) => rail.find(key, until));
+  const find = async () => {
+    const found = await within('find', (until) => rail.find(key, until));
+    if (!found) return undefined;
+    const { amount, currency } = await readPayment(workspaceId, transactionId);
+    if (found.amount !== amount || found.currency !== currency) throw new WorkError(CONTENT_DIFFERS);
+    return found.events;
+  };
   const isStopped = payout.status === 'submitting' && !payout.isBegun;
   // An earlier try may have submitted the payment. That is recorded, and nothing is submitted.
   let events = isStopped ? await find() : await findEarlierSubmission(payout, find);
@@ -232,7 +244,7 @@ export interface PayoutAttempt {
  */
 export async function findEarlierSubmission(
   { status, tries, isLate }: PayoutAttempt,
-  find: () => ReturnType<Rail['find']>,
+  find: () => Promise<readonly RailEvent[] | undefined>,
 ): Promise<readonly RailEvent[] | undefined> {
   if (status !== 'submitted' && tries <= 1 && !isLate) return undefined;
   const events = await find();

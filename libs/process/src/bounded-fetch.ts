@@ -6,7 +6,7 @@ interface FetchLimits {
 }
 
 /** What a caller may set of a request. A redirect is an error by default. */
-type BoundedFetchInit = Pick<RequestInit, 'headers' | 'method' | 'redirect' | 'signal'>;
+type BoundedFetchInit = Pick<RequestInit, 'body' | 'headers' | 'method' | 'redirect' | 'signal'>;
 
 /** A response whose body exceeds the limit. */
 export class ResponseTooLargeError extends Error {

@@ -27,6 +27,8 @@ export interface DeploymentConfig {
   readonly isSandbox: boolean;
   /** The document of REFERENCE_FILE: the reference data of the deployment, in YAML. */
   readonly reference?: string | undefined;
+  /** The path of the file that lists the payment networks. */
+  readonly railsFile?: string | undefined;
   /** For how many days events are listed before the worker deletes them. */
   readonly eventsKeptDays: number;
 }
@@ -85,6 +87,7 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
     demo: demo && reference === undefined,
     isSandbox,
     reference,
+    railsFile: text('RAILS_FILE'),
     eventsKeptDays: whole('EVENTS_KEPT_DAYS', 1, 3_650) ?? 30,
   };
 }

@@ -27,7 +27,7 @@ export {
   runService,
   type RunningService,
 } from './run-service.js';
-export { readDocument, SecretFileError } from './secret-file.js';
+export { readDocument, readSecretFile, SecretFileError } from './secret-file.js';
 export { readWebhooks, type WebhooksConfig } from './webhooks-config.js';
 export { isLoopback, isTrustworthy } from './password-file.js';
 export { readYamlDocument, type ReportMistake } from './yaml-document.js';

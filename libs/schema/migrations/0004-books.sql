@@ -187,7 +187,9 @@ create type posted_conversion as (
 create type posted_transaction as (
   workspace_id bigint, id bigint, status text, hash bytea, return_of bigint, order_digest bytea, conversion posted_conversion,
   -- In a sandbox, another system may have submitted a payout.
-  is_submitted boolean);
+  is_submitted boolean,
+  -- Of a payout: the payment network that carries it, and the document that stated the terms of its corridor.
+  rail text, terms_change_id bigint);
 create type posted_transfer as (
   workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text, amount bigint, type text,
   description text, purpose text, fee_amount bigint, recipient_id bigint, recipient_digest bytea, account_version bigint,
@@ -367,11 +369,12 @@ end $$;
  * another database. (d) What is pending leaves by one way, which ends it, and credits no customer: it may come back. What leaves over a
  * network is pending.
  *
- * @param leased_max how many payouts a worker of the caller takes at once: these are written as begun and claimed, and returned. None while
- *   payouts are stopped. If the worker ends, so does the lease, and the queue gives them to another one
+ * @param leased_max how many payouts of each of the networks `leased_rails` a worker of the caller takes at once: these are written as begun
+ *   and claimed, and returned. None while payouts are stopped. If the worker ends, so does the lease, and the queue gives them to another one
  */
-create function post_payments(transactions posted_transaction[], transfers posted_transfer[], at timestamptz, leased_max integer default 0)
-  returns table (workspace_id bigint, transaction_id bigint, key_nonce text)
+create function post_payments(transactions posted_transaction[], transfers posted_transfer[], at timestamptz,
+    leased_rails text[] default '{}', leased_max integer[] default '{}')
+  returns table (workspace_id bigint, transaction_id bigint, key_nonce text, rail text)
   language plpgsql security definer set search_path = banking, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -431,28 +434,31 @@ begin
      and not exists (select from deployment_mode where is_sandbox) then
     raise exception 'a payout is submitted by the worker' using errcode = 'BK015';
   end if;
-  -- No worker takes more at once.
-  leased_max := case when exists (select from payout_stop s where s.resumed_at is null) then 0 else least(leased_max, 64) end;
+  if exists (select from payout_stop s where s.resumed_at is null) then
+    leased_rails := '{}';
+  end if;
   perform write_books(transactions, transfers, at);
   return query with leaving as (
-    select x.workspace_id, x.id, coalesce(x.is_submitted, false) as is_submitted,
-           row_number() over (order by x.workspace_id, x.id) <= leased_max as is_leased
+    select x.workspace_id, x.id, coalesce(x.is_submitted, false) as is_submitted, x.rail, x.terms_change_id,
+           -- No worker takes more at once.
+           row_number() over (partition by x.rail order by x.workspace_id, x.id)
+             <= least(coalesce(leased_max[array_position(leased_rails, x.rail)], 0), 64) as is_leased
     from unnest(transactions) x
     where x.status = 'pending'
       and exists (select from unnest(settled_workspaces, settled_transactions) s (w, t) where s.w = x.workspace_id and s.t = x.id)),
   opened as (
-    insert into payout (workspace_id, transaction_id, status, tries, created_at, updated_at)
+    insert into payout (workspace_id, transaction_id, status, tries, created_at, updated_at, rail, terms_change_id)
     select l.workspace_id, l.id, case when l.is_submitted then 'submitted' when l.is_leased then 'submitting' else 'due' end,
-           case when l.is_leased and not l.is_submitted then 1 else 0 end, at, at
+           case when l.is_leased and not l.is_submitted then 1 else 0 end, at, at, l.rail, l.terms_change_id
     from leaving l
-    returning workspace_id, transaction_id, status, key_nonce),
+    returning workspace_id, transaction_id, status, key_nonce, rail),
   queued as (
     -- The lease is that of a claim.
-    insert into work (workspace_id, kind, subject_id, leased_until, fence)
-    select workspace_id, 'payout', transaction_id, case status when 'submitting' then clock_timestamp() + interval '30 s' end,
+    insert into work (workspace_id, kind, subject_id, rail, leased_until, fence)
+    select workspace_id, 'payout', transaction_id, rail, case status when 'submitting' then clock_timestamp() + interval '30 s' end,
            case status when 'submitting' then 1 else 0 end
     from opened where status in ('due', 'submitting'))
-  select o.workspace_id, o.transaction_id, o.key_nonce from opened o where o.status = 'submitting';
+  select o.workspace_id, o.transaction_id, o.key_nonce, o.rail from opened o where o.status = 'submitting';
   if crosses then
     with opened as (
       insert into crossing (workspace_id, transaction_id, account_code, currency_id, amount)

@@ -7,6 +7,8 @@ create table work (
   -- Who does it, such as `payout`.
   kind text not null check (kind ~ '^[a-z][a-z-]{0,30}$'),
   subject_id bigint not null,
+  -- The payment network of a payout; empty for other work. Each has a range of its own: one that is away delays its own payouts only.
+  rail text not null default '' check (rail ~ '^([a-z][a-z0-9-]{0,30})?$'),
   due_at timestamptz not null default statement_timestamp(),
   -- Until when a worker has it. By the clock of the database, as every time here.
   leased_until timestamptz,
@@ -22,7 +24,7 @@ create table work (
 ) with (
   autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.05, vacuum_truncate = off);
-create index work_by_claim on work (kind, (greatest(due_at, leased_until))) where parked_at is null;
+create index work_by_claim on work (kind, rail, (greatest(due_at, leased_until))) where parked_at is null;
 create index work_by_parking on work (kind, parked_at, workspace_id, subject_id) where parked_at is not null;
 
 -- In front of other statements it makes them part of the claim: a worker that was overtaken, or slept past its lease, writes nothing.
@@ -57,6 +59,10 @@ create table payout (
   -- without
   -- them, a new payout would be taken for a lost one. The service has no right to write the column.
   key_nonce text not null default right(gen_random_uuid()::text, 12) check (key_nonce ~ '^[0-9a-f]{12}$'),
+  -- The payment network that carries it, for ever: another one does not know its key, and would pay a second time.
+  rail text not null check (rail ~ '^[a-z][a-z0-9-]{0,30}$'),
+  -- The document that stated the terms of the corridor: a row of `reference_change`, in the database that priced the payment.
+  terms_change_id bigint,
   primary key (workspace_id, transaction_id),
   check ((status = 'parked') = (parked_at is not null))
 );
@@ -239,6 +245,35 @@ create constraint trigger contradiction_is_open after insert on remittance_event
 create constraint trigger return_has_reason after insert on transaction
   deferrable initially deferred for each row when (new.return_of is not null) execute function require_return_reason();
 
+-- How far the events of a bank adapter are read. Each database has its own, so that each receives the events of its workspaces.
+create table rail_cursor (
+  rail text primary key check (rail ~ '^[a-z][a-z0-9-]{0,30}$'),
+  -- The place of the last event that is stored, in the words of the adapter; null at the beginning.
+  position text check (char_length(position) between 1 and 200),
+  -- Until when a worker reads. By the clock of the database.
+  leased_until timestamptz,
+  fence bigint not null default 0 check (fence >= 0)
+);
+create trigger fenced before update of fence on rail_cursor for each row when (new.fence < old.fence) execute function refuse_change();
+
+create sequence rail_event_id_seq maxvalue 9007199254740991;
+-- Events of bank adapters that are stored and not recorded yet. A worker that has recorded one deletes it.
+create table rail_event (
+  id bigint primary key default nextval('rail_event_id_seq'),
+  rail text not null references rail_cursor,
+  position text not null check (char_length(position) between 1 and 200),
+  key text not null check (char_length(key) between 1 and 64),
+  provider_event text not null check (char_length(provider_event) between 1 and 100),
+  status text not null check (char_length(status) between 1 and 35),
+  reason_code text check (char_length(reason_code) between 1 and 35),
+  message text check (char_length(message) between 1 and 500),
+  received_at timestamptz not null default clock_timestamp(),
+  -- Until when a worker has it, which may delete it.
+  handed_until timestamptz,
+  unique (rail, position)
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+create index rail_event_by_delivery on rail_event (rail, (greatest(received_at, handed_until)));
+
 create table sandbox_rail_payment (
   key text primary key,
   amount bigint not null check (amount > 0),
@@ -264,6 +299,23 @@ create table sandbox_rail_event (
 ) with (
   autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.05, vacuum_truncate = off);
+-- The content of each payment that the adapter of the sandbox network took over HTTP: the same key with other content is refused.
+create table sandbox_rail_request (
+  key text primary key,
+  -- SHA-256 over the body in canonical JSON.
+  fingerprint bytea not null check (length(fingerprint) = 32)
+);
+
+create sequence sandbox_rail_listed_id_seq maxvalue 9007199254740991;
+-- The events that this adapter lists, in the order in which they became visible: an id is the place of its event.
+create table sandbox_rail_listed (
+  id bigint primary key default nextval('sandbox_rail_listed_id_seq'),
+  key text not null,
+  provider_event text not null,
+  status text not null,
+  reason_code text
+);
+
 create index sandbox_rail_event_by_delivery on sandbox_rail_event ((greatest(due_at, handed_until))) where not acknowledged;
 
 -- Payments between databases. A crossing is the payer's half: a pending transaction that credits `interworkspace`. An arrival is the

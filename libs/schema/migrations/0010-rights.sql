@@ -96,7 +96,7 @@ begin
     ('currency', 'id, decimals'),
     ('customer_order', 'workspace_id, id, account_id, recipient_id'),
     ('discrepancy', 'workspace_id, id, transaction_id, kind, event_id, opened_at'),
-    ('payout', 'workspace_id, transaction_id, key_nonce, created_at'),
+    ('payout', 'workspace_id, transaction_id, key_nonce, rail, terms_change_id, created_at'),
     ('payout_stop', 'id, stopped_at, finding_count, workspace_ids, findings'),
     ('recipient', 'workspace_id, id'),
     ('transaction', 'workspace_id, id, hash, return_of, created_at, order_digest, conversion_digest, quote_id, source_currency_id,
@@ -113,7 +113,8 @@ begin
       execute function require_home()',
       relation);
   end loop;
-  foreach relation in array array['sandbox_clock', 'sandbox_rail_payment', 'sandbox_rail_event', 'demo_step'] loop
+  foreach relation in array array['sandbox_clock', 'sandbox_rail_payment', 'sandbox_rail_event', 'sandbox_rail_listed', 'sandbox_rail_request',
+                                  'demo_step'] loop
     execute format('create trigger sandbox_only before insert or update on %I for each statement
       execute function require_sandbox()', relation);
   end loop;
@@ -174,8 +175,8 @@ begin
     (served, 'select on account, account_change, account_code, account_place, app, app_membership, app_user, arrival, audit_event, audit_head,
       bank, beneficiary, cell, cell_identity, cell_workspace, conversion, corridor, crossing, currency, customer_order, demo_step,
       deployment_mode, discrepancy, event, event_deletion, event_sequence, execution, idempotency, leg, order_change, payout, product, purpose, quote,
-      quote_use, recipient, reference_change, reference_snapshot, reference_version, remittance_event, sandbox_clock, sandbox_rail_event,
-      sandbox_rail_payment, schema_migration, seal, transaction, transfer, user_identity, webhook_delivery, work, workspace,
+      quote_use, rail_cursor, rail_event, recipient, reference_change, reference_snapshot, reference_version, remittance_event, sandbox_clock, sandbox_rail_event,
+      sandbox_rail_listed, sandbox_rail_payment, sandbox_rail_request, schema_migration, seal, transaction, transfer, user_identity, webhook_delivery, work, workspace,
       workspace_place, workspace_role'),
     (served, 'select (workspace_id, entries) on audit_outbox'),
     (served, 'select (id, created_at) on change_outbox'),
@@ -216,9 +217,15 @@ begin
       reseal_webhook_secret, settle_payments, webhook_endpoints_due, workspaces_to_audit, workspaces_with_old_deliveries'),
     (worked, 'update (resolved_at, resolution, resolved_by, note, resolution_transaction_id) on discrepancy'),
     (worked, 'update (status, tries, reason, parked_at, updated_at) on payout'),
+    (worked, 'usage on sequence rail_event_id_seq'),
+    (worked, 'insert (rail), update (position, leased_until, fence) on rail_cursor'),
+    (worked, 'insert (rail, position, key, provider_event, status, reason_code, message), update (handed_until), delete on rail_event'),
     (worked, 'insert (key, position, provider_event, status, reason_code, due_at), update (handed_until, acknowledged)
       on sandbox_rail_event'),
     (worked, 'insert (key, amount, currency), update (submissions) on sandbox_rail_payment'),
+    (worked, 'usage on sequence sandbox_rail_listed_id_seq'),
+    (worked, 'insert (key, provider_event, status, reason_code) on sandbox_rail_listed'),
+    (worked, 'insert on sandbox_rail_request'),
 
     (commanded, 'execute on function post_deposits, record_reference_change, withdraw_reference_changes'),
 

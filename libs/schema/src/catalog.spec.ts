@@ -17,8 +17,12 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   corridor: 'reference data, the same for all',
   purpose: 'reference data, the same for all',
   reference_change: 'the documents that stated the reference data',
+  rail_cursor: 'how far the events of a bank adapter are read, of all workspaces',
+  rail_event: 'what a bank adapter says of a payment: the adapter knows keys and no workspaces',
   sandbox_rail_payment: 'the memory of the sandbox’s network, which knows keys and no workspaces',
   sandbox_rail_event: 'the same: what that network says of a payment',
+  sandbox_rail_listed: 'the same: what its adapter lists',
+  sandbox_rail_request: 'the same: what its adapter took',
   deployment_mode: 'whether the database holds demo money or real money',
   reference_version: 'the version of the reference data',
   reference_snapshot: 'the reference data of earlier versions',
@@ -172,7 +176,9 @@ describe('a generic plan', () => {
     const { owner } = world;
     await owner.query('begin');
     await owner.query('set local session_replication_role = replica');
-    await owner.query('insert into payout (workspace_id, transaction_id) select 1, n from generate_series(1, 2000) n');
+    await owner.query(
+      `insert into payout (workspace_id, transaction_id, rail) select 1, n, 'sandbox' from generate_series(1, 2000) n`,
+    );
     await owner.query('analyze payout');
     await owner.query('set local role banking_api');
     await owner.query('set local plan_cache_mode = force_generic_plan');

@@ -10,10 +10,10 @@ import { serveMetrics, type MeasuredProcess } from './metrics.js';
 import { METRICS } from './metrics/metric-list.js';
 
 const ROWS = [
-  [{ kind: 'payout', due: 3, seconds: 61 }],
+  [{ kind: 'payout', rail: 'bank', due: 3, seconds: 61 }],
   [{ kind: 'execution', parked: 2 }],
   [],
-  [{ status: 'submitted', payouts: 5, seconds: 90 }],
+  [{ rail: 'bank', status: 'submitted', payouts: 5, seconds: 90 }],
   [{ finding_count: 4 }],
 ];
 
@@ -129,9 +129,11 @@ describe('the metrics of a process', () => {
     await workChannel.tracePromise(async () => undefined, { ...claim, outcome: 'postponed' });
     await choreChannel.tracePromise(fail, { name: 'statistics' }).catch(() => undefined);
     const aborted = AbortSignal.abort();
-    await networkChannel.tracePromise(fail, { operation: 'submit', signal: aborted }).catch(() => undefined);
-    await networkChannel.tracePromise(fail, { operation: 'find' }).catch(() => undefined);
-    await networkChannel.tracePromise(async () => [], { operation: 'receive' });
+    await networkChannel
+      .tracePromise(fail, { rail: 'bank', operation: 'submit', signal: aborted })
+      .catch(() => undefined);
+    await networkChannel.tracePromise(fail, { rail: 'bank', operation: 'find' }).catch(() => undefined);
+    await networkChannel.tracePromise(async () => [], { rail: 'bank', operation: 'receive' });
     verificationChannel.publish({ subject: 'new', outcome: 'proven', rows: 7 });
     verificationChannel.publish({ subject: 'account', outcome: 'findings', rows: 9 });
     ratesChannel.publish({ asOf: '2026-11-20T00:00:00Z' });
@@ -156,9 +158,9 @@ describe('the metrics of a process', () => {
       banking_orders_locked_total: 1,
       'banking_work_duration_seconds_count{kind="payout",outcome="postponed"}': 1,
       'banking_chore_failures_total{chore="statistics"}': 1,
-      'banking_network_request_duration_seconds_count{operation="submit",outcome="timeout"}': 1,
-      'banking_network_request_duration_seconds_count{operation="find",outcome="failed"}': 1,
-      'banking_network_request_duration_seconds_count{operation="receive",outcome="ok"}': 1,
+      'banking_network_request_duration_seconds_count{rail="bank",operation="submit",outcome="timeout"}': 1,
+      'banking_network_request_duration_seconds_count{rail="bank",operation="find",outcome="failed"}': 1,
+      'banking_network_request_duration_seconds_count{rail="bank",operation="receive",outcome="ok"}': 1,
       'banking_verification_runs_total{subject="new",outcome="proven"}': 1,
       'banking_verification_runs_total{subject="account",outcome="findings"}': 1,
       'banking_verification_rows_total{subject="new"}': 7,

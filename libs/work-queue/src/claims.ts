@@ -13,6 +13,8 @@ export interface Claim {
   readonly workspaceId: number;
   readonly kind: string;
   readonly subjectId: number;
+  /** The payment network of a payout; empty for other work. */
+  readonly rail: string;
   /** Higher than that of every claim before. */
   readonly fence: bigint;
   /** The number of this try since the last success, from 1. Transient failures do not count. */
@@ -38,6 +40,7 @@ interface WorkKeyRow {
 }
 
 interface ClaimRow extends WorkKeyRow {
+  rail: string;
   fence: bigint;
   tries: number;
   delays: number;
@@ -56,7 +59,8 @@ const WINDOW = 1_000;
 export const IS_OPEN_HERE = `coalesce((select c.state from cell_workspace c where c.workspace_id = work.workspace_id), 'open') = 'open'`;
 
 /**
- * One range of `work_by_claim` for each kind. `statement_timestamp()` is stable, so it bounds an index scan; `clock_timestamp()` does
+ * One range of `work_by_claim` for each kind and each payment network, whose limits are their own: the work of a network that is away fills
+ * no window of another. `statement_timestamp()` is stable, so it bounds an index scan; `clock_timestamp()` does
  * not. A try is counted when it fails, so that a worker that is killed uses no try.
  *
  * Of several databases, one has rows of workspaces that another one serves: those are left out.
@@ -66,28 +70,31 @@ export const IS_OPEN_HERE = `coalesce((select c.state from cell_workspace c wher
  */
 export const CLAIM_WORK = sqlStatement<ClaimRow>(
   'claim_work',
-  `with due as (
-     select w.*, row_number() over (partition by w.workspace_id order by w.claimable_at) as turn
-     from unnest($1::text[]) k(kind) cross join lateral (
-       select workspace_id, kind, subject_id, greatest(due_at, leased_until) as claimable_at from work
-       where kind = k.kind and parked_at is null and greatest(due_at, leased_until) <= statement_timestamp()
-         and ${IS_OPEN_HERE}
-       order by greatest(due_at, leased_until)
-       limit ${WINDOW}
-     ) w
-   ), next as (
-     select n.* from (select * from due order by turn, claimable_at) d cross join lateral (
-       select w.workspace_id, w.kind, w.subject_id from work w
-       where (w.workspace_id, w.kind, w.subject_id) = (d.workspace_id, d.kind, d.subject_id)
-         and w.parked_at is null and greatest(w.due_at, w.leased_until) <= statement_timestamp()
-       for update skip locked
+  `with next as (
+     select n.* from unnest($2::text[], $3::int[]) s(rail, space) cross join lateral (
+       select c.* from (
+         select w.*, row_number() over (partition by w.workspace_id order by w.claimable_at) as turn
+         from unnest($1::text[]) k(kind) cross join lateral (
+           select workspace_id, kind, subject_id, greatest(due_at, leased_until) as claimable_at from work
+           where kind = k.kind and rail = s.rail and parked_at is null and greatest(due_at, leased_until) <= statement_timestamp()
+             and ${IS_OPEN_HERE}
+           order by greatest(due_at, leased_until)
+           limit ${WINDOW}
+         ) w
+         order by turn, claimable_at
+       ) d cross join lateral (
+         select w.workspace_id, w.kind, w.subject_id from work w
+         where (w.workspace_id, w.kind, w.subject_id) = (d.workspace_id, d.kind, d.subject_id)
+           and w.parked_at is null and greatest(w.due_at, w.leased_until) <= statement_timestamp()
+         for update skip locked
+       ) c
+       limit s.space
      ) n
-     limit $2
    )
    update work w set leased_until = ${LEASE}, fence = w.fence + 1
    from next n
    where (w.workspace_id, w.kind, w.subject_id) = (n.workspace_id, n.kind, n.subject_id)
-   returning w.workspace_id, w.kind, w.subject_id, w.fence, w.tries + 1 as tries, w.delays`,
+   returning w.workspace_id, w.kind, w.subject_id, w.rail, w.fence, w.tries + 1 as tries, w.delays`,
 );
 
 /**
@@ -105,7 +112,7 @@ export const CLAIM_BY_INDEX = bind(
 const RENEW_CLAIMS = sqlStatement<ClaimRow>(
   'renew_claims',
   `with ours as (
-     select w.workspace_id, w.kind, w.subject_id, w.fence, w.tries + 1 as tries, w.delays
+     select w.workspace_id, w.kind, w.subject_id, w.rail, w.fence, w.tries + 1 as tries, w.delays
      from work w
      join unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) u(workspace_id, kind, subject_id, fence)
        on (w.workspace_id, w.kind, w.subject_id, w.fence) = (u.workspace_id, u.kind, u.subject_id, u.fence)
@@ -120,7 +127,7 @@ const RENEW_CLAIMS = sqlStatement<ClaimRow>(
      from free f
      where (w.workspace_id, w.kind, w.subject_id) = (f.workspace_id, f.kind, f.subject_id)
    )
-   select workspace_id, kind, subject_id, fence, tries, delays from ours`,
+   select workspace_id, kind, subject_id, rail, fence, tries, delays from ours`,
 );
 
 const HOLD_WORK = sqlStatement('hold_work', 'select hold_work($1, $2, $3, $4)');
@@ -142,9 +149,22 @@ export const LOCK_CLAIMS = sqlStatement<WorkKeyRow & { fence: bigint }>(
    ) w`,
 );
 
-/** Claims due work of these kinds, over all workspaces in turns, the longest due of each first. Two workers never claim the same. */
-export async function claimWork(database: Database, kinds: readonly string[], limit: number): Promise<Claim[]> {
-  const [, rows] = await database.pipeline({}, [CLAIM_BY_INDEX, bind(CLAIM_WORK, kinds, limit)] as const);
+/** How much work of each payment network is claimed at most, by its name. That of work without a network is empty. */
+export type RailSpaces = ReadonlyMap<string, number>;
+
+/**
+ * Claims due work of these kinds, over all workspaces in turns, the longest due of each first. Two workers never claim the same.
+ *
+ * @param spaces a number for work without a network only
+ */
+export async function claimWork(
+  database: Database,
+  kinds: readonly string[],
+  spaces: RailSpaces | number,
+): Promise<Claim[]> {
+  const byRail = typeof spaces === 'number' ? new Map([['', spaces]]) : spaces;
+  const claim = bind(CLAIM_WORK, kinds, [...byRail.keys()], [...byRail.values()]);
+  const [, rows] = await database.pipeline({}, [CLAIM_BY_INDEX, claim] as const);
   return rows.map(claimOf);
 }
 
@@ -199,6 +219,7 @@ export function claimColumns(claims: readonly Claim[]): [number[], string[], num
   ];
 }
 
-function claimOf({ workspace_id, kind, subject_id, fence, tries, delays }: ClaimRow): Claim {
-  return { workspaceId: Number(workspace_id), kind, subjectId: Number(subject_id), fence, tries, delays };
+function claimOf({ workspace_id, subject_id, ...row }: ClaimRow): Claim {
+  const { kind, rail, fence, tries, delays } = row;
+  return { workspaceId: Number(workspace_id), kind, subjectId: Number(subject_id), rail, fence, tries, delays };
 }

@@ -21,7 +21,7 @@ async function write(...subjects: number[]): Promise<FreshWork[]> {
      select ${NORTH}, '${KIND}', s, clock_timestamp() + interval '30 s', 1 from unnest($1::bigint[]) s`,
     [subjects],
   );
-  return subjects.map((subjectId) => ({ workspaceId: NORTH, subjectId, note: `note ${subjectId}` }));
+  return subjects.map((subjectId) => ({ workspaceId: NORTH, subjectId, rail: '', note: `note ${subjectId}` }));
 }
 
 /** A worker that keeps in mind what it was given. */

@@ -7,16 +7,12 @@ import {
   isTransientFailure,
   WORK_RETRY_POLICIES,
   workChannel,
+  WorkError,
   type WorkHandler,
   type WorkMessage,
   type WorkOutcome,
   type WorkResultKind,
 } from './work-handler.js';
-
-/** An error with a message for operators: it contains no name, account number or amount. */
-export class WorkError extends Error {
-  override readonly name = 'WorkError';
-}
 
 export interface HandlingOptions {
   /** Draws the delays: from 0 to below 1. Default Math.random. */

@@ -180,7 +180,7 @@ const WAKE_DELAYED = sqlStatement<{ woken: number }>(
   `with delayed as (
      select w.* from unnest($3::text[]) k(kind) cross join lateral (
        select workspace_id, kind, subject_id from work
-       where kind = k.kind and parked_at is null and greatest(due_at, leased_until) > statement_timestamp()
+       where kind = k.kind and rail = '' and parked_at is null and greatest(due_at, leased_until) > statement_timestamp()
          and greatest(due_at, leased_until) <= statement_timestamp() + ${WORK_RETRY_POLICIES.work.maxMs} * interval '1 ms'
          and delays > 0 and reason = $1 and leased_until is null and ${IS_OPEN_HERE}
        order by greatest(due_at, leased_until) limit ${WOKEN_AT_ONCE} for update skip locked
@@ -196,7 +196,7 @@ const WAKE_DELAYED = sqlStatement<{ woken: number }>(
    select count(*)::int as woken from woken`,
 );
 
-/** Makes the work of these kinds due that failed while a database was away, spread over seconds. @throws Refusal `unavailable` */
+/** Makes the work of these kinds, which no payment network carries, due that failed while a database was away, spread over seconds. @throws Refusal `unavailable` */
 export async function wakeDelayed(database: Database, kinds: readonly string[]): Promise<void> {
   for (let before = 0, woken = WOKEN_AT_ONCE; woken >= WOKEN_AT_ONCE; before += woken) {
     const [, [row]] = await database.pipeline({}, [

@@ -23,6 +23,8 @@ export interface FailedAttempt {
 
 /** Does the work of one kind. */
 export interface WorkHandler {
+  /** The payment networks whose work it does. Without them, it does the work that has none. */
+  readonly rails?: readonly string[];
   /**
    * Does the work. It may be called again for work that was done and not recorded, so its effects must be idempotent. An error is a
    * failed try. `signal` is aborted when the claim is lost and when the worker has to stop.
@@ -53,11 +55,20 @@ export const IDLE_MS = 250;
 /** How often a worker renews its leases of 30 seconds. */
 export const HEARTBEAT_MS = 10_000;
 
+/** An error with a message for operators: it contains no name, account number or amount. */
+export class WorkError extends Error {
+  override readonly name = 'WorkError';
+}
+
+/** What work calls does not serve, as an operator reads it. It delays the work and does not count as a try. */
+export class OutageError extends WorkError {}
+
 /** The refusals that end without a change of the work: the database or a rate source cannot serve, or an outcome is not known yet. */
 const TRANSIENT: ReadonlySet<RefusalReason> = new Set(['unavailable', 'rate_unavailable', 'outcome_unknown']);
 
 /** Whether a failure ends without a change of the work: it delays the work and does not count as a try. */
 export function isTransientFailure(error: unknown): boolean {
+  if (error instanceof OutageError) return true;
   return isServedElsewhere(error) || (error instanceof Refusal && TRANSIENT.has(error.reason));
 }
 

@@ -4,7 +4,7 @@ import { bind, type Database, sqlStatement } from '@banking/postgres';
 export interface WorkStatus {
   /** Pieces of parked work by kind, counted up to 1,000 each. Kinds without any are left out. */
   readonly parked: Readonly<Record<string, number>>;
-  /** Pieces of due work by kind, of the kinds that this worker does not do, counted up to 1,000 each. Kinds without any are left out. */
+  /** Pieces of due work by kind, of the kinds and payment networks that this worker does not serve, counted up to 1,000 each. Kinds without any are left out. */
   readonly unserved: Readonly<Record<string, number>>;
   /** For how long the longest due work of these kinds could have been claimed; 0 when nothing is due. */
   readonly oldestDueSeconds: number;
@@ -26,67 +26,74 @@ export const COUNT_PARKED = sqlStatement<{ kind: string; parked: number }>(
    where k.kind is not null`,
 );
 
-/** The kinds of work that is not parked. */
-const UNPARKED_KINDS = `
-  with recursive kinds(kind) as (
-    (select kind from work where parked_at is null order by kind limit 1)
+/** The kinds and payment networks of work that is not parked. Each costs one index descent. */
+export const UNPARKED_RANGES = `
+  with recursive ranges(kind, rail) as (
+    (select kind, rail from work where parked_at is null order by kind, rail limit 1)
     union all
-    select (select w.kind from work w where w.parked_at is null and w.kind > k.kind order by w.kind limit 1)
-    from kinds k where k.kind is not null
+    select n.kind, n.rail from ranges r cross join lateral (
+      select w.kind, w.rail from work w where w.parked_at is null and (w.kind, w.rail) > (r.kind, r.rail) order by w.kind, w.rail limit 1) n
   )`;
 
-/** Counted up to 1,000 of each kind, and the longest due piece. Each kind costs one index descent and the rows that are counted. */
-export const COUNT_DUE = sqlStatement<{ kind: string; due: number; seconds: number }>(
+/** Counted up to 1,000 of each range, and the longest due piece. */
+export const COUNT_DUE = sqlStatement<{ kind: string; rail: string; due: number; seconds: number }>(
   'count_due_work',
-  `${UNPARKED_KINDS}
-   select k.kind, d.due, d.seconds
-   from kinds k cross join lateral (
+  `${UNPARKED_RANGES}
+   select k.kind, k.rail, d.due, d.seconds
+   from ranges k cross join lateral (
      select count(*)::int as due,
             coalesce(floor(extract(epoch from statement_timestamp() - min(w.claimable_at))), 0)::int as seconds
      from (
        select greatest(due_at, leased_until) as claimable_at from work
-       where kind = k.kind and parked_at is null and greatest(due_at, leased_until) <= statement_timestamp()
+       where kind = k.kind and rail = k.rail and parked_at is null and greatest(due_at, leased_until) <= statement_timestamp()
        order by greatest(due_at, leased_until)
        limit 1000
      ) w
-   ) d
-   where k.kind is not null`,
+   ) d`,
 );
 
-/** Counted up to 1,000 of each kind that is not among the given ones, at the cost of `COUNT_DUE`. */
+/** Counted up to 1,000 of each range whose kind or network is not among the given ones, at the cost of `COUNT_DUE`. */
 export const COUNT_UNSERVED = sqlStatement<{ kind: string; due: number }>(
   'count_unserved_work',
-  `${UNPARKED_KINDS}
-   select k.kind, d.due
-   from kinds k cross join lateral (
+  `${UNPARKED_RANGES}
+   select k.kind, least(sum(d.due), 1000)::int as due
+   from ranges k cross join lateral (
      select count(*)::int as due
      from (
        select from work
-       where kind = k.kind and parked_at is null and greatest(due_at, leased_until) <= statement_timestamp()
+       where kind = k.kind and rail = k.rail and parked_at is null and greatest(due_at, leased_until) <= statement_timestamp()
        order by greatest(due_at, leased_until)
        limit 1000
      ) w
    ) d
-   where k.kind <> all($1::text[]) and d.due > 0`,
+   where not exists (select from unnest($1::text[], $2::text[]) s(kind, rail) where (s.kind, s.rail) = (k.kind, k.rail)) and d.due > 0
+   group by k.kind`,
 );
 
 export const OLDEST_DUE = sqlStatement<{ seconds: number }>(
   'oldest_due_work',
   `select coalesce(floor(extract(epoch from statement_timestamp() - min(w.claimable_at))), 0)::int as seconds
-   from unnest($1::text[]) k(kind) cross join lateral (
+   from unnest($1::text[], $2::text[]) k(kind, rail) cross join lateral (
      select greatest(due_at, leased_until) as claimable_at from work
-     where kind = k.kind and parked_at is null and greatest(due_at, leased_until) <= statement_timestamp()
+     where kind = k.kind and rail = k.rail and parked_at is null and greatest(due_at, leased_until) <= statement_timestamp()
      order by greatest(due_at, leased_until)
      limit 1
    ) w`,
 );
 
+/** The work that a worker does: a kind, of one payment network or without one. */
+export interface ServedRange {
+  readonly kind: string;
+  readonly rail: string;
+}
+
 /** @throws Refusal `unavailable` */
-export async function readWorkStatus(database: Database, kinds: readonly string[]): Promise<WorkStatus> {
+export async function readWorkStatus(database: Database, served: readonly ServedRange[]): Promise<WorkStatus> {
+  const ranges = [served.map(({ kind }) => kind), served.map(({ rail }) => rail)] as const;
   const [parked, unserved, [oldest]] = await database.pipeline({}, [
     bind(COUNT_PARKED),
-    bind(COUNT_UNSERVED, kinds),
-    bind(OLDEST_DUE, kinds),
+    bind(COUNT_UNSERVED, ...ranges),
+    bind(OLDEST_DUE, ...ranges),
   ] as const);
   return {
     parked: Object.fromEntries(parked.map((row) => [row.kind, row.parked])),
@@ -100,6 +107,8 @@ export interface QueuedWork {
   readonly workspaceId: number;
   readonly kind: string;
   readonly subjectId: number;
+  /** The payment network of a payout. */
+  readonly rail?: string;
   /** `parked` waits for an operator, `running` is claimed, `waiting` is due now or later. */
   readonly state: 'parked' | 'running' | 'waiting';
   /** Failed tries since the last success. The tenth parks. */
@@ -117,6 +126,7 @@ interface WorkRow {
   workspace_id: bigint;
   kind: string;
   subject_id: bigint;
+  rail: string;
   state: QueuedWork['state'];
   tries: number;
   delays: number;
@@ -125,7 +135,7 @@ interface WorkRow {
   reason: string | null;
 }
 
-const COLUMNS = `w.workspace_id, w.kind, w.subject_id, w.tries, w.delays, w.reason, rfc3339(w.due_at) as due_at`;
+const COLUMNS = `w.workspace_id, w.kind, w.subject_id, w.rail, w.tries, w.delays, w.reason, rfc3339(w.due_at) as due_at`;
 
 /** By kind, in the order of `work_by_parking`: the longest parked first. */
 export const LIST_PARKED = sqlStatement<WorkRow>(
@@ -137,23 +147,17 @@ export const LIST_PARKED = sqlStatement<WorkRow>(
    limit $1`,
 );
 
-/** The head of each kind's range of `work_by_claim`. Each kind costs one index descent. */
+/** The head of each range of `work_by_claim`. */
 export const LIST_UNPARKED = sqlStatement<WorkRow>(
   'list_unparked_work',
-  `with recursive kinds(kind) as (
-     (select kind from work where parked_at is null order by kind limit 1)
-     union all
-     select (select w.kind from work w where w.parked_at is null and w.kind > k.kind order by w.kind limit 1)
-     from kinds k where k.kind is not null
-   )
+  `${UNPARKED_RANGES}
    select ${COLUMNS}, null as parked_at, case when w.leased_until > statement_timestamp() then 'running' else 'waiting' end as state
-   from kinds k cross join lateral (
+   from ranges k cross join lateral (
      select * from work
-     where kind = k.kind and parked_at is null
+     where kind = k.kind and rail = k.rail and parked_at is null
      order by greatest(due_at, leased_until)
      limit $1
    ) w
-   where k.kind is not null
    order by greatest(w.due_at, w.leased_until), w.workspace_id, w.kind, w.subject_id
    limit $1`,
 );
@@ -174,6 +178,7 @@ function queuedWorkOf({ workspace_id, subject_id, due_at, parked_at, reason, ...
     workspaceId: Number(workspace_id),
     kind: rest.kind,
     subjectId: Number(subject_id),
+    ...(rest.rail === '' ? {} : { rail: rest.rail }),
     state: rest.state,
     tries: rest.tries,
     delays: rest.delays,

@@ -1,7 +1,7 @@
 import { Refusal } from '@banking/domain';
 import { CommitInDoubtError } from '@banking/postgres';
 import { claimWork } from './claims.js';
-import { WorkError } from './run-claimed-work.js';
+import { WorkError } from './work-handler.js';
 import {
   deferred,
   KIND,

@@ -1,6 +1,6 @@
 import { uptime } from 'node:os';
 import { type Backoff, backoffMs, type Database } from '@banking/postgres';
-import { type Claim, claimWork, renewClaims } from './claims.js';
+import { type Claim, claimWork, type RailSpaces, renewClaims } from './claims.js';
 import { type HandlingOptions, ResultRecorder, runClaimedWork } from './run-claimed-work.js';
 import { choreChannel, HEARTBEAT_MS, IDLE_MS, WORK_RETRY_POLICIES, type WorkHandler } from './work-handler.js';
 import { readWorkStatus, type WorkStatus } from './work-status.js';
@@ -27,7 +27,7 @@ export interface WorkerOptions extends HandlingOptions {
   readonly handlers: Readonly<Record<string, WorkHandler>>;
   /** Run beside the claims, each in a loop of its own: one that fails is logged and retried, and delays nothing else. */
   readonly chores?: readonly Chore[] | undefined;
-  /** Pieces of work at a time, and with them the calls to the network. Default 64. */
+  /** Pieces of work of each payment network at a time, and as many of work without a network. Default 64. */
   readonly concurrency?: number | undefined;
   /** The interval at which a worker without work polls the queue first; twice as long each time, up to half a second. Default 250. */
   readonly idleMs?: number | undefined;
@@ -57,6 +57,8 @@ const FRESH_S = 5;
 export interface FreshWork {
   readonly workspaceId: number;
   readonly subjectId: number;
+  /** The payment network of a payout; empty for other work. */
+  readonly rail: string;
   /** What the handler needs to begin. */
   readonly note: string;
 }
@@ -85,16 +87,16 @@ export class Worker {
   /** Work that was handed over and starts soon, together with more. */
   private gathered: Claim[] = [];
   private gathering: NodeJS.Timeout | undefined;
-  private reserved = 0;
-  /** The space of a claim that has not returned yet. */
-  private claimed = 0;
+  /** By network, as the space of a claim that has not returned yet. */
+  private readonly reserved = new Map<string, number>();
+  private claimed: RailSpaces = new Map();
   private isStopping = false;
   private readonly recorder: ResultRecorder;
   private readonly claiming: Loop;
   private readonly chores: readonly Loop[];
   private heart: NodeJS.Timeout | undefined;
-  /** Whether the last claim got as much work as it asked for, so that more may be due. */
-  private hasBacklog = false;
+  /** The networks of which the last claim got as much work as it asked for, so that more may be due. */
+  private backlogs: readonly string[] = [];
   private status: { readonly atMs: number; readonly read: Promise<WorkStatus>; maxAgeMs: number } | undefined;
 
   constructor(private readonly options: WorkerOptions) {
@@ -134,16 +136,22 @@ export class Worker {
   /**
    * Reserves space for so many pieces of work, or for fewer; undefined if there is none. Half of what may run is left to the queue, so that
    * a flood of new work does not delay retries and other kinds.
+   *
+   * @param rail the payment network of the work
    */
-  reserve(kind: string, count: number): Reservation | undefined {
-    if (this.isStopping || !this.options.handlers[kind] || this.running.size >= this.concurrency()) return undefined;
-    const running = [...this.running].filter(({ claim }) => claim.fresh).length;
+  reserve(kind: string, count: number, rail = ''): Reservation | undefined {
+    const handler = this.options.handlers[kind];
+    const running = this.runningOf(rail);
+    if (this.isStopping || !handler || !railsOf(handler).includes(rail)) return undefined;
+    if (running.length >= this.concurrency()) return undefined;
+    const fresh = running.filter(({ claim }) => claim.fresh).length;
     const most = Math.ceil(this.concurrency() / 2);
-    const space = Math.min(count, most - running - this.gathered.length - this.reserved);
+    const reserved = this.reserved.get(rail) ?? 0;
+    const space = Math.min(count, most - fresh - this.gatheredOf(rail) - reserved);
     if (space <= 0) return undefined;
     const untilUptimeS = uptime() + FRESH_S;
     let held = space;
-    this.reserved += held;
+    this.reserved.set(rail, reserved + held);
     return {
       space,
       take: (work) => {
@@ -154,7 +162,7 @@ export class Worker {
         this.gatherMore();
       },
       release: () => {
-        this.reserved -= held;
+        this.reserved.set(rail, (this.reserved.get(rail) ?? 0) - held);
         held = 0;
       },
     };
@@ -167,8 +175,13 @@ export class Worker {
   private startGathered(): void {
     clearTimeout(this.gathering);
     this.gathering = undefined;
-    const space = Math.max(0, this.concurrency() - this.running.size - this.claimed);
-    for (const claim of this.gathered.splice(0, space)) this.take(claim, this.options.handlers[claim.kind]!);
+    const gathered = this.gathered.splice(0);
+    for (const claim of gathered) {
+      const { rail } = claim;
+      const isFree = this.runningOf(rail).length + (this.claimed.get(rail) ?? 0) < this.concurrency();
+      if (isFree) this.take(claim, this.options.handlers[claim.kind]!);
+      else this.gathered.push(claim);
+    }
   }
 
   private nudgeChores(): void {
@@ -202,7 +215,10 @@ export class Worker {
   async readStatus(): Promise<WorkStatus> {
     const { database, handlers } = this.options;
     if (!this.status || performance.now() - this.status.atMs > this.status.maxAgeMs) {
-      const read = readWorkStatus(database, Object.keys(handlers));
+      const served = Object.entries(handlers).flatMap(([kind, handler]) =>
+        railsOf(handler).map((rail) => ({ kind, rail })),
+      );
+      const read = readWorkStatus(database, served);
       const status = { atMs: performance.now(), read, maxAgeMs: STATUS_MAX_AGE_MS.read };
       this.status = status;
       read.catch(() => void (status.maxAgeMs = STATUS_MAX_AGE_MS.failed));
@@ -252,11 +268,14 @@ export class Worker {
   /** Claims due work and starts it. Returns how much. */
   private async claim(): Promise<number> {
     const { database, handlers } = this.options;
-    const free = this.free();
-    if (free <= 0) return 0;
+    const rails = [...new Set(Object.values(handlers).flatMap(railsOf))];
+    const free = new Map(rails.map((rail) => [rail, this.free(rail)] as const).filter(([, space]) => space > 0));
+    if (free.size === 0) return 0;
     this.claimed = free;
-    const claims = await claimWork(database, Object.keys(handlers), free).finally(() => (this.claimed = 0));
-    this.hasBacklog = claims.length === free;
+    const claims = await claimWork(database, Object.keys(handlers), free).finally(() => (this.claimed = new Map()));
+    this.backlogs = [...free.keys()].filter(
+      (rail) => claims.filter((claim) => claim.rail === rail).length === free.get(rail),
+    );
     for (const claim of claims) this.take(claim, handlers[claim.kind]!);
     if (claims.length > 0) this.claimSoon();
     return claims.length;
@@ -272,7 +291,7 @@ export class Worker {
       this.running.delete(running);
       if (this.gathered.length > 0) this.gatherMore();
       // What was handed over has left the queue as it was.
-      if (!claim.fresh || this.hasBacklog) this.claimSoon();
+      if (!claim.fresh || this.backlogs.length > 0) this.claimSoon();
       this.nudgeChores();
     });
     const running = { claim, control, finished };
@@ -281,18 +300,29 @@ export class Worker {
 
   /** Claims at once where a quarter of the capacity is free and more may be due, else after a short time in which work may gather. */
   private claimSoon(): void {
-    if (this.hasBacklog && this.free() * 4 >= this.concurrency()) this.claiming.wake();
+    if (this.backlogs.some((rail) => this.free(rail) * 4 >= this.concurrency())) this.claiming.wake();
     else this.claiming.wakeAfter(GATHER_MS);
   }
 
-  private free(): number {
-    return this.concurrency() - this.running.size - this.gathered.length;
+  private free(rail: string): number {
+    return this.concurrency() - this.runningOf(rail).length - this.gatheredOf(rail);
+  }
+
+  private runningOf(rail: string): Running[] {
+    return [...this.running].filter(({ claim }) => claim.rail === rail);
+  }
+
+  private gatheredOf(rail: string): number {
+    return this.gathered.filter((claim) => claim.rail === rail).length;
   }
 
   private concurrency(): number {
     return this.options.concurrency ?? CONCURRENCY;
   }
 }
+
+/** The networks of a handler; of one without, that of work which has none. */
+const railsOf = ({ rails = [''] }: WorkHandler): readonly string[] => rails;
 
 const traceChore = (chore: Chore): Promise<number> =>
   choreChannel.hasSubscribers ? choreChannel.tracePromise(() => chore.run(), { name: chore.name }) : chore.run();

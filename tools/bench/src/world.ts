@@ -6,7 +6,7 @@ import { verifyDeployment } from '@banking/books-proof';
 import { openDeployment, type Deployment } from '@banking/deployment';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { post, requirePosted, type Proposal } from '@banking/ledger';
-import { LedgerBankingService } from '@banking/operations';
+import { LedgerBankingService, SANDBOX_ROUTING } from '@banking/operations';
 import { makeDemoData, readDemoBookings, readDemoIds } from '@banking/operations/demo';
 import { addGrant, addWorkspace, allWorkspaces } from '@banking/operations/provisioning';
 import { bind, type ConnectionOptions, SCHEMA, sqlStatement } from '@banking/postgres';
@@ -161,7 +161,7 @@ export function makePayers(dataDir: string, accounts: number, workspaces: number
     await makeDemoData(deployment);
     const { database, books } = deployment;
     const demo = await readDemoIds(database);
-    const banking = new LedgerBankingService(database, books, { hasPayoutNetwork: true });
+    const banking = new LedgerBankingService(database, books, { rails: SANDBOX_ROUTING });
     const product = (await banking.listProducts({})).find(({ edges }) => edges.currency?.code === CURRENCY);
     if (!demo || !product) throw new Error('the demo data is not complete');
     const openIn = async (workspaceId: WorkspaceId, count: number): Promise<Payer[]> => {

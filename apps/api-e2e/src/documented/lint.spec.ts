@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { bareEnvironment } from '../config.js';
 import { API, offlineText } from './read-document.js';
@@ -8,13 +8,16 @@ import { API, offlineText } from './read-document.js';
 const PROJECT = join(__dirname, '..', '..');
 const OUTPUT = join(PROJECT, 'test-output');
 
+/** The contract of bank adapters. */
+const RAIL = resolve(__dirname, '../../../../libs/rails/http-rail.openapi.json');
+
 describe('the OpenAPI document', () => {
   it('passes the strictest lint rules as it is committed, and with the examples as it is served', async () => {
     mkdirSync(OUTPUT, { recursive: true });
     const served = join(OUTPUT, 'openapi.json');
     writeFileSync(served, offlineText());
 
-    for (const file of [join(API, 'openapi.json'), served]) {
+    for (const file of [join(API, 'openapi.json'), served, RAIL]) {
       const { totals, problems } = await lint(file);
 
       expect({ file, problems }).toEqual({ file, problems: [] });

@@ -249,7 +249,10 @@ describe('the metrics of running processes', () => {
     expect(await valueOf('service', 'banking_order_batch_size_count{strategy="common"}')).toBeGreaterThan(0);
     expect(await valueOf('service', 'banking_work_due{kind="payout"}')).toBeDefined();
     await untilCounted('worker', 'banking_work_duration_seconds_count{kind="payout",outcome="postponed"}');
-    await untilCounted('worker', 'banking_network_request_duration_seconds_count{operation="submit",outcome="ok"}');
+    await untilCounted(
+      'worker',
+      'banking_network_request_duration_seconds_count{rail="sandbox",operation="submit",outcome="ok"}',
+    );
     await untilCounted('worker', 'banking_verification_last_success_timestamp_seconds{subject="new"}');
   });
 

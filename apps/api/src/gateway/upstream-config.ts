@@ -35,6 +35,7 @@ const BOOKS_SETTINGS: readonly (readonly [name: string, harmless?: string])[] = 
   ['DATABASE_REPLICA_PASSWORD_FILE'],
   ['CELLS'],
   ['CELLS_FILE'],
+  ['RAILS_FILE'],
   ['DATABASE_POOL_SIZE'],
   ['DATABASE_TLS'],
   ['DATABASE_POOLER'],

@@ -1,6 +1,7 @@
 import type { Account, ProductId, RecipientId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
 import { OrderService, startBankingWorker } from '@banking/operations';
+import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
@@ -89,13 +90,13 @@ describe('while home is away', () => {
   it('orders, due runs and payouts of another cell go on', async () => {
     const { database } = process.cells.get(1);
     const books = openBooks(database);
-    const orders = new OrderService(books, DEMO_RATES, { isSandbox: true, hasPayoutNetwork: true });
+    const orders = new OrderService(books, DEMO_RATES, { isSandbox: true, rails: SANDBOX_ROUTING });
     const errors: unknown[] = [];
     const onError = (error: unknown) => errors.push(error);
     await order({ type: 'instant' });
     await server.query('b', `update work set due_at = now() where kind = 'execution'`);
 
-    const worker = startBankingWorker({ database, books }, { orders, sandbox: true, onError });
+    const worker = startBankingWorker({ database, books }, { orders, rails: sandboxRails, onError });
 
     const read = () =>
       server.query<{ status: string }>(

@@ -16,7 +16,8 @@ const OF_NO_WORKSPACE = [
     'reference_snapshot',
   ],
   ...['deployment_mode', 'schema_migration', 'cell', 'cell_identity'],
-  ...['verification_position', 'unverified_posting', 'change_outbox', 'payout_stop'],
+  ...['verification_position', 'unverified_posting', 'change_outbox', 'payout_stop', 'rail_cursor', 'rail_event'],
+  ...['sandbox_rail_listed', 'sandbox_rail_request'],
 ];
 
 let world: FreshDatabase;

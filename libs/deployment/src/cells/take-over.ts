@@ -99,6 +99,7 @@ export async function leaveWorkspace(source: AdminSession, workspaceId: number):
     await source.query(`delete from sandbox_rail_event where not acknowledged and starts_with(key, $1)`, [
       `payout-${workspaceId}-`,
     ]);
+    await source.query('delete from rail_event where starts_with(key, $1)', [`payout-${workspaceId}-`]);
     await leaveUnverified(source, workspaceId);
   });
 }

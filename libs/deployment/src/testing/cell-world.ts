@@ -6,6 +6,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { LedgerBankingService, LedgerDirectory, startBankingWorker } from '@banking/operations';
+import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { type Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { until, openDatabase } from '@banking/postgres/testing';
 import { addApp, addGrant, addUser, addWorkspace } from '@banking/operations/provisioning';
@@ -48,7 +49,7 @@ export async function startProcess(
     const banking = new LedgerBankingService(
       database,
       books,
-      { hasPayoutNetwork: true },
+      { rails: SANDBOX_ROUTING },
       true,
       accountCodes(home, others),
     );
@@ -56,7 +57,7 @@ export async function startProcess(
     return {
       ...{ database, banking },
       directory: new LedgerDirectory(database, { bindsByEmail: database === home }),
-      startWork: () => startBankingWorker(deployment, { orders, sandbox: true, crossings: others }),
+      startWork: () => startBankingWorker(deployment, { orders, rails: sandboxRails, crossings: others }),
     };
   });
   const copies = () => cells.all().flatMap(({ number, use }) => (number === 0 ? [] : (use ?? [])));

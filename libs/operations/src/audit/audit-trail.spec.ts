@@ -8,7 +8,7 @@ import {
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
-import { releaseParkedWork } from '@banking/payouts';
+import { releaseParkedWork, SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { bind, SQLSTATE } from '@banking/postgres';
 import { DEMO_RATES } from '@banking/reference';
 import { Worker } from '@banking/work-queue';
@@ -37,7 +37,7 @@ describe('the audit trail', () => {
     service = new LedgerBankingService(
       world.database,
       world.books,
-      { rates: DEMO_RATES, hasPayoutNetwork: true },
+      { rates: DEMO_RATES, rails: SANDBOX_ROUTING },
       true,
     );
     ada = {
@@ -148,7 +148,7 @@ describe('the audit trail', () => {
       startAt: new Date(Date.now() + 86_400_000).toISOString(),
     });
     await world.owner.query('update work set due_at = now() where workspace_id = $1', [ada.workspaceId]);
-    const worker = new Worker(workOf(world, { orders: service.orders, sandbox: true }));
+    const worker = new Worker(workOf(world, { orders: service.orders, rails: sandboxRails }));
     while ((await worker.step()) > 0);
 
     expect(
@@ -171,7 +171,7 @@ describe('the audit trail', () => {
     const setStatus = (status: string) =>
       world.owner.query('update app_user set status = $2 where id = $1', [ada.actor, status]);
     const executionId = order.edges.executions!.at(-1)!.id;
-    const worker = new Worker(workOf(world, { orders: service.orders, sandbox: true }));
+    const worker = new Worker(workOf(world, { orders: service.orders, rails: sandboxRails }));
     const run = async () => {
       await world.owner.query('update work set due_at = now() where subject_id = $1', [executionId]);
       while ((await worker.step()) > 0);

@@ -8,6 +8,7 @@ import {
   Refusal,
   type TransferAmount,
 } from '@banking/domain';
+import type { RailRouting } from '@banking/payouts';
 import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
 import { type BeneficiarySchema, type CorridorRoute, countryOf, recipientSchemasOf } from '@banking/reference';
 import type { Purposes, Reference, ReferenceData } from '../reference/reference.js';
@@ -18,6 +19,7 @@ interface CorridorRow {
   readonly id: bigint;
   readonly destination_country: string;
   readonly destination_currency_id: number;
+  readonly destination_currency: string;
   readonly limit_currency_id: number;
   readonly payout_method: string;
   readonly beneficiary_account_type: string;
@@ -37,31 +39,38 @@ interface CorridorRow {
 
 const LIST_CORRIDORS = sqlStatement<CorridorRow>(
   'list_corridors',
-  `select id, destination_country, destination_currency_id, limit_currency_id, payout_method, beneficiary_account_type,
-          routing_code_type, delivery_tat, minimum_amount::text, maximum_amount::text, fee_fixed_amount::text,
-          fee_parts_per_million, fee_minimum_amount::text, fee_maximum_amount::text, enabled, created_at, updated_at
-   from corridor where destination_country = $1 order by id`,
+  `select k.id, destination_country, destination_currency_id, c.code as destination_currency, limit_currency_id, payout_method,
+          beneficiary_account_type, routing_code_type, delivery_tat, minimum_amount::text, maximum_amount::text, fee_fixed_amount::text,
+          fee_parts_per_million, fee_minimum_amount::text, fee_maximum_amount::text, enabled, k.created_at, k.updated_at
+   from corridor k join currency c on c.id = k.destination_currency_id where destination_country = $1 order by k.id`,
 );
 
 /**
  * The list is empty for a known country without corridors.
  *
- * @param hasPayoutNetwork without a network, no corridor is enabled
+ * @param rails a corridor that no payment network serves is not enabled
  * @param country ISO 3166-1 alpha-2 or alpha-3, in any case
  * @throws Refusal `country_unknown`
  */
 export async function listCorridors(
   { database, reference }: Reading,
-  hasPayoutNetwork: boolean,
+  rails: RailRouting,
   country: string,
 ): Promise<readonly Corridor[]> {
   const known = countryOf(country);
   if (!known) throw new Refusal('country_unknown');
   const [rows] = await database.pipeline({}, [bind(LIST_CORRIDORS, known.alpha2)] as const);
   return reference.compose((current) =>
-    rows.map((row) => composeCorridor(current, { ...row, enabled: row.enabled && hasPayoutNetwork })),
+    rows.map((row) => composeCorridor(current, { ...row, enabled: row.enabled && isServed(rails, row) })),
   );
 }
+
+const isServed = (rails: RailRouting, row: CorridorRow): boolean =>
+  rails.railFor({
+    country: row.destination_country,
+    currency: row.destination_currency,
+    payoutMethod: row.payout_method,
+  }) !== undefined;
 
 function composeCorridor(reference: Reference, row: CorridorRow): Corridor {
   return {

@@ -6,6 +6,7 @@ import type {
   WorkspaceId,
 } from '@banking/domain';
 import { type Books, postSandboxDeposits } from '@banking/ledger';
+import { SANDBOX_ROUTING } from '@banking/payouts';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { DEMO_RATES } from '@banking/reference';
 import { newAccountCode } from '../accounts/accounts.js';
@@ -231,7 +232,7 @@ export class DemoBank {
       await this.cells.reserveCode(workspaceId, code);
       return code;
     };
-    return new LedgerBankingService(books.database, books, { rates: DEMO_RATES, hasPayoutNetwork: true }, isSandbox, {
+    return new LedgerBankingService(books.database, books, { rates: DEMO_RATES, rails: SANDBOX_ROUTING }, isSandbox, {
       newCode,
     });
   }

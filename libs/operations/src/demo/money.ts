@@ -20,7 +20,7 @@ import {
   type Proposal,
   requirePosted,
 } from '@banking/ledger';
-import { recordEvent, sandboxMessage } from '@banking/payouts';
+import { recordEvent, SANDBOX_RAIL, sandboxMessage } from '@banking/payouts';
 import { bind, sqlStatement } from '@banking/postgres';
 import { readRecipientDigest } from '../payments/payment-entries.js';
 import {
@@ -309,8 +309,9 @@ class DemoBookings {
     if (before) return before;
     const recipientDigest = await readRecipientDigest(books.database, { workspaceId, accountId, recipientId });
     const legs = legsOf({ recipientId, recipientDigest });
+    const rail = status === 'pending' ? SANDBOX_RAIL : undefined;
     // No worker finishes a payment that has to stay pending.
-    const proposal: Proposal = { entries: [{ workspaceId, status, legs, isSubmitted: true }] };
+    const proposal: Proposal = { entries: [{ workspaceId, status, legs, isSubmitted: true, rail }] };
     const posting = await preparePosting(books, [proposal]);
     return books.database.transaction({ workspaces: posting.workspaces }, async (tx) => {
       const { context } = await lockAndRead(tx, posting);

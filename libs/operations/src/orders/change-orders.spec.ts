@@ -1,6 +1,6 @@
 import type { AccountId, Order, PlaceOrderInput, RecipientId, TransactionId, TransferAmount } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
-import { recordEvent, releaseParkedWork } from '@banking/payouts';
+import { recordEvent, releaseParkedWork, SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { reasonOf, until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
@@ -30,11 +30,11 @@ describe('paused orders', () => {
     service = new LedgerBankingService(
       world.database,
       world.books,
-      { rates: DEMO_RATES, hasPayoutNetwork: true },
+      { rates: DEMO_RATES, rails: SANDBOX_ROUTING },
       true,
     );
     worker = new Worker(
-      workOf(world, { orders: service.orders, sandbox: true, onError: (error) => errors.push(error) }),
+      workOf(world, { orders: service.orders, rails: sandboxRails, onError: (error) => errors.push(error) }),
     );
     accountId = world.demo.accounts['Northwind Trading EUR'] as AccountId;
   });
@@ -279,7 +279,7 @@ describe('cancelled orders', () => {
 
   beforeAll(async () => {
     const onError = (error: unknown) => errors.push(error);
-    worker = new Worker(workOf(world, { orders: service.orders, sandbox: true, onError }));
+    worker = new Worker(workOf(world, { orders: service.orders, rails: sandboxRails, onError }));
   });
 
   beforeEach(async () => {
@@ -390,7 +390,7 @@ describe('cancelled orders', () => {
       await world.owner.query(`revoke ${grant} from banking_worker`);
       const running = startBankingWorker(world, {
         orders: service.orders,
-        sandbox: true,
+        rails: sandboxRails,
         onError: (error, failed) => told.push([(error as { code?: string }).code, failed?.chore]),
       });
       try {

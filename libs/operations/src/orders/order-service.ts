@@ -1,5 +1,6 @@
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
 import { accountKey, type Books, customerAccountsOf } from '@banking/ledger';
+import { NO_RAILS, type RailRouting } from '@banking/payouts';
 import { BatchedCalls, type Database, IdBlocks, type RetryPolicy } from '@banking/postgres';
 import { RoundRobin } from '@banking/process';
 import type { RateSource } from '@banking/reference';
@@ -28,8 +29,8 @@ export type OrderSubmitter = Pick<OrderBatcher, 'submit'>;
 interface OrderServiceOptions extends HandOver {
   /** Whether orders run by the clocks of their workspaces, which can be moved. Default: by the time of the database. */
   readonly isSandbox?: boolean;
-  /** Whether a payment network carries out payouts. Default: none, and payouts are refused. */
-  readonly hasPayoutNetwork?: boolean | undefined;
+  /** The payment networks of payouts. Default: none, and payouts are refused. */
+  readonly rails?: RailRouting | undefined;
   /** Carries out prepared orders. Default: a batcher of its own. */
   readonly batcher?: OrderSubmitter;
   /** How an order whose commit is in doubt is submitted again. Default: for four seconds on average. */
@@ -40,7 +41,7 @@ interface OrderServiceOptions extends HandOver {
 export class OrderService {
   readonly database: Database;
   readonly reading: Reading;
-  readonly hasPayoutNetwork: boolean;
+  readonly rails: RailRouting;
   private readonly facts: BatchedCalls<NamedPayment, VersionedFacts>;
   readonly remembered = new RememberedFacts();
   private readonly batcher: OrderSubmitter;
@@ -53,7 +54,7 @@ export class OrderService {
     readonly rates: RateSource,
     {
       isSandbox = false,
-      hasPayoutNetwork = false,
+      rails = NO_RAILS,
       onPlaced,
       reservePayouts,
       batcher,
@@ -63,7 +64,7 @@ export class OrderService {
     const { database } = books;
     this.database = database;
     this.reading = openReading(database);
-    this.hasPayoutNetwork = hasPayoutNetwork;
+    this.rails = rails;
     this.retryPolicy = retryPolicy;
     const rememberedAccounts = new RememberedAccounts();
     this.facts = new BatchedCalls((payments: readonly NamedPayment[]) =>

@@ -1,5 +1,6 @@
 import type { AccountId, Order, PlaceOrderInput, RecipientId, TransferAmount } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
+import { SANDBOX_ROUTING, sandboxRails, SANDBOX_RAIL } from '@banking/payouts';
 import { API_ROLE, type Database, SCHEMA } from '@banking/postgres';
 import { openDatabase, reasonOf, until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
@@ -186,7 +187,7 @@ describe('two processes', () => {
 
   beforeAll(async () => {
     theirs = await openDatabase({ connection: world.connection, role: API_ROLE, schema: SCHEMA });
-    other = new LedgerBankingService(theirs, openBooks(theirs), { rates: DEMO_RATES, hasPayoutNetwork: true });
+    other = new LedgerBankingService(theirs, openBooks(theirs), { rates: DEMO_RATES, rails: SANDBOX_ROUTING });
   });
   afterAll(() => theirs.end());
   const at = (index: number) => (index % 2 ? service : other);
@@ -286,7 +287,7 @@ describe('two processes', () => {
 
   it('place one order for each reference of batches in opposite order, without a deadlock', async () => {
     const services = [
-      new OrderService(world.books, DEMO_RATES, { hasPayoutNetwork: true }),
+      new OrderService(world.books, DEMO_RATES, { rails: SANDBOX_ROUTING }),
       new OrderService(openBooks(theirs), DEMO_RATES),
     ];
     const payers = [await account(1, '1000'), await account(1, '1000')];
@@ -333,7 +334,7 @@ describe('a process with a worker', () => {
     const read: Promise<void>[] = [];
     const service = new LedgerBankingService(world.database, world.books, {
       rates: DEMO_RATES,
-      hasPayoutNetwork: true,
+      rails: SANDBOX_ROUTING,
       onPlaced: () => {
         const work = world.owner.query(`select from work where kind = 'payout' and due_at > now() - interval '1 hour'`);
         read.push(work.then(({ rowCount }) => void written.push(rowCount)));
@@ -359,7 +360,7 @@ describe('a process with a worker', () => {
     const workers: Worker[] = [];
     const service = new LedgerBankingService(world.database, world.books, {
       rates: DEMO_RATES,
-      hasPayoutNetwork: true,
+      rails: SANDBOX_ROUTING,
       ...handOverTo(() => workers[0]),
     });
     const payouts = async () => {
@@ -376,7 +377,7 @@ describe('a process with a worker', () => {
     };
     expect(await payouts()).toMatchObject({ status: 'due', fence: 0n });
 
-    const worker = new Worker(workOf(world, { orders: service.orders, sandbox: true }));
+    const worker = new Worker(workOf(world, { orders: service.orders, rails: sandboxRails }));
     workers.push(worker);
     const { id, ...handed } = await payouts();
     expect(handed).toEqual({ status: 'submitting', fence: 1n });
@@ -387,17 +388,17 @@ describe('a process with a worker', () => {
   });
 
   it('hands payouts over where the worker has space, and releases that space', async () => {
-    const from = await account(1, '10000000');
+    const from = await account(1, '600000');
     const abroad = world.demo.recipients['international'] as RecipientId;
-    const [taken, queued, asked]: [FreshWork[], boolean[], number[]] = [[], [], []];
+    const [taken, queued, asked]: [FreshWork[], boolean[], [string, number][]] = [[], [], []];
     let space = 1;
     let released = 0;
     const service = new LedgerBankingService(world.database, world.books, {
       rates: DEMO_RATES,
-      hasPayoutNetwork: true,
+      rails: SANDBOX_ROUTING,
       onPlaced: (isQueued) => queued.push(isQueued),
-      reservePayouts(orders) {
-        asked.push(orders);
+      reservePayouts(rail, count) {
+        asked.push([rail, count]);
         if (space === 0) return undefined;
         return { space, take: (work) => taken.push(...work), release: () => (released += 1) };
       },
@@ -415,14 +416,21 @@ describe('a process with a worker', () => {
     await place('250000');
     const handed = await newest();
     expect(handed).toMatchObject({ status: 'submitting', fence: 1n });
-    expect(taken).toEqual([{ workspaceId: ada.workspaceId, subjectId: Number(handed.id), note: handed.nonce }]);
-    await expect(place('9999999999')).rejects.toThrow();
+    expect(taken).toEqual([
+      { workspaceId: ada.workspaceId, subjectId: Number(handed.id), rail: SANDBOX_RAIL, note: handed.nonce },
+    ]);
+    await expect(place('500000')).rejects.toMatchObject({ reason: 'insufficient_funds' });
     expect([taken.length, released]).toEqual([1, 2]);
 
     space = 0;
     await place('250000');
     expect(await newest()).toMatchObject({ status: 'due', fence: 0n });
-    expect([asked, queued.at(0), queued.at(-1), taken.length]).toEqual([[1, 1, 1], false, true, 1]);
+    expect([asked, queued.at(0), queued.at(-1), taken.length]).toEqual([
+      Array.from({ length: 3 }, () => [SANDBOX_RAIL, 1]),
+      false,
+      true,
+      1,
+    ]);
   });
 });
 

@@ -42,8 +42,8 @@ export interface OrderPosting {
 
 /** How a worker of the same process gets the work of orders. */
 export interface HandOver {
-  /** Reserves space for the payouts of so many orders, or of fewer. They are written as claimed by the worker. */
-  readonly reservePayouts?: ((orders: number) => Reservation | undefined) | undefined;
+  /** Reserves space for so many payouts of a network, or for fewer. They are written as claimed by the worker. */
+  readonly reservePayouts?: ((rail: string, count: number) => Reservation | undefined) | undefined;
   /** Called when orders have been written; `isQueued` unless all that they need was handed over. */
   readonly onPlaced?: ((isQueued: boolean) => void) | undefined;
 }
@@ -101,7 +101,7 @@ async function postRemembered(
     const held = recalled.heldFor(placed);
     const hold = holdAccounts(held, accounts, placed, context.at);
     try {
-      const written = await writeBatch(posting, batch, placed.length, (tx, leasedMax) =>
+      const written = await writeBatch(posting, batch, placed, (tx, leasedMax) =>
         writeDecisions(tx, decisions, recalled, { ...batch, leasedMax }, [hold]),
       );
       return decisions.map((decision) => [decision.order, placedOutcome(written.resources.get(decision)!, false)]);
@@ -134,7 +134,7 @@ async function postRead(
 ): Promise<OrderOutcome[]> {
   const { books, reference, remembered } = posting;
   const batch = await prepareBatch(posting, orders, onDecided);
-  const { decisions, resources } = await writeBatch(posting, batch, orders.length, async (tx, leasedMax) => {
+  const { decisions, resources } = await writeBatch(posting, batch, orders, async (tx, leasedMax) => {
     const locked = await lockOrders(tx, batch.prepared, orders, waitsForLocks);
     remembered.compare(locked.context);
     const decided = decideOrders(locked.context, locked.lockedOrders);
@@ -147,16 +147,33 @@ async function postRead(
 async function writeBatch(
   { books, handOver }: OrderPosting,
   { workspaces }: Batch,
-  orders: number,
-  write: (tx: DbTransaction, leasedMax: number) => Promise<Written>,
+  orders: readonly PreparedOrder[],
+  write: (tx: DbTransaction, leasedMax: ReadonlyMap<string, number>) => Promise<Written>,
 ): Promise<Written> {
-  const reservation = handOver?.reservePayouts?.(orders);
+  const reservations = reserve(orders, handOver);
+  const leasedMax = new Map([...reservations].map(([rail, { space }]) => [rail, space]));
   const written = await books.database
-    .transaction({ workspaces }, (tx) => write(tx, reservation?.space ?? 0))
-    .finally(() => reservation?.release());
-  reservation?.take(written.leased.map(freshPayout));
-  handOver?.onPlaced?.(written.leased.length < orders);
+    .transaction({ workspaces }, (tx) => write(tx, leasedMax))
+    .finally(() => reservations.forEach((reservation) => reservation.release()));
+  for (const [name, reservation] of reservations) {
+    reservation.take(written.leased.filter(({ rail }) => rail === name).map(freshPayout));
+  }
+  handOver?.onPlaced?.(written.leased.length < orders.length);
   return written;
+}
+
+/** Space of the worker of this process for payouts, by their network. */
+function reserve(orders: readonly PreparedOrder[], handOver: HandOver | undefined): ReadonlyMap<string, Reservation> {
+  const counts = new Map<string, number>();
+  for (const { rail } of orders.flatMap(({ entries }) => entries)) {
+    if (rail !== undefined) counts.set(rail, (counts.get(rail) ?? 0) + 1);
+  }
+  const reservations = new Map<string, Reservation>();
+  for (const [rail, count] of counts) {
+    const reservation = handOver?.reservePayouts?.(rail, count);
+    if (reservation) reservations.set(rail, reservation);
+  }
+  return reservations;
 }
 
 interface Batch {
@@ -207,7 +224,7 @@ async function writeDecisions(
   tx: DbTransaction,
   decisions: readonly OrderDecision[],
   { context, accounts }: { readonly context: DecisionContext; readonly accounts: AccountsByKey },
-  { compose, onDecided, remembered, leasedMax }: Batch & { readonly leasedMax: number },
+  { compose, onDecided, remembered, leasedMax }: Batch & { readonly leasedMax: ReadonlyMap<string, number> },
   before: readonly BoundStatement<unknown>[] = [],
 ): Promise<Written> {
   const writes = decisions.map(writesOf);

@@ -1,5 +1,5 @@
 import type { AccountId, RecipientId, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
-import { listDiscrepancies, recordEvent, resolveDiscrepancy } from '@banking/payouts';
+import { listDiscrepancies, recordEvent, resolveDiscrepancy, SANDBOX_ROUTING } from '@banking/payouts';
 import { makeDemoData } from '../demo/index.js';
 import { readDemoIds, type DemoIds } from '../demo/index.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -18,7 +18,7 @@ describe.each(['2001-01-01T00:00:00Z', '2099-12-31T23:59:59Z'])('a process whose
     jest.useFakeTimers({ now: Date.parse(now), doNotFake: NOT_DATE });
     await makeDemoData(world);
     demo = (await readDemoIds(world.database))!;
-    service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
+    service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, rails: SANDBOX_ROUTING });
     ada = {
       workspaceId: demo.workspaces['Northwind Trading'] as WorkspaceId,
       actor: demo.users['ada@northwind.example'] as UserId,

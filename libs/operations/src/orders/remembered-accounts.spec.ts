@@ -11,6 +11,7 @@ import {
   type TransferAmount,
 } from '@banking/domain';
 import { DecisionContext, type LockedAccount } from '@banking/ledger';
+import { SANDBOX_ROUTING } from '@banking/payouts';
 import { API_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
 import { openDatabase, sql, testOrProve } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -36,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => given.world.close());
 
 /** A service of another process. */
-const process = () => new LedgerBankingService(given.world.database, given.world.books, { hasPayoutNetwork: true });
+const process = () => new LedgerBankingService(given.world.database, given.world.books, { rails: SANDBOX_ROUTING });
 
 const place = (service: LedgerBankingService, accountId: AccountId, key = given.key(), more = {}) =>
   service.placeOrder(

@@ -8,6 +8,7 @@ import type {
   TransactionId,
   TransferAmount,
 } from '@banking/domain';
+import { SANDBOX_ROUTING } from '@banking/payouts';
 import { sql as rawSql, testOrProve } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { orderWorld, type OrderWorld, recipientAbroad, roundTripsOf } from '../testing/order-world.js';
@@ -118,7 +119,7 @@ describe('remembered facts', () => {
       await make(named);
       const outcome = await outcomeOf(given.service, named);
       const expected = await outcomeOf(
-        new LedgerBankingService(given.world.database, given.world.books, { hasPayoutNetwork: true }),
+        new LedgerBankingService(given.world.database, given.world.books, { rails: SANDBOX_ROUTING }),
         named,
       ).finally(() => undo?.());
 
@@ -327,7 +328,7 @@ describe('replays', () => {
         await CHANGES[name]!({ accountId, recipientId, orderId: first.resource.id, kind, payeeId, payout });
 
       // Another process has the reference data of now.
-      const other = new LedgerBankingService(given.world.database, given.world.books, { hasPayoutNetwork: true });
+      const other = new LedgerBankingService(given.world.database, given.world.books, { rails: SANDBOX_ROUTING });
       const replay = await other.placeOrder(given.ada, input, key);
 
       expect(replay.isReplay).toBe(true);

@@ -1,4 +1,5 @@
 import type { AccountId, Order, PlaceOrderInput, RecipientId, TransferAmount } from '@banking/domain';
+import { SANDBOX_ROUTING } from '@banking/payouts';
 import type { Database } from '@banking/postgres';
 import { reasonOf } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
@@ -27,7 +28,7 @@ describe('runs', () => {
   let orders: OrderService;
 
   beforeAll(async () => {
-    orders = new OrderService(world.books, DEMO_RATES, { hasPayoutNetwork: true });
+    orders = new OrderService(world.books, DEMO_RATES, { rails: SANDBOX_ROUTING });
   });
 
   /** Claims the work of an execution as a worker does, before it is due. */
@@ -38,7 +39,15 @@ describe('runs', () => {
       [executionId],
     );
     const { workspaceId } = ada;
-    return { workspaceId, kind: 'execution', subjectId: executionId, fence: rows[0]?.fence ?? 0n, tries: 1, delays: 0 };
+    return {
+      workspaceId,
+      kind: 'execution',
+      subjectId: executionId,
+      rail: '',
+      fence: rows[0]?.fence ?? 0n,
+      tries: 1,
+      delays: 0,
+    };
   }
 
   /** Places a later order between two accounts of the workspace. */
@@ -421,7 +430,15 @@ describe('runs in a batch', () => {
        where kind = 'execution' and subject_id = $1 returning fence`,
       [subjectId],
     );
-    return { workspaceId: scope.workspaceId, kind: 'execution', subjectId, fence: rows[0]!.fence, tries: 1, delays: 0 };
+    return {
+      workspaceId: scope.workspaceId,
+      kind: 'execution',
+      subjectId,
+      rail: '',
+      fence: rows[0]!.fence,
+      tries: 1,
+      delays: 0,
+    };
   };
 
   it('leaves out a cancelled run and a run with a lost claim', async () => {

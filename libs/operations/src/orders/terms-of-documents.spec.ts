@@ -1,4 +1,5 @@
 import type { AddInternationalRecipientInput, PayoutMethod, RecipientId, TransferAmount } from '@banking/domain';
+import { SANDBOX_ROUTING } from '@banking/payouts';
 import { type Database, OPERATOR_ROLE, SCHEMA } from '@banking/postgres';
 import { openDatabase, reasonOf } from '@banking/postgres/testing';
 import { DEMO_RATES, demoReference, type RateSource, type ReferenceContent } from '@banking/reference';
@@ -80,13 +81,17 @@ describe('the fee of a payment', () => {
     };
     expect([quote.feeAmount, await feeOf()]).toEqual(['111', '111']);
 
-    await apply(fixed('222'));
+    const later = await apply(fixed('222'));
 
     expect([await feeOf(quote.id), await feeOf()]).toEqual(['111', '222']);
     const { rows } = await world.owner.query('select terms_change_id::int as change from quote where id = $1', [
       quote.id,
     ]);
     expect(rows).toEqual([{ change }]);
+    const payouts = await world.owner.query(
+      'select terms_change_id::int as change from payout order by transaction_id desc limit 3',
+    );
+    expect(payouts.rows).toEqual([{ change: later }, { change }, { change }]);
   });
 });
 
@@ -109,7 +114,7 @@ describe('a payment whose corridor is closed while it is priced', () => {
     const accountId = await given.account(DOLLARS, '1000000');
     const recipientID = await recipientIn('IN', 'INR', 'LOCAL');
     const serviceWith = (rates: RateSource) =>
-      new LedgerBankingService(world.database, world.books, { rates, hasPayoutNetwork: true });
+      new LedgerBankingService(world.database, world.books, { rates, rails: SANDBOX_ROUTING });
     const order = given.order(accountId, recipientID, { amount: AMOUNT, purposeCode: 'IR001' });
 
     expect(await reasonOf(serviceWith(closing(CLOSED)).placeOrder(ada, order))).toBe('corridor_disabled');

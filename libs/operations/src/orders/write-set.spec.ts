@@ -135,6 +135,7 @@ function payment(workspaceId: number, account: number): Entry {
   return {
     workspaceId,
     status: 'pending',
+    rail: 'sandbox',
     legs: [
       { ...leg, type: 'payout', account, direction: 'debit', amount },
       { ...leg, type: 'payout', account: 'settlement', direction: 'credit', amount },

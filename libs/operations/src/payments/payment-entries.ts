@@ -43,7 +43,7 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
   const { workspaceId, order, recipient } = payment;
   const { accountId, description, purposeCode: purpose } = order;
   const amount = minorUnits(BigInt(order.amount));
-  const { currencyId, targetCurrencyId, targetAmount, fee, conversion, payee } = terms;
+  const { currencyId, targetCurrencyId, targetAmount, fee, conversion, payee, rail, termsChangeId } = terms;
   const payeeHere = payee && !isElsewhere(payee) ? payee : undefined;
   const isSettledHere = payee === undefined || payeeHere?.workspaceId === workspaceId;
   const type = conversion ? 'spot' : payee ? 'internal' : 'payout';
@@ -77,6 +77,8 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
     legs,
     orderDigest: digestOfOrder(order),
     conversion: conversion && conversionOf(order, terms, conversion),
+    rail,
+    termsChangeId,
   };
   return isSettledHere || !payeeHere ? [entry] : [entry, arrivalEntry(payeeHere, arriving)];
 }

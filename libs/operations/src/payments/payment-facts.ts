@@ -7,6 +7,7 @@ import {
   type Rounding,
   type Timestamp,
 } from '@banking/domain';
+import type { PayoutDestination, RailRouting } from '@banking/payouts';
 import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
 import type { FeeSchedule } from '@banking/reference';
 import { BENEFICIARY_COLUMNS, RECIPIENT_COLUMNS, type RecipientFacts } from '../resources/compose-parties.js';
@@ -40,6 +41,7 @@ export interface PaymentFacts extends RecipientFacts {
   readonly corridor_id: bigint | null;
   readonly corridor_enabled: boolean;
   readonly payout_method: string;
+  readonly destination_country: string;
   readonly limit_currency: CurrencyCode;
   readonly minimum_amount: bigint;
   readonly maximum_amount: bigint;
@@ -50,7 +52,6 @@ export interface PaymentFacts extends RecipientFacts {
   readonly fee_maximum_amount: bigint | null;
   /** The document that stated the terms of the corridor. */
   readonly terms_change_id: bigint | null;
-  readonly destination_country: string | null;
   readonly swift_minimum: bigint | null;
   /** The workspace and account of an internal recipient. */
   readonly payee_workspace_id: bigint | null;
@@ -76,6 +77,8 @@ export interface QuoteFacts {
   readonly remainderDenominator: string;
   /** The amount that the caller chose. */
   readonly fixedSide: FixedAmount['side'];
+  /** The document that stated the terms of the corridor. */
+  readonly termsChangeId: number | null;
   readonly isExpired: boolean;
   readonly isUsed: boolean;
 }
@@ -100,7 +103,7 @@ const factsBy = (clock: string): string =>
             'targetCurrencyId', q.target_currency_id, 'targetAmount', q.target_amount::text, 'rate', q.rate,
             'rateSource', q.rate_source, 'rateAsOf', rfc3339(q.rate_as_of),
             'remainderNumerator', q.remainder_numerator::text, 'remainderDenominator', q.remainder_denominator::text,
-            'fixedSide', q.fixed_side,
+            'fixedSide', q.fixed_side, 'termsChangeId', q.terms_change_id,
             'isExpired', q.expires_at <= statement_timestamp(),
             'isUsed', exists (select from quote_use s where s.workspace_id = q.workspace_id and s.quote_id = q.id)) end as quote,
           exists (select from order_of_reference(u.w, u.reference)) as reference_is_taken
@@ -235,22 +238,35 @@ export function payerOf(facts: PaymentFacts): { readonly from: CurrencyCode; rea
 }
 
 /**
- * The parties of a payment, for quotes and orders. Without a payee it is a payout, which needs a payment network: without one it would be
- * debited and never leave.
+ * The parties of a payment, for quotes and orders. Without a payee it is a payout, which needs a payment network that serves its corridor:
+ * without one it would be debited and never leave.
  *
  * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `payouts_unavailable`
  */
 export function partiesOf(
   facts: PaymentFacts,
   accountId: number,
-  hasPayoutNetwork: boolean,
-): PaymentParties & { readonly payee?: Payee } {
+  rails: RailRouting,
+): PaymentParties & { readonly payee?: Payee; readonly rail?: string } {
   const { from } = payerOf(facts);
   const payee = payeeOf(facts, accountId);
-  if (!payee && !hasPayoutNetwork) throw new Refusal('payouts_unavailable');
+  const rail = payee ? undefined : rails.railFor(destinationOf(facts));
+  if (!payee && rail === undefined) throw new Refusal('payouts_unavailable');
   const corridor = corridorOf(facts);
-  return { from, to: facts.recipient_currency, recipient: { ...(corridor && { corridor }) }, ...(payee && { payee }) };
+  return {
+    from,
+    to: facts.recipient_currency,
+    recipient: { ...(corridor && { corridor }) },
+    ...(payee && { payee }),
+    ...(rail !== undefined && { rail }),
+  };
 }
+
+const destinationOf = (facts: PaymentFacts): PayoutDestination => ({
+  country: facts.destination_country,
+  currency: facts.recipient_currency,
+  payoutMethod: facts.payout_method,
+});
 
 function payeeOf(facts: PaymentFacts, accountId: number): Payee | undefined {
   if (facts.recipient_kind === null) throw invalidRecipient('The workspace has no recipient with this id.');

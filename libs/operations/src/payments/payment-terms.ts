@@ -1,5 +1,6 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
 import type { Conversion } from '@banking/ledger';
+import type { RailRouting } from '@banking/payouts';
 import { inUtc } from '../resources/columns.js';
 import {
   type FixedAmount,
@@ -31,6 +32,10 @@ export interface PaymentTerms {
   readonly conversion?: ConversionTerms | undefined;
   /** The internal account that is paid. Undefined for a payout. */
   readonly payee?: Payee | undefined;
+  /** The payment network that carries a payout. */
+  readonly rail?: string | undefined;
+  /** The document that stated the terms of the corridor of a payout. */
+  readonly termsChangeId?: number | undefined;
 }
 
 /** The terms of a conversion. Digits are text. */
@@ -42,8 +47,8 @@ export type ConversionTerms = Pick<
 /** What a deployment makes payments with. */
 export interface PaymentMeans {
   readonly rates: RateSource;
-  /** Whether a payment network carries out payouts. Without one, they are refused. */
-  readonly hasPayoutNetwork: boolean;
+  /** The payment networks of payouts. A payout that none serves is refused. */
+  readonly rails: RailRouting;
 }
 
 /**
@@ -55,11 +60,11 @@ export interface PaymentMeans {
 export async function termsOf(
   payment: Payment,
   facts: PaymentFacts,
-  { rates, hasPayoutNetwork }: PaymentMeans,
+  { rates, rails }: PaymentMeans,
 ): Promise<PaymentTerms> {
   const { currencyId } = payerOf(facts);
-  const parties = partiesOf(facts, payment.accountId, hasPayoutNetwork);
-  const { payee } = parties;
+  const parties = partiesOf(facts, payment.accountId, rails);
+  const { payee, rail } = parties;
   const targetCurrencyId = facts.recipient_currency_id;
 
   const quote = quoteOf(payment, facts);
@@ -73,13 +78,16 @@ export async function termsOf(
       fee: minorUnits(BigInt(feeAmount)),
       conversion: asQuoted(quote),
       payee,
+      rail,
+      termsChangeId: quote.termsChangeId ?? undefined,
     };
   }
   // A quote of a currency fixes the rate only. Limits and fee of the corridor are the current ones.
   const bound = quote ? boundBy(quote, facts.recipient_currency, rates) : rates;
   const price = await pricePayment(parties, fixedAmountOf(payment, quote), bound);
   const { targetAmount, fee = minorUnits(0n) } = price;
-  return { currencyId, targetCurrencyId, targetAmount, fee, conversion: asPriced(price), payee };
+  const termsChangeId = facts.terms_change_id === null ? undefined : Number(facts.terms_change_id);
+  return { currencyId, targetCurrencyId, targetAmount, fee, conversion: asPriced(price), payee, rail, termsChangeId };
 }
 
 /** @throws Refusal `quote_unusable`, `quote_expired`, `quote_used` */

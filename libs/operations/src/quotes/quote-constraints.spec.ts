@@ -8,6 +8,7 @@ import type {
   UserId,
   WorkspaceId,
 } from '@banking/domain';
+import { SANDBOX_ROUTING } from '@banking/payouts';
 import { API_ROLE, type Database, OPERATOR_ROLE, RULE_VIOLATION, SCHEMA, SQLSTATE } from '@banking/postgres';
 import { openDatabase, PlanProbe, reasonOf, sql } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
@@ -36,7 +37,7 @@ describe('the constraints of quotes', () => {
   const quote = async (part: object = {}, validS = 300) => {
     const service = new LedgerBankingService(world.database, world.books, {
       rates: DEMO_RATES,
-      hasPayoutNetwork: true,
+      rails: SANDBOX_ROUTING,
       validS,
     });
     const quoteInput = { accountID: usd, recipientID: ravi, amount: '250000', ...part } as CreateQuoteInput;
@@ -294,7 +295,7 @@ describe('open quote limit', () => {
   });
 
   const quoting = (database = world.database, validS = 300, openMax = MAX) =>
-    new LedgerBankingService(database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true, validS, openMax });
+    new LedgerBankingService(database, world.books, { rates: DEMO_RATES, rails: SANDBOX_ROUTING, validS, openMax });
 
   const toRupees = (name = 'Northwind Trading USD'): CreateQuoteInput =>
     ({ accountID: account(name), targetCurrency: 'INR' as CurrencyCode, amount: '10000' }) as CreateQuoteInput;

@@ -14,6 +14,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
+import { SANDBOX_ROUTING } from '@banking/payouts';
 import { pipelineChannel, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { reasonOf, sql } from '@banking/postgres/testing';
 import { DEMO_RATES, NO_RATES, type RateSource } from '@banking/reference';
@@ -40,7 +41,7 @@ describe('quotes', () => {
   });
 
   const quoting = (rates?: RateSource) =>
-    new LedgerBankingService(world.database, world.books, { ...(rates && { rates }), hasPayoutNetwork: true });
+    new LedgerBankingService(world.database, world.books, { ...(rates && { rates }), rails: SANDBOX_ROUTING });
 
   const quoteInput = (part: Partial<Record<keyof CreateQuoteInput, unknown>> = {}) =>
     ({ accountID: usd, recipientID: ravi, amount: '250000', ...part }) as CreateQuoteInput;
@@ -87,7 +88,7 @@ describe('quotes', () => {
       ['unlimited', undefined],
     ])('takes three round trips with a key where their number is %s', async (_what, openMax) => {
       const limited = new LedgerBankingService(world.database, world.books, {
-        ...{ rates: DEMO_RATES, hasPayoutNetwork: true, openMax },
+        ...{ rates: DEMO_RATES, rails: SANDBOX_ROUTING, openMax },
       });
       // The first one reads the reference data and draws ids.
       await limited.createQuote(ada, quoteInput());

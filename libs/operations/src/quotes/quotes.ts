@@ -138,7 +138,7 @@ export async function createQuote(
   means: QuoteMeans,
 ): Promise<Created<Quote>> {
   const { accountID, amount, targetAmount, recipientID, targetCurrency } = input;
-  const { rates, hasPayoutNetwork, validS, openMax } = means;
+  const { rates, rails, validS, openMax } = means;
   if ((recipientID === undefined) === (targetCurrency === undefined)) throw notOneOf('recipientID', 'targetCurrency');
   const { workspaceId } = caller;
   const fixed = fixedAmountOf(amount, targetAmount);
@@ -157,9 +157,7 @@ export async function createQuote(
   // Each statement has a snapshot of its own: another request of the key was committed after the first one.
   if (!drawn) return createQuote(reading, caller, input, options, means);
   if (!facts) throw new Error('no facts were read for the payment');
-  const parties: PaymentParties = named
-    ? { from: payerOf(facts).from, to: named }
-    : partiesOf(facts, accountID, hasPayoutNetwork);
+  const parties: PaymentParties = named ? { from: payerOf(facts).from, to: named } : partiesOf(facts, accountID, rails);
   const price = await pricePayment(parties, fixed, rates);
   const id = Number(drawn.id);
   const { dated, fee, remainder } = price;

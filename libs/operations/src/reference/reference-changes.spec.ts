@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { SANDBOX_ROUTING } from '@banking/payouts';
 import { API_ROLE, type Database, OPERATOR_ROLE, SCHEMA, SQLSTATE, WORKER_ROLE } from '@banking/postgres';
 import { openDatabase, reasonOf, sql } from '@banking/postgres/testing';
 import { demoReference, newProducts, type ReferenceContent } from '@banking/reference';
@@ -143,7 +144,10 @@ describe('a document', () => {
   it('changes what it states, and leaves the rest and its times as they are', async () => {
     const times = async () =>
       new Map(
-        (await listCorridors(openReading(operator), true, 'IN')).map(({ id, updatedAt }) => [Number(id), updatedAt]),
+        (await listCorridors(openReading(operator), SANDBOX_ROUTING, 'IN')).map(({ id, updatedAt }) => [
+          Number(id),
+          updatedAt,
+        ]),
       );
     const before = await times();
     const cheaper = { fee: { fixedAmount: '5', partsPerMillion: 1, minimumAmount: '6', maximumAmount: '7' } };
@@ -155,7 +159,7 @@ describe('a document', () => {
     const after = await inForce();
     expect(referenceDifferences(after, { ...DEMO, corridors })).toEqual([]);
     expect([...(await times())].filter(([id, time]) => before.get(id) !== time).map(([id]) => id)).toEqual([1]);
-    expect((await listCorridors(openReading(operator), true, 'IN'))[0]).toMatchObject({ id: 1, ...cheaper });
+    expect((await listCorridors(openReading(operator), SANDBOX_ROUTING, 'IN'))[0]).toMatchObject({ id: 1, ...cheaper });
   });
 
   it('closes corridors that it leaves out, and offers no such product', async () => {
@@ -234,7 +238,7 @@ describe('a document', () => {
   it('is effective when it is recorded if its time has passed', async () => {
     await apply({ corridors: [corridor(1, { minimumAmount: '4' })] }, { effectiveAt: '0001-01-01T00:00:00Z' });
 
-    const [{ createdAt = '', updatedAt = '' } = {}] = await listCorridors(openReading(operator), true, 'IN');
+    const [{ createdAt = '', updatedAt = '' } = {}] = await listCorridors(openReading(operator), SANDBOX_ROUTING, 'IN');
     expect(updatedAt > createdAt).toBe(true);
   });
 

@@ -11,6 +11,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
+import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { bind, RULE_VIOLATION, SQLSTATE, sqlStatement } from '@banking/postgres';
 import { reasonOf, sql, until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
@@ -183,12 +184,12 @@ describe('a workspace whose clock is moved', () => {
     service = new LedgerBankingService(
       world.database,
       world.books,
-      { rates: DEMO_RATES, hasPayoutNetwork: true },
+      { rates: DEMO_RATES, rails: SANDBOX_ROUTING },
       true,
     );
-    real = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
+    real = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, rails: SANDBOX_ROUTING });
     worker = new Worker(
-      workOf(world, { orders: service.orders, sandbox: true, onError: (error) => errors.push(error) }),
+      workOf(world, { orders: service.orders, rails: sandboxRails, onError: (error) => errors.push(error) }),
     );
     const scope = (user: string, workspace: string) => ({
       actor: world.demo.users[user] as UserId,

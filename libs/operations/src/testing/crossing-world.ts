@@ -8,6 +8,7 @@ import {
   type TransferAmount,
   type WorkspaceId,
 } from '@banking/domain';
+import { sandboxRails } from '@banking/payouts';
 import { DEMO_RATES } from '@banking/reference';
 import { Worker } from '@banking/work-queue';
 import { Arrivals } from '../crossings/arrivals.js';
@@ -96,7 +97,7 @@ export async function crossingWorld() {
     /** Does all due work of the payers, runs of orders included. */
     async settle() {
       const onError = (error: unknown) => errors.push(error);
-      const settings = { orders: paying.orders, sandbox: true, crossings: port, onError };
+      const settings = { orders: paying.orders, rails: sandboxRails, crossings: port, onError };
       const worker = new Worker(workOf(payers.world, settings));
       while ((await worker.step()) > 0);
     },

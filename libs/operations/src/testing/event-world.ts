@@ -1,4 +1,5 @@
 import { EVENT_TYPES, FINAL_EVENT_TYPES, type Refusal, type WebhookEndpointId } from '@banking/domain';
+import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import type { Database } from '@banking/postgres';
 import type { FreshDatabase } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
@@ -16,11 +17,11 @@ export async function eventWorld() {
   const service = new LedgerBankingService(
     world.database,
     world.books,
-    { rates: DEMO_RATES, hasPayoutNetwork: true },
+    { rates: DEMO_RATES, rails: SANDBOX_ROUTING },
     true,
   );
   const errors: unknown[] = [];
-  const settings = { orders: service.orders, sandbox: true, onError: (error: unknown) => errors.push(error) };
+  const settings = { orders: service.orders, rails: sandboxRails, onError: (error: unknown) => errors.push(error) };
   const worker = new Worker(workOf(world, settings));
   await recordAll(world.database);
   return {

@@ -8,6 +8,7 @@ import type {
   UserId,
   WorkspaceId,
 } from '@banking/domain';
+import { SANDBOX_ROUTING } from '@banking/payouts';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase } from './test-databases.js';
 import { verifyPlanted } from './order-world.js';
@@ -70,7 +71,7 @@ export interface OrderFaults {
 /** One order of each final status, in a new database, because a planted fault cannot be undone. */
 export async function orderFaults(): Promise<OrderFaults> {
   const world = await demoDatabase();
-  const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
+  const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, rails: SANDBOX_ROUTING });
   const ada: Scope & { workspaceId: WorkspaceId; actor: UserId } = {
     actor: world.demo.users['ada@northwind.example'] as UserId,
     workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,

@@ -12,6 +12,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
+import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import type { BoundStatement, Database, DbTransaction } from '@banking/postgres';
 import { DEMO_RATES } from '@banking/reference';
 import { Worker } from '@banking/work-queue';
@@ -35,7 +36,7 @@ export type OrderWorld = Awaited<ReturnType<typeof orderWorld>>;
 /** The demo data with the resources for specs of orders: members of two workspaces, accounts with a balance, and recipients. */
 export async function orderWorld() {
   const world = await demoDatabase();
-  const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true });
+  const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, rails: SANDBOX_ROUTING });
   const member = (email: string, workspace: string): Member => ({
     actor: world.demo.users[email] as UserId,
     workspaceId: world.demo.workspaces[workspace] as WorkspaceId,
@@ -95,10 +96,10 @@ export const statesOf = ({ edges }: Order) => edges.executions?.map(({ status })
 export async function placerWorld() {
   const world = await demoDatabase();
   const { database: db, demo, owner } = world;
-  const service = new LedgerBankingService(db, world.books, { rates: DEMO_RATES, hasPayoutNetwork: true }, true);
+  const service = new LedgerBankingService(db, world.books, { rates: DEMO_RATES, rails: SANDBOX_ROUTING }, true);
   const errors: unknown[] = [];
   const worker = new Worker(
-    workOf(world, { orders: service.orders, sandbox: true, onError: (error) => errors.push(error) }),
+    workOf(world, { orders: service.orders, rails: sandboxRails, onError: (error) => errors.push(error) }),
   );
   const workspaceId = demo.workspaces['Northwind Trading'] as WorkspaceId;
   const ada = { workspaceId, actor: demo.users[ADA] as UserId };

@@ -84,7 +84,8 @@ function proposalOf(workspaceId: WorkspaceId, account: AccountId, { amount, isCr
     { ...movement, account, direction: isCredit ? 'credit' : 'debit' },
     { ...movement, account: 'settlement', direction: isCredit ? 'debit' : 'credit' },
   ] as const;
-  return { entries: [{ workspaceId, status: isCredit ? 'completed' : 'pending', legs }] };
+  const rail = isCredit ? undefined : 'sandbox';
+  return { entries: [{ workspaceId, status: isCredit ? 'completed' : 'pending', legs, rail }] };
 }
 
 export const opening = ({ openingBalance }: Statement) => fromBalanceAmount(openingBalance);

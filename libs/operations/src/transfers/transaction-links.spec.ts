@@ -10,7 +10,7 @@ import type {
 } from '@banking/domain';
 import { transactionHash } from '@banking/domain/proof';
 import { bookedTransactions } from '@banking/ledger';
-import { listDiscrepancies, resolveDiscrepancy } from '@banking/payouts';
+import { listDiscrepancies, resolveDiscrepancy, SANDBOX_ROUTING } from '@banking/payouts';
 import { type Claim } from '@banking/work-queue';
 import { OrderService } from '../orders/order-service.js';
 import { runOrder } from '../orders/run-order.js';
@@ -145,8 +145,16 @@ describe('the links of transactions', () => {
       [subjectId],
     );
     const { workspaceId } = given.ada;
-    const claim: Claim = { workspaceId, kind: 'execution', subjectId, fence: rows[0]!.fence, tries: 1, delays: 0 };
-    await runOrder(new OrderService(given.world.books, DEMO_RATES, { hasPayoutNetwork: true }), claim);
+    const claim: Claim = {
+      workspaceId,
+      kind: 'execution',
+      subjectId,
+      rail: '',
+      fence: rows[0]!.fence,
+      tries: 1,
+      delays: 0,
+    };
+    await runOrder(new OrderService(given.world.books, DEMO_RATES, { rails: SANDBOX_ROUTING }), claim);
 
     const cancelled = await given.service.cancelOrder(given.ada, { accountId: from, orderId: order.id });
 

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import type { AccountId, RecipientId, TransferAmount } from '@banking/domain';
+import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { sql, until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
 import { openWebhooks } from '@banking/webhooks';
@@ -58,7 +59,7 @@ beforeAll(async () => {
   service = new LedgerBankingService(
     world.database,
     world.books,
-    { rates: DEMO_RATES, hasPayoutNetwork: true },
+    { rates: DEMO_RATES, rails: SANDBOX_ROUTING },
     true,
     undefined,
     {
@@ -93,7 +94,7 @@ beforeAll(async () => {
   ids.transfer = Number(await countOf('select max(id) as count from transfer'));
   ids.returned = Number(await countOf('select max(return_of) as count from transaction'));
 
-  settings = { orders: service.orders, sandbox: true, webhooks, onError: (error) => errors.push(error) };
+  settings = { orders: service.orders, rails: sandboxRails, webhooks, onError: (error) => errors.push(error) };
   const worker = startBankingWorker(world, settings);
   await until(() => received.length > 3);
   await service.createWebhookEndpoint(ada, { url, types: ['account.opened'] });

@@ -146,7 +146,7 @@ describe('verify payments', () => {
       [
         'a payout without its transaction',
         (id: number) =>
-          `insert into payout (workspace_id, transaction_id, status) values (${id}, 999999999, 'settled')`,
+          `insert into payout (workspace_id, transaction_id, rail, status) values (${id}, 999999999, 'sandbox', 'settled')`,
         [PAYOUTS, LEAVING, WITHOUT_ORDER],
       ],
     ])('reports %s', async (_what, fault, check) => {
@@ -168,7 +168,7 @@ describe('verify payments', () => {
       ],
       [
         'transaction within the books has a payout',
-        `insert into payout (workspace_id, transaction_id, status) select workspace_id, transaction_id, 'settled' from transfer
+        `insert into payout (workspace_id, transaction_id, rail, status) select workspace_id, transaction_id, 'sandbox', 'settled' from transfer
          where type = 'internal' and direction = 'debit' order by id limit 1`,
         [LEAVING, /^transaction \d+ has a payout and does not leave over a network$/],
       ],
@@ -190,7 +190,7 @@ describe('verify payments', () => {
       [
         'parked payout is not parked in the queue',
         `update payout set status = 'parked', parked_at = now() where transaction_id = ${PENDING};
-       insert into work (workspace_id, kind, subject_id) select workspace_id, 'payout', transaction_id from payout where status = 'parked'`,
+       insert into work (workspace_id, kind, subject_id, rail) select workspace_id, 'payout', transaction_id, rail from payout where status = 'parked'`,
         [UNQUEUED, /is parked and not in the queue$/],
       ],
     ] as const)('reports that a %s', async (_what, fault, [check, words]) => {

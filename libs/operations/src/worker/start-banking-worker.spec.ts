@@ -1,5 +1,6 @@
 import { type AccountId, parseAmount, type RecipientId, type TransferAmount, type WorkspaceId } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
+import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import type { Database } from '@banking/postgres';
 import { PlanProbe, until } from '@banking/postgres/testing';
 import { DEMO_RATES, NO_RATES } from '@banking/reference';
@@ -24,7 +25,7 @@ describe('start banking worker', () => {
 
   afterAll(() => world.close());
 
-  const orderService = () => new OrderService(world.books, NO_RATES, { hasPayoutNetwork: true });
+  const orderService = () => new OrderService(world.books, NO_RATES, { rails: SANDBOX_ROUTING });
 
   /** The transaction of the demo data whose first transfer has this description. */
   async function transactionOf(description: string): Promise<number> {
@@ -41,6 +42,8 @@ describe('start banking worker', () => {
         amount: parseAmount('18750.00', 'EUR'),
         currency: 'EUR',
         creditor: {
+          address: 'Uferstrasse 4, 13357 Berlin',
+          country: 'DE',
           name: 'Northwind Trading Berlin',
           account: 'DE89370400440532013000',
           routing: { type: 'SWIFT', code: 'DEUTDEFF' },
@@ -110,7 +113,7 @@ describe('start banking worker', () => {
       const errors: unknown[] = [];
       const worker = startBankingWorker(world, {
         orders: orderService(),
-        sandbox: true,
+        rails: sandboxRails,
         onError: (error) => errors.push(error),
       });
       try {
@@ -130,7 +133,7 @@ describe('start banking worker', () => {
 
     it('leaves a payout waiting without a network', async () => {
       const id = await due();
-      const worker = startBankingWorker(world, { orders: orderService(), sandbox: false });
+      const worker = startBankingWorker(world, { orders: orderService() });
       worker.nudge();
       await worker.stop();
 
@@ -152,7 +155,7 @@ describe('start banking worker', () => {
         startAt: '2099-01-01T00:00:00Z',
       } as const;
       const { resource } = await placeOrder(
-        new OrderService(world.books, DEMO_RATES, { hasPayoutNetwork: true }),
+        new OrderService(world.books, DEMO_RATES, { rails: SANDBOX_ROUTING }),
         scope,
         later,
         {},
@@ -161,7 +164,7 @@ describe('start banking worker', () => {
         `update work set due_at = now(), tries = 9 where kind = 'execution' and subject_id = $1`,
         [resource.edges.executions![0]!.id],
       );
-      const handler = workOf(world, { orders: orderService(), sandbox: true }).handlers['execution']!;
+      const handler = workOf(world, { orders: orderService(), rails: sandboxRails }).handlers['execution']!;
       const [claim] = await claimWork(world.database, ['execution'], 1);
 
       await cancelOrder(openReading(world.database), scope, { accountId, orderId: resource.id });
@@ -191,7 +194,7 @@ describe('the runs of transactions that get a final status in one statement', ()
     const accountId = await orders.account(euros.id, '10000000');
     const recipientID = await recipientAbroad(service, ada, 'DE89370400440532013000');
     const order = orders.order(accountId, recipientID, { amount: '5000' as never, purposeCode: 'IR001' as never });
-    const placing = new OrderService(world.books, NO_RATES, { hasPayoutNetwork: true });
+    const placing = new OrderService(world.books, NO_RATES, { rails: SANDBOX_ROUTING });
     for (let count = 0; count < 3; count += 1) await placeOrder(placing, ada, order, orders.key());
     const runs = async () => {
       const { rows } = await world.owner.query<{ id: string; status: string; failure_code: string | null }>(

@@ -2,6 +2,7 @@ import { minorUnits } from '@banking/domain';
 import { type Books, booksAs, ownLegsOf } from '@banking/ledger';
 import {
   EVENTS_MAX,
+  type OpenRails,
   type Outgoing,
   type PaymentContent,
   type PaymentReader,
@@ -9,7 +10,6 @@ import {
   payoutHandler,
   type PayoutStop,
   receiveRailEvents,
-  SandboxRail,
 } from '@banking/payouts';
 import { BatchedCalls, bind, type Database, lookup, sqlStatement, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
 import { deleteOldDeliveries, type OpenWebhooks, WebhookDelivery } from '@banking/webhooks';
@@ -38,8 +38,8 @@ import { ContinuousVerification } from './verify-continuously.js';
 interface WorkSettings {
   /** Carries out the runs of orders. A process that also places orders uses one service for both. */
   readonly orders: OrderService;
-  /** Whether payouts go to the sandbox network, which moves no money. Otherwise they wait for a network. */
-  readonly sandbox: boolean;
+  /** Opens the payment networks that it calls, on the database of the worker. Payouts of other networks wait for a worker that has them. */
+  readonly rails?: ((database: Database) => OpenRails) | undefined;
   /** Where payments to other databases are submitted. Without it, they wait for a worker that has it. */
   readonly crossings?: CrossingPort | undefined;
   /** What the worker does besides, such as what concerns several databases. */
@@ -91,7 +91,7 @@ export function startBankingWorker(deployment: OpenBooks, settings: WorkSettings
 
 /** Gives the work of orders to the worker of the same process, while it has one. */
 export const handOverTo = (workerOf: () => Worker | undefined): Required<HandOver> => ({
-  reservePayouts: (orders) => workerOf()?.reserve(PAYOUT, orders),
+  reservePayouts: (rail, count) => workerOf()?.reserve(PAYOUT, count, rail),
   onPlaced: (isQueued) => workerOf()?.nudge(isQueued),
 });
 
@@ -101,7 +101,7 @@ export function workOf(
   opened: OpenBooks,
   {
     orders,
-    sandbox,
+    rails: openRails = () => new Map(),
     crossings,
     chores: more = [],
     onError,
@@ -155,18 +155,20 @@ export function workOf(
     ...(crossings?.returns ? [wakingOf(database, () => crossings.returns!())] : []),
     ...more,
   ];
-  if (!sandbox) return { database, handlers, chores, onError };
-  const rail = new SandboxRail(database);
-  const carry = payoutHandler({ books, rail, readPayment: paymentReader(database) });
-  return {
-    database,
-    handlers: { ...handlers, [PAYOUT]: carry },
-    chores: [
-      { name: 'rail-events', run: () => receiveRailEvents({ books, rail, onError }), fullBatch: EVENTS_MAX },
-      ...chores,
-    ],
-    onError,
-  };
+  const rails = openRails(database);
+  if (rails.size === 0) return { database, handlers, chores, onError };
+  const carry = payoutHandler({ books, rails, readPayment: paymentReader(database) });
+  const receiving = [...rails].map(([name, rail]): Chore => {
+    const control = new AbortController();
+    const { signal } = control;
+    return {
+      name: 'rail-events',
+      run: () => receiveRailEvents({ books, name, rail, signal, onError }),
+      fullBatch: EVENTS_MAX,
+      stop: async () => control.abort(),
+    };
+  });
+  return { database, handlers: { ...handlers, [PAYOUT]: carry }, chores: [...receiving, ...chores], onError };
 }
 
 /** Payments to a database that was away are tried when it answers again, and not at the end of their delay. */
@@ -286,6 +288,8 @@ function paymentOf({ amount, currency, description, purpose, data }: PaymentRow)
       name: data.beneficiaryName ?? '',
       account: data.beneficiaryAccountNumber ?? '',
       routing: type !== undefined && code !== undefined ? { type, code } : undefined,
+      address: data.beneficiaryAddress,
+      country: data.beneficiaryCountryCode,
     },
     description: description ?? undefined,
     purpose: purpose ?? undefined,

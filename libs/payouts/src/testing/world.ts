@@ -18,10 +18,10 @@ import type { BoundStatement, Database, DbTransaction } from '@banking/postgres'
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 import { Worker, type WorkerOptions } from '@banking/work-queue';
 import { PAYOUT, payoutKey } from '../open-payouts.js';
-import type { PaymentReader, Rail } from '../rail.js';
+import type { OpenRails, PaymentReader, Rail } from '../rail.js';
 import { receiveRailEvents } from '../receive-rail-events.js';
 import { type ReconcileOptions, reconcilePayouts } from '../reconcile-payouts.js';
-import { SandboxRail } from '../sandbox-rail.js';
+import { SANDBOX_RAIL, SandboxRail } from '../sandbox-rail.js';
 import { payoutHandler, type PayoutOptions } from '../submit-payout.js';
 
 /** Two separate workspaces. */
@@ -73,7 +73,11 @@ export async function fund(books: Books, workspaceId: number, amount: bigint): P
   ];
   const write = amount < 0n ? postPayments : postDeposits;
   const status = amount < 0n ? 'pending' : 'completed';
-  const [outcome] = await post(books, [{ entries: [{ workspaceId, status, legs }] }], write);
+  const [outcome] = await post(
+    books,
+    [{ entries: [{ workspaceId, status, legs, rail: amount < 0n ? SANDBOX_RAIL : undefined }] }],
+    write,
+  );
   requirePosted(outcome!);
 }
 
@@ -103,7 +107,14 @@ const CONVERSION: Conversion = {
 /** Posts pending payouts of a hundred dollars with their fees, in one batch. */
 export async function payOut(
   world: World,
-  { workspaceId = NORTH, count = 1, by = 'payout' as keyof typeof WAYS, isSubmitted = false, leasedMax = 0 } = {},
+  {
+    workspaceId = NORTH,
+    count = 1,
+    by = 'payout' as keyof typeof WAYS,
+    isSubmitted = false,
+    leasedMax = 0,
+    rail = SANDBOX_RAIL,
+  } = {},
 ): Promise<number[]> {
   const account = world.accounts[workspaceId]!;
   const legs: Leg[] = [
@@ -113,14 +124,14 @@ export async function payOut(
     { account: 'fees', currencyId: 840, direction: 'credit', amount: FEE, type: 'fee' },
   ];
   const conversion = by === 'spot' ? CONVERSION : undefined;
-  const entry = { workspaceId, status: 'pending', legs, isSubmitted, conversion } as const;
+  const entry = { workspaceId, status: 'pending', legs, isSubmitted, conversion, rail } as const;
   const proposals = Array.from({ length: count }, () => ({ entries: [entry] }));
   const posting = await preparePosting(world.books, proposals);
   return world.database.transaction({ workspaces: [workspaceId] }, async (tx) => {
     const { context } = await lockAndRead(tx, posting);
     const posted = proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
     const ids = posted.map(({ id }) => id);
-    await tx.commit(postPayments(posted, leasedMax));
+    await tx.commit(postPayments(posted, new Map([[rail, leasedMax]])));
     return ids;
   });
 }
@@ -158,25 +169,34 @@ export async function passTime(world: World, ms: number): Promise<void> {
 const ACCOUNT = '50100123456789';
 
 /** The options that a spec changes. */
-interface WorkerChanges extends Partial<PayoutOptions>, Pick<WorkerOptions, 'concurrency' | 'onError'> {
+interface WorkerChanges extends Partial<Omit<PayoutOptions, 'rails'>>, Pick<WorkerOptions, 'concurrency' | 'onError'> {
+  /** The network of all payouts. Default: that of the sandbox. */
+  readonly rail?: Rail;
+  /** More networks, which the chore does not receive from. */
+  readonly others?: OpenRails;
   /** Account numbers by transaction. */
   readonly to?: Readonly<Record<number, string>>;
 }
 
 /** A worker that submits payouts to the sandbox network. It runs when the spec calls `step`. */
 export function payoutWorker(world: World, changes: WorkerChanges = {}): Worker {
-  const { to = {}, concurrency, onError, ...given } = changes;
-  const rail = new SandboxRail(world.database);
+  const { to = {}, concurrency, onError, others = [], rail = new SandboxRail(world.database), ...given } = changes;
   const readPayment: PaymentReader = async (_workspaceId, transactionId) => ({
     amount: AMOUNT,
     currency: 'USD',
     creditor: { name: 'Ravi Menon', account: to[transactionId] ?? ACCOUNT },
   });
-  const options = { books: world.books, rail, readPayment, ...given };
+  const rails = new Map([[SANDBOX_RAIL, rail], ...others]);
+  const options = { books: world.books, rails, readPayment, ...given };
   return new Worker({
     database: options.books.database,
     handlers: { [PAYOUT]: payoutHandler(options) },
-    chores: [{ name: 'rail-events', run: () => receiveRailEvents({ ...options, onError }) }],
+    chores: [
+      {
+        name: 'rail-events',
+        run: () => receiveRailEvents({ books: options.books, name: SANDBOX_RAIL, rail, onError }),
+      },
+    ],
     concurrency,
     onError,
     random: () => 0.5,
@@ -309,7 +329,12 @@ export class Restored {
 
   reconcile(changes: Partial<ReconcileOptions> = {}) {
     const { world, rail } = this;
-    return reconcilePayouts({ books: world.books, rail, workspaceIds: [NORTH, SOUTH], ...changes });
+    return reconcilePayouts({
+      books: world.books,
+      rails: new Map([[SANDBOX_RAIL, rail]]),
+      workspaceIds: [NORTH, SOUTH],
+      ...changes,
+    });
   }
 
   /** Submits as a worker did whose traces in the books are lost. */

@@ -150,9 +150,9 @@ export function collectWork(metrics: Metrics): readonly Unsubscribe[] {
     onEnd(choreChannel, ({ name, error }) => {
       if (error !== undefined) choreFailures.inc({ chore: name });
     }),
-    onEnd(networkChannel, ({ operation, signal, error }, seconds) => {
+    onEnd(networkChannel, ({ rail, operation, signal, error }, seconds) => {
       const failure = signal?.aborted === true ? 'timeout' : 'failed';
-      calls.observe({ operation, outcome: error === undefined ? 'ok' : failure }, seconds);
+      calls.observe({ rail, operation, outcome: error === undefined ? 'ok' : failure }, seconds);
     }),
     onMessage(webhookChannel, ({ outcome, seconds }) => webhooks.observe({ outcome }, seconds)),
     onMessage(verificationChannel, ({ subject, outcome, rows: count, cell }) => {

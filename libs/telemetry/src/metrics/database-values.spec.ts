@@ -5,10 +5,13 @@ import type { MeasuredCell } from './measured-cell.js';
 import { Metrics } from './metrics.js';
 
 const ROWS = [
-  [{ kind: 'payout', due: 3, seconds: 61 }],
+  [
+    { kind: 'payout', rail: 'bank', due: 3, seconds: 61 },
+    { kind: 'execution', rail: '', due: 1, seconds: 1 },
+  ],
   [{ kind: 'execution', parked: 2 }],
   [],
-  [{ status: 'submitted', payouts: 5, seconds: 90 }],
+  [{ rail: 'bank', status: 'submitted', payouts: 5, seconds: 90 }],
   [{ finding_count: 4 }],
   [{ rows: 7, seconds: 1.5 }],
   [{ waiting: 9, seconds: 2.5 }],
@@ -46,22 +49,26 @@ describe('the metrics that are read from the database', () => {
     const [first, second] = await Promise.all([scrape(), scrape()]);
 
     expect(valuesOf(first)).toEqual({
-      'banking_work_due{kind="execution"}': 0,
-      'banking_work_due{kind="payout"}': 3,
+      'banking_work_due{kind="execution"}': 1,
+      'banking_work_due{kind="payout"}': 0,
+      'banking_work_due{kind="payout",rail="bank"}': 3,
       'banking_work_due{kind="crossing"}': 0,
-      'banking_work_oldest_due_seconds{kind="execution"}': 0,
-      'banking_work_oldest_due_seconds{kind="payout"}': 61,
+      'banking_work_oldest_due_seconds{kind="execution"}': 1,
+      'banking_work_oldest_due_seconds{kind="payout"}': 0,
+      'banking_work_oldest_due_seconds{kind="payout",rail="bank"}': 61,
       'banking_work_oldest_due_seconds{kind="crossing"}': 0,
       'banking_work_parked{kind="execution"}': 2,
       'banking_work_parked{kind="payout"}': 0,
       'banking_work_parked{kind="crossing"}': 0,
       'banking_payouts_open{status="due"}': 0,
       'banking_payouts_open{status="submitting"}': 0,
-      'banking_payouts_open{status="submitted"}': 5,
+      'banking_payouts_open{status="submitted"}': 0,
+      'banking_payouts_open{rail="bank",status="submitted"}': 5,
       'banking_payouts_open{status="parked"}': 0,
       'banking_payouts_oldest_seconds{status="due"}': 0,
       'banking_payouts_oldest_seconds{status="submitting"}': 0,
-      'banking_payouts_oldest_seconds{status="submitted"}': 90,
+      'banking_payouts_oldest_seconds{status="submitted"}': 0,
+      'banking_payouts_oldest_seconds{rail="bank",status="submitted"}': 90,
       'banking_payouts_oldest_seconds{status="parked"}': 0,
       banking_payouts_stopped: 1,
       banking_verification_findings: 4,
@@ -128,7 +135,16 @@ describe('the metrics that are read from several databases', () => {
         ? [[SLOT, { ...SLOT, cell: 'c', is_active: false, is_lost: true, behind: null, retained: null }]]
         : ROWS,
     );
-    const inB = jest.fn(async () => [[{ kind: 'payout', due: 8, seconds: 2 }], [], [], [], [], [], [], []]);
+    const inB = jest.fn(async () => [
+      [{ kind: 'payout', rail: 'bank', due: 8, seconds: 2 }],
+      [],
+      [],
+      [],
+      [],
+      [],
+      [],
+      [],
+    ]);
     let cells = [
       { cell: 'home', database: { pipeline: atHome } as never },
       { cell: 'b', database: { pipeline: inB } as never },
@@ -142,8 +158,8 @@ describe('the metrics that are read from several databases', () => {
       'banking_database_values_up{cell="home"}': 1,
       'banking_database_values_up{cell="b"}': 1,
       'banking_database_values_up{cell="c"}': 0,
-      'banking_work_due{kind="payout",cell="home"}': 3,
-      'banking_work_due{kind="payout",cell="b"}': 8,
+      'banking_work_due{kind="payout",rail="bank",cell="home"}': 3,
+      'banking_work_due{kind="payout",rail="bank",cell="b"}': 8,
       'banking_payouts_stopped{cell="home"}': 1,
       'banking_payouts_stopped{cell="b"}': 0,
       'banking_directory_copy_connected{cell="b"}': 1,

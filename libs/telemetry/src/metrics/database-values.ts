@@ -23,9 +23,19 @@ const KINDS = [EXECUTION, PAYOUT, CROSSING];
 const STATUSES = ['due', 'submitting', 'submitted', 'parked'];
 
 interface Values {
-  readonly due: readonly { readonly kind: string; readonly due: number; readonly seconds: number }[];
+  readonly due: readonly {
+    readonly kind: string;
+    readonly rail: string;
+    readonly due: number;
+    readonly seconds: number;
+  }[];
   readonly parked: readonly { readonly kind: string; readonly parked: number }[];
-  readonly payouts: readonly { readonly status: string; readonly payouts: number; readonly seconds: number }[];
+  readonly payouts: readonly {
+    readonly rail: string;
+    readonly status: string;
+    readonly payouts: number;
+    readonly seconds: number;
+  }[];
   readonly stop: { readonly finding_count: number } | undefined;
   readonly unrecorded: { readonly rows: number; readonly seconds: number } | undefined;
   readonly audit: { readonly waiting: number; readonly seconds: number } | undefined;
@@ -124,13 +134,15 @@ export class DatabaseValues {
       for (const gauge of [payouts, oldestPayout]) gauge.set({ status, ...label }, 0);
     }
     for (const row of values.due) {
-      due.set({ kind: row.kind, ...label }, row.due);
-      oldestDue.set({ kind: row.kind, ...label }, row.seconds);
+      const ofWork = { kind: row.kind, ...(row.rail !== '' && { rail: row.rail }), ...label };
+      due.set(ofWork, row.due);
+      oldestDue.set(ofWork, row.seconds);
     }
     for (const row of values.parked) parked.set({ kind: row.kind, ...label }, row.parked);
     for (const row of values.payouts) {
-      payouts.set({ status: row.status, ...label }, row.payouts);
-      oldestPayout.set({ status: row.status, ...label }, row.seconds);
+      const ofPayouts = { rail: row.rail, status: row.status, ...label };
+      payouts.set(ofPayouts, row.payouts);
+      oldestPayout.set(ofPayouts, row.seconds);
     }
     stopped.set(label, values.stop ? 1 : 0);
     findings.set(label, values.stop?.finding_count ?? 0);

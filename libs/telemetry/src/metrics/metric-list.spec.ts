@@ -12,8 +12,8 @@ const ENDINGS: Readonly<Record<Metric['type'], RegExp>> = {
 
 /** The labels of all metrics. A new one needs a bounded set of values that are no data of callers. */
 const LABELS = [
-  ...['app', 'cell', 'chore', 'commit', 'fault', 'kind', 'method', 'node', 'operation', 'outcome', 'reason', 'route'],
-  ...['sqlstate', 'state', 'status', 'strategy', 'subject', 'version'],
+  ...['app', 'cell', 'chore', 'commit', 'fault', 'kind', 'method', 'node', 'operation', 'outcome', 'rail', 'reason'],
+  ...['route', 'sqlstate', 'state', 'status', 'strategy', 'subject', 'version'],
 ];
 
 describe('the list of metrics', () => {

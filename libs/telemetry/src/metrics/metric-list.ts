@@ -96,17 +96,17 @@ export const METRICS = {
     '1 if the values of due work and payouts were read; 0 if they are left out.',
   ),
 
-  banking_work_due: gauge(['kind', 'cell'], 'Work that a worker could claim now; 1000 means that or more.'),
+  banking_work_due: gauge(['kind', 'rail', 'cell'], 'Work that a worker could claim now; 1000 means that or more.'),
   banking_work_oldest_due_seconds: gauge(
-    ['kind', 'cell'],
+    ['kind', 'rail', 'cell'],
     'For how long the longest due work could have been claimed; 0 without any.',
   ),
   banking_work_parked: gauge(['kind', 'cell'], 'Work that waits for an operator; 1000 means that or more.'),
   banking_payouts_open: gauge(
-    ['status', 'cell'],
-    'Payouts without a final status, of at most 500 whose next step is the soonest.',
+    ['rail', 'status', 'cell'],
+    'Payouts of a payment network without a final status, of at most 250 whose next step is the soonest, and 250 parked ones.',
   ),
-  banking_payouts_oldest_seconds: gauge(['status', 'cell'], 'Age of the oldest of these payouts.'),
+  banking_payouts_oldest_seconds: gauge(['rail', 'status', 'cell'], 'Age of the oldest of these payouts.'),
   banking_payouts_stopped: gauge(['cell'], '1 while payouts are stopped because of a finding.'),
   banking_work_duration_seconds: histogram(
     ['kind', 'outcome'],
@@ -115,9 +115,9 @@ export const METRICS = {
   ),
   banking_chore_failures_total: counter(['chore'], 'Failed runs of a chore of the worker.'),
   banking_network_request_duration_seconds: histogram(
-    ['operation', 'outcome'],
+    ['rail', 'operation', 'outcome'],
     WORK_S,
-    'Time of a call of the payment network. The outcome is ok, failed or timeout.',
+    'Time of a call of a payment network. The outcome is ok, failed or timeout. A receive may wait for events.',
   ),
 
   banking_events_unrecorded: gauge(['cell'], 'Statements whose changes are not events yet; 10000 means that or more.'),

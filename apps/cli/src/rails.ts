@@ -1,0 +1,198 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { Deployment } from '@banking/deployment';
+import { readOpenPayouts } from '@banking/payouts';
+import { readSecretFile, SecretFileError } from '@banking/process';
+import { type CheckResult, checkConformance, type RailConfig, readRails, sandboxAdapter } from '@banking/rails';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { readConfig } from './config.js';
+import { orInterrupted, untilSignal, withDeployment } from './deployment.js';
+import { cellHead, onEachCell, rowsOf } from './each-cell.js';
+import { examples, jsonOption, lookupArgument, lookupOption } from './inputs.js';
+import { print, printJson, printTable, Refused, reportProgress } from './print.js';
+
+interface JsonOption {
+  readonly json?: boolean;
+}
+
+export function addRailCommands(program: Command): void {
+  const rail = program
+    .command('rail')
+    .summary('list payment networks, their payouts, and check a bank adapter')
+    .description(
+      'Shows the payment networks (rails) of RAILS_FILE, which carry payouts. A payout is carried by the first one that serves its ' +
+        'country, currency and payout method, and keeps it. See docs/connect-a-bank.md.',
+    )
+    .addHelpText('after', examples('banking rail list', 'banking rail check bank-a'));
+
+  rail
+    .command('list')
+    .summary('list the payment networks and what they serve')
+    .description('Lists the payment networks in the order in which they are asked whether they serve a payout.')
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking rail list --json'))
+    .action(({ json }: JsonOption) => {
+      const { configured } = readRails(readConfig().deployment);
+      if (json) return printJson(configured.map(shownRail));
+      printTable(
+        ['Rail', 'Kind', 'Serves', 'Accounts'],
+        configured.map((one) => [one.name, one.kind, servesOf(one), accountsOf(one)]),
+        'This deployment has no payment network.',
+      );
+    });
+
+  rail
+    .command('status')
+    .summary('show the open payouts of each payment network')
+    .description(
+      'Shows how many payouts of each payment network are due, being submitted, submitted and parked, and for how long the oldest one ' +
+        'waits to be submitted. Counts the 250 payouts whose next step is the soonest, and 250 that are parked. A network that is not ' +
+        'configured is shown while it has open payouts: they wait until it is in RAILS_FILE again.\n\nOf several databases, all are ' +
+        'shown, or the one of CELL.',
+    )
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking rail status'))
+    .action(async ({ json }: JsonOption) => {
+      const { names } = readRails(readConfig().deployment);
+      const read = await onEachCell((deployment) => statusOf(deployment, names), { changesNothing: true });
+      const list = rowsOf(read);
+      if (json) printJson(list);
+      else {
+        printTable(
+          [...cellHead(read), 'Rail', 'Due', 'Submitting', 'Submitted', 'Parked', 'Oldest waits', ''],
+          list.map(({ cell, rail: name, due, submitting, submitted, parked, oldestWaitingSeconds, isConfigured }) => [
+            ...(cell === undefined ? [] : [cell]),
+            ...[name, due, submitting, submitted, parked],
+            ...[oldestWaitingSeconds === null ? '' : `${oldestWaitingSeconds} s`, isConfigured ? '' : 'not configured'],
+          ]),
+          'This deployment has no payment network.',
+        );
+      }
+      read.end();
+    });
+
+  addCheckCommand(rail);
+  addAdapterCommand(rail);
+}
+
+const shownRail = ({ name, kind, serves, ...rail }: RailConfig) => ({
+  ...{ name, kind, serves: serves ?? [] },
+  accounts: 'accounts' in rail ? rail.accounts.map(({ currency, id, bic }) => ({ currency, id, bic })) : [],
+});
+
+function servesOf({ serves }: RailConfig): string {
+  if (serves === undefined) return 'all';
+  return serves
+    .map(({ payoutMethod, countries, currencies }) =>
+      [payoutMethod, countries?.join(' '), currencies?.join(' ')].filter((part) => part !== undefined).join(', '),
+    )
+    .join('; ');
+}
+
+const accountsOf = (rail: RailConfig): string =>
+  rail.kind === 'http' ? rail.accounts.map(({ currency, id }) => `${currency} ${id}`).join(', ') : '';
+
+/** The open payouts of a network. */
+interface RailStatus {
+  readonly rail: string;
+  readonly isConfigured: boolean;
+  readonly due: number;
+  readonly submitting: number;
+  readonly submitted: number;
+  readonly parked: number;
+  /** Null if none waits to be submitted. */
+  readonly oldestWaitingSeconds: number | null;
+}
+
+async function statusOf({ database }: Deployment, configured: readonly string[]): Promise<readonly RailStatus[]> {
+  const open = await readOpenPayouts(database);
+  const names = [...new Set([...configured, ...open.map(({ rail }) => rail)])];
+  return names.map((rail) => {
+    const own = open.filter((row) => row.rail === rail);
+    const count = (status: string) => own.find((row) => row.status === status)?.payouts ?? 0;
+    const waiting = own.filter(({ status }) => status === 'due' || status === 'submitting');
+    return {
+      ...{ rail, isConfigured: configured.includes(rail) },
+      ...{ due: count('due'), submitting: count('submitting'), submitted: count('submitted'), parked: count('parked') },
+      oldestWaitingSeconds: waiting.length === 0 ? null : Math.max(...waiting.map(({ seconds }) => seconds)),
+    };
+  });
+}
+
+function addCheckCommand(rail: Command): void {
+  rail
+    .command('check')
+    .summary('check a bank adapter in its test mode')
+    .description(
+      'Checks whether the adapter of a payment network has the contract, and prints for each check what to change. It makes test ' +
+        'payments: run it against an adapter in its test mode, never against one that moves money. It takes up to some minutes, ' +
+        'because it waits for the events of these payments.\n\nExit code 1 if a check is not met.',
+    )
+    .addArgument(lookupArgument('<name>', 'name of the payment network; see banking rail list'))
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking rail check bank-a'))
+    .action(async (name: string, { json }: JsonOption) => {
+      const config = readRails(readConfig().deployment).configured.find((one) => one.name === name);
+      if (!config) throw new Refused(`There is no rail ${name}. See banking rail list.`);
+      if (config.kind !== 'http') throw new Refused(`The rail ${name} has no adapter to check.`);
+      const results = await untilSignal((signal) =>
+        orInterrupted(signal, () =>
+          checkConformance(config, { onResult: ({ check }) => reportProgress(`Checked: ${check}.`) }),
+        ),
+      );
+      if (json) printJson(results);
+      else printTable(['Check', 'Result', 'What to change'], results.map(rowOf), '');
+      const unmet = results.filter(({ isMet }) => !isMet).length;
+      if (unmet > 0) throw new Refused(unmet === 1 ? 'One check is not met.' : `${unmet} checks are not met.`);
+    });
+}
+
+const rowOf = ({ check, isMet, change }: CheckResult) => [check, isMet ? 'met' : 'not met', change ?? ''];
+
+interface AdapterOptions {
+  readonly port: number;
+  readonly tokenFile: string;
+}
+
+function addAdapterCommand(rail: Command): void {
+  rail
+    .command('adapter')
+    .summary('offer the sandbox network as a bank adapter')
+    .description(
+      'Serves the sandbox network over HTTP with the contract of a bank adapter, on a loopback address, until it is stopped. It ' +
+        'moves no money: the end of the account number selects the outcome, as docs/integrate/sandbox.md lists. It remembers payments ' +
+        'in the database of DATA_DIR or DATABASE_URL, which must not be that of the service: set a DATA_DIR of its own.',
+    )
+    .addOption(
+      new Option('--port <port>', 'port to listen on; 0 for any free one').argParser(parsePort).makeOptionMandatory(),
+    )
+    .addOption(lookupOption('--token-file <file>', 'file with the token that callers send').makeOptionMandatory())
+    .addHelpText('after', examples('DATA_DIR=.data/bank banking rail adapter --port 4000 --token-file bank.token'))
+    .action(async ({ port, tokenFile }: AdapterOptions) => {
+      const token = tokenOf(tokenFile);
+      await withDeployment(async ({ database }, { deployment }) => {
+        if (!deployment.isSandbox) throw new Refused('The adapter moves no money. Set SANDBOX=on.');
+        const server = sandboxAdapter({ database, token });
+        server.listen(port, '127.0.0.1');
+        await once(server, 'listening');
+        print(`Listening at http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+        await once(server, 'close');
+      });
+    });
+}
+
+function tokenOf(file: string): string {
+  try {
+    return readSecretFile(file);
+  } catch (error) {
+    if (!(error instanceof SecretFileError)) throw error;
+    throw new Refused(`The token file ${error.message}.`);
+  }
+}
+
+function parsePort(text: string): number {
+  if (!/^[0-9]{1,5}$/.test(text) || Number(text) > 65_535) {
+    throw new InvalidArgumentError('Write a port from 0 to 65535.');
+  }
+  return Number(text);
+}

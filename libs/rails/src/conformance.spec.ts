@@ -1,0 +1,116 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { checkConformance } from './conformance.js';
+import { type Served, sandboxServed, servedBy } from './testing/adapters.js';
+
+const open: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+async function opened<One extends { close(): Promise<void> }>(one: Promise<One>): Promise<One> {
+  open.push(await one);
+  return one;
+}
+
+const unmet = async ({ config }: Served, patienceMs?: number) =>
+  (await checkConformance(config, { ...(patienceMs !== undefined && { patienceMs }) }))
+    .filter(({ isMet }) => !isMet)
+    .map(({ check, change }) => `${check}: ${change}`);
+
+/** The sandbox adapter behind a server that changes what it is sent and what it responds. */
+async function behind(
+  change: (
+    request: IncomingMessage,
+    body: string,
+    forward: (body?: string, headers?: object) => Promise<Response>,
+  ) => Promise<[number, string]>,
+) {
+  const adapter = await opened(sandboxServed());
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    const { authorization = '', 'idempotency-key': key } = request.headers;
+    const forward = (text = body, headers = {}) =>
+      fetch(`http://127.0.0.1:${adapter.port}${request.url}`, {
+        method: request.method ?? 'GET',
+        headers: { authorization, ...(typeof key === 'string' && { 'idempotency-key': key }), ...headers },
+        ...(request.method === 'POST' && { body: text }),
+      });
+    const [status, text] = await change(request, body, forward);
+    response.writeHead(status).end(text);
+  };
+  return opened(servedBy((request, response) => void answer(request, response)));
+}
+
+const asIs = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
+
+describe('the conformance suite', () => {
+  it('has no complaint about the adapter of the sandbox network', async () => {
+    const adapter = await opened(sandboxServed());
+
+    expect(await unmet(adapter)).toEqual([]);
+  });
+
+  it('finds an adapter that makes a second payment of other content', async () => {
+    const adapter = await behind(async (_request, _body, forward) => {
+      const response = await forward();
+      return response.status === 409 ? [202, await response.text()] : asIs(response);
+    });
+
+    expect(await unmet(adapter)).toEqual([
+      expect.stringContaining('refuses a key that is sent again with other content: Answer 409'),
+    ]);
+  });
+
+  it('finds an adapter that takes amounts as numbers', async () => {
+    const adapter = await behind(async (_request, body, forward) =>
+      asIs(await forward(body.replace(/"amount":(\d+)/, '"amount":"$1"'))),
+    );
+
+    expect(await unmet(adapter)).toEqual([
+      expect.stringContaining('refuses amounts that are no whole number above zero'),
+    ]);
+  });
+
+  it('finds an adapter that needs no token', async () => {
+    const adapter = await behind(async (request, _body, forward) => {
+      const status = request.headers.authorization?.includes('specs') ? undefined : 404;
+      return status === undefined ? asIs(await forward()) : [status, '{}'];
+    });
+
+    expect(await unmet(adapter)).toEqual([expect.stringContaining('refuses a request without the token')]);
+  });
+
+  it('finds an adapter whose events lack a position', async () => {
+    const adapter = await behind(async (_request, _body, forward) => {
+      const [status, text] = await asIs(await forward());
+      return [status, text.replaceAll('"position"', '"place"')];
+    });
+
+    const found = await unmet(adapter);
+    expect(found).toContainEqual(
+      expect.stringMatching(/reports a payment that arrived: .*events\[0\]\.position is missing/),
+    );
+  });
+
+  it('finds an adapter that reports no rejection', async () => {
+    const adapter = await behind(async (request, _body, forward) => {
+      const [status, text] = await asIs(await forward());
+      return [status, request.url?.startsWith('/events') ? text.replaceAll('RJCT', 'PDNG') : text];
+    });
+
+    expect(await unmet(adapter, 0)).toContainEqual(
+      expect.stringContaining('reports a payment that was rejected, with its reason: Report RJCT within'),
+    );
+  });
+
+  it('says that nothing serves at the address', async () => {
+    const adapter = await opened(servedBy(() => undefined));
+    await adapter.leave();
+
+    const found = await unmet(adapter);
+    expect(found).toHaveLength(15);
+    expect(found[0]).toContain('Serve at the url of the rail: ECONNREFUSED');
+  });
+});

@@ -1,0 +1,131 @@
+import type { DeliveredRailEvent } from '@banking/payouts';
+import { bind, type Database, sqlStatement } from '@banking/postgres';
+import type { ListedEvent } from './adapter-messages.js';
+
+/** Longer than a request for events with its wait. A worker that is killed delays the events of its network by this at most. */
+const LEASE = `clock_timestamp() + interval '30 s'`;
+
+const ADD_CURSOR = sqlStatement('add_rail_cursor', 'insert into rail_cursor (rail) values ($1) on conflict do nothing');
+
+const LEASE_CURSOR = sqlStatement<{ position: string | null; fence: bigint }>(
+  'lease_rail_cursor',
+  `update rail_cursor set leased_until = ${LEASE}, fence = fence + 1
+   where rail = $1 and (leased_until is null or leased_until <= clock_timestamp())
+   returning position, fence`,
+);
+
+const RELEASE_CURSOR = sqlStatement(
+  'release_rail_cursor',
+  'update rail_cursor set leased_until = null where rail = $1 and fence = $2',
+);
+
+/**
+ * Under the fence, so that a worker which was stopped past its lease moves nothing back. Events of workspaces that other databases serve
+ * are passed over: each database has a cursor of its own.
+ */
+const STORE_EVENTS = sqlStatement(
+  'store_rail_events',
+  `with moved as (
+     update rail_cursor set position = $3, leased_until = null where rail = $1 and fence = $2 returning rail
+   )
+   insert into rail_event (rail, position, key, provider_event, status, reason_code, message)
+   select m.rail, e.position, e.key, e.provider_event, e.status, e.reason_code, e.message
+   from moved m
+   cross join unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
+     with ordinality e(position, key, provider_event, status, reason_code, message, place)
+   where not exists (
+     select from cell_workspace c
+     where c.workspace_id = case when e.key ~ '^payout-[1-9][0-9]{0,15}-' then split_part(e.key, '-', 2)::bigint end and c.state <> 'open')
+   order by e.place
+   on conflict (rail, position) do nothing`,
+);
+
+interface EventRow {
+  id: bigint;
+  key: string;
+  provider_event: string;
+  status: string;
+  reason_code: string | null;
+  message: string | null;
+}
+
+/** Delivered for ten seconds, as the sandbox network does. */
+const TAKE_EVENTS = sqlStatement<EventRow>(
+  'take_rail_events',
+  `with next as (
+     select id from rail_event where rail = $1 and greatest(received_at, handed_until) <= statement_timestamp()
+     order by greatest(received_at, handed_until), id limit $2
+     for update skip locked
+   )
+   update rail_event e set handed_until = clock_timestamp() + interval '10 s'
+   from next n where e.id = n.id
+   returning e.id, e.key, e.provider_event, e.status, e.reason_code, e.message`,
+);
+
+const DELETE_EVENTS = sqlStatement('delete_rail_events', 'delete from rail_event where id = any($1::bigint[])');
+
+/** Where a worker continues to read the events of an adapter. */
+export interface LeasedCursor {
+  /** Undefined at the beginning. */
+  readonly position: string | undefined;
+  readonly fence: bigint;
+}
+
+/**
+ * The events of an adapter that are not recorded yet. They are stored in the database transaction that moves the cursor behind them, so a
+ * worker that is killed loses none, and one that cannot be recorded keeps no other back. One worker reads the adapter at a time; any number
+ * record what it has stored.
+ */
+export class RailInbox {
+  constructor(
+    private readonly database: Database,
+    private readonly rail: string,
+  ) {}
+
+  /** Undefined while another worker reads. */
+  async lease(): Promise<LeasedCursor | undefined> {
+    const [, [row]] = await this.database.pipeline({}, [
+      bind(ADD_CURSOR, this.rail),
+      bind(LEASE_CURSOR, this.rail),
+    ] as const);
+    return row && { position: row.position ?? undefined, fence: row.fence };
+  }
+
+  async release({ fence }: LeasedCursor): Promise<void> {
+    await this.database.pipeline({}, [bind(RELEASE_CURSOR, this.rail, fence)]);
+  }
+
+  /** Stores events and moves the cursor behind the last one. Nothing, if another worker reads meanwhile. */
+  async store({ fence }: LeasedCursor, events: readonly ListedEvent[]): Promise<void> {
+    const last = events.at(-1);
+    if (!last) return;
+    await this.database.pipeline({}, [
+      bind(
+        STORE_EVENTS,
+        ...[this.rail, fence, last.position],
+        events.map(({ position }) => position),
+        events.map(({ key }) => key),
+        events.map(({ event }) => event.providerEvent),
+        events.map(({ event }) => event.status),
+        events.map(({ event }) => event.reasonCode ?? null),
+        events.map(({ event }) => event.message ?? null),
+      ),
+    ]);
+  }
+
+  /** The next stored events, the longest stored first. */
+  async take(limit: number): Promise<readonly DeliveredRailEvent[]> {
+    const [rows] = await this.database.pipeline({}, [bind(TAKE_EVENTS, this.rail, limit)] as const);
+    return rows
+      .sort((one, other) => (one.id < other.id ? -1 : 1))
+      .map(({ id, key, provider_event: providerEvent, status, reason_code, message }) => ({
+        id: id.toString(),
+        key,
+        event: { providerEvent, status, reasonCode: reason_code ?? undefined, message: message ?? undefined },
+      }));
+  }
+
+  async delete(ids: readonly string[]): Promise<void> {
+    await this.database.pipeline({}, [bind(DELETE_EVENTS, ids)]);
+  }
+}

@@ -1,0 +1,184 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve, dirname } from 'node:path';
+import { isCurrencyCode } from '@banking/domain';
+import { SANDBOX_RAIL } from '@banking/payouts';
+import {
+  ConfigError,
+  isTrustworthy,
+  readSecretFile,
+  readYamlDocument,
+  type ReportMistake,
+  SecretFileError,
+} from '@banking/process';
+import { countryOf } from '@banking/reference';
+import { isValidBIC, isValidIBAN } from 'ibantools';
+import type { BankAccount, RailConfig, Served } from './rail-config.js';
+import { Rails } from './rails.js';
+
+/** A payment network as it is written in the file. */
+interface WrittenRail {
+  readonly name: string;
+  readonly kind: 'http' | 'sandbox';
+  readonly serves?: readonly Served[];
+  readonly accounts?: readonly WrittenAccount[];
+  readonly url?: string;
+  readonly tokenFile?: string;
+  readonly timeoutMs?: number;
+}
+
+interface WrittenAccount {
+  readonly currency: string;
+  readonly iban?: string;
+  readonly id?: string;
+  readonly bic: string;
+  readonly holder: string;
+}
+
+interface RailsFile {
+  readonly rails: readonly WrittenRail[];
+}
+
+const SCHEMA = JSON.parse(readFileSync(join(__dirname, '../rails-file.schema.json'), 'utf8')) as object;
+
+/** How messages call the file. */
+const NAME = 'RAILS_FILE';
+
+export interface RailsSettings {
+  /** The path of the file. Without one, a sandbox has the network of the sandbox, and a live deployment none. */
+  readonly railsFile?: string | undefined;
+  readonly isSandbox: boolean;
+}
+
+/**
+ * Reads the payment networks of a deployment.
+ *
+ * @throws ConfigError with all mistakes of the file, each with its line and field
+ */
+export function readRails({ railsFile, isSandbox }: RailsSettings): Rails {
+  if (railsFile === undefined) return new Rails(isSandbox ? [{ name: SANDBOX_RAIL, kind: 'sandbox' }] : []);
+  const file = resolve(railsFile);
+  const folder = dirname(file);
+  const { rails } = readYamlDocument<RailsFile>(NAME, textOf(file), SCHEMA, (written, report) =>
+    checkRails(written, { folder, isSandbox, report }),
+  );
+  return new Rails(rails.map((rail) => configOf(rail, folder)));
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigError([`RAILS_FILE cannot be read (${code}). Set the path of a file that this process may read.`]);
+  }
+}
+
+/** @param folder relative paths in the file begin there */
+function configOf({ name, kind, serves, accounts = [], ...settings }: WrittenRail, folder: string): RailConfig {
+  if (kind === 'sandbox') return { name, kind, ...(serves && { serves }) };
+  const { url = '', tokenFile = '', timeoutMs } = settings;
+  return {
+    ...{ name, kind, serves, url, tokenFile: resolve(folder, tokenFile) },
+    accounts: accounts.map(accountOf),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  };
+}
+
+const accountOf = ({ iban, id, ...account }: WrittenAccount): BankAccount =>
+  iban === undefined ? { ...account, id: id ?? '', isIban: false } : { ...account, id: iban, isIban: true };
+
+interface Checking {
+  /** Relative paths in the file begin there. */
+  readonly folder: string;
+  readonly isSandbox: boolean;
+  readonly report: ReportMistake;
+}
+
+/** Reports what a schema cannot express. */
+function checkRails({ rails }: RailsFile, checking: Checking): void {
+  for (const [index, rail] of rails.entries()) {
+    const report: ReportMistake = (path, message) => checking.report(['rails', index, ...path], message);
+    const isRepeated = rails.slice(0, index).some((other) => other.name === rail.name);
+    if (isRepeated) report(['name'], 'Another rail has this name. Write one of its own.');
+    if (rail.kind === 'sandbox') checkSandbox(rail, checking.isSandbox, report);
+    else checkAddress(rail, checking.folder, report);
+    for (const [place, served] of (rail.serves ?? []).entries()) checkServed(rail, served, place, report);
+    for (const [place, account] of (rail.accounts ?? []).entries()) checkAccount(rail, account, place, report);
+  }
+}
+
+function checkSandbox(rail: WrittenRail, isSandbox: boolean, report: ReportMistake): void {
+  if (!isSandbox) {
+    report(['kind'], 'The sandbox network moves no money, so a live deployment has none. Remove this rail.');
+  }
+  for (const member of ['accounts', 'url', 'tokenFile', 'timeoutMs'] as const) {
+    if (rail[member] !== undefined) report([member], 'The sandbox network has no such setting. Remove it.');
+  }
+}
+
+function checkAddress({ url, tokenFile }: WrittenRail, folder: string, report: ReportMistake): void {
+  const fault = url === undefined ? undefined : faultOfUrl(url);
+  if (fault !== undefined) report(['url'], fault);
+  const unusable = tokenFile === undefined ? undefined : faultOfToken(resolve(folder, tokenFile));
+  if (unusable !== undefined) report(['tokenFile'], unusable);
+}
+
+function checkServed(
+  { kind, accounts = [] }: WrittenRail,
+  { countries = [], currencies = [] }: Served,
+  place: number,
+  report: ReportMistake,
+): void {
+  for (const [at, country] of countries.entries()) {
+    if (countryOf(country)) continue;
+    report(['serves', place, 'countries', at], 'ISO 3166-1 has no such country. Correct the code.');
+  }
+  for (const [at, currency] of currencies.entries()) {
+    const path = ['serves', place, 'currencies', at];
+    if (!isCurrencyCode(currency)) report(path, UNKNOWN_CURRENCY);
+    else if (kind !== 'sandbox' && !accounts.some((account) => account.currency === currency)) {
+      report(path, 'The rail has no account in this currency. Add one, or remove the currency.');
+    }
+  }
+}
+
+function checkAccount(
+  { accounts = [] }: WrittenRail,
+  { currency, iban, id, bic }: WrittenAccount,
+  place: number,
+  report: ReportMistake,
+): void {
+  const path = ['accounts', place];
+  if (!isCurrencyCode(currency)) report([...path, 'currency'], UNKNOWN_CURRENCY);
+  if (accounts.slice(0, place).some((other) => other.currency === currency)) {
+    report([...path, 'currency'], 'The rail has another account in this currency. Keep one of them.');
+  }
+  if ((iban === undefined) === (id === undefined)) {
+    report(path, 'An account has either an iban or an id. Write one of them.');
+  }
+  if (iban !== undefined && !isValidIBAN(iban)) {
+    report([...path, 'iban'], 'This is not an IBAN, or its check digits are wrong. Correct it.');
+  }
+  if (!isValidBIC(bic)) report([...path, 'bic'], 'This is not a BIC. Write its 8 or 11 characters.');
+}
+
+const UNKNOWN_CURRENCY = 'ISO 4217 has no such current currency. Correct the code.';
+
+function faultOfUrl(text: string): string | undefined {
+  if (!URL.canParse(text)) return 'This is not a URL. Write one such as https://adapter.example/v1.';
+  const { username, password, search, hash } = new URL(text);
+  if (username !== '' || password !== '') return 'The URL has a login. Remove it, and put the token into tokenFile.';
+  if (search !== '' || hash !== '') return 'The URL has a query or a fragment. Remove it.';
+  if (!isTrustworthy(text)) return 'Use https (http only on a loopback address): over http, payments could be changed.';
+  return undefined;
+}
+
+function faultOfToken(path: string): string | undefined {
+  try {
+    readSecretFile(path);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof SecretFileError)) throw error;
+    return `The file ${error.message}. Name a file with the bearer token in one line.`;
+  }
+}

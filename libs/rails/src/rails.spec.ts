@@ -1,0 +1,80 @@
+import * as fc from 'fast-check';
+import type { RailConfig, Served } from './rail-config.js';
+import { Rails } from './rails.js';
+
+const COUNTRIES = ['DE', 'IN', 'US'];
+const CURRENCIES = ['EUR', 'INR', 'USD'];
+const METHODS = ['LOCAL', 'SWIFT'];
+
+const destination = fc.record({
+  country: fc.constantFrom(...COUNTRIES),
+  currency: fc.constantFrom(...CURRENCIES),
+  payoutMethod: fc.constantFrom(...METHODS),
+});
+
+const someOf = (values: readonly string[]) => fc.subarray([...values], { minLength: 1 });
+
+const served: fc.Arbitrary<Served> = fc.record(
+  { payoutMethod: fc.constantFrom(...METHODS), countries: someOf(COUNTRIES), currencies: someOf(CURRENCIES) },
+  { requiredKeys: [] },
+);
+
+const account = (currency: string) => ({ currency, id: '1', isIban: false, bic: 'COBADEFF', holder: 'Harbour' });
+
+const rail = (name: string): fc.Arbitrary<RailConfig> =>
+  fc.oneof(
+    fc.record({
+      name: fc.constant(name),
+      kind: fc.constant('sandbox' as const),
+      serves: fc.option(fc.array(served), { nil: undefined }),
+    }),
+    fc.record({
+      ...{
+        name: fc.constant(name),
+        kind: fc.constant('http' as const),
+        url: fc.constant(''),
+        tokenFile: fc.constant(''),
+      },
+      serves: fc.option(fc.array(served), { nil: undefined }),
+      accounts: fc.subarray(CURRENCIES).map((currencies) => currencies.map(account)),
+    }),
+  );
+
+const rails = fc
+  .array(fc.nat(), { maxLength: 4 })
+  .chain((list) => fc.tuple(...list.map((_, index) => rail(`rail-${index}`))));
+
+describe('the network of a payout', () => {
+  it('is the first that serves it by itself', () => {
+    fc.assert(
+      fc.property(rails, destination, (configured, to) => {
+        const first = configured.find((one) => new Rails([one]).railFor(to) !== undefined);
+        expect(new Rails(configured).railFor(to)).toBe(first?.name);
+      }),
+    );
+  });
+
+  it('has an account in the currency, and an entry that agrees with country, currency and method', () => {
+    fc.assert(
+      fc.property(rails, destination, (configured, to) => {
+        const chosen = configured.find(({ name }) => name === new Rails(configured).railFor(to));
+        if (!chosen) return;
+        if (chosen.kind === 'http') expect(chosen.accounts.map(({ currency }) => currency)).toContain(to.currency);
+        const agrees = ({ payoutMethod, countries, currencies }: Served) =>
+          [to.payoutMethod, undefined].includes(payoutMethod) &&
+          (countries === undefined || countries.includes(to.country)) &&
+          (currencies === undefined || currencies.includes(to.currency));
+        expect((chosen.serves ?? [{}]).some(agrees)).toBe(true);
+      }),
+    );
+  });
+
+  it('stays the same when a network is added at the end of the list', () => {
+    fc.assert(
+      fc.property(rails, rail('last'), destination, (configured, last, to) => {
+        const before = new Rails(configured).railFor(to);
+        if (before !== undefined) expect(new Rails([...configured, last]).railFor(to)).toBe(before);
+      }),
+    );
+  });
+});

@@ -1,0 +1,39 @@
+import { type OpenRails, type PayoutDestination, type Rail, type RailRouting, SandboxRail } from '@banking/payouts';
+import type { Database } from '@banking/postgres';
+import { HttpRail } from './http-rail.js';
+import type { RailConfig } from './rail-config.js';
+
+/** The payment networks of a deployment, in the order in which they are asked for. */
+export class Rails implements RailRouting {
+  constructor(readonly configured: readonly RailConfig[]) {}
+
+  get names(): readonly string[] {
+    return this.configured.map(({ name }) => name);
+  }
+
+  /** The first network that serves the destination. */
+  railFor(destination: PayoutDestination): string | undefined {
+    return this.configured.find((rail) => isServed(rail, destination))?.name;
+  }
+
+  /** Opens the networks that need no restart to be called. @param database as the worker */
+  open(database: Database): OpenRails {
+    return new Map(this.configured.map((rail) => [rail.name, openRail(rail, database)]));
+  }
+}
+
+function isServed(rail: RailConfig, { country, currency, payoutMethod }: PayoutDestination): boolean {
+  // A payment is made from an account in its currency.
+  if (rail.kind === 'http' && !rail.accounts.some((account) => account.currency === currency)) return false;
+  const { serves = [{}] } = rail;
+  return serves.some(
+    (served) =>
+      (served.payoutMethod ?? payoutMethod) === payoutMethod &&
+      (served.countries?.includes(country) ?? true) &&
+      (served.currencies?.includes(currency) ?? true),
+  );
+}
+
+function openRail(rail: RailConfig, database: Database): Rail {
+  return rail.kind === 'sandbox' ? new SandboxRail(database) : new HttpRail(rail, database);
+}
