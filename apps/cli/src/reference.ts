@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import {
   applyDueReference,
-  fixedFieldsChanged,
   listReferenceChanges,
   readReferenceInForce,
   recordReference,
@@ -138,8 +137,6 @@ async function refusalIn(
   options: ApplyOptions,
 ): Promise<string | undefined> {
   const inForce = await readReferenceInForce(database);
-  const fixed = fixedFieldsChanged(inForce, document.content);
-  if (fixed.length > 0) return fixed.join('\n');
   // What changes nothing is not recorded.
   if (referenceDifferences(inForce.content, document.content).length === 0) return undefined;
   try {

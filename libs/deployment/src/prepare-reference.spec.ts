@@ -62,6 +62,16 @@ describe('the reference data of a live database', () => {
     expect(await corridorsOf(other)).toMatchObject({ corridors: 1 });
   });
 
+  it('has the products of the document only, if it states some', async () => {
+    const reference = 'products: [{ id: 1, name: Euro account, currency: EUR }]';
+    await migrated({ reference });
+
+    expect(await corridorsOf({ ...service(), reference })).toMatchObject({ products: 1 });
+    expect(await reasonOf(migrated({ reference: reference.replace('EUR', 'USD') }))).toBe(
+      'REFERENCE_FILE: Product 1 is in EUR for ever. Give the new product another id.',
+    );
+  });
+
   it('takes no document with a mistake, or with invented figures', async () => {
     expect(await reasonOf(migrated({ reference: TERMS.replace('IFSC', 'SORT CODE') }))).toMatch(
       /^REFERENCE_FILE has a mistake:\n {2}- line 5, corridors\[0\]: There is no format of account numbers/,

@@ -13,7 +13,6 @@ export {
   withdrawReference,
 } from './reference/reference-changes.js';
 export {
-  fixedFieldsChanged,
   type ReferenceDifference,
   referenceDifferences,
 } from './reference/reference-differences.js';

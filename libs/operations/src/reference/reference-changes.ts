@@ -1,8 +1,8 @@
 import { currencies } from '@banking/domain';
 import { CURRENCY_NAMES } from '@banking/domain/prose';
 import { bind, type Database, DatabaseError, RULE_VIOLATION, SQLSTATE, sqlStatement } from '@banking/postgres';
-import type { ReferenceInForce } from './reference-differences.js';
 import { BANKS, demoReference, newProducts, type ReferenceContent } from '@banking/reference';
+import { fixedFieldsChanged, type ReferenceInForce } from './reference-differences.js';
 
 /** What a release states, and an operator cannot. */
 interface ReleaseContent extends ReferenceContent {
@@ -107,7 +107,7 @@ export async function recordReference(
 ): Promise<{ readonly id: number; readonly isApplied: boolean }> {
   const [[recorded], applied] = await database
     .pipeline({}, [recording(change), bind(APPLY)] as const)
-    .catch((error: unknown) => explain(error, change));
+    .catch((error: unknown) => explain(database, error, change));
   return { id: Number(recorded!.id), isApplied: applied.some(({ id }) => id === recorded!.id) };
 }
 
@@ -122,7 +122,7 @@ export async function tryReference(database: Database, change: StatedChange): Pr
       throw new Tried();
     });
   } catch (error) {
-    if (!(error instanceof Tried)) explain(error, change);
+    if (!(error instanceof Tried)) await explain(database, error, change);
   }
 }
 
@@ -142,16 +142,17 @@ const REFUSED: Readonly<Record<string, string>> = {
     'A value is outside of what the database stores. Compare the document with its JSON Schema.',
 };
 
-function explain(error: unknown, { content }: StatedChange): never {
+/** @throws ReferenceChangeError that names the records, if it is about some; other errors as they are */
+async function explain(database: Database, error: unknown, { content }: StatedChange): Promise<never> {
   const message = error instanceof DatabaseError ? REFUSED[error.code ?? ''] : undefined;
   if (message === undefined) throw error;
   const isInvented = content.sandboxOnly === true && (error as DatabaseError).message.includes('invented');
-  throw new ReferenceChangeError(
-    isInvented
-      ? 'The document says that its figures are invented (sandboxOnly), and the database is live. State terms of your own.'
-      : message,
-    { cause: error },
-  );
+  if (isInvented) {
+    const invented = 'The document says that its figures are invented (sandboxOnly), and the database is live.';
+    throw new ReferenceChangeError(`${invented} State terms of your own.`, { cause: error });
+  }
+  const fixed = fixedFieldsChanged(await readReferenceInForce(database), content);
+  throw new ReferenceChangeError(fixed.length > 0 ? fixed.join('\n') : message, { cause: error });
 }
 
 /** Applies documents whose time has come. Returns their number. @throws Refusal `unavailable` */
@@ -211,7 +212,7 @@ export interface GivenReference {
 
 /**
  * The documents that a database still needs to be served: what this release knows, the document that the process is started with, and in a
- * database without terms those of a sandbox, or the products of a new live database.
+ * database without terms those of a sandbox, or products if the document states none.
  *
  * @throws Refusal `unavailable`
  */
@@ -228,7 +229,8 @@ export async function missingReference(
   const { hasFacts, hasGiven, hasTerms } = (await database.read({}, bind(COMPARE, ...stated)))!;
   const changes: StatedChange[] = [];
   if (!hasFacts) changes.push({ content: facts, origin: 'release', recordedBy: release });
-  if (!hasTerms) {
+  // Ids are for ever, so an operator who states products is to have all of them.
+  if (!hasTerms && given?.content.products === undefined) {
     const content = isSandbox && !given ? { ...newProducts(), ...demoReference() } : newProducts();
     changes.push({ content, origin: 'release', recordedBy: release });
   }
