@@ -16,6 +16,8 @@ let server: EmbeddedServer;
 let network: Database;
 let adapter: Server;
 let broken: Server;
+let calls: Server;
+let called = 0;
 
 const portOf = async (one: Server) => {
   one.listen(0, '127.0.0.1');
@@ -41,13 +43,20 @@ beforeAll(async () => {
     accounts: [${account}]
     url: http://127.0.0.1:${await portOf(adapter)}
     tokenFile: token
-  - { name: broken, kind: http, accounts: [${account}], url: "http://127.0.0.1:${await portOf(broken)}", tokenFile: token }
+    testMode: true
+  - { name: broken, kind: http, testMode: true, accounts: [${account}], url: "http://127.0.0.1:${await portOf(broken)}", tokenFile: token }
   - { name: sandbox, kind: sandbox }
 `,
   );
+  calls = createServer((_, response) => {
+    called += 1;
+    response.end();
+  });
+  const live = `name: live, kind: http, accounts: [${account}], url: "http://127.0.0.1:${await portOf(calls)}", tokenFile: token`;
+  writeFileSync(join(world.dataDir, 'live.yaml'), `rails: [{ ${live} }]\n`);
 });
 afterAll(async () => {
-  for (const one of [adapter, broken]) {
+  for (const one of [adapter, broken, calls]) {
     one.closeAllConnections();
     one.close();
   }
@@ -125,7 +134,7 @@ describe('banking rail check', () => {
 
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^Check +Result +What to change$/m);
-    expect(stdout.match(/ met$/gm)).toHaveLength(15);
+    expect(stdout.match(/ met$/gm)).toHaveLength(16);
   });
 
   it('ends with exit code 1 and what to change', async () => {
@@ -143,6 +152,27 @@ describe('banking rail check', () => {
     ['sandbox', /has no adapter to check/],
   ])('refuses the rail %s', async (name, message) => {
     expect(await run('check', name)).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(message) });
+  });
+});
+
+describe('banking rail check of an adapter that moves money', () => {
+  const check = (settings: Readonly<Record<string, string>>) =>
+    world.run(['rail', 'check', 'live'], { RAILS_FILE: join(world.dataDir, 'live.yaml'), ...settings });
+
+  it('is refused in a live deployment, before any call', async () => {
+    expect(await check({ SANDBOX: 'off' })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/The rail live moves money, and the check makes payments of 123\.45\./),
+    });
+    expect(called).toBe(0);
+  });
+
+  it('is refused in a sandbox, which has no such adapter', async () => {
+    expect(await check({ SANDBOX: 'on' })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/rails\[0\]: A sandbox has no adapter that moves money/),
+    });
+    expect(called).toBe(0);
   });
 });
 

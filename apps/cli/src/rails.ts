@@ -124,17 +124,23 @@ function addCheckCommand(rail: Command): void {
     .command('check')
     .summary('check a bank adapter in its test mode')
     .description(
-      'Checks whether the adapter of a payment network has the contract, and prints for each check what to change. It makes test ' +
-        'payments: run it against an adapter in its test mode, never against one that moves money. It takes up to some minutes, ' +
-        'because it waits for the events of these payments.\n\nExit code 1 if a check is not met.',
+      'Checks whether the adapter of a payment network has the contract, and prints for each check what to change. It makes payments ' +
+        'of 123.45, so it needs SANDBOX=on, and testMode: true at the network in RAILS_FILE. It takes up to some minutes, because ' +
+        'it waits for the events of these payments.\n\nExit code 1 if a check is not met.',
     )
     .addArgument(lookupArgument('<name>', 'name of the payment network; see banking rail list'))
     .addOption(jsonOption())
-    .addHelpText('after', examples('banking rail check bank-a'))
+    .addHelpText('after', examples('SANDBOX=on banking rail check bank-a'))
     .action(async (name: string, { json }: JsonOption) => {
       const config = readRails(readConfig().deployment).configured.find((one) => one.name === name);
       if (!config) throw new Refused(`There is no rail ${name}. See banking rail list.`);
       if (config.kind !== 'http') throw new Refused(`The rail ${name} has no adapter to check.`);
+      if (!config.isTestMode) {
+        throw new Refused(
+          `The rail ${name} moves money, and the check makes payments of 123.45. Name its adapter in test mode in RAILS_FILE, with ` +
+            'testMode: true, and set SANDBOX=on.',
+        );
+      }
       const results = await untilSignal((signal) =>
         orInterrupted(signal, () =>
           checkConformance(config, { onResult: ({ check }) => reportProgress(`Checked: ${check}.`) }),

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkConformance } from './conformance.js';
-import { type Served, sandboxServed, servedBy } from './testing/adapters.js';
+import { type Served, sandboxServed, servedBy, TOKEN } from './testing/adapters.js';
 
 const open: { close(): Promise<void> }[] = [];
 
@@ -105,12 +105,83 @@ describe('the conformance suite', () => {
     );
   });
 
+  it.each([
+    ['twice', '9021', 'reports events twice in its test mode, with the same ids: Report ACCC, and an event twice'],
+    ['out of order', '9022', 'reports events out of order in its test mode: Report ACCC, and after it an event'],
+  ])('finds an adapter that reports no events %s', async (_what, ending, message) => {
+    const adapter = await behind(async (_request, body, forward) =>
+      asIs(await forward(body.replace(`${ending}"`, '0000"'))),
+    );
+
+    expect(await unmet(adapter, 0)).toEqual([expect.stringContaining(message)]);
+  });
+
+  it.each([
+    ['amount', '"amount":"12345"', '"amount":"12346"'],
+    ['currency', '"currency":"EUR"', '"currency":"USD"'],
+  ])('finds an adapter whose events have another %s than their payments', async (_what, own, other) => {
+    const adapter = await behind(async (request, _body, forward) => {
+      const [status, text] = await asIs(await forward());
+      return [status, request.url?.startsWith('/events') ? text.replace(own, other) : text];
+    });
+
+    expect(await unmet(adapter)).toEqual([
+      expect.stringContaining('reports each event with the amount and currency of its payment: Give each event'),
+    ]);
+  });
+
+  it('finds an adapter that lists no event again after a later position was asked for', async () => {
+    let latest = 0;
+    const adapter = await behind(async (request, _body, forward) => {
+      const [status, text] = await asIs(await forward());
+      const after = /[?&]after=(\d+)/.exec(request.url ?? '')?.[1];
+      if (!request.url?.startsWith('/events') || status !== 200) return [status, text];
+      latest = Math.max(latest, Number(after ?? 0));
+      const { events } = JSON.parse(text) as { readonly events: readonly { readonly position: string }[] };
+      return [status, JSON.stringify({ events: events.filter(({ position }) => Number(position) > latest) })];
+    });
+
+    expect(await unmet(adapter, 0)).toContainEqual(
+      expect.stringContaining('reports the same events again after the same position: List the same events'),
+    );
+  });
+
+  it('finds an adapter that compares the amount of a known key only', async () => {
+    const adapter = await behind(async (_request, body, forward) => {
+      const response = await forward();
+      return response.status === 409 && body.includes('"12345"') ? [202, '{}'] : asIs(response);
+    });
+
+    expect(await unmet(adapter)).toEqual([
+      expect.stringContaining('Answer 409 to a known key with another creditor, not 202'),
+    ]);
+  });
+
+  it('finds an adapter that takes payments without a token', async () => {
+    const adapter = await behind(async (request, _body, forward) =>
+      asIs(await forward(undefined, request.method === 'POST' ? { authorization: `Bearer ${TOKEN}` } : {})),
+    );
+
+    expect(await unmet(adapter)).toEqual([expect.stringContaining('Answer 401 to POST /payments without a token')]);
+  });
+
+  it('finds an adapter that lists payments of every time', async () => {
+    const adapter = await behind(async (request, _body, forward) => {
+      request.url = request.url?.replace(/acceptedSince=[^&]+/, 'acceptedSince=2000-01-01T00:00:00Z') ?? '/';
+      return asIs(await forward());
+    });
+
+    expect(await unmet(adapter)).toEqual([
+      expect.stringContaining('List no payment that was accepted before acceptedSince'),
+    ]);
+  });
+
   it('says that nothing serves at the address', async () => {
     const adapter = await opened(servedBy(() => undefined));
     await adapter.leave();
 
     const found = await unmet(adapter);
-    expect(found).toHaveLength(15);
+    expect(found).toHaveLength(16);
     expect(found[0]).toContain('Serve at the url of the rail: ECONNREFUSED');
   });
 });

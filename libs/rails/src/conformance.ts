@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { uetrOf } from '@banking/payouts';
+import { type SubmittedPayment, uetrOf } from '@banking/payouts';
 import { boundedFetch, readSecretFile } from '@banking/process';
 import { AdapterMessageError, type ListedEvent, listedEventsOf, paymentOf, paymentsOf } from './adapter-messages.js';
 import type { BankAccount, HttpRailConfig } from './rail-config.js';
@@ -28,8 +28,11 @@ const REJECTED = 'DE40500105170000009001';
 const TWICE = 'DE82500105170000009021';
 const OUT_OF_ORDER = 'DE55500105170000009022';
 
+const FINAL: ReadonlySet<string> = new Set(['ACCC', 'RJCT']);
+
 const BYTES_MAX = 2 * 1024 * 1024;
-const CALL_MS = 10_000;
+/** As the service waits for a call, where the rail has no timeoutMs. */
+const CALL_MS = 8_000;
 const PATIENCE_MS = 60_000;
 const PAGES_MAX = 10_000;
 
@@ -47,7 +50,13 @@ interface Answer {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Checks an adapter in its test mode against the contract. It makes test payments, so never run it against an adapter that moves money. */
+/** What each payment of a run has, in minor units. */
+const AMOUNT = '12345';
+
+/** An event of the list, and what it says about its payment. */
+type SentEvent = ListedEvent & { readonly sent: Body };
+
+/** Checks an adapter in its test mode against the contract. It makes payments. */
 export async function checkConformance(
   rail: HttpRailConfig,
   { patienceMs = PATIENCE_MS, onResult }: ConformanceOptions = {},
@@ -69,7 +78,7 @@ function changeOf(error: unknown): string {
   if (error instanceof Unmet) return error.message;
   if (error instanceof AdapterMessageError) return `Send what the contract describes: ${error.message}.`;
   const { name, cause } = error as Error & { readonly cause?: { readonly code?: string } };
-  const reason = name === 'TimeoutError' ? `it did not answer in ${CALL_MS / 1_000} s` : (cause?.code ?? name);
+  const reason = name === 'TimeoutError' ? 'it did not answer in time' : (cause?.code ?? name);
   return `Serve at the url of the rail: ${reason}.`;
 }
 
@@ -79,8 +88,12 @@ class Conformance {
   private readonly run = `check-${Date.now()}-${randomUUID().slice(0, 8)}`;
   private readonly startedAt = new Date(Date.now() - 60_000).toISOString();
   private keys = 0;
+  /** The keys of the payments that the adapter had to accept. */
+  private readonly made = new Set<string>();
   /** The place in the list of events at which the run has begun. */
   private start: string | undefined;
+  /** The events of these payments as they were first read, each as a text, by their positions. */
+  private readonly read = new Map<string, string>();
 
   constructor(
     private readonly rail: HttpRailConfig,
@@ -105,42 +118,48 @@ class Conformance {
       ['reports a payment that arrived', () => this.reports(CREDITED, 'ACCC')],
       ['reports a payment that was rejected, with its reason', () => this.reports(REJECTED, 'RJCT')],
       ['reports events twice in its test mode, with the same ids', () => this.repeatsEvents()],
-      ['reports events out of order in its test mode', () => this.reports(OUT_OF_ORDER, 'ACCC')],
+      ['reports events out of order in its test mode', () => this.disordersEvents()],
+      ['reports each event with the amount and currency of its payment', () => this.namesAmounts()],
       ['reports the same events again after the same position', () => this.repeatsPosition()],
       ['answers within its wait when there is no event', () => this.endsItsWait()],
     ];
   }
 
   private async refusesStrangers(): Promise<void> {
+    const key = this.newKey();
+    const sent = { body: this.bodyOf(key, CREDITED), headers: { 'idempotency-key': key } };
     for (const token of [undefined, 'another token']) {
-      const { status } = await this.send('GET', 'payments/none', { token });
-      expectThat(
-        status === 401 || status === 403,
-        `Answer 401 to a request ${token ? 'with a wrong' : 'without a'} token.`,
-      );
+      for (const [method, path, more] of [
+        ['GET', `payments/${key}`, {}],
+        ['GET', `payments?acceptedSince=${this.startedAt}`, {}],
+        ['GET', 'events', {}],
+        ['POST', 'payments', sent],
+      ] as const) {
+        const { status } = await this.send(method, path, { ...more, token });
+        const request = `${method} /${path.replace(key, '{key}').replace(/\?.*/, '')}`;
+        expectThat(
+          status === 401 || status === 403,
+          `Answer 401 to ${request} ${token ? 'with a wrong' : 'without a'} token.`,
+        );
+      }
     }
+    const { status } = await this.send('GET', `payments/${key}`);
+    expectThat(status === 404, 'Make no payment of a request that is refused.');
   }
 
   private async findsEndOfEvents(): Promise<void> {
-    for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-      const last = (await this.eventsAfter(this.start)).at(-1);
-      if (!last) return;
-      this.start = last.position;
-    }
-    throw new Unmet(`End the list of events: it had more than ${PAGES_MAX} pages.`);
+    this.start = (await this.eventsFromStart()).at(-1)?.position;
   }
 
   private async accepts(): Promise<void> {
     const key = this.newKey();
-    const { status, body } = await this.submit(key);
-    expectThat(status === 202, `Answer 202 to a payment, not ${status}.`);
     for (const [where, payment] of [
-      ['the response to POST /payments', paymentOf(body)],
-      ['GET /payments/{key}', paymentOf((await this.send('GET', `payments/${key}`)).body)],
+      ['the response to POST /payments', await this.make(key)],
+      ['GET /payments/{key}', await this.find(key)],
     ] as const) {
       expectThat(payment.key === key, `Name the key of the payment in ${where}.`);
       expectThat(
-        payment.amount === 12_345n && payment.currency === this.account.currency,
+        payment.amount === BigInt(AMOUNT) && payment.currency === this.account.currency,
         `Show amount and currency as sent in ${where}.`,
       );
     }
@@ -148,7 +167,7 @@ class Conformance {
 
   private async recognizesRepeats(): Promise<void> {
     const key = this.newKey();
-    const first = paymentOf((await this.submit(key)).body);
+    const first = await this.make(key);
     const again = await this.submit(key);
     expectThat(again.status === 202, `Answer 202 to a payment that is sent again, not ${again.status}.`);
     expectThat(
@@ -161,11 +180,15 @@ class Conformance {
 
   private async refusesOtherContent(): Promise<void> {
     const key = this.newKey();
-    await this.submit(key);
-    const { status } = await this.submit(key, { amount: '54321' });
-    expectThat(status === 409, `Answer 409 to a known key with another amount, not ${status}.`);
-    const kept = paymentOf((await this.send('GET', `payments/${key}`)).body);
-    expectThat(kept.amount === 12_345n, 'Keep the amount of the first payment of a key.');
+    await this.make(key);
+    for (const [what, changes] of [
+      ['another amount', { amount: '54321' }],
+      ['another creditor', { creditor: { name: 'Other Payee', account: OUT_OF_ORDER } }],
+    ] as const) {
+      const { status } = await this.submit(key, changes);
+      expectThat(status === 409, `Answer 409 to a known key with ${what}, not ${status}.`);
+    }
+    expectThat((await this.find(key)).amount === BigInt(AMOUNT), 'Keep the amount of the first payment of a key.');
   }
 
   private async refusesWithoutKey(): Promise<void> {
@@ -190,21 +213,27 @@ class Conformance {
 
   private async listsPayments(): Promise<void> {
     const keys = [this.newKey(), this.newKey()];
-    for (const key of keys) await this.submit(key);
+    for (const key of keys) await this.make(key);
     const listed = (await this.allPayments()).map(({ key }) => key);
     expectThat(
       keys.every((key) => listed.includes(key)),
       'List every payment that was accepted since acceptedSince.',
     );
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+    expectThat(
+      (await this.allPayments(tomorrow)).length === 0,
+      'List no payment that was accepted before acceptedSince.',
+    );
   }
 
   private async reports(account: string, status: 'ACCC' | 'RJCT'): Promise<void> {
     const key = this.newKey();
-    await this.submit(key, {}, account);
+    await this.make(key, account);
     const events = await this.eventsOf(key, (found) => found.some(({ event }) => event.status === status), status);
-    const final = events.find(({ event }) => event.status === status);
+    const final = events.find(({ event }) => FINAL.has(event.status));
+    expectThat(final?.event.status === status, `Report no other final status than ${status} for this account.`);
     expectThat(status !== 'RJCT' || final?.event.reasonCode !== undefined, 'Give a rejection its reasonCode.');
-    const shown = paymentOf((await this.send('GET', `payments/${key}`)).body).events;
+    const shown = (await this.find(key)).events;
     expectThat(
       events.every(({ event }) =>
         shown.some((one) => one.providerEvent === event.providerEvent && one.status === event.status),
@@ -215,34 +244,58 @@ class Conformance {
 
   private async repeatsEvents(): Promise<void> {
     const key = this.newKey();
-    await this.submit(key, {}, TWICE);
+    await this.make(key, TWICE);
     const isTwice = (found: readonly ListedEvent[]) => {
       const names = found.map(({ event }) => `${event.providerEvent} ${event.status}`);
-      return new Set(names).size < names.length;
+      return new Set(names).size < names.length && found.some(({ event }) => event.status === 'ACCC');
     };
-    await this.eventsOf(key, isTwice, 'an event twice, with one id');
+    await this.eventsOf(key, isTwice, 'ACCC, and an event twice with one id,');
+  }
+
+  private async disordersEvents(): Promise<void> {
+    const key = this.newKey();
+    await this.make(key, OUT_OF_ORDER);
+    const isDisordered = (found: readonly ListedEvent[]) => {
+      const credited = found.findIndex(({ event }) => event.status === 'ACCC');
+      const before = found.slice(0, credited).map(({ event }) => event.providerEvent);
+      // An event that is listed again is not out of order.
+      return (
+        credited >= 0 &&
+        found.slice(credited).some(({ event }) => !FINAL.has(event.status) && !before.includes(event.providerEvent))
+      );
+    };
+    await this.eventsOf(key, isDisordered, 'ACCC, and after it an event that is not final,');
+  }
+
+  private async namesAmounts(): Promise<void> {
+    const events = (await this.eventsFromStart()).filter(({ key }) => this.made.has(key));
+    expectThat(events.length > 0, 'Report events: there are none after the payments of this run.');
+    expectThat(
+      events.every(({ sent }) => sent['amount'] === AMOUNT && sent['currency'] === this.account.currency),
+      'Give each event of the list the amount and currency of its payment.',
+    );
   }
 
   private async repeatsPosition(): Promise<void> {
-    const [first, second] = [await this.eventsAfter(this.start), await this.eventsAfter(this.start)];
-    expectThat(first.length > 0, 'Report events: there are none after the payments of this run.');
-    const positions = (events: readonly ListedEvent[]) => events.map(({ position }) => position);
-    const repeated = positions(second).slice(0, first.length);
+    // Each page of the first reading asks after a later position, and its end after the last one.
+    const [first, second] = [await this.eventsFromStart(), await this.eventsFromStart()];
+    const again = new Map(second.map((event) => [event.position, textOf(event)]));
+    expectThat(this.read.size > 0, 'Report events: there are none after the payments of this run.');
     expectThat(
-      positions(first).every((position, index) => position === repeated[index]),
-      'List the same events after the same position, until the caller asks after a later one.',
+      [...this.read].every(([position, text]) => again.get(position) === text) &&
+        first.every((event, index) => event.position === second[index]?.position),
+      'List the same events after the same position, also when a later position was asked for: asking acknowledges nothing.',
     );
-    expectThat(new Set(positions(first)).size === first.length, 'Give each event of the list a position of its own.');
+    const [earliest] = second;
+    const next = (await this.eventsAfter(earliest?.position))[0];
+    expectThat(
+      next?.position === second[1]?.position,
+      'List the events after a position, without that of the position.',
+    );
   }
 
   private async endsItsWait(): Promise<void> {
-    let last = this.start;
-    for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-      const events = await this.eventsAfter(last, 1);
-      if (events.length === 0) return;
-      last = events.at(-1)?.position;
-    }
-    throw new Unmet('End the list of events.');
+    await this.eventsFromStart(1);
   }
 
   /** The events of a payment, once they are as wanted. */
@@ -253,29 +306,57 @@ class Conformance {
   ): Promise<readonly ListedEvent[]> {
     const found: ListedEvent[] = [];
     const end = performance.now() + this.patienceMs;
-    for (let last = this.start; ;) {
-      const events = await this.eventsAfter(last, 5);
-      last = events.at(-1)?.position ?? last;
-      found.push(...events.filter((event) => event.key === key));
-      if (isWanted(found)) return found;
+    for await (const page of this.pages(5)) {
+      found.push(...page.filter((event) => event.key === key));
+      if (isWanted(found)) break;
       expectThat(
         performance.now() < end,
         `Report ${wanted} within ${this.patienceMs / 1_000} s for the test account ${wanted === 'RJCT' ? '…9001' : 'of this check'}.`,
       );
     }
+    return found;
   }
 
-  private async eventsAfter(position: string | undefined, waitS = 0): Promise<readonly ListedEvent[]> {
+  private async eventsFromStart(waitS = 0): Promise<readonly SentEvent[]> {
+    const events: SentEvent[] = [];
+    for await (const page of this.pages(waitS)) {
+      if (page.length === 0) break;
+      events.push(...page);
+    }
+    return events;
+  }
+
+  /** The events since the start of the run; an empty page where there is none after the last one. */
+  private async *pages(waitS: number): AsyncGenerator<readonly SentEvent[], void> {
+    const positions = new Set<string>();
+    for (let pages = 0, last = this.start; pages < PAGES_MAX;) {
+      const page = await this.eventsAfter(last, waitS);
+      for (const event of page) {
+        expectThat(!positions.has(event.position), 'Give each event of the list a position of its own.');
+        positions.add(event.position);
+        const isKnown = this.read.has(event.position) || !this.made.has(event.key);
+        if (!isKnown) this.read.set(event.position, textOf(event));
+      }
+      yield page;
+      last = page.at(-1)?.position ?? last;
+      if (page.length > 0) pages += 1;
+    }
+    throw new Unmet(`End the list of events: it had more than ${PAGES_MAX} pages.`);
+  }
+
+  private async eventsAfter(position: string | undefined, waitS = 0): Promise<readonly SentEvent[]> {
     const query = new URLSearchParams({ wait: waitS.toString(), ...(position !== undefined && { after: position }) });
     const { status, body } = await this.send('GET', `events?${query}`, { waitMs: waitS * 1_000 });
     expectThat(status === 200, `Answer 200 to GET /events, not ${status}.`);
-    return listedEventsOf(body);
+    const events = listedEventsOf(body);
+    const { events: sent } = body as { readonly events: readonly Body[] };
+    return events.map((event, index) => ({ ...event, sent: sent[index] ?? {} }));
   }
 
-  private async allPayments() {
+  private async allPayments(acceptedSince = this.startedAt) {
     const payments = [];
     for (let pages = 0, last: string | undefined; pages < PAGES_MAX; pages += 1) {
-      const query = new URLSearchParams({ acceptedSince: this.startedAt, ...(last !== undefined && { after: last }) });
+      const query = new URLSearchParams({ acceptedSince, ...(last !== undefined && { after: last }) });
       const { status, body } = await this.send('GET', `payments?${query}`);
       expectThat(status === 200, `Answer 200 to GET /payments, not ${status}.`);
       const page = paymentsOf(body, last);
@@ -294,11 +375,26 @@ class Conformance {
   private bodyOf(key: string, account: string): Body {
     const { id, bic, holder, currency } = this.account;
     return {
-      ...{ uetr: uetrOf(key), amount: '12345', currency },
+      ...{ uetr: uetrOf(key), amount: AMOUNT, currency },
       ...{ debtor: { name: holder, account: id, bic } },
       creditor: { name: 'Test Payee', account, routing: { type: 'SWIFT', code: 'INGDDEFF' } },
       ...{ remittanceInformation: 'Conformance check', purpose: 'IR001' },
     };
+  }
+
+  /** A payment that the adapter must accept. */
+  private async make(key: string, account = CREDITED): Promise<SubmittedPayment> {
+    this.made.add(key);
+    const { status, body } = await this.submit(key, {}, account);
+    expectThat(status === 202, `Answer 202 to a payment, not ${status}.`);
+    return paymentOf(body);
+  }
+
+  /** A payment that the adapter must have. */
+  private async find(key: string): Promise<SubmittedPayment> {
+    const { status, body } = await this.send('GET', `payments/${key}`);
+    expectThat(status === 200, `Answer 200 to GET /payments/{key} of a known key, not ${status}.`);
+    return paymentOf(body);
   }
 
   private submit(key: string, changes: Body = {}, account = CREDITED): Promise<Answer> {
@@ -319,7 +415,7 @@ class Conformance {
   ): Promise<Answer> {
     const { body, headers, waitMs = 0 } = more;
     const token = 'token' in more ? more.token : readSecretFile(this.rail.tokenFile);
-    const limits = { bytesMax: BYTES_MAX, timeoutMs: CALL_MS + waitMs };
+    const limits = { bytesMax: BYTES_MAX, timeoutMs: (this.rail.timeoutMs ?? CALL_MS) + waitMs };
     const response = await boundedFetch(`${this.rail.url.replace(/\/$/, '')}/${path}`, limits, {
       method,
       redirect: 'manual',
@@ -335,6 +431,9 @@ class Conformance {
     return { status: response.status, body: text === '' ? undefined : parsed(text) };
   }
 }
+
+/** What has to be the same each time an event is listed at its position. */
+const textOf = ({ key, event }: ListedEvent): string => JSON.stringify([key, event]);
 
 function parsed(text: string): unknown {
   try {

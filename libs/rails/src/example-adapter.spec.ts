@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as ts from 'typescript';
-import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+import { freshDatabase, type FreshDatabase, until } from '@banking/postgres/testing';
 import { checkConformance } from './conformance.js';
 import { servedBy, type Served, TOKEN } from './testing/adapters.js';
 
@@ -45,6 +45,27 @@ afterAll(async () => {
 describe('the example adapter of the documentation', () => {
   it('meets every check', async () => {
     expect((await checkConformance(config)).filter(({ isMet }) => !isMet)).toEqual([]);
+  });
+
+  it('hands a payment over that was stored and not handed over', async () => {
+    const body = {
+      amount: '500',
+      currency: 'EUR',
+      creditor: { name: 'Test Payee', account: 'DE71500105170000000000' },
+    };
+    await world.owner.query('insert into public.payment (key, body) values ($1, $2)', ['left-behind', body]);
+
+    const found = await until(
+      async () => {
+        const response = await fetch(`${config.url}/payments/left-behind`, {
+          headers: { authorization: `Bearer ${TOKEN}` },
+        });
+        return (await response.json()) as { readonly events: readonly { readonly status: string }[] };
+      },
+      ({ events }) => events.length > 0,
+    );
+
+    expect(found.events.map(({ status }) => status)).toEqual(['ACSP', 'ACCC']);
   });
 
   it('has at most 150 lines', () => {

@@ -28,6 +28,8 @@ export interface HttpRailConfig {
   /** An absolute path. */
   readonly tokenFile: string;
   readonly timeoutMs?: number;
+  /** Whether the adapter moves no money. */
+  readonly isTestMode: boolean;
 }
 
 interface SandboxRailConfig {

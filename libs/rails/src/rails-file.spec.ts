@@ -10,6 +10,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'rails-'));
   writeFileSync(join(folder, 'token'), 'secret\n');
   writeFileSync(join(folder, 'empty'), '\n');
+  writeFileSync(join(folder, 'accented'), 'sécret\n');
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -30,7 +31,7 @@ function mistakesOf(text: string, isSandbox = true): string[] {
 }
 
 const ACCOUNT = '{ currency: EUR, iban: DE89370400440532013000, bic: COBADEFFXXX, holder: Harbour Ltd }';
-const BANK = `kind: http, url: "https://adapter.example/v1", tokenFile: token, accounts: [${ACCOUNT}]`;
+const BANK = `kind: http, testMode: true, url: "https://adapter.example/v1", tokenFile: token, accounts: [${ACCOUNT}]`;
 
 describe('the file of payment networks', () => {
   it('lists networks with what they serve, their accounts and their settings', () => {
@@ -46,6 +47,7 @@ rails:
     url: http://127.0.0.1:4000/v1
     tokenFile: token
     timeoutMs: 5000
+    testMode: true
   - { name: sandbox, kind: sandbox }
 `);
 
@@ -57,7 +59,7 @@ rails:
           { currency: 'EUR', id: 'DE89370400440532013000', isIban: true, bic: 'COBADEFFXXX', holder: 'Harbour Ltd' },
           { currency: 'USD', id: '12-34', isIban: false, bic: 'COBADEFF', holder: 'Harbour Ltd' },
         ],
-        timeoutMs: 5_000,
+        ...{ timeoutMs: 5_000, isTestMode: true },
       },
       { name: 'sandbox', kind: 'sandbox' },
     ]);
@@ -81,7 +83,7 @@ rails:
       - { currency: EUR, iban: DE89370400440532013000, id: "1", bic: COBA, holder: Harbour Ltd }
       - { currency: ZZZ, bic: COBADEFF, holder: Harbour Ltd }
   - { name: bank-a, ${BANK} }
-  - { name: own, kind: sandbox, url: "https://adapter.example" }
+  - { name: own, kind: sandbox, url: "https://adapter.example", testMode: true }
 `;
     expect(mistakesOf(text, false)).toEqual([
       expect.stringMatching(/line 4, rails\[0\]\.url: Use https/),
@@ -98,8 +100,12 @@ rails:
       expect.stringMatching(/line 11, rails\[0\]\.accounts\[2\]\.currency: ISO 4217/),
       expect.stringMatching(/line 11, rails\[0\]\.accounts\[2\]: An account has either an iban or an id/),
       expect.stringMatching(/line 12, rails\[1\]\.name: Another rail has this name/),
+      expect.stringMatching(
+        /line 12, rails\[1\]: A live deployment has no adapter in its test mode\..* remove testMode\./,
+      ),
       expect.stringMatching(/line 13, rails\[2\]\.kind: The sandbox network moves no money/),
       expect.stringMatching(/line 13, rails\[2\]\.url: The sandbox network has no such setting/),
+      expect.stringMatching(/line 13, rails\[2\]\.testMode: The sandbox network has no such setting/),
     ]);
   });
 
@@ -109,10 +115,31 @@ rails:
     ['a missing setting', `rails: [{ name: a, kind: http, url: "https://a.example", accounts: [] }]`, /tokenFile/],
     ['a setting without a meaning', `rails: [{ name: a, kind: sandbox, currency: EUR }]`, /There is no such member/],
     ['an empty file of a token', `rails: [{ name: a, ${BANK.replace('token,', 'empty,')} }]`, /The file is empty/],
+    [
+      'a token that no header carries',
+      `rails: [{ name: a, ${BANK.replace('token,', 'accented,')} }]`,
+      /printable ASCII/,
+    ],
+    [
+      'an adapter that moves money',
+      `rails:\n  - { name: a, ${BANK.replace('testMode: true, ', '')} }`,
+      /line 2, rails\[0\]: A sandbox has no adapter that moves money\..* write testMode: true\./,
+    ],
+    [
+      'an adapter that is said to move money',
+      `rails: [{ name: a, ${BANK.replace('testMode: true', 'testMode: false')} }]`,
+      /rails\[0\]: A sandbox has no adapter that moves money/,
+    ],
     ['a login in a URL', `rails: [{ name: a, ${BANK.replace('//', '//u:p@')} }]`, /The URL has a login/],
     ['text that is no YAML', 'rails: [', /This is not YAML/],
   ])('is refused with %s', (_what, text, message) => {
     expect(mistakesOf(text)).toEqual([expect.stringMatching(message)]);
+  });
+
+  it('has adapters that move money in a live deployment', () => {
+    const { configured } = read(`rails: [{ name: a, ${BANK.replace('testMode: true, ', '')} }]`, false);
+
+    expect(configured).toMatchObject([{ name: 'a', isTestMode: false }]);
   });
 
   it('is refused where it cannot be read', () => {

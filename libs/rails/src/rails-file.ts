@@ -24,6 +24,7 @@ interface WrittenRail {
   readonly url?: string;
   readonly tokenFile?: string;
   readonly timeoutMs?: number;
+  readonly testMode?: boolean;
 }
 
 interface WrittenAccount {
@@ -76,11 +77,12 @@ function textOf(file: string): string {
 /** @param folder relative paths in the file begin there */
 function configOf({ name, kind, serves, accounts = [], ...settings }: WrittenRail, folder: string): RailConfig {
   if (kind === 'sandbox') return { name, kind, ...(serves && { serves }) };
-  const { url = '', tokenFile = '', timeoutMs } = settings;
+  const { url = '', tokenFile = '', timeoutMs, testMode = false } = settings;
   return {
     ...{ name, kind, serves, url, tokenFile: resolve(folder, tokenFile) },
     accounts: accounts.map(accountOf),
     ...(timeoutMs !== undefined && { timeoutMs }),
+    isTestMode: testMode,
   };
 }
 
@@ -101,7 +103,10 @@ function checkRails({ rails }: RailsFile, checking: Checking): void {
     const isRepeated = rails.slice(0, index).some((other) => other.name === rail.name);
     if (isRepeated) report(['name'], 'Another rail has this name. Write one of its own.');
     if (rail.kind === 'sandbox') checkSandbox(rail, checking.isSandbox, report);
-    else checkAddress(rail, checking.folder, report);
+    else {
+      checkTestMode(rail, checking.isSandbox, report);
+      checkAddress(rail, checking.folder, report);
+    }
     for (const [place, served] of (rail.serves ?? []).entries()) checkServed(rail, served, place, report);
     for (const [place, account] of (rail.accounts ?? []).entries()) checkAccount(rail, account, place, report);
   }
@@ -111,8 +116,18 @@ function checkSandbox(rail: WrittenRail, isSandbox: boolean, report: ReportMista
   if (!isSandbox) {
     report(['kind'], 'The sandbox network moves no money, so a live deployment has none. Remove this rail.');
   }
-  for (const member of ['accounts', 'url', 'tokenFile', 'timeoutMs'] as const) {
+  for (const member of ['accounts', 'url', 'tokenFile', 'timeoutMs', 'testMode'] as const) {
     if (rail[member] !== undefined) report([member], 'The sandbox network has no such setting. Remove it.');
+  }
+}
+
+/** Demo money must never be paid out, and real money never to an adapter that pays nothing. */
+function checkTestMode({ testMode = false }: WrittenRail, isSandbox: boolean, report: ReportMistake): void {
+  if (isSandbox && !testMode) {
+    report([], 'A sandbox has no adapter that moves money. Name one in its test mode, and write testMode: true.');
+  }
+  if (!isSandbox && testMode) {
+    report([], 'A live deployment has no adapter in its test mode. Name one that moves money, and remove testMode.');
   }
 }
 
@@ -175,8 +190,10 @@ function faultOfUrl(text: string): string | undefined {
 
 function faultOfToken(path: string): string | undefined {
   try {
-    readSecretFile(path);
-    return undefined;
+    const isSendable = /^[ -~]+$/.test(readSecretFile(path));
+    return isSendable
+      ? undefined
+      : 'The token has a character that a header of HTTP cannot carry. Use printable ASCII.';
   } catch (error) {
     if (!(error instanceof SecretFileError)) throw error;
     return `The file ${error.message}. Name a file with the bearer token in one line.`;

@@ -34,6 +34,7 @@ const rail = (name: string): fc.Arbitrary<RailConfig> =>
         kind: fc.constant('http' as const),
         url: fc.constant(''),
         tokenFile: fc.constant(''),
+        isTestMode: fc.boolean(),
       },
       serves: fc.option(fc.array(served), { nil: undefined }),
       accounts: fc.subarray(CURRENCIES).map((currencies) => currencies.map(account)),

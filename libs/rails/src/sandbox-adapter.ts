@@ -38,9 +38,13 @@ const READ_LISTED = sqlStatement<{
   provider_event: string;
   status: string;
   reason_code: string | null;
+  amount: bigint;
+  currency: string;
 }>(
   'read_sandbox_rail_listed',
-  `select id, key, provider_event, status, reason_code from sandbox_rail_listed where id > $1 order by id limit ${LISTED_MAX}`,
+  `select l.id, l.key, l.provider_event, l.status, l.reason_code, p.amount, p.currency
+   from sandbox_rail_listed l join sandbox_rail_payment p on p.key = l.key
+   where l.id > $1 order by l.id limit ${LISTED_MAX}`,
 );
 
 const BODY_BYTES_MAX = 65_536;
@@ -150,8 +154,8 @@ class SandboxAdapter {
       await this.list();
       const [rows] = await this.options.database.pipeline({}, [bind(READ_LISTED, place)] as const);
       if (rows.length === 0 && performance.now() < end) continue;
-      return rows.map(({ id, key, provider_event, status, reason_code }) => ({
-        ...{ position: id.toString(), key, id: provider_event, status },
+      return rows.map(({ id, key, provider_event, status, reason_code, amount, currency }) => ({
+        ...{ position: id.toString(), key, amount: amount.toString(), currency, id: provider_event, status },
         reasonCode: reason_code ?? undefined,
         message: sandboxMessage(status, reason_code ?? undefined),
       }));

@@ -40,7 +40,7 @@ async function serve(name: string, create: () => Server): Promise<Served> {
   return {
     port,
     config: {
-      ...{ name, kind: 'http', url: `http://127.0.0.1:${port}`, tokenFile },
+      ...{ name, kind: 'http', url: `http://127.0.0.1:${port}`, tokenFile, isTestMode: true },
       accounts: ['EUR', 'USD', 'INR', 'GBP'].map((currency) => ({
         ...account(currency),
         ...{ bic: 'COBADEFFXXX', holder: 'Harbour Ltd' },
