@@ -151,7 +151,7 @@ describe('banking work reconcile', () => {
     await world.openDemo();
     const [row] = await world.query(`
     with waiting as (
-      update payout set status = 'submitting', tries = 0 where status = 'submitted' returning workspace_id, transaction_id)
+      update payout set status = 'submitting', tries = 0, accepted_at = null where status = 'submitted' returning workspace_id, transaction_id)
     insert into work (workspace_id, kind, subject_id, rail, due_at)
     select workspace_id, 'payout', transaction_id, 'sandbox', '2999-01-01' from waiting
     order by 1, 3 limit 1 returning subject_id::int as id`);

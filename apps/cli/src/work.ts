@@ -28,6 +28,7 @@ interface RetryOptions extends ChangeOptions {
   readonly workspace?: WorkspaceId;
   readonly all?: boolean;
   readonly kind?: string;
+  readonly submitAgain?: boolean;
 }
 
 export function addWorkCommands(program: Command): void {
@@ -85,6 +86,12 @@ export function addWorkCommands(program: Command): void {
       new Argument('[id]', 'id of its subject; for a payout, the id of its transaction').argParser(parseSubject),
     )
     .addOption(new Option('--all', 'all parked work'))
+    .addOption(
+      new Option(
+        '--submit-again',
+        'of a payout that the network had accepted and lost: the bank has said that it does not have the payment',
+      ).conflicts('all'),
+    )
     .addOption(new Option('--kind <kind>', 'with --all: only work of this kind'))
     .addOption(workspaceOption('id of its workspace; with --all: only work of this workspace'))
     .addOption(asOption())
@@ -114,7 +121,10 @@ export function addWorkCommands(program: Command): void {
         if (workspaceId === undefined) command.error("error: required option '--workspace <id>' not specified");
         const ref = { workspaceId, kind, subjectId };
         const use = await inCellOf(workspaceId);
-        const isReleased = await withDeployment(({ database }) => releaseParkedWork(database, ref, notes), use);
+        const isReleased = await withDeployment(
+          ({ database }) => releaseParkedWork(database, ref, notes, options.submitAgain),
+          use,
+        );
         if (!isReleased) {
           throw new Refused(
             `The ${kind} ${subjectId} of workspace ${workspaceId} is not parked. See banking work list.`,
@@ -193,7 +203,7 @@ function addReconcileCommand(work: Command): void {
         'before the service and the workers start. It may run beside them, and again.\n\n' +
         'Changes nothing without --apply. With --apply, it records what the network reports of payouts that the books have, and ' +
         'the next try of each open payout asks the network first. A payment that the books do not have is listed, never ' +
-        'booked, and due work of its workspace that may have made it is parked.\n\nExit code 1 if an operator must decide a difference, also with --apply.',
+        'booked, and due work of its workspace that may have made it is parked.\n\nExit code 1 if an operator must decide a difference, also with --apply, and if a network did not serve.',
     )
     .addOption(
       new Option(
@@ -210,6 +220,10 @@ function addReconcileCommand(work: Command): void {
       const result = await reconcile(options);
       if (options.json) printJson(result);
       else printResult(result);
+      const { unreachable } = result;
+      if (unreachable.length > 0) {
+        throw new Refused(`Not all was compared: ${unreachable.join(', ')} did not serve. Run the command again.`);
+      }
       const { length } = result.differences;
       if (length > 0)
         throw new Refused(`An operator must decide ${length === 1 ? 'one difference' : `${length} differences`}.`);
@@ -231,7 +245,15 @@ function reconcile(options: ReconcileOptions): Promise<Reconciliation> {
   );
 }
 
-function printResult({ since, isApplied, lagging, differences, heldWork, ...counts }: Reconciliation): void {
+function printResult({
+  since,
+  isApplied,
+  lagging,
+  differences,
+  heldWork,
+  unreachable,
+  ...counts
+}: Reconciliation): void {
   printTable(
     ['Compared', 'Count'],
     [
@@ -240,6 +262,7 @@ function printResult({ since, isApplied, lagging, differences, heldWork, ...coun
       ['open payouts', counts.openPayouts],
       ['open payouts that the network does not have: a worker submits them', counts.unsubmitted],
       ['open payouts whose network is not configured, which are not compared', counts.withoutNetwork],
+      ['networks that did not serve', unreachable.length],
       [`payouts with events that the books ${isApplied ? 'did not have' : 'do not have'}`, lagging.length],
       ['differences for an operator', differences.length],
       [`due work that may have made a missing payment${isApplied ? ': parked now' : ''}`, heldWork.length],

@@ -70,10 +70,11 @@ describe('a payout that is due', () => {
     expect(await findAttention(world.database, all())).toEqual([]);
   });
 
-  it('is not listed once it is submitted', async () => {
+  it('is listed after it is submitted too: no worker receives its events', async () => {
     await due('submitted');
 
-    expect(await findAttention(world.database, all(), { rails: ['other'] })).toEqual([]);
+    expect(await findAttention(world.database, all(), { rails: ['other'] })).toHaveLength(1);
+    expect(await findAttention(world.database, all(), { rails: ['sandbox'] })).toEqual([]);
   });
 });
 

@@ -42,7 +42,6 @@ const WAITING = sqlStatement<{ detail: string }>(
                  rfc3339(p.created_at)) as detail
    from work k join payout p on p.workspace_id = $1 and p.transaction_id = k.subject_id
    where k.workspace_id = $1 and p.rail <> all($2::text[]) and k.kind = '${PAYOUT}' and k.parked_at is null
-     and p.status in ('due', 'submitting')
    order by p.created_at, p.transaction_id limit ${LISTED_MAX}`,
 );
 

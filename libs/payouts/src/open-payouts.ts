@@ -20,6 +20,22 @@ export interface Outgoing {
   readonly transactionId: number;
 }
 
+const SERVED_HERE = sqlStatement<{ id: bigint }>(
+  'workspaces_of_payouts_served',
+  'select u.id from unnest($1::bigint[]) u(id) where is_served_here(u.id)',
+);
+
+/** The workspaces of payouts that this database serves. A network that several databases share has the payouts of all. */
+export async function findServedHere(
+  database: Database,
+  payouts: readonly Pick<Outgoing, 'workspaceId'>[],
+): Promise<ReadonlySet<number>> {
+  const named = [...new Set(payouts.map(({ workspaceId }) => workspaceId))];
+  if (named.length === 0) return new Set();
+  const [rows] = await database.pipeline({}, [bind(SERVED_HERE, named)] as const);
+  return new Set(rows.map(({ id }) => Number(id)));
+}
+
 /**
  * Open payouts that are counted, in ranges of the queue: of each network those whose next step is the soonest, and those that were parked first.
  * A settled or failed payout has no work.

@@ -12,14 +12,23 @@ const NOW = sqlStatement<{ now: string }>('release_began_at', 'select statement_
 
 const RELEASE_PAYOUTS = sqlStatement(
   'release_payouts',
-  `update payout p set status = 'due', parked_at = null, updated_at = statement_timestamp()
+  `update payout p set status = 'due', parked_at = null, accepted_at = case when not $3 then p.accepted_at end, updated_at = statement_timestamp()
    from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
    where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id) and p.status = 'parked'`,
 );
 
-/** Releases one piece of parked work of any kind, due now and with all its tries. Returns whether it was parked. */
-export async function releaseParkedWork(database: Database, work: WorkKey, note?: NoteChanges): Promise<boolean> {
-  return (await release(database, [work], 0, note)) > 0;
+/**
+ * Releases one piece of parked work of any kind, due now and with all its tries. Returns whether it was parked.
+ *
+ * @param isSubmittedAgain of a payout that the network had accepted: whether the bank has said that it does not have the payment
+ */
+export async function releaseParkedWork(
+  database: Database,
+  work: WorkKey,
+  note?: NoteChanges,
+  isSubmittedAgain = false,
+): Promise<boolean> {
+  return (await release(database, [work], 0, note, isSubmittedAgain)) > 0;
 }
 
 /**
@@ -54,6 +63,7 @@ async function release(
   batch: readonly WorkKey[],
   releasedBefore: number,
   note: NoteChanges | undefined,
+  isSubmittedAgain = false,
 ): Promise<number> {
   const payouts = batch.filter(({ kind }) => kind === PAYOUT);
   const workspaces = [...new Set(batch.map(({ workspaceId }) => workspaceId))];
@@ -64,18 +74,20 @@ async function release(
         RELEASE_PAYOUTS,
         payouts.map(({ workspaceId }) => workspaceId),
         payouts.map(({ subjectId }) => subjectId),
+        isSubmittedAgain,
       ),
     ] as const);
     const ids = new Set(released.map((row) => Number(row.subject_id)));
-    const changes = batch.filter(({ subjectId }) => ids.has(subjectId)).map(changeOf);
+    const operation = isSubmittedAgain ? 'submitPayoutAgain' : 'releaseWork';
+    const changes = batch.filter(({ subjectId }) => ids.has(subjectId)).map((work) => changeOf(work, operation));
     await tx.commit(note && changes.length > 0 ? [note(changes)] : []);
     return released.length;
   });
 }
 
-const changeOf = ({ workspaceId, kind, subjectId: id }: WorkKey): NotedChange => ({
+const changeOf = ({ workspaceId, kind, subjectId: id }: WorkKey, operation: string): NotedChange => ({
   workspaceId,
-  operation: 'releaseWork',
+  operation,
   resource: { type: kind, id },
 });
 

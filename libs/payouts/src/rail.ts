@@ -37,6 +37,8 @@ export interface DeliveredRailEvent {
   readonly id: string;
   readonly key: string;
   readonly event: RailEvent;
+  /** What the network has, if it says so with its events. An event of another amount than that of the books is not recorded. */
+  readonly content?: Pick<FoundPayment, 'amount' | 'currency'> | undefined;
 }
 
 /** A payment as the network has it. */

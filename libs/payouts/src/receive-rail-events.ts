@@ -1,10 +1,12 @@
 import type { Books } from '@banking/ledger';
 import { bind, isServedElsewhere, sqlStatement } from '@banking/postgres';
-import { type DeliveredRailEvent, type PayoutEvent, type Rail, traceNetwork } from './rail.js';
-import { parsePayoutKey, PAYOUT, payoutKey, type PayoutName } from './open-payouts.js';
-import { nameOfOutgoing, outgoingColumns } from './discrepancies.js';
-import { recordEvents } from './record-rail-events.js';
 import { isTransientFailure, WorkError } from '@banking/work-queue';
+import { nameOfOutgoing, outgoingColumns } from './discrepancies.js';
+import { findServedHere, parsePayoutKey, PAYOUT } from './open-payouts.js';
+import { type DeliveredRailEvent, type PayoutEvent, type Rail, traceNetwork } from './rail.js';
+import { findPayouts, isSameContent } from './reconcile-payouts.js';
+import { recordEvents } from './record-rail-events.js';
+import { CONTENT_DIFFERS } from './submit-payout.js';
 
 export interface ReceivingOptions {
   readonly books: Books;
@@ -36,26 +38,14 @@ const MAKE_DUE = sqlStatement<{ workspace_id: bigint; subject_id: bigint }>(
    returning w.workspace_id, w.subject_id`,
 );
 
-const SERVED_HERE = sqlStatement<{ id: bigint }>(
-  'workspaces_of_events_served',
-  'select u.id from unnest($1::bigint[]) u(id) where is_served_here(u.id)',
-);
-
-const FIND_NONCES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint; key_nonce: string }>(
-  'find_payout_nonces',
-  `select p.workspace_id, p.transaction_id, p.key_nonce
-   from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
-   join payout p on (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id)
-   where p.rail = $3`,
-);
-
 /**
  * Receives and records the events of the network: a chore of the worker. Each event is acknowledged after it is recorded, so none is
  * lost; received twice, it is recorded once. An event that cannot be recorded delays no other: its payout becomes due, and the worker
  * that claims it finds the event by key, tries again, and at last parks the payout with the reason. A payout with a final status has no
  * work: its event is not acknowledged, so that the network delivers it again.
  *
- * An event of a payment that the books do not have, as after a restore, or that another network carries, is reported and acknowledged. `reconcilePayouts` lists the payment.
+ * An event of a payment that the books do not have, as after a restore, that another network carries, or of another amount is reported and
+ * acknowledged. `reconcilePayouts` lists the payment.
  *
  * Of several databases, each receives the events of the workspaces that it serves. Other events are left to the worker of their database: they
  * are neither recorded nor acknowledged.
@@ -73,25 +63,31 @@ export async function receiveRailEvents({
   const received = await traceNetwork({ rail: name, operation: 'receive' }, () => rail.receive(EVENTS_MAX, signal));
   if (received.length === 0) return 0;
   const delivered = await servedHere(books, received);
-  const names = new Map(delivered.map(({ key }) => [key, parsePayoutKey(key)]));
-  const booked = await findBookedKeys(
-    books,
-    name,
-    [...names.values()].flatMap((name) => name ?? []),
+  const booked = await findPayouts(
+    books.database,
+    delivered.flatMap(({ key }) => parsePayoutKey(key) ?? []),
   ).catch((error: unknown) => {
     // A workspace has left this database meanwhile. The network delivers the events again.
     if (isServedElsewhere(error)) return undefined;
     throw error;
   });
   if (booked === undefined) return 0;
-  const foreign = delivered.filter(({ key }) => !booked.has(key));
-  for (const { key } of foreign) onError(new WorkError(names.get(key) ? NOT_BOOKED : NOT_OURS));
-  const own = delivered.flatMap((event) => {
-    const name = names.get(event.key);
-    return name && booked.has(event.key) ? [{ delivered: event, ...name, event: event.event }] : [];
-  });
+  const [own, differing, foreign]: [OwnEvent[], OwnEvent[], DeliveredRailEvent[]] = [[], [], []];
+  for (const event of delivered) {
+    const payout = booked.get(event.key);
+    if (payout?.rail !== name) {
+      foreign.push(event);
+      continue;
+    }
+    const { workspaceId, transactionId } = payout;
+    const isSame = event.content === undefined || isSameContent(event.content, payout);
+    (isSame ? own : differing).push({ delivered: event, workspaceId, transactionId, event: event.event });
+  }
+  reportUnrecorded(foreign, differing.length, onError);
+  // A worker finds the payment by key, and parks the payout with the reason.
+  if (differing.length > 0) await makeDue(books, differing);
   const { recorded, failure } = await recordDelivered(books, own, onError);
-  const done = [...foreign, ...recorded.map((event) => event.delivered)];
+  const done = [...foreign, ...[...differing, ...recorded].map((event) => event.delivered)];
   if (done.length > 0) await traceNetwork({ rail: name, operation: 'acknowledge' }, () => rail.acknowledge(done));
   if (failure !== undefined) throw failure;
   return delivered.length;
@@ -102,39 +98,35 @@ async function servedHere(
   { database }: Books,
   received: readonly DeliveredRailEvent[],
 ): Promise<readonly DeliveredRailEvent[]> {
-  const workspaceOf = ({ key }: DeliveredRailEvent) => parsePayoutKey(key)?.workspaceId;
-  const named = [...new Set(received.flatMap((event) => workspaceOf(event) ?? []))];
-  const [rows] = await database.pipeline({}, [bind(SERVED_HERE, named)] as const);
-  const served = new Set(rows.map(({ id }) => Number(id)));
-  return received.filter((event) => {
-    const workspaceId = workspaceOf(event);
-    return workspaceId === undefined || served.has(workspaceId);
+  const names = new Map(received.map(({ key }) => [key, parsePayoutKey(key)]));
+  const served = await findServedHere(
+    database,
+    [...names.values()].flatMap((name) => name ?? []),
+  );
+  return received.filter(({ key }) => {
+    const name = names.get(key);
+    return name === undefined || served.has(name.workspaceId);
   });
 }
 
 const NOT_OURS = 'the network reports a payment of another service';
 const NOT_BOOKED = 'the network reports a payment that the books do not have: run banking work reconcile';
 
-/** The keys of those payouts that are in the books and that this network carries. A payout of the same ids and another key is not the payment of the event. */
-async function findBookedKeys(
-  { database }: Books,
-  rail: string,
-  names: readonly PayoutName[],
-): Promise<ReadonlySet<string>> {
-  const workspaces = names.map(({ workspaceId }) => workspaceId);
-  const transactions = names.map(({ transactionId }) => transactionId);
-  const [rows] = await database.pipeline({ workspaces: [...new Set(workspaces)] }, [
-    bind(FIND_NONCES, workspaces, transactions, rail),
-  ] as const);
-  return new Set(
-    rows.map(({ workspace_id, transaction_id, key_nonce }) =>
-      payoutKey({
-        workspaceId: Number(workspace_id),
-        transactionId: Number(transaction_id),
-        nonce: key_nonce,
-      }),
-    ),
-  );
+/** Once for each reason: a network may list many. */
+function reportUnrecorded(
+  foreign: readonly DeliveredRailEvent[],
+  differing: number,
+  onError: (error: unknown) => void,
+): void {
+  const lost = foreign.filter(({ key }) => parsePayoutKey(key) !== undefined).length;
+  const counts = [
+    [NOT_OURS, foreign.length - lost],
+    [NOT_BOOKED, lost],
+    [CONTENT_DIFFERS, differing],
+  ] as const;
+  for (const [reason, events] of counts) {
+    if (events > 0) onError(new WorkError(events === 1 ? reason : `${reason} (${events} events)`));
+  }
 }
 
 /** An event of a payout that the books have, as the network delivered it. */

@@ -1,8 +1,15 @@
 import { minorUnits, type MinorUnits, type PayoutStatus, Refusal } from '@banking/domain';
 import { type Books, ownLegsOf } from '@banking/ledger';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
-import type { WorkKey } from '@banking/work-queue';
-import { type NoteChanges, parsePayoutKey, PAYOUT, payoutKey, type PayoutName } from './open-payouts.js';
+import { OutageError, type WorkKey } from '@banking/work-queue';
+import {
+  findServedHere,
+  type NoteChanges,
+  parsePayoutKey,
+  PAYOUT,
+  payoutKey,
+  type PayoutName,
+} from './open-payouts.js';
 import { holdLateWork } from './parked-work.js';
 import type { FoundPayment, OpenRails, Rail, RailEvent, SubmittedPayment } from './rail.js';
 import { recordEvent } from './record-rail-events.js';
@@ -56,6 +63,8 @@ export interface Reconciliation {
   readonly unsubmitted: number;
   /** Open payouts of a network that is not configured: they are not compared. */
   readonly withoutNetwork: number;
+  /** Networks that did not serve. Their payments are not all compared. */
+  readonly unreachable: readonly string[];
   readonly lagging: readonly LaggingPayout[];
   readonly differences: readonly PaymentDifference[];
   /** Due work, such as the run of an order, that may have made a payment which the books do not have. It is parked. */
@@ -113,22 +122,35 @@ export async function reconcilePayouts(options: ReconcileOptions): Promise<Recon
     (await findDaysBeforeLastTransaction(books.database, workspaceIds, DEFAULT_DAYS)) ??
     new Date(0).toISOString();
   const run = new ReconcileRun({ ...options, since, isApplied });
-  for (const [name, rail] of options.rails) await run.compareListed(name, rail);
+  for (const [name, rail] of options.rails) await run.unlessAway(name, () => run.compareListed(name, rail));
   await run.compareOpen();
-  const { lagging, differences } = run;
+  const { lagging, differences, unreachable } = run;
   const lost = differences.filter(({ kind }) => kind === 'payment_not_in_books');
   const heldWork = await holdLateWork(books.database, lost, isApplied, options.noteChanges);
-  return { since, isApplied, ...run.counts, lagging, differences, heldWork };
+  return { since, isApplied, ...run.counts, unreachable: [...unreachable], lagging, differences, heldWork };
 }
 
 class ReconcileRun {
   readonly lagging: LaggingPayout[] = [];
   readonly differences: PaymentDifference[] = [];
+  /** Networks that do not serve: they are not asked again. */
+  readonly unreachable = new Set<string>();
   readonly counts = { payments: 0, foreignPayments: 0, openPayouts: 0, unsubmitted: 0, withoutNetwork: 0 };
   /** Keys of payments whose events are not taken over, because they are not those of the payout. */
   private readonly differing = new Set<string>();
 
   constructor(private readonly options: ReconcileOptions & { readonly since: string; readonly isApplied: boolean }) {}
+
+  /** A network that does not serve keeps no other from being compared. */
+  async unlessAway<Value>(rail: string, call: () => Promise<Value>): Promise<Value | undefined> {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof OutageError)) throw error;
+      this.unreachable.add(rail);
+      return undefined;
+    }
+  }
 
   /** Reads each page of the network before the books: a payout is committed before its payment is submitted. */
   async compareListed(name: string, rail: Rail): Promise<void> {
@@ -142,10 +164,18 @@ class ReconcileRun {
   }
 
   private async comparePage(rail: string, page: readonly SubmittedPayment[]): Promise<void> {
-    const names = page.flatMap(({ key }) => parsePayoutKey(key) ?? []);
-    const booked = await findPayouts(this.options.books.database, names);
-    this.counts.payments += page.length;
-    for (const payment of page) {
+    const { database } = this.options.books;
+    const all = page.flatMap(({ key }) => parsePayoutKey(key) ?? []);
+    const served = await findServedHere(database, all);
+    const names = all.filter(({ workspaceId }) => served.has(workspaceId));
+    const booked = await findPayouts(database, names);
+    // Another database compares the payments of its own workspaces.
+    const own = page.filter(({ key }) => {
+      const name = parsePayoutKey(key);
+      return name === undefined || served.has(name.workspaceId);
+    });
+    this.counts.payments += own.length;
+    for (const payment of own) {
       const name = parsePayoutKey(payment.key);
       const payout = booked.get(payment.key);
       if (name === undefined) this.counts.foreignPayments += 1;
@@ -171,11 +201,16 @@ class ReconcileRun {
           this.counts.withoutNetwork += 1;
           continue;
         }
-        const found = await rail.find(payout.key, this.deadline());
+        if (this.unreachable.has(payout.rail)) continue;
+        const answer = await this.unlessAway(payout.rail, async () => ({
+          found: await rail.find(payout.key, this.deadline()),
+        }));
+        if (answer === undefined) continue;
+        const { found } = answer;
         if (found && !isSameContent(found, payout))
           this.report('content_differs', payout, { ...found, key: payout.key }, found);
         else if (found) await this.takeOver(payout, found.events);
-        else if (payout.status === 'submitted') this.report('payment_not_at_network', payout, payout);
+        else if (payout.isAccepted) this.report('payment_not_at_network', payout, payout);
         else this.counts.unsubmitted += 1;
       }
     }
@@ -223,19 +258,23 @@ class ReconcileRun {
   }
 }
 
-const isSameContent = (payment: FoundPayment, payout: BookedPayout): boolean =>
-  payment.amount === payout.amount && payment.currency === payout.currency;
+export const isSameContent = (
+  payment: Pick<FoundPayment, 'amount' | 'currency'>,
+  payout: Pick<BookedPayout, 'amount' | 'currency'>,
+): boolean => payment.amount === payout.amount && payment.currency === payout.currency;
 
 const isFinal = ({ status }: BookedPayout): boolean => status === 'settled' || status === 'failed';
 
 /** A payout in the books, with what a network must have of it. */
-interface BookedPayout {
+export interface BookedPayout {
   readonly key: string;
   /** The network that carries it. */
   readonly rail: string;
   readonly workspaceId: number;
   readonly transactionId: number;
   readonly status: PayoutStatus;
+  /** Whether the network is known to have had it. */
+  readonly isAccepted: boolean;
   /** The amount that arrives. */
   readonly amount: MinorUnits;
   /** ISO 4217. */
@@ -250,6 +289,7 @@ interface PayoutRow {
   key_nonce: string;
   rail: string;
   status: BookedPayout['status'];
+  is_accepted: boolean;
   amount: bigint;
   currency: string;
   events: string[];
@@ -257,7 +297,7 @@ interface PayoutRow {
 
 /** After a conversion the amount that arrives is in the target currency: the credit of the settlement account. */
 const PAYOUT_COLUMNS = `
-  p.workspace_id, p.transaction_id, p.key_nonce, p.rail, p.status, s.amount, c.code as currency,
+  p.workspace_id, p.transaction_id, p.key_nonce, p.rail, p.status, s.amount, c.code as currency, p.accepted_at is not null as is_accepted,
   array(
     select e.provider_event || ' ' || e.status
     from remittance_event e where (e.workspace_id, e.transaction_id) = (p.workspace_id, p.transaction_id)
@@ -294,7 +334,7 @@ const LAST_TRANSACTION = sqlStatement<{ at: string | null }>(
 );
 
 /** Finds the payouts of these ids, by key. A payout of the same ids and another key is not among them. */
-async function findPayouts(
+export async function findPayouts(
   database: Database,
   names: readonly PayoutName[],
 ): Promise<ReadonlyMap<string, BookedPayout>> {
@@ -341,7 +381,7 @@ function bookedPayoutOf({ workspace_id, transaction_id, key_nonce, amount, event
   const transactionId = Number(transaction_id);
   return {
     key: payoutKey({ workspaceId, transactionId, nonce: key_nonce }),
-    rail: row.rail,
+    ...{ rail: row.rail, isAccepted: row.is_accepted },
     ...{ workspaceId, transactionId, status: row.status, amount: minorUnits(amount), currency: row.currency },
     events: new Set(events),
   };

@@ -115,7 +115,15 @@ describe('submit payout', () => {
 
       expect(await seen(ids)).toMatchObject([{ status: 'pending', payout: 'parked', submissions: null, queued: true }]);
       expect((await listWork(world.database, { isParked: true }))[0]!.reason).toMatch(/^the network no longer has/);
-      await releaseParkedWork(world.database, { workspaceId: NORTH, kind: 'payout', subjectId: ids[0]! });
+      // A release lets it ask again. Only the bank can say that the payment was never made.
+      const parked = { workspaceId: NORTH, kind: 'payout', subjectId: ids[0]! };
+      await releaseParkedWork(world.database, parked);
+      for (let tried = 0; tried < 12; tried++) {
+        await passTime(world, 20 * 60_000);
+        await worker.step();
+      }
+      expect(await seen(ids)).toMatchObject([{ payout: 'parked', submissions: null }]);
+      await releaseParkedWork(world.database, parked, undefined, true);
       await work(world, worker, 10);
       expect(await seen(ids)).toMatchObject([done]);
     });
@@ -540,7 +548,14 @@ async function tried(attempt: Partial<PayoutAttempt>, atNetwork: readonly RailEv
     asked += 1;
     return atNetwork;
   };
-  const payout = { status: 'submitting', tries: 1, keyNonce: '0123456789ab', isLate: false, ...attempt } as const;
+  const payout = {
+    status: 'submitting',
+    tries: 1,
+    keyNonce: '0123456789ab',
+    isLate: false,
+    isAccepted: false,
+    ...attempt,
+  } as const;
   return { events: await findEarlierSubmission(payout, find), asked };
 }
 
@@ -552,7 +567,7 @@ describe('findEarlierSubmission', () => {
   it.each<[string, Partial<PayoutAttempt>]>([
     ['at the second try', { tries: 2 }],
     ['at a late first try', { isLate: true }],
-    ['of a submitted payout', { status: 'submitted' }],
+    ['of a payout that the network accepted', { isAccepted: true }],
   ])('asks once %s', async (_what, attempt) => {
     expect(await tried(attempt, EVENTS)).toEqual({ events: EVENTS, asked: 1 });
   });
@@ -564,8 +579,8 @@ describe('findEarlierSubmission', () => {
     expect(await tried(attempt, undefined)).toEqual({ events: undefined, asked: 1 });
   });
 
-  it('fails if the network no longer has a submitted payout', async () => {
-    await expect(tried({ status: 'submitted' }, undefined)).rejects.toThrow(
+  it('fails if the network no longer has a payout that it accepted', async () => {
+    await expect(tried({ isAccepted: true }, undefined)).rejects.toThrow(
       'the network no longer has a payment that it had accepted',
     );
   });

@@ -39,11 +39,12 @@ const STOPPED_MS = 5 * 60_000;
 
 const STOPPED = 'payouts are stopped';
 
-const CONTENT_DIFFERS = 'the network has the payment with another amount or currency: run banking work reconcile';
+export const CONTENT_DIFFERS =
+  'the network has the payment with another amount or currency: run banking work reconcile';
 
 const MARK_SUBMITTED = sqlStatement(
   'mark_submitted',
-  `update payout p set status = 'submitted', reason = null, updated_at = statement_timestamp()
+  `update payout p set status = 'submitted', reason = null, accepted_at = coalesce(p.accepted_at, statement_timestamp()), updated_at = statement_timestamp()
    from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
    where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id) and p.status = 'submitting'`,
 );
@@ -132,7 +133,7 @@ async function submitPayout(
 /** A payout that was written as begun: it needs no statement, as long as its lease lasts. */
 const begunBefore = ({ fresh }: Claim): BegunPayout | undefined =>
   fresh && uptime() < fresh.untilUptimeS
-    ? { status: 'submitting', tries: 1, keyNonce: fresh.note, isLate: false, isBegun: true }
+    ? { status: 'submitting', tries: 1, keyNonce: fresh.note, isLate: false, isAccepted: false, isBegun: true }
     : undefined;
 
 /** Ends at the abort, even where the call ignores its signal. The outcome of the call is unknown then. */
@@ -180,7 +181,8 @@ const BEGIN_SUBMITTING = sqlStatement<{ workspace_id: bigint; transaction_id: bi
 const READ_PAYOUTS = sqlStatement<PayoutRow>(
   'read_payouts',
   `select p.workspace_id, p.transaction_id, p.status, p.tries, p.key_nonce as "keyNonce",
-          p.created_at < statement_timestamp() - interval '1 minute' as "isLate"
+          p.created_at < statement_timestamp() - interval '1 minute' as "isLate",
+          p.accepted_at is not null as "isAccepted"
    from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
    join payout p on (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id)`,
 );
@@ -232,6 +234,8 @@ export interface PayoutAttempt {
   readonly keyNonce: string;
   /** Whether it waited for its first try for long, as after a restore. */
   readonly isLate: boolean;
+  /** Whether the network is known to have had it, also before it was parked and released. */
+  readonly isAccepted: boolean;
 }
 
 /**
@@ -243,13 +247,13 @@ export interface PayoutAttempt {
  * @returns the events of the payment if the network has it; undefined if the payment must be submitted
  */
 export async function findEarlierSubmission(
-  { status, tries, isLate }: PayoutAttempt,
+  { tries, isLate, isAccepted }: PayoutAttempt,
   find: () => Promise<readonly RailEvent[] | undefined>,
 ): Promise<readonly RailEvent[] | undefined> {
-  if (status !== 'submitted' && tries <= 1 && !isLate) return undefined;
+  if (!isAccepted && tries <= 1 && !isLate) return undefined;
   const events = await find();
-  if (events === undefined && status === 'submitted') {
-    throw new WorkError('the network no longer has a payment that it had accepted');
+  if (events === undefined && isAccepted) {
+    throw new WorkError('the network no longer has a payment that it had accepted: ask the bank');
   }
   return events;
 }

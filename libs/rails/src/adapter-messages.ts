@@ -1,4 +1,4 @@
-import { isInstant, type MinorUnits, minorUnits } from '@banking/domain';
+import { isInstant, MINOR_UNITS_MAX, type MinorUnits, minorUnits } from '@banking/domain';
 import type { RailEvent, SubmittedPayment } from '@banking/payouts';
 
 /** What an adapter sent is not what the contract describes. The message names the member and no value. */
@@ -10,7 +10,19 @@ export class AdapterMessageError extends Error {
 export interface ListedEvent {
   readonly position: string;
   readonly key: string;
+  /** Of the payment, as its adapter has it. */
+  readonly amount: MinorUnits;
+  readonly currency: string;
   readonly event: RailEvent;
+}
+
+/** A part of the list of events. */
+export interface EventPage {
+  readonly events: readonly ListedEvent[];
+  /** Of the last event, also of one that cannot be read. Undefined for an empty page. */
+  readonly lastPosition: string | undefined;
+  /** What is wrong with events that have a position and cannot be read. They are passed over: a payment is also found by its key. */
+  readonly misfits: readonly string[];
 }
 
 /** The forms of texts, as in the schemas of http-rail.openapi.json. */
@@ -74,13 +86,18 @@ function acceptedAtOf(members: Members, path: string): string {
   return value;
 }
 
+function amountOf(members: Members, path: string): MinorUnits {
+  const amount = BigInt(textOf(members, 'amount', path));
+  if (amount > MINOR_UNITS_MAX) throw misfit(`${path}.amount`, 'is more than the books hold');
+  return minorUnits(amount);
+}
+
 /** A payment as the adapter has it. @throws AdapterMessageError */
 export function paymentOf(value: unknown, path = 'payment'): SubmittedPayment {
   const members = membersOf(value, path);
-  const amount: MinorUnits = minorUnits(BigInt(textOf(members, 'amount', path)));
   return {
     key: textOf(members, 'key', path),
-    amount,
+    amount: amountOf(members, path),
     currency: textOf(members, 'currency', path),
     acceptedAt: acceptedAtOf(members, path),
     events: listOf(members['events'], `${path}.events`, EVENTS_OF_PAYMENT_MAX, eventOf),
@@ -99,15 +116,36 @@ export function paymentsOf(value: unknown, after: string | undefined): readonly 
 }
 
 /** The next events of the list. @throws AdapterMessageError */
-export function listedEventsOf(value: unknown): readonly ListedEvent[] {
-  return listOf(membersOf(value, 'page')['events'], 'events', LISTED_MAX, (item, path) => {
+export function eventPageOf(value: unknown): EventPage {
+  const misfits: string[] = [];
+  const positions: string[] = [];
+  const events = listOf(membersOf(value, 'page')['events'], 'events', LISTED_MAX, (item, path) => {
     const members = membersOf(item, path);
-    return {
-      position: textOf(members, 'position', path),
-      key: textOf(members, 'key', path),
-      event: eventOf(item, path),
-    };
+    positions.push(textOf(members, 'position', path));
+    try {
+      return [listedEventOf(members, path)];
+    } catch (error) {
+      if (!(error instanceof AdapterMessageError)) throw error;
+      misfits.push(error.message);
+      return [];
+    }
   });
+  return { events: events.flat(), lastPosition: positions.at(-1), misfits };
+}
+
+const listedEventOf = (members: Members, path: string): ListedEvent => ({
+  position: textOf(members, 'position', path),
+  key: textOf(members, 'key', path),
+  amount: amountOf(members, path),
+  currency: textOf(members, 'currency', path),
+  event: eventOf(members, path),
+});
+
+/** The next events of the list, all of which are as in the contract. @throws AdapterMessageError */
+export function listedEventsOf(value: unknown): readonly ListedEvent[] {
+  const { events, misfits } = eventPageOf(value);
+  if (misfits[0] !== undefined) throw new AdapterMessageError(misfits[0]);
+  return events;
 }
 
 /** The final rejection of a submission; undefined for a body that does not say so clearly. */

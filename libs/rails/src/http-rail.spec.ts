@@ -102,6 +102,14 @@ describe('a payment that is submitted', () => {
     await expect(unclear.submit(PAYMENT, signal)).rejects.toThrow(/without a status and a reason code/);
   });
 
+  it('is not rejected by a report of a duplicate: the bank has it', async () => {
+    const rail = await railBy(answering(422, { status: 'RJCT', reasonCode: 'AM05' }));
+
+    const error = await rail.submit(PAYMENT, signal).catch((found: unknown) => found);
+    expect(error).toBeInstanceOf(WorkError);
+    expect(error).toMatchObject({ message: expect.stringMatching(/the bank may have the payment/) });
+  });
+
   it.each([
     ['another amount', { ...ACCEPTED, amount: '12346' }],
     ['another currency', { ...ACCEPTED, currency: 'USD' }],
@@ -143,6 +151,9 @@ describe('a failure', () => {
   it.each<[string, RequestListener, RegExp]>([
     ['is down for maintenance', answering(503, 'maintenance'), /answered 503/],
     ['is overloaded', answering(429, {}), /answered 429/],
+    ['redirects', answering(307, '', { location: 'http://127.0.0.1:1/' }), /redirects, which is refused/],
+    ['refuses our token', answering(401, {}), /refused our token/],
+    ['sends more than the books hold', answering(200, { ...ACCEPTED, amount: '9'.repeat(19) }), /amount is more than/],
     ['sends broken JSON', answering(200, '{"key": '), /not JSON/],
     ['sends no UTF-8', (_, response) => response.writeHead(200).end(Buffer.from([0xff, 0xfe])), /not JSON/],
     ['sends 10 MB', answering(200, ' '.repeat(10 * 1024 * 1024)), /more than 2097152 bytes/],
@@ -178,8 +189,6 @@ describe('a failure', () => {
   });
 
   it.each<[string, RequestListener, RegExp]>([
-    ['redirects', answering(307, '', { location: 'http://127.0.0.1:1/' }), /redirects, which is refused/],
-    ['refuses our token', answering(401, {}), /refused our token/],
     ['refuses the request', answering(400, {}), /refused the request \(400\)/],
   ])('of an adapter that %s is for an operator', async (_what, listener, message) => {
     const error = await failureOf(listener).catch((found: unknown) => found as Error);
@@ -189,12 +198,15 @@ describe('a failure', () => {
     expect(error).toMatchObject({ message: expect.stringMatching(message) });
   });
 
-  it('of a token is for an operator, and a new token needs no restart', async () => {
+  it('of a token uses no try, and a new token needs no restart', async () => {
     const served = await sandboxServed();
     open.push(served);
     const rail = new HttpRail(served.config, world.database);
     writeFileSync(served.config.tokenFile, '\n');
-    await expect(rail.find(PAYMENT.key, signal)).rejects.toThrow(/tokenFile of the rail bank is empty/);
+    await expect(rail.find(PAYMENT.key, signal)).rejects.toThrow(OutageError);
+    await expect(rail.find(PAYMENT.key, signal)).rejects.toThrow(
+      /the rail bank does not serve: its tokenFile is empty/,
+    );
     writeFileSync(served.config.tokenFile, `${TOKEN}\n`);
 
     expect(await rail.find(PAYMENT.key, signal)).toBeUndefined();
@@ -232,6 +244,7 @@ describe('the payments of an adapter', () => {
 describe('the events of an adapter', () => {
   const EVENTS = ['1', '2', '3'].map((position) => ({
     ...{ position, key: `payout-1-${position}-0123456789ab`, id: `e${position}`, status: 'ACSP', unknown: true },
+    ...{ amount: '12345', currency: 'EUR' },
   }));
 
   /** An adapter with a list of events, which notes after which positions it was asked. */
@@ -312,24 +325,39 @@ describe('the events of an adapter', () => {
     expect(rows).toEqual([{ leased_until: null }]);
   });
 
-  it('are not stored if one of them is not of the contract', async () => {
+  it('are not stored if one of them has no position', async () => {
     const { rail } = await listing([...EVENTS, { position: '' }]);
 
     await expect(rail().receive(100)).rejects.toThrow(/events\[3\]\.position is not of the form/);
     expect((await world.owner.query('select from rail_event')).rowCount).toBe(0);
   });
 
+  it('are stored without one that cannot be read, which is reported once', async () => {
+    const { asked, rail } = await listing([{ ...EVENTS[0]!, status: 'acsp' }, ...EVENTS.slice(1)]);
+
+    await expect(rail().receive(100)).rejects.toThrow(/an event is not of the contract: events\[0\]\.status/);
+    expect(idsOf(await rail().receive(100))).toEqual(['e2', 'e3']);
+    await rail().receive(100);
+    expect(asked).toEqual([null, '3']);
+  });
+
   it('of a workspace that another database serves are passed over', async () => {
     await world.owner.query(`
       insert into app (id, name) values (1, 'Harbour');
       insert into workspace (id, app_id, name) values (1, 1, 'North');
-      insert into cell_workspace (workspace_id, state) values (1, 'gone')`);
-    const { rail } = await listing([...EVENTS, { ...EVENTS[0]!, position: '4', key: 'payout-2-1-0123456789ab' }]);
+      insert into workspace (id, app_id, name) values (2, 1, 'South');
+      insert into cell_identity (number, name) values (1, 'one');
+      insert into cell_workspace (workspace_id, state) values (2, 'open')`);
+    const other = (position: string, key: string) => ({ ...EVENTS[0]!, position, key });
+    const ours = ['payout-2-1-0123456789ab', 'of-another-service'];
+    const { rail } = await listing([...EVENTS, ...ours.map((key, index) => other(`${index + 4}`, key))]);
 
-    expect((await rail().receive(100)).map(({ key }) => key)).toEqual(['payout-2-1-0123456789ab']);
-    await world.owner.query('delete from cell_workspace');
+    expect((await rail().receive(100)).map(({ key }) => key)).toEqual(ours);
+    await world.owner.query(
+      'set session_replication_role = replica; delete from cell_workspace; delete from cell_identity; reset session_replication_role',
+    );
     const { rows } = await world.owner.query('select position from rail_cursor');
-    expect(rows).toEqual([{ position: '4' }]);
+    expect(rows).toEqual([{ position: '5' }]);
   });
 });
 

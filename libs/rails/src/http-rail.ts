@@ -9,7 +9,7 @@ import {
 import type { Database } from '@banking/postgres';
 import { boundedFetch, readSecretFile, ResponseTooLargeError, SecretFileError } from '@banking/process';
 import { OutageError, WorkError } from '@banking/work-queue';
-import { AdapterMessageError, listedEventsOf, paymentOf, paymentsOf, rejectionOf } from './adapter-messages.js';
+import { AdapterMessageError, eventPageOf, paymentOf, paymentsOf, rejectionOf } from './adapter-messages.js';
 import { RailInbox } from './rail-inbox.js';
 import type { HttpRailConfig } from './rail-config.js';
 
@@ -21,6 +21,9 @@ const WAIT_S = 10;
 
 /** The largest response that is read. */
 const BYTES_MAX = 2 * 1024 * 1024;
+
+/** ISO 20022 ExternalStatusReason1Code: the bank has this payment already, so the money must not go back. */
+const DUPLICATE = 'AM05';
 
 interface Call {
   readonly method?: 'POST';
@@ -43,7 +46,7 @@ interface Answer {
  * A payment network behind a bank adapter, with the contract of http-rail.openapi.json. Nothing that the adapter says is trusted: what is
  * not of the form of the contract is an outage, after which a payment is found by its key before it is submitted again.
  *
- * A failure is an `OutageError` where the adapter does not serve, and a `WorkError` where an operator has to change something.
+ * A failure is an `OutageError` where the adapter serves no payment, and a `WorkError` where an operator has to decide about one.
  */
 export class HttpRail implements Rail {
   private readonly inbox: RailInbox;
@@ -69,6 +72,11 @@ export class HttpRail implements Rail {
     if (status === 409) throw new WorkError(`${this.name} has a payment of this key with other content`);
     if (status === 422) {
       const rejection = rejectionOf(body);
+      if (rejection?.reasonCode === DUPLICATE) {
+        throw new WorkError(
+          `${this.name} reports a duplicate (${DUPLICATE}): the bank may have the payment, so ask it`,
+        );
+      }
       if (rejection) return [rejection];
       throw new WorkError(`${this.name} refused the payment without a status and a reason code (422)`);
     }
@@ -109,10 +117,9 @@ export class HttpRail implements Rail {
       const query = { after: cursor.position, wait: WAIT_S.toString() };
       const call = { path: 'events', query, waitMs: WAIT_S * 1_000, expected: [200] };
       const { body } = await this.call(call, signal);
-      await this.inbox.store(
-        cursor,
-        this.read(() => listedEventsOf(body)),
-      );
+      const page = this.read(() => eventPageOf(body));
+      await this.inbox.store(cursor, page);
+      if (page.misfits[0] !== undefined) throw this.outage(`an event is not of the contract: ${page.misfits[0]}`);
     } catch (error) {
       if (!signal?.aborted) throw error;
     } finally {
@@ -163,8 +170,9 @@ export class HttpRail implements Rail {
     });
     const { status } = response;
     if (expected.includes(status)) return { status, body: await this.bodyAsRead(response) };
-    if (status === 401 || status === 403) throw new WorkError(`${this.name} refused our token: see its tokenFile`);
-    if (status >= 300 && status < 400) throw new WorkError(`${this.name} redirects, which is refused: correct its url`);
+    // These are about the network and no payment, so no payout uses a try.
+    if (status === 401 || status === 403) throw this.outage('it refused our token, see its tokenFile');
+    if (status >= 300 && status < 400) throw this.outage('it redirects, which is refused: correct its url');
     if (status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429) {
       throw new WorkError(`${this.name} refused the request (${status}): run banking rail check`);
     }
@@ -198,7 +206,7 @@ export class HttpRail implements Rail {
       return readSecretFile(this.config.tokenFile);
     } catch (error) {
       if (!(error instanceof SecretFileError)) throw error;
-      throw new WorkError(`the tokenFile of ${this.name} ${error.message}`);
+      throw this.outage(`its tokenFile ${error.message}`);
     }
   }
 

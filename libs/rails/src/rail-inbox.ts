@@ -1,6 +1,7 @@
+import { minorUnits } from '@banking/domain';
 import type { DeliveredRailEvent } from '@banking/payouts';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
-import type { ListedEvent } from './adapter-messages.js';
+import type { EventPage } from './adapter-messages.js';
 
 /** Longer than a request for events with its wait. A worker that is killed delays the events of its network by this at most. */
 const LEASE = `clock_timestamp() + interval '30 s'`;
@@ -28,14 +29,13 @@ const STORE_EVENTS = sqlStatement(
   `with moved as (
      update rail_cursor set position = $3, leased_until = null where rail = $1 and fence = $2 returning rail
    )
-   insert into rail_event (rail, position, key, provider_event, status, reason_code, message)
-   select m.rail, e.position, e.key, e.provider_event, e.status, e.reason_code, e.message
+   insert into rail_event (rail, position, key, provider_event, status, reason_code, message, amount, currency)
+   select m.rail, e.position, e.key, e.provider_event, e.status, e.reason_code, e.message, e.amount, e.currency
    from moved m
-   cross join unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
-     with ordinality e(position, key, provider_event, status, reason_code, message, place)
-   where not exists (
-     select from cell_workspace c
-     where c.workspace_id = case when e.key ~ '^payout-[1-9][0-9]{0,15}-' then split_part(e.key, '-', 2)::bigint end and c.state <> 'open')
+   cross join unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[],
+            $11::text[])
+     with ordinality e(position, key, provider_event, status, reason_code, message, amount, currency, place)
+   where case when e.key ~ '^payout-[1-9][0-9]{0,15}-' then is_served_here(split_part(e.key, '-', 2)::bigint) else true end
    order by e.place
    on conflict (rail, position) do nothing`,
 );
@@ -47,6 +47,8 @@ interface EventRow {
   status: string;
   reason_code: string | null;
   message: string | null;
+  amount: bigint;
+  currency: string;
 }
 
 /** Delivered for ten seconds, as the sandbox network does. */
@@ -59,7 +61,7 @@ const TAKE_EVENTS = sqlStatement<EventRow>(
    )
    update rail_event e set handed_until = clock_timestamp() + interval '10 s'
    from next n where e.id = n.id
-   returning e.id, e.key, e.provider_event, e.status, e.reason_code, e.message`,
+   returning e.id, e.key, e.provider_event, e.status, e.reason_code, e.message, e.amount, e.currency`,
 );
 
 const DELETE_EVENTS = sqlStatement('delete_rail_events', 'delete from rail_event where id = any($1::bigint[])');
@@ -95,20 +97,21 @@ export class RailInbox {
     await this.database.pipeline({}, [bind(RELEASE_CURSOR, this.rail, fence)]);
   }
 
-  /** Stores events and moves the cursor behind the last one. Nothing, if another worker reads meanwhile. */
-  async store({ fence }: LeasedCursor, events: readonly ListedEvent[]): Promise<void> {
-    const last = events.at(-1);
-    if (!last) return;
+  /** Stores events and moves the cursor behind the page. Nothing, if another worker reads meanwhile. */
+  async store({ fence }: LeasedCursor, { events, lastPosition }: EventPage): Promise<void> {
+    if (lastPosition === undefined) return;
     await this.database.pipeline({}, [
       bind(
         STORE_EVENTS,
-        ...[this.rail, fence, last.position],
+        ...[this.rail, fence, lastPosition],
         events.map(({ position }) => position),
         events.map(({ key }) => key),
         events.map(({ event }) => event.providerEvent),
         events.map(({ event }) => event.status),
         events.map(({ event }) => event.reasonCode ?? null),
         events.map(({ event }) => event.message ?? null),
+        events.map(({ amount }) => amount),
+        events.map(({ currency }) => currency),
       ),
     ]);
   }
@@ -118,10 +121,11 @@ export class RailInbox {
     const [rows] = await this.database.pipeline({}, [bind(TAKE_EVENTS, this.rail, limit)] as const);
     return rows
       .sort((one, other) => (one.id < other.id ? -1 : 1))
-      .map(({ id, key, provider_event: providerEvent, status, reason_code, message }) => ({
+      .map(({ id, key, provider_event: providerEvent, status, reason_code, message, amount, currency }) => ({
         id: id.toString(),
         key,
         event: { providerEvent, status, reasonCode: reason_code ?? undefined, message: message ?? undefined },
+        content: { amount: minorUnits(amount), currency },
       }));
   }
 

@@ -53,6 +53,8 @@ create table payout (
   -- Why it is parked, or why the last try came to nothing.
   reason text check (char_length(reason) <= 500),
   parked_at timestamptz,
+  -- Since when it is known that the network has it: it is not submitted again, unless an operator says that the bank does not have it.
+  accepted_at timestamptz,
   created_at timestamptz not null default statement_timestamp(),
   updated_at timestamptz not null default statement_timestamp(),
   -- 48 random bits, a part of the key at the network. After a restore to an earlier moment the sequences give ids of lost payouts again:
@@ -267,6 +269,9 @@ create table rail_event (
   status text not null check (char_length(status) between 1 and 35),
   reason_code text check (char_length(reason_code) between 1 and 35),
   message text check (char_length(message) between 1 and 500),
+  -- Of its payment, as the adapter has it. In minor units.
+  amount bigint not null check (amount > 0),
+  currency text not null check (currency ~ '^[A-Z]{3}$'),
   received_at timestamptz not null default clock_timestamp(),
   -- Until when a worker has it, which may delete it.
   handed_until timestamptz,
@@ -526,6 +531,12 @@ begin
   select o.workspace_id, jsonb_agg(jsonb_build_object('operation', 'openDiscrepancy', 'outcome', 'done', 'resourceType', 'discrepancy',
            'resourceId', o.id, 'actor', jsonb_build_object('type', 'network')) order by o.id)
   from opened o group by o.workspace_id order by o.workspace_id;
+  if noted_by = 'network' then
+    update payout p set accepted_at = statement_timestamp(), updated_at = statement_timestamp()
+    from unnest(settlements) s
+    where s.provider_event is not null and s.final_status is null and p.workspace_id = s.workspace_id and p.transaction_id = s.transaction_id
+      and p.accepted_at is null and p.status not in ('settled', 'failed');
+  end if;
   if not exists (select from unnest(settlements) s where s.final_status is not null) then
     return;
   end if;

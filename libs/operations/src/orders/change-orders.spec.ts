@@ -406,7 +406,7 @@ describe('cancelled orders', () => {
       }
 
       expect((await read()).edges.executions?.[0]).toMatchObject({ status: 'pending' });
-      expect(told[0]).toEqual([SQLSTATE.insufficientPrivilege, 'rail-events']);
+      expect(told[0]).toEqual([SQLSTATE.insufficientPrivilege, 'rail-events-sandbox']);
       await work();
     });
   });

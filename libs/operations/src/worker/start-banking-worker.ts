@@ -162,7 +162,7 @@ export function workOf(
     const control = new AbortController();
     const { signal } = control;
     return {
-      name: 'rail-events',
+      name: `rail-events-${name}`,
       run: () => receiveRailEvents({ books, name, rail, signal, onError }),
       fullBatch: EVENTS_MAX,
       stop: async () => control.abort(),
