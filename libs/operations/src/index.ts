@@ -12,10 +12,7 @@ export {
   type StatedChange,
   withdrawReference,
 } from './reference/reference-changes.js';
-export {
-  type ReferenceDifference,
-  referenceDifferences,
-} from './reference/reference-differences.js';
+export { type ReferenceDifference, referenceDifferences } from './reference/reference-differences.js';
 export { VERSIONS_OF_CELL } from './reference/reference.js';
 export { isSandbox } from './sandbox/sandbox.js';
 

@@ -53,9 +53,6 @@ type Body = Readonly<Record<string, unknown>>;
 /** What each payment of a run has, in minor units. */
 const AMOUNT = '12345';
 
-/** An event of the list, and what it says about its payment. */
-type SentEvent = ListedEvent & { readonly sent: Body };
-
 /** Checks an adapter in its test mode against the contract. It makes payments. */
 export async function checkConformance(
   rail: HttpRailConfig,
@@ -271,7 +268,7 @@ class Conformance {
     const events = (await this.eventsFromStart()).filter(({ key }) => this.made.has(key));
     expectThat(events.length > 0, 'Report events: there are none after the payments of this run.');
     expectThat(
-      events.every(({ sent }) => sent['amount'] === AMOUNT && sent['currency'] === this.account.currency),
+      events.every(({ amount, currency }) => amount === BigInt(AMOUNT) && currency === this.account.currency),
       'Give each event of the list the amount and currency of its payment.',
     );
   }
@@ -317,8 +314,8 @@ class Conformance {
     return found;
   }
 
-  private async eventsFromStart(waitS = 0): Promise<readonly SentEvent[]> {
-    const events: SentEvent[] = [];
+  private async eventsFromStart(waitS = 0): Promise<readonly ListedEvent[]> {
+    const events: ListedEvent[] = [];
     for await (const page of this.pages(waitS)) {
       if (page.length === 0) break;
       events.push(...page);
@@ -327,7 +324,7 @@ class Conformance {
   }
 
   /** The events since the start of the run; an empty page where there is none after the last one. */
-  private async *pages(waitS: number): AsyncGenerator<readonly SentEvent[], void> {
+  private async *pages(waitS: number): AsyncGenerator<readonly ListedEvent[], void> {
     const positions = new Set<string>();
     for (let pages = 0, last = this.start; pages < PAGES_MAX;) {
       const page = await this.eventsAfter(last, waitS);
@@ -344,13 +341,11 @@ class Conformance {
     throw new Unmet(`End the list of events: it had more than ${PAGES_MAX} pages.`);
   }
 
-  private async eventsAfter(position: string | undefined, waitS = 0): Promise<readonly SentEvent[]> {
+  private async eventsAfter(position: string | undefined, waitS = 0): Promise<readonly ListedEvent[]> {
     const query = new URLSearchParams({ wait: waitS.toString(), ...(position !== undefined && { after: position }) });
     const { status, body } = await this.send('GET', `events?${query}`, { waitMs: waitS * 1_000 });
     expectThat(status === 200, `Answer 200 to GET /events, not ${status}.`);
-    const events = listedEventsOf(body);
-    const { events: sent } = body as { readonly events: readonly Body[] };
-    return events.map((event, index) => ({ ...event, sent: sent[index] ?? {} }));
+    return listedEventsOf(body);
   }
 
   private async allPayments(acceptedSince = this.startedAt) {
