@@ -65,13 +65,17 @@ export class Output {
   }
 }
 
-/** Starts a built program in a new process, which ends with this process. */
-export function launch(app: 'api' | 'worker', { dataDir, environment = {}, logFile }: LaunchOptions) {
+/** Starts a built program in a new process, which ends with this process. @param args of its command line */
+export function launch(
+  app: 'api' | 'worker' | 'cli',
+  { dataDir, environment = {}, logFile }: LaunchOptions,
+  ...args: readonly string[]
+) {
   const main = join(__dirname, '..', '..', app, 'dist', 'main.js');
   // All callers of a spec have one address.
   const usual = { PORT: '0', LOG_FORMAT: 'json', DATA_DIR: dataDir, CONNECTIONS_PER_ADDRESS: '1000' };
   const env = { ...bareEnvironment(), ...usual, ...environment };
-  const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = new Output(child, logFile);
   const killWithUs = () => child.kill('SIGKILL');
   process.once('exit', killWithUs);

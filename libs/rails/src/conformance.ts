@@ -23,10 +23,10 @@ export interface ConformanceOptions {
  * The accounts by which an adapter in its test mode selects the outcome of a payment: by the last four characters, as a sandbox does.
  * docs/connect-a-bank.md lists them.
  */
-const CREDITED = 'DE71500105170000000000';
-const REJECTED = 'DE40500105170000009001';
-const TWICE = 'DE82500105170000009021';
-const OUT_OF_ORDER = 'DE55500105170000009022';
+const CREDITED = 'DE27500105170000000000';
+const REJECTED = 'DE82500105170000009001';
+const TWICE = 'DE27500105170000009021';
+const OUT_OF_ORDER = 'DE97500105170000009022';
 
 const FINAL: ReadonlySet<string> = new Set(['ACCC', 'RJCT']);
 
