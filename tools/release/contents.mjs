@@ -10,8 +10,10 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** What a project has at run time beside its compiled files. */
-const DATA = ['package.json', 'migrations', 'docs-page', 'examples.json', 'openapi.json'];
+/** What an app has at run time beside its compiled files. A library names its files in its manifest. */
+const DATA_OF_APPS = ['docs-page', 'examples.json', 'openapi.json'];
+
+const WITHOUT_USE = new Set(['dist', 'README.md']);
 
 /** Files of dependencies that a program never loads: declarations, sources, maps, bundles for browsers and manuals. */
 const UNUSED = [
@@ -43,7 +45,7 @@ const NAMES_COMMIT = 'libs/process/package.json';
 /** Copies from the built sources what a deployment runs. */
 export function copyContents(built, folder, { commit, version }) {
   for (const project of projectsOf(built)) {
-    for (const name of DATA) copyTree(built, join(project, name), folder);
+    for (const name of dataOf(built, project)) copyTree(built, join(project, name), folder);
     copyTree(built, join(project, 'dist'), folder, (path) => path.endsWith('.js'));
     copyTree(built, join(project, 'node_modules'), folder, isUsed);
   }
@@ -57,6 +59,11 @@ export function copyContents(built, folder, { commit, version }) {
   writeManifest(folder, 'package.json', manifest);
   const own = JSON.parse(readFileSync(join(folder, NAMES_COMMIT), 'utf8'));
   writeManifest(folder, NAMES_COMMIT, { ...own, gitHead: commit });
+}
+
+function dataOf(built, project) {
+  const { files = DATA_OF_APPS } = JSON.parse(readFileSync(join(built, project, 'package.json'), 'utf8'));
+  return ['package.json', ...files.filter((name) => !WITHOUT_USE.has(name))];
 }
 
 function writeManifest(folder, file, manifest) {

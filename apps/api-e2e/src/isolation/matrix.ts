@@ -16,8 +16,8 @@ import { type Kind, KINDS } from './classification.js';
 import type { CalledService, Rows } from './services.js';
 import type { World } from './world.js';
 
-/** The headers that differ between two equal responses: the last one counts requests. */
-const CHANGING = ['date', 'x-request-id', 'ratelimit'];
+/** The headers that differ between two equal responses: two are of the connection, and the last one counts requests. */
+const CHANGING = ['date', 'x-request-id', 'connection', 'keep-alive', 'ratelimit'];
 
 export const withoutRequestId = (text: string): string => text.replace(/"requestId":"[^"]*"/, '"requestId":""');
 
