@@ -13,7 +13,8 @@ import { basename, dirname, join } from 'node:path';
 /** What an app has at run time beside its compiled files. A library names its files in its manifest. */
 const DATA_OF_APPS = ['docs-page', 'examples.json', 'openapi.json'];
 
-const WITHOUT_USE = new Set(['dist', 'README.md']);
+/** What a library reads at run time, of the files that it publishes. */
+const DATA = /^(?:docs-page|migrations|[\w.-]+\.(?:json|yaml))$/;
 
 /** Files of dependencies that a program never loads: declarations, sources, maps, bundles for browsers and manuals. */
 const UNUSED = [
@@ -63,7 +64,7 @@ export function copyContents(built, folder, { commit, version }) {
 
 function dataOf(built, project) {
   const { files = DATA_OF_APPS } = JSON.parse(readFileSync(join(built, project, 'package.json'), 'utf8'));
-  return ['package.json', ...files.filter((name) => !WITHOUT_USE.has(name))];
+  return ['package.json', ...files.filter((name) => DATA.test(name))];
 }
 
 function writeManifest(folder, file, manifest) {
