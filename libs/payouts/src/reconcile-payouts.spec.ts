@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { PlanProbe } from '@banking/postgres/testing';
-import { listWork } from '@banking/work-queue';
+import { listWork, OutageError } from '@banking/work-queue';
 import { SANDBOX_RAIL } from './sandbox-rail.js';
 import { listDiscrepancies } from './discrepancies.js';
 import { parsePayoutKey, payoutKey } from './open-payouts.js';
@@ -310,6 +310,24 @@ describe('reconcilePayouts', () => {
     expect([...heldWork].sort((a, b) => a.subjectId - b.subjectId)).toEqual(
       [1, 2].map((subjectId) => ({ workspaceId: NORTH, kind: 'execution', subjectId })),
     );
+  });
+
+  it('names a network that does not serve, and compares the others', async () => {
+    const [here] = (await payOut(world)) as [number];
+    await payOut(world, { rail: 'away' });
+    await restored.submitEarlier(await keyOf(world, here));
+    await restored.passDays();
+    const fail = () => Promise.reject(new OutageError('the rail away does not serve'));
+    const away = { find: fail, listSubmitted: fail } as unknown as Rail;
+    const rails = new Map<string, Rail>([
+      ['away', away],
+      [SANDBOX_RAIL, restored.rail],
+    ]);
+
+    const result = await restored.reconcile({ rails, isApplied: true });
+
+    expect(result).toMatchObject({ unreachable: ['away'], openPayouts: 2, unsubmitted: 0, differences: [] });
+    expect(result.lagging).toMatchObject([{ transactionId: here }]);
   });
 
   it('gives each call to the network a deadline of its own', async () => {
