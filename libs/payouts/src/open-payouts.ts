@@ -25,15 +25,16 @@ const SERVED_HERE = sqlStatement<{ id: bigint }>(
   'select u.id from unnest($1::bigint[]) u(id) where is_served_here(u.id)',
 );
 
-/** The workspaces of payouts that this database serves. A network that several databases share has the payouts of all. */
-export async function findServedHere(
+/** Those whose key names a workspace that this database serves, or none. A network that several databases share has the payouts of all. */
+export async function servedHere<Keyed extends { readonly key: string }>(
   database: Database,
-  payouts: readonly Pick<Outgoing, 'workspaceId'>[],
-): Promise<ReadonlySet<number>> {
-  const named = [...new Set(payouts.map(({ workspaceId }) => workspaceId))];
-  if (named.length === 0) return new Set();
+  all: readonly Keyed[],
+): Promise<readonly Keyed[]> {
+  const workspaceOf = new Map(all.map(({ key }) => [key, parsePayoutKey(key)?.workspaceId]));
+  const named = [...new Set(workspaceOf.values())].filter((id) => id !== undefined);
   const [rows] = await database.pipeline({}, [bind(SERVED_HERE, named)] as const);
-  return new Set(rows.map(({ id }) => Number(id)));
+  const served = new Set<number | undefined>([undefined, ...rows.map(({ id }) => Number(id))]);
+  return all.filter(({ key }) => served.has(workspaceOf.get(key)));
 }
 
 /**

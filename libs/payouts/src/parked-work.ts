@@ -78,16 +78,15 @@ async function release(
       ),
     ] as const);
     const ids = new Set(released.map((row) => Number(row.subject_id)));
-    const operation = isSubmittedAgain ? 'submitPayoutAgain' : 'releaseWork';
-    const changes = batch.filter(({ subjectId }) => ids.has(subjectId)).map((work) => changeOf(work, operation));
+    const changes = batch.filter(({ subjectId }) => ids.has(subjectId)).map((work) => changeOf(work, isSubmittedAgain));
     await tx.commit(note && changes.length > 0 ? [note(changes)] : []);
     return released.length;
   });
 }
 
-const changeOf = ({ workspaceId, kind, subjectId: id }: WorkKey, operation: string): NotedChange => ({
+const changeOf = ({ workspaceId, kind, subjectId: id }: WorkKey, isSubmittedAgain: boolean): NotedChange => ({
   workspaceId,
-  operation,
+  operation: isSubmittedAgain && kind === PAYOUT ? 'submitPayoutAgain' : 'releaseWork',
   resource: { type: kind, id },
 });
 

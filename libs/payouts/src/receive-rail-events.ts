@@ -2,7 +2,7 @@ import type { Books } from '@banking/ledger';
 import { bind, isServedElsewhere, sqlStatement } from '@banking/postgres';
 import { isTransientFailure, WorkError } from '@banking/work-queue';
 import { nameOfOutgoing, outgoingColumns } from './discrepancies.js';
-import { findServedHere, parsePayoutKey, PAYOUT } from './open-payouts.js';
+import { parsePayoutKey, PAYOUT, servedHere } from './open-payouts.js';
 import { type DeliveredRailEvent, type PayoutEvent, type Rail, traceNetwork } from './rail.js';
 import { findPayouts, isSameContent } from './reconcile-payouts.js';
 import { recordEvents } from './record-rail-events.js';
@@ -62,7 +62,7 @@ export async function receiveRailEvents({
 }: ReceivingOptions): Promise<number> {
   const received = await traceNetwork({ rail: name, operation: 'receive' }, () => rail.receive(EVENTS_MAX, signal));
   if (received.length === 0) return 0;
-  const delivered = await servedHere(books, received);
+  const delivered = await servedHere(books.database, received);
   const booked = await findPayouts(
     books.database,
     delivered.flatMap(({ key }) => parsePayoutKey(key) ?? []),
@@ -91,22 +91,6 @@ export async function receiveRailEvents({
   if (done.length > 0) await traceNetwork({ rail: name, operation: 'acknowledge' }, () => rail.acknowledge(done));
   if (failure !== undefined) throw failure;
   return delivered.length;
-}
-
-/** The events of workspaces that this database serves, and those whose key names no workspace. */
-async function servedHere(
-  { database }: Books,
-  received: readonly DeliveredRailEvent[],
-): Promise<readonly DeliveredRailEvent[]> {
-  const names = new Map(received.map(({ key }) => [key, parsePayoutKey(key)]));
-  const served = await findServedHere(
-    database,
-    [...names.values()].flatMap((name) => name ?? []),
-  );
-  return received.filter(({ key }) => {
-    const name = names.get(key);
-    return name === undefined || served.has(name.workspaceId);
-  });
 }
 
 const NOT_OURS = 'the network reports a payment of another service';

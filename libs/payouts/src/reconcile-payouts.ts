@@ -2,14 +2,7 @@ import { minorUnits, type MinorUnits, type PayoutStatus, Refusal } from '@bankin
 import { type Books, ownLegsOf } from '@banking/ledger';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { OutageError, type WorkKey } from '@banking/work-queue';
-import {
-  findServedHere,
-  type NoteChanges,
-  parsePayoutKey,
-  PAYOUT,
-  payoutKey,
-  type PayoutName,
-} from './open-payouts.js';
+import { type NoteChanges, parsePayoutKey, PAYOUT, payoutKey, type PayoutName, servedHere } from './open-payouts.js';
 import { holdLateWork } from './parked-work.js';
 import type { FoundPayment, OpenRails, Rail, RailEvent, SubmittedPayment } from './rail.js';
 import { recordEvent } from './record-rail-events.js';
@@ -165,15 +158,12 @@ class ReconcileRun {
 
   private async comparePage(rail: string, page: readonly SubmittedPayment[]): Promise<void> {
     const { database } = this.options.books;
-    const all = page.flatMap(({ key }) => parsePayoutKey(key) ?? []);
-    const served = await findServedHere(database, all);
-    const names = all.filter(({ workspaceId }) => served.has(workspaceId));
-    const booked = await findPayouts(database, names);
     // Another database compares the payments of its own workspaces.
-    const own = page.filter(({ key }) => {
-      const name = parsePayoutKey(key);
-      return name === undefined || served.has(name.workspaceId);
-    });
+    const own = await servedHere(database, page);
+    const booked = await findPayouts(
+      database,
+      own.flatMap(({ key }) => parsePayoutKey(key) ?? []),
+    );
     this.counts.payments += own.length;
     for (const payment of own) {
       const name = parsePayoutKey(payment.key);
