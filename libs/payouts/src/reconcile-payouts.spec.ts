@@ -312,6 +312,21 @@ describe('reconcilePayouts', () => {
     );
   });
 
+  it('leaves payments of workspaces of other databases to these', async () => {
+    for (const workspaceId of [NORTH, SOUTH]) {
+      const [id] = (await payOut(world, { workspaceId, by: 'payout' })) as [number];
+      await restored.submitEarlier(await keyOf(world, id));
+    }
+    await world.owner.query(
+      `insert into cell_identity (number, name) values (1, 'one');
+       insert into cell_workspace (workspace_id, state) values (${SOUTH}, 'open')`,
+    );
+
+    const result = await restored.reconcile({ workspaceIds: [SOUTH] });
+
+    expect(result).toMatchObject({ payments: 1, foreignPayments: 0, openPayouts: 1, differences: [] });
+  });
+
   it('names a network that does not serve, and compares the others', async () => {
     const [here] = (await payOut(world)) as [number];
     await payOut(world, { rail: 'away' });
