@@ -2,6 +2,14 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import type { MinorUnits } from '@banking/domain';
 import type { Outgoing } from './open-payouts.js';
 
+/** An address in elements. Its country is beside it. */
+export interface PostalAddress {
+  readonly streetName?: string | undefined;
+  readonly buildingNumber?: string | undefined;
+  readonly postCode?: string | undefined;
+  readonly townName: string;
+}
+
 /** The amount that arrives, and its creditor. */
 export interface PaymentContent {
   readonly amount: MinorUnits;
@@ -16,6 +24,8 @@ export interface PaymentContent {
     readonly address?: string | undefined;
     /** Of the address: ISO 3166-1 alpha-2. */
     readonly country?: string | undefined;
+    /** The address in the elements of ISO 20022 `PostalAddress`, where the recipient has it so. */
+    readonly postalAddress?: PostalAddress | undefined;
   };
   readonly description?: string | undefined;
   /** The purpose code of the order. */

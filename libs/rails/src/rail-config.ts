@@ -15,6 +15,8 @@ export interface BankAccount {
   readonly isIban: boolean;
   readonly bic: string;
   readonly holder: string;
+  /** The code of the account of a customer, the operator's own, that gets deposits which name no other. */
+  readonly suspenseAccount?: string | undefined;
 }
 
 /** A payment network of a bank adapter over HTTP. */
@@ -29,6 +31,19 @@ export interface HttpRailConfig {
   readonly tokenFile: string;
   readonly timeoutMs?: number;
   /** Whether the adapter moves no money. */
+  readonly isTestMode: boolean;
+}
+
+/** Files of ISO 20022 in a folder that a client of the bank empties and fills. */
+export interface FileRailConfig {
+  readonly name: string;
+  readonly kind: 'iso20022';
+  /** Undefined for all in the currencies of the accounts. */
+  readonly serves?: readonly Served[] | undefined;
+  readonly accounts: readonly BankAccount[];
+  /** An absolute path: `out`, `in`, `done` and `refused` are in it. */
+  readonly folder: string;
+  /** Whether the bank moves no money. */
   readonly isTestMode: boolean;
 }
 
