@@ -124,7 +124,15 @@ export interface RailEvent {
   /** The network's reason code, unchanged, such as `G000` or `AC04`. */
   readonly reasonCode?: string | undefined;
   readonly message?: string | undefined;
+  /** With `RJCT`: the bank has the money again. It goes back to the customer, also after the payment had arrived. */
+  readonly isReturn?: boolean | undefined;
 }
+
+/**
+ * Whether a status says that a payment has arrived: at the bank of the creditor (`ACSC`) or on the account (`ACCC`). After both, only
+ * a return brings the money back.
+ */
+export const isArrival = (status: string): boolean => status === 'ACCC' || status === 'ACSC';
 
 /** An event with the payout that it belongs to. */
 export interface PayoutEvent extends Outgoing {

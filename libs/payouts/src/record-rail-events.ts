@@ -26,7 +26,7 @@ import {
   outgoingColumns,
 } from './discrepancies.js';
 import { type Outgoing, PAYOUT } from './open-payouts.js';
-import type { PayoutEvent, RailEvent } from './rail.js';
+import { isArrival, type PayoutEvent, type RailEvent } from './rail.js';
 import { type Settlement, settlePayments } from './settle-payments.js';
 
 /**
@@ -202,8 +202,8 @@ export async function prepareRailEvents(books: Books, events: readonly PayoutEve
 /**
  * Locks the transactions of events and decides each event. Nothing is written yet.
  *
- * `ACCC` completes a pending transaction. `RJCT` fails it and returns its money to the account. A repeated or late event moves no
- * money. An event that contradicts an earlier one opens a discrepancy. An event that cannot be recorded has an error: a Refusal
+ * `ACCC` or `ACSC` completes a pending transaction. `RJCT` fails it and returns its money to the account. A return of the bank gives the
+ * money of a completed one back. A repeated or late event moves no money. An event that contradicts an earlier one opens a discrepancy. An event that cannot be recorded has an error: a Refusal
  * `balance_limit_exceeded` if the account cannot hold the returned money. It affects no other event.
  *
  * @param options.skipsLocked does not wait for accounts that another session has locked: their events have a `LockedAccountError`
@@ -238,7 +238,7 @@ interface PayoutState {
   readonly hasNamesake: boolean;
 }
 
-const isFinal = ({ event }: PayoutEvent): boolean => event.status === 'ACCC' || event.status === 'RJCT';
+const isFinal = ({ event }: PayoutEvent): boolean => isArrival(event.status) || event.status === 'RJCT';
 
 /** Locks the transactions of events. For final statuses it locks the payouts' work too. Undefined for one without a payout. */
 async function lockPayouts(
@@ -267,12 +267,12 @@ async function lockPayouts(
 /** Locks the accounts of those rejections that return money. */
 async function lockAccounts(
   tx: DbTransaction,
-  { posting, returns }: PreparedRailEvents,
+  { events, posting, returns }: PreparedRailEvents,
   states: readonly (PayoutState | undefined)[],
   skipsLocked: boolean,
 ): Promise<DecisionContext | undefined> {
   const proposals = returns.flatMap((proposal, index) =>
-    proposal && states[index]?.status === 'pending' ? [proposal] : [],
+    proposal && isMovedBack(events[index] as PayoutEvent, states[index]) ? [proposal] : [],
   );
   if (!posting || proposals.length === 0) return undefined;
   return (await lockAndRead(tx, { ...posting, proposals }, [], { skipsLocked })).context;
@@ -287,23 +287,35 @@ function decideEvent(
   const { transactionId, event } = payoutEvent;
   if (!state) throw new Error(`transaction ${transactionId} has no payout`);
   const { status, position, hasNamesake } = state;
-  const discrepancies = status === 'pending' ? [] : contradictions(event.status, position.isBack);
+  const movesBack = isMovedBack(payoutEvent, state);
+  const discrepancies = status === 'pending' || movesBack ? [] : contradictions(event.status, position.isBack);
   if (hasNamesake) discrepancies.push('event_reused');
   const settlement: Settlement = { ...payoutEvent, discrepancies };
 
   if (event.status !== 'RJCT') {
-    const isCredit = event.status === 'ACCC';
+    const isCredit = isArrival(event.status);
     const finalStatus = isCredit && status === 'pending' ? ('completed' as const) : undefined;
     const effect = isCredit && status === 'failed' ? 'late' : 'recorded';
     return { effect, posted: [], settlement: { ...settlement, finalStatus } };
   }
   const isReturned = position.latestId !== BigInt(transactionId);
   if (status === 'failed' && !isReturned) throw new Error(`transaction ${transactionId} failed without its return`);
-  if (status !== 'pending') return { effect: status === 'failed' ? 'repeated' : 'late', posted: [], settlement };
+  if (!movesBack) return { effect: status === 'failed' ? 'repeated' : 'late', posted: [], settlement };
   if (!proposal || !context) throw new Error(`transaction ${transactionId} has no return to post`);
   if (!context.hasLocked(proposal)) throw new LockedAccountError(accountsOf(proposal));
   const posted = requirePosted(decide(context, proposal));
-  return { effect: 'returned', posted, settlement: { ...settlement, finalStatus: 'failed' } };
+  return {
+    effect: 'returned',
+    posted,
+    settlement: status === 'pending' ? { ...settlement, finalStatus: 'failed' } : settlement,
+  };
+}
+
+/** Whether the event gives the money back: a rejection before the end, or a return of the bank after it, of money that nothing has moved since. */
+function isMovedBack({ transactionId, event }: PayoutEvent, state: PayoutState | undefined): boolean {
+  if (event.status !== 'RJCT' || !state) return false;
+  if (state.status === 'pending') return true;
+  return event.isReturn === true && state.status === 'completed' && state.position.latestId === BigInt(transactionId);
 }
 
 const accountsOf = (proposal: Proposal): string =>
@@ -314,5 +326,5 @@ const accountsOf = (proposal: Proposal): string =>
 /** The discrepancies between a final status and where the money is. */
 function contradictions(status: string, isBack: boolean): DiscrepancyKind[] {
   if (status === 'RJCT' && !isBack) return ['credited_then_rejected'];
-  return status === 'ACCC' && isBack ? ['rejected_then_credited'] : [];
+  return isArrival(status) && isBack ? ['rejected_then_credited'] : [];
 }

@@ -39,5 +39,5 @@ const settlementValue = ({
 }: Settlement): string =>
   compositeOf([
     ...[workspaceId, transactionId, event?.providerEvent, event?.status, event?.reasonCode, event?.message],
-    ...[discrepancies ?? [], finalStatus, reason],
+    ...[discrepancies ?? [], finalStatus, reason, event?.isReturn ?? false],
   ]);

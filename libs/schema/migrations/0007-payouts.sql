@@ -137,9 +137,12 @@ create table remittance_event (
   status text not null,
   message text,
   reason_code text,
+  -- The money is back on the account of the deployment at its bank, so it goes back to the customer also after it had arrived.
+  is_return boolean not null default false,
   created_at timestamptz not null default statement_timestamp(),
   last_updated_at timestamptz not null default statement_timestamp(),
-  primary key (workspace_id, id)
+  primary key (workspace_id, id),
+  constraint remittance_event_return check (not is_return or status = 'RJCT')
 );
 create unique index remittance_event_once on remittance_event (workspace_id, transaction_id, provider_event, status)
   where transaction_id is not null;
@@ -177,7 +180,8 @@ create unique index discrepancy_open on discrepancy (workspace_id, transaction_i
 
 -- At commit, because the transaction takes its step after the event is written. A final status may agree with where a resolution has
 -- brought
--- the money since. Only `RJCT` and `ACCC` may contradict the status of the transaction.
+-- the money since. Only `RJCT`, and `ACCC` and `ACSC`, may contradict the status of the transaction. Money that is back contradicts nothing, once
+-- it is returned.
 create function require_discrepancy() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 declare
@@ -198,12 +202,14 @@ begin
     raise exception 'a contradictory event needs its discrepancy' using errcode = 'BK010';
   end if;
   -- Conditions of values only come first: a condition with a query would be planned for each event.
-  if (paid_out_status, new.status) in (('completed', 'RJCT'), ('failed', 'ACCC')) then
+  if (paid_out_status, new.status) in (('completed', 'RJCT'), ('failed', 'ACCC'), ('failed', 'ACSC')) then
     if not exists (
       select from discrepancy d
       where d.workspace_id = new.workspace_id and d.transaction_id = paid_out_id
         and (d.resolution_transaction_id is not null
-          or d.kind = case new.status when 'RJCT' then 'credited_then_rejected' else 'rejected_then_credited' end)) then
+          or d.kind = case new.status when 'RJCT' then 'credited_then_rejected' else 'rejected_then_credited' end))
+      and not (new.is_return and exists (
+        select from transaction r where r.workspace_id = new.workspace_id and r.return_of = paid_out_id)) then
       raise exception 'a contradictory event needs its discrepancy' using errcode = 'BK010';
     end if;
   end if;
@@ -217,13 +223,17 @@ begin
   return null;
 end $$;
 
--- At commit, because a rejection posts the return before its transaction fails. Money that has arrived comes back, and money that
--- has come back is taken again, only to resolve a discrepancy of the payout from which the chain of returns begins.
+-- At commit, because a rejection posts the return before its transaction fails. Money that has arrived comes back if the bank has it again.
+-- Otherwise it comes back, and money that has come back is taken again, only to resolve a discrepancy of the payout from which the chain
+-- of returns begins.
 create function require_return_reason() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 begin
   if not exists (
        select from transaction x where x.workspace_id = new.workspace_id and x.id = new.return_of and x.status = 'failed')
+     and not exists (
+       select from remittance_event e
+       where e.workspace_id = new.workspace_id and e.transaction_id = new.return_of and e.is_return)
      and not exists (
        with recursive returned (id, return_of, depth) as (
          select x.id, x.return_of, 0 from transaction x where x.workspace_id = new.workspace_id and x.id = new.return_of
@@ -460,14 +470,16 @@ create type settlement as (
   -- The event, and which discrepancies it opens if it is recorded.
   provider_event text, event_status text, reason_code text, message text, discrepancies text[],
   -- `completed` or `failed`, and why an operator ended it.
-  final_status text, reason text);
+  final_status text, reason text,
+  -- Whether the event says that the money is back.
+  is_return boolean);
 
 /**
  * Records events, and gives payments their final status; the returns of those that fail were posted before, in the same database
  * transaction. At most one settlement of a payment.
- * (a) A pending payout is completed by `ACCC`. It fails by `RJCT`, or before any worker began to submit it.
+ * (a) A pending payout is completed by `ACCC` or `ACSC`. It fails by `RJCT`, or before any worker began to submit it.
  * (b) A crossing ends without an event: what the other database answered, only the caller knows.
- * (c) What fails has come back. Only an event that comes after the end contradicts it.
+ * (c) What fails has come back. Only an event that comes after the end contradicts it, but for one that says that the money is back.
  * An event that is recorded already is not recorded again, and opens nothing.
  *
  * @param noted_by who ends the payments, for the audit trail; null if the caller notes it
@@ -501,10 +513,10 @@ begin
           when c.transaction_id is not null then s.final_status in ('completed', 'failed')
           when p.transaction_id is null then false
           when s.provider_event is null then s.final_status = 'failed' and p.status = 'due' and p.tries = 0
-          else (s.event_status, s.final_status) in (('ACCC', 'completed'), ('RJCT', 'failed')) end) is not true
-      or x.status = 'pending' and s.event_status in ('ACCC', 'RJCT') and s.final_status is null
+          else (s.event_status, s.final_status) in (('ACCC', 'completed'), ('ACSC', 'completed'), ('RJCT', 'failed')) end) is not true
+      or x.status = 'pending' and s.event_status in ('ACCC', 'ACSC', 'RJCT') and s.final_status is null
       or 'credited_then_rejected' = any (s.discrepancies) and (s.event_status <> 'RJCT' or x.status = 'pending')
-      or 'rejected_then_credited' = any (s.discrepancies) and (s.event_status <> 'ACCC' or x.status = 'pending')
+      or 'rejected_then_credited' = any (s.discrepancies) and (s.event_status not in ('ACCC', 'ACSC') or x.status = 'pending')
       -- `offset 0`: found by the returned transaction, not among all of the workspace.
       or s.final_status = 'failed' and not exists (
         select from transaction r where r.workspace_id = s.workspace_id and r.return_of = s.transaction_id offset 0)
@@ -513,8 +525,8 @@ begin
     raise exception 'a payment ends by its event, its crossing or an operator, and fails with its return' using errcode = 'BK023';
   end if;
   with recorded as (
-    insert into remittance_event (workspace_id, transaction_id, provider_event, status, reason_code, message)
-    select s.workspace_id, s.transaction_id, s.provider_event, s.event_status, s.reason_code, s.message
+    insert into remittance_event (workspace_id, transaction_id, provider_event, status, reason_code, message, is_return)
+    select s.workspace_id, s.transaction_id, s.provider_event, s.event_status, s.reason_code, s.message, coalesce(s.is_return, false)
     from unnest(settlements) s where s.provider_event is not null
     on conflict (workspace_id, transaction_id, provider_event, status) where transaction_id is not null do nothing
     returning workspace_id, id, transaction_id),

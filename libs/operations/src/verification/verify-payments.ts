@@ -10,14 +10,15 @@ import { ACCOUNT_TRAIL, AUDIT_CHAIN, AUDIT_ENTRIES, ORDER_TRAIL } from './verify
 /** The rules of returns, contradictory events and their resolutions. */
 const DISCREPANCY_CHECKS: readonly RangeCheck[] = [
   {
-    check: 'every return is of a transaction that failed, or resolves a discrepancy',
+    check: 'every return is of a transaction that failed or came back, or resolves a discrepancy',
     over: {
       transaction: sqlStatement<FindingRow>(
         'verify_return_reasons',
         `select format('return %s is of transaction %s, which is %s', r.id, x.id, x.status) as detail
          from transaction r join transaction x on x.workspace_id = $1 and x.id = r.return_of
          where r.workspace_id = $1 and r.id > $2 and r.id <= $3 and x.status <> 'failed'
-           and not exists (select from discrepancy d where d.workspace_id = $1 and d.resolution_transaction_id = r.id)`,
+           and not exists (select from discrepancy d where d.workspace_id = $1 and d.resolution_transaction_id = r.id)
+           and not exists (select from remittance_event e where e.workspace_id = $1 and e.transaction_id = x.id and e.is_return)`,
       ),
     },
   },
@@ -29,7 +30,8 @@ const DISCREPANCY_CHECKS: readonly RangeCheck[] = [
         `select format('transaction %s is %s and has event %s, %s, without a discrepancy', x.id, x.status, e.id, e.status) as detail
          from remittance_event e
            join transaction x on x.workspace_id = $1 and x.id = e.transaction_id
-         where e.workspace_id = $1 and e.id > $2 and e.id <= $3 and (x.status, e.status) in (('completed', 'RJCT'), ('failed', 'ACCC'))
+         where e.workspace_id = $1 and e.id > $2 and e.id <= $3 and (x.status, e.status) in (('completed', 'RJCT'), ('failed', 'ACCC'), ('failed', 'ACSC'))
+           and not (e.is_return and exists (select from transaction r where r.workspace_id = $1 and r.return_of = x.id))
            and not exists (
              select from discrepancy d where d.workspace_id = $1 and d.transaction_id = x.id
                and (d.resolution_transaction_id is not null
