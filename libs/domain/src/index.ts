@@ -14,6 +14,7 @@ export * from './resources/recipient.js';
 export * from './resources/reference.js';
 export * from './resources/sandbox-clock.js';
 export * from './resources/payment-advice.js';
+export * from './resources/bank-reconciliation.js';
 export * from './resources/statement.js';
 export * from './resources/transaction.js';
 export * from './resources/user.js';

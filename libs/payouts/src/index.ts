@@ -3,6 +3,7 @@ export {
   COUNT_OPEN_PAYOUTS,
   freshPayout,
   type Outgoing,
+  parsePayoutKey,
   PAYOUT,
   payoutKey,
   readOpenPayouts,
@@ -15,7 +16,7 @@ export { decideRailEvents, prepareRailEvents, recordEvent } from './record-rail-
 export { settlePayments } from './settle-payments.js';
 export { type Discrepancy, listDiscrepancies, type Resolution, resolveDiscrepancy } from './discrepancies.js';
 export { returnPayout, type ReturnPayoutOutcome } from './return-payout.js';
-export { type PaymentDifferenceKind, reconcilePayouts, type Reconciliation } from './reconcile-payouts.js';
+export { findPayouts, type PaymentDifferenceKind, reconcilePayouts, type Reconciliation } from './reconcile-payouts.js';
 
 // The network
 export {

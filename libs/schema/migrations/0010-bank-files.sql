@@ -122,6 +122,8 @@ create table bank_entry (
   check ((payout_key is not null) = coalesce(outcome in ('payout', 'return'), false))
 );
 create index bank_entry_open on bank_entry (direction, id) where outcome is null and status = 'booked';
+create index bank_entry_pending on bank_entry (rail, bank_account, id) where status = 'pending';
+create index bank_entry_of_payout on bank_entry (payout_key) where payout_key is not null;
 create index bank_entry_of_statement on bank_entry (statement_id, id) where statement_id is not null;
 create index bank_entry_by_time on bank_entry (rail, bank_account, booked_on desc, id desc);
 create trigger booked_for_good before update of status on bank_entry for each row
@@ -129,3 +131,17 @@ create trigger booked_for_good before update of status on bank_entry for each ro
 create trigger known_for_good before update of outcome on bank_entry for each row
   when (old.outcome is not null and (new.outcome, new.payout_key) is distinct from (old.outcome, old.payout_key))
   execute function refuse_step();
+
+-- How the statements of each bank account compare with the books: what a worker found last. It has no names and no texts of payers.
+create table bank_reconciliation (
+  rail text not null check (rail ~ '^[a-z][a-z0-9-]{0,30}$'),
+  bank_account text not null check (char_length(bank_account) between 1 and 40),
+  currency text not null check (currency ~ '^[A-Z]{3}$'),
+  -- The account whose workspace is that of the operator of the bank account: its administrators read this.
+  suspense_account text,
+  compared_at timestamptz not null default statement_timestamp(),
+  difference_count integer not null check (difference_count >= 0),
+  -- The balances and the first differences, as callers get them.
+  result jsonb not null check (jsonb_typeof(result) = 'object'),
+  primary key (rail, bank_account, currency)
+);

@@ -178,7 +178,7 @@ declare
 begin
   for roles, rights in values
     (served, 'select on account, account_change, account_code, account_place, app, app_membership, app_user, arrival, audit_event, audit_head,
-      bank, beneficiary, cell, cell_identity, cell_workspace, conversion, corridor, crossing, currency, customer_order, demo_step,
+      bank, bank_reconciliation, beneficiary, cell, cell_identity, cell_workspace, conversion, corridor, crossing, currency, customer_order, demo_step,
       deployment_mode, discrepancy, event, event_deletion, event_sequence, execution, idempotency, leg, order_change, payout, product, purpose, quote,
       quote_use, recipient, reference_change, reference_snapshot, reference_version, remittance_event, sandbox_clock, sandbox_rail_event,
       sandbox_rail_listed, sandbox_rail_payment, sandbox_rail_request, schema_migration, seal, transaction, transfer, user_identity, webhook_delivery, work, workspace,
@@ -231,6 +231,8 @@ begin
     (worked, 'select, insert, update (prepared_at, written_at) on payment_file'),
     (worked, 'select, insert, update (file_id) on file_payment'),
     (worked, 'select, insert on bank_file, bank_statement'),
+    (worked, 'insert (rail, bank_account, currency, suspense_account, difference_count, result), delete,
+      update (suspense_account, compared_at, difference_count, result) on bank_reconciliation'),
     (worked, 'select, insert, update (status, booked_on, value_on, statement_id, outcome, payout_key) on bank_entry'),
     (worked, 'insert (key, position, provider_event, status, reason_code, due_at), update (handed_until, acknowledged)
       on sandbox_rail_event'),

@@ -24,6 +24,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   bank_file: 'files of a bank, about the payments and accounts of all',
   bank_statement: 'statements of the bank accounts of the deployment',
   bank_entry: 'what a bank booked on an account of the deployment: whose it is follows from it',
+  bank_reconciliation: 'how the statements of those accounts compare with the books',
   sandbox_rail_payment: 'the memory of the sandbox’s network, which knows keys and no workspaces',
   sandbox_rail_event: 'the same: what that network says of a payment',
   sandbox_rail_listed: 'the same: what its adapter lists',

@@ -12,9 +12,9 @@ import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 /** Where a role may delete rows. Everywhere else rows stay, or a function of the owner deletes them. */
 const DELETES: Readonly<Record<string, readonly string[]>> = {
   [API_ROLE]: ['reference_snapshot', 'work'],
-  [WORKER_ROLE]: ['rail_event', 'reference_snapshot', 'work'],
+  [WORKER_ROLE]: ['bank_reconciliation', 'rail_event', 'reference_snapshot', 'work'],
   [VERIFIER_ROLE]: ['unverified_posting'],
-  [OPERATOR_ROLE]: ['rail_event', 'reference_snapshot', 'unverified_posting', 'work'],
+  [OPERATOR_ROLE]: ['bank_reconciliation', 'rail_event', 'reference_snapshot', 'unverified_posting', 'work'],
   [PROVISIONING_ROLE]: ['app', 'app_user', 'cell_workspace', 'workspace', 'workspace_place', 'workspace_role'],
 };
 

@@ -1,0 +1,318 @@
+import type { BankDifference, BankDifferenceKind, TransferDirection } from '@banking/domain';
+import { minorUnits, toTransferAmount } from '@banking/domain';
+import { findPayouts, parsePayoutKey } from '@banking/payouts';
+import { bind, type Database, sqlStatement } from '@banking/postgres';
+
+/** A bank account of a rail of files. */
+export interface ReconciledAccount {
+  /** The name of the rail. */
+  readonly rail: string;
+  readonly bankAccount: string;
+  /** ISO 4217. */
+  readonly currency: string;
+}
+
+/** How the statements of a bank account compare with the books. All amounts are in minor units of its currency. */
+export interface StatementComparison extends ReconciledAccount {
+  readonly statements: number;
+  /** Of the first and the last statement; undefined without one. Dates of ISO 8601. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly openingBalance?: bigint;
+  readonly closingBalance?: bigint;
+  /** What the booked entries that the books do not have sum to, credits less debits. */
+  readonly unknownAmount: bigint;
+  /** All of them, by day. */
+  readonly differences: readonly BankDifference[];
+}
+
+/** So much is compared: a difference that is older was seen before. */
+const DAYS = 35;
+
+/** A bank reports an entry that it has not booked. It books it or takes it back within days. */
+const PENDING_DAYS = 10;
+
+/** A payment is executed on the next bank day, and on the statement of that day. */
+const PAYMENT_DAYS = 5;
+
+/** Over a weekend with holidays on both sides. */
+const STATEMENT_DAYS = 6;
+
+/** Of one kind. Where there are more, the first show what is wrong. */
+const ROWS_MAX = 1_000;
+
+interface StatementRow {
+  id: bigint;
+  statement_id: string;
+  opening_balance: bigint;
+  closing_balance: bigint;
+  entry_sum: bigint;
+  opened_on: string;
+  closed_on: string;
+  is_late: boolean;
+}
+
+/** A statement that a bank issues again has the same period and balances. */
+const STATEMENTS = sqlStatement<StatementRow>(
+  'statements_to_reconcile',
+  `select * from (
+     select distinct on (closed_on, opened_on, opening_balance, closing_balance)
+            id, statement_id, sequence, opening_balance, closing_balance, entry_sum, opened_on::text, closed_on::text,
+            closed_on < current_date - ${STATEMENT_DAYS} as is_late
+     from bank_statement
+     where rail = $1 and bank_account = $2 and currency = $3 and closed_on >= current_date - ${DAYS}
+     order by closed_on, opened_on, opening_balance, closing_balance, id
+   ) s
+   order by closed_on desc, sequence desc nulls last, opened_on desc, id desc limit ${ROWS_MAX}`,
+);
+
+/** What was booked from the opening of one statement until that of another, for statements that overlap. */
+const BOOKED_BETWEEN = sqlStatement<{ total: bigint }>(
+  'booked_between_statements',
+  `select coalesce(sum(case direction when 'credit' then amount else -amount end), 0)::bigint as total
+   from bank_entry
+   where rail = $1 and bank_account = $2 and currency = $3 and status = 'booked' and booked_on >= $4::date and booked_on < $5::date`,
+);
+
+interface EntryRow {
+  kind: 'entry_unknown' | 'entry_pending' | 'entry_unlisted';
+  day: string;
+  direction: TransferDirection;
+  amount: bigint;
+  reference: string | null;
+}
+
+const ENTRY_COLUMNS = `coalesce(booked_on, received_at::date)::text as day, direction, amount,
+  coalesce(bank_reference, end_to_end_id) as reference`;
+
+/** A moment is left to the worker that books deposits. */
+const UNKNOWN = sqlStatement<EntryRow>(
+  'unknown_bank_entries',
+  `select 'entry_unknown' as kind, ${ENTRY_COLUMNS}
+   from bank_entry
+   where rail = $1 and bank_account = $2 and currency = $3 and outcome is null and status = 'booked'
+     and received_at < statement_timestamp() - interval '1 minute'
+   order by id limit ${ROWS_MAX}`,
+);
+
+const UNKNOWN_TOTAL = sqlStatement<{ total: bigint }>(
+  'unknown_bank_amount',
+  `select coalesce(sum(case direction when 'credit' then amount else -amount end), 0)::bigint as total
+   from bank_entry
+   where rail = $1 and bank_account = $2 and currency = $3 and outcome is null and status = 'booked'
+     and received_at < statement_timestamp() - interval '1 minute'`,
+);
+
+const PENDING = sqlStatement<EntryRow>(
+  'pending_bank_entries',
+  `select 'entry_pending' as kind, ${ENTRY_COLUMNS}
+   from bank_entry
+   where rail = $1 and bank_account = $2 and currency = $3 and status = 'pending'
+     and received_at < statement_timestamp() - interval '${PENDING_DAYS} days'
+   order by id limit ${ROWS_MAX}`,
+);
+
+/** Booked by a notification, in a period of which a statement was read that does not have it. */
+const UNLISTED = sqlStatement<EntryRow>(
+  'unlisted_bank_entries',
+  `select 'entry_unlisted' as kind, ${ENTRY_COLUMNS}
+   from bank_entry
+   where rail = $1 and bank_account = $2 and currency = $3 and status = 'booked' and statement_id is null
+     and booked_on >= $4::date and booked_on < $5::date
+   order by id limit ${ROWS_MAX}`,
+);
+
+interface PaymentRow {
+  key: string;
+  day: string;
+  amount: bigint;
+}
+
+/** Handed to the bank so long before the end of the last statement that it would be on one. */
+const WITHOUT_ENTRY = sqlStatement<PaymentRow>(
+  'payments_without_entry',
+  `select p.key, f.written_at::date::text as day, p.amount
+   from payment_file f
+   cross join lateral (
+     select key, amount from file_payment where file_id = f.id and currency = $2
+       and not exists (select from bank_entry e where e.payout_key = file_payment.key) offset 0
+   ) p
+   where f.rail = $1 and f.written_at >= current_date - ${DAYS} and f.written_at < $3::date - ${PAYMENT_DAYS}
+   order by f.id limit ${ROWS_MAX}`,
+);
+
+/**
+ * Compares the statements of a bank account of the last weeks with the books: the sequence of their balances, the booked entries that the
+ * books do not have, and the payments without an entry. Changes nothing.
+ *
+ * A statement continues the one before it if its opening balance is the closing balance of that one. If the two overlap, the entries
+ * between their openings must account for the difference. Entries are compared one by one, so the balances of the books differ from those of
+ * the bank by the entries that are listed here.
+ *
+ * @param database as the worker
+ */
+export async function reconcileStatements(
+  database: Database,
+  account: ReconciledAccount,
+): Promise<StatementComparison> {
+  const { rail, bankAccount, currency } = account;
+  const place = [rail, bankAccount, currency] as const;
+  const [rows, unknown, [unknownTotal], pending] = await database.pipeline({}, [
+    bind(STATEMENTS, ...place),
+    bind(UNKNOWN, ...place),
+    bind(UNKNOWN_TOTAL, ...place),
+    bind(PENDING, ...place),
+  ] as const);
+  const statements = rows.reverse();
+  const [first, last] = [statements[0], statements.at(-1)];
+  const differences: BankDifference[] = [...unknown, ...pending].map(entryDifference);
+  if (first && last) {
+    const [unlisted] = await database.pipeline({}, [
+      bind(UNLISTED, ...place, first.opened_on, last.closed_on),
+    ] as const);
+    differences.push(...unlisted.map(entryDifference));
+    differences.push(...(await statementDifferences(database, account, statements)));
+    differences.push(...(await missingPayments(database, account, last.closed_on)));
+  }
+  return {
+    ...{ rail, bankAccount, currency, statements: statements.length },
+    ...(first && last && { from: first.opened_on, to: last.closed_on }),
+    ...(first && last && { openingBalance: first.opening_balance, closingBalance: last.closing_balance }),
+    unknownAmount: unknownTotal?.total ?? 0n,
+    differences: differences.sort((one, other) => (one.day < other.day ? -1 : Number(one.day > other.day))),
+  };
+}
+
+const entryDifference = ({ kind, day, direction, amount, reference }: EntryRow): BankDifference => ({
+  ...{ kind, day, direction, amount: toTransferAmount(minorUnits(amount)) },
+  ...(reference !== null && { reference }),
+});
+
+async function statementDifferences(
+  database: Database,
+  account: ReconciledAccount,
+  statements: readonly StatementRow[],
+): Promise<BankDifference[]> {
+  const differences: BankDifference[] = [];
+  for (const [index, statement] of statements.entries()) {
+    const { opening_balance: opening, closing_balance: closing, entry_sum: sum } = statement;
+    const off = closing - opening - sum;
+    if (off !== 0n) differences.push(balanceDifference('statement_sum', statement, off));
+    const before = statements[index - 1];
+    if (!before) continue;
+    const jump = opening - before.closing_balance;
+    if (jump === 0n || (await isOverlap(database, account, before, statement))) continue;
+    differences.push(balanceDifference('statement_missing', statement, jump));
+  }
+  const last = statements.at(-1);
+  if (last?.is_late) differences.push({ kind: 'statement_late', day: last.closed_on, reference: last.statement_id });
+  return differences;
+}
+
+function balanceDifference(kind: BankDifferenceKind, statement: StatementRow, by: bigint): BankDifference {
+  const direction = by > 0n ? 'credit' : 'debit';
+  const amount = toTransferAmount(minorUnits(by > 0n ? by : -by));
+  return { kind, day: statement.opened_on, direction, amount, reference: statement.statement_id };
+}
+
+async function isOverlap(
+  database: Database,
+  { rail, bankAccount, currency }: ReconciledAccount,
+  before: StatementRow,
+  statement: StatementRow,
+): Promise<boolean> {
+  if (statement.opened_on > before.closed_on) return false;
+  const days = [before.opened_on, statement.opened_on] as const;
+  const [[booked]] = await database.pipeline({}, [bind(BOOKED_BETWEEN, rail, bankAccount, currency, ...days)] as const);
+  return before.opening_balance + (booked?.total ?? 0n) === statement.opening_balance;
+}
+
+/** A payment that failed has none. */
+async function missingPayments(
+  database: Database,
+  { rail, currency }: ReconciledAccount,
+  lastDay: string,
+): Promise<BankDifference[]> {
+  const [rows] = await database.pipeline({}, [bind(WITHOUT_ENTRY, rail, currency, lastDay)] as const);
+  if (rows.length === 0) return [];
+  const payouts = await findPayouts(
+    database,
+    rows.flatMap(({ key }) => parsePayoutKey(key) ?? []),
+  );
+  return rows
+    .filter(({ key }) => payouts.get(key)?.status !== 'failed')
+    .map(({ key, day, amount }) => ({
+      ...{ kind: 'payment_missing', day, direction: 'debit', reference: key },
+      amount: toTransferAmount(minorUnits(amount)),
+    }));
+}
+
+const DIFFERENCES_STORED = 100;
+
+const STORE = sqlStatement(
+  'store_bank_reconciliation',
+  `insert into bank_reconciliation as r (rail, bank_account, currency, suspense_account, difference_count, result)
+   values ($1, $2, $3, $4, $5, $6)
+   on conflict (rail, bank_account, currency) do update
+     set suspense_account = excluded.suspense_account, compared_at = statement_timestamp(), difference_count = excluded.difference_count,
+         result = excluded.result`,
+);
+
+/** Accounts that are not configured any more. */
+const DELETE_OTHERS = sqlStatement(
+  'delete_old_reconciliations',
+  `delete from bank_reconciliation where rail = $1 and not (bank_account, currency) in
+     (select * from unnest($2::text[], $3::text[]))`,
+);
+
+/**
+ * Compares the bank accounts of a rail and stores the results, for administrators and metrics: a chore of the worker.
+ *
+ * @returns the number of differences
+ */
+export async function storeReconciliations(
+  database: Database,
+  rail: string,
+  accounts: readonly {
+    readonly id: string;
+    readonly currency: string;
+    readonly suspenseAccount?: string | undefined;
+  }[],
+): Promise<number> {
+  let found = 0;
+  for (const { id: bankAccount, currency, suspenseAccount } of accounts) {
+    const comparison = await reconcileStatements(database, { rail, bankAccount, currency });
+    const count = comparison.differences.length;
+    const result = JSON.stringify(resultOf(comparison));
+    await database.pipeline({}, [bind(STORE, rail, bankAccount, currency, suspenseAccount ?? null, count, result)]);
+    found += count;
+  }
+  await database.pipeline({}, [
+    bind(
+      DELETE_OTHERS,
+      rail,
+      accounts.map(({ id }) => id),
+      accounts.map(({ currency }) => currency),
+    ),
+  ]);
+  return found;
+}
+
+/** What callers get of a comparison beside its account: amounts as text. */
+export function resultOf({
+  from,
+  to,
+  openingBalance,
+  closingBalance,
+  unknownAmount,
+  differences,
+}: StatementComparison) {
+  return {
+    ...(from !== undefined && { from, to }),
+    ...(openingBalance !== undefined && { openingBalance: openingBalance.toString() }),
+    ...(closingBalance !== undefined && { closingBalance: closingBalance.toString() }),
+    unknownAmount: unknownAmount.toString(),
+    differenceCount: differences.length,
+    differences: differences.slice(0, DIFFERENCES_STORED),
+  };
+}
