@@ -57,6 +57,7 @@ create table bank_file (
   check ((outcome = 'refused') = (reason is not null))
 );
 create unique index bank_file_read_once on bank_file (rail, digest) where outcome = 'read';
+create index bank_file_refused on bank_file (received_at) where outcome = 'refused';
 create index bank_file_by_time on bank_file (rail, received_at desc, id desc);
 
 create sequence bank_statement_id_seq maxvalue 9007199254740991;

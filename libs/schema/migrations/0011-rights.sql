@@ -184,6 +184,7 @@ begin
       sandbox_rail_listed, sandbox_rail_payment, sandbox_rail_request, schema_migration, seal, transaction, transfer, user_identity, webhook_delivery, work, workspace,
       workspace_place, workspace_role'),
     (served, 'select (workspace_id, entries) on audit_outbox'),
+    (served, 'select (rail, outcome, received_at) on bank_file'),
     (served, 'select (id, created_at) on change_outbox'),
     (served, 'select (id, changed_at, relation, action, record) on directory_change'),
     (served, 'select (id, stopped_at, finding_count, workspace_ids, resumed_at) on payout_stop'),

@@ -298,6 +298,26 @@ export async function storeReconciliations(
   return found;
 }
 
+/** Over all bank accounts, by rail. Files that were refused in the last day; 1000 means that or more. */
+export const COUNT_BANK_DIFFERENCES = sqlStatement<BankDifferences>(
+  'count_bank_differences',
+  `select r.rail, sum(r.difference_count)::int as differences,
+          floor(extract(epoch from statement_timestamp() - min(r.compared_at)))::int as seconds,
+          (select count(*)::int from (
+             select from bank_file f
+             where f.outcome = 'refused' and f.received_at > statement_timestamp() - interval '1 day' and f.rail = r.rail limit 1000) f) as refused
+   from bank_reconciliation r group by r.rail`,
+);
+
+/** The bank accounts of a rail of files. */
+export interface BankDifferences {
+  readonly rail: string;
+  readonly differences: number;
+  /** Since the oldest comparison. */
+  readonly seconds: number;
+  readonly refused: number;
+}
+
 /** What callers get of a comparison beside its account: amounts as text. */
 export function resultOf({
   from,

@@ -16,6 +16,7 @@ const ROWS = [
   [{ rows: 7, seconds: 1.5 }],
   [{ waiting: 9, seconds: 2.5 }],
   [{ enabled: 4, failing: 1, disabled: 2, due: 9, seconds: 6.5 }],
+  [{ rail: 'bank', differences: 3, seconds: 40, refused: 1 }],
 ];
 
 let pipeline: jest.Mock;
@@ -40,7 +41,8 @@ function collect(
 }
 
 describe('the metrics that are read from the database', () => {
-  const VALUES = /^banking_(work_due|work_oldest|work_parked|payouts_|verification_findings|events_|audit_|webhook_)/;
+  const VALUES =
+    /^banking_(bank_|work_due|work_oldest|work_parked|payouts_|verification_findings|events_|audit_|webhook_)/;
   const valuesOf = (scraped: Readonly<Record<string, number>>) =>
     Object.fromEntries(Object.entries(scraped).filter(([series]) => VALUES.test(series)));
 
@@ -70,6 +72,9 @@ describe('the metrics that are read from the database', () => {
       'banking_payouts_oldest_seconds{status="submitted"}': 0,
       'banking_payouts_oldest_seconds{rail="bank",status="submitted"}': 90,
       'banking_payouts_oldest_seconds{status="parked"}': 0,
+      'banking_bank_differences{rail="bank"}': 3,
+      'banking_bank_comparison_age_seconds{rail="bank"}': 40,
+      'banking_bank_files_refused{rail="bank"}': 1,
       banking_payouts_stopped: 1,
       banking_verification_findings: 4,
       banking_events_unrecorded: 7,
@@ -106,7 +111,7 @@ describe('the metrics that are read from the database', () => {
       expect(await scrape()).toMatchObject({ banking_database_values_up: 0 });
       now.mockReturnValue(5_001);
       expect(await scrape()).toMatchObject({ banking_database_values_up: 1, banking_payouts_stopped: 1 });
-      pipeline.mockResolvedValue([[], [], [], [], [], [], [], []]);
+      pipeline.mockResolvedValue([[], [], [], [], [], [], [], [], []]);
       now.mockReturnValue(10_003);
       expect(await scrape()).toMatchObject({ banking_payouts_stopped: 0, 'banking_work_parked{kind="execution"}': 0 });
       pipeline.mockRejectedValue(new Refusal('unavailable'));
@@ -137,6 +142,7 @@ describe('the metrics that are read from several databases', () => {
     );
     const inB = jest.fn(async () => [
       [{ kind: 'payout', rail: 'bank', due: 8, seconds: 2 }],
+      [],
       [],
       [],
       [],

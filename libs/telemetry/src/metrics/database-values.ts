@@ -1,6 +1,7 @@
 import { ExpiringCache } from '@banking/process';
 import { COUNT_OPEN_PAYOUTS, PAYOUT, READ_STOP, SCOPE_OPEN_PAYOUTS } from '@banking/payouts';
 import { bind, type Database } from '@banking/postgres';
+import { type BankDifferences, COUNT_BANK_DIFFERENCES } from '@banking/rails';
 import { COUNT_DUE, COUNT_PARKED } from '@banking/work-queue';
 import {
   COUNT_UNRECORDED,
@@ -40,11 +41,12 @@ interface Values {
   readonly unrecorded: { readonly rows: number; readonly seconds: number } | undefined;
   readonly audit: { readonly waiting: number; readonly seconds: number } | undefined;
   readonly webhooks: WebhookBacklog | undefined;
+  readonly banks: readonly BankDifferences[];
 }
 
 /** The state of the queue and of payouts, over all workspaces. Each statement reads a bounded number of rows. */
 async function readValues(database: Pick<Database, 'pipeline'>): Promise<Values> {
-  const [due, parked, , payouts, [stop], [unrecorded], [audit], [webhooks]] = await database.pipeline({}, [
+  const [due, parked, , payouts, [stop], [unrecorded], [audit], [webhooks], banks] = await database.pipeline({}, [
     bind(COUNT_DUE),
     bind(COUNT_PARKED),
     bind(SCOPE_OPEN_PAYOUTS),
@@ -53,8 +55,9 @@ async function readValues(database: Pick<Database, 'pipeline'>): Promise<Values>
     bind(COUNT_UNRECORDED),
     bind(COUNT_UNRECORDED_AUDIT),
     bind(COUNT_BACKLOG),
+    bind(COUNT_BANK_DIFFERENCES),
   ] as const);
-  return { due, parked, payouts, stop, unrecorded, audit, webhooks };
+  return { due, parked, payouts, stop, unrecorded, audit, webhooks, banks };
 }
 
 /** The copies of the directory, which home knows. */
@@ -88,6 +91,9 @@ export class DatabaseValues {
       parked: metrics.gauge('banking_work_parked', update),
       payouts: metrics.gauge('banking_payouts_open', update),
       oldestPayout: metrics.gauge('banking_payouts_oldest_seconds', update),
+      bankDifferences: metrics.gauge('banking_bank_differences', update),
+      bankAge: metrics.gauge('banking_bank_comparison_age_seconds', update),
+      filesRefused: metrics.gauge('banking_bank_files_refused', update),
       stopped: metrics.gauge('banking_payouts_stopped', update),
       findings: metrics.gauge('banking_verification_findings', update),
       unrecorded: metrics.gauge('banking_events_unrecorded', update),
@@ -143,6 +149,11 @@ export class DatabaseValues {
       const ofPayouts = { rail: row.rail, status: row.status, ...label };
       payouts.set(ofPayouts, row.payouts);
       oldestPayout.set(ofPayouts, row.seconds);
+    }
+    for (const { rail, differences, seconds, refused } of values.banks) {
+      this.gauges.bankDifferences.set({ rail, ...label }, differences);
+      this.gauges.bankAge.set({ rail, ...label }, seconds);
+      this.gauges.filesRefused.set({ rail, ...label }, refused);
     }
     stopped.set(label, values.stop ? 1 : 0);
     findings.set(label, values.stop?.finding_count ?? 0);

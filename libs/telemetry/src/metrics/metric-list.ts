@@ -108,6 +108,15 @@ export const METRICS = {
   ),
   banking_payouts_oldest_seconds: gauge(['rail', 'status', 'cell'], 'Age of the oldest of these payouts.'),
   banking_payouts_stopped: gauge(['cell'], '1 while payouts are stopped because of a finding.'),
+  banking_bank_differences: gauge(
+    ['rail', 'cell'],
+    'Differences between the bank accounts of a payment network of files and the books.',
+  ),
+  banking_bank_comparison_age_seconds: gauge(['rail', 'cell'], 'Age of the oldest comparison of these accounts.'),
+  banking_bank_files_refused: gauge(
+    ['rail', 'cell'],
+    'Files of the bank that were refused in the last day; 1000 means that or more.',
+  ),
   banking_work_duration_seconds: histogram(
     ['kind', 'outcome'],
     WORK_S,
