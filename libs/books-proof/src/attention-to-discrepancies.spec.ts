@@ -84,6 +84,15 @@ describe('the verification of discrepancies', () => {
     expect(await verify()).toEqual([REASON, CONTRADICTION]);
   });
 
+  it('reports the return of money that the bank had again, without its event', async () => {
+    const id = await payout('completed');
+    await recordEvent(world.books, northwind, id, { providerEvent: 'back', status: 'RJCT', isReturn: true });
+    expect(await verify()).toEqual([]);
+
+    await plant('update remittance_event set is_return = false where is_return');
+    expect(await verify()).toEqual([REASON, CONTRADICTION]);
+  });
+
   it('reports a correction without its discrepancy', async () => {
     await contradict('failed', 'reclaimed');
     await plant(`update discrepancy set resolution = 'dismissed', resolution_transaction_id = null`);

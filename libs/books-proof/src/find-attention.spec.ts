@@ -88,3 +88,20 @@ describe('a stop of payouts', () => {
     expect(await findAttention(world.database, all())).toEqual([{ kind: 'payout stop', workspaceId: first, detail }]);
   });
 });
+
+describe('a bank account that differs from the books', () => {
+  it('is listed in the workspace of its suspense account', async () => {
+    const { rows } = await world.owner.query<{ code: string; workspaceId: number }>(
+      'select code, workspace_id::int as "workspaceId" from account_code order by code limit 1',
+    );
+    const { code, workspaceId } = rows[0]!;
+    await world.owner.query(
+      `insert into bank_reconciliation (rail, bank_account, currency, suspense_account, difference_count, result)
+       values ('bank-a', '1', 'EUR', $1, 2, '{}'), ('bank-a', '2', 'EUR', $1, 0, '{}')`,
+      [code],
+    );
+
+    const detail = expect.stringMatching(/^bank account 1 of rail bank-a has 2 differences to the books since 2\S+Z$/);
+    expect(await findAttention(world.database, all())).toEqual([{ kind: 'bank difference', workspaceId, detail }]);
+  });
+});

@@ -3,7 +3,7 @@ import { EXECUTION, PAYOUT } from '@banking/operations';
 
 /** Something that waits for an operator. It is not a finding, also where a finding was its cause. */
 export interface Attention {
-  readonly kind: 'payout stop' | 'payout without network' | 'parked work' | 'discrepancy';
+  readonly kind: 'payout stop' | 'payout without network' | 'parked work' | 'discrepancy' | 'bank difference';
   readonly workspaceId: number;
   /** The subject, the time and the reason. */
   readonly detail: string;
@@ -45,12 +45,25 @@ const WAITING = sqlStatement<{ detail: string }>(
    order by p.created_at, p.transaction_id limit ${LISTED_MAX}`,
 );
 
+/** Of the bank accounts whose unknown deposits the workspace gets. */
+const BANK = sqlStatement<{ detail: string }>(
+  'verify_bank_accounts',
+  `select format('bank account %s of rail %s has %s differences to the books since %s', r.bank_account, r.rail, r.difference_count,
+                 rfc3339(r.compared_at)) as detail
+   from bank_reconciliation r join account_code a on a.code = r.suspense_account
+   where a.workspace_id = $1 and r.difference_count > 0
+   order by r.rail, r.bank_account`,
+);
+
 export interface AttentionOptions {
   /** The configured payment networks. Payouts of others wait for an operator. Default: those are not listed. */
   readonly rails?: readonly string[] | undefined;
 }
 
-/** Stops of payouts, payouts without a network, parked work and open discrepancies of the workspaces, oldest first in each. */
+/**
+ * Stops of payouts, payouts without a network, parked work, open discrepancies and bank accounts of the workspaces that differ, oldest first
+ * in each.
+ */
 export async function findAttention(
   database: Database,
   workspaceIds: readonly number[],
@@ -58,16 +71,18 @@ export async function findAttention(
 ): Promise<Attention[]> {
   const attention: Attention[] = [];
   for (const workspaceId of workspaceIds) {
-    const [stop, waiting, parked, open] = await database.pipeline({ workspaces: [workspaceId] }, [
+    const [stop, waiting, parked, open, bank] = await database.pipeline({ workspaces: [workspaceId] }, [
       bind(STOP, workspaceId),
       bind(WAITING, workspaceId, rails ?? null),
       bind(PARKED, workspaceId),
       bind(OPEN, workspaceId),
+      bind(BANK, workspaceId),
     ] as const);
     attention.push(...stop.map(({ detail }) => ({ kind: 'payout stop' as const, workspaceId, detail })));
     attention.push(...waiting.map(({ detail }) => ({ kind: 'payout without network' as const, workspaceId, detail })));
     attention.push(...parked.map(({ detail }) => ({ kind: 'parked work' as const, workspaceId, detail })));
     attention.push(...open.map(({ detail }) => ({ kind: 'discrepancy' as const, workspaceId, detail })));
+    attention.push(...bank.map(({ detail }) => ({ kind: 'bank difference' as const, workspaceId, detail })));
   }
   return attention;
 }
