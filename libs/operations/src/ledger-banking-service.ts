@@ -140,12 +140,12 @@ function operationsOf({
 
     listProducts: () => listProducts(reading.reference),
     listCorridors: (_, { country }) => listCorridors(reading, rails, country),
-    listRecipientSchemas: (_, query) => listRecipientSchemas(database, query),
+    listRecipientSchemas: (_, query) => listRecipientSchemas(database, rails, query),
 
     listRecipients: (scope, query = {}) => listRecipients(reading, workspaceOf(scope), query),
     getRecipient: (scope, { recipientId }) => getRecipient(reading, workspaceOf(scope), recipientId),
     addInternationalRecipient: (scope, input, options = {}) =>
-      addInternationalRecipient(reading, acting(scope), input, options),
+      addInternationalRecipient(reading, rails, acting(scope), input, options),
     addInternalRecipient: (scope, input, options = {}) =>
       addInternalRecipient(reading, acting(scope), input, options, accountCodes?.currencyElsewhere),
     changeRecipient: (scope, change) => changeRecipient(reading, acting(scope), change),

@@ -83,13 +83,15 @@ export interface RailRouting {
   readonly names: readonly string[];
   /** The name of the network; undefined if none serves the destination: nothing is debited then. */
   railFor(destination: PayoutDestination): string | undefined;
+  /** Whether that network takes no payment without the town of the creditor. Recipients need one then. */
+  needsPostalAddress(destination: PayoutDestination): boolean;
 }
 
 /** The payment networks that a process calls, by name. */
 export type OpenRails = ReadonlyMap<string, Rail>;
 
 /** A deployment without a payment network. */
-export const NO_RAILS: RailRouting = { names: [], railFor: () => undefined };
+export const NO_RAILS: RailRouting = { names: [], railFor: () => undefined, needsPostalAddress: () => false };
 
 /**
  * A payment network. After an error the network may have the payment: find it by key. A `WorkError` has a message for operators.

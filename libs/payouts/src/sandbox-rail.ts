@@ -105,7 +105,11 @@ const ACKNOWLEDGE = sqlStatement(
 export const SANDBOX_RAIL = 'sandbox';
 
 /** The sandbox network carries every payout. */
-export const SANDBOX_ROUTING: RailRouting = { names: [SANDBOX_RAIL], railFor: () => SANDBOX_RAIL };
+export const SANDBOX_ROUTING: RailRouting = {
+  names: [SANDBOX_RAIL],
+  railFor: () => SANDBOX_RAIL,
+  needsPostalAddress: () => false,
+};
 
 /**
  * A network that moves no money: it accepts payments and reports the events that the end of the account number selects

@@ -92,6 +92,42 @@ describe('a payment that is submitted', () => {
     ]);
   });
 
+  it.each<[string, Partial<Payment['creditor']>, unknown]>([
+    [
+      'beside its text',
+      { postalAddress: { streetName: 'Uferstrasse', buildingNumber: '4', postCode: '13357', townName: 'Berlin' } },
+      {
+        ...{ text: 'Uferstrasse 4, 13357 Berlin', country: 'DE', streetName: 'Uferstrasse', buildingNumber: '4' },
+        ...{ postCode: '13357', townName: 'Berlin' },
+      },
+    ],
+    [
+      'and as a text made of them',
+      { address: undefined, postalAddress: { buildingNumber: '4', postCode: '13357', townName: 'Berlin' } },
+      { text: '4, 13357 Berlin', country: 'DE', buildingNumber: '4', postCode: '13357', townName: 'Berlin' },
+    ],
+    [
+      'and as the name of its town',
+      { address: undefined, postalAddress: { townName: 'Berlin' } },
+      { text: 'Berlin', country: 'DE', townName: 'Berlin' },
+    ],
+    ['or not at all', { address: undefined }, undefined],
+  ])('sends the elements of an address %s', async (_, creditor, address) => {
+    const seen: { readonly creditor: { readonly address?: unknown } }[] = [];
+    const rail = await railBy((request, response) => {
+      let body = '';
+      request.on('data', (part: Buffer) => (body += part.toString()));
+      request.on('end', () => {
+        seen.push(JSON.parse(body) as (typeof seen)[0]);
+        answering(202, ACCEPTED)(request, response);
+      });
+    });
+
+    await rail.submit({ ...PAYMENT, creditor: { ...PAYMENT.creditor, ...creditor } }, signal);
+
+    expect(seen.map((body) => body.creditor.address)).toEqual([address]);
+  });
+
   it('is rejected for good by a status and a reason code only', async () => {
     const rejected = await railBy(answering(422, { status: 'RJCT', reasonCode: 'AC01', message: 'No such account.' }));
     const unclear = await railBy(answering(422, { error: 'RJCT' }));

@@ -138,13 +138,12 @@ export class HttpRail implements Rail {
       throw new WorkError(`${this.name} has no account in the currency of the payment: add it to RAILS_FILE`);
     }
     const { id, bic, holder } = account;
-    const { address, country } = creditor;
     return {
       ...{ uetr: uetrOf(key), amount: amount.toString(), currency },
       debtor: { name: holder, account: id, bic },
       creditor: {
         ...{ name: creditor.name, account: creditor.account, routing: creditor.routing },
-        address: address === undefined ? undefined : { text: address, country },
+        address: addressOf(creditor),
       },
       ...{ remittanceInformation: description, purpose },
     };
@@ -218,6 +217,23 @@ export class HttpRail implements Rail {
     return `the rail ${this.config.name}`;
   }
 }
+
+/** An address in elements is written as a text too, where the recipient has none. */
+function addressOf({ address, country, postalAddress }: Payment['creditor']) {
+  const text = address ?? (postalAddress && textOf(postalAddress));
+  return text === undefined ? undefined : { text, country, ...postalAddress };
+}
+
+type PostalAddress = NonNullable<Payment['creditor']['postalAddress']>;
+
+const textOf = ({ streetName, buildingNumber, postCode, townName }: PostalAddress): string =>
+  [
+    [streetName, buildingNumber],
+    [postCode, townName],
+  ]
+    .map((line) => line.filter((part) => part !== undefined).join(' '))
+    .filter((line) => line !== '')
+    .join(', ');
 
 /** Never the message of a platform error: it may contain the URL. */
 function reasonOf(error: unknown): string {

@@ -1,7 +1,7 @@
 import { type OpenRails, type PayoutDestination, type Rail, type RailRouting, SandboxRail } from '@banking/payouts';
 import type { Database } from '@banking/postgres';
 import { HttpRail } from './http-rail.js';
-import type { RailConfig } from './rail-config.js';
+import type { FileRailConfig, RailConfig } from './rail-config.js';
 
 /** The payment networks of a deployment, in the order in which they are asked for. */
 export class Rails implements RailRouting {
@@ -13,14 +13,25 @@ export class Rails implements RailRouting {
 
   /** The first network that serves the destination. */
   railFor(destination: PayoutDestination): string | undefined {
-    return this.configured.find((rail) => isServed(rail, destination))?.name;
+    return this.networkOf(destination)?.name;
+  }
+
+  /** SWIFT (CBPR+) refuses addresses without elements since November 2026. An adapter over HTTP may have another way. */
+  needsPostalAddress(destination: PayoutDestination): boolean {
+    return destination.payoutMethod === 'SWIFT' && isOfFiles(this.networkOf(destination));
   }
 
   /** Opens the networks that need no restart to be called. @param database as the worker */
   open(database: Database): OpenRails {
     return new Map(this.configured.map((rail) => [rail.name, openRail(rail, database)]));
   }
+
+  private networkOf(destination: PayoutDestination): RailConfig | undefined {
+    return this.configured.find((rail) => isServed(rail, destination));
+  }
 }
+
+const isOfFiles = (rail: RailConfig | FileRailConfig | undefined): boolean => rail?.kind === 'iso20022';
 
 function isServed(rail: RailConfig, { country, currency, payoutMethod }: PayoutDestination): boolean {
   // A payment is made from an account in its currency.

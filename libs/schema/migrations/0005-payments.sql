@@ -38,7 +38,8 @@ create table beneficiary (
   updated_at timestamptz not null default now(),
   primary key (workspace_id, id),
   constraint beneficiary_fields check (jsonb_typeof(data) = 'object'
-    and (data - array['beneficiaryName', 'beneficiaryAddress', 'destinationCountry', 'beneficiaryAccountType', 'beneficiaryCountryCode', 'beneficiaryAccountNumber', 'routingCodeType1', 'routingCodeValue1']) = '{}'),
+    and (data - array['beneficiaryName', 'beneficiaryAddress', 'destinationCountry', 'beneficiaryAccountType', 'beneficiaryCountryCode', 'beneficiaryAccountNumber', 'routingCodeType1', 'routingCodeValue1',
+      'beneficiaryStreetName', 'beneficiaryBuildingNumber', 'beneficiaryPostCode', 'beneficiaryTownName']) = '{}'),
   constraint beneficiary_recipient foreign key (workspace_id, recipient_id) references recipient (workspace_id, id)
 );
 

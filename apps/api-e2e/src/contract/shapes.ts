@@ -111,6 +111,7 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     type: 'string',
     properties: 'object',
     required: 'string[]',
+    dependentRequired: 'object?',
     additionalProperties: 'boolean',
     examples: 'object[]?',
   },

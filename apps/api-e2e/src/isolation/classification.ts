@@ -98,4 +98,8 @@ export const NO_IDENTIFIERS: Readonly<Record<string, string>> = {
   'body data.beneficiaryAccountNumber': 'an account of another bank',
   'body data.routingCodeType1': 'a kind of bank codes',
   'body data.routingCodeValue1': 'a bank',
+  'body data.beneficiaryStreetName': 'text of the caller',
+  'body data.beneficiaryBuildingNumber': 'text of the caller',
+  'body data.beneficiaryPostCode': 'text of the caller',
+  'body data.beneficiaryTownName': 'text of the caller',
 };

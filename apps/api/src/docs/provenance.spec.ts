@@ -137,8 +137,9 @@ const KNOWN_VALUES = [
 const KNOWN_FORMATS = /\.(createdAt|updatedAt|lastUpdatedAt)$/;
 const hasKnownValues = (field: string) => KNOWN_VALUES.includes(field) || KNOWN_FORMATS.test(field);
 
-/** Names whose values callers expect, also where they are not stated fields. */
-const KNOWN_NAMES = /^(payoutMethod|beneficiary\w+|destinationCountry|routingCode\w+|data|purposeCode)$/;
+/** Names whose values callers expect, also where they are not stated fields. The elements of an address are ours. */
+const KNOWN_NAMES =
+  /^(payoutMethod|beneficiary(?!StreetName$|BuildingNumber$|PostCode$|TownName$)\w+|destinationCountry|routingCode\w+|data|purposeCode)$/;
 
 interface Schema {
   readonly type?: string;

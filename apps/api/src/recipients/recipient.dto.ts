@@ -23,6 +23,12 @@ const text = (description: string, example: string) => ({
   'x-provenance': 'known',
 });
 
+/** An element of the address: ours, beside the text `beneficiaryAddress` of the interface. */
+const element = (description: string, example: string) => ({
+  ...text(description, example),
+  'x-provenance': 'ours',
+});
+
 /** The fields that a corridor can require. Its schema lists the required ones. */
 const BENEFICIARY_DATA = {
   type: 'object' as const,
@@ -35,6 +41,10 @@ const BENEFICIARY_DATA = {
     beneficiaryAccountNumber: text('Account number or IBAN.', '50100123456789'),
     routingCodeType1: text('Type of the routing code.', 'IFSC'),
     routingCodeValue1: text('The routing code of the bank.', 'HDFC0000001'),
+    beneficiaryStreetName: element('Street.', 'Marine Drive'),
+    beneficiaryBuildingNumber: element('Number of the house.', '12'),
+    beneficiaryPostCode: element('Postal code.', '400020'),
+    beneficiaryTownName: element('Town. Required beside street, number or postal code.', 'Mumbai'),
   },
   required: [],
 };
@@ -237,6 +247,15 @@ export class RecipientSchemaDto implements RecipientSchema {
 
   @texts('The required fields.', ['beneficiaryName', 'beneficiaryAccountNumber'])
   readonly required!: readonly string[];
+
+  @Field('ours', {
+    type: 'object',
+    additionalProperties: { type: 'array', items: { type: 'string' } },
+    description: 'The fields that are required beside a field.',
+    example: { beneficiaryStreetName: ['beneficiaryTownName'] },
+    selfRequired: false,
+  } as Parameters<typeof Field>[1])
+  readonly dependentRequired?: Readonly<Record<string, readonly string[]>>;
 
   @Field('ours', { type: 'boolean', description: 'Always `false`: the service refuses other fields.', example: false })
   readonly additionalProperties!: boolean;

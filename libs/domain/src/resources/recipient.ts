@@ -51,6 +51,11 @@ export interface BeneficiaryData {
   readonly beneficiaryAccountNumber?: string;
   readonly routingCodeType1?: string;
   readonly routingCodeValue1?: string;
+  /** The address in elements, with those of ISO 20022 `PostalAddress`. Beside others, the town is required. */
+  readonly beneficiaryStreetName?: string;
+  readonly beneficiaryBuildingNumber?: string;
+  readonly beneficiaryPostCode?: string;
+  readonly beneficiaryTownName?: string;
   readonly [other: string]: unknown;
 }
 
@@ -70,6 +75,8 @@ export interface RecipientSchema {
   /** By the name of the field. */
   readonly properties: Readonly<Record<string, RecipientFieldSchema>>;
   readonly required: readonly string[];
+  /** The fields that are required beside a field. */
+  readonly dependentRequired?: Readonly<Record<string, readonly string[]>>;
   readonly additionalProperties: boolean;
   /** Invented details that pass. */
   readonly examples?: readonly Readonly<Record<string, string>>[];

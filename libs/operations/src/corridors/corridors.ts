@@ -8,7 +8,7 @@ import {
   Refusal,
   type TransferAmount,
 } from '@banking/domain';
-import type { RailRouting } from '@banking/payouts';
+import type { PayoutDestination, RailRouting } from '@banking/payouts';
 import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
 import { type BeneficiarySchema, type CorridorRoute, countryOf, recipientSchemasOf } from '@banking/reference';
 import type { Purposes, Reference, ReferenceData } from '../reference/reference.js';
@@ -143,23 +143,36 @@ export const corridorsRead = (choice: CorridorQuery): BoundStatement<SchemaRow> 
 /**
  * The schemas of these corridors.
  *
+ * @param rails a payment network can require more of a recipient
  * @throws Refusal `corridor_not_found` if there is no corridor, or no schema for it
  */
-export function schemasOf(corridors: readonly SchemaRow[]): readonly BeneficiarySchema[] {
-  const schemas = recipientSchemasOf(corridors);
+export function schemasOf(corridors: readonly SchemaRow[], rails: RailRouting): readonly BeneficiarySchema[] {
+  const schemas = recipientSchemasOf(
+    corridors.map((corridor) => ({
+      ...corridor,
+      needsPostalAddress: rails.needsPostalAddress(destinationOf(corridor)),
+    })),
+  );
   if (schemas.length === 0) throw new Refusal('corridor_not_found');
   return schemas;
 }
 
+const destinationOf = (corridor: CorridorRoute): PayoutDestination => ({
+  country: corridor.destinationCountry,
+  currency: corridor.destinationCurrency,
+  payoutMethod: corridor.payoutMethod,
+});
+
 /** @throws Refusal `corridor_not_found` */
 export async function listRecipientSchemas(
   database: Database,
+  rails: RailRouting,
   query: CorridorQuery,
 ): Promise<readonly RecipientSchema[]> {
   const choice = corridorChoice(query);
   if (!choice) throw new Refusal('corridor_not_found');
   const [corridors] = await database.pipeline({}, [corridorsRead(choice)] as const);
-  return schemasOf(corridors);
+  return schemasOf(corridors, rails);
 }
 
 /**

@@ -96,6 +96,10 @@ export async function makeMoney(
     data: {
       beneficiaryName: 'Northwind Trading Berlin',
       beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
+      beneficiaryStreetName: 'Uferstrasse',
+      beneficiaryBuildingNumber: '4',
+      beneficiaryPostCode: '13357',
+      beneficiaryTownName: 'Berlin',
       destinationCountry: 'DE',
       beneficiaryAccountType: 'Corporate',
       beneficiaryCountryCode: 'DE',

@@ -434,6 +434,60 @@ describe('a process with a worker', () => {
   });
 });
 
+describe('a payment network that requires the town of the beneficiary', () => {
+  const rails = { ...SANDBOX_ROUTING, needsPostalAddress: () => true };
+  let demanding: LedgerBankingService;
+  let from: AccountId;
+
+  beforeAll(async () => {
+    demanding = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, rails });
+    from = await account(1, '10000000');
+  });
+
+  const payment = (recipient: RecipientId, more: Partial<PlaceOrderInput> = {}): PlaceOrderInput =>
+    given.order(from, recipient, { amount: '250000' as TransferAmount, purposeCode: 'IR001', ...more });
+  const MISSING = {
+    reason: 'recipient_invalid',
+    details: [
+      {
+        path: '/recipientID',
+        message: expect.stringMatching(/Add the recipient again with beneficiaryTownName/) as string,
+      },
+    ],
+  };
+
+  it('gets no payment to a recipient of an earlier time, and nothing is debited', async () => {
+    const abroad = world.demo.recipients['international'] as RecipientId;
+    const quoted = { accountID: from, recipientID: abroad, amount: '250000' as TransferAmount };
+    const { resource: quote } = await service.createQuote(ada, quoted);
+
+    await expect(demanding.placeOrder(ada, payment(abroad))).rejects.toMatchObject(MISSING);
+    await expect(demanding.placeOrder(ada, payment(abroad, { quoteID: quote.id }))).rejects.toMatchObject(MISSING);
+    await expect(demanding.createQuote(ada, quoted)).rejects.toMatchObject(MISSING);
+
+    expect(await balanceOf(from)).toBe(10_000_000);
+  });
+
+  it('gets a payment to a recipient with a town', async () => {
+    const { rows } = await world.owner.query<{ id: bigint }>(
+      `select recipient_id as id from beneficiary where workspace_id = $1 and data ? 'beneficiaryTownName' limit 1`,
+      [ada.workspaceId],
+    );
+
+    const { resource } = await demanding.placeOrder(ada, payment(Number(rows[0]!.id) as RecipientId));
+
+    expect(resource.edges.executions).toMatchObject([{ status: 'pending' }]);
+  });
+
+  it('pays an account of the service', async () => {
+    const to = await account(1, '0');
+
+    await demanding.placeOrder(ada, given.order(from, await near(to)));
+
+    expect(await balanceOf(to)).toBe(100);
+  });
+});
+
 describe('a deployment without a payment network', () => {
   /** The service of a deployment without a payment network, on the same books. */
   let without: LedgerBankingService;

@@ -38,6 +38,8 @@ export interface PaymentFacts extends RecipientFacts {
   /** The bank of an international recipient. */
   readonly routing_code_type: string | null;
   readonly routing_code: string | null;
+  /** Whether its address has a town of its own. Null for an internal recipient. */
+  readonly has_town: boolean | null;
   readonly corridor_id: bigint | null;
   readonly corridor_enabled: boolean;
   readonly payout_method: string;
@@ -90,6 +92,7 @@ const factsBy = (clock: string): string =>
           r.kind as recipient_kind, r.currency_id as recipient_currency_id, rc.code as recipient_currency,
           r.name as recipient_name, r.account_code as recipient_account_code,
           n.data ->> 'routingCodeType1' as routing_code_type, n.data ->> 'routingCodeValue1' as routing_code,
+          n.data ? 'beneficiaryTownName' as has_town,
           r.corridor_id, k.enabled as corridor_enabled, k.payout_method, l.code as limit_currency, k.minimum_amount, k.maximum_amount,
           k.fee_fixed_amount, k.fee_parts_per_million, k.fee_minimum_amount, k.fee_maximum_amount, k.change_id as terms_change_id,
           k.destination_country,
@@ -252,6 +255,7 @@ export function partiesOf(
   const payee = payeeOf(facts, accountId);
   const rail = payee ? undefined : rails.railFor(destinationOf(facts));
   if (!payee && rail === undefined) throw new Refusal('payouts_unavailable');
+  if (!payee && facts.has_town !== true && rails.needsPostalAddress(destinationOf(facts))) throw TOWN_MISSING();
   const corridor = corridorOf(facts);
   return {
     from,
@@ -278,6 +282,12 @@ function payeeOf(facts: PaymentFacts, accountId: number): Payee | undefined {
     throw invalidRecipient('The recipient is the paying account itself. Name another recipient.');
   return payee;
 }
+
+/** For a recipient of a time when its corridor had another payment network. */
+const TOWN_MISSING = () =>
+  invalidRecipient(
+    'The payment network of the corridor requires the town of the beneficiary. Add the recipient again with beneficiaryTownName.',
+  );
 
 /** The refusal for a recipient that cannot be paid. */
 export function invalidRecipient(message: string): Refusal {

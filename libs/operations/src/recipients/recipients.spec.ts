@@ -1,7 +1,9 @@
 import { SQLSTATE } from '@banking/postgres';
-import type { AddInternationalRecipientInput, RecipientId, Scope } from '@banking/domain';
+import type { AddInternationalRecipientInput, RecipientId, RecipientSchema, Scope } from '@banking/domain';
+import { type PayoutDestination, SANDBOX_ROUTING } from '@banking/payouts';
 import { checkRecipient, type CorridorRoute, recipientSchemasOf } from '@banking/reference';
 import { sql, reasonOf } from '@banking/postgres/testing';
+import { LedgerBankingService } from '../ledger-banking-service.js';
 import { expectWellFormed } from '../testing/order-world.js';
 import { orderWorld, type OrderWorld } from '../testing/order-world.js';
 let { world, service, ada, eve } = {} as OrderWorld;
@@ -88,6 +90,33 @@ describe('an international recipient', () => {
     );
     expect(kept).toHaveLength(1);
     expect(JSON.stringify(kept)).not.toMatch(/Asha|00601234567890/);
+  });
+});
+
+describe('a recipient of a payment network that requires a town', () => {
+  const rails = { ...SANDBOX_ROUTING, needsPostalAddress: ({ country }: PayoutDestination) => country === 'IN' };
+  const demanding = () => new LedgerBankingService(world.database, world.books, { rails });
+  const query = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' };
+  const requiredBy = async (schemas: Promise<readonly RecipientSchema[]>) =>
+    (await schemas).map(({ required }) => required.includes('beneficiaryTownName'));
+
+  it('has the town in its schema as a required field, and nowhere else', async () => {
+    expect(await requiredBy(demanding().listRecipientSchemas({}, query))).toEqual([true, true]);
+    expect(await requiredBy(service.listRecipientSchemas({}, query))).toEqual([false, false]);
+    const german = { countryCode: 'DE', currencyCode: 'EUR', payoutMethod: 'SWIFT' };
+    expect(new Set(await requiredBy(demanding().listRecipientSchemas({}, german)))).toEqual(new Set([false]));
+  });
+
+  it('is added with it only', async () => {
+    const town = { ...ASHA, data: { ...ASHA.data, beneficiaryTownName: 'Pune' } };
+
+    await expect(demanding().addInternationalRecipient(ada, ASHA)).rejects.toMatchObject({
+      details: [{ path: '/data/beneficiaryTownName', reason: 'required' }],
+    });
+    const { resource } = await demanding().addInternationalRecipient(ada, town);
+
+    expect(resource.edges.beneficiary?.data).toEqual(town.data);
+    expect(await service.getRecipient(ada, { recipientId: resource.id })).toEqual(resource);
   });
 });
 

@@ -14,6 +14,7 @@ import {
   type WorkspaceId,
   type PlainNumber,
 } from '@banking/domain';
+import type { RailRouting } from '@banking/payouts';
 import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
 import { bankOf, checkBeneficiaryTexts, checkRecipient } from '@banking/reference';
 import { type AuditedCall, entriesOf } from '../audit/audited-call.js';
@@ -144,6 +145,7 @@ function unknownCode(): Refusal {
  */
 export async function addInternationalRecipient(
   reading: Reading,
+  rails: RailRouting,
   caller: AuditedCall,
   { countryCode, currencyCode, payoutMethod, data, alias, saved }: AddInternationalRecipientInput,
   options: RequestOptions,
@@ -157,7 +159,7 @@ export async function addInternationalRecipient(
     const choice = corridorChoice(query);
     if (!choice) throw new Refusal('corridor_not_found');
     const [corridors, [next]] = await tx.pipeline([corridorsRead(choice), nextRecipient] as const);
-    refuseFaults(checkRecipient(schemasOf(corridors), data));
+    refuseFaults(checkRecipient(schemasOf(corridors, rails), data));
 
     const corridor = corridors.find((row) => row.beneficiaryAccountType === data.beneficiaryAccountType);
     if (!corridor || !next) throw new Error('the corridor of the checked details is missing');

@@ -44,6 +44,7 @@ describe('start banking worker', () => {
         creditor: {
           address: 'Uferstrasse 4, 13357 Berlin',
           country: 'DE',
+          postalAddress: { streetName: 'Uferstrasse', buildingNumber: '4', postCode: '13357', townName: 'Berlin' },
           name: 'Northwind Trading Berlin',
           account: 'DE89370400440532013000',
           routing: { type: 'SWIFT', code: 'DEUTDEFF' },
@@ -57,7 +58,10 @@ describe('start banking worker', () => {
       expect(await paymentReader(world.database)(northwind, await transactionOf('Family support'))).toMatchObject({
         amount: parseAmount('207500.00', 'INR'),
         currency: 'INR',
-        creditor: { account: '50100123456789', routing: { type: 'IFSC', code: 'HDFC0000001' } },
+        creditor: {
+          ...{ account: '50100123456789', routing: { type: 'IFSC', code: 'HDFC0000001' } },
+          ...{ address: '12 Marine Drive, Mumbai', postalAddress: undefined },
+        },
       });
     });
 

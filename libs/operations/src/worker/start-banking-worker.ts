@@ -280,7 +280,7 @@ async function readPayments(
 }
 
 function paymentOf({ amount, currency, description, purpose, data }: PaymentRow): PaymentContent {
-  const { routingCodeType1: type, routingCodeValue1: code } = data;
+  const { routingCodeType1: type, routingCodeValue1: code, beneficiaryTownName: townName } = data;
   return {
     amount: minorUnits(amount),
     currency,
@@ -290,6 +290,15 @@ function paymentOf({ amount, currency, description, purpose, data }: PaymentRow)
       routing: type !== undefined && code !== undefined ? { type, code } : undefined,
       address: data.beneficiaryAddress,
       country: data.beneficiaryCountryCode,
+      postalAddress:
+        townName === undefined
+          ? undefined
+          : {
+              streetName: data.beneficiaryStreetName,
+              buildingNumber: data.beneficiaryBuildingNumber,
+              postCode: data.beneficiaryPostCode,
+              townName,
+            },
     },
     description: description ?? undefined,
     purpose: purpose ?? undefined,

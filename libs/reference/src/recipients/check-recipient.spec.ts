@@ -71,6 +71,36 @@ describe('checkRecipient for the details of the beneficiary', () => {
   });
 });
 
+describe('checkRecipient for an address in elements', () => {
+  const LENGTHS = {
+    beneficiaryStreetName: 70,
+    beneficiaryBuildingNumber: 16,
+    beneficiaryPostCode: 16,
+    beneficiaryTownName: 35,
+  } as const;
+  const ELEMENTS = Object.keys(LENGTHS) as (keyof typeof LENGTHS)[];
+
+  it('accepts a town with any of the others, and refuses any of the others without it', () => {
+    fc.assert(
+      fc.property(fc.constantFrom('IN USD SWIFT', 'DE EUR LOCAL'), fc.subarray(ELEMENTS), (route, given) => {
+        const changes = Object.fromEntries(
+          ELEMENTS.map((field) => [field, given.includes(field) ? 'x'.repeat(LENGTHS[field]) : undefined]),
+        );
+        const missing = given.includes('beneficiaryTownName') ? [] : given;
+        expect(faultsOf(route, changes).map(({ path, message }) => [path, message.split('.')[0]])).toEqual(
+          missing.map((field) => ['/data/beneficiaryTownName', `beneficiaryTownName is required with ${field}`]),
+        );
+      }),
+    );
+  });
+
+  it.each(Object.entries(LENGTHS))('accepts in %s at most %i characters of text', (field, max) => {
+    expect(reasonsOf('IN USD SWIFT', { [field]: 'x'.repeat(max + 1) })).toEqual([`/data/${field} too_long`]);
+    expect(reasonsOf('IN USD SWIFT', { [field]: ' 1' })).toEqual([`/data/${field} format`]);
+    expect(reasonsOf('IN USD SWIFT', { [field]: '-' })).toEqual([`/data/${field} format`]);
+  });
+});
+
 describe('checkRecipient for invalid data', () => {
   const schemas = schemasOf('IN INR LOCAL');
 

@@ -31,7 +31,7 @@ const ajv = new Ajv2020({ strict: true, allErrors: true, ownProperties: true });
  * fits best. Each fault has a JSON Pointer under `/data`, a stable reason, and a sentence with the rule and an example. It
  * never repeats a value. Reasons:
  *
- * - `required`, `field_unknown`, `type`: a field is missing, unknown or not a text;
+ * - `required`, `field_unknown`, `type`: a field is missing, also beside another one that needs it, unknown or not a text;
  * - `value`: not one of the allowed texts; `format`: against the rule of the format; `too_long`;
  * - `check_digits`, `national_check_digits`: well-formed, but no such number exists;
  * - `bank_mismatch`: account and routing code name two banks; `qr_iban`: a Swiss account that accepts no such payment.
@@ -85,6 +85,9 @@ function distanceOf(errors: readonly ErrorObject[]): number {
 function faultOf(error: ErrorObject, schemas: readonly BeneficiarySchema[], schema: BeneficiarySchema): RefusalDetail {
   const { keyword, params, instancePath } = error;
   if (keyword === 'required') return required(params['missingProperty'] as Field, schema);
+  if (keyword === 'dependentRequired') {
+    return required(params['missingProperty'] as Field, schema, `is required with ${params['property']}.`);
+  }
 
   const field = instancePath.slice(1) as Field;
   const { description, examples, maxLength } = schema.properties[field];
@@ -101,9 +104,9 @@ function faultOf(error: ErrorObject, schemas: readonly BeneficiarySchema[], sche
   }
 }
 
-function required(field: Field, schema: BeneficiarySchema): RefusalDetail {
+function required(field: Field, schema: BeneficiarySchema, rule = 'is required.'): RefusalDetail {
   const { description, examples } = schema.properties[field];
-  return fault(field, 'required', 'is required.', description, `For example: ${examples[0]}`);
+  return fault(field, 'required', rule, description, `For example: ${examples[0]}`);
 }
 
 /** The texts of a field in this schema, and in those that agree with it in every other fixed text. */

@@ -27,6 +27,8 @@ export interface CorridorRoute {
   readonly payoutMethod: Known<PayoutMethod>;
   readonly beneficiaryAccountType: Known<BeneficiaryAccountType>;
   readonly routingCodeType: Known<RoutingCodeType>;
+  /** Whether the payment network of the corridor takes no payment without an address in elements. */
+  readonly needsPostalAddress?: boolean;
 }
 
 /** One form of recipient details for a corridor. */
@@ -88,6 +90,42 @@ function isSepa({ destinationCountry, destinationCurrency, payoutMethod }: Corri
   return payoutMethod === 'LOCAL' && destinationCurrency === 'EUR' && SEPA_COUNTRIES.includes(destinationCountry);
 }
 
+/**
+ * The address in elements, each with the length of its element in ISO 20022 `PostalAddress24` (message components of 2019). It is beside
+ * the text `beneficiaryAddress`: SWIFT (CBPR+) and the EPC take no address without a town and a country since November 2026.
+ */
+const POSTAL_ADDRESS = {
+  beneficiaryStreetName: {
+    title: 'Street of the beneficiary',
+    rule: 'Name of the street',
+    maxLength: 70,
+    example: 'Example Street',
+  },
+  beneficiaryBuildingNumber: {
+    title: 'House number of the beneficiary',
+    rule: 'Number of the house',
+    maxLength: 16,
+    example: '12',
+  },
+  beneficiaryPostCode: {
+    title: 'Postal code of the beneficiary',
+    rule: 'Postal code',
+    maxLength: 16,
+    example: '12345',
+  },
+  beneficiaryTownName: {
+    title: 'Town of the beneficiary',
+    rule: 'Name of the town',
+    maxLength: 35,
+    example: 'Exampletown',
+  },
+} as const;
+
+const TOWN = 'beneficiaryTownName';
+const POSTAL_FIELDS = Object.keys(POSTAL_ADDRESS) as (keyof typeof POSTAL_ADDRESS)[];
+/** An address without a town is none: it would be left out of the payment. */
+const WITH_TOWN = Object.fromEntries(POSTAL_FIELDS.filter((field) => field !== TOWN).map((field) => [field, [TOWN]]));
+
 /** The fields of `Beneficiary.data`. A schema requires some or all of them and forbids others. */
 export const FIELDS = [
   'beneficiaryName',
@@ -98,6 +136,10 @@ export const FIELDS = [
   'beneficiaryAccountNumber',
   'routingCodeType1',
   'routingCodeValue1',
+  'beneficiaryStreetName',
+  'beneficiaryBuildingNumber',
+  'beneficiaryPostCode',
+  'beneficiaryTownName',
 ] as const;
 
 export type Field = (typeof FIELDS)[number];
@@ -133,8 +175,14 @@ function schemaOf(variant: Variant): BeneficiarySchema {
   const { corridor } = variant;
   const { destinationCountry: country, destinationCurrency, payoutMethod, beneficiaryAccountType: kind } = corridor;
   const properties = propertiesOf(variant);
-  const required = FIELDS.filter((field) => field !== 'beneficiaryAddress' || payoutMethod === 'SWIFT');
+  const { needsPostalAddress = false } = corridor;
+  const optional: readonly Field[] = [
+    ...(payoutMethod === 'SWIFT' ? [] : (['beneficiaryAddress'] as const)),
+    ...POSTAL_FIELDS.filter((field) => field !== TOWN || !needsPostalAddress),
+  ];
+  const required = FIELDS.filter((field) => !optional.includes(field));
   const key = [country, destinationCurrency, payoutMethod, kind, ...routingParts(variant)];
+  if (needsPostalAddress) key.push('TOWN');
   const who = kind === 'Individual' ? 'a person' : 'a company';
 
   return {
@@ -145,6 +193,8 @@ function schemaOf(variant: Variant): BeneficiarySchema {
     type: 'object',
     properties,
     required,
+    // In a schema that requires the town, it would be a second fault of the same field.
+    ...(needsPostalAddress ? {} : { dependentRequired: WITH_TOWN }),
     additionalProperties: false,
     examples: [exampleOf(properties)],
   };
@@ -186,7 +236,16 @@ function propertiesOf(variant: Variant): Record<Field, FieldSchema> {
       typeof code === 'string'
         ? only('Kind of PIX key', `${code}, the kind of key that stands in beneficiaryAccountNumber.`, code)
         : written('Routing code of the bank', code),
+    ...postalAddress(),
   };
+}
+
+function postalAddress(): Record<keyof typeof POSTAL_ADDRESS, FieldSchema> {
+  const schemas = POSTAL_FIELDS.map((field) => {
+    const { title, rule, maxLength, example } = POSTAL_ADDRESS[field];
+    return [field, text(title, `${rule}, at most ${maxLength} characters ${TEXT_RULE}.`, maxLength, example)];
+  });
+  return Object.fromEntries(schemas) as Record<keyof typeof POSTAL_ADDRESS, FieldSchema>;
 }
 
 function text(title: string, description: string, maxLength: number, example: string): FieldSchema {
@@ -241,9 +300,9 @@ export const recipientSchemasOf = (corridors: readonly CorridorRoute[]): Benefic
 
 function schemasOfCorridor(corridor: CorridorRoute): readonly BeneficiarySchema[] {
   const { destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType, routingCodeType } = corridor;
-  const key = [destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType, routingCodeType].join(
-    ':',
-  );
+  const { needsPostalAddress = false } = corridor;
+  const route = [destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType, routingCodeType];
+  const key = [...route, needsPostalAddress].join(':');
   const known = schemas.get(key);
   if (known !== undefined) return known;
   const created = variantsOf(corridor).map((variant) => {

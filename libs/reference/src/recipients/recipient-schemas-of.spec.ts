@@ -20,6 +20,22 @@ describe('the schemas of a corridor', () => {
     }
   });
 
+  it('require the town, and nothing more, where the payment network does', () => {
+    const ajv = new Ajv2020({ strict: true, allErrors: true });
+    for (const { schema, corridor } of documents) {
+      const demanding = schemasOf({ ...corridor, needsPostalAddress: true }).find(
+        ({ $id }) => $id === `${schema.$id}:TOWN`,
+      )!;
+
+      expect([...demanding.required].sort()).toEqual([...schema.required, 'beneficiaryTownName'].sort());
+      expect(ajv.compile(demanding)(demanding.examples[0])).toBe(true);
+      const { beneficiaryTownName: _, ...without } = demanding.examples[0]!;
+      expect(checkRecipient([demanding], without).map(({ path, reason }) => `${path} ${reason}`)).toEqual([
+        '/data/beneficiaryTownName required',
+      ]);
+    }
+  });
+
   it('compile in strict Ajv and accept their example', () => {
     const ajv = new Ajv2020({ strict: true, allErrors: true });
 
@@ -37,13 +53,14 @@ describe('the schemas of a corridor', () => {
     expect(ids.filter((id) => !/^urn:banking:recipient-schema(:[A-Za-z-]+){5,6}$/.test(id))).toEqual([]);
   });
 
-  it('have the eight fields, each with a description and an example', () => {
+  it('have the eight fields and the elements of an address, each with a description and an example', () => {
     for (const { schema, corridor } of documents) {
       expect(Object.keys(schema.properties)).toEqual([...FIELDS]);
       expect(schema.additionalProperties).toBe(false);
-      expect(FIELDS.filter((field) => !schema.required.includes(field))).toEqual(
-        corridor.payoutMethod === 'SWIFT' ? [] : ['beneficiaryAddress'],
-      );
+      expect(FIELDS.filter((field) => !schema.required.includes(field))).toEqual([
+        ...(corridor.payoutMethod === 'SWIFT' ? [] : ['beneficiaryAddress']),
+        ...['beneficiaryStreetName', 'beneficiaryBuildingNumber', 'beneficiaryPostCode', 'beneficiaryTownName'],
+      ]);
       for (const { description, examples } of Object.values(schema.properties)) {
         expect(description).toMatch(/^[A-Z].*\.$/);
         expect(examples).toHaveLength(1);
