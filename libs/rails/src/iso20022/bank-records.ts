@@ -88,4 +88,12 @@ export interface EntryRecord {
 /** A file of a bank that is not read. The message says what is wrong in words for operators, and quotes nothing of the file. */
 export class BankFileError extends Error {
   override readonly name = 'BankFileError';
+
+  /** @param endsEarly whether the file may be complete later, because its sender still writes it */
+  constructor(
+    message: string,
+    readonly endsEarly = false,
+  ) {
+    super(message);
+  }
 }

@@ -1,0 +1,216 @@
+import { SaxesParser, type SaxesTagNS } from 'saxes';
+import { BankFileError } from './bank-records.js';
+import { decodeXml } from './xml-text.js';
+
+/** The text of one element, of an attribute or of a comment, in UTF-16 units. The longest text of ISO 20022 has 9,000. */
+const TEXT_LENGTH_MAX = 100_000;
+/** Elements within each other. Those of ISO 20022 have about 20. */
+const DEPTH_MAX = 64;
+const ATTRIBUTES_MAX = 64;
+/** Elements and characters of one element that is given as a whole. */
+const DESCENDANTS_MAX = 20_000;
+const WHOLE_LENGTH_MAX = 1_000_000;
+
+/** An element with all that is in it. */
+export interface XmlElement {
+  /** Without its prefix. */
+  readonly name: string;
+  readonly namespace: string;
+  /** Those without a namespace. */
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly children: readonly XmlElement[];
+  /** Its own text, without white space around it. */
+  readonly text: string;
+}
+
+/**
+ * What a document says next. A path is the names of the elements from the root to this one, such as `Document/GrpHdr`. The name of an
+ * element that is not in the namespace of the root has its namespace before it, in braces.
+ *
+ * - `open`, `close`: the tags of an element that is read in parts. `element` has no children and no text yet.
+ * - `element`: one that is in such an element, as a whole.
+ */
+export type XmlPart =
+  | { readonly kind: 'open'; readonly path: string; readonly element: XmlElement }
+  | { readonly kind: 'close'; readonly path: string }
+  | { readonly kind: 'element'; readonly path: string; readonly element: XmlElement };
+
+/**
+ * Reads a document of XML from its bytes, in bounded memory. The root and the elements that `isInParts` names by their path are read in
+ * parts, and the others as a whole. Processing instructions and comments are passed over. Text beside the elements that are read in
+ * parts is passed over too.
+ *
+ * @throws BankFileError if it is not well-formed to its end, has a document type declaration, or is beyond a limit
+ */
+export async function* readXml(
+  chunks: AsyncIterable<Uint8Array>,
+  isInParts: (path: string) => boolean,
+): AsyncGenerator<XmlPart> {
+  const builder = new PartBuilder(isInParts);
+  for await (const text of decodeXml(chunks)) {
+    builder.write(text);
+    yield* builder.take();
+  }
+  builder.close();
+  yield* builder.take();
+}
+
+interface OpenElement extends XmlElement {
+  readonly children: OpenElement[];
+  readonly attributes: Record<string, string>;
+  text: string;
+}
+
+/** Makes parts of the events of the parser. */
+class PartBuilder {
+  private readonly parser = new SaxesParser({ xmlns: true });
+  private parts: XmlPart[] = [];
+  /** The paths of the open elements that are read in parts. */
+  private readonly paths: string[] = [];
+  /** The open elements of the one that is read as a whole. */
+  private readonly whole: OpenElement[] = [];
+  private rootNamespace = '';
+  private descendants = 0;
+  private wholeLength = 0;
+  private lengthSinceEvent = 0;
+  private isAtEnd = false;
+
+  constructor(private readonly isInParts: (path: string) => boolean) {
+    const { parser } = this;
+    parser.on('error', () => {
+      throw this.fault(
+        this.isAtEnd ? 'The file ends before its document does.' : 'The file is not well-formed XML.',
+        this.isAtEnd,
+      );
+    });
+    parser.on('doctype', () => {
+      throw this.fault('The file has a document type declaration (DOCTYPE), which is not read.');
+    });
+    parser.on('comment', () => (this.lengthSinceEvent = 0));
+    parser.on('processinginstruction', () => (this.lengthSinceEvent = 0));
+    parser.on('text', (text) => this.addText(text));
+    parser.on('cdata', (text) => this.addText(text));
+    parser.on('opentag', (tag) => this.open(tag));
+    parser.on('closetag', () => this.closeElement());
+  }
+
+  write(text: string): void {
+    this.lengthSinceEvent += text.length;
+    this.parser.write(text);
+    // Without an event, the parser collects a text, an attribute or a declaration.
+    if (this.lengthSinceEvent > TEXT_LENGTH_MAX + text.length) throw this.tooLong();
+  }
+
+  close(): void {
+    this.isAtEnd = true;
+    this.parser.close();
+  }
+
+  take(): readonly XmlPart[] {
+    const { parts } = this;
+    this.parts = [];
+    return parts;
+  }
+
+  private open({ local: name, uri: namespace, attributes: given }: SaxesTagNS): void {
+    this.lengthSinceEvent = 0;
+    if (this.paths.length + this.whole.length >= DEPTH_MAX) {
+      throw this.fault(`The file has more than ${DEPTH_MAX} elements within each other.`);
+    }
+    const attributes: Record<string, string> = {};
+    let count = 0;
+    let length = name.length;
+    for (const { uri, local, value } of Object.values(given)) {
+      count += 1;
+      length += value.length;
+      if (uri === '') attributes[local] = value;
+    }
+    if (count > ATTRIBUTES_MAX) throw this.fault(`An element has more than ${ATTRIBUTES_MAX} attributes.`);
+    const element: OpenElement = { name, namespace, attributes, children: [], text: '' };
+    const parent = this.whole.at(-1);
+    if (parent) {
+      this.descendants += 1;
+      this.addLength(length);
+      if (this.descendants > DESCENDANTS_MAX) throw this.fault('An element has too many elements in it.');
+      parent.children.push(element);
+      this.whole.push(element);
+      return;
+    }
+    const path = this.pathOf(element);
+    if (this.paths.length === 0 || this.isInParts(path)) {
+      this.paths.push(path);
+      this.parts.push({ kind: 'open', path, element });
+      return;
+    }
+    this.descendants = 0;
+    this.wholeLength = length;
+    this.whole.push(element);
+  }
+
+  private pathOf({ name, namespace }: XmlElement): string {
+    const outer = this.paths.at(-1);
+    if (outer === undefined) {
+      this.rootNamespace = namespace;
+      return name;
+    }
+    return `${outer}/${namespace === this.rootNamespace ? name : `{${namespace}}${name}`}`;
+  }
+
+  private addText(text: string): void {
+    this.lengthSinceEvent = 0;
+    const element = this.whole.at(-1);
+    if (!element) {
+      if (text.length > TEXT_LENGTH_MAX) throw this.tooLong();
+      return;
+    }
+    if (element.text.length + text.length > TEXT_LENGTH_MAX) throw this.tooLong();
+    this.addLength(text.length);
+    element.text += text;
+  }
+
+  private addLength(length: number): void {
+    this.wholeLength += length;
+    if (this.wholeLength > WHOLE_LENGTH_MAX) throw this.fault('An element has too much text in it.');
+  }
+
+  private closeElement(): void {
+    this.lengthSinceEvent = 0;
+    const element = this.whole.pop();
+    if (element) {
+      element.text = element.text.trim();
+      if (this.whole.length === 0) this.parts.push({ kind: 'element', path: this.pathOf(element), element });
+      return;
+    }
+    const path = this.paths.pop();
+    if (path !== undefined) this.parts.push({ kind: 'close', path });
+  }
+
+  private tooLong(): BankFileError {
+    return this.fault(`The file has a text of more than ${TEXT_LENGTH_MAX} characters.`);
+  }
+
+  private fault(message: string, endsEarly = false): BankFileError {
+    return new BankFileError(`${message} Line ${this.parser.line}, column ${this.parser.column}.`, endsEarly);
+  }
+}
+
+/** The first element at a path of names below another, each in the namespace of its parent. */
+export function elementAt(element: XmlElement | undefined, ...names: readonly string[]): XmlElement | undefined {
+  let found = element;
+  for (const name of names) {
+    const parent = found;
+    found = parent?.children.find((child) => child.name === name && child.namespace === parent.namespace);
+  }
+  return found;
+}
+
+/** All children with a name, in the namespace of their parent. */
+export function elementsNamed(element: XmlElement | undefined, name: string): readonly XmlElement[] {
+  return element?.children.filter((child) => child.name === name && child.namespace === element.namespace) ?? [];
+}
+
+/** The text at a path of names below an element; undefined if there is none, or it is empty. */
+export function textAt(element: XmlElement | undefined, ...names: readonly string[]): string | undefined {
+  const text = elementAt(element, ...names)?.text;
+  return text === '' ? undefined : text;
+}
