@@ -38,7 +38,7 @@ Starts an app in this process. Compiles first if a source changed since the last
 
 Apps: ${Object.keys(APPS).join(', ')}
 
-Short forms: npm start · npm run worker · npm run -s banking -- … · npm run -s token -- <email> · npm run story ·
+Short forms: npm start · npm run worker · npm run -s banking -- … · npm run -s token -- <email> · npm run story · npm run bank -- <folder> ·
 npm run bench -- … · npm run faults -- …
 `;
 

@@ -51,6 +51,7 @@ describe('usage', () => {
     ['rail', 'status'],
     ['rail', 'check', 'bank-a'],
     ['rail', 'adapter', '--port', '0', '--token-file', 'bank.token'],
+    ['bank', 'bank-files'],
     ['work', 'list'],
     ['work', 'retry', 'payout', '26', '--workspace', '1'],
     ['work', 'reconcile'],
@@ -167,6 +168,14 @@ describe('usage', () => {
         [...USER, '--issuer', 'https://login.harbour.example', '--subject', 'pay\ue000roll'],
       ],
       ['must not be empty', ['app', 'add', 'Harbour', '--as', '']],
+      ...['2', '1.5s', '-1s', '2d'].map((delay): [string, readonly string[]] => [
+        'Write a whole number with ms, s, m or h',
+        ['bank', 'bank-files', `--delay=${delay}`],
+      ]),
+      ['Write whole units of the currency', ['bank', 'bank-files', '--opening', '1e6']],
+      ['are needed together', ['bank', 'bank-files', '--pay', '1.00']],
+      ['need --pay', ['bank', 'bank-files', '--to', 'DE89370400440532013000']],
+      ['cannot be used with', ['bank', 'bank-files', '--statement', '--pay', '1.00', '--to', '42']],
     ])('reports "%s" with the usage for %j, and changes nothing', async (problem, args) => {
       const { exitCode, stdout, stderr } = await world.run(args);
 

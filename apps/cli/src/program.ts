@@ -8,6 +8,7 @@ import { ProvisioningError } from '@banking/operations/provisioning';
 import { ConfigError, EXIT } from '@banking/process';
 import { Command, CommanderError } from 'commander';
 import { addAnchorCommand } from './anchor.js';
+import { addBankCommand } from './bank.js';
 import { addAppCommands, addWorkspaceCommands } from './workspaces.js';
 import { addCellCommands } from './cells.js';
 import { addDemoCommand } from './demo.js';
@@ -96,6 +97,7 @@ function banking(): Command {
   addAuditCommands(program);
   addPayoutsCommands(program);
   addRailCommands(program);
+  addBankCommand(program);
   addExportCommand(program);
   addAnchorCommand(program);
   addProveCommand(program);

@@ -33,7 +33,14 @@ export {
   type RailRouting,
   type SubmittedPayment,
 } from './rail.js';
-export { SANDBOX_RAIL, SANDBOX_ROUTING, SandboxRail, sandboxMessage, sandboxRails } from './sandbox-rail.js';
+export {
+  outcomeFor,
+  SANDBOX_RAIL,
+  SANDBOX_ROUTING,
+  SandboxRail,
+  sandboxMessage,
+  sandboxRails,
+} from './sandbox-rail.js';
 
 export { type PayoutStop, READ_STOP, readPayoutStop, resumePayouts, stopPayouts } from './payout-stop.js';
 export { releaseAllParkedWork, releaseParkedWork } from './parked-work.js';

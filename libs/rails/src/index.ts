@@ -6,3 +6,10 @@ export { Rails } from './rails.js';
 export { type BankDifferences, COUNT_BANK_DIFFERENCES } from './iso20022/reconcile-statements.js';
 export { type CheckResult, checkConformance } from './conformance.js';
 export { sandboxAdapter } from './sandbox-adapter.js';
+export {
+  BankRequestError,
+  type BankRequest,
+  FolderBank,
+  FolderInUse,
+  requestOfBank,
+} from './iso20022/folder-bank/folder-bank.js';
