@@ -98,7 +98,7 @@ export interface PaymentState {
   isReturned: boolean;
 }
 
-export interface TakenFile {
+interface TakenFile {
   readonly name: string;
   /** SHA-256 of its bytes, in hex. */
   readonly digest: string;

@@ -295,7 +295,10 @@ export class FolderBank {
       this.log('A request is none, and is not carried out.');
       return [];
     }
-    if (request.kind === 'statement') return this.statements();
+    if (request.kind === 'statement') {
+      if (this.state.accounts.length === 0) this.log('No account is open yet, so there is no statement.');
+      return this.statements();
+    }
     const now = this.now();
     const on = now.toISOString().slice(0, 10);
     const { amount, currency, to, reference, payer, payerAccount } = request;
@@ -304,6 +307,8 @@ export class FolderBank {
     const entry = entryOf(this.state, 'credit', on, currency === 'EUR', [
       {
         amount: parseAmount(amount, currency).toString(),
+        // What banks write where the payer has given none (EPC, AT-T014).
+        endToEndId: 'NOTPROVIDED',
         party: { name: payer, account: payerAccount, isIban: payerAccount !== undefined && isValidIBAN(payerAccount) },
         remittance: reference === undefined || isStructured ? [] : [reference],
         creditorReference: isStructured ? reference : undefined,

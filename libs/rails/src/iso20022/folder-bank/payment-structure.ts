@@ -1,7 +1,7 @@
 import { elementsNamed, type XmlElement } from '../read-xml.js';
 
 /** The versions of `pain.001` that the bank takes, by their namespaces. */
-export const PAYMENT_VERSIONS: Readonly<Record<string, Version>> = {
+const PAYMENT_VERSIONS: Readonly<Record<string, Version>> = {
   'urn:iso:std:iso:20022:tech:xsd:pain.001.001.03': '03',
   'urn:iso:std:iso:20022:tech:xsd:pain.001.001.09': '09',
 };
