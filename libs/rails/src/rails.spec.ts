@@ -70,6 +70,17 @@ describe('the network of a payout', () => {
     );
   });
 
+  it('requires a town over SWIFT if it has files', () => {
+    fc.assert(
+      fc.property(rails, destination, (configured, to) => {
+        const chosen = configured.find(({ name }) => name === new Rails(configured).railFor(to));
+        const kind: string | undefined = chosen?.kind;
+        const isDemanding = kind === 'iso20022' && to.payoutMethod === 'SWIFT';
+        expect(new Rails(configured).needsPostalAddress(to)).toBe(isDemanding);
+      }),
+    );
+  });
+
   it('stays the same when a network is added at the end of the list', () => {
     fc.assert(
       fc.property(rails, rail('last'), destination, (configured, last, to) => {

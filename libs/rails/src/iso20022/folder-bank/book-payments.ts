@@ -169,7 +169,8 @@ class Steps {
       group: { status: isWhole ? 'ACTC' : rejected === this.atOnce.length ? 'RJCT' : 'PART' },
       payments: isWhole ? [] : this.atOnce.flatMap((status, payment) => (status ? [{ ...status, payment }] : [])),
     };
-    const later = [...this.later.values()].map(({ afterMs, payments, returns }): DueStep => ({
+    const inOrder = [...this.later.values()].sort((one, other) => one.afterMs - other.afterMs);
+    const later = inOrder.map(({ afterMs, payments, returns }): DueStep => ({
       ...{
         at: this.at + Math.round((afterMs * this.delayMs) / 1_000),
         messageId,

@@ -97,6 +97,21 @@ describe('the bank in a folder', () => {
     }
   });
 
+  it('reports without a delay in the order of time', async () => {
+    await bank.close();
+    bank = await opened({ delayMs: 0 });
+    const payments = [ENDING.returned, ENDING.rejectedLater].map((account, index) => ({
+      endToEndId: `E${index}`,
+      account,
+    }));
+    folder.leave('a.xml', paymentFile({ id: 'M1', payments }));
+
+    await bank.step();
+
+    expect(valuesOf('TxSts', 'pain.002')).toEqual(['ACSP', 'ACSP', 'ACSP', 'RJCT', 'ACSC']);
+    expect(folder.texts().at(-1)).toMatch(/RtrInf/);
+  });
+
   it('rejects the payments of a message that it cannot make, and makes the others', async () => {
     const payments: SpecPayment[] = [
       { endToEndId: 'fine' },
