@@ -319,6 +319,9 @@ export class FolderBank {
   }
 }
 
+/** Of this process, so that its requests of one millisecond stay in their order. */
+let requests = 0;
+
 /**
  * Leaves a request for the bank of a folder, which carries it out when it runs.
  *
@@ -327,7 +330,8 @@ export class FolderBank {
 export async function requestOfBank(folder: string, request: BankRequest): Promise<void> {
   if (request.kind === 'payment') refuseFaults(request);
   await makeFolders(folder);
-  const name = `${Date.now()}-${randomBytes(6).toString('hex')}.json`;
+  requests += 1;
+  const name = `${Date.now()}-${String(requests).padStart(6, '0')}-${randomBytes(6).toString('hex')}.json`;
   await writeDurably(join(folder, 'bank', 'requests', name), JSON.stringify(request));
 }
 
