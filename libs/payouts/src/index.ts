@@ -21,6 +21,7 @@ export { findPayouts, type PaymentDifferenceKind, reconcilePayouts, type Reconci
 // The network
 export {
   type DeliveredRailEvent,
+  type FoundPayment,
   networkChannel,
   NO_RAILS,
   type OpenRails,
@@ -28,6 +29,7 @@ export {
   type PaymentContent,
   type PaymentReader,
   type PayoutDestination,
+  type PostalAddress,
   type Rail,
   type RailEvent,
   type RailRouting,

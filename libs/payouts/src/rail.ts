@@ -1,5 +1,6 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { MinorUnits } from '@banking/domain';
+import type { Chore } from '@banking/work-queue';
 import type { Outgoing } from './open-payouts.js';
 
 /** An address in elements. Its country is beside it. */
@@ -115,6 +116,8 @@ export interface Rail {
   receive(limit: number, signal?: AbortSignal): Promise<readonly DeliveredRailEvent[]>;
   /** Acknowledges events, so that the network does not deliver them again. */
   acknowledge(events: readonly DeliveredRailEvent[]): Promise<void>;
+  /** What a worker does for the network besides, such as writing files. */
+  readonly chores?: readonly Chore[] | undefined;
 }
 
 /** An event of a payout that a network reported. */

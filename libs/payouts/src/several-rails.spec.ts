@@ -186,7 +186,7 @@ describe('the reconciliation of several networks', () => {
     });
 
     const found = await restored.reconcile({
-      rails: new Map([
+      rails: new Map<string, Rail>([
         [SANDBOX_RAIL, restored.rail],
         ['other', other],
       ]),

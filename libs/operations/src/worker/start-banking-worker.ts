@@ -168,7 +168,12 @@ export function workOf(
       stop: async () => control.abort(),
     };
   });
-  return { database, handlers: { ...handlers, [PAYOUT]: carry }, chores: [...receiving, ...chores], onError };
+  const ofRails = [...rails.values()].flatMap((rail) => rail.chores ?? []);
+  return {
+    ...{ database, onError },
+    handlers: { ...handlers, [PAYOUT]: carry },
+    chores: [...receiving, ...ofRails, ...chores],
+  };
 }
 
 /** Payments to a database that was away are tried when it answers again, and not at the end of their delay. */
