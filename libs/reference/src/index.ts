@@ -23,4 +23,5 @@ export {
   checkBeneficiaryTexts,
   type BeneficiarySchema,
 } from './recipients/recipient-schema.js';
+export { SEPA_COUNTRIES } from './recipients/routing-sources.js';
 export { checkRecipient } from './recipients/check-recipient.js';

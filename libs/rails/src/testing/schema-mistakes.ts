@@ -10,7 +10,12 @@ export function schemaMistakes(messages: readonly string[]): readonly string[] {
   const schema = readFileSync(join(__dirname, 'bank-messages.xsd'), 'utf8');
   // The schemas differ in their namespace. A message of another one has no root that a schema knows.
   const named = messages.map((message) => message.replace(NAMESPACE, 'xsd:bank-messages"'));
-  const input = JSON.stringify({ schema, messages: named });
+  return mistakesBy(schema, named);
+}
+
+/** The same by any schema. */
+export function mistakesBy(schema: string, messages: readonly string[]): readonly string[] {
+  const input = JSON.stringify({ schema, messages });
   const output = execFileSync(process.execPath, [VALIDATE], { input, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
   return JSON.parse(output) as string[];
 }

@@ -1,0 +1,238 @@
+import { randomBytes } from 'node:crypto';
+import { constants, mkdirSync } from 'node:fs';
+import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OutageError } from '@banking/work-queue';
+
+/** The folders that the client of the bank empties and fills, and where files end that were read. */
+const EXCHANGED = ['out', 'in', 'done', 'refused'] as const;
+
+/** A file of payments by its message, and by the worker that prepared it. */
+export interface PreparedName {
+  readonly messageId: string;
+  /** As `payment_file.prepared_as`. */
+  readonly preparedAs: string;
+}
+
+/** A copy of a file that was handed over, or was about to be. */
+export interface SentFile extends PreparedName {
+  /** The day on which its row was written (UTC): ISO 8601. */
+  readonly day: string;
+  readonly path: string;
+}
+
+const PREPARED = /^([A-Za-z0-9-]{1,30})\.([0-9a-f]{8})\.xml$/;
+
+const preparedName = ({ messageId, preparedAs }: PreparedName) => `${messageId}.${preparedAs}.xml`;
+
+/**
+ * The folder of a rail. A file is complete in `ready` before it is moved to `out` by one rename, so the client of the bank never sees a part
+ * of a file, and no file twice. `sent` has a copy of each, by day.
+ *
+ * Errors of the file system are `OutageError`s: nothing is half visible, and the step is repeated later.
+ */
+export class FileFolder {
+  constructor(
+    private readonly rail: string,
+    private readonly path: string,
+  ) {}
+
+  /** Creates what is missing. Errors are those of the first use. */
+  ensure(): void {
+    try {
+      for (const name of [...EXCHANGED, 'ready']) mkdirSync(join(this.path, name), { recursive: true });
+    } catch {
+      // The chore and every call of the rail report it with their own errors.
+    }
+  }
+
+  /** Writes a file that nothing hands over yet, and makes it durable. */
+  prepare(name: PreparedName, text: string): Promise<void> {
+    return this.guarded('write', async () => {
+      const ready = join(this.path, 'ready');
+      await mkdir(ready, { recursive: true });
+      await writeDurably(join(ready, preparedName(name)), async (temporary) => {
+        const file = await open(temporary, 'wx', 0o640);
+        try {
+          await file.writeFile(text);
+        } finally {
+          await file.close();
+        }
+      });
+      await syncFolder(ready);
+    });
+  }
+
+  /** Removes a file that another worker has prepared as well. */
+  discard(name: PreparedName): Promise<void> {
+    return this.guarded('write', () => rm(join(this.path, 'ready', preparedName(name)), { force: true }));
+  }
+
+  /**
+   * Hands a prepared file over, after a copy of it is durable. A file that is gone was handed over before, perhaps by a worker that was
+   * killed afterwards. What other tries have left of it is removed.
+   *
+   * @param day of its row
+   */
+  handOver(name: PreparedName, day: string): Promise<void> {
+    return this.guarded('hand over', async () => {
+      await this.move(name, day);
+      for (const folder of [join(this.path, 'ready'), join(this.path, 'sent', day)]) {
+        const left = (await readdir(folder)).filter((one) => one.startsWith(`${name.messageId}.`));
+        for (const one of left) if (one !== preparedName(name)) await rm(join(folder, one), { force: true });
+      }
+    });
+  }
+
+  private async move(name: PreparedName, day: string): Promise<void> {
+    const ready = join(this.path, 'ready', preparedName(name));
+    const sent = join(this.path, 'sent', day);
+    const copy = join(sent, preparedName(name));
+    if (!(await exists(ready))) {
+      if (await exists(copy)) return;
+      throw new OutageError(
+        `the folder of the rail ${this.rail} lacks a file that is to leave: restore ready and sent, or mount their disk`,
+      );
+    }
+    if (!(await exists(copy))) {
+      const isNew = (await mkdir(sent, { recursive: true })) !== undefined;
+      if (isNew) for (const folder of [this.path, join(this.path, 'sent')]) await syncFolder(folder);
+      try {
+        await writeDurably(copy, (temporary) => copyFile(ready, temporary, constants.COPYFILE_EXCL));
+      } catch (error) {
+        // Another worker has copied it and handed it over meanwhile.
+        if (codeOf(error) === 'ENOENT' && (await exists(copy))) return;
+        throw error;
+      }
+      await syncFolder(sent);
+    }
+    const out = join(this.path, 'out');
+    await mkdir(out, { recursive: true });
+    try {
+      await rename(ready, join(out, `${name.messageId}.xml`));
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || (await exists(ready))) throw error;
+      return;
+    }
+    await syncFolder(out);
+    await syncFolder(join(this.path, 'ready'));
+  }
+
+  /**
+   * The copies of files from a day on, the earliest first.
+   *
+   * @param since ISO 8601 date; undefined for all
+   * @param isExpected whether there must be some: an empty place is that of another disk then
+   * @throws OutageError if they cannot be listed
+   */
+  listSent(since: string | undefined, isExpected: boolean): Promise<readonly SentFile[]> {
+    return this.guarded('read', async () => {
+      const sent = join(this.path, 'sent');
+      if (!(await exists(sent))) {
+        if (isExpected) {
+          throw new OutageError(
+            `the folder of the rail ${this.rail} has no sent, where the copies of its files are: restore it, as files could leave twice`,
+          );
+        }
+        await mkdir(sent, { recursive: true });
+      }
+      const days = (await readdir(sent)).filter((day) => /^\d{4}-\d{2}-\d{2}$/.test(day)).sort();
+      const files: SentFile[] = [];
+      for (const day of days) {
+        if (since !== undefined && day < since) continue;
+        for (const name of (await readdir(join(sent, day))).sort()) {
+          const [, messageId, preparedAs] = PREPARED.exec(name) ?? [];
+          if (messageId === undefined || preparedAs === undefined) continue;
+          files.push({ messageId, preparedAs, day, path: join(sent, day, name) });
+        }
+      }
+      return files;
+    });
+  }
+
+  /** A copy of a file, and when it was made in milliseconds. */
+  readSent({ path }: SentFile): Promise<{ readonly text: string; readonly madeAtMs: number }> {
+    return this.guarded('read', async () => {
+      const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
+      return { text, madeAtMs: Math.floor(mtimeMs) };
+    });
+  }
+
+  /** How many files wait in a folder; none in one that is missing. */
+  count(name: (typeof EXCHANGED)[number]): Promise<number> {
+    return this.guarded('read', async () => {
+      try {
+        const entries = await readdir(join(this.path, name), { withFileTypes: true });
+        const names = new Set(entries.filter((entry) => entry.isFile()).map(({ name }) => name));
+        // A hidden file is being written, and the reason of a refused file begins with its name.
+        const isNote = (name: string) => [...name.matchAll(/\./g)].some(({ index }) => names.has(name.slice(0, index)));
+        return [...names].filter((name) => !name.startsWith('.') && !isNote(name)).length;
+      } catch (error) {
+        if (codeOf(error) === 'ENOENT') return 0;
+        throw error;
+      }
+    });
+  }
+
+  private async guarded<T>(action: 'read' | 'write' | 'hand over', step: () => Promise<T>): Promise<T> {
+    try {
+      return await step();
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === undefined) throw error;
+      throw new OutageError(`the rail ${this.rail} cannot ${action} its files: ${REASONS[code] ?? code}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk of its folder is full (ENOSPC): free space',
+  EDQUOT: 'the quota of its folder is used up (EDQUOT): raise it',
+  EACCES: 'this process may not use its folder (EACCES): grant it the right',
+  EPERM: 'this process may not use its folder (EPERM): grant it the right',
+  EROFS: 'the disk of its folder is read-only (EROFS): mount it for writing',
+  ENOENT: 'a part of its folder is missing (ENOENT): restore it',
+  EXDEV: 'out and ready are on different file systems (EXDEV): keep them on one',
+};
+
+const codeOf = (error: unknown): string | undefined => {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return syscall === undefined ? undefined : code;
+};
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Writes a temporary file and renames it. A part that is left by a failure is removed. */
+async function writeDurably(path: string, write: (temporary: string) => Promise<void>): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    await write(temporary);
+    await sync(temporary, 'r+');
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Makes the names in a folder durable. */
+const syncFolder = (path: string) => sync(path, 'r');
+
+async function sync(path: string, flags: string): Promise<void> {
+  const file = await open(path, flags);
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
