@@ -13,3 +13,5 @@ export {
   FolderInUse,
   requestOfBank,
 } from './iso20022/folder-bank/folder-bank.js';
+export { Iso20022Rail } from './iso20022/iso20022-rail.js';
+export { type FileRailStatus, readFileRailStatus } from './iso20022/file-rail-status.js';

@@ -104,4 +104,4 @@ interface SandboxRailConfig {
   readonly serves?: readonly Served[] | undefined;
 }
 
-export type RailConfig = HttpRailConfig | SandboxRailConfig;
+export type RailConfig = HttpRailConfig | FileRailConfig | SandboxRailConfig;

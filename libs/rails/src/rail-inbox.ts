@@ -84,6 +84,11 @@ export class RailInbox {
     private readonly rail: string,
   ) {}
 
+  /** The row that every event refers to. */
+  async addCursor(): Promise<void> {
+    await this.database.pipeline({}, [bind(ADD_CURSOR, this.rail)]);
+  }
+
   /** Undefined while another worker reads. */
   async lease(): Promise<LeasedCursor | undefined> {
     const [, [row]] = await this.database.pipeline({}, [

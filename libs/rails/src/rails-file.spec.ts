@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { ConfigError } from '@banking/process';
+import { DEFAULT_DIALECT, dialectOf, type FileRailConfig } from './rail-config.js';
 import { readRails } from './rails-file.js';
 
 let folder: string;
@@ -11,6 +12,7 @@ beforeAll(() => {
   writeFileSync(join(folder, 'token'), 'secret\n');
   writeFileSync(join(folder, 'empty'), '\n');
   writeFileSync(join(folder, 'accented'), 'sécret\n');
+  for (const name of ['exchange', 'other']) mkdirSync(join(folder, name));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -32,6 +34,8 @@ function mistakesOf(text: string, isSandbox = true): string[] {
 
 const ACCOUNT = '{ currency: EUR, iban: DE89370400440532013000, bic: COBADEFFXXX, holder: Harbour Ltd }';
 const BANK = `kind: http, testMode: true, url: "https://adapter.example/v1", tokenFile: token, accounts: [${ACCOUNT}]`;
+
+const FILES = `kind: iso20022, testMode: true, folder: exchange, accounts: [${ACCOUNT}]`;
 
 describe('the file of payment networks', () => {
   it('lists networks with what they serve, their accounts and their settings', () => {
@@ -110,7 +114,11 @@ rails:
   });
 
   it.each([
-    ['an unknown kind', `rails: [{ name: a, kind: pigeon }]`, /rails\[0\]\.kind: Write one of: http, sandbox\./],
+    [
+      'an unknown kind',
+      `rails: [{ name: a, kind: pigeon }]`,
+      /rails\[0\]\.kind: Write one of: http, iso20022, sandbox\./,
+    ],
     ['a name of another form', `rails: [{ name: Bank A, kind: sandbox }]`, /rails\[0\]\.name: Write it as described/],
     ['a missing setting', `rails: [{ name: a, kind: http, url: "https://a.example", accounts: [] }]`, /tokenFile/],
     ['a setting without a meaning', `rails: [{ name: a, kind: sandbox, currency: EUR }]`, /There is no such member/],
@@ -146,5 +154,150 @@ rails:
     expect(() => readRails({ railsFile: join(folder, 'none.yaml'), isSandbox: true })).toThrow(
       /cannot be read \(ENOENT\)/,
     );
+  });
+});
+
+describe('a bank with files in the file of payment networks', () => {
+  it('has its accounts, its folder, and what differs from the defaults', () => {
+    const { configured } = read(`
+rails:
+  - name: bank-a
+    kind: iso20022
+    folder: exchange
+    testMode: true
+    accounts:
+      - currency: EUR
+        iban: DE89370400440532013000
+        bic: COBADEFFXXX
+        holder: Harbour Ltd
+        holderAddress: { streetName: Pier, buildingNumber: "1", postCode: "20457", townName: Hamburg, country: DE }
+        suspenseAccount: HB-1
+    message: pain.001.001.03
+    cutOff: { time: "15:30", timeZone: Europe/Berlin }
+    holidays: { EUR: ["2026-12-24"] }
+    closeAfterSeconds: 60
+    paymentsMax: 500
+    bicRequired: true
+    batchBooking: false
+    addressForm: hybrid
+    creationTime: local
+  - { name: bank-b, ${FILES.replace('exchange', 'other').replace('DE89370400440532013000', 'DE75512108001245126199')} }
+`);
+
+    expect(configured).toEqual([
+      {
+        ...{ name: 'bank-a', kind: 'iso20022', folder: join(folder, 'exchange'), isTestMode: true, serves: undefined },
+        accounts: [
+          {
+            ...{
+              currency: 'EUR',
+              id: 'DE89370400440532013000',
+              isIban: true,
+              bic: 'COBADEFFXXX',
+              holder: 'Harbour Ltd',
+            },
+            holderAddress: {
+              ...{ streetName: 'Pier', buildingNumber: '1', postCode: '20457', townName: 'Hamburg', country: 'DE' },
+            },
+            suspenseAccount: 'HB-1',
+          },
+        ],
+        dialect: {
+          ...{ message: 'pain.001.001.03', cutOff: { time: '15:30', timeZone: 'Europe/Berlin' } },
+          ...{ holidays: { EUR: ['2026-12-24'] }, closeAfterSeconds: 60, paymentsMax: 500, bicRequired: true },
+          ...{ batchBooking: false, addressForm: 'hybrid', creationTime: 'local' },
+        },
+      },
+      expect.objectContaining({ name: 'bank-b', folder: join(folder, 'other'), dialect: {} }),
+    ]);
+    expect(dialectOf(configured[1] as FileRailConfig)).toEqual(DEFAULT_DIALECT);
+  });
+
+  it('has its mistakes reported together, each with its line and field', () => {
+    writeFileSync(join(folder, 'text'), '');
+    const text = `rails:
+  - name: a
+    kind: iso20022
+    folder: missing
+    url: https://adapter.example
+    cutOff: { time: "15:30", timeZone: Europe/Atlantis }
+    holidays:
+      ZZZ: ["2026-12-24"]
+      EUR: ["2026-02-30"]
+    accounts:
+      - { currency: EUR, iban: DE89370400440532013000, bic: COBADEFFXXX, holder: 王小明 }
+      - { currency: USD, id: "1", bic: COBADEFF, holder: Harbour Ltd, holderAddress: { townName: Kiel, country: XX } }
+  - { name: b, ${FILES.replace('exchange', 'text')} }
+  - { name: c, kind: iso20022, folder: exchange, testMode: true, accounts: [{ currency: GBP, id: "1", bic: COBADEFF, holder: H }] }
+  - { name: d, kind: http, testMode: true, url: "https://a.example", tokenFile: token, folder: exchange, accounts: [${ACCOUNT}] }
+  - { name: e, kind: iso20022, testMode: true, folder: ./exchange, accounts: [{ currency: CHF, id: "1", bic: COBADEFF, holder: H }] }
+`;
+    expect(mistakesOf(text)).toEqual([
+      expect.stringMatching(/line 2, rails\[0\]: A sandbox has no bank that moves money/),
+      expect.stringMatching(/line 4, rails\[0\]\.folder: The folder cannot be used \(ENOENT\)/),
+      expect.stringMatching(/line 5, rails\[0\]\.url: A bank with files has no such setting/),
+      expect.stringMatching(/line 6, rails\[0\]\.cutOff\.timeZone: There is no such time zone/),
+      expect.stringMatching(/line 8, rails\[0\]\.holidays\.ZZZ: ISO 4217/),
+      expect.stringMatching(/line 9, rails\[0\]\.holidays\.EUR\[0\]: There is no such day/),
+      expect.stringMatching(/line 11, rails\[0\]\.accounts\[0\]\.holder: A file carries Latin letters only/),
+      expect.stringMatching(/line 12, rails\[0\]\.accounts\[1\]\.holderAddress\.country: ISO 3166-1/),
+      expect.stringMatching(/line 13, rails\[1\]\.accounts\[0\]: Another rail has this bank account/),
+      expect.stringMatching(/line 13, rails\[1\]\.folder: This is no folder/),
+      expect.stringMatching(/line 15, rails\[3\]\.accounts\[0\]: Another rail has this bank account/),
+      expect.stringMatching(/line 15, rails\[3\]\.folder: An adapter over HTTP has no such setting/),
+      expect.stringMatching(/line 16, rails\[4\]\.folder: Another rail has this folder/),
+    ]);
+  });
+
+  it.each([
+    ['without a folder', FILES.replace('folder: exchange, ', ''), /The member folder is missing/],
+    ['without an account', FILES.replace(ACCOUNT, ''), /must NOT have fewer than 1 items/],
+    [
+      'with another message',
+      `${FILES}, message: pain.001.001.12`,
+      /Write one of: pain\.001\.001\.09, pain\.001\.001\.03/,
+    ],
+    [
+      'with a time of another form',
+      `${FILES}, cutOff: { time: "25:00", timeZone: UTC }`,
+      /Hours and minutes in quotes/,
+    ],
+    ['with more payments in a file than it can have', `${FILES}, paymentsMax: 10001`, /must be <= 10000/],
+    [
+      'with an address of the holder at an adapter',
+      BANK.replace('holder: Harbour Ltd', 'holder: Harbour Ltd, holderAddress: { townName: Kiel, country: DE }'),
+      /accounts\[0\]\.holderAddress: An adapter over HTTP has no such setting/,
+    ],
+    [
+      'with a setting of a file in a sandbox network',
+      'kind: sandbox, folder: exchange',
+      /The sandbox network has no such setting/,
+    ],
+  ])('is refused %s', (_what, settings, message) => {
+    expect(mistakesOf(`rails: [{ name: a, ${settings} }]`)).toEqual([expect.stringMatching(message)]);
+  });
+
+  it('moves money in a live deployment only', () => {
+    const live = FILES.replace('testMode: true, ', '');
+    expect(read(`rails: [{ name: a, ${live} }]`, false).configured).toMatchObject([{ isTestMode: false }]);
+    expect(mistakesOf(`rails: [{ name: a, ${FILES} }]`, false)).toEqual([
+      expect.stringMatching(/A live deployment has no bank in its test mode/),
+    ]);
+  });
+
+  it('keeps its folders on one file system', () => {
+    mkdirSync(join(folder, 'split'));
+    symlinkSync('/proc', join(folder, 'split', 'out'));
+
+    expect(mistakesOf(`rails: [{ name: a, ${FILES.replace('exchange', 'split')} }]`)).toEqual([
+      expect.stringMatching(/Its folder out is on another file system/),
+    ]);
+  });
+
+  it('is refused by a deployment of several databases', () => {
+    expect(() => read(`rails: [{ name: bank-a, ${FILES} }]`).refuseSeveralDatabases()).toThrow(
+      /RAILS_FILE has the rail bank-a of kind iso20022, whose files one database writes and reads/,
+    );
+    expect(() => read(`rails: [{ name: a, ${BANK} }]`).refuseSeveralDatabases()).not.toThrow();
   });
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { join, resolve, dirname } from 'node:path';
 import { isCurrencyCode } from '@banking/domain';
 import { SANDBOX_RAIL } from '@banking/payouts';
@@ -12,19 +12,22 @@ import {
 } from '@banking/process';
 import { countryOf } from '@banking/reference';
 import { isValidBIC, isValidIBAN } from 'ibantools';
-import type { BankAccount, RailConfig, Served } from './rail-config.js';
+import { isTimeZone } from './iso20022/bank-days.js';
+import { isRecognizable } from './iso20022/characters.js';
+import type { BankAccount, BankDialect, HolderAddress, RailConfig, Served } from './rail-config.js';
 import { Rails } from './rails.js';
 
 /** A payment network as it is written in the file. */
-interface WrittenRail {
+interface WrittenRail extends Partial<BankDialect> {
   readonly name: string;
-  readonly kind: 'http' | 'sandbox';
+  readonly kind: RailConfig['kind'];
   readonly serves?: readonly Served[];
   readonly accounts?: readonly WrittenAccount[];
   readonly url?: string;
   readonly tokenFile?: string;
   readonly timeoutMs?: number;
   readonly testMode?: boolean;
+  readonly folder?: string;
 }
 
 interface WrittenAccount {
@@ -33,6 +36,8 @@ interface WrittenAccount {
   readonly id?: string;
   readonly bic: string;
   readonly holder: string;
+  readonly holderAddress?: HolderAddress;
+  readonly suspenseAccount?: string;
 }
 
 interface RailsFile {
@@ -77,7 +82,13 @@ function textOf(file: string): string {
 /** @param folder relative paths in the file begin there */
 function configOf({ name, kind, serves, accounts = [], ...settings }: WrittenRail, folder: string): RailConfig {
   if (kind === 'sandbox') return { name, kind, ...(serves && { serves }) };
-  const { url = '', tokenFile = '', timeoutMs, testMode = false } = settings;
+  const { url = '', tokenFile = '', timeoutMs, testMode = false, folder: exchanged = '', ...dialect } = settings;
+  if (kind === 'iso20022') {
+    return {
+      ...{ name, kind, serves, folder: resolve(folder, exchanged), isTestMode: testMode, dialect },
+      accounts: accounts.map(accountOf),
+    };
+  }
   return {
     ...{ name, kind, serves, url, tokenFile: resolve(folder, tokenFile) },
     accounts: accounts.map(accountOf),
@@ -98,17 +109,41 @@ interface Checking {
 
 /** Reports what a schema cannot express. */
 function checkRails({ rails }: RailsFile, checking: Checking): void {
+  checkShared(rails, checking.report);
   for (const [index, rail] of rails.entries()) {
     const report: ReportMistake = (path, message) => checking.report(['rails', index, ...path], message);
     const isRepeated = rails.slice(0, index).some((other) => other.name === rail.name);
     if (isRepeated) report(['name'], 'Another rail has this name. Write one of its own.');
     if (rail.kind === 'sandbox') checkSandbox(rail, checking.isSandbox, report);
-    else {
-      checkTestMode(rail, checking.isSandbox, report);
-      checkAddress(rail, checking.folder, report);
-    }
+    else checkTestMode(rail, checking.isSandbox, report);
+    checkSettings(rail, report);
+    if (rail.kind === 'http') checkAddress(rail, checking.folder, report);
+    if (rail.kind === 'iso20022') checkFiles(rail, rails.slice(0, index), checking.folder, report);
     for (const [place, served] of (rail.serves ?? []).entries()) checkServed(rail, served, place, report);
     for (const [place, account] of (rail.accounts ?? []).entries()) checkAccount(rail, account, place, report);
+  }
+}
+
+/** The settings that each kind has. */
+const SETTINGS = {
+  http: ['accounts', 'url', 'tokenFile', 'timeoutMs', 'testMode'],
+  iso20022: [
+    ...['accounts', 'folder', 'testMode', 'message', 'cutOff', 'holidays', 'closeAfterSeconds', 'paymentsMax'],
+    ...['bicRequired', 'batchBooking', 'addressForm', 'creationTime'],
+  ],
+  sandbox: [],
+} as const satisfies Readonly<Record<RailConfig['kind'], readonly (keyof WrittenRail)[]>>;
+
+const KINDS = {
+  http: 'An adapter over HTTP',
+  iso20022: 'A bank with files',
+  sandbox: 'The sandbox network',
+} as const satisfies Readonly<Record<RailConfig['kind'], string>>;
+
+function checkSettings(rail: WrittenRail, report: ReportMistake): void {
+  const own: readonly string[] = ['name', 'kind', 'serves', ...SETTINGS[rail.kind]];
+  for (const member of Object.keys(rail)) {
+    if (!own.includes(member)) report([member], `${KINDS[rail.kind]} has no such setting. Remove it.`);
   }
 }
 
@@ -116,18 +151,16 @@ function checkSandbox(rail: WrittenRail, isSandbox: boolean, report: ReportMista
   if (!isSandbox) {
     report(['kind'], 'The sandbox network moves no money, so a live deployment has none. Remove this rail.');
   }
-  for (const member of ['accounts', 'url', 'tokenFile', 'timeoutMs', 'testMode'] as const) {
-    if (rail[member] !== undefined) report([member], 'The sandbox network has no such setting. Remove it.');
-  }
 }
 
 /** Demo money must never be paid out, and real money never to an adapter that pays nothing. */
-function checkTestMode({ testMode = false }: WrittenRail, isSandbox: boolean, report: ReportMistake): void {
+function checkTestMode({ kind, testMode = false }: WrittenRail, isSandbox: boolean, report: ReportMistake): void {
+  const what = kind === 'http' ? 'adapter' : 'bank';
   if (isSandbox && !testMode) {
-    report([], 'A sandbox has no adapter that moves money. Name one in its test mode, and write testMode: true.');
+    report([], `A sandbox has no ${what} that moves money. Name one in its test mode, and write testMode: true.`);
   }
   if (!isSandbox && testMode) {
-    report([], 'A live deployment has no adapter in its test mode. Name one that moves money, and remove testMode.');
+    report([], `A live deployment has no ${what} in its test mode. Name one that moves money, and remove testMode.`);
   }
 }
 
@@ -136,6 +169,67 @@ function checkAddress({ url, tokenFile }: WrittenRail, folder: string, report: R
   if (fault !== undefined) report(['url'], fault);
   const unusable = tokenFile === undefined ? undefined : faultOfToken(resolve(folder, tokenFile));
   if (unusable !== undefined) report(['tokenFile'], unusable);
+}
+
+/** @param others the networks before it in the file */
+function checkFiles(rail: WrittenRail, others: readonly WrittenRail[], base: string, report: ReportMistake): void {
+  const { folder, cutOff, holidays = {}, accounts = [] } = rail;
+  const path = resolve(base, folder ?? '');
+  const fault = faultOfFolder(path);
+  if (fault !== undefined) report(['folder'], fault);
+  if (others.some((other) => other.kind === 'iso20022' && resolve(base, other.folder ?? '') === path)) {
+    report(['folder'], 'Another rail has this folder. Name one of its own.');
+  }
+  if (cutOff && !isTimeZone(cutOff.timeZone)) {
+    report(['cutOff', 'timeZone'], 'There is no such time zone. Write one such as Europe/Berlin.');
+  }
+  for (const [currency, days] of Object.entries(holidays)) {
+    if (!isCurrencyCode(currency)) report(['holidays', currency], UNKNOWN_CURRENCY);
+    for (const [at, day] of days.entries()) {
+      if (Number.isNaN(Date.parse(day)) || new Date(day).toISOString().slice(0, 10) !== day) {
+        report(['holidays', currency, at], 'There is no such day. Correct it.');
+      }
+    }
+  }
+  for (const [place, account] of accounts.entries()) {
+    if (!isRecognizable(account.holder)) {
+      report(['accounts', place, 'holder'], 'A file carries Latin letters only. Write the name in them.');
+    }
+    const { holderAddress } = account;
+    if (holderAddress && !countryOf(holderAddress.country)) {
+      report(['accounts', place, 'holderAddress', 'country'], 'ISO 3166-1 has no such country. Correct the code.');
+    }
+  }
+}
+
+/** The folders of the rail are on one file system, because a file is handed over by a rename. */
+function faultOfFolder(path: string): string | undefined {
+  try {
+    const { dev } = statSync(path);
+    if (!statSync(path).isDirectory()) return 'This is no folder. Name one that exists.';
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    const parts = ['out', 'ready', 'sent', 'in', 'done', 'refused'];
+    const elsewhere = parts.find((name) => (statSync(join(path, name), { throwIfNoEntry: false })?.dev ?? dev) !== dev);
+    return elsewhere && `Its folder ${elsewhere} is on another file system. Keep all of them on one.`;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return `The folder cannot be used (${code}). Create it, so that this process may read and write there.`;
+  }
+}
+
+/** The account of two networks: statements and deposits of it would be those of both. Files name it, so one of them has files. */
+function checkShared(rails: readonly WrittenRail[], report: ReportMistake): void {
+  const seen = new Map<string, WrittenRail>();
+  for (const [index, rail] of rails.entries()) {
+    for (const [place, { iban, id, currency }] of (rail.accounts ?? []).entries()) {
+      const account = `${iban ?? id} ${currency}`;
+      const other = seen.get(account);
+      if (other && other !== rail && [other.kind, rail.kind].includes('iso20022')) {
+        report(['rails', index, 'accounts', place], 'Another rail has this bank account. Name it in one of them.');
+      }
+      seen.set(account, other ?? rail);
+    }
+  }
 }
 
 function checkServed(
@@ -158,8 +252,8 @@ function checkServed(
 }
 
 function checkAccount(
-  { accounts = [] }: WrittenRail,
-  { currency, iban, id, bic }: WrittenAccount,
+  { kind, accounts = [] }: WrittenRail,
+  { currency, iban, id, bic, holderAddress }: WrittenAccount,
   place: number,
   report: ReportMistake,
 ): void {
@@ -173,6 +267,9 @@ function checkAccount(
   }
   if (iban !== undefined && !isValidIBAN(iban)) {
     report([...path, 'iban'], 'This is not an IBAN, or its check digits are wrong. Correct it.');
+  }
+  if (kind === 'http' && holderAddress) {
+    report([...path, 'holderAddress'], `${KINDS[kind]} has no such setting. Remove it.`);
   }
   if (!isValidBIC(bic)) report([...path, 'bic'], 'This is not a BIC. Write its 8 or 11 characters.');
 }

@@ -1,7 +1,9 @@
 import { type OpenRails, type PayoutDestination, type Rail, type RailRouting, SandboxRail } from '@banking/payouts';
 import type { Database } from '@banking/postgres';
+import { ConfigError } from '@banking/process';
 import { HttpRail } from './http-rail.js';
-import type { FileRailConfig, RailConfig } from './rail-config.js';
+import { Iso20022Rail } from './iso20022/iso20022-rail.js';
+import type { RailConfig } from './rail-config.js';
 
 /** The payment networks of a deployment, in the order in which they are asked for. */
 export class Rails implements RailRouting {
@@ -21,6 +23,22 @@ export class Rails implements RailRouting {
     return destination.payoutMethod === 'SWIFT' && isOfFiles(this.networkOf(destination));
   }
 
+  /**
+   * Several databases cannot share the files of a bank: each would take files of the others, and none has all payments.
+   *
+   * @throws ConfigError with a line for each network that has files
+   */
+  refuseSeveralDatabases(): void {
+    const faults = this.configured
+      .filter(({ kind }) => kind === 'iso20022')
+      .map(
+        ({ name }) =>
+          `RAILS_FILE has the rail ${name} of kind iso20022, whose files one database writes and reads. Connect this bank by an adapter ` +
+          '(kind: http), or run a deployment of one database.',
+      );
+    if (faults.length > 0) throw new ConfigError(faults);
+  }
+
   /** Opens the networks that need no restart to be called. @param database as the worker */
   open(database: Database): OpenRails {
     return new Map(this.configured.map((rail) => [rail.name, openRail(rail, database)]));
@@ -31,11 +49,11 @@ export class Rails implements RailRouting {
   }
 }
 
-const isOfFiles = (rail: RailConfig | FileRailConfig | undefined): boolean => rail?.kind === 'iso20022';
+const isOfFiles = (rail: RailConfig | undefined): boolean => rail?.kind === 'iso20022';
 
 function isServed(rail: RailConfig, { country, currency, payoutMethod }: PayoutDestination): boolean {
   // A payment is made from an account in its currency.
-  if (rail.kind === 'http' && !rail.accounts.some((account) => account.currency === currency)) return false;
+  if (rail.kind !== 'sandbox' && !rail.accounts.some((account) => account.currency === currency)) return false;
   const { serves = [{}] } = rail;
   return serves.some(
     (served) =>
@@ -46,5 +64,12 @@ function isServed(rail: RailConfig, { country, currency, payoutMethod }: PayoutD
 }
 
 function openRail(rail: RailConfig, database: Database): Rail {
-  return rail.kind === 'sandbox' ? new SandboxRail(database) : new HttpRail(rail, database);
+  switch (rail.kind) {
+    case 'sandbox':
+      return new SandboxRail(database);
+    case 'http':
+      return new HttpRail(rail, database);
+    case 'iso20022':
+      return new Iso20022Rail(rail, database);
+  }
 }

@@ -2,21 +2,29 @@
 -- the payments and entries of a file are those of any workspace.
 
 create sequence payment_file_id_seq maxvalue 9007199254740991;
--- A file of payments. The row is written before the file, and the bytes of the file follow from it and its payments.
+-- A file of payments. The row is written before the file, together with what is in it.
 create table payment_file (
   id bigint primary key default nextval('payment_file_id_seq'),
   rail text not null check (rail ~ '^[a-z][a-z0-9-]{0,30}$'),
   -- Of the message, and the name of the file. It has random bits: after a restore to an earlier moment the sequence gives ids again, and a
   -- bank refuses an id that it has had.
-  message_id text not null unique check (message_id ~ '^[A-Za-z0-9-]{1,35}$'),
-  created_at timestamptz not null default statement_timestamp(),
-  -- When its bytes were complete in our own folder. A file that is gone from there afterwards was handed over.
+  message_id text not null unique check (message_id ~ '^[A-Za-z0-9-]{1,30}$'),
+  created_at timestamptz not null default clock_timestamp(),
+  -- Which worker writes it, until when. Only to spare work: who has prepared it first decides.
+  leased_until timestamptz not null default clock_timestamp() + interval '30 s',
+  -- When its bytes were complete in our own folder, and under which name: `<message_id>.<prepared_as>.xml`. No other file is handed over,
+  -- and a file that is gone from there afterwards was handed over.
   prepared_at timestamptz,
-  -- When it was handed over to the bank's client.
+  prepared_as text check (prepared_as ~ '^[0-9a-f]{8}$'),
+  -- When it was known to be handed over to the bank's client.
   written_at timestamptz,
+  check ((prepared_at is null) = (prepared_as is null)),
   check (written_at is null or prepared_at is not null)
 );
 create index payment_file_unwritten on payment_file (rail, id) where written_at is null;
+create index payment_file_by_time on payment_file (rail, created_at);
+create trigger prepared_for_good before update of prepared_as on payment_file for each row
+  when (old.prepared_as is not null and new.prepared_as is distinct from old.prepared_as) execute function refuse_step();
 
 create sequence file_payment_id_seq maxvalue 9007199254740991;
 -- A payment that is to leave in a file, and the file that it leaves in.
@@ -27,17 +35,24 @@ create table file_payment (
   id bigint not null default nextval('file_payment_id_seq'),
   -- `EndToEndId` and `InstrId`: the key where it has at most 35 characters.
   end_to_end_id text not null check (end_to_end_id ~ '^[A-Za-z0-9-]{1,35}$'),
-  -- In minor units, with what the file says of the creditor beside it.
+  -- In minor units, with what the file says of debtor and creditor beside it.
   amount bigint not null check (amount > 0),
   currency text not null check (currency ~ '^[A-Z]{3}$'),
-  content jsonb not null,
+  content jsonb not null check (jsonb_typeof(content) = 'object'),
   file_id bigint references payment_file,
+  -- `PmtInfId` of the part of the file that it is in.
+  payment_information_id text check (payment_information_id ~ '^[A-Za-z0-9-]{1,35}$'),
   accepted_at timestamptz not null default clock_timestamp(),
   primary key (rail, key),
-  unique (rail, end_to_end_id)
+  unique (rail, end_to_end_id),
+  check (payment_information_id is null or file_id is not null)
 );
 create index file_payment_waiting on file_payment (rail, id) where file_id is null;
 create index file_payment_of_file on file_payment (file_id, id) where file_id is not null;
+create trigger filed_for_good before update of file_id, payment_information_id on file_payment for each row
+  when (old.file_id is not null
+    and (new.file_id, new.payment_information_id) is distinct from (old.file_id, old.payment_information_id))
+  execute function refuse_step();
 
 create sequence bank_file_id_seq maxvalue 9007199254740991;
 -- Each file of a bank that was read or refused. The same content again does nothing.

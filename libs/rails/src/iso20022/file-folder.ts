@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { constants, mkdirSync } from 'node:fs';
+import { constants, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OutageError } from '@banking/work-queue';
@@ -23,6 +23,10 @@ export interface SentFile extends PreparedName {
 
 const PREPARED = /^([A-Za-z0-9-]{1,30})\.([0-9a-f]{8})\.xml$/;
 
+/** The end of the name of a file that is being written, and after how long it is not any more. */
+const PART = '.tmp';
+const PART_MS = 60 * 60_000;
+
 const preparedName = ({ messageId, preparedAs }: PreparedName) => `${messageId}.${preparedAs}.xml`;
 
 /**
@@ -37,10 +41,14 @@ export class FileFolder {
     private readonly path: string,
   ) {}
 
-  /** Creates what is missing. Errors are those of the first use. */
+  /** Creates what is missing, and removes parts of files that killed workers have left. Errors are those of the first use. */
   ensure(): void {
     try {
       for (const name of [...EXCHANGED, 'ready']) mkdirSync(join(this.path, name), { recursive: true });
+      for (const name of readdirSync(join(this.path, 'ready'))) {
+        const part = join(this.path, 'ready', name);
+        if (name.endsWith(PART) && statSync(part).mtimeMs < Date.now() - PART_MS) rmSync(part, { force: true });
+      }
     } catch {
       // The chore and every call of the rail report it with their own errors.
     }
@@ -77,9 +85,11 @@ export class FileFolder {
   handOver(name: PreparedName, day: string): Promise<void> {
     return this.guarded('hand over', async () => {
       await this.move(name, day);
-      for (const folder of [join(this.path, 'ready'), join(this.path, 'sent', day)]) {
-        const left = (await readdir(folder)).filter((one) => one.startsWith(`${name.messageId}.`));
-        for (const one of left) if (one !== preparedName(name)) await rm(join(folder, one), { force: true });
+      const ready = join(this.path, 'ready');
+      for (const one of await readdir(ready)) {
+        // A part of a file may be written at this moment.
+        const isOfAnother = PREPARED.exec(one)?.[1] === name.messageId && one !== preparedName(name);
+        if (isOfAnother) await rm(join(ready, one), { force: true });
       }
     });
   }
@@ -214,7 +224,7 @@ async function exists(path: string): Promise<boolean> {
 
 /** Writes a temporary file and renames it. A part that is left by a failure is removed. */
 async function writeDurably(path: string, write: (temporary: string) => Promise<void>): Promise<void> {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  const temporary = `${path}.${randomBytes(6).toString('hex')}${PART}`;
   try {
     await write(temporary);
     await sync(temporary, 'r+');

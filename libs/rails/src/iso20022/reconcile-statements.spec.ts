@@ -72,8 +72,8 @@ async function entry({ amount, direction = 'credit', ago = 1, status = 'booked',
 async function payment(key: string, amount: number, writtenAgo: number): Promise<void> {
   await world.owner.query(
     `with file as (
-       insert into payment_file (rail, message_id, created_at, prepared_at, written_at)
-       select '${RAIL}', 'M-${key}', at, at, at from (select now() - interval '${writtenAgo} days' as at) t returning id)
+       insert into payment_file (rail, message_id, created_at, prepared_at, prepared_as, written_at)
+       select '${RAIL}', 'M-${key}', at, at, '0123abcd', at from (select now() - interval '${writtenAgo} days' as at) t returning id)
      insert into file_payment (rail, key, end_to_end_id, amount, currency, content, file_id)
      select '${RAIL}', '${key}', '${key}', ${amount}, 'EUR', '{}', id from file`,
   );

@@ -70,13 +70,17 @@ export interface SentPayment {
  * Stores the files that left and that the database does not know, because it was restored to an earlier moment. Their payments are found
  * by key afterwards, so that none is paid twice. A file that was prepared and not handed over is handed over by the next worker.
  *
- * @returns how many there were
+ * @returns the message id of the youngest file that left, which the database knows now; undefined if none left
  * @throws OutageError if the copies cannot be read: no payment may be called unknown then
  */
-export async function learnSentFiles(database: Database, rail: string, folder: FileFolder): Promise<number> {
+export async function learnSentFiles(
+  database: Database,
+  rail: string,
+  folder: FileFolder,
+): Promise<string | undefined> {
   const known = await database.read({}, bind(READ_KNOWN_UNTIL, rail));
   const files = await folder.listSent(known?.since ?? undefined, known?.has_written ?? false);
-  if (files.length === 0) return 0;
+  if (files.length === 0) return undefined;
   const [rows] = await database.pipeline({}, [
     bind(
       READ_KNOWN,
@@ -90,7 +94,7 @@ export async function learnSentFiles(database: Database, rail: string, folder: F
       await database.pipeline({}, [bind(ADOPT_PREPARED, file.messageId, file.preparedAs)]);
     } else await storeSent(database, rail, folder, file);
   }
-  return unknown.length;
+  return files.at(-1)?.messageId;
 }
 
 async function storeSent(database: Database, rail: string, folder: FileFolder, file: SentFile): Promise<void> {
