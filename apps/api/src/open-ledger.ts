@@ -51,6 +51,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   const rails = readRails(config.deployment);
   const warn = (line: string) => log.warn(line);
   const { cells: further, demo, databaseUrl } = config.deployment;
+  if (further) rails.refuseSeveralDatabases();
   const settings = {
     ...config.deployment,
     isService: true,

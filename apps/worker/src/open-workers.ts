@@ -74,6 +74,7 @@ export async function openWorkers({
   };
   const { cells: named, rereadCells } = config;
   const rails = readRails(config);
+  if (named) rails.refuseSeveralDatabases();
   const work = { rates, rails, config, auditKeptDays, webhooks, log };
   return openLoops(
     {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -102,6 +102,24 @@ describe('worker', () => {
   // The database server runs as another user when we are root.
   chmodSync(folder, 0o755);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('refuses a bank with files where there are several databases, before it opens one', () => {
+    const railsFile = join(folder, 'rails.yaml');
+    const account = '{ currency: EUR, iban: DE89370400440532013000, bic: COBADEFFXXX, holder: Harbour Ltd }';
+    writeFileSync(railsFile, `rails: [{ name: b, kind: iso20022, testMode: true, folder: ., accounts: [${account}] }]`);
+    const dataDir = join(folder, 'several');
+
+    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN], {
+      env: { ...process.env, DATA_DIR: dataDir, CELLS: '2', RAILS_FILE: railsFile, SANDBOX: 'on' },
+      encoding: 'utf8',
+    });
+
+    expect(status).not.toBe(0);
+    expect(stdout + stderr).toContain(
+      'RAILS_FILE has the rail b of kind iso20022, whose files one database writes and reads.',
+    );
+    expect(existsSync(join(dataDir, 'database'))).toBe(false);
+  });
 
   interface Line {
     readonly msg: string;
