@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -99,7 +99,9 @@ describe('banking rail list', () => {
     const { exitCode, stderr } = await world.run(['rail', 'list'], { RAILS_FILE: join(world.dataDir, 'wrong.yaml') });
 
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/line 2, rails\[0\]\.kind: Write one of: http, sandbox\.[\s\S]+line 3, rails\[1\]\.name:/);
+    expect(stderr).toMatch(
+      /line 2, rails\[0\]\.kind: Write one of: http, iso20022, sandbox\.[\s\S]+line 3, rails\[1\]\.name:/,
+    );
   });
 });
 
@@ -125,6 +127,39 @@ describe('banking rail status', () => {
     ]);
     expect(status.at(-1)!['oldestWaitingSeconds']).toBeGreaterThanOrEqual(3_600);
     expect((await run('status')).stdout).toMatch(/^removed +1 +0 +0 +0 +36\d\d s +not configured$/m);
+  });
+});
+
+describe('banking rail status of a bank with files', () => {
+  it('counts what waits for a file, and the files of both sides', async () => {
+    const folder = join(world.dataDir, 'exchange');
+    mkdirSync(join(folder, 'in'), { recursive: true });
+    writeFileSync(join(folder, 'in', 'a.xml'), '');
+    const account = '{ currency: INR, id: "0042", bic: HDFCINBB, holder: Harbour Ltd }';
+    const settings = `name: files, kind: iso20022, testMode: true, folder: exchange, accounts: [${account}]`;
+    const railsFile = join(world.dataDir, 'files.yaml');
+    writeFileSync(railsFile, `rails: [{ ${settings} }]\n`);
+    await world.query(
+      `insert into file_payment (rail, key, end_to_end_id, amount, currency, content) values ('files', 'k1', 'k1', 1, 'INR', '{}')`,
+    );
+    const status = (...args: readonly string[]) => world.run(['rail', 'status', ...args], { RAILS_FILE: railsFile });
+
+    expect(JSON.parse((await status('--json')).stdout)).toContainEqual({
+      ...{
+        rail: 'files',
+        isConfigured: true,
+        due: 0,
+        submitting: 0,
+        submitted: 0,
+        parked: 0,
+        oldestWaitingSeconds: null,
+      },
+      files: { paymentsWaiting: 1, filesUnwritten: 0, filesUnread: 1, filesRefused: 0 },
+    });
+    expect((await status()).stdout).toMatch(/^files +1 +0 +1 +0$/m);
+    expect((await world.run(['rail', 'list'], { RAILS_FILE: railsFile })).stdout).toMatch(
+      /^files +iso20022 +all +INR 0042$/m,
+    );
   });
 });
 

@@ -3,7 +3,17 @@ import type { AddressInfo } from 'node:net';
 import type { Deployment } from '@banking/deployment';
 import { readOpenPayouts } from '@banking/payouts';
 import { readSecretFile, SecretFileError } from '@banking/process';
-import { type CheckResult, checkConformance, type RailConfig, readRails, sandboxAdapter } from '@banking/rails';
+import {
+  type CheckResult,
+  checkConformance,
+  type FileRailStatus,
+  type RailConfig,
+  type Rails,
+  readFileRailStatus,
+  readRails,
+  sandboxAdapter,
+} from '@banking/rails';
+import type { Database } from '@banking/postgres';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readConfig } from './config.js';
 import { orInterrupted, untilSignal, withDeployment } from './deployment.js';
@@ -47,14 +57,15 @@ export function addRailCommands(program: Command): void {
     .description(
       'Shows how many payouts of each payment network are due, being submitted, submitted and parked, and for how long the oldest one ' +
         'waits to be submitted. Counts the 250 payouts whose next step is the soonest, and 250 that are parked. A network that is not ' +
-        'configured is shown while it has open payouts: they wait until it is in RAILS_FILE again.\n\nOf several databases, all are ' +
-        'shown, or the one of CELL.',
+        'configured is shown while it has open payouts: they wait until it is in RAILS_FILE again.\n\nOf a bank with files: payments ' +
+        'that wait for a file, files that are not handed over, and files of the bank that are not read and that were refused.\n\nOf ' +
+        'several databases, all are shown, or the one of CELL.',
     )
     .addOption(jsonOption())
     .addHelpText('after', examples('banking rail status'))
     .action(async ({ json }: JsonOption) => {
-      const { names } = readRails(readConfig().deployment);
-      const read = await onEachCell((deployment) => statusOf(deployment, names), { changesNothing: true });
+      const rails = readRails(readConfig().deployment);
+      const read = await onEachCell((deployment) => statusOf(deployment, rails), { changesNothing: true });
       const list = rowsOf(read);
       if (json) printJson(list);
       else {
@@ -67,6 +78,7 @@ export function addRailCommands(program: Command): void {
           ]),
           'This deployment has no payment network.',
         );
+        printFiles(list);
       }
       read.end();
     });
@@ -90,7 +102,7 @@ function servesOf({ serves }: RailConfig): string {
 }
 
 const accountsOf = (rail: RailConfig): string =>
-  rail.kind === 'http' ? rail.accounts.map(({ currency, id }) => `${currency} ${id}`).join(', ') : '';
+  'accounts' in rail ? rail.accounts.map(({ currency, id }) => `${currency} ${id}`).join(', ') : '';
 
 /** The open payouts of a network. */
 interface RailStatus {
@@ -102,10 +114,22 @@ interface RailStatus {
   readonly parked: number;
   /** Null if none waits to be submitted. */
   readonly oldestWaitingSeconds: number | null;
+  /** Of a bank with files. */
+  readonly files?: FileRailStatus;
 }
 
-async function statusOf({ database }: Deployment, configured: readonly string[]): Promise<readonly RailStatus[]> {
-  const open = await readOpenPayouts(database);
+function printFiles(list: readonly RailStatus[]): void {
+  const rows = list.flatMap(({ rail, files }) =>
+    files ? [[rail, files.paymentsWaiting, files.filesUnwritten, files.filesUnread, files.filesRefused]] : [],
+  );
+  if (rows.length === 0) return;
+  print('');
+  printTable(['Rail', 'Payments for a file', 'Files not handed over', 'Files not read', 'Files refused'], rows, '');
+}
+
+async function statusOf({ database }: Deployment, rails: Rails): Promise<readonly RailStatus[]> {
+  const configured = rails.names;
+  const [open, files] = await Promise.all([readOpenPayouts(database), filesOf(database, rails)]);
   const names = [...new Set([...configured, ...open.map(({ rail }) => rail)])];
   return names.map((rail) => {
     const own = open.filter((row) => row.rail === rail);
@@ -115,8 +139,15 @@ async function statusOf({ database }: Deployment, configured: readonly string[])
       ...{ rail, isConfigured: configured.includes(rail) },
       ...{ due: count('due'), submitting: count('submitting'), submitted: count('submitted'), parked: count('parked') },
       oldestWaitingSeconds: waiting.length === 0 ? null : Math.max(...waiting.map(({ seconds }) => seconds)),
+      ...files.get(rail),
     };
   });
+}
+
+async function filesOf(database: Database, { configured }: Rails) {
+  const found = configured.flatMap((rail) => (rail.kind === 'iso20022' ? [rail] : []));
+  const read = found.map(async (rail) => [rail.name, { files: await readFileRailStatus(database, rail) }] as const);
+  return new Map(await Promise.all(read));
 }
 
 function addCheckCommand(rail: Command): void {
