@@ -7,6 +7,7 @@ import {
 } from './event-types.js';
 import {
   ACCOUNT_STEPS,
+  DEPOSIT_STEPS,
   EXECUTION_STEPS,
   isLegalStep,
   ORDER_STEPS,
@@ -22,6 +23,7 @@ const TABLES: readonly (readonly [EventResourceType, Steps])[] = [
   ['execution', EXECUTION_STEPS],
   ['transaction', TRANSACTION_STEPS],
   ['account', ACCOUNT_STEPS],
+  ['deposit', DEPOSIT_STEPS],
   ['webhookEndpoint', WEBHOOK_ENDPOINT_STEPS],
 ];
 

@@ -8,6 +8,7 @@ export const EVENT_RESOURCE_TYPES = [
   'recipient',
   'quote',
   'payout',
+  'deposit',
   'webhookEndpoint',
 ] as const;
 export type EventResourceType = (typeof EVENT_RESOURCE_TYPES)[number];
@@ -224,6 +225,54 @@ export const EVENT_TYPES = [
     resource: 'payout',
     steps: [['parked', 'due']],
     description: 'An operator released a parked payout.',
+  },
+  {
+    type: 'deposit.received',
+    resource: 'deposit',
+    isCreation: true,
+    steps: [[null, 'pending']],
+    description: 'The bank announced money for an account. It is not credited yet.',
+  },
+  {
+    type: 'deposit.booked',
+    resource: 'deposit',
+    isCreation: true,
+    steps: [
+      [null, 'booked'],
+      ['pending', 'booked'],
+    ],
+    description: 'Money arrived and is credited to its account.',
+  },
+  {
+    type: 'deposit.unmatched',
+    resource: 'deposit',
+    isCreation: true,
+    steps: [
+      [null, 'unmatched'],
+      ['pending', 'unmatched'],
+    ],
+    description: 'Money arrived that named no account, and is credited to the suspense account.',
+  },
+  {
+    type: 'deposit.assigned',
+    resource: 'deposit',
+    steps: [
+      ['pending', 'assigned'],
+      ['unmatched', 'assigned'],
+    ],
+    isFinal: true,
+    description: 'The money of the deposit went to another account, with another deposit.',
+  },
+  {
+    type: 'deposit.returned',
+    resource: 'deposit',
+    steps: [
+      ['pending', 'returned'],
+      ['booked', 'returned'],
+      ['unmatched', 'returned'],
+    ],
+    isFinal: true,
+    description: 'The money went back to its payer, and was debited again if it was credited.',
   },
   {
     type: 'webhookEndpoint.created',

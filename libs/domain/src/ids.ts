@@ -24,6 +24,7 @@ export type RemittanceEventId = Id<'RemittanceEvent'>;
 export type OrderId = Id<'Order'>;
 export type ExecutionId = Id<'Execution'>;
 export type QuoteId = Id<'Quote'>;
+export type DepositId = Id<'Deposit'>;
 export type EventId = Id<'Event'>;
 export type AuditEventId = Id<'AuditEvent'>;
 export type WebhookEndpointId = Id<'WebhookEndpoint'>;

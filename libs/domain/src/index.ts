@@ -8,6 +8,7 @@ export * from './display.js';
 
 // Resources on the wire
 export * from './resources/account.js';
+export * from './resources/deposit.js';
 export * from './resources/event.js';
 export * from './resources/order.js';
 export * from './resources/recipient.js';

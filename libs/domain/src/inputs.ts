@@ -11,7 +11,7 @@ import type {
   WebhookEndpointId,
 } from './ids.js';
 import type { PageQuery, Page, PagedRecord } from './lists.js';
-import type { AccountStatus, TransactionStatus, OrderStatus } from './states.js';
+import type { AccountStatus, DepositStatus, TransactionStatus, OrderStatus } from './states.js';
 import type { TransferDirection } from './resources/transaction.js';
 import type { EventType, EventResourceType } from './event-types.js';
 import type { Event } from './resources/event.js';
@@ -52,6 +52,16 @@ export interface TransferQuery extends PageQuery {
   readonly type?: string | undefined;
   /** The status of its transaction. */
   readonly transactionStatus?: TransactionStatus | undefined;
+  /** RFC 3339 with an offset, inclusive. */
+  readonly createdFrom?: string | undefined;
+  /** RFC 3339 with an offset, exclusive. */
+  readonly createdTo?: string | undefined;
+}
+
+/** Filters of the list of deposits. They are combined with AND. */
+export interface DepositQuery extends PageQuery {
+  readonly accountId?: AccountId | PlainNumber | undefined;
+  readonly status?: DepositStatus | undefined;
   /** RFC 3339 with an offset, inclusive. */
   readonly createdFrom?: string | undefined;
   /** RFC 3339 with an offset, exclusive. */

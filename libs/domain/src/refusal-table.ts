@@ -103,6 +103,11 @@ const DENIED = {
     message: 'The workspace has no transfer with this id.',
     action: 'Check the transfer id and the Workspace-ID.',
   },
+  deposit_not_found: {
+    status: 404,
+    message: 'The workspace has no deposit with this id.',
+    action: 'Check the deposit id and the Workspace-ID.',
+  },
   app_not_found: {
     status: 404,
     message: 'The caller belongs to no app with this id.',

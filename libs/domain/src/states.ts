@@ -50,6 +50,17 @@ export const PAYOUT_STEPS = {
   failed: [],
 } as const satisfies Steps<'due' | 'submitting' | 'submitted' | 'parked' | 'settled' | 'failed'>;
 
+/**
+ * Money that arrived at a bank account of the service. A deposit that is assigned has ended: the one of the right account has its money.
+ */
+export const DEPOSIT_STEPS = {
+  pending: ['booked', 'unmatched', 'assigned', 'returned'],
+  booked: ['returned'],
+  unmatched: ['assigned', 'returned'],
+  assigned: [],
+  returned: [],
+} as const satisfies Steps<'pending' | 'booked' | 'unmatched' | 'assigned' | 'returned'>;
+
 /** A user is pending until the sign-up is complete. An operator can suspend and resume a user. Only a completed user has roles. */
 export const USER_STEPS = {
   pending: ['completed'],
@@ -72,6 +83,7 @@ export type AccountStatus = keyof typeof ACCOUNT_STEPS;
 export type OrderStatus = keyof typeof ORDER_STEPS;
 export type ExecutionStatus = keyof typeof EXECUTION_STEPS;
 export type PayoutStatus = keyof typeof PAYOUT_STEPS;
+export type DepositStatus = keyof typeof DEPOSIT_STEPS;
 export type UserStatus = keyof typeof USER_STEPS;
 export type WebhookEndpointStatus = keyof typeof WEBHOOK_ENDPOINT_STEPS;
 

@@ -86,4 +86,6 @@ export const RULE_VIOLATION = {
   wrongSettlement: 'BK023',
   /** What a batch was decided on without reading it is still so behind the locks. */
   outdatedMemory: 'BK024',
+  /** A deposit has the completed transaction of its money, which is returned exactly if the deposit ended. */
+  wrongDeposit: 'BK025',
 } as const;

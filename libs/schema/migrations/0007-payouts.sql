@@ -225,7 +225,7 @@ end $$;
 
 -- At commit, because a rejection posts the return before its transaction fails. Money that has arrived comes back if the bank has it again.
 -- Otherwise it comes back, and money that has come back is taken again, only to resolve a discrepancy of the payout from which the chain
--- of returns begins.
+-- of returns begins. Money of a deposit goes back only with the deposit.
 create function require_return_reason() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 begin
@@ -242,7 +242,10 @@ begin
          from returned r join transaction x on x.workspace_id = new.workspace_id and x.id = r.return_of)
        select from returned r join discrepancy d on d.workspace_id = new.workspace_id and d.transaction_id = r.id
        where d.resolution_transaction_id = new.id
-         and d.resolution = case r.depth % 2 when 0 then 'returned' else 'reclaimed' end) then
+         and d.resolution = case r.depth % 2 when 0 then 'returned' else 'reclaimed' end)
+     and not exists (
+       select from deposit d
+       where d.workspace_id = new.workspace_id and d.transaction_id = new.return_of and d.status in ('assigned', 'returned')) then
     raise exception 'a return needs a failed transaction or a discrepancy' using errcode = 'BK011';
   end if;
   return null;

@@ -147,6 +147,7 @@ create trigger booked_for_good before update of status on bank_entry for each ro
 create trigger known_for_good before update of outcome on bank_entry for each row
   when (old.outcome is not null and (new.outcome, new.payout_key) is distinct from (old.outcome, old.payout_key))
   execute function refuse_step();
+create index bank_entry_announced on bank_entry (id) where outcome is null and status = 'pending' and direction = 'credit';
 
 -- How the statements of each bank account compare with the books: what a worker found last. It has no names and no texts of payers.
 create table bank_reconciliation (
@@ -161,3 +162,270 @@ create table bank_reconciliation (
   result jsonb not null check (jsonb_typeof(result) = 'object'),
   primary key (rail, bank_account, currency)
 );
+
+create sequence deposit_id_seq maxvalue 9007199254740991;
+-- Money that arrived on a bank account, for an account of a customer. An entry has one deposit that is not `assigned`.
+create table deposit (
+  workspace_id bigint not null,
+  id bigint not null default nextval('deposit_id_seq'),
+  account_id bigint not null,
+  currency_id integer not null,
+  -- In minor units.
+  amount bigint not null check (amount > 0),
+  -- `pending`: the bank announced it, and nothing is posted. `unmatched`: posted to a suspense account, because it named no account that takes
+  -- it. `assigned`: another deposit has its money. `returned`: the bank took it back, or an operator sends it back.
+  status text not null check (status in ('pending', 'booked', 'unmatched', 'assigned', 'returned')),
+  -- What the payer wrote, and who paid: {"name", "account", "bank"}, each optional. The entry is not read: it belongs to no workspace.
+  reference text check (char_length(reference) between 1 and 512),
+  payer jsonb not null check (jsonb_typeof(payer) = 'object'),
+  value_on date,
+  -- The row of `bank_entry`, and the entry by which the bank took the money back. No foreign keys: a workspace moves without them.
+  entry_id bigint not null,
+  reversal_id bigint,
+  transaction_id bigint,
+  note text check (char_length(note) between 1 and 1000),
+  created_at timestamptz not null default statement_timestamp(),
+  updated_at timestamptz not null default statement_timestamp(),
+  primary key (workspace_id, id),
+  foreign key (workspace_id, account_id, currency_id) references account (workspace_id, id, currency_id),
+  foreign key (workspace_id, transaction_id) references transaction (workspace_id, id),
+  check (case status when 'pending' then transaction_id is null when 'booked' then transaction_id is not null
+    when 'unmatched' then transaction_id is not null else true end),
+  check (reversal_id is null or status = 'returned')
+);
+create unique index deposit_of_entry on deposit (entry_id) where status <> 'assigned';
+create unique index deposit_of_reversal on deposit (reversal_id) where reversal_id is not null;
+create unique index deposit_of_transaction on deposit (workspace_id, transaction_id) where transaction_id is not null;
+create index account_deposit_by_class on deposit (workspace_id, account_id, status, created_at desc, id desc)
+  where account_id is not null;
+create index deposit_by_class on deposit (workspace_id, status, created_at desc, id desc) where id >= 1;
+create trigger legal_step before update of status on deposit for each row
+  when (old.status <> new.status and (old.status, new.status) not in (('pending', 'booked'), ('pending', 'unmatched'), ('pending', 'assigned'),
+    ('pending', 'returned'), ('booked', 'returned'), ('unmatched', 'assigned'), ('unmatched', 'returned')))
+  execute function refuse_step();
+create trigger posted_for_good before update of transaction_id on deposit for each row
+  when (old.transaction_id is not null and new.transaction_id is distinct from old.transaction_id) execute function refuse_step();
+
+-- At commit, because a deposit is written after its posting. Its transaction credits its account with its amount and does nothing else for
+-- customers, and is returned exactly if the deposit ended.
+create function require_transaction_of_deposit() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  if not exists (
+    select from deposit d
+    join transaction x on x.workspace_id = d.workspace_id and x.id = d.transaction_id and x.status = 'completed' and x.return_of is null
+    where d.workspace_id = new.workspace_id and d.id = new.id
+      and (select array_agg((t.account_id, t.currency_id, t.direction, t.amount, t.type)::text) from transfer t
+           where t.workspace_id = d.workspace_id and t.transaction_id = d.transaction_id)
+        = array[(d.account_id, d.currency_id, 'credit'::text, d.amount, 'funding'::text)::text]
+      and exists (select from transaction r where r.workspace_id = d.workspace_id and r.return_of = d.transaction_id)
+        = (d.status in ('assigned', 'returned'))) then
+    raise exception 'a deposit needs the transaction of its money' using errcode = 'BK025';
+  end if;
+  return null;
+end $$;
+create constraint trigger has_transaction after insert or update on deposit
+  deferrable initially deferred for each row when (new.transaction_id is not null) execute function require_transaction_of_deposit();
+
+create function note_deposit() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_relid <> 'banking.deposit'::regclass or tg_op not in ('INSERT', 'UPDATE') then
+    raise exception 'note_deposit runs after a change of deposit only' using errcode = 'BK013';
+  end if;
+  insert into change_outbox (changes)
+  values (jsonb_build_array(jsonb_build_array(new.workspace_id, 'deposit.' || case new.status when 'pending' then 'received' else new.status end,
+    new.id, jsonb_strip_nulls(jsonb_build_object('accountId', new.account_id, 'transactionId', new.transaction_id))
+      || jsonb_build_object('status', jsonb_build_object('before', case tg_op when 'UPDATE' then old.status end, 'after', new.status)))));
+  return null;
+end $$;
+create trigger note_insertion after insert on deposit for each row execute function note_deposit();
+create trigger note_update after update of status on deposit for each row
+  when (old.status <> new.status) execute function note_deposit();
+
+-- What the payer wrote, as it can be stored with a transfer. The text of a bank may have any character.
+create function reference_of_entry(creditor_reference text, remittance text) returns text
+  language sql immutable parallel safe
+  return nullif(trim(left(regexp_replace(coalesce(creditor_reference, remittance), '[\u0001-\u001f\u007f-\u009f]+', ' ', 'g'), 512)), '');
+
+-- The entries among these that are credits of which the books have nothing yet, in a status; locked in the order of their ids, without those
+-- that another session has locked. Left out are reversals, and money of our own payments that comes back.
+create function hold_credit_entries(ids bigint[], of_status text) returns setof bank_entry
+  language sql set search_path = banking, pg_temp as $$
+  select e.* from bank_entry e
+  where e.id = any(ids) and e.direction = 'credit' and e.status = of_status and e.outcome is null and not e.is_reversal
+    and e.return_reason is null
+    and not exists (select from file_payment p where p.rail = e.rail and p.end_to_end_id = e.end_to_end_id)
+  order by e.id
+  for update of e skip locked
+$$;
+
+-- The deposits of entries, in any workspace: which one has it is not known before.
+create function deposits_of_entries(entry_ids bigint[])
+  returns table (entry_id bigint, workspace_id bigint, id bigint, account_id bigint, status text, transaction_id bigint)
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select d.entry_id, d.workspace_id, d.id, d.account_id, d.status, d.transaction_id
+  from deposit d where d.entry_id = any(entry_ids) and d.status <> 'assigned'
+$$;
+
+-- Deposits of entries that the bank has announced. Returns how many were new.
+create function announce_deposits(entry_ids bigint[], workspace_ids bigint[], account_ids bigint[]) returns integer
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  announced integer;
+begin
+  insert into deposit (workspace_id, account_id, currency_id, amount, status, reference, payer, value_on, entry_id)
+  select a.workspace_id, a.id, a.currency_id, e.amount, 'pending', reference_of_entry(e.creditor_reference, e.remittance), e.party, e.value_on,
+         e.id
+  from hold_credit_entries(entry_ids, 'pending') e
+  join unnest(entry_ids, workspace_ids, account_ids) u (entry_id, workspace_id, account_id) on u.entry_id = e.id
+  join account a on a.workspace_id = u.workspace_id and a.id = u.account_id and a.kind = 'customer'
+  join currency c on c.id = a.currency_id and c.code = e.currency
+  order by e.id
+  on conflict (entry_id) where status <> 'assigned' do nothing;
+  get diagnostics announced = row_count;
+  return announced;
+end $$;
+
+/**
+ * Money that entered by booked entries of bank accounts: each transaction is bound to one entry, in the order of the arrays. It credits one
+ * account of a customer with the amount of the entry, of which the books had nothing. So a worker posts no money that no bank has stated.
+ * A pending deposit of the entry goes on, or ends if the money goes to another account.
+ *
+ * @param statuses `booked`, or `unmatched` on a suspense account
+ */
+create function post_bank_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz, entry_ids bigint[],
+    statuses text[]) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if (cardinality(transactions) = cardinality(entry_ids) and cardinality(entry_ids) = cardinality(statuses)) is not true
+     or (select count(distinct i) from unnest(entry_ids) i) < cardinality(entry_ids)
+     or exists (select from unnest(statuses) s where (s in ('booked', 'unmatched')) is not true)
+     or exists (
+       select from unnest(transactions) with ordinality x
+       join unnest(entry_ids) with ordinality u (entry_id, place) on u.place = x.ordinality
+       left join hold_credit_entries(entry_ids, 'booked') e on e.id = u.entry_id
+       where (select array_agg((t.direction, t.amount, c.code)::text)
+              from unnest(transfers) t left join currency c on c.id = t.currency_id
+              where t.workspace_id = x.workspace_id and t.transaction_id = x.id)
+         is distinct from array[('credit'::text, e.amount, e.currency)::text]) then
+    raise exception 'a deposit needs its booked entry of a bank account' using errcode = 'BK021';
+  end if;
+  perform post_deposits(transactions, transfers, at);
+  with bound as materialized (
+    select t.workspace_id, t.account_id, e.id as entry_id
+    from unnest(transactions) with ordinality x
+    join unnest(entry_ids) with ordinality u (entry_id, place) on u.place = x.ordinality
+    join unnest(transfers) t on t.workspace_id = x.workspace_id and t.transaction_id = x.id
+    join bank_entry e on e.id = u.entry_id)
+  update deposit d set status = 'assigned', updated_at = at
+  from bound b
+  where d.entry_id = b.entry_id and d.status = 'pending' and (d.workspace_id, d.account_id) <> (b.workspace_id, b.account_id);
+  with bound as materialized (
+    select t.workspace_id, t.account_id, t.currency_id, t.amount, t.transaction_id, s.status, e.id as entry_id, e.value_on, e.party,
+           reference_of_entry(e.creditor_reference, e.remittance) as reference
+    from unnest(transactions) with ordinality x
+    join unnest(entry_ids, statuses) with ordinality s (entry_id, status, place) on s.place = x.ordinality
+    join unnest(transfers) t on t.workspace_id = x.workspace_id and t.transaction_id = x.id
+    join bank_entry e on e.id = s.entry_id),
+  continued as (
+    update deposit d
+    set status = b.status, transaction_id = b.transaction_id, reference = b.reference, payer = b.party, value_on = b.value_on, updated_at = at
+    from bound b
+    where d.workspace_id = b.workspace_id and d.account_id = b.account_id and d.entry_id = b.entry_id and d.status = 'pending'
+    returning d.entry_id)
+  insert into deposit (workspace_id, account_id, currency_id, amount, status, reference, payer, value_on, entry_id, transaction_id, created_at,
+    updated_at)
+  select b.workspace_id, b.account_id, b.currency_id, b.amount, b.status, b.reference, b.party, b.value_on, b.entry_id, b.transaction_id, at, at
+  from bound b where b.entry_id not in (select c.entry_id from continued c)
+  order by b.entry_id;
+  update bank_entry set outcome = 'deposit' where id = any(entry_ids);
+end $$;
+
+-- Whether an entry takes another one back: the bank repeats one of its references.
+create function reverses_entry(reversal bank_entry, entry bank_entry) returns boolean
+  language sql immutable
+  return reversal.direction = 'debit' and reversal.is_reversal and reversal.status = 'booked' and entry.direction = 'credit'
+    and (reversal.rail, reversal.bank_account, reversal.amount, reversal.currency) = (entry.rail, entry.bank_account, entry.amount, entry.currency)
+    and coalesce(reversal.bank_reference = entry.bank_reference or reversal.uetr = entry.uetr
+      or reversal.end_to_end_id = entry.end_to_end_id and entry.end_to_end_id <> 'NOTPROVIDED', false);
+
+/** Money that a bank has taken back by a reversal: a return for each deposit, bound to it and to its entry, in the order of the arrays. */
+create function reverse_bank_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz, deposit_ids bigint[],
+    reversal_ids bigint[]) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  perform from bank_entry e where e.id = any(reversal_ids) order by e.id for update;
+  if (cardinality(transactions) = cardinality(deposit_ids) and cardinality(deposit_ids) = cardinality(reversal_ids)) is not true
+     or (select count(distinct i) from unnest(reversal_ids) i) < cardinality(reversal_ids)
+     or exists (
+       select from unnest(transactions) with ordinality x
+       join unnest(deposit_ids, reversal_ids) with ordinality u (deposit_id, reversal_id, place) on u.place = x.ordinality
+       where not exists (
+         select from deposit d join bank_entry e on e.id = d.entry_id join bank_entry r on r.id = u.reversal_id
+         where d.workspace_id = x.workspace_id and d.id = u.deposit_id and d.transaction_id = x.return_of
+           and d.status in ('booked', 'unmatched') and r.outcome is null and reverses_entry(r, e))) then
+    raise exception 'the return of a deposit needs its reversal' using errcode = 'BK021';
+  end if;
+  perform post_returns(transactions, transfers, at);
+  update deposit d set status = 'returned', reversal_id = u.reversal_id, updated_at = at
+  from unnest(transactions) with ordinality x
+  join unnest(deposit_ids, reversal_ids) with ordinality u (deposit_id, reversal_id, place) on u.place = x.ordinality
+  where d.workspace_id = x.workspace_id and d.id = u.deposit_id;
+  update bank_entry set outcome = 'deposit' where id = any(reversal_ids);
+end $$;
+
+/** A deposit that an operator sends back at the bank. Nothing was posted for a pending one. */
+create function return_deposit(transactions posted_transaction[], transfers posted_transfer[], at timestamptz, of_workspace bigint,
+    deposit_id bigint, reason text) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  ended deposit;
+begin
+  select d.* into ended from deposit d where d.workspace_id = of_workspace and d.id = deposit_id for update;
+  if ended.id is null or ended.status not in ('pending', 'booked', 'unmatched')
+     or (select array_agg((x.workspace_id, x.return_of)::text) from unnest(transactions) x)
+       is distinct from (case when ended.transaction_id is not null then array[(of_workspace, ended.transaction_id)::text] end) then
+    raise exception 'the return of a deposit is that of its transaction' using errcode = 'BK021';
+  end if;
+  if ended.transaction_id is not null then
+    perform post_returns(transactions, transfers, at);
+  end if;
+  update deposit d set status = 'returned', note = reason, updated_at = statement_timestamp()
+  where d.workspace_id = of_workspace and d.id = deposit_id;
+end $$;
+
+/**
+ * Gives an unmatched deposit to the account that it was meant for: its money is taken from the suspense account by a return, and enters as
+ * another deposit of the same entry, in the workspace of that account. Through the settlement accounts, as money of the bank account is.
+ *
+ * @param transactions the return, then the new posting
+ * @returns the id of the new deposit
+ */
+create function assign_deposit(transactions posted_transaction[], transfers posted_transfer[], at timestamptz, of_workspace bigint,
+    deposit_id bigint, reason text) returns bigint
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  ended deposit;
+  given posted_transfer[];
+  assigned_id bigint;
+begin
+  select d.* into ended from deposit d where d.workspace_id = of_workspace and d.id = deposit_id for update;
+  given := array(select t from unnest(transfers) t where t.transaction_id = (transactions[2]).id);
+  if ended.status is distinct from 'unmatched' or cardinality(transactions) <> 2 or (transactions[1]).return_of is distinct from ended.transaction_id
+     or (transactions[1]).workspace_id is distinct from of_workspace
+     or (select array_agg((t.direction, t.currency_id, t.amount)::text) from unnest(given) t)
+       is distinct from array[('credit'::text, ended.currency_id, ended.amount)::text] then
+    raise exception 'an assignment moves an unmatched deposit' using errcode = 'BK021';
+  end if;
+  perform post_returns(transactions[1:1], array(select t from unnest(transfers) t where t.transaction_id <> (transactions[2]).id), at);
+  perform post_deposits(transactions[2:2], given, at);
+  update deposit d set status = 'assigned', note = reason, updated_at = at where d.workspace_id = of_workspace and d.id = deposit_id;
+  insert into deposit (workspace_id, account_id, currency_id, amount, status, reference, payer, value_on, entry_id, transaction_id, note, created_at,
+    updated_at)
+  select t.workspace_id, t.account_id, t.currency_id, t.amount, 'booked', ended.reference, ended.payer, ended.value_on, ended.entry_id,
+         t.transaction_id, reason, at, at
+  from unnest(given) t
+  returning id into assigned_id;
+  return assigned_id;
+end $$;

@@ -53,7 +53,7 @@ begin
   execute format('create policy written_now on transfer as restrictive for insert with check (%s)', is_now);
 
   -- Functions with the rights of the owner find what is due in any workspace.
-  foreach relation in array array['event', 'webhook_delivery', 'webhook_endpoint'] loop
+  foreach relation in array array['deposit', 'event', 'webhook_delivery', 'webhook_endpoint'] loop
     execute format('create policy found_by_worker on %I for select to banking_owner using (true)', relation);
   end loop;
 end $$;
@@ -70,7 +70,7 @@ declare
 begin
   for relation, refused in values
     ('account', 'delete'), ('audit_head', 'delete'), ('corridor', 'delete'), ('crossing', 'delete'), ('currency', 'delete'),
-    ('customer_order', 'delete'),
+    ('customer_order', 'delete'), ('deposit', 'delete'),
     ('discrepancy', 'delete'), ('event_deletion', 'delete'), ('execution', 'delete'), ('payout', 'delete'),
     ('payout_stop', 'delete'), ('product', 'delete'), ('recipient', 'delete'), ('reference_change', 'delete'),
     ('sandbox_clock', 'delete'), ('transaction', 'delete'),
@@ -100,6 +100,7 @@ begin
     ('discrepancy', 'workspace_id, id, transaction_id, kind, event_id, opened_at'),
     ('payout', 'workspace_id, transaction_id, key_nonce, rail, terms_change_id, created_at'),
     ('bank_entry', 'id, rail, bank_account, identity, direction, amount, currency, is_reversal'),
+    ('deposit', 'workspace_id, id, account_id, currency_id, amount, entry_id, created_at'),
     ('file_payment', 'rail, key, id, end_to_end_id, amount, currency, content, accepted_at'),
     ('payment_file', 'id, rail, message_id, created_at'),
     ('payout_stop', 'id, stopped_at, finding_count, workspace_ids, findings'),
@@ -179,7 +180,7 @@ begin
   for roles, rights in values
     (served, 'select on account, account_change, account_code, account_place, app, app_membership, app_user, arrival, audit_event, audit_head,
       bank, bank_reconciliation, beneficiary, cell, cell_identity, cell_workspace, conversion, corridor, crossing, currency, customer_order, demo_step,
-      deployment_mode, discrepancy, event, event_deletion, event_sequence, execution, idempotency, leg, order_change, payout, product, purpose, quote,
+      deployment_mode, deposit, discrepancy, event, event_deletion, event_sequence, execution, idempotency, leg, order_change, payout, product, purpose, quote,
       quote_use, recipient, reference_change, reference_snapshot, reference_version, remittance_event, sandbox_clock, sandbox_rail_event,
       sandbox_rail_listed, sandbox_rail_payment, sandbox_rail_request, schema_migration, seal, transaction, transfer, user_identity, webhook_delivery, work, workspace,
       workspace_place, workspace_role'),
@@ -242,10 +243,15 @@ begin
     (worked, 'insert (key, provider_event, status, reason_code) on sandbox_rail_listed'),
     (worked, 'insert on sandbox_rail_request'),
 
-    (commanded, 'execute on function post_deposits, record_reference_change, withdraw_reference_changes'),
+    -- Deposits: money that a bank has stated, and no other.
+    (worked, 'execute on function announce_deposits, deposits_of_entries, hold_credit_entries, post_bank_deposits, reference_of_entry,
+      reverse_bank_deposits, reverses_entry'),
+
+    (commanded, 'execute on function assign_deposit, post_deposits, return_deposit, record_reference_change, withdraw_reference_changes'),
 
     (verified, 'usage on sequence payout_stop_id_seq'),
     (verified, 'insert (finding_count, workspace_ids, findings) on payout_stop'),
+    (verified, 'select (id, amount, direction, status, outcome) on bank_entry'),
     (verified, 'select, delete on unverified_posting'),
     (verified, 'select, update (last_workspace_id, last_id) on verification_position')
   loop

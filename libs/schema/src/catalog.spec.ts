@@ -55,6 +55,8 @@ const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   account_code_pkey: 'finds the workspace of a code: the one thing a workspace may learn of another',
   account_place_pkey: 'the same over all databases',
   audit_outbox_by_id: 'finds what is not recorded, of every workspace',
+  deposit_of_entry: 'lets one workspace have the money of an entry',
+  deposit_of_reversal: 'lets one workspace give back the money that an entry takes',
   idempotency_by_age: 'finds what has expired, of every workspace',
   work_by_claim: 'finds what is due, whose ever it is',
   work_by_parking: 'finds what is parked, whose ever it is',
@@ -153,6 +155,8 @@ describe('a table of the schema', () => {
         // Of the roles in a workspace, the entries are for that workspace alone.
         'directory_change readable',
         // Narrower than the list, because valid records stay.
+        // Finds who has the money of an entry: for the owner alone.
+        'deposit found_by_worker',
         // Find what is to be delivered, whose ever it is: for the owner alone.
         ...['event', 'webhook_delivery', 'webhook_endpoint'].map((table) => `${table} found_by_worker`),
         // Finds and deletes what has expired, whose ever it is: for the owner alone.

@@ -37,6 +37,7 @@ const CREATED_AT = `case e.resource_type
   when 'payout' then (select r.created_at from payout r where r.workspace_id = $1 and r.transaction_id = e.resource_id)
   when 'transfer' then (
     select r.created_at from transfer r where r.workspace_id = $1 and r.id = e.resource_id and r.account_version is not null)
+  when 'deposit' then (select r.created_at from deposit r where r.workspace_id = $1 and r.id = e.resource_id)
   when 'account' then (select r.created_at from account r where r.workspace_id = $1 and r.id = e.resource_id)
   when 'recipient' then (select r.created_at from recipient r where r.workspace_id = $1 and r.id = e.resource_id)
   when 'quote' then (select r.created_at from quote r where r.workspace_id = $1 and r.id = e.resource_id)
@@ -203,6 +204,10 @@ export const REQUIRED_EVENTS: RangeCheck = {
       ...{ type: 'execution', table: 'execution', join: OF_RUN, status: 't.status' },
       ...{ createdAt: 'o.created_at', changedAt: 'greatest(o.created_at, x.created_at)' },
       isFinal: `${isNot('scheduled')} and ${isNot('pending')}`,
+    }),
+    deposit: required({
+      ...{ type: 'deposit', table: 'deposit', status: 't.status', changedAt: 't.updated_at' },
+      isFinal: `t.status in ('assigned', 'returned')`,
     }),
     recipient: required({
       ...{ type: 'recipient', table: 'recipient', isFinal: 't.forgotten_at is not null' },

@@ -1,5 +1,6 @@
 import { type Finding, ownLegsOf } from '@banking/ledger';
 import { type Database, sqlStatement } from '@banking/postgres';
+import { DEPOSIT_CHECK } from './verify-deposits.js';
 import { DIGEST_CHECK } from './verify-digests.js';
 import { EVENT_CHAIN, REQUIRED_EVENTS, WEBHOOK_CHECK } from './verify-events.js';
 import { ORDER_CHECKS, ORDER_KEY_CHECK, RUN_TIMES_CHECK, verifyOrderKeys } from './verify-orders.js';
@@ -10,7 +11,7 @@ import { ACCOUNT_TRAIL, AUDIT_CHAIN, AUDIT_ENTRIES, ORDER_TRAIL } from './verify
 /** The rules of returns, contradictory events and their resolutions. */
 const DISCREPANCY_CHECKS: readonly RangeCheck[] = [
   {
-    check: 'every return is of a transaction that failed or came back, or resolves a discrepancy',
+    check: 'every return is of a transaction that failed or came back, resolves a discrepancy or ends a deposit',
     over: {
       transaction: sqlStatement<FindingRow>(
         'verify_return_reasons',
@@ -18,7 +19,9 @@ const DISCREPANCY_CHECKS: readonly RangeCheck[] = [
          from transaction r join transaction x on x.workspace_id = $1 and x.id = r.return_of
          where r.workspace_id = $1 and r.id > $2 and r.id <= $3 and x.status <> 'failed'
            and not exists (select from discrepancy d where d.workspace_id = $1 and d.resolution_transaction_id = r.id)
-           and not exists (select from remittance_event e where e.workspace_id = $1 and e.transaction_id = x.id and e.is_return)`,
+           and not exists (select from remittance_event e where e.workspace_id = $1 and e.transaction_id = x.id and e.is_return)
+           and not exists (
+             select from deposit d where d.workspace_id = $1 and d.transaction_id = x.id and d.status in ('assigned', 'returned'))`,
       ),
     },
   },
@@ -213,6 +216,7 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
     },
   },
   ...DISCREPANCY_CHECKS,
+  DEPOSIT_CHECK,
   ...CROSSING_CHECKS,
   ...ORDER_CHECKS,
   REFERENCE_CHECK,

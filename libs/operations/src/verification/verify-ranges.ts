@@ -28,6 +28,7 @@ const KEYS = {
   transfer: rangeKey('transfer', 'transaction_id'),
   remittance_event: rangeKey('remittance_event'),
   payout: rangeKey('payout', 'transaction_id'),
+  deposit: rangeKey('deposit'),
   customer_order: rangeKey('customer_order'),
   execution: rangeKey('execution'),
   quote_use: rangeKey('quote_use', 'quote_id'),

@@ -18,6 +18,11 @@ export const ATTACKS: Readonly<Record<string, (table: string) => readonly string
     `insert into ${table} values (1, 1, 'a', 'enabled')`,
     `update ${table} set alias = 'b'`,
   ],
+  note_deposit: (table) => [
+    `create table ${table} (workspace_id bigint, id bigint, account_id bigint, transaction_id bigint, status text)`,
+    `create trigger attack after insert on ${table} for each row ${ATTACHED}.note_deposit()`,
+    `insert into ${table} values (1, 1, 1, 1, 'booked')`,
+  ],
   note_insertions: (table) => [
     `create table ${table} (workspace_id bigint, id bigint)`,
     `create trigger attack after insert on ${table} referencing new table as fresh for each statement ${ATTACHED}.note_insertions()`,
