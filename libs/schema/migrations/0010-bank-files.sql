@@ -149,6 +149,9 @@ create trigger known_for_good before update of outcome on bank_entry for each ro
   execute function refuse_step();
 create index bank_entry_announced on bank_entry (id) where outcome is null and status = 'pending' and direction = 'credit';
 
+-- The credits that a reversal may be of.
+create index bank_entry_reversible on bank_entry (rail, bank_account, amount, id) where direction = 'credit' and outcome = 'deposit';
+
 -- How the statements of each bank account compare with the books: what a worker found last. It has no names and no texts of payers.
 create table bank_reconciliation (
   rail text not null check (rail ~ '^[a-z][a-z0-9-]{0,30}$'),
