@@ -13,6 +13,7 @@ import { addAppCommands, addWorkspaceCommands } from './workspaces.js';
 import { addCellCommands } from './cells.js';
 import { addDemoCommand } from './demo.js';
 import { Interrupted } from './deployment.js';
+import { addDepositCommands } from './deposit.js';
 import { addDiscrepancyCommands } from './discrepancy.js';
 import { addEventCommands } from './events.js';
 import { addAuditCommands, addExportCommand } from './export.js';
@@ -87,6 +88,7 @@ function banking(): Command {
   addGrantCommands(program);
   addReferenceCommands(program);
   addFundCommand(program);
+  addDepositCommands(program);
   addStoryCommand(program);
   addVerifyCommand(program);
   addWorkCommands(program);

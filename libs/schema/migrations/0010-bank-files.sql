@@ -167,7 +167,8 @@ create table bank_reconciliation (
 );
 
 create sequence deposit_id_seq maxvalue 9007199254740991;
--- Money that arrived on a bank account, for an account of a customer. An entry has one deposit that is not `assigned`.
+-- Money that arrived on a bank account, for an account of a customer. The money of an entry is in one deposit: others of it are `assigned`, or
+-- were returned before the bank booked it.
 create table deposit (
   workspace_id bigint not null,
   id bigint not null default nextval('deposit_id_seq'),
@@ -196,7 +197,9 @@ create table deposit (
     when 'unmatched' then transaction_id is not null else true end),
   check (reversal_id is null or status = 'returned')
 );
-create unique index deposit_of_entry on deposit (entry_id) where status <> 'assigned';
+create unique index deposit_of_entry on deposit (entry_id)
+  where status = 'pending' or status <> 'assigned' and transaction_id is not null;
+create index deposit_by_entry on deposit (entry_id);
 create unique index deposit_of_reversal on deposit (reversal_id) where reversal_id is not null;
 create unique index deposit_of_transaction on deposit (workspace_id, transaction_id) where transaction_id is not null;
 create index account_deposit_by_class on deposit (workspace_id, account_id, status, created_at desc, id desc)
@@ -268,7 +271,8 @@ create function deposits_of_entries(entry_ids bigint[])
   returns table (entry_id bigint, workspace_id bigint, id bigint, account_id bigint, status text, transaction_id bigint)
   language sql stable security definer set search_path = banking, pg_temp as $$
   select d.entry_id, d.workspace_id, d.id, d.account_id, d.status, d.transaction_id
-  from deposit d where d.entry_id = any(entry_ids) and d.status <> 'assigned'
+  from deposit d
+  where d.entry_id = any(entry_ids) and (d.status = 'pending' or d.status <> 'assigned' and d.transaction_id is not null)
 $$;
 
 -- Deposits of entries that the bank has announced. Returns how many were new.
@@ -284,8 +288,10 @@ begin
   join unnest(entry_ids, workspace_ids, account_ids) u (entry_id, workspace_id, account_id) on u.entry_id = e.id
   join account a on a.workspace_id = u.workspace_id and a.id = u.account_id and a.kind = 'customer'
   join currency c on c.id = a.currency_id and c.code = e.currency
+  -- An operator may have returned it already.
+  where not exists (select from deposit d where d.entry_id = e.id)
   order by e.id
-  on conflict (entry_id) where status <> 'assigned' do nothing;
+  on conflict do nothing;
   get diagnostics announced = row_count;
   return announced;
 end $$;

@@ -55,6 +55,7 @@ const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   account_code_pkey: 'finds the workspace of a code: the one thing a workspace may learn of another',
   account_place_pkey: 'the same over all databases',
   audit_outbox_by_id: 'finds what is not recorded, of every workspace',
+  deposit_by_entry: 'finds who has the money of an entry, for functions of the owner',
   deposit_of_entry: 'lets one workspace have the money of an entry',
   deposit_of_reversal: 'lets one workspace give back the money that an entry takes',
   idempotency_by_age: 'finds what has expired, of every workspace',

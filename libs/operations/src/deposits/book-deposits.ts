@@ -100,6 +100,8 @@ interface ReversalRow {
   readonly id: bigint;
   /** The entries that it may take back: at most two are read. */
   readonly entry_ids: bigint[] | null;
+  /** Whether the credit that it takes back is not booked yet. */
+  readonly is_early: boolean;
 }
 
 const READ_REVERSALS = sqlStatement<ReversalRow>(
@@ -110,7 +112,10 @@ const READ_REVERSALS = sqlStatement<ReversalRow>(
        where e.direction = 'credit' and e.outcome = 'deposit' and e.rail = r.rail and e.bank_account = r.bank_account
          and e.amount = r.amount and reverses_entry(r, e)
          and exists (select from deposits_of_entries(array[e.id]) d where d.status in ('booked', 'unmatched'))
-       order by e.id limit 2) o) as entry_ids
+       order by e.id limit 2) o) as entry_ids,
+     exists (
+       select from bank_entry e
+       where e.direction = 'credit' and e.outcome is null and e.status = 'booked' and reverses_entry(r, e)) as is_early
    from bank_entry r
    where r.direction = 'debit' and r.outcome is null and r.status = 'booked' and r.id > $1 and r.is_reversal
    order by r.id limit $2`,
@@ -253,7 +258,8 @@ export class BookDeposits implements Chore {
     const [reversals] = await database.pipeline({}, [bind(READ_REVERSALS, this.reversedTo, DEPOSITS_MAX)] as const);
     this.reversedTo = nextPosition(reversals);
     let done = Number(reversals.length === DEPOSITS_MAX);
-    for (const { id, entry_ids: entryIds } of reversals) {
+    for (const { id, entry_ids: entryIds, is_early: isEarly } of reversals) {
+      if (isEarly) continue;
       if (entryIds?.length !== 1) {
         this.report(Number(id), waits(Number(id), 'it reverses no deposit, or one of several'));
         continue;

@@ -40,3 +40,10 @@ export {
   suspendUser,
   type UserRow,
 } from './users.js';
+export {
+  assignDeposit,
+  type DepositRow,
+  newestDeposits,
+  returnDeposit,
+  waitingEntries,
+} from '../deposits/end-deposits.js';

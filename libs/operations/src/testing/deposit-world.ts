@@ -114,22 +114,23 @@ export async function depositWorld() {
     },
     /** The deposit of an entry that has not been assigned. */
     async depositOf(entryId: number) {
-      return (await this.deposits()).find(({ entry, status }) => entry === entryId && status !== 'assigned');
+      return (await this.deposits()).findLast(({ entry, status }) => entry === entryId && status !== 'assigned');
     },
     async balanceOf({ workspaceId, id }: OpenedAccount): Promise<unknown> {
       return (await service.getAccount({ workspaceId }, { accountId: id })).edges.balances[0]?.amount;
     },
-    /** What entries and books say of the money of deposits, in minor units: all three are the same. */
+    /** What entries, less what an operator sent back, and books say of the money of deposits, in minor units: all are the same. */
     async sums() {
       const { rows } = await owner.query<{ entries: string; deposits: string; credits: string; twice: string }>(
         `select
-           (select coalesce(sum(case direction when 'credit' then amount else -amount end), 0) from bank_entry where outcome = 'deposit')::text
-             as entries,
+           (coalesce((select sum(case direction when 'credit' then amount else -amount end) from bank_entry where outcome = 'deposit'), 0)
+             - coalesce((select sum(amount) from deposit
+                 where status = 'returned' and transaction_id is not null and reversal_id is null), 0))::text as entries,
            (select coalesce(sum(amount), 0) from deposit where status in ('booked', 'unmatched'))::text as deposits,
            (select coalesce(sum(case t.direction when 'credit' then t.amount else -t.amount end), 0) from transfer t
               join transaction x on x.workspace_id = t.workspace_id and x.id = t.transaction_id
               where coalesce(x.return_of, x.id) in (select transaction_id from deposit))::text as credits,
-           (select count(*) from (select entry_id from deposit where status <> 'assigned' group by entry_id having count(*) > 1) d)::text as twice`,
+           (select count(*) from (select entry_id from deposit where status <> 'assigned' and transaction_id is not null group by entry_id having count(*) > 1) d)::text as twice`,
       );
       return rows[0]!;
     },

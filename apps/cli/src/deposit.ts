@@ -1,0 +1,199 @@
+import { DEPOSIT_STEPS, type DepositStatus, minorUnits, type WorkspaceId } from '@banking/domain';
+import { assignDeposit, newestDeposits, returnDeposit, waitingEntries } from '@banking/operations/provisioning';
+import { Argument, type Command, Option } from 'commander';
+import { withDeployment } from './deployment.js';
+import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
+import {
+  asOption,
+  type ChangeOptions,
+  examples,
+  jsonOption,
+  lookupOption,
+  nameOption,
+  operatorOf,
+  parseIdOf,
+  refuseLongNote,
+  workspaceOption,
+} from './inputs.js';
+import { print, printJson, printTable, Refused, shownAmount } from './print.js';
+import { chosenWorkspaces } from './workspaces.js';
+
+interface ListOptions {
+  readonly workspace?: WorkspaceId;
+  readonly status?: DepositStatus;
+  readonly waiting?: boolean;
+  readonly json?: boolean;
+}
+
+interface EndOptions extends ChangeOptions {
+  readonly workspace: WorkspaceId;
+  readonly note: string;
+}
+
+export function addDepositCommands(program: Command): void {
+  const deposit = program
+    .command('deposit')
+    .summary('list money that arrived, assign and return it')
+    .description(
+      'Manages money that arrived at a bank account of RAILS_FILE whose files are read. The worker books it on the account whose code the ' +
+        'payer wrote, or else on the suspense account, where it is unmatched until it is assigned or returned.',
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'banking deposit list --status unmatched',
+        'banking deposit assign 7 --workspace 1 --account BA76123456789012 --note "the payer confirmed"',
+        'banking deposit return 7 --workspace 1 --note "ticket 4711"',
+      ),
+    );
+  addListCommand(deposit);
+  addAssignCommand(deposit);
+  addReturnCommand(deposit);
+}
+
+function addListCommand(deposit: Command): void {
+  deposit
+    .command('list')
+    .summary('list deposits')
+    .description(
+      'Lists the newest deposits, at most 100. Of several databases, all are listed, or the one of CELL.\n\nWith --waiting, lists what the ' +
+        'bank has booked and no deposit has, the oldest first: credits without an account that takes them, where there is no suspense ' +
+        'account, and reversals of money that is gone.',
+    )
+    .addOption(workspaceOption('only this workspace').conflicts('waiting'))
+    .addOption(
+      new Option('--status <status>', 'only deposits with this status')
+        .choices(Object.keys(DEPOSIT_STEPS))
+        .conflicts('waiting'),
+    )
+    .addOption(new Option('--waiting', 'entries of bank accounts that wait for an operator'))
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking deposit list --status unmatched', 'banking deposit list --waiting --json'))
+    .action((options: ListOptions) => (options.waiting === true ? listWaiting(options) : listDeposits(options)));
+}
+
+async function listDeposits({ workspace, status, json }: ListOptions): Promise<void> {
+  const read = await onEachCell(
+    async ({ database }) => {
+      const ids = (await chosenWorkspaces(database, workspace)).map(({ id }) => id);
+      return newestDeposits(database, ids, status);
+    },
+    { changesNothing: true, ...(await inCellOf(workspace)) },
+  );
+  const list = rowsOf(read);
+  if (json) printJson(list);
+  else {
+    printTable(
+      [...cellHead(read), 'Id', 'Workspace', 'Account', 'Amount', 'Status', 'Value date', 'Payer', 'Reference'],
+      list.map(({ cell, id, workspaceId, accountId, amount, currencyCode, ...row }) => [
+        ...(cell === undefined ? [] : [cell]),
+        ...[id, workspaceId, accountId],
+        ...[`${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`, row.status],
+        ...[row.valueDate ?? '', row.payer.name ?? '', row.reference ?? ''],
+      ]),
+      'There are no such deposits.',
+    );
+  }
+  read.end();
+}
+
+async function listWaiting({ json }: ListOptions): Promise<void> {
+  const read = await onEachCell(({ database }) => waitingEntries(database), { changesNothing: true });
+  const list = rowsOf(read);
+  if (json) printJson(list);
+  else {
+    printTable(
+      [...cellHead(read), 'Entry', 'Rail', 'Bank account', 'Amount', 'Kind', 'Value date', 'Payer', 'Reference'],
+      list.map(({ cell, entryId, rail, bankAccount, amount, currencyCode, isReversal, ...row }) => [
+        ...(cell === undefined ? [] : [cell]),
+        ...[entryId, rail, bankAccount, `${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`],
+        ...[isReversal ? 'reversal' : 'credit', row.valueDate ?? '', row.payer.name ?? '', row.reference ?? ''],
+      ]),
+      'No entry waits.',
+    );
+  }
+  read.end();
+}
+
+const idArgument = () => new Argument('<id>', 'id of a deposit; see banking deposit list').argParser(parseIdOf<number>);
+const noteOption = () => nameOption('--note <text>', 'reason, stored with the deposit').makeOptionMandatory();
+
+function addAssignCommand(deposit: Command): void {
+  deposit
+    .command('assign')
+    .summary('give an unmatched deposit to an account')
+    .description(
+      'Gives an unmatched deposit to the account that it was meant for, of any workspace. The money leaves the suspense account, and ' +
+        'enters the other one as a deposit of its own. Both are written at once. Fails if the suspense account does not have the money ' +
+        'any more.',
+    )
+    .addArgument(idArgument())
+    .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
+    .addOption(lookupOption('--account <account>', 'id or code of the account').makeOptionMandatory())
+    .addOption(noteOption())
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      examples('banking deposit assign 7 --workspace 1 --account BA76123456789012 --note "the payer confirmed"'),
+    )
+    .action(async (depositId: number, options: EndOptions & { readonly account: string }) => {
+      const { workspace: workspaceId, note, account, json } = options;
+      refuseLongNote(note);
+      const assigned = await withDeployment(
+        ({ books }) => assignDeposit(books, { workspaceId, depositId, note, account, operator: operatorOf(options) }),
+        await inCellOf(workspaceId),
+      );
+      const name = `deposit ${depositId} of workspace ${workspaceId}`;
+      if (typeof assigned === 'string') throw new Refused(OBSTACLES[assigned](name));
+      if (json) return printJson({ workspaceId, id: depositId, assigned });
+      print(
+        `Assigned ${name}: its money is on account ${assigned.accountId} of workspace ${assigned.workspaceId}, as deposit ` +
+          `${assigned.depositId}.`,
+      );
+    });
+}
+
+function addReturnCommand(deposit: Command): void {
+  deposit
+    .command('return')
+    .summary('take the money of a deposit that is sent back at the bank')
+    .description(
+      'Takes the money of a deposit from its account, because you send it back at the bank: this command sends nothing. Fails if the ' +
+        'account does not have the money any more. A pending deposit ends, and no money moves.\n\nThe debit that follows on the statement ' +
+        'of the bank is recognised by hand.',
+    )
+    .addArgument(idArgument())
+    .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
+    .addOption(noteOption())
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking deposit return 7 --workspace 1 --note "ticket 4711"'))
+    .action(async (depositId: number, options: EndOptions) => {
+      const { workspace: workspaceId, note, json } = options;
+      refuseLongNote(note);
+      const returned = await withDeployment(
+        ({ books }) => returnDeposit(books, { workspaceId, depositId, note, operator: operatorOf(options) }),
+        await inCellOf(workspaceId),
+      );
+      const name = `deposit ${depositId} of workspace ${workspaceId}`;
+      if (typeof returned === 'string') throw new Refused(OBSTACLES[returned](name));
+      const { transactionId } = returned;
+      if (json) return printJson({ workspaceId, id: depositId, transactionId });
+      print(
+        transactionId === undefined
+          ? `Returned ${name}: no money was credited.`
+          : `Returned ${name}: its money was taken by transaction ${transactionId}. Send it back at the bank.`,
+      );
+    });
+}
+
+const OBSTACLES: Readonly<
+  Record<'not_found' | 'ended' | 'not_unmatched' | 'account_not_found' | 'wrong_currency', (name: string) => string>
+> = {
+  not_found: (name) => `There is no ${name}. See banking deposit list.`,
+  ended: (name) => `The ${name} has ended already. See banking deposit list.`,
+  not_unmatched: (name) => `The ${name} is not unmatched, so it is not assigned. See banking deposit list.`,
+  account_not_found: () => 'There is no account with this id or code.',
+  wrong_currency: (name) => `The ${name} has another currency than the account. Choose an account in its currency.`,
+};

@@ -1,0 +1,238 @@
+import { type AccountId, type DepositStatus, parseId, type Timestamp, type WorkspaceId } from '@banking/domain';
+import {
+  type Books,
+  currencyCode,
+  decide,
+  lockAndRead,
+  posting,
+  postingValues,
+  preparePosting,
+  type Proposal,
+  requirePosted,
+  returnEntry,
+} from '@banking/ledger';
+import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
+import { notesOf } from '../provisioning/audit.js';
+import { findAccount } from '../provisioning/operator-actions.js';
+import type { Operator } from '../provisioning/workspaces.js';
+import { depositProposal } from './book-deposits.js';
+import { normalCode } from './match-entry.js';
+
+/** A deposit, for operators. */
+export interface DepositRow {
+  readonly workspaceId: number;
+  readonly id: number;
+  readonly status: DepositStatus;
+  readonly accountId: number;
+  /** Digits, in minor units. */
+  readonly amount: string;
+  readonly currencyCode: string;
+  readonly payer: { readonly name?: string; readonly account?: string; readonly bank?: string };
+  readonly reference?: string;
+  readonly valueDate?: string;
+  readonly entryId: number;
+  readonly transactionId?: number;
+  readonly note?: string;
+  readonly createdAt: Timestamp;
+}
+
+/** A credit of a bank account that is in no books: no account takes it, or the worker has not come to it. */
+export interface WaitingEntry {
+  readonly entryId: number;
+  readonly rail: string;
+  readonly bankAccount: string;
+  readonly amount: string;
+  readonly currencyCode: string;
+  readonly payer: DepositRow['payer'];
+  readonly reference?: string;
+  readonly valueDate?: string;
+  readonly isReversal: boolean;
+  readonly receivedAt: Timestamp;
+}
+
+const LISTED_MAX = 100;
+
+const LIST_DEPOSITS = sqlStatement<{ deposit: DepositRow }>(
+  'list_deposits_of_operator',
+  `select json_strip_nulls(json_build_object('workspaceId', d.workspace_id, 'id', d.id, 'status', d.status, 'accountId', d.account_id,
+     'amount', d.amount::text, 'currencyCode', c.code, 'payer', d.payer, 'reference', d.reference, 'valueDate', d.value_on,
+     'entryId', d.entry_id, 'transactionId', d.transaction_id, 'note', d.note, 'createdAt', rfc3339(d.created_at))) as deposit
+   from deposit d join currency c on c.id = d.currency_id
+   where d.workspace_id = any($1::bigint[]) and ($2::text is null or d.status = $2::text)
+   order by d.created_at desc, d.id desc limit $3`,
+);
+
+/** The newest deposits of these workspaces, at most 100. */
+export async function newestDeposits(
+  database: Database,
+  workspaceIds: readonly number[],
+  status?: DepositStatus,
+): Promise<DepositRow[]> {
+  const found: DepositRow[] = [];
+  for (const workspaces of scopesOf(workspaceIds)) {
+    const query = bind(LIST_DEPOSITS, workspaces, status ?? null, LISTED_MAX);
+    const [rows] = await database.pipeline({ workspaces }, [query] as const);
+    found.push(...rows.map(({ deposit }) => deposit));
+  }
+  return found.sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(0, LISTED_MAX);
+}
+
+const LIST_WAITING = sqlStatement<{ entry: WaitingEntry }>(
+  'list_waiting_entries',
+  `select json_strip_nulls(json_build_object('entryId', e.id, 'rail', e.rail, 'bankAccount', e.bank_account, 'amount', e.amount::text,
+     'currencyCode', e.currency, 'payer', e.party, 'reference', reference_of_entry(e.creditor_reference, e.remittance),
+     'valueDate', e.value_on, 'isReversal', e.is_reversal, 'receivedAt', rfc3339(e.received_at))) as entry
+   from bank_entry e
+   where e.outcome is null and e.status = 'booked'
+     and (e.direction = 'credit' and not e.is_reversal and e.return_reason is null
+         and not exists (select from file_payment p where p.rail = e.rail and p.end_to_end_id = e.end_to_end_id)
+       or e.direction = 'debit' and e.is_reversal)
+   order by e.id limit $1`,
+);
+
+/** Money that arrived, and reversals of it, which no deposit has. The oldest first, at most 100. */
+export async function waitingEntries(database: Database): Promise<WaitingEntry[]> {
+  const [rows] = await database.pipeline({}, [bind(LIST_WAITING, LISTED_MAX)] as const);
+  return rows.map(({ entry }) => entry);
+}
+
+interface FoundDeposit {
+  readonly status: DepositStatus;
+  readonly account_id: bigint;
+  readonly currency_id: number;
+  readonly amount: bigint;
+  readonly reference: string | null;
+  readonly transaction_id: bigint | null;
+}
+
+const FIND_DEPOSIT = sqlStatement<FoundDeposit>(
+  'find_deposit_of_operator',
+  'select status, account_id, currency_id, amount, reference, transaction_id from deposit where workspace_id = $1 and id = $2',
+);
+
+const FIND_BY_CODE = sqlStatement<{ workspace_id: bigint; account_id: bigint; currency: string }>(
+  'find_account_of_assignment',
+  `select o.workspace_id, o.account_id, c.code as currency from account_code o join currency c on c.id = o.currency_id where o.code = $1`,
+);
+
+const RETURN_DEPOSIT = posting('return_deposit', '$4::bigint', '$5::bigint', '$6::text');
+
+const ASSIGN_DEPOSIT = sqlStatement<{ id: bigint }>(
+  'assign_deposit',
+  `select assign_deposit($1::posted_transaction[], $2::posted_transfer[], $3::timestamptz, $4::bigint, $5::bigint, $6::text) as id`,
+);
+
+/** A deposit that an operator ends. */
+export interface EndingDeposit {
+  readonly workspaceId: WorkspaceId;
+  readonly depositId: number;
+  /** The reason, stored with the deposit. */
+  readonly note: string;
+  readonly operator: Operator;
+}
+
+/**
+ * Takes the money of a deposit from its account, because the operator sends it back at the bank. Of a pending deposit nothing was
+ * credited, and none is taken.
+ *
+ * @returns the return, which a pending deposit has none of; or why it is not returned
+ * @throws Refusal `insufficient_funds` where the account does not have the money any more; nothing was written
+ */
+export async function returnDeposit(
+  books: Books,
+  { workspaceId, depositId, note, operator }: EndingDeposit,
+): Promise<'not_found' | 'ended' | { readonly transactionId: number | undefined }> {
+  const found = await findDeposit(books.database, workspaceId, depositId);
+  if (!found) return 'not_found';
+  if (!['pending', 'booked', 'unmatched'].includes(found.status)) return 'ended';
+  const prepared = await preparePosting(books, [await takingBack(books.database, workspaceId, found)]);
+  return books.database.transaction({ workspaces: [workspaceId], actorType: 'operator' }, async (tx) => {
+    const { context, rows } = await lockAndRead(tx, prepared, [bind(FIND_DEPOSIT, workspaceId, depositId)] as const);
+    // The lock of the account orders all that happens to its deposits.
+    if (rows[0][0]?.status !== found.status) return 'ended';
+    const posted = prepared.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
+    await tx.commit([
+      bind(RETURN_DEPOSIT, ...postingValues(posted), workspaceId, depositId, note),
+      notesOf(operator)([{ workspaceId, operation: 'returnDeposit', resource: { type: 'deposit', id: depositId } }]),
+    ]);
+    return { transactionId: posted[0]?.id };
+  });
+}
+
+/** A deposit in the workspace of the account that it was meant for. */
+export interface AssignedDeposit {
+  readonly workspaceId: number;
+  readonly depositId: number;
+  readonly accountId: number;
+}
+
+/**
+ * Gives an unmatched deposit to an account of any workspace: the money is taken from the suspense account, and enters the other one as a
+ * deposit of its own.
+ *
+ * @param account the id or the code of the account
+ * @returns the new deposit, or why there is none
+ * @throws Refusal `insufficient_funds` where the suspense account does not have the money any more; `account_disabled`,
+ *   `balance_limit_exceeded` of the other account. Nothing was written
+ */
+export async function assignDeposit(
+  books: Books,
+  { workspaceId, depositId, note, operator, account }: EndingDeposit & { readonly account: string },
+): Promise<'not_found' | 'not_unmatched' | 'account_not_found' | 'wrong_currency' | AssignedDeposit> {
+  const { database } = books;
+  const found = await findDeposit(database, workspaceId, depositId);
+  if (!found) return 'not_found';
+  if (found.status !== 'unmatched') return 'not_unmatched';
+  const target = await findTarget(database, account);
+  if (!target) return 'account_not_found';
+  if (target.currency !== currencyCode(found.currency_id)) return 'wrong_currency';
+  const { currency: _, ...to } = target;
+  const { currency_id: currencyId, amount, reference } = found;
+  const prepared = await preparePosting(books, [
+    await takingBack(database, workspaceId, found),
+    depositProposal({ ...to, currencyId, amount, reference }),
+  ]);
+  return database.transaction({ workspaces: prepared.workspaces, actorType: 'operator' }, async (tx) => {
+    const { context, rows } = await lockAndRead(tx, prepared, [bind(FIND_DEPOSIT, workspaceId, depositId)] as const);
+    if (rows[0][0]?.status !== 'unmatched') return 'not_unmatched';
+    const posted = prepared.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
+    const [[assigned]] = await tx.pipeline([
+      bind(ASSIGN_DEPOSIT, ...postingValues(posted), workspaceId, depositId, note),
+    ] as const);
+    const newId = Number(assigned!.id);
+    const operation = 'assignDeposit';
+    const changes = [
+      { workspaceId, operation, resource: { type: 'deposit', id: depositId } },
+      { workspaceId: to.workspaceId, operation, resource: { type: 'deposit', id: newId } },
+    ];
+    await tx.commit([notesOf(operator)(changes)]);
+    return { ...to, depositId: newId };
+  });
+}
+
+/** An account by its code, or by its id. */
+async function findTarget(
+  database: Database,
+  name: string,
+): Promise<{ readonly workspaceId: number; readonly accountId: number; readonly currency: string } | undefined> {
+  const named = await database.read({}, bind(FIND_BY_CODE, normalCode(name)));
+  if (named) {
+    const { workspace_id: workspaceId, account_id: accountId, currency } = named;
+    return { workspaceId: Number(workspaceId), accountId: Number(accountId), currency };
+  }
+  const accountId = parseId<AccountId>(name);
+  const found = accountId === undefined ? undefined : await findAccount(database, accountId);
+  return found && accountId !== undefined
+    ? { workspaceId: found.workspaceId, accountId, currency: found.currency }
+    : undefined;
+}
+
+const findDeposit = (database: Database, workspaceId: number, depositId: number): Promise<FoundDeposit | undefined> =>
+  database.read({ workspaces: [workspaceId] }, bind(FIND_DEPOSIT, workspaceId, depositId));
+
+/** The return of a deposit's transaction, or the lock of its account only. */
+async function takingBack(database: Database, workspaceId: number, deposit: FoundDeposit): Promise<Proposal> {
+  const { transaction_id: transactionId, account_id: accountId } = deposit;
+  if (transactionId === null) return { entries: [], accountToLock: { workspaceId, accountId: Number(accountId) } };
+  return { entries: [await returnEntry(database, workspaceId, Number(transactionId))] };
+}
