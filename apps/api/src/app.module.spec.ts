@@ -44,6 +44,8 @@ describe('a call of one resource', () => {
     ['GET /quotes/9', 'getQuote', { quoteId: 9 }],
     ['GET /transfers/26', 'getTransfer', { transferId: 26 }],
     ['GET /transfers/26/advice', 'getPaymentAdvice', { transferId: 26 }],
+    ['GET /deposits/3', 'getDeposit', { depositId: 3 }],
+    ['GET /accounts/1/receiving-details', 'listReceivingDetails', { accountId: 1 }],
     ['GET /transactions/9', 'getTransaction', { transactionId: 9 }],
     ['POST /accounts/1/orders/5/cancellation', 'cancelOrder', { accountId: 1, orderId: 5 }],
     ['POST /accounts/1/orders/5/resumption', 'resumeOrder', { accountId: 1, orderId: 5 }],

@@ -9,6 +9,7 @@ import { AuditEventsModule } from './audit-events/audit-events.controller.js';
 import { BankingModule, type Implementation } from './banking.module.js';
 import { ApiConfig } from './config.js';
 import { CorridorsModule } from './corridors/corridors.controller.js';
+import { DepositsModule } from './deposits/deposits.controller.js';
 import { EventsModule } from './events/events.controller.js';
 import { HealthModule } from './health/health.controller.js';
 import type { Draining } from './health/readiness.js';
@@ -54,6 +55,7 @@ export const resourceModules = (
   OrdersModule,
   TransfersModule,
   TransactionsModule,
+  DepositsModule,
   events,
   WebhookEndpointsModule,
   AuditEventsModule,

@@ -25,7 +25,7 @@ type WithoutEdges = {
 /** Operations whose records have no `edges`: exactly those, by their types. */
 const WITHOUT_EDGES: Readonly<Record<WithoutEdges, true>> = {
   ...{ listApps: true, listPurposes: true, listRecipientSchemas: true, moveClock: true },
-  ...{ listEvents: true, getEvent: true, listAuditEvents: true },
+  ...{ listReceivingDetails: true, listEvents: true, getEvent: true, listAuditEvents: true },
   ...{ createWebhookEndpoint: true, listWebhookEndpoints: true, getWebhookEndpoint: true, changeWebhookEndpoint: true },
   ...{ rotateWebhookSecret: true, testWebhookEndpoint: true, replayWebhookEvents: true },
   ...{ listWebhookDeliveries: true, retryWebhookDelivery: true },

@@ -14,6 +14,9 @@ import type {
   AuditQuery,
   OpenAccountInput,
   ClockChange,
+  Deposit,
+  DepositId,
+  DepositQuery,
   Execution,
   FundAccountInput,
   AddInternalRecipientInput,
@@ -45,6 +48,7 @@ import type {
   TransferQuery,
   PaymentAdvice,
   PurposeQuery,
+  ReceivingDetails,
 } from '@banking/domain';
 import type { CreationResult, RemoteBankingService } from './remote-banking-service.js';
 import type { CallOptions, CreationOptions } from './transport.js';
@@ -128,6 +132,8 @@ export interface WorkspaceView {
       period: Omit<StatementQuery, 'accountId'>,
       options?: CallOptions,
     ): Promise<StatementPage>;
+    /** What a payer writes so that money arrives on the account: one for each bank account in its currency. */
+    receivingDetails(accountId: AccountId | PlainNumber, options?: CallOptions): Promise<readonly ReceivingDetails[]>;
     /** Iterates over all movements of a statement. */
     movements(
       accountId: AccountId | PlainNumber,
@@ -192,6 +198,10 @@ export interface WorkspaceView {
     /** The amounts, rate, fee, times and UETR of a payment that left the account. */
     advice(transferId: TransferId | PlainNumber, options?: CallOptions): Promise<PaymentAdvice>;
   };
+  /** Money that arrived at a bank account of the service. */
+  readonly deposits: ListMethods<Deposit, DepositQuery> & {
+    get(depositId: DepositId | PlainNumber, options?: CallOptions): Promise<Deposit>;
+  };
   /** The webhook endpoints, for administrators of the workspace. */
   readonly webhookEndpoints: WebhookMethods;
   /** Available in a sandbox only. */
@@ -230,6 +240,7 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
         get: (id, options) => client.getAccount(scope, { accountId: id }, options),
         open: (input, options) => client.openAccount(scope, input, options),
         change: (id, change, options) => client.changeAccount(scope, { ...change, accountId: id }, options),
+        receivingDetails: (id, options) => client.listReceivingDetails(scope, { accountId: id }, options),
         statement,
         movements: (id, period, options) =>
           iteratePages(async (cursor) => {
@@ -297,6 +308,12 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
         ...listMethods<Transfer, TransferQuery>((query, options) => client.listTransfers(scope, query, options)),
         get: (id, options) => client.getTransfer(scope, { transferId: id }, options),
         advice: (id, options) => client.getPaymentAdvice(scope, { transferId: id }, options),
+      };
+    },
+    get deposits(): WorkspaceView['deposits'] {
+      return {
+        ...listMethods<Deposit, DepositQuery>((query, options) => client.listDeposits(scope, query, options)),
+        get: (id, options) => client.getDeposit(scope, { depositId: id }, options),
       };
     },
     get webhookEndpoints(): WorkspaceView['webhookEndpoints'] {

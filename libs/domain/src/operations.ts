@@ -1,4 +1,14 @@
-import type { AccountId, AppId, EventId, PlainNumber, QuoteId, RecipientId, TransactionId, TransferId } from './ids.js';
+import type {
+  AccountId,
+  AppId,
+  DepositId,
+  EventId,
+  PlainNumber,
+  QuoteId,
+  RecipientId,
+  TransactionId,
+  TransferId,
+} from './ids.js';
 import type {
   AccountChange,
   AddInternalRecipientInput,
@@ -10,6 +20,7 @@ import type {
   PurposeQuery,
   CreateQuoteInput,
   CreateWebhookEndpointInput,
+  DepositQuery,
   EventPage,
   EventQuery,
   FundAccountInput,
@@ -33,6 +44,7 @@ import type {
 import type { Page, PageQuery } from './lists.js';
 import type { RefusalReason } from './refusal-table.js';
 import type { Account } from './resources/account.js';
+import type { Deposit, ReceivingDetails } from './resources/deposit.js';
 import type { AuditEvent, Event } from './resources/event.js';
 import type { Order, Quote } from './resources/order.js';
 import type { Recipient, RecipientSchema } from './resources/recipient.js';
@@ -308,6 +320,22 @@ export const OPERATIONS = {
     '/transactions/{transactionId}',
     'member',
     { refusals: ['transaction_not_found'], isOptional: true },
+  ),
+
+  /** The deposits of the workspace's accounts, newest first. A filter of another workspace is not found. */
+  listDeposits: readsPage<DepositQuery, Page<Deposit>>('/deposits', 'member', {
+    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found'],
+    isOptional: true,
+  }),
+  getDeposit: reads<{ readonly depositId: DepositId | PlainNumber }, Deposit>('/deposits/{depositId}', 'member', {
+    refusals: ['deposit_not_found'],
+    isOptional: true,
+  }),
+  /** What a payer writes so that money arrives on the account: one for each bank account of the service in its currency. */
+  listReceivingDetails: readsAll<{ readonly accountId: AccountId | PlainNumber }, readonly ReceivingDetails[]>(
+    '/accounts/{accountId}/receiving-details',
+    'member',
+    { refusals: ['account_not_found'], isOptional: true },
   ),
 
   /** Books an incoming amount, completed at once and without a fee. In a sandbox only. */

@@ -32,6 +32,8 @@ import { EventWaits } from './events/event-waits.js';
 import { getEvent, listEvents } from './events/events.js';
 import { getOrderPage, listOrders } from './orders/read-orders.js';
 import { getStatement } from './accounts/statements.js';
+import type { ReceivingAccount } from './deposits/match-entry.js';
+import { getDeposit, listDeposits, receivingDetails } from './deposits/read-deposits.js';
 import { getPaymentAdvice } from './transfers/advice.js';
 import { getTransaction, getTransfer, listTransfers } from './transfers/transfers.js';
 import { AppUsers, listApps } from './apps/directory.js';
@@ -67,6 +69,8 @@ export interface QuoteTerms extends HandOver {
   readonly validS?: number;
   /** How many quotes of a workspace may be open: neither used nor expired. Default: any number. */
   readonly openMax?: number | undefined;
+  /** The bank accounts that payers pay to. Default: none. */
+  readonly bankAccounts?: readonly ReceivingAccount[];
 }
 
 /** The implementation of the port on our own books. Each resource has a file of its name with its operations. */
@@ -118,7 +122,7 @@ function operationsOf({
   books,
   orders,
   appUsers,
-  quoteTerms: { validS = 300, openMax },
+  quoteTerms: { validS = 300, openMax, bankAccounts = [] },
   accountCodes,
   webhookTerms,
 }: Parts): BankingOperations {
@@ -172,6 +176,10 @@ function operationsOf({
     getTransfer: (scope, { transferId }) => getTransfer(reading, workspaceOf(scope), transferId),
     getPaymentAdvice: (scope, { transferId }) => getPaymentAdvice(reading, workspaceOf(scope), transferId),
     getTransaction: (scope, { transactionId }) => getTransaction(reading, workspaceOf(scope), transactionId),
+
+    listDeposits: (scope, query = {}) => listDeposits(reading, workspaceOf(scope), query),
+    getDeposit: (scope, { depositId }) => getDeposit(reading, workspaceOf(scope), depositId),
+    listReceivingDetails: (scope, { accountId }) => receivingDetails(reading, workspaceOf(scope), accountId, bankAccounts),
 
     fundAccount: (scope, input, options = {}) =>
       inSandbox(() => fundAccount(asWorker, readingAsWorker, acting(scope), input, options, postSandboxDeposits)),

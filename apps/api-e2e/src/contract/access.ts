@@ -38,6 +38,7 @@ const casesIn = (workspace: string | undefined, rows: readonly CaseRow[]): Case[
 
 const transfer = ({ world }: Service) => `/transfers/${idOf(world, 'transfers', 'internal')}`;
 const advice = (service: Service) => `${transfer(service)}/advice`;
+const receivingDetails = (service: Service) => `${account(service)}/receiving-details`;
 const account = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'Northwind Trading EUR')}`;
 const statement = (service: Service) => `${account(service)}/statement?from=2026-01-01&to=2026-01-02`;
 const fundings = (service: Service) => `/sandbox${account(service)}/fundings`;
@@ -123,6 +124,9 @@ const MATRIX: readonly Case[] = [
     ['getOrderById', first('orders'), [200, 200, 403, 403, 401, 401]],
     ['getTransaction', first('transactions'), [200, 200, 403, 403, 401, 401]],
     ['getPaymentAdvice', advice, [200, 200, 403, 403, 401, 401]],
+    ['listReceivingDetails', receivingDetails, [200, 200, 403, 403, 401, 401]],
+    ['listDeposits', '/deposits', [200, 200, 403, 403, 401, 401]],
+    ['getDeposit', '/deposits/999999', [404, 404, 403, 403, 401, 401]],
     ['placeOrder', orders, [400, 400, 403, 403, 401, 401], NOTHING],
     ['cancelOrder', cancellation, [409, 409, 403, 403, 401, 401], POST],
     ['resumeOrder', resumption, [409, 403, 403, 403, 401, 401], POST],
@@ -156,6 +160,8 @@ const MATRIX: readonly Case[] = [
     ['getOrderById', first('orders'), [403, 403, 403, 404, 401, 401]],
     ['getTransaction', first('transactions'), [403, 403, 403, 404, 401, 401]],
     ['getPaymentAdvice', advice, [403, 403, 403, 404, 401, 401]],
+    ['listReceivingDetails', receivingDetails, [403, 403, 403, 404, 401, 401]],
+    ['listDeposits', '/deposits', [403, 403, 403, 200, 401, 401]],
     ['placeOrder', orders, [403, 403, 403, 404, 401, 401], { body: { amount: '1', recipientID: 1, type: 'instant' } }],
     ['cancelOrder', cancellation, [403, 403, 403, 404, 401, 401], POST],
     ['resumeOrder', resumption, [403, 403, 403, 404, 401, 401], POST],

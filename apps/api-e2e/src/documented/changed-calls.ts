@@ -171,6 +171,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   workspace_forbidden: withHeader('Workspace-ID', '999999'),
   app_not_found: pathWith('999999'),
   transfer_not_found: pathWith('999999'),
+  deposit_not_found: pathWith('999999'),
   transaction_not_found: pathWith('999999'),
   advice_not_found: pathWith('10'),
   event_not_found: (call, route) =>

@@ -139,6 +139,7 @@ export class Holdings {
       order: paid.id,
       user: paid.placedBy ?? 0,
       quote: 0,
+      deposit: 0,
       event: 0,
       webhookEndpoint,
       webhookDelivery,
@@ -157,6 +158,11 @@ export class Holdings {
     const [event] = (await this.view.events.listPage({ limit: 1 })).items;
     if (!event) throw new Error('the workspace has no event');
     return new Holdings(this.view, this.caller, this.account, { ...this.ids, event: event.id });
+  }
+
+  /** The same, with a deposit that a bank has stated. */
+  withDeposit(deposit: number): Holdings {
+    return new Holdings(this.view, this.caller, this.account, { ...this.ids, deposit });
   }
 
   private async makeNew(kind: Kind): Promise<number> {

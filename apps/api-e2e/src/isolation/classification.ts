@@ -15,6 +15,7 @@ export const KINDS = {
   /** A filter by a user, which returns an empty list. */
   user: 'absent',
   transfer: 'absent',
+  deposit: 'absent',
   transaction: 'absent',
   event: 'absent',
   webhookEndpoint: 'absent',
@@ -39,6 +40,7 @@ export const IDENTIFIERS: Readonly<Record<string, Kind>> = {
   'path quoteId': 'quote',
   'path orderId': 'order',
   'path transferId': 'transfer',
+  'path depositId': 'deposit',
   'path transactionId': 'transaction',
   'path eventId': 'event',
   'path webhookEndpointId': 'webhookEndpoint',

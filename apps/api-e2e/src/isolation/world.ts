@@ -22,6 +22,11 @@ export interface World {
 const ADD_RUN = `insert into execution (workspace_id, order_id, sequence, status, scheduled_at)
   values ($1, $2, 2, 'cancelled', '2099-02-28T09:00:00Z')`;
 
+/** Two announced deposits, so that their list has a second page. */
+const ADD_DEPOSITS = `insert into deposit (workspace_id, account_id, currency_id, amount, status, reference, payer, entry_id)
+  select a.workspace_id, a.id, a.currency_id, n, 'pending', $3, jsonb_build_object('name', $3::text), a.id * 10 + n
+  from account a cross join generate_series(1, 2) n where a.workspace_id = $1 and a.id = $2 returning id`;
+
 const RECORD_CHANGES = sql('select record_changes(1000)');
 const RECORD_AUDIT = sql('select record_audit(100000)');
 
@@ -47,6 +52,9 @@ export async function makeWorld(
   for (const name of ['owner', 'stranger', 'neighbour'] as const) {
     const { workspaceId } = callers[name];
     await rows.send([workspaceId], sql(ADD_RUN, workspaceId, holdings[name].ids.order));
+    const texts = [workspaceId, holdings[name].ids.account, `${callers[name].mark} deposit`];
+    const [deposit] = await rows.send([workspaceId], sql<{ id: bigint }>(ADD_DEPOSITS, ...texts));
+    holdings[name] = holdings[name].withDeposit(Number(deposit?.id));
   }
   const publicCode = String(holdings.owner.ids.accountCode);
   await holdings.stranger.pay(publicCode);

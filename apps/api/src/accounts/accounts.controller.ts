@@ -7,11 +7,13 @@ import {
   type AccountId,
   BankingService,
   LIMIT_MAX,
+  type ReceivingDetails,
   type RequestOptions,
   type Statement,
 } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
+import { ReceivingDetailsDto } from '../deposits/deposit.dto.js';
 import { preferredType } from '../http/request-head.js';
 import { CSV_TYPE } from '../http/csv.js';
 import { ApiIdParam, bodyPipe, IdPipe, queryPipe, refusalOf } from '../input/input.pipe.js';
@@ -82,6 +84,26 @@ class AccountsController {
   @ApiOkResponse({ description: 'The account.', type: AccountDto })
   get(@CalledBy() caller: Caller, @Param('accountId', IdPipe) accountId: AccountId): Promise<Account> {
     return this.banking.getAccount(caller, { accountId });
+  }
+
+  @Get(':accountId/receiving-details')
+  @Operation('listReceivingDetails', {
+    summary: 'List receiving details',
+    description: paragraphs(
+      'Returns what a payer writes so that money arrives on the account: one record for each bank account of the service in the currency',
+      'of the account. The list is empty where the service receives no money in that currency.',
+      '',
+      'The payer writes `reference` as the structured creditor reference or into the text of the payment.',
+    ),
+    provenance: 'ours',
+  })
+  @ApiIdParam(...ACCOUNT_ID)
+  @ApiOkResponse({ description: 'The details, in the order of preference.', type: [ReceivingDetailsDto] })
+  receivingDetails(
+    @CalledBy() caller: Caller,
+    @Param('accountId', IdPipe) accountId: AccountId,
+  ): Promise<readonly ReceivingDetails[]> {
+    return this.banking.listReceivingDetails(caller, { accountId });
   }
 
   @Post()

@@ -103,6 +103,7 @@ const MONEY = paragraphs(
   "| `Transfer.amount`, `Transfer.feeAmount` | string of digits, up to 19 | the account's `edges.currency` |",
   '| `Order.amount` | string of digits, up to 19 | the currency of the account that pays |',
   '| `Quote.amount`, `Quote.feeAmount` | string of digits, up to 19 | the currency of the account that pays |',
+  '| `Deposit.amount` | string of digits, up to 19 | the currency of the account |',
   '| `PaymentAdvice.amount`, `PaymentAdvice.feeAmount` | string of digits, up to 19 | the currency of the account that paid |',
   '| `PaymentAdvice.targetAmount` | string of digits, up to 19 | `edges.targetCurrency` |',
   '| `Quote.targetAmount` | string of digits, up to 19 | `edges.targetCurrency` |',

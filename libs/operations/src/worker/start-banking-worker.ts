@@ -23,6 +23,8 @@ import {
 } from '@banking/work-queue';
 import { AUDIT_ROWS_MAX, OldAuditEvents, recordAudit } from '../audit/record-audit.js';
 import { CROSSING, crossingHandler, type CrossingPort } from '../crossings/crossings.js';
+import { bookDeposits } from '../deposits/book-deposits.js';
+import type { ReceivingAccount } from '../deposits/match-entry.js';
 import { composeEvent } from '../events/events.js';
 import { EVENTS_KEPT_DAYS, OldEvents, recordChanges, RECORDED_MAX } from '../events/record-changes.js';
 import { ExpiredKeys } from '../idempotency/idempotency-key.js';
@@ -40,6 +42,8 @@ interface WorkSettings {
   readonly orders: OrderService;
   /** Opens the payment networks that it calls, on the database of the worker. Payouts of other networks wait for a worker that has them. */
   readonly rails?: ((database: Database) => OpenRails) | undefined;
+  /** The bank accounts whose entries it books. Default: none, and no entries are booked. */
+  readonly bankAccounts?: readonly ReceivingAccount[] | undefined;
   /** Where payments to other databases are submitted. Without it, they wait for a worker that has it. */
   readonly crossings?: CrossingPort | undefined;
   /** What the worker does besides, such as what concerns several databases. */
@@ -102,6 +106,7 @@ export function workOf(
   {
     orders,
     rails: openRails = () => new Map(),
+    bankAccounts = [],
     crossings,
     chores: more = [],
     onError,
@@ -152,6 +157,7 @@ export function workOf(
     { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_MS },
     { name: 'statistics', run: paced(() => analyzeTables(database), STATISTICS_MS), idleMs: STATISTICS_MS },
     ...(webhooks ? [new WebhookDelivery({ database, ...webhooks, composeEvent, onError })] : []),
+    ...bookDeposits(books, bankAccounts, onError),
     ...(crossings?.returns ? [wakingOf(database, () => crossings.returns!())] : []),
     ...more,
   ];

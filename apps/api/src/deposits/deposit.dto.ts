@@ -1,0 +1,114 @@
+import {
+  type Deposit,
+  DEPOSIT_STEPS,
+  type DepositPayer,
+  type DepositQuery,
+  type ReceivingDetails,
+} from '@banking/domain';
+import { AccountDto } from '../accounts/account.dto.js';
+import {
+  Field,
+  OwnAmountField,
+  OwnEdgeField,
+  OwnIdField,
+  OwnTextField,
+  OwnTimeField,
+} from '../http/field.decorator.js';
+import { PageQueryDto } from '../input/page.js';
+import { ChoiceParameter, IdParameter, InstantParameter } from '../input/parameter.decorator.js';
+
+class DepositPayerDto implements DepositPayer {
+  @OwnTextField('Name of the payer.', 'Meier Maschinen GmbH', false)
+  readonly name?: string;
+
+  @OwnTextField(
+    'The account of the payer: an IBAN, or the number as the bank writes it.',
+    'DE02120300000000202051',
+    false,
+  )
+  readonly account?: string;
+
+  @OwnTextField('The bank of the payer: a BIC, or its name.', 'BYLADEM1001', false)
+  readonly bank?: string;
+}
+
+class DepositEdgesDto {
+  @OwnEdgeField(() => AccountDto, 'The account that the money is for.')
+  readonly account!: AccountDto;
+}
+
+export class DepositDto implements Deposit {
+  @OwnIdField('The deposit.', 3)
+  readonly id!: Deposit['id'];
+
+  @OwnAmountField("Digits in minor units of the account's currency.", '125000')
+  readonly amount!: Deposit['amount'];
+
+  @OwnTextField(
+    '`pending`: announced, and not credited yet. `booked`: credited. `unmatched`: credited to a suspense account, because it names no ' +
+      'account that takes it. `assigned`: its money went to another account. `returned`: its money went back. New values may be added.',
+    'booked',
+  )
+  readonly status!: Deposit['status'];
+
+  @OwnTextField('What the payer wrote.', 'Invoice 4711 BA0500000000001001', false)
+  readonly reference?: string;
+
+  @OwnEdgeField(() => DepositPayerDto, 'What the bank says of the payer.')
+  readonly payer!: DepositPayerDto;
+
+  @Field('ours', {
+    type: 'string',
+    format: 'date',
+    description: 'The day from which the bank counts the money.',
+    example: '2026-11-27',
+    required: false,
+  })
+  readonly valueDate?: string;
+
+  @OwnIdField('The transaction that credited the account. Missing while nothing is credited.', 48, false)
+  readonly transactionID?: NonNullable<Deposit['transactionID']>;
+
+  @OwnTimeField('Time of creation.', true)
+  readonly createdAt!: Deposit['createdAt'];
+
+  @OwnTimeField('Time of the last change.', true)
+  readonly updatedAt!: Deposit['updatedAt'];
+
+  @OwnEdgeField(() => DepositEdgesDto, 'Related records.')
+  readonly edges!: DepositEdgesDto;
+}
+
+export class ReceivingDetailsDto implements ReceivingDetails {
+  @OwnTextField('The holder of the bank account, as the payer writes it.', 'Harbour Payments GmbH')
+  readonly holder!: string;
+
+  @OwnTextField('The IBAN of the bank account.', 'DE89370400440532013000', false)
+  readonly iban?: string;
+
+  @OwnTextField('The number of a bank account without an IBAN.', '000123456789', false)
+  readonly accountNumber?: string;
+
+  @OwnTextField('The BIC of the bank.', 'COBADEFFXXX')
+  readonly bic!: string;
+
+  @OwnTextField('Code of the currency (ISO 4217).', 'EUR')
+  readonly currency!: ReceivingDetails['currency'];
+
+  @OwnTextField('What the payer writes as the reference: the code of the account.', 'BA0500000000001001')
+  readonly reference!: string;
+}
+
+export class DepositQueryDto extends PageQueryDto implements DepositQuery {
+  @IdParameter('ours', 'Deposits for this account.')
+  readonly accountId?: NonNullable<DepositQuery['accountId']>;
+
+  @ChoiceParameter('ours', Object.keys(DEPOSIT_STEPS), 'Deposits with this status.')
+  readonly status?: NonNullable<DepositQuery['status']>;
+
+  @InstantParameter('ours', 'Created at this instant or later.')
+  readonly createdFrom?: string;
+
+  @InstantParameter('ours', 'Created before this instant.')
+  readonly createdTo?: string;
+}
