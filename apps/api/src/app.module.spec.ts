@@ -8,13 +8,14 @@ import { QuotesModule } from './quotes/quotes.controller.js';
 import { RecipientsModule } from './recipients/recipients.controller.js';
 import { SandboxModule } from './sandbox/sandbox.controller.js';
 import { ADA, openTestApp, type TestApp } from './testing/test-app.js';
+import { DepositsModule } from './deposits/deposits.controller.js';
 import { TransactionsModule } from './transactions/transactions.controller.js';
 import { TransfersModule } from './transfers/transfers.controller.js';
 import { WebhookEndpointsModule } from './webhook-endpoints/webhook-endpoints.controller.js';
 
 const MODULES = [
   ...[AccountsModule, AppsModule, CorridorsModule, OrdersModule, ProductsModule, QuotesModule, RecipientsModule],
-  ...[SandboxModule, TransactionsModule, TransfersModule, WebhookEndpointsModule],
+  ...[DepositsModule, SandboxModule, TransactionsModule, TransfersModule, WebhookEndpointsModule],
 ];
 
 const banking: Readonly<Record<OperationName, jest.Mock>> = eachOperation(() => jest.fn());

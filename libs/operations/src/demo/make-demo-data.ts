@@ -3,7 +3,8 @@ import type { WorkspaceId } from '@banking/domain';
 import { type Books, booksAs } from '@banking/ledger';
 import { recordChanges } from '../events/record-changes.js';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { makeMoney } from './money.js';
+import { announceDemoDeposit } from './demo-deposit.js';
+import { DEPOSIT_TO, makeMoney } from './money.js';
 import { type DemoCells, isComplete, makePeople, markComplete, oneDatabase } from './demo-bank.js';
 
 /** Locks the demo data for one process, with a connection that does nothing else while the work lasts. */
@@ -47,7 +48,7 @@ export async function makeDemoData(target: DemoTarget): Promise<boolean> {
     while (!(await isComplete(books.database))) {
       const isLocked = await books.database.transaction({}, async (tx) => {
         const [[lock]] = await tx.pipeline([bind(TRY_LOCK)] as const);
-        if (lock?.is_locked) await makeAll(books, provisioning, demoCells ?? oneDatabase(books));
+        if (lock?.is_locked) await makeAll(books, provisioning, demoCells);
         return lock?.is_locked;
       });
       if (!isLocked) await sleep(RETRY_MS);
@@ -59,9 +60,13 @@ export async function makeDemoData(target: DemoTarget): Promise<boolean> {
   return true;
 }
 
-async function makeAll(books: Books, provisioning: Database, cells: DemoCells): Promise<void> {
+async function makeAll(books: Books, provisioning: Database, several: DemoCells | undefined): Promise<void> {
+  const cells = several ?? oneDatabase(books);
   if (await isComplete(books.database)) return;
-  await makeMoney(books, await makePeople(books, provisioning, cells), cells);
+  const people = await makePeople(books, provisioning, cells);
+  await makeMoney(books, people, cells);
+  // The files of a bank are read by one database.
+  if (!several) await announceDemoDeposit(books.database, people.northwind, DEPOSIT_TO);
   // At once, so that the events of the demo data are there without a worker. The worker records those of other databases.
   while ((await recordChanges(books.database)) > 0);
   await markComplete(books.database);

@@ -35,6 +35,9 @@ import {
   recordTransfer,
 } from './demo-bank.js';
 
+/** The code of the account that the deposit of the demo data is for. */
+export const DEPOSIT_TO = 'NW0000000002';
+
 /** Accounts, recipients and one transfer of every kind. */
 export async function makeMoney(
   books: Books,
@@ -46,7 +49,7 @@ export async function makeMoney(
     bank.openAccount(step, { workspaceId, currency, alias, code });
 
   const usd = await open('accounts:Northwind Trading USD', northwind, 'USD', 'Operations', 'NW0000000001');
-  const eur = await open('accounts:Northwind Trading EUR', northwind, 'EUR', 'European suppliers', 'NW0000000002');
+  const eur = await open('accounts:Northwind Trading EUR', northwind, 'EUR', 'European suppliers', DEPOSIT_TO);
   const gbp = await open('accounts:Northwind Trading GBP', northwind, 'GBP', 'London office', 'NW0000000003');
   const jpy = await open('accounts:Northwind Trading JPY', northwind, 'JPY', 'Tokyo office', 'NW0000000004');
   const kwd = await open('accounts:Northwind Trading KWD', northwind, 'KWD', 'Kuwait office', 'NW0000000005');

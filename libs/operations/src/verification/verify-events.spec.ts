@@ -323,6 +323,7 @@ describe('a verification after events were deleted because of their age', () => 
     'payout',
     'transfer',
     'webhook_endpoint',
+    'deposit',
   ];
 
   /** Makes all that was done so old, and deletes what a worker deletes. */
@@ -330,7 +331,9 @@ describe('a verification after events were deleted because of their age', () => 
     const back = `interval '${days} days'`;
     const tables = AGED.map((table) => `update ${table} set created_at = created_at - ${back}`);
     await plant(tables.join('; ').replace('quote set', `quote set expires_at = expires_at - ${back},`));
-    await plant(`update payout set parked_at = parked_at - ${back}`);
+    await plant(
+      `update payout set parked_at = parked_at - ${back}; update deposit set updated_at = updated_at - ${back}`,
+    );
     const old = new OldEvents(world.database);
     while ((await old.deleteBatch()) > 0);
   };
