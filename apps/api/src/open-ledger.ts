@@ -166,7 +166,7 @@ function cellService(
   const banking = new LedgerBankingService(
     database,
     books,
-    { validS: quotes.validS, openMax, rates, rails, ...handOverTo(() => work) },
+    { validS: quotes.validS, openMax, rates, rails, bankAccounts: rails.bankAccounts, ...handOverTo(() => work) },
     sandbox,
     place && accountCodes(place.home, place.others),
     webhooks,
@@ -183,6 +183,7 @@ function cellService(
         orders: banking.orders,
         crossings: place?.others,
         rails: (worker) => rails.open(worker),
+        bankAccounts: rails.bankAccounts,
         ...{ eventsKeptDays, auditKeptDays, cell, chores, webhooks },
         onError: (error, failed) => {
           const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};

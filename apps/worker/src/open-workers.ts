@@ -172,6 +172,7 @@ function startOne(
   const worker: Worker = startBankingWorker(deployment, {
     orders: new OrderService(deployment.books, source, options),
     rails: (database) => rails.open(database),
+    bankAccounts: rails.bankAccounts,
     eventsKeptDays,
     crossings: place?.others,
     chores,

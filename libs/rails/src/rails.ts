@@ -3,7 +3,7 @@ import type { Database } from '@banking/postgres';
 import { ConfigError } from '@banking/process';
 import { HttpRail } from './http-rail.js';
 import { Iso20022Rail } from './iso20022/iso20022-rail.js';
-import type { RailConfig } from './rail-config.js';
+import type { BankAccount, RailConfig } from './rail-config.js';
 
 /** The payment networks of a deployment, in the order in which they are asked for. */
 export class Rails implements RailRouting {
@@ -11,6 +11,13 @@ export class Rails implements RailRouting {
 
   get names(): readonly string[] {
     return this.configured.map(({ name }) => name);
+  }
+
+  /** The bank accounts of all networks, in their order: what payers pay to. */
+  get bankAccounts(): readonly (BankAccount & { readonly rail: string })[] {
+    return this.configured.flatMap(({ name: rail, ...config }) =>
+      'accounts' in config ? config.accounts.map((account) => ({ ...account, rail })) : [],
+    );
   }
 
   /** The first network that serves the destination. */

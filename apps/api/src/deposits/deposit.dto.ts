@@ -38,7 +38,7 @@ class DepositEdgesDto {
 }
 
 export class DepositDto implements Deposit {
-  @OwnIdField('The deposit.', 3)
+  @OwnIdField('The deposit.', 1)
   readonly id!: Deposit['id'];
 
   @OwnAmountField("Digits in minor units of the account's currency.", '125000')
@@ -47,11 +47,11 @@ export class DepositDto implements Deposit {
   @OwnTextField(
     '`pending`: announced, and not credited yet. `booked`: credited. `unmatched`: credited to a suspense account, because it names no ' +
       'account that takes it. `assigned`: its money went to another account. `returned`: its money went back. New values may be added.',
-    'booked',
+    'pending',
   )
   readonly status!: Deposit['status'];
 
-  @OwnTextField('What the payer wrote.', 'Invoice 4711 BA0500000000001001', false)
+  @OwnTextField('What the payer wrote.', 'Invoice 4711 NW0000000002', false)
   readonly reference?: string;
 
   @OwnEdgeField(() => DepositPayerDto, 'What the bank says of the payer.')

@@ -103,6 +103,8 @@ const FIELDS: ExampleSource['fields'] = {
   Beneficiary: { data: DATA },
   Corridor: { destinationCountry: 'DE', deliveryTAT: 'T+1', routingCodeType: 'SWIFT' },
   CreateWebhookEndpointInput: ENDPOINT,
+  Deposit: { reference: `Invoice 2093 ${ACCOUNT_CODE}` },
+  DepositPayer: { name: 'Maria Muster' },
   ExecutedTransfer: TRANSFER,
   InternalRecipient: { accountCode: ACCOUNT_CODE, name: 'Harbour Imports', alias: 'Imports, deposits' },
   InternationalRecipient: { data: DATA, alias: 'Maria, rent' },
