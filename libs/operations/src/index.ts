@@ -31,8 +31,6 @@ export { CROSSING, type ArrivalOutcome, type CrossingPort, type SubmittedCrossin
 export { Arrivals } from './crossings/arrivals.js';
 export { type AccountCodes, newAccountCode } from './accounts/accounts.js';
 
-export type { ReceivingAccount } from './deposits/match-entry.js';
-
 // For metrics and traces
 export { orderBatchChannel, orderChannel } from './orders/prepared-order.js';
 

@@ -275,6 +275,16 @@ create function deposits_of_entries(entry_ids bigint[])
   where d.entry_id = any(entry_ids) and (d.status = 'pending' or d.status <> 'assigned' and d.transaction_id is not null)
 $$;
 
+-- The entries of the deposits of a workspace of the scope, in a range of ids: no role that serves reads those of other workspaces.
+create function entries_of_deposits(of_workspace bigint, after_id bigint, last_id bigint)
+  returns table (deposit_id bigint, amount bigint, direction text, outcome text)
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select d.id, e.amount, e.direction, e.outcome
+  from deposit d join bank_entry e on e.id = d.entry_id
+  where d.workspace_id = of_workspace and d.id > after_id and d.id <= last_id
+    and of_workspace = any(nullif(current_setting('app.workspaces', true), '')::bigint[])
+$$;
+
 -- Deposits of entries that the bank has announced. Returns how many were new.
 create function announce_deposits(entry_ids bigint[], workspace_ids bigint[], account_ids bigint[]) returns integer
   language plpgsql security definer set search_path = banking, pg_temp as $$

@@ -193,7 +193,7 @@ begin
       consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
       requested_deliveries, paused_until) on webhook_endpoint'),
     (served, 'execute on function analyze_next_table, are_audit_entries, audit_content, count_unrecorded_audit, directory_chain,
-      directory_head, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, is_served_here, next_audit_hash,
+      directory_head, entries_of_deposits, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, is_served_here, next_audit_hash,
       order_of_reference, pause_required, payment_versions, rejected_three_in_a_row, require_open_workspaces, rfc3339, unrecorded_resources, webhook_backlog, workspace_lock_key'),
 
     -- The books: a payment, and no other way to move money.
@@ -251,7 +251,6 @@ begin
 
     (verified, 'usage on sequence payout_stop_id_seq'),
     (verified, 'insert (finding_count, workspace_ids, findings) on payout_stop'),
-    (verified, 'select (id, amount, direction, status, outcome) on bank_entry'),
     (verified, 'select, delete on unverified_posting'),
     (verified, 'select, update (last_workspace_id, last_id) on verification_position')
   loop

@@ -44,6 +44,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'deposits_of_entries', settings: [PINNED], executableBy: WORKING },
   { name: 'directory_chain', settings: [PINNED], executableBy: SERVING },
   { name: 'directory_head', settings: [PINNED], executableBy: SERVING },
+  { name: 'entries_of_deposits', settings: [PINNED], executableBy: SERVING },
   { name: 'lock_payouts', settings: [PINNED], executableBy: WORKING },
   { name: 'lock_role', settings: [PINNED], executableBy: WRITING },
   { name: 'note_account', settings: [PINNED], executableBy: [] },

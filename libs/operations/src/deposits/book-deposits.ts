@@ -25,7 +25,7 @@ const IDLE_MS = 500;
 const REPORTED_MAX = 10_000;
 
 /** An entry that stays open until an operator acts. Its message names the entry by its id, and repeats nothing of the bank. */
-export class DepositWaits extends Error {
+class DepositWaits extends Error {
   override readonly name = 'DepositWaits';
 }
 

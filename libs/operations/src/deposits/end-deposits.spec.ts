@@ -66,7 +66,7 @@ describe('the assignment of an unmatched deposit', () => {
     expect(await assignDeposit(books(), { ...ending(id), account })).toBe('not_unmatched');
   });
 
-  it('happens once, whoever asks at the same time', async () => {
+  it('happens once, although others ask at the same time', async () => {
     const { id, entryId } = await unmatched();
     const call = () => assignDeposit(books(), { ...ending(id), account: theirs.code });
 

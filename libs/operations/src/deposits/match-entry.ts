@@ -46,7 +46,7 @@ export const normalCode = (text: string): string => text.toUpperCase().replace(/
  * The codes that a structured creditor reference may be: itself, or what is in a reference of ISO 11649 whose check digits are right. A
  * wrong digit leads to no account.
  */
-export function codesOfReference(creditorReference: string | undefined): readonly string[] {
+function codesOfReference(creditorReference: string | undefined): readonly string[] {
   if (creditorReference === undefined) return [];
   const code = normalCode(creditorReference);
   const [, inner] = CREDITOR_REFERENCE.exec(code) ?? [];

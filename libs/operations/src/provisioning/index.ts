@@ -40,10 +40,4 @@ export {
   suspendUser,
   type UserRow,
 } from './users.js';
-export {
-  assignDeposit,
-  type DepositRow,
-  newestDeposits,
-  returnDeposit,
-  waitingEntries,
-} from '../deposits/end-deposits.js';
+export { assignDeposit, newestDeposits, returnDeposit, waitingEntries } from '../deposits/end-deposits.js';

@@ -16,7 +16,7 @@ export const DEPOSIT_CHECK: RangeCheck = {
        from (
          select d.id, d.status, case
              when e.amount <> d.amount or e.direction <> 'credit' then 'is not of the amount of its entry'
-             when d.status <> 'pending' and d.transaction_id is not null and e.outcome is distinct from 'deposit' and e.id is not null
+             when d.status <> 'pending' and d.transaction_id is not null and e.outcome is distinct from 'deposit' and e.deposit_id is not null
                then 'its entry is still open'
              when d.status in ('booked', 'unmatched') and d.transaction_id is null then 'has no transaction'
              when d.status = 'pending' and d.transaction_id is not null then 'has a transaction'
@@ -27,7 +27,7 @@ export const DEPOSIT_CHECK: RangeCheck = {
              when (r.id is not null) <> (d.status in ('assigned', 'returned'))
                then format('transaction %s is %s', d.transaction_id, case when r.id is null then 'not returned' else 'returned' end) end as why
          from deposit d
-           left join bank_entry e on e.id = d.entry_id
+           left join entries_of_deposits($1, $2, $3) e on e.deposit_id = d.id
            left join transaction x on x.workspace_id = $1 and x.id = d.transaction_id
            left join lateral (
              select o.id from transaction o where o.workspace_id = $1 and o.return_of = d.transaction_id limit 1) r on true
