@@ -13,7 +13,6 @@ import {
 } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
-import { ReceivingDetailsDto } from '../deposits/deposit.dto.js';
 import { preferredType } from '../http/request-head.js';
 import { CSV_TYPE } from '../http/csv.js';
 import { ApiIdParam, bodyPipe, IdPipe, queryPipe, refusalOf } from '../input/input.pipe.js';
@@ -22,6 +21,7 @@ import { textStream } from '../http/text-stream.js';
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { linkNext, PageQueryDto, sendPage } from '../input/page.js';
 import { AccountChangeDto, AccountDto, OpenAccountInputDto } from './account.dto.js';
+import { ReceivingDetailsDto } from './receiving-details.dto.js';
 import { statementCamt, XML_TYPE } from './statement-camt.js';
 import { statementCsv } from './statement-csv.js';
 import { type PagePlace, statementFile, statementFileName, StatementDownloads } from './statement-file.js';

@@ -1,10 +1,4 @@
-import {
-  type Deposit,
-  DEPOSIT_STEPS,
-  type DepositPayer,
-  type DepositQuery,
-  type ReceivingDetails,
-} from '@banking/domain';
+import { type Deposit, DEPOSIT_STEPS, type DepositPayer, type DepositQuery } from '@banking/domain';
 import { AccountDto } from '../accounts/account.dto.js';
 import {
   Field,
@@ -77,26 +71,6 @@ export class DepositDto implements Deposit {
 
   @OwnEdgeField(() => DepositEdgesDto, 'Related records.')
   readonly edges!: DepositEdgesDto;
-}
-
-export class ReceivingDetailsDto implements ReceivingDetails {
-  @OwnTextField('The holder of the bank account, as the payer writes it.', 'Harbour Payments GmbH')
-  readonly holder!: string;
-
-  @OwnTextField('The IBAN of the bank account.', 'DE89370400440532013000', false)
-  readonly iban?: string;
-
-  @OwnTextField('The number of a bank account without an IBAN.', '000123456789', false)
-  readonly accountNumber?: string;
-
-  @OwnTextField('The BIC of the bank.', 'COBADEFFXXX')
-  readonly bic!: string;
-
-  @OwnTextField('Code of the currency (ISO 4217).', 'EUR')
-  readonly currency!: ReceivingDetails['currency'];
-
-  @OwnTextField('What the payer writes as the reference: the code of the account.', 'BA0500000000001001')
-  readonly reference!: string;
 }
 
 export class DepositQueryDto extends PageQueryDto implements DepositQuery {
