@@ -179,7 +179,8 @@ function operationsOf({
 
     listDeposits: (scope, query = {}) => listDeposits(reading, workspaceOf(scope), query),
     getDeposit: (scope, { depositId }) => getDeposit(reading, workspaceOf(scope), depositId),
-    listReceivingDetails: (scope, { accountId }) => receivingDetails(reading, workspaceOf(scope), accountId, bankAccounts),
+    listReceivingDetails: (scope, { accountId }) =>
+      receivingDetails(reading, workspaceOf(scope), accountId, bankAccounts),
 
     fundAccount: (scope, input, options = {}) =>
       inSandbox(() => fundAccount(asWorker, readingAsWorker, acting(scope), input, options, postSandboxDeposits)),

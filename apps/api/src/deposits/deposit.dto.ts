@@ -8,6 +8,7 @@ import {
   OwnTextField,
   OwnTimeField,
 } from '../http/field.decorator.js';
+import { TransactionDto } from '../transactions/transaction.dto.js';
 import { PageQueryDto } from '../input/page.js';
 import { ChoiceParameter, IdParameter, InstantParameter } from '../input/parameter.decorator.js';
 
@@ -29,6 +30,13 @@ class DepositPayerDto implements DepositPayer {
 class DepositEdgesDto {
   @OwnEdgeField(() => AccountDto, 'The account that the money is for.')
   readonly account!: AccountDto;
+
+  @OwnEdgeField(
+    () => TransactionDto,
+    'The transaction that credited the account. Missing while nothing is credited.',
+    false,
+  )
+  readonly transaction?: TransactionDto;
 }
 
 export class DepositDto implements Deposit {
@@ -59,9 +67,6 @@ export class DepositDto implements Deposit {
     required: false,
   })
   readonly valueDate?: string;
-
-  @OwnIdField('The transaction that credited the account. Missing while nothing is credited.', 48, false)
-  readonly transactionID?: NonNullable<Deposit['transactionID']>;
 
   @OwnTimeField('Time of creation.', true)
   readonly createdAt!: Deposit['createdAt'];

@@ -36,7 +36,7 @@ class DepositsController {
     summary: 'Retrieve a deposit',
     description: paragraphs(
       'Returns money that arrived, with its payer and what the payer wrote.',
-      '`transactionID` names the transaction that credited the account, and an event tells of each change of the status.',
+      '`edges.transaction` credited the account, and an event tells of each change of the status.',
     ),
     provenance: 'ours',
   })

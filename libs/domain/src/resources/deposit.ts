@@ -1,10 +1,11 @@
 import type { TransferAmount } from '../amount.js';
 import type { CurrencyCode } from '../currencies.js';
-import type { DepositId, TransactionId } from '../ids.js';
+import type { DepositId } from '../ids.js';
 import type { Open } from '../open.js';
 import type { DepositStatus } from '../states.js';
 import type { Timestamp } from '../timestamp.js';
 import type { Account } from './account.js';
+import type { Transaction } from './transaction.js';
 
 /** Money that arrived at a bank account of the service, for an account of the workspace. */
 export interface Deposit {
@@ -18,11 +19,13 @@ export interface Deposit {
   readonly payer: DepositPayer;
   /** The day from which the bank counts the money, ISO 8601. */
   readonly valueDate?: string;
-  /** The transaction that credited the account. Missing while nothing is credited. */
-  readonly transactionID?: TransactionId;
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
-  readonly edges: { readonly account: Account };
+  readonly edges: {
+    readonly account: Account;
+    /** The transaction that credited the account. Missing while nothing is credited. */
+    readonly transaction?: Transaction;
+  };
 }
 
 export interface DepositPayer {

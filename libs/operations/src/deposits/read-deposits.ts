@@ -9,7 +9,6 @@ import {
   type PlainNumber,
   type ReceivingDetails,
   Refusal,
-  type TransactionId,
   type TransferAmount,
   type WorkspaceId,
 } from '@banking/domain';
@@ -20,8 +19,6 @@ import {
   column,
   type Columns,
   digits,
-  joined,
-  listed,
   packed,
   type RowOf,
   sqlOf,
@@ -29,59 +26,69 @@ import {
   unpacking,
   withoutNulls,
 } from '../resources/columns.js';
-import { ACCOUNT_COLUMNS, composeAccount } from '../resources/compose-parties.js';
+import { type EdgeFacts, EDGES, Edges } from '../resources/compose-edges.js';
 import {
-  type Composed,
-  pageOfRows,
+  byId,
+  type ComposedPage,
+  type PackedRows,
+  packedRows,
   type Reading,
   readResource,
-  type RowFacts,
-  selectedOf,
 } from '../resources/reading.js';
-import type { Reference } from '../reference/reference.js';
 import type { ReceivingAccount } from './match-entry.js';
 
 const DEPOSIT_COLUMNS = {
-  depositId: column<bigint | number>('id'),
-  depositAmount: digits('amount'),
-  depositStatus: column<DepositStatus>('status'),
-  depositReference: column<string | null>('reference'),
+  id: column<number>('id'),
+  amount: digits('amount'),
+  status: column<DepositStatus>('status'),
+  reference: column<string | null>('reference'),
   payer: column<Deposit['payer']>('payer'),
   valueDate: sqlOf<string | null>((alias) => `${alias}.value_on::text`),
-  transactionId: column<bigint | number | null>('transaction_id'),
-  depositCreatedAt: column<string>('created_at'),
-  depositUpdatedAt: column<string>('updated_at'),
+  createdAt: column<string>('created_at'),
+  updatedAt: column<string>('updated_at'),
+  accountId: column<number>('account_id'),
+  transactionId: column<number | null>('transaction_id'),
 } satisfies Columns;
 
-type DepositFacts = RowOf<typeof DEPOSIT_COLUMNS> & RowOf<typeof ACCOUNT_COLUMNS>;
+const rowOf = unpacking(DEPOSIT_COLUMNS);
 
-const ACCOUNT_OF = joined('account', 'a', 'l.workspace_id = t.workspace_id and l.id = t.account_id');
+type DepositFacts = EdgeFacts & { readonly deposits: PackedRows };
 
-/** A deposit `t` with its account. */
-const DEPOSIT: Composed<DepositFacts, Deposit> = {
-  columns: selectedOf([DEPOSIT_COLUMNS, 't'], [ACCOUNT_COLUMNS, 'a']),
-  joins: ACCOUNT_OF,
-  compose: composeDeposit,
+/** Deposits with what the edges of a page are made from. */
+const ROWS = '(select d.*, null::bigint as recipient_id from deposit d)';
+
+const DEPOSIT_PAGE: ComposedPage<DepositFacts, Deposit> = {
+  tables: EDGES.tables,
+  columns: `${EDGES.columns}, ${packedRows(packed(DEPOSIT_COLUMNS, 'p'), 'page p')} as deposits`,
+  compose(reference, facts) {
+    const edges = new Edges(reference, facts);
+    const deposits = byId((facts.deposits ?? []).map((values) => composeDeposit(edges, rowOf(values))));
+    return (id) => deposits.get(id);
+  },
 };
 
-function composeDeposit(reference: Reference, row: DepositFacts): Deposit {
+function composeDeposit(edges: Edges, row: RowOf<typeof DEPOSIT_COLUMNS>): Deposit {
   return withoutNulls<Deposit>({
-    id: Number(row.depositId) as DepositId,
-    amount: row.depositAmount as TransferAmount,
-    status: row.depositStatus,
-    reference: row.depositReference,
+    id: row.id as DepositId,
+    amount: row.amount as TransferAmount,
+    status: row.status,
+    reference: row.reference,
     payer: row.payer,
     valueDate: row.valueDate,
-    transactionID: row.transactionId === null ? null : (Number(row.transactionId) as TransactionId),
-    createdAt: timestampOf(row.depositCreatedAt),
-    updatedAt: timestampOf(row.depositUpdatedAt),
-    edges: { account: composeAccount(reference, row) },
+    createdAt: timestampOf(row.createdAt),
+    updatedAt: timestampOf(row.updatedAt),
+    edges: withoutNulls<Deposit['edges']>({
+      account: edges.account(row.accountId),
+      transaction: edges.transaction(row.transactionId),
+    }),
   });
 }
 
+/** A page of one. */
 const GET_DEPOSIT = sqlStatement<DepositFacts>(
   'get_deposit',
-  `select ${DEPOSIT.columns} from deposit t ${DEPOSIT.joins} where t.workspace_id = $1 and t.id = $2`,
+  `with page as materialized (select l.* from ${ROWS} l where l.workspace_id = $1 and l.id = $2) ${DEPOSIT_PAGE.tables}
+   select ${DEPOSIT_PAGE.columns}`,
 );
 
 /** @throws Refusal `deposit_not_found` also for a deposit of another workspace */
@@ -90,15 +97,17 @@ export async function getDeposit(
   workspaceId: WorkspaceId,
   depositId: DepositId | PlainNumber,
 ): Promise<Deposit> {
-  const bound = bind(GET_DEPOSIT, workspaceId, depositId);
-  const deposit = await readResource(reading, workspaceId, { bound, compose: DEPOSIT.compose });
+  const deposit = await readResource(reading, workspaceId, {
+    bound: bind(GET_DEPOSIT, workspaceId, depositId),
+    compose: (reference, facts) => DEPOSIT_PAGE.compose(reference, facts)(depositId),
+  });
   if (!deposit) throw new Refusal('deposit_not_found');
   return deposit;
 }
 
-const DEPOSITS: PagedList<RowFacts, Deposit> = {
+const DEPOSITS: PagedList<DepositFacts, Deposit> = {
   name: 'list_deposits',
-  table: 'deposit',
+  table: ROWS,
   indexes: [{ filter: 'accountId', where: 'l.account_id is not null' }, { where: 'l.id >= 1' }],
   classes: { status: 'text' },
   filters: {
@@ -107,14 +116,7 @@ const DEPOSITS: PagedList<RowFacts, Deposit> = {
     createdTo: (to) => `l.created_at < ${to}::timestamptz`,
   },
   page: pageByClass,
-  items: pageOfRows(
-    {
-      packed: packed(DEPOSIT_COLUMNS, 't', listed(ACCOUNT_COLUMNS, 'a')),
-      joins: ACCOUNT_OF,
-      rowOf: unpacking({ ...DEPOSIT_COLUMNS, ...ACCOUNT_COLUMNS }),
-    },
-    composeDeposit,
-  ),
+  items: DEPOSIT_PAGE,
 };
 
 /** @throws Refusal as the port's `listDeposits` states */

@@ -190,7 +190,8 @@ export const TRANSFER: Composed<TransferFacts, Transfer> = {
 
 export type TransferPageFacts = EdgeFacts;
 
-const EDGES = edgesOf(TRANSACTIONS_OF_PAGE);
+/** The edges of a page whose rows have one transaction each, or none. */
+export const EDGES = edgesOf(TRANSACTIONS_OF_PAGE);
 
 /** A page of transfers. Each is one of the transfers of its transaction. */
 export const TRANSFER_PAGE: ComposedPage<TransferPageFacts, Transfer> = {
