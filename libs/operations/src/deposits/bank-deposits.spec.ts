@@ -74,6 +74,14 @@ describe('a worker', () => {
     await expect(post([await at.entry(planted)], credit(mine))).rejects.toMatchObject(WRONG);
   });
 
+  it('posts no deposit for an entry with the reference of a payment that left', async () => {
+    await at.owner.query(
+      `insert into file_payment (rail, key, end_to_end_id, amount, currency, content) values ('bank-a', 'payout-9', 'PAYOUT-9', 1250, 'EUR', '{}')`,
+    );
+
+    await expect(post([await at.entry({ endToEndId: 'PAYOUT-9' })], credit(mine))).rejects.toMatchObject(WRONG);
+  });
+
   it('posts no deposit without an entry, for one that is not there, and for one of null', async () => {
     await expect(post([], credit(mine))).rejects.toMatchObject(WRONG);
     await expect(post([987_654], credit(mine))).rejects.toMatchObject(WRONG);
