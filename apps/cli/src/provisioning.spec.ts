@@ -216,6 +216,13 @@ describe('the commands of banking', () => {
   const idOf = async (sql: string) => String((await world.query(sql))[0]?.['id']);
   const workspaceId = () => idOf(`select max(id)::int as id from workspace`);
   const IN_ONE = ['--workspace', '1'];
+  /** A deposit that a funding of an account posted. */
+  const unmatched = (account: string) =>
+    idOf(`insert into deposit (workspace_id, account_id, currency_id, amount, status, payer, entry_id, transaction_id)
+      select workspace_id, account_id, currency_id, amount, 'unmatched', '{}', id, transaction_id from transfer
+      where account_id = ${account} and type = 'funding'
+        and transaction_id not in (select d.transaction_id from deposit d where d.transaction_id is not null)
+      order by id desc limit 1 returning id::int`);
 
   /** Commands that write, in the order in which they are tried, and the operation in the audit trail of a workspace. */
   const AUDITED: readonly (readonly [
@@ -264,6 +271,26 @@ describe('the commands of banking', () => {
         '--note',
         'x',
       ],
+    ],
+    [
+      'deposit assign',
+      'assignDeposit',
+      async () => {
+        const account = await idOf(
+          `select min(account_id)::int as id from transfer where workspace_id = 1 and type = 'funding'`,
+        );
+        return [await unmatched(account), ...IN_ONE, ...['--account', account, '--note', 'x']];
+      },
+    ],
+    [
+      'deposit return',
+      'returnDeposit',
+      async () => {
+        const account = await idOf(
+          `select min(account_id)::int as id from transfer where workspace_id = 1 and type = 'funding'`,
+        );
+        return [await unmatched(account), ...IN_ONE, '--note', 'x'];
+      },
     ],
     ['payouts resume', 'resumePayouts', () => []],
     [
@@ -317,6 +344,7 @@ describe('the commands of banking', () => {
         'rail status',
         'grant list',
         'discrepancy list',
+        'deposit list',
         'work list',
         'events tail',
         'reference list',

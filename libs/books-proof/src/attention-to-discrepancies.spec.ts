@@ -43,7 +43,7 @@ async function contradict(status: 'completed' | 'failed', resolution: Resolution
   return id;
 }
 
-const REASON = 'every return is of a transaction that failed or came back, or resolves a discrepancy';
+const REASON = 'every return is of a transaction that failed or came back, resolves a discrepancy or ends a deposit';
 const CONTRADICTION = 'every contradictory event has its discrepancy';
 const RESOLUTION = 'every resolution moved the money of its transaction, the way it says';
 

@@ -60,7 +60,7 @@ export const RULE_VIOLATION = {
   quoteUnusable: 'BK007',
   /** A rail event that contradicts an earlier one is recorded with its discrepancy. */
   discrepancyMissing: 'BK010',
-  /** A return belongs to a failed transaction or resolves a discrepancy. */
+  /** A return belongs to a failed transaction, resolves a discrepancy or ends a deposit. */
   returnWithoutReason: 'BK011',
   /** No execution of a paused order changes. */
   orderPaused: 'BK012',

@@ -201,10 +201,10 @@ export async function assignDeposit(
     ] as const);
     const newId = Number(assigned!.id);
     const operation = 'assignDeposit';
-    const changes = [
-      { workspaceId, operation, resource: { type: 'deposit', id: depositId } },
-      { workspaceId: to.workspaceId, operation, resource: { type: 'deposit', id: newId } },
-    ];
+    const entryOf = (of: number, id: number) => ({ workspaceId: of, operation, resource: { type: 'deposit', id } });
+    // One in each trail.
+    const changes = [entryOf(workspaceId, depositId)];
+    if (to.workspaceId !== workspaceId) changes.push(entryOf(to.workspaceId, newId));
     await tx.commit([notesOf(operator)(changes)]);
     return { ...to, depositId: newId };
   });
