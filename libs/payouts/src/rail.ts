@@ -25,12 +25,16 @@ export interface PaymentContent {
     readonly address?: string | undefined;
     /** Of the address: ISO 3166-1 alpha-2. */
     readonly country?: string | undefined;
+    /** Where the account is: ISO 3166-1 alpha-2. */
+    readonly bankCountry?: string | undefined;
     /** The address in the elements of ISO 20022 `PostalAddress`, where the recipient has it so. */
     readonly postalAddress?: PostalAddress | undefined;
   };
   readonly description?: string | undefined;
   /** The purpose code of the order. */
   readonly purpose?: string | undefined;
+  /** Of the corridor, such as `SWIFT` or `LOCAL`. */
+  readonly payoutMethod?: string | undefined;
 }
 
 /** Reads the payment of a transaction. */

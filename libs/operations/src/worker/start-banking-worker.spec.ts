@@ -44,6 +44,7 @@ describe('start banking worker', () => {
         creditor: {
           address: 'Uferstrasse 4, 13357 Berlin',
           country: 'DE',
+          bankCountry: 'DE',
           postalAddress: { streetName: 'Uferstrasse', buildingNumber: '4', postCode: '13357', townName: 'Berlin' },
           name: 'Northwind Trading Berlin',
           account: 'DE89370400440532013000',
@@ -51,6 +52,7 @@ describe('start banking worker', () => {
         },
         description: 'Float for Berlin',
         purpose: 'IR001',
+        payoutMethod: 'LOCAL',
       });
     });
 

@@ -247,17 +247,20 @@ interface PaymentRow {
   description: string | null;
   purpose: string | null;
   data: Readonly<Partial<Record<string, string>>>;
+  payout_method: string;
 }
 
 /** The amount of a payout is the credit of the settlement account. After a conversion it is in the target currency. */
 export const READ_PAYMENTS = sqlStatement<PaymentRow>(
   'read_payments',
-  `select u.position::int, s.amount, c.code as currency, d.description, d.purpose, n.data
+  `select u.position::int, s.amount, c.code as currency, d.description, d.purpose, n.data, k.payout_method
    from unnest($1::bigint[], $2::bigint[]) with ordinality u(workspace_id, transaction_id, position)
    cross join ${lookup(`select t.recipient_id, t.description, t.purpose from transfer t
      where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id
        and t.direction = 'debit' and t.type <> 'fee'`)} d
    cross join ${lookup('select b.data from beneficiary b where b.workspace_id = u.workspace_id and b.recipient_id = d.recipient_id')} n
+   cross join ${lookup(`select k.payout_method from recipient r join corridor k on k.id = r.corridor_id
+     where r.workspace_id = u.workspace_id and r.id = d.recipient_id`)} k
    join ${ownLegsOf('settlement', { workspaceId: 'u.workspace_id', id: 'u.transaction_id' })} s on s.direction = 'credit'
    join currency c on c.id = s.currency_id`,
 );
@@ -290,7 +293,7 @@ async function readPayments(
   return payouts.map((_, index) => found.get(index + 1));
 }
 
-function paymentOf({ amount, currency, description, purpose, data }: PaymentRow): PaymentContent {
+function paymentOf({ amount, currency, description, purpose, data, payout_method }: PaymentRow): PaymentContent {
   const { routingCodeType1: type, routingCodeValue1: code, beneficiaryTownName: townName } = data;
   return {
     amount: minorUnits(amount),
@@ -301,6 +304,7 @@ function paymentOf({ amount, currency, description, purpose, data }: PaymentRow)
       routing: type !== undefined && code !== undefined ? { type, code } : undefined,
       address: data.beneficiaryAddress,
       country: data.beneficiaryCountryCode,
+      bankCountry: data.destinationCountry,
       postalAddress:
         townName === undefined
           ? undefined
@@ -313,5 +317,6 @@ function paymentOf({ amount, currency, description, purpose, data }: PaymentRow)
     },
     description: description ?? undefined,
     purpose: purpose ?? undefined,
+    payoutMethod: payout_method,
   };
 }

@@ -23,16 +23,12 @@ const CLEARING_SYSTEMS: Readonly<Record<string, string>> = {
 /**
  * The code of the clearing system of a bank.
  *
- * A payment does not say where the bank is. A national routing code is for payments in the currency of the country, whose code begins with
- * that of the country (ISO 4217); else the bank is where the creditor is.
- *
  * @param type of the routing code, such as `IFSC`
+ * @param country of the bank: ISO 3166-1 alpha-2
  */
-export function clearingSystemOf(type: string, currency: string, creditorCountry: string | undefined) {
-  return [currency.slice(0, 2), creditorCountry]
-    .map((country) => `${country} ${type}`)
-    .filter((name) => Object.hasOwn(CLEARING_SYSTEMS, name))
-    .map((name) => CLEARING_SYSTEMS[name])[0];
+export function clearingSystemOf(type: string, country: string | undefined): string | undefined {
+  const name = `${country} ${type}`;
+  return Object.hasOwn(CLEARING_SYSTEMS, name) ? CLEARING_SYSTEMS[name] : undefined;
 }
 
 /**

@@ -33,6 +33,10 @@ describe('the content of a payment in a file', () => {
     expect(contentOf({ amount: minorUnits(100_000_000_000n) }).serviceLevel).toBe('NURG');
     expect(contentOf(creditorOf({ account: 'AE070331234567890123456' })).serviceLevel).toBe('NURG');
     expect(contentOf(USD).serviceLevel).toBe('NURG');
+    expect(['LOCAL', 'SWIFT'].map((payoutMethod) => contentOf({ payoutMethod }).serviceLevel)).toEqual([
+      'SEPA',
+      'NURG',
+    ]);
   });
 
   it.each([
@@ -40,7 +44,7 @@ describe('the content of a payment in a file', () => {
     ['GBP', 'GB', 'SORT CODE', '601613', 'GBDSC'],
     ['INR', 'IN', 'IFSC', 'HDFC0000001', 'INFSC'],
     ['CAD', 'CA', 'BRANCH CODE', '000305432', 'CACPA'],
-    ['AUD', 'GB', 'BSB CODE', '062000', 'AUBSB'],
+    ['AUD', 'AU', 'BSB CODE', '062000', 'AUBSB'],
     ['CNY', 'CN', 'BANK CODE', '102100099996', 'CNAPS'],
     ['JPY', 'JP', 'BANK CODE', '0001001', 'JPZGN'],
     ['ZAR', 'ZA', 'BRANCH CODE', '250655', 'ZANCC'],
@@ -50,11 +54,11 @@ describe('the content of a payment in a file', () => {
     ['USD', 'HK', 'BANK CODE', '004', 'HKNCC'],
   ])(
     'names a bank of a payment in %s to %s by the member of its clearing system',
-    (currency, country, type, code, system) => {
+    (currency, bankCountry, type, code, system) => {
       const accounts = [{ ...config.accounts[1]!, currency }];
       const payment = filePayment(1, {
         ...{ currency, amount: minorUnits(100n) },
-        ...creditorOf({ account: '12345678', country, routing: { type, code } }),
+        ...creditorOf({ account: '12345678', bankCountry, routing: { type, code } }),
       });
 
       expect(contentInFile(payment, accounts, dialectOf(config)).creditor.agent).toEqual({

@@ -104,6 +104,7 @@ export function contentInFile(
   }
   const isSepa =
     currency === 'EUR' &&
+    payment.payoutMethod !== 'SWIFT' &&
     amount <= SEPA_AMOUNT_MAX &&
     [creditor.account, account.id].every((id) => isValidIBAN(id) && SEPA_COUNTRIES.includes(id.slice(0, 2)));
   const serviceLevel = isSepa ? 'SEPA' : 'NURG';
@@ -129,7 +130,7 @@ export function contentInFile(
   };
 }
 
-function agentOf({ creditor: { routing, country }, currency }: Payment, { message, bicRequired }: BankDialect) {
+function agentOf({ creditor: { routing, bankCountry } }: Payment, { message, bicRequired }: BankDialect) {
   const isBic = routing?.type === 'SWIFT';
   if (isBic && isValidBIC(routing.code) && (message !== 'pain.001.001.03' || OLD_BIC.test(routing.code))) {
     return { bic: routing.code };
@@ -138,7 +139,7 @@ function agentOf({ creditor: { routing, country }, currency }: Payment, { messag
   if (bicRequired) throw new UnwritablePaymentError('RC07', 'The bank needs the BIC of the recipient’s bank.');
   // The key of a PIX payment is the account, and its type no bank.
   if (routing === undefined || routing.type === 'PIX KEY') return undefined;
-  const clearingSystem = clearingSystemOf(routing.type, currency, country);
+  const clearingSystem = clearingSystemOf(routing.type, bankCountry);
   const member = transliterate(routing.code);
   if (member === '' || member !== routing.code || member.length > 35) {
     throw new UnwritablePaymentError(

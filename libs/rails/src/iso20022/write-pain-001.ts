@@ -67,7 +67,7 @@ export function groupOf({ currency, content: { debtor, serviceLevel } }: Omit<Pa
  * | ------------------------ | ------------------------------------------------------------------------------------------ |
  * | `PmtInf`                 | one for each debtor account, currency and service level                                    |
  * | `CtrlSum`                | the sum of the decimal amounts, whatever their currencies                                  |
- * | `SvcLvl`                 | `SEPA` in euros between accounts of the SEPA area, else `NURG`                             |
+ * | `SvcLvl`                 | `SEPA` in euros within the SEPA area, unless by SWIFT; else `NURG`                             |
  * | `ReqdExctnDt`            | by cut-off and bank days                                                                   |
  * | `ChrgBr`                 | `SLEV` for SEPA (EPC132-08), else `SHAR`                                                   |
  * | `InstrId`, `EndToEndId`  | the same, of the payout                                                                    |
