@@ -15,6 +15,11 @@ const LEASE_CURSOR = sqlStatement<{ position: string | null; fence: bigint }>(
    returning position, fence`,
 );
 
+const RENEW_CURSOR = sqlStatement(
+  'renew_rail_cursor',
+  `update rail_cursor set leased_until = ${LEASE} where rail = $1 and fence = $2 and leased_until is not null returning fence`,
+);
+
 const RELEASE_CURSOR = sqlStatement(
   'release_rail_cursor',
   'update rail_cursor set leased_until = null where rail = $1 and fence = $2',
@@ -49,6 +54,7 @@ interface EventRow {
   message: string | null;
   amount: bigint;
   currency: string;
+  is_return: boolean;
 }
 
 /** Delivered for ten seconds, as the sandbox network does. */
@@ -61,7 +67,7 @@ const TAKE_EVENTS = sqlStatement<EventRow>(
    )
    update rail_event e set handed_until = clock_timestamp() + interval '10 s'
    from next n where e.id = n.id
-   returning e.id, e.key, e.provider_event, e.status, e.reason_code, e.message, e.amount, e.currency`,
+   returning e.id, e.key, e.provider_event, e.status, e.reason_code, e.message, e.amount, e.currency, e.is_return`,
 );
 
 const DELETE_EVENTS = sqlStatement('delete_rail_events', 'delete from rail_event where id = any($1::bigint[])');
@@ -98,6 +104,12 @@ export class RailInbox {
     return row && { position: row.position ?? undefined, fence: row.fence };
   }
 
+  /** Extends a lease before it ends. False if another worker reads meanwhile. */
+  async renew({ fence }: LeasedCursor): Promise<boolean> {
+    const [rows] = await this.database.pipeline({}, [bind(RENEW_CURSOR, this.rail, fence)] as const);
+    return rows.length === 1;
+  }
+
   async release({ fence }: LeasedCursor): Promise<void> {
     await this.database.pipeline({}, [bind(RELEASE_CURSOR, this.rail, fence)]);
   }
@@ -126,10 +138,13 @@ export class RailInbox {
     const [rows] = await this.database.pipeline({}, [bind(TAKE_EVENTS, this.rail, limit)] as const);
     return rows
       .sort((one, other) => (one.id < other.id ? -1 : 1))
-      .map(({ id, key, provider_event: providerEvent, status, reason_code, message, amount, currency }) => ({
+      .map(({ id, key, provider_event: providerEvent, status, reason_code, message, amount, currency, is_return }) => ({
         id: id.toString(),
         key,
-        event: { providerEvent, status, reasonCode: reason_code ?? undefined, message: message ?? undefined },
+        event: {
+          ...{ providerEvent, status, reasonCode: reason_code ?? undefined, message: message ?? undefined },
+          ...(is_return && { isReturn: true }),
+        },
         content: { amount: minorUnits(amount), currency },
       }));
   }

@@ -285,6 +285,8 @@ create table rail_event (
   -- Of its payment, as the adapter has it. In minor units.
   amount bigint not null check (amount > 0),
   currency text not null check (currency ~ '^[A-Z]{3}$'),
+  -- Whether the money is back at the bank.
+  is_return boolean not null default false check (not is_return or status = 'RJCT'),
   received_at timestamptz not null default clock_timestamp(),
   -- Until when a worker has it, which may delete it.
   handed_until timestamptz,

@@ -68,8 +68,11 @@ create table bank_file (
   outcome text not null check (outcome in ('read', 'refused')),
   -- Why it was refused, in words for operators.
   reason text check (char_length(reason) between 1 and 500),
+  -- What an operator should know of one that was read, such as payments that a bank refused as duplicates.
+  note text check (char_length(note) between 1 and 500),
   received_at timestamptz not null default clock_timestamp(),
-  check ((outcome = 'refused') = (reason is not null))
+  check ((outcome = 'refused') = (reason is not null)),
+  check (note is null or outcome = 'read')
 );
 create unique index bank_file_read_once on bank_file (rail, digest) where outcome = 'read';
 create index bank_file_refused on bank_file (received_at) where outcome = 'refused';
@@ -116,12 +119,19 @@ create table bank_entry (
   is_reversal boolean not null default false,
   booked_on date,
   value_on date,
-  -- The first statement that lists it as booked.
-  statement_id bigint references bank_statement,
+  -- The file that it was first read in, and the first statement that lists it as booked. Both rows are written after the entries, because
+  -- only the end of a file says what is in them.
+  file_id bigint not null references bank_file deferrable initially deferred,
+  statement_id bigint references bank_statement deferrable initially deferred,
   -- The reference of our own payment, where the bank repeats it.
   end_to_end_id text check (char_length(end_to_end_id) between 1 and 100),
   uetr text check (char_length(uetr) between 1 and 40),
   bank_reference text check (char_length(bank_reference) between 1 and 100),
+  -- On a detail: the reference of the entry that it is a part of. On an entry that stands for several payments whose details its file does
+  -- not give: its own, and how many they are. Details may come in another file. The whole is `ignored` once they sum to it, and the
+  -- details are, if the whole is in the books.
+  batch_reference text check (char_length(batch_reference) between 1 and 100),
+  batch_count integer check (batch_count > 1),
   -- A structured creditor reference (ISO 11649 or of a country), and the unstructured text.
   creditor_reference text check (char_length(creditor_reference) between 1 and 100),
   remittance text check (char_length(remittance) between 1 and 2000),
@@ -137,9 +147,13 @@ create table bank_entry (
   unique (rail, bank_account, identity),
   check ((payout_key is not null) = coalesce(outcome in ('payout', 'return'), false))
 );
-create index bank_entry_open on bank_entry (direction, id) where outcome is null and status = 'booked';
 create index bank_entry_pending on bank_entry (rail, bank_account, id) where status = 'pending';
-create index bank_entry_of_payout on bank_entry (payout_key) where payout_key is not null;
+-- What waits for a decision. The whole of several payments waits for its details, or for an operator.
+create index bank_entry_open on bank_entry (direction, id) where outcome is null and status = 'booked' and batch_count is null;
+create index bank_entry_by_reference on bank_entry (rail, bank_account, bank_reference) where bank_reference is not null;
+create index bank_entry_by_batch on bank_entry (rail, bank_account, batch_reference) where batch_reference is not null;
+-- A payment leaves once and comes back once. Another entry with its reference waits for a decision.
+create unique index bank_entry_of_payout on bank_entry (rail, payout_key, outcome) where payout_key is not null;
 create index bank_entry_of_statement on bank_entry (statement_id, id) where statement_id is not null;
 create index bank_entry_by_time on bank_entry (rail, bank_account, booked_on desc, id desc);
 create trigger booked_for_good before update of status on bank_entry for each row

@@ -21,12 +21,12 @@ export interface StatusRecord {
   readonly originalMessageId: string;
   /**
    * Of one payment; undefined for a status of the whole group or of a `PmtInf`, which holds for each of its payments that the message does
-   * not name.
+   * not name. Those are known at the end of the message.
    */
   readonly endToEndId?: string | undefined;
   readonly paymentInformationId?: string | undefined;
-  /** ISO 20022 ExternalPaymentTransactionStatus1Code. */
-  readonly status: string;
+  /** ISO 20022 ExternalPaymentTransactionStatus1Code; undefined for a payment that is named without one. */
+  readonly status?: string | undefined;
   readonly reasonCode?: string | undefined;
   readonly reasonText?: string | undefined;
 }
@@ -40,7 +40,7 @@ export interface StatementRecord {
   /** As the bank numbers it. */
   readonly sequence?: string | undefined;
   readonly account: BankAccountName;
-  /** Booked balances (`OPBD` or `PRCD`, `CLBD`). */
+  /** Booked balances (`OPBD` or `PRCD`, `CLBD`): the earliest and the latest. */
   readonly opening?: StatedBalance | undefined;
   readonly closing?: StatedBalance | undefined;
 }
@@ -73,16 +73,28 @@ export interface EntryRecord {
   /** ISO 8601 dates. */
   readonly bookedOn?: string | undefined;
   readonly valueOn?: string | undefined;
-  /** What makes it the same entry in another file of the same account, within 200 characters. */
+  /** What makes it the same entry in another file of the same account, within 200 characters. See `entry-identity.ts`. */
   readonly identity: string;
   readonly endToEndId?: string | undefined;
   readonly uetr?: string | undefined;
+  /** `AcctSvcrRef`: of the detail, or of an entry that stands for one payment. */
   readonly bankReference?: string | undefined;
+  /** `AcctSvcrRef` of the entry, on each detail of an entry that stands for several payments, and on their total. */
+  readonly batchReference?: string | undefined;
+  /** On the total of several payments whose details this file does not give: how many they are. */
+  readonly batchCount?: number | undefined;
   readonly creditorReference?: string | undefined;
   readonly remittance?: string | undefined;
   /** The payer of a credit, or the payee of a debit. */
-  readonly party: { readonly name?: string; readonly account?: string; readonly bank?: string };
+  readonly party: EntryParty;
+  /** `RtrInf/Rsn`, or `NARR` if a return has no code. */
   readonly returnReason?: string | undefined;
+}
+
+export interface EntryParty {
+  readonly name?: string | undefined;
+  readonly account?: string | undefined;
+  readonly bank?: string | undefined;
 }
 
 /** A file of a bank that is not read. The message says what is wrong in words for operators, and quotes nothing of the file. */

@@ -44,7 +44,7 @@ export type XmlPart =
  */
 export async function* readXml(
   chunks: AsyncIterable<Uint8Array>,
-  isInParts: (path: string) => boolean,
+  isInParts: (path: string, element: XmlElement) => boolean,
 ): AsyncGenerator<XmlPart> {
   const builder = new PartBuilder(isInParts);
   for await (const text of decodeXml(chunks)) {
@@ -75,7 +75,7 @@ class PartBuilder {
   private lengthSinceEvent = 0;
   private isAtEnd = false;
 
-  constructor(private readonly isInParts: (path: string) => boolean) {
+  constructor(private readonly isInParts: (path: string, element: XmlElement) => boolean) {
     const { parser } = this;
     parser.on('error', () => {
       throw this.fault(
@@ -137,7 +137,7 @@ class PartBuilder {
       return;
     }
     const path = this.pathOf(element);
-    if (this.paths.length === 0 || this.isInParts(path)) {
+    if (this.paths.length === 0 || this.isInParts(path, element)) {
       this.paths.push(path);
       this.parts.push({ kind: 'open', path, element });
       return;

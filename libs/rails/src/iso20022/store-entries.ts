@@ -1,0 +1,173 @@
+import { bind, type DbTransaction, sqlStatement } from '@banking/postgres';
+import type { EntryRecord } from './bank-records.js';
+
+/** What the entries of a chunk belong to. */
+export interface EntryHome {
+  readonly rail: string;
+  /** The number of the account in `RAILS_FILE`. */
+  readonly bankAccount: string;
+  readonly fileId: bigint;
+  /** Of a `camt.053` with balances. */
+  readonly statementId: bigint | null;
+  /** Of the file, in hexadecimal. */
+  readonly digest: string;
+}
+
+/**
+ * A reference is that of the same entry within 30 days: some banks give theirs again next year. An entry that is listed again becomes booked
+ * and gets its dates; those of a statement count before those of a notification.
+ */
+const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
+  'store_bank_entries',
+  `with given as (
+     select e.*, coalesce(e.booked_on, e.value_on) as day
+     from unnest($5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10::boolean[], $11::date[], $12::date[], $13::text[],
+            $14::text[], $15::text[], $16::text[], $17::integer[], $18::text[], $19::text[], $20::text[], $21::text[])
+       with ordinality e(identity, direction, amount, currency, status, is_reversal, booked_on, value_on, end_to_end_id,
+         uetr, bank_reference, batch_reference, batch_count, creditor_reference, remittance, party, return_reason, place)
+   )
+   insert into bank_entry as b (rail, bank_account, file_id, identity, direction, amount, currency, status, is_reversal, booked_on,
+     value_on, statement_id, end_to_end_id, uetr, bank_reference, batch_reference, batch_count, creditor_reference, remittance, party,
+     return_reason)
+   select $1, $2, $3,
+     case when exists (
+       select from bank_entry o where o.rail = $1 and o.bank_account = $2 and o.identity = g.identity
+         and abs(coalesce(o.booked_on, o.value_on) - g.day) > 30)
+       then g.identity || '@' || g.day else g.identity end,
+     g.direction, g.amount, g.currency, g.status, g.is_reversal, g.booked_on, g.value_on,
+     case when g.status = 'booked' then $4::bigint end, g.end_to_end_id, g.uetr, g.bank_reference, g.batch_reference, g.batch_count,
+     g.creditor_reference, g.remittance, g.party::jsonb, g.return_reason
+   from given g order by g.place
+   on conflict (rail, bank_account, identity) do update set
+     status = case when b.status = 'booked' then b.status else excluded.status end,
+     booked_on = case when b.statement_id is null and excluded.statement_id is not null
+       then coalesce(excluded.booked_on, b.booked_on) else coalesce(b.booked_on, excluded.booked_on) end,
+     value_on = case when b.statement_id is null and excluded.statement_id is not null
+       then coalesce(excluded.value_on, b.value_on) else coalesce(b.value_on, excluded.value_on) end,
+     statement_id = coalesce(b.statement_id, excluded.statement_id)
+   where b.status = 'pending' and excluded.status = 'booked'
+     or b.statement_id is null and excluded.statement_id is not null
+     or b.booked_on is null and excluded.booked_on is not null
+     or b.value_on is null and excluded.value_on is not null
+   returning b.id`,
+);
+
+/**
+ * The whole of several payments and their details, from any two files, are not both booked. Details that sum to the whole take its place;
+ * where the whole is in the books already, they are the ones that are ignored. Details are booked if their whole is.
+ */
+const SETTLE_BATCHES = sqlStatement<{ id: bigint }>(
+  'settle_bank_batches',
+  `with touched as (
+     select distinct coalesce(batch_reference, bank_reference) as reference from bank_entry
+     where id = any($3::bigint[]) and coalesce(batch_reference, bank_reference) is not null
+   ), part as (
+     select t.reference, p.id, p.direction, p.amount, p.is_reversal, p.outcome
+     from touched t join bank_entry p
+       on p.rail = $1 and p.bank_account = $2 and p.batch_reference = t.reference and p.batch_count is null
+   ), whole as (
+     select distinct on (r.reference, w.is_reversal) r.reference, w.*
+     from (select distinct reference from part) r join bank_entry w
+       on w.rail = $1 and w.bank_account = $2 and w.status = 'booked'
+         and (w.bank_reference = r.reference and w.batch_reference is null
+           or w.batch_reference = r.reference and w.batch_count is not null)
+     where (
+       select sum(case when p.direction = w.direction then p.amount else -p.amount end)
+       from part p where p.reference = r.reference and p.is_reversal = w.is_reversal) = w.amount
+     order by r.reference, w.is_reversal, w.id
+   ), replaced as (
+     update bank_entry b set outcome = 'ignored' from whole w where b.id = w.id and b.outcome is null
+   )
+   update bank_entry b set
+     outcome = case when w.outcome in ('payout', 'return', 'deposit') then 'ignored' end,
+     status = 'booked', booked_on = coalesce(b.booked_on, w.booked_on), value_on = coalesce(b.value_on, w.value_on),
+     statement_id = coalesce(b.statement_id, w.statement_id)
+   from part p join whole w on w.reference = p.reference and w.is_reversal = p.is_reversal
+   where b.id = p.id and b.outcome is null
+   returning b.id`,
+);
+
+/**
+ * Entries of our payments, known by their reference and the same amount: money that left, and money that is back. A second debit or
+ * credit of a payment is left to an operator, and so is one of another amount.
+ */
+const MATCH_PAYMENTS = sqlStatement(
+  'match_bank_entries',
+  `with candidate as (
+     select distinct on (p.key, b.direction) b.id, b.direction, b.return_reason, b.identity, b.bank_account,
+       p.key, p.amount, p.currency
+     from bank_entry b join file_payment p on p.rail = b.rail and p.end_to_end_id = b.end_to_end_id
+     where b.id = any($2::bigint[]) and b.status = 'booked' and b.outcome is null and b.batch_count is null
+       and p.amount = b.amount and p.currency = b.currency
+       and (b.direction = 'credit' or not b.is_reversal and b.return_reason is null)
+       and not exists (
+         select from bank_entry o where o.rail = b.rail and o.payout_key = p.key
+           and o.outcome = case b.direction when 'debit' then 'payout' else 'return' end)
+     order by p.key, b.direction, b.id
+   ), known as (
+     update bank_entry b set outcome = case c.direction when 'debit' then 'payout' else 'return' end, payout_key = c.key
+     from candidate c where b.id = c.id
+   )
+   insert into rail_event (rail, position, key, provider_event, status, reason_code, amount, currency, is_return)
+   select $1, $3 || ':entry:' || c.id, c.key, 'entry:' || md5(c.bank_account || ' ' || c.identity),
+     case c.direction when 'debit' then 'ACSC' else 'RJCT' end, c.return_reason, c.amount, c.currency, c.direction = 'credit'
+   from candidate c
+   where case when c.key ~ '^payout-[1-9][0-9]{0,15}-' then is_served_here(split_part(c.key, '-', 2)::bigint) else true end
+   order by c.id
+   on conflict (rail, position) do nothing`,
+);
+
+/** Booked entries of earlier files with the reference, direction and day of new ones, but another amount. */
+const FIND_CONTRADICTED = sqlStatement<{ identity: string }>(
+  'find_contradicted_bank_entries',
+  `select distinct o.identity
+   from bank_entry b join bank_entry o
+     on o.rail = b.rail and o.bank_account = b.bank_account and o.bank_reference = b.bank_reference
+   where b.id = any($1::bigint[]) and b.file_id = $2 and b.status = 'booked' and o.status = 'booked' and o.file_id <> $2
+     and o.direction = b.direction and o.is_reversal = b.is_reversal and (o.amount, o.currency) <> (b.amount, b.currency)
+     and coalesce(o.booked_on, o.value_on, b.booked_on) is not distinct from coalesce(b.booked_on, b.value_on, o.booked_on)`,
+);
+
+/**
+ * Stores entries of one bank account, no two with the same identity, and what follows from them.
+ *
+ * @returns the identities of entries of other files that these contradict, unless this file lists them too
+ */
+export async function storeEntries(
+  tx: DbTransaction,
+  home: EntryHome,
+  entries: readonly EntryRecord[],
+): Promise<readonly string[]> {
+  const column = <T>(read: (entry: EntryRecord) => T) => entries.map((entry) => read(entry) ?? null);
+  const [stored] = await tx.pipeline([
+    bind(
+      STORE_ENTRIES,
+      ...[home.rail, home.bankAccount, home.fileId, home.statementId],
+      column((entry) => entry.identity),
+      column((entry) => entry.direction),
+      column((entry) => entry.amount),
+      column((entry) => entry.currency),
+      column((entry) => entry.status),
+      column((entry) => entry.isReversal),
+      column((entry) => entry.bookedOn),
+      column((entry) => entry.valueOn),
+      column((entry) => entry.endToEndId),
+      column((entry) => entry.uetr),
+      column((entry) => entry.bankReference),
+      column((entry) => entry.batchReference),
+      column((entry) => entry.batchCount),
+      column((entry) => entry.creditorReference),
+      column((entry) => entry.remittance),
+      column((entry) => JSON.stringify(entry.party)),
+      column((entry) => entry.returnReason),
+    ),
+  ] as const);
+  const ids = stored.map(({ id }) => id);
+  if (ids.length === 0) return [];
+  const [contradicted, settled] = await tx.pipeline([
+    bind(FIND_CONTRADICTED, ids, home.fileId),
+    bind(SETTLE_BATCHES, home.rail, home.bankAccount, ids),
+  ] as const);
+  await tx.pipeline([bind(MATCH_PAYMENTS, home.rail, [...ids, ...settled.map(({ id }) => id)], home.digest)]);
+  return contradicted.map(({ identity }) => identity);
+}
