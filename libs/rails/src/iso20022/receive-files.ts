@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { bind, type Database, sqlStatement } from '@banking/postgres';
+import type { FileRailConfig } from '../rail-config.js';
+import { type LeasedCursor, RailInbox } from '../rail-inbox.js';
+import { BankFileError } from './bank-records.js';
+import { BankFolder, type WaitingFile } from './bank-folder.js';
+import { readBankFile } from './read-bank-file.js';
+import { BankFileStore } from './store-bank-file.js';
+
+const IS_READ = sqlStatement(
+  'is_bank_file_read',
+  `select from bank_file where rail = $1 and digest = $2 and outcome = 'read'`,
+);
+/** Once, although a process that is killed before it moves the file refuses it again. */
+const STORE_REFUSED = sqlStatement(
+  'store_refused_bank_file',
+  `insert into bank_file (rail, name, digest, outcome, reason)
+   select $1, $2, $3, 'refused', $4
+   where not exists (
+     select from bank_file where rail = $1 and name = $2 and digest = $3 and reason = $4 and received_at > clock_timestamp() - interval '1 day')`,
+);
+
+const SIZE_MAX = 1_000_000_000;
+/** A file that ends early may still be written by its sender. */
+const COMPLETE_WITHIN_MS = 60_000;
+const RENEW_AFTER_MS = 10_000;
+const READ_SIZE = 65_536;
+
+export interface BankFilesOptions {
+  /** The clock that times of files are compared with. Default: that of the process. */
+  readonly now?: () => number;
+}
+
+/**
+ * Takes the files of a bank from the folder `in` of a rail. What one says is stored in one database transaction, and the file moves to
+ * `done` after it. What cannot be read moves to `refused` with its reason, and nothing of it is stored. One worker at a time takes
+ * files; a process that is killed at any time leaves the file in `in`, or stored and known by its digest.
+ */
+export class BankFiles {
+  private readonly folder: BankFolder;
+  private readonly inbox: RailInbox;
+  private readonly now: () => number;
+
+  constructor(
+    private readonly database: Database,
+    private readonly config: FileRailConfig,
+    { now = () => Date.now() }: BankFilesOptions = {},
+  ) {
+    this.folder = new BankFolder(config.folder);
+    this.inbox = new RailInbox(database, config.name);
+    this.now = now;
+  }
+
+  /**
+   * Takes the files that wait, in the order of their names.
+   *
+   * @returns how many were taken, read or refused; 0 while another worker takes them
+   * @throws what the database and the file system throw; the file stays in `in` then
+   */
+  async readNext(signal?: AbortSignal): Promise<number> {
+    const waiting = await this.folder.list();
+    if (waiting.length === 0) return 0;
+    const lease = await this.inbox.lease();
+    if (!lease) return 0;
+    const guard = new LeaseGuard(this.inbox, lease, signal);
+    try {
+      let taken = 0;
+      for (const file of waiting) {
+        await guard.check();
+        if (await this.take(file, guard)) taken += 1;
+      }
+      return taken;
+    } finally {
+      await this.inbox.release(lease);
+    }
+  }
+
+  private async take({ name, isSymbolicLink }: WaitingFile, guard: LeaseGuard): Promise<boolean> {
+    if (isSymbolicLink) {
+      await this.refuse(name, createHash('sha256').digest(), 'It is a symbolic link, and not a file.');
+      return true;
+    }
+    const handle = await this.open(name);
+    if (!handle) return false;
+    let digest: Buffer = createHash('sha256').digest();
+    try {
+      const { size, mtimeMs } = await handle.stat();
+      const age = this.now() - mtimeMs;
+      try {
+        if (size > SIZE_MAX) throw new BankFileError(`It has more than ${SIZE_MAX} bytes.`);
+        digest = await digestOf(handle, guard);
+        await this.store(name, digest, handle, guard);
+      } catch (error) {
+        if (!(error instanceof BankFileError)) throw error;
+        if (error.endsEarly && Math.abs(age) < COMPLETE_WITHIN_MS) return false;
+        await this.refuse(name, digest, error.message);
+        return true;
+      }
+    } finally {
+      await handle.close();
+    }
+    await this.folder.moveToDone(name);
+    return true;
+  }
+
+  /** Undefined if the file is gone, because another worker took it meanwhile. */
+  private async open(name: string): Promise<FileHandle | undefined> {
+    try {
+      return await this.folder.open(name);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  private async store(name: string, digest: Buffer, handle: FileHandle, guard: LeaseGuard): Promise<void> {
+    const [read] = await this.database.pipeline({}, [bind(IS_READ, this.config.name, digest)]);
+    if (read.length > 0) return;
+    await this.database.transaction({}, async (tx) => {
+      const store = new BankFileStore(tx, this.config, { name: name.slice(0, 255), digest });
+      const hash = createHash('sha256');
+      for await (const record of readBankFile(chunksOf(handle, guard, hash))) await store.add(record);
+      if (!hash.digest().equals(digest)) throw new BankFileError('It changed while it was read.', true);
+      await guard.check(true);
+      await store.commit();
+    });
+  }
+
+  private async refuse(name: string, digest: Buffer, reason: string): Promise<void> {
+    const bound = bind(STORE_REFUSED, this.config.name, name.slice(0, 255), digest, reason.slice(0, 500));
+    await this.database.pipeline({}, [bound]);
+    await this.folder.moveToRefused(name, reason);
+  }
+}
+
+/** Keeps the lease while a long file is read, and ends the work where it is lost. */
+class LeaseGuard {
+  private renewedAt = performance.now();
+
+  constructor(
+    private readonly inbox: RailInbox,
+    private readonly lease: LeasedCursor,
+    private readonly signal: AbortSignal | undefined,
+  ) {}
+
+  async check(isForced = false): Promise<void> {
+    this.signal?.throwIfAborted();
+    if (!isForced && performance.now() - this.renewedAt < RENEW_AFTER_MS) return;
+    if (!(await this.inbox.renew(this.lease))) throw new Error('another worker takes the files of this rail meanwhile');
+    this.renewedAt = performance.now();
+  }
+}
+
+async function digestOf(handle: FileHandle, guard: LeaseGuard): Promise<Buffer> {
+  const hash = createHash('sha256');
+  for await (const chunk of chunksOf(handle, guard, hash)) void chunk;
+  return hash.digest();
+}
+
+async function* chunksOf(
+  handle: FileHandle,
+  guard: LeaseGuard,
+  hash: { update(chunk: Uint8Array): unknown },
+): AsyncGenerator<Uint8Array> {
+  for (let position = 0; ;) {
+    await guard.check();
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(READ_SIZE), 0, READ_SIZE, position);
+    if (bytesRead === 0) return;
+    const chunk = buffer.subarray(0, bytesRead);
+    hash.update(chunk);
+    yield chunk;
+    position += bytesRead;
+  }
+}
