@@ -59,7 +59,7 @@ export class BankFileStore {
   private chunk = new Map<string, EntryRecord>();
   private readonly listed = new Set<string>();
   private readonly contradicted = new Set<string>();
-  private withoutBalances = 0;
+  private unreconciledCount = 0;
 
   constructor(
     private readonly tx: DbTransaction,
@@ -99,8 +99,8 @@ export class BankFileStore {
     const notes = (await this.statuses?.end()) ?? [];
     const note = [
       ...notes,
-      ...(this.withoutBalances > 0
-        ? [`Statements without an opening and a closing balance, which are not reconciled: ${this.withoutBalances}.`]
+      ...(this.unreconciledCount > 0
+        ? [`Statements without an opening and a closing balance, which are not reconciled: ${this.unreconciledCount}.`]
         : []),
     ].join(' ');
     const { name, digest } = this.file;
@@ -133,7 +133,8 @@ export class BankFileStore {
         ),
       ] as const);
       ids = row;
-    } else if (record.form === 'statement') this.withoutBalances += 1;
+    }
+    if (record.form === 'statement' && !ids) this.unreconciledCount += 1;
     const id = ids?.same_id ?? ids?.id ?? null;
     this.statement = { account, record, id, newId: ids?.id ?? null, entryCount: 0, entrySum: 0n };
     this.statements.push(this.statement);
@@ -147,7 +148,7 @@ export class BankFileStore {
     }
     if (entry.status === 'booked') {
       statement.entryCount += 1;
-      statement.entrySum += entry.direction === 'credit' ? entry.amount : -entry.amount;
+      statement.entrySum += signed(entry);
     }
     if (this.chunk.has(entry.identity)) await this.storeChunk();
     this.chunk.set(entry.identity, entry);
@@ -178,6 +179,8 @@ export class BankFileStore {
     ];
   }
 }
+
+const signed = ({ direction, amount }: EntryRecord): bigint => (direction === 'credit' ? amount : -amount);
 
 /** @throws BankFileError if no account of the rail is that of the statement, or more than one */
 function accountOf({ accounts }: FileRailConfig, { account }: StatementRecord): BankAccount {
