@@ -3,6 +3,7 @@ import type { Database } from '@banking/postgres';
 import { ConfigError } from '@banking/process';
 import { HttpRail } from './http-rail.js';
 import { Iso20022Rail } from './iso20022/iso20022-rail.js';
+import { BankFiles } from './iso20022/receive-files.js';
 import type { BankAccount, RailConfig } from './rail-config.js';
 
 /** The payment networks of a deployment, in the order in which they are asked for. */
@@ -77,6 +78,6 @@ function openRail(rail: RailConfig, database: Database): Rail {
     case 'http':
       return new HttpRail(rail, database);
     case 'iso20022':
-      return new Iso20022Rail(rail, database);
+      return new Iso20022Rail(rail, database, { files: new BankFiles(database, rail) });
   }
 }

@@ -120,8 +120,8 @@ create table bank_entry (
   booked_on date,
   value_on date,
   -- The file that it was first read in, and the first statement that lists it as booked. Both rows are written after the entries, because
-  -- only the end of a file says what is in them.
-  file_id bigint not null references bank_file deferrable initially deferred,
+  -- only the end of a file says what is in them. An entry of the demo data has no file.
+  file_id bigint references bank_file deferrable initially deferred,
   statement_id bigint references bank_statement deferrable initially deferred,
   -- The reference of our own payment, where the bank repeats it.
   end_to_end_id text check (char_length(end_to_end_id) between 1 and 100),

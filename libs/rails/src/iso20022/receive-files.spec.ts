@@ -67,7 +67,7 @@ const seeFolder = () => ['in', 'done', 'refused'].map((name) => readdirSync(join
 
 async function paid(messageId = 'OUT-1', keys: readonly string[] = [KEY]): Promise<void> {
   const { rows } = await world.owner.query<{ id: string }>(
-    `insert into payment_file (rail, message_id) values ('bank', $1) returning id`,
+    `insert into payment_file (rail, message_id, prepared_at, prepared_as) values ('bank', $1, now(), '00000001') returning id`,
     [messageId],
   );
   for (const key of keys) {

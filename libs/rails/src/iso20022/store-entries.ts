@@ -123,7 +123,7 @@ const FIND_CONTRADICTED = sqlStatement<{ identity: string }>(
   `select distinct o.identity
    from bank_entry b join bank_entry o
      on o.rail = b.rail and o.bank_account = b.bank_account and o.bank_reference = b.bank_reference
-   where b.id = any($1::bigint[]) and b.file_id = $2 and b.status = 'booked' and o.status = 'booked' and o.file_id <> $2
+   where b.id = any($1::bigint[]) and b.file_id = $2 and b.status = 'booked' and o.status = 'booked' and o.file_id is distinct from $2
      and o.direction = b.direction and o.is_reversal = b.is_reversal and (o.amount, o.currency) <> (b.amount, b.currency)
      and coalesce(o.booked_on, o.value_on, b.booked_on) is not distinct from coalesce(b.booked_on, b.value_on, o.booked_on)`,
 );

@@ -8,8 +8,7 @@ const FIND_FILE = sqlStatement<{ id: bigint }>(
 );
 const MARK_WRITTEN = sqlStatement(
   'mark_reported_payment_file',
-  `update payment_file set prepared_at = coalesce(prepared_at, clock_timestamp()), written_at = clock_timestamp()
-   where id = $1 and written_at is null`,
+  `update payment_file set written_at = clock_timestamp() where id = $1 and prepared_at is not null and written_at is null`,
 );
 
 /** The event of the same status of the same payment is one, whatever file reports it. */
