@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BankingClient } from '@banking/client';
 import type { TransferAmount, WorkspaceId } from '@banking/domain';
@@ -16,44 +16,41 @@ const blocksOf = (language: string) =>
 const SUBJECT = 'mia';
 const IBAN = /"beneficiaryAccountNumber":"(\w+)"/.exec(PAGE)?.[1] ?? '';
 
-/** With the files of the page, the adapter of the sandbox network as the bank, and an identity provider. */
+/** With the files of the page, the bank in a folder, and an identity provider. */
 describe('a live deployment by the page', () => {
   let files: TestDataDir;
   let live: TestDataDir;
-  let bank: TestDataDir;
   let issuer: OwnIssuer;
-  let adapter: ReturnType<typeof launch>;
+  let bank: ReturnType<typeof launch>;
   let service: RunningService;
   let command: Readonly<Record<string, string>>;
+  let path: (name: string) => string;
 
   beforeAll(async () => {
-    [files, live, bank] = await Promise.all([newDataDir(), newDataDir(), newDataDir()]);
+    [files, live] = await Promise.all([newDataDir(), newDataDir()]);
     issuer = await OwnIssuer.start();
-    const path = (name: string) => join(files.path, name);
-    await writeFile(path('bank.token'), 'a-token-of-the-spec\n', { mode: 0o600 });
-    const adapterArgs = ['rail', 'adapter', '--port', '0', '--token-file', path('bank.token')];
-    adapter = launch('cli', { dataDir: bank.path, environment: { DEMO_DATA: 'off' } }, ...adapterArgs);
-    const url = await Promise.race([
-      adapter.output.matched(/^Listening at (\S+)/m),
-      adapter.ended.then(() => undefined),
-    ]);
-    if (url === undefined) throw new Error(`the adapter did not start:\n${adapter.output.text}`);
+    path = (name) => join(files.path, name);
+    bank = launch('cli', { dataDir: live.path }, 'bank', path('bank-files'), '--delay', '100ms');
+    const isReady = await Promise.race([bank.output.matched(/bank-files/), bank.ended.then(() => undefined)]);
+    if (isReady === undefined) throw new Error(`the bank did not start:\n${bank.output.text}`);
     const [reference = '', rails = ''] = blocksOf('yaml');
     await writeFile(path('reference.yaml'), reference);
-    await writeFile(path('rails.yaml'), rails.replace(/url: \S+/, `url: ${url}`));
+    await writeFile(path('rails.yaml'), rails.replace('closeAfterSeconds: 5', 'closeAfterSeconds: 0'));
     const named = { REFERENCE_FILE: path('reference.yaml'), RAILS_FILE: path('rails.yaml') };
     command = { DATA_DIR: live.path, SANDBOX: 'off', OIDC_ISSUER: issuer.issuer, ...named };
     service = await RunningService.start({ dataDir: live.path, environment: command });
   });
   afterAll(async () => {
     await service?.stop();
-    adapter?.child.kill('SIGINT');
-    await adapter?.ended;
+    bank?.child.kill('SIGINT');
+    await bank?.ended;
     await issuer?.stop();
-    await Promise.all([files, live, bank].map((folder) => folder?.remove()));
+    await Promise.all([files, live].map((folder) => folder?.remove()));
   });
 
-  it('pays over the bank, and its books are in order', async () => {
+  const askBank = (...args: string[]) => bankingWith(command, 'bank', path('bank-files'), ...args);
+
+  it('takes money in, pays over the files of a bank, and agrees with its statement', async () => {
     await bankingWith(command, 'app', 'add', 'Harbour');
     await bankingWith(command, 'workspace', 'add', 'Shipping', '--app', 'Harbour');
     const identity = ['--issuer', issuer.issuer, '--subject', SUBJECT];
@@ -70,15 +67,23 @@ describe('a live deployment by the page', () => {
     };
     const corridor = { countryCode: 'DE', currencyCode: 'EUR', payoutMethod: 'LOCAL' } as const;
     const { resource: payee } = await workspace.recipients.addInternational({ ...corridor, data });
-    await bankingWith(command, 'fund', String(account.id), '1250.00');
+
+    // The bank knows an account once it has seen it.
+    const [details] = await workspace.accounts.receivingDetails(account.id);
+    await askBank('--pay', '1250.00', '--to', details!.iban!, '--reference', details!.reference);
+    await until(async () => (await workspace.accounts.get(account.id)).edges.balances[0]?.amount === 125_000);
+    expect((await workspace.deposits.listPage()).items).toMatchObject([{ status: 'booked', amount: '125000' }]);
 
     // A payment within SEPA needs no purpose code.
     const order = { recipientID: payee.id, amount: '50000' as TransferAmount, type: 'instant' } as const;
     const { resource: placed } = await workspace.orders.place({ accountId: account.id, ...order });
-
     const [execution] = placed.edges.executions!;
     const { id: transactionId } = execution!.edges.transaction!;
     await until(async () => (await workspace.transactions.get(transactionId)).status === 'completed');
+
+    await askBank('--statement');
+    await until(async () => (await readdir(path('bank-files/done'))).some((name) => name.includes('camt.053')));
+    expect(await bankingWith(command, 'reconcile')).toMatch(/bank-a +DE89370400440532013000 +EUR/);
     expect(await bankingWith(command, 'rail', 'status')).toMatch(/^bank-a +0 +0 +0 +0/m);
     expect(await bankingWith(command, 'verify')).toMatch(/The books are in order\.\n$/);
   });
