@@ -81,6 +81,31 @@ export async function playPart(stage: Stage, part: Part): Promise<void> {
   await printBalance(stage);
 }
 
+/** Lets money arrive at the bank for the account, until it is booked. */
+export async function playArrival(
+  stage: Stage,
+  pay: (payment: { readonly amount: string; readonly reference: string }) => Promise<void>,
+): Promise<void> {
+  const { workspace, accountId, print, events } = stage;
+  print('\nA payment that arrives');
+  await printBalance(stage);
+  const [details] = await workspace.accounts.receivingDetails(accountId);
+  if (!details) throw new Refused('The service has no bank account in the currency of the account.');
+  print(`  payer       writes account ${details.iban ?? details.accountNumber}, reference ${details.reference}`);
+  await pay({ amount: '250.00', reference: details.reference });
+  const booked = async () =>
+    (await workspace.deposits.listPage({ accountId })).items.find(
+      ({ status, reference }) => status === 'booked' && reference === details.reference,
+    );
+  let deposit = await booked();
+  for (const began = performance.now(); !deposit; deposit = await booked()) {
+    if (performance.now() - began > TIMEOUT_MS) throw new Refused('The payment did not arrive in a minute.');
+    await pause(POLL_MS);
+  }
+  await events.printUntil('deposit.booked', { type: 'deposit', id: deposit.id });
+  await printBalance(stage);
+}
+
 const CORRIDOR = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' } as const;
 
 const dataOf = ({ name, account }: Part) => ({
@@ -135,7 +160,9 @@ async function printEnd(events: StoryEvents, { id, status }: Execution): Promise
   await events.printUntil(isReturned ? 'execution.failed' : 'execution.completed', { type: 'execution', id });
 }
 
-const MEANINGS: Readonly<Record<string, string>> = { ACSP: 'on its way', ACCC: 'credited', RJCT: 'rejected' };
+const MEANINGS: Readonly<Record<string, string>> = {
+  ...{ ACTC: 'checked', ACSP: 'on its way', ACSC: 'settled', ACCC: 'credited', RJCT: 'rejected' },
+};
 
 const describeEvent = ({ status, reasonCode = '' }: RemittanceEvent) =>
   `${`${status} ${reasonCode}`.padEnd(10)}${MEANINGS[status] ?? ''}`.trimEnd();
