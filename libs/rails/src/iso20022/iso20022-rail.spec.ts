@@ -411,3 +411,37 @@ describe('the status of a bank with files', () => {
     });
   });
 });
+
+describe('the comparison of its bank accounts', () => {
+  const comparisons = () =>
+    world.owner.query('select bank_account, difference_count from bank_reconciliation order by 1');
+  const compare = (rail: Iso20022Rail) => rail.chores.find(({ name }) => name === 'bank-reconciliation-bank-a')!.run();
+
+  it('is stored by a chore that then waits a minute, whatever it found', async () => {
+    const rail = railOf();
+    await world.owner.query(
+      `insert into bank_entry (rail, bank_account, identity, direction, amount, currency, status, booked_on, received_at)
+       values ('bank-a', '12345678', 'e1', 'credit', 5, 'USD', 'booked', current_date, now() - interval '1 hour')`,
+    );
+
+    expect(await compare(rail)).toBe(0);
+
+    expect(rail.chores.find(({ name }) => name === 'bank-reconciliation-bank-a')).toMatchObject({ idleMs: 60_000 });
+    expect((await comparisons()).rows).toEqual([
+      { bank_account: '0099887', difference_count: 0 },
+      { bank_account: '12345678', difference_count: 1 },
+      { bank_account: '7700', difference_count: 0 },
+      { bank_account: 'DE89370400440532013000', difference_count: 0 },
+    ]);
+    await asRestored('delete from bank_entry');
+  });
+
+  it('is stored by several workers at once', async () => {
+    await asRestored('delete from bank_reconciliation');
+    const workers = Array.from({ length: 6 }, () => railOf());
+
+    expect(await Promise.all(workers.map(compare))).toEqual([0, 0, 0, 0, 0, 0]);
+
+    expect((await comparisons()).rows).toHaveLength(4);
+  });
+});

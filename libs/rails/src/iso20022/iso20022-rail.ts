@@ -8,6 +8,7 @@ import { endToEndIdOf } from './end-to-end-id.js';
 import { FileFolder } from './file-folder.js';
 import { contentInFile, UnwritablePaymentError } from './payment-content.js';
 import { PaymentFiles, type PaymentFilesOptions } from './payment-files.js';
+import { storeReconciliations } from './reconcile-statements.js';
 import { learnSentFiles } from './sent-files.js';
 
 /** Reads the files of the bank. */
@@ -37,6 +38,7 @@ const LIST = sqlStatement<FoundRow & { accepted_at: string }>(
 );
 
 const WRITE_IDLE_MS = 250;
+const RECONCILE_IDLE_MS = 60_000;
 
 export interface Iso20022RailOptions extends Partial<Omit<PaymentFilesOptions, 'learnSent'>> {
   /** Without it, no event arrives. */
@@ -77,6 +79,7 @@ export class Iso20022Rail implements Rail {
     });
     this.chores = [
       { name: `payment-files-${config.name}`, run: () => this.payments.writeNext(), idleMs: WRITE_IDLE_MS },
+      { name: `bank-reconciliation-${config.name}`, run: () => this.reconcile(), idleMs: RECONCILE_IDLE_MS },
     ];
   }
 
@@ -117,6 +120,12 @@ export class Iso20022Rail implements Rail {
 
   acknowledge(events: readonly DeliveredRailEvent[]): Promise<void> {
     return this.inbox.delete(events.map(({ id }) => id));
+  }
+
+  /** A difference stays until an operator removes its cause, so it is no reason to compare again at once. */
+  private async reconcile(): Promise<number> {
+    await storeReconciliations(this.database, this.config.name, this.config.accounts);
+    return 0;
   }
 
   private async read(key: string): Promise<FoundPayment | undefined> {
