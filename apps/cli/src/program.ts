@@ -25,6 +25,7 @@ import { addOrderCommands } from './order.js';
 import { addPayoutsCommands } from './payouts.js';
 import { addProveCommand } from './prove.js';
 import { Refused } from './print.js';
+import { addReconcileCommand } from './reconcile.js';
 import { addReferenceCommands } from './reference.js';
 import { addRailCommands } from './rails.js';
 import { addStoryCommand } from './story/story.js';
@@ -100,6 +101,7 @@ function banking(): Command {
   addPayoutsCommands(program);
   addRailCommands(program);
   addBankCommand(program);
+  addReconcileCommand(program);
   addExportCommand(program);
   addAnchorCommand(program);
   addProveCommand(program);

@@ -3,7 +3,12 @@
 export { readRails } from './rails-file.js';
 export type { RailConfig } from './rail-config.js';
 export { Rails } from './rails.js';
-export { type BankDifferences, COUNT_BANK_DIFFERENCES } from './iso20022/reconcile-statements.js';
+export {
+  type BankDifferences,
+  COUNT_BANK_DIFFERENCES,
+  reconcileStatements,
+  type StatementComparison,
+} from './iso20022/reconcile-statements.js';
 export { type CheckResult, checkConformance } from './conformance.js';
 export { sandboxAdapter } from './sandbox-adapter.js';
 export {
