@@ -8,6 +8,7 @@ import { QuotesModule } from './quotes/quotes.controller.js';
 import { RecipientsModule } from './recipients/recipients.controller.js';
 import { SandboxModule } from './sandbox/sandbox.controller.js';
 import { ADA, openTestApp, type TestApp } from './testing/test-app.js';
+import { ReconciliationsModule } from './reconciliations/reconciliations.controller.js';
 import { DepositsModule } from './deposits/deposits.controller.js';
 import { TransactionsModule } from './transactions/transactions.controller.js';
 import { TransfersModule } from './transfers/transfers.controller.js';
@@ -15,7 +16,14 @@ import { WebhookEndpointsModule } from './webhook-endpoints/webhook-endpoints.co
 
 const MODULES = [
   ...[AccountsModule, AppsModule, CorridorsModule, OrdersModule, ProductsModule, QuotesModule, RecipientsModule],
-  ...[DepositsModule, SandboxModule, TransactionsModule, TransfersModule, WebhookEndpointsModule],
+  ...[
+    DepositsModule,
+    ReconciliationsModule,
+    SandboxModule,
+    TransactionsModule,
+    TransfersModule,
+    WebhookEndpointsModule,
+  ],
 ];
 
 const banking: Readonly<Record<OperationName, jest.Mock>> = eachOperation(() => jest.fn());
@@ -158,6 +166,7 @@ describe('a list', () => {
   it.each<[path: string, name: keyof typeof banking, passed: object | undefined]>([
     ['/apps', 'listApps', undefined],
     ['/apps/3/users', 'listAppUsers', { appId: 3 }],
+    ['/reconciliations', 'listReconciliations', undefined],
   ])('GET %s is what %s returns', async (path, name, ...[passed]) => {
     banking[name].mockResolvedValue([ONE]);
 

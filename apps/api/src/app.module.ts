@@ -18,6 +18,7 @@ import { OrdersModule } from './orders/orders.controller.js';
 import { ProductsModule } from './products/products.controller.js';
 import { QuotesModule } from './quotes/quotes.controller.js';
 import { RecipientsModule } from './recipients/recipients.controller.js';
+import { ReconciliationsModule } from './reconciliations/reconciliations.controller.js';
 import { SandboxModule } from './sandbox/sandbox.controller.js';
 import { TransactionsModule } from './transactions/transactions.controller.js';
 import { TransfersModule } from './transfers/transfers.controller.js';
@@ -56,6 +57,7 @@ export const resourceModules = (
   TransfersModule,
   TransactionsModule,
   DepositsModule,
+  ReconciliationsModule,
   events,
   WebhookEndpointsModule,
   AuditEventsModule,

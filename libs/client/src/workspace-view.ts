@@ -12,6 +12,7 @@ import type {
   AccountId,
   AuditEvent,
   AuditQuery,
+  BankReconciliation,
   OpenAccountInput,
   ClockChange,
   Deposit,
@@ -202,6 +203,10 @@ export interface WorkspaceView {
   readonly deposits: ListMethods<Deposit, DepositQuery> & {
     get(depositId: DepositId | PlainNumber, options?: CallOptions): Promise<Deposit>;
   };
+  /** How bank accounts compare with the books, for administrators of the workspace of their suspense account. */
+  readonly reconciliations: {
+    list(options?: CallOptions): Promise<readonly BankReconciliation[]>;
+  };
   /** The webhook endpoints, for administrators of the workspace. */
   readonly webhookEndpoints: WebhookMethods;
   /** Available in a sandbox only. */
@@ -315,6 +320,9 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
         ...listMethods<Deposit, DepositQuery>((query, options) => client.listDeposits(scope, query, options)),
         get: (id, options) => client.getDeposit(scope, { depositId: id }, options),
       };
+    },
+    get reconciliations(): WorkspaceView['reconciliations'] {
+      return { list: (options) => client.listReconciliations(scope, {}, options) };
     },
     get webhookEndpoints(): WorkspaceView['webhookEndpoints'] {
       return webhookMethods(client, scope);

@@ -44,6 +44,7 @@ import type {
 import type { Page, PageQuery } from './lists.js';
 import type { RefusalReason } from './refusal-table.js';
 import type { Account } from './resources/account.js';
+import type { BankReconciliation } from './resources/bank-reconciliation.js';
 import type { Deposit, ReceivingDetails } from './resources/deposit.js';
 import type { AuditEvent, Event } from './resources/event.js';
 import type { Order, Quote } from './resources/order.js';
@@ -337,6 +338,11 @@ export const OPERATIONS = {
     'member',
     { refusals: ['account_not_found'], isOptional: true },
   ),
+
+  /** How the bank accounts of the service whose suspense account is in the workspace compare with the books, as a worker found last. */
+  listReconciliations: readsAll<Nothing, readonly BankReconciliation[]>('/reconciliations', 'admin', {
+    isOptional: true,
+  }),
 
   /** Books an incoming amount, completed at once and without a fee. In a sandbox only. */
   fundAccount: creates<FundAccountInput, Transfer>('/sandbox/accounts/{accountId}/fundings', 'member', {

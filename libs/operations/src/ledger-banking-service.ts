@@ -34,6 +34,7 @@ import { getOrderPage, listOrders } from './orders/read-orders.js';
 import { getStatement } from './accounts/statements.js';
 import type { ReceivingAccount } from './deposits/match-entry.js';
 import { getDeposit, listDeposits, receivingDetails } from './deposits/read-deposits.js';
+import { listReconciliations } from './deposits/list-reconciliations.js';
 import { getPaymentAdvice } from './transfers/advice.js';
 import { getTransaction, getTransfer, listTransfers } from './transfers/transfers.js';
 import { AppUsers, listApps } from './apps/directory.js';
@@ -181,6 +182,8 @@ function operationsOf({
     getDeposit: (scope, { depositId }) => getDeposit(reading, workspaceOf(scope), depositId),
     listReceivingDetails: (scope, { accountId }) =>
       receivingDetails(reading, workspaceOf(scope), accountId, bankAccounts),
+
+    listReconciliations: (scope) => listReconciliations(reading, workspaceOf(scope)),
 
     fundAccount: (scope, input, options = {}) =>
       inSandbox(() => fundAccount(asWorker, readingAsWorker, acting(scope), input, options, postSandboxDeposits)),

@@ -104,6 +104,9 @@ const MONEY = paragraphs(
   '| `Order.amount` | string of digits, up to 19 | the currency of the account that pays |',
   '| `Quote.amount`, `Quote.feeAmount` | string of digits, up to 19 | the currency of the account that pays |',
   '| `Deposit.amount` | string of digits, up to 19 | the currency of the account |',
+  '| `BankReconciliation.openingBalance`, `BankReconciliation.closingBalance`, `BankReconciliation.unknownAmount` | string of digits,' +
+    ' with `-` below zero | `edges.currency` |',
+  '| `BankDifference.amount` | string of digits, up to 19 | `edges.currency` of its reconciliation |',
   '| `PaymentAdvice.amount`, `PaymentAdvice.feeAmount` | string of digits, up to 19 | the currency of the account that paid |',
   '| `PaymentAdvice.targetAmount` | string of digits, up to 19 | `edges.targetCurrency` |',
   '| `Quote.targetAmount` | string of digits, up to 19 | `edges.targetCurrency` |',
