@@ -40,7 +40,17 @@ export const PROJECTS = {
   },
   telemetry: {
     type: 'lib',
-    mayImport: ['domain', 'process', 'postgres', 'work-queue', 'payouts', 'webhooks', 'reference', 'operations'],
+    mayImport: [
+      'domain',
+      'process',
+      'postgres',
+      'work-queue',
+      'payouts',
+      'webhooks',
+      'reference',
+      'operations',
+      'rails',
+    ],
   },
   api: {
     type: 'app',

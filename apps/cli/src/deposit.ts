@@ -1,5 +1,6 @@
 import { DEPOSIT_STEPS, type DepositStatus, minorUnits, type WorkspaceId } from '@banking/domain';
 import { assignDeposit, newestDeposits, returnDeposit, waitingEntries } from '@banking/operations/provisioning';
+import { ignoreEntry } from '@banking/rails';
 import { Argument, type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
@@ -49,6 +50,7 @@ export function addDepositCommands(program: Command): void {
   addListCommand(deposit);
   addAssignCommand(deposit);
   addReturnCommand(deposit);
+  addIgnoreCommand(deposit);
 }
 
 function addListCommand(deposit: Command): void {
@@ -197,3 +199,33 @@ const OBSTACLES: Readonly<
   account_not_found: () => 'There is no account with this id or code.',
   wrong_currency: (name) => `The ${name} has another currency than the account. Choose an account in its currency.`,
 };
+
+function addIgnoreCommand(deposit: Command): void {
+  deposit
+    .command('ignore')
+    .summary('ignore an entry of a bank account that is not for the books')
+    .description(
+      'Ends the difference of a booked entry of a bank account that is no payment and no deposit of the service, such as a fee of the ' +
+        'bank. The books do not get it, and banking reconcile does not show it again.',
+    )
+    .addArgument(
+      new Argument(
+        '<entry>',
+        'number of the entry; see banking reconcile and banking deposit list --waiting',
+      ).argParser(parseIdOf<number>),
+    )
+    .addOption(nameOption('--note <text>', 'reason, stored with the entry').makeOptionMandatory())
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking deposit ignore 17 --note "fee of the bank for November"'))
+    .action(async (entryId: number, options: Omit<EndOptions, 'workspace'>) => {
+      const { note, json } = options;
+      refuseLongNote(note);
+      const { name: by } = operatorOf(options);
+      const ignored = await withDeployment(({ database }) => ignoreEntry(database, { entryId, note, by }));
+      if (ignored === 'not_found') throw new Refused(`There is no booked entry ${entryId}. See banking reconcile.`);
+      if (ignored === 'known') throw new Refused(`The books have entry ${entryId}, or it is ignored already.`);
+      if (json) return printJson({ entryId, ignored: true });
+      print(`Ignored entry ${entryId}.`);
+    });
+}

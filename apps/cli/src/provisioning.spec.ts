@@ -333,6 +333,7 @@ describe('the commands of banking', () => {
     'reference withdraw': 'reference_change has it',
     ...{
       'cell add': 'changes no workspace',
+      'deposit ignore': 'an entry belongs to no workspace: its row has it',
       'cell move': 'workspace_move has it',
       'cell archive': 'workspace_move has it',
     },

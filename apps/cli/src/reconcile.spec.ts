@@ -92,8 +92,17 @@ describe('banking reconcile', () => {
     const [, differences = ''] = stdout.split('\n\n');
     const day = await dayOf(1);
     expect(rowsOf(differences)).toEqual([
-      ['Rail', 'Account', 'Day', 'Difference', 'Amount', 'Direction', 'Reference'],
-      ['bank-a', IBAN, day, 'the books do not have this entry', '12.50 EUR', 'credit', 'NTRF-17'],
+      ['Rail', 'Account', 'Day', 'Difference', 'Amount', 'Direction', 'Reference', 'Entry'],
+      [
+        'bank-a',
+        IBAN,
+        day,
+        'the books do not have this entry',
+        '12.50 EUR',
+        'credit',
+        'NTRF-17',
+        expect.stringMatching(/^\d+$/),
+      ],
       ['bank-a', IBAN, day, 'the statement does not continue the one before it', '10.00 EUR', 'credit', 'S2'],
       [''],
     ]);
@@ -127,5 +136,29 @@ describe('banking reconcile', () => {
       ...{ exitCode: 0, stderr: '' },
       stdout: 'This deployment has no bank account with statements.\n',
     });
+  });
+});
+
+describe('banking deposit ignore', () => {
+  const ignore = (entryId: string) => world.run(['deposit', 'ignore', entryId, '--note', 'fee', '--as', 'Mia']);
+
+  it('ends the difference of an entry, once', async () => {
+    await entry();
+    const [row] = await world.query('select id::text as id from bank_entry');
+    const id = row!['id'] as string;
+
+    expect(await ignore(id)).toMatchObject({ exitCode: 0, stdout: `Ignored entry ${id}.\n` });
+    expect(await run()).toMatchObject({ exitCode: 0 });
+    const again = await ignore(id);
+    expect(again.exitCode).toBe(1);
+    expect(again.stderr).toContain(`The books have entry ${id}, or it is ignored already.`);
+    expect(await world.query('select ignored_by, note from bank_entry')).toEqual([{ ignored_by: 'Mia', note: 'fee' }]);
+  });
+
+  it('refuses an entry that is not there', async () => {
+    const { exitCode, stderr } = await ignore('999');
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('There is no booked entry 999. See banking reconcile.');
   });
 });

@@ -85,15 +85,15 @@ function printComparisons(comparisons: readonly StatementComparison[]): void {
     'This deployment has no bank account with statements.',
   );
   const rows = comparisons.flatMap(({ rail, bankAccount, currency, differences }) =>
-    differences.map(({ day, kind, amount, direction, reference }) => [
+    differences.map(({ entryId, day, kind, amount, direction, reference }) => [
       ...[rail, bankAccount, day, DIFFERENCES[kind as BankDifferenceKind]],
       amount === undefined ? '' : shownIn(currency, parseTransferAmount(amount)),
-      ...[direction ?? '', reference ?? ''],
+      ...[direction ?? '', reference ?? '', entryId ?? ''],
     ]),
   );
   if (rows.length === 0) return;
   print('');
-  printTable(['Rail', 'Account', 'Day', 'Difference', 'Amount', 'Direction', 'Reference'], rows, '');
+  printTable(['Rail', 'Account', 'Day', 'Difference', 'Amount', 'Direction', 'Reference', 'Entry'], rows, '');
 }
 
 const shownIn = (currency: string, amount: MinorUnits): string => `${shownAmount(amount, currency)} ${currency}`;

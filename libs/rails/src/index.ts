@@ -6,6 +6,7 @@ export { Rails } from './rails.js';
 export {
   type BankDifferences,
   COUNT_BANK_DIFFERENCES,
+  ignoreEntry,
   reconcileStatements,
   type StatementComparison,
 } from './iso20022/reconcile-statements.js';

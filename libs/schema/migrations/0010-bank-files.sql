@@ -144,7 +144,11 @@ create table bank_entry (
   outcome text check (outcome in ('payout', 'return', 'deposit', 'ignored')),
   -- The key of that payout. A deposit refers to its entry.
   payout_key text check (char_length(payout_key) between 1 and 64),
+  -- Why an operator ignores it, such as a fee of the bank, and who that is.
+  note text check (char_length(note) between 1 and 500),
+  ignored_by text check (char_length(ignored_by) between 1 and 200),
   unique (rail, bank_account, identity),
+  check ((note is null) = (ignored_by is null) and (note is null or outcome = 'ignored')),
   check ((payout_key is not null) = coalesce(outcome in ('payout', 'return'), false))
 );
 create index bank_entry_pending on bank_entry (rail, bank_account, id) where status = 'pending';
@@ -159,7 +163,7 @@ create index bank_entry_by_time on bank_entry (rail, bank_account, booked_on des
 create trigger booked_for_good before update of status on bank_entry for each row
   when (old.status = 'booked' and new.status <> 'booked') execute function refuse_step();
 create trigger known_for_good before update of outcome on bank_entry for each row
-  when (old.outcome is not null and (new.outcome, new.payout_key) is distinct from (old.outcome, old.payout_key))
+  when (old.outcome is not null and (new.outcome, new.payout_key, new.note) is distinct from (old.outcome, old.payout_key, old.note))
   execute function refuse_step();
 create index bank_entry_announced on bank_entry (id) where outcome is null and status = 'pending' and direction = 'credit';
 
@@ -273,8 +277,8 @@ create function reference_of_entry(creditor_reference text, remittance text) ret
 create function hold_credit_entries(ids bigint[], of_status text) returns setof bank_entry
   language sql set search_path = banking, pg_temp as $$
   select e.* from bank_entry e
-  where e.id = any(ids) and e.direction = 'credit' and e.status = of_status and e.outcome is null and not e.is_reversal
-    and e.return_reason is null
+  where e.id = any(ids) and e.direction = 'credit' and e.status = of_status and e.outcome is null and e.batch_count is null
+    and not e.is_reversal and e.return_reason is null
     and not exists (select from file_payment p where p.rail = e.rail and p.end_to_end_id = e.end_to_end_id)
   order by e.id
   for update of e skip locked

@@ -247,6 +247,7 @@ begin
     (worked, 'execute on function announce_deposits, deposits_of_entries, hold_credit_entries, post_bank_deposits, reference_of_entry,
       reverse_bank_deposits, reverses_entry'),
 
+    (commanded, 'update (note, ignored_by) on bank_entry'),
     (commanded, 'execute on function assign_deposit, post_deposits, return_deposit, record_reference_change, withdraw_reference_changes'),
 
     (verified, 'usage on sequence payout_stop_id_seq'),

@@ -48,7 +48,7 @@ const creditEntries = (status: 'booked' | 'pending') =>
             reference_of_entry(e.creditor_reference, e.remittance) as reference
      from bank_entry e
      where e.direction = 'credit' and e.outcome is null and e.status = '${status}' and e.id > $1
-       and not e.is_reversal and e.return_reason is null
+       and e.batch_count is null and not e.is_reversal and e.return_reason is null
        and not exists (select from file_payment p where p.rail = e.rail and p.end_to_end_id = e.end_to_end_id)
      order by e.id limit $2`,
   );
@@ -117,7 +117,7 @@ const READ_REVERSALS = sqlStatement<ReversalRow>(
        select from bank_entry e
        where e.direction = 'credit' and e.outcome is null and e.status = 'booked' and reverses_entry(r, e)) as is_early
    from bank_entry r
-   where r.direction = 'debit' and r.outcome is null and r.status = 'booked' and r.id > $1 and r.is_reversal
+   where r.direction = 'debit' and r.outcome is null and r.status = 'booked' and r.id > $1 and r.is_reversal and r.batch_count is null
    order by r.id limit $2`,
 );
 

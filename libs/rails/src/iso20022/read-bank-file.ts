@@ -1,14 +1,8 @@
 import { BankFileError, type BankRecord } from './bank-records.js';
+import type { MessageReader } from './message-reader.js';
 import { CashReportReader } from './read-cash-report.js';
 import { StatusReportReader } from './read-status-report.js';
-import { readXml, type XmlElement, type XmlPart } from './read-xml.js';
-
-/** Reads one message from its parts, without `Document` around it. */
-export interface MessageReader {
-  isInParts(path: string): boolean;
-  /** @param path from the message on, such as `GrpHdr`; empty for the message itself */
-  read(part: XmlPart, path: string): readonly BankRecord[];
-}
+import { readXml, type XmlElement } from './read-xml.js';
 
 /** Messages by the element below `Document`. Versions before 2009 have their number in it. */
 const MESSAGES: Readonly<Record<string, (message: string) => MessageReader>> = {

@@ -1,6 +1,6 @@
 import type { BankRecord, EntryRecord, StatedBalance, StatementRecord } from './bank-records.js';
 import { EntryIdentities } from './entry-identity.js';
-import type { MessageReader } from './read-bank-file.js';
+import type { MessageReader } from './message-reader.js';
 import { type EntryParts, recordsOf } from './read-entry.js';
 import { type EntryDetail, readDetail } from './read-detail.js';
 import { elementAt, textAt, type XmlElement, type XmlPart } from './read-xml.js';

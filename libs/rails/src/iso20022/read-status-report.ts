@@ -1,5 +1,5 @@
 import type { BankRecord, StatusRecord } from './bank-records.js';
-import type { MessageReader } from './read-bank-file.js';
+import type { MessageReader } from './message-reader.js';
 import { elementAt, elementsNamed, textAt, type XmlElement, type XmlPart } from './read-xml.js';
 import { referenceOf } from './entry-identity.js';
 import { codeOf, cutText, type Place, refuse, requiredText } from './xml-values.js';

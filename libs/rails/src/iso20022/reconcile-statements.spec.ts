@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
-import { WORKER_ROLE } from '@banking/postgres';
+import { OPERATOR_ROLE, WORKER_ROLE } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
-import { reconcileStatements, storeReconciliations } from './reconcile-statements.js';
+import { ignoreEntry, reconcileStatements, storeReconciliations } from './reconcile-statements.js';
 
 const RAIL = 'bank-a';
 const IBAN = 'DE89370400440532013000';
@@ -196,6 +196,47 @@ describe('an entry of a bank account', () => {
     await entry({ amount: 800, outcome: 'deposit', ago: 1 });
 
     expect(await kinds()).toEqual([['entry_unlisted', 'credit', '700']]);
+  });
+});
+
+describe('an entry that an operator ignores', () => {
+  const ignore = (entryId: number) =>
+    ignoreEntry(world.database.as(OPERATOR_ROLE), { entryId, note: 'fee of the bank', by: 'mia' });
+
+  it('is no difference any more, and is ignored once', async () => {
+    await entry({ amount: 700, direction: 'debit' });
+    const { differences } = await compare();
+    const entryId = differences[0]!.entryId!;
+
+    expect(await ignore(entryId)).toBe('ignored');
+
+    expect(await kinds()).toEqual([]);
+    expect((await compare()).unknownAmount).toBe(0n);
+    expect(await ignore(entryId)).toBe('known');
+    const { rows } = await world.owner.query('select outcome, note, ignored_by from bank_entry where id = $1', [
+      entryId,
+    ]);
+    expect(rows).toEqual([{ outcome: 'ignored', note: 'fee of the bank', ignored_by: 'mia' }]);
+  });
+
+  it('is one that is booked and that the books do not have', async () => {
+    await entry({ amount: 700, outcome: 'deposit' });
+    await entry({ amount: 800, status: 'pending' });
+    const { rows } = await world.owner.query<{ id: bigint }>('select id from bank_entry order by id');
+
+    expect(await ignore(Number(rows[0]!.id))).toBe('known');
+    expect(await ignore(Number(rows[1]!.id))).toBe('not_found');
+    expect(await ignore(999_999)).toBe('not_found');
+  });
+
+  it('is not ignored by the worker', async () => {
+    await entry({ amount: 700 });
+    const { rows } = await world.owner.query<{ id: bigint }>('select id from bank_entry');
+    const entryId = Number(rows[0]!.id);
+
+    await expect(
+      ignoreEntry(world.database.as(WORKER_ROLE), { entryId, note: 'fee', by: 'worker' }),
+    ).rejects.toMatchObject({ code: '42501' });
   });
 });
 

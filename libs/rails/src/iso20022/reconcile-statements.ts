@@ -23,8 +23,11 @@ export interface StatementComparison extends ReconciledAccount {
   /** What the booked entries that the books do not have sum to, credits less debits. */
   readonly unknownAmount: bigint;
   /** All of them, by day. */
-  readonly differences: readonly BankDifference[];
+  readonly differences: readonly StatementDifference[];
 }
+
+/** A difference, with the row of the entry that it is about. */
+export type StatementDifference = BankDifference & { readonly entryId?: number };
 
 /** So much is compared: a difference that is older was seen before. */
 const DAYS = 35;
@@ -75,6 +78,7 @@ const BOOKED_BETWEEN = sqlStatement<{ total: bigint }>(
 );
 
 interface EntryRow {
+  id: bigint;
   kind: 'entry_unknown' | 'entry_pending' | 'entry_unlisted';
   day: string;
   direction: TransferDirection;
@@ -82,7 +86,7 @@ interface EntryRow {
   reference: string | null;
 }
 
-const ENTRY_COLUMNS = `coalesce(booked_on, received_at::date)::text as day, direction, amount,
+const ENTRY_COLUMNS = `id, coalesce(booked_on, received_at::date)::text as day, direction, amount,
   coalesce(bank_reference, end_to_end_id) as reference`;
 
 /** A moment is left to the worker that books deposits. */
@@ -165,7 +169,7 @@ export async function reconcileStatements(
   ] as const);
   const statements = rows.reverse();
   const [first, last] = [statements[0], statements.at(-1)];
-  const differences: BankDifference[] = [...unknown, ...pending].map(entryDifference);
+  const differences: StatementDifference[] = [...unknown, ...pending].map(entryDifference);
   if (first && last) {
     const [unlisted] = await database.pipeline({}, [
       bind(UNLISTED, ...place, first.opened_on, last.closed_on),
@@ -183,8 +187,8 @@ export async function reconcileStatements(
   };
 }
 
-const entryDifference = ({ kind, day, direction, amount, reference }: EntryRow): BankDifference => ({
-  ...{ kind, day, direction, amount: toTransferAmount(minorUnits(amount)) },
+const entryDifference = ({ id, kind, day, direction, amount, reference }: EntryRow): StatementDifference => ({
+  ...{ kind, day, direction, amount: toTransferAmount(minorUnits(amount)), entryId: Number(id) },
   ...(reference !== null && { reference }),
 });
 
@@ -333,6 +337,29 @@ export function resultOf({
     ...(closingBalance !== undefined && { closingBalance: closingBalance.toString() }),
     unknownAmount: unknownAmount.toString(),
     differenceCount: differences.length,
-    differences: differences.slice(0, DIFFERENCES_STORED),
+    differences: differences.slice(0, DIFFERENCES_STORED).map(({ entryId: _row, ...difference }) => difference),
   };
+}
+
+/** Under the lock of its row, so that a worker which books it as a deposit is first or finds it ignored. */
+const IGNORE_ENTRY = sqlStatement<{ found: boolean; is_ignored: boolean }>(
+  'ignore_bank_entry',
+  `with entry as (select id, outcome from bank_entry where id = $1 and status = 'booked' for update),
+   ignored as (
+     update bank_entry b set outcome = 'ignored', note = $2, ignored_by = $3 from entry e where b.id = e.id and e.outcome is null returning b.id)
+   select exists (select from entry) as found, exists (select from ignored) as is_ignored`,
+);
+
+/**
+ * Ends the difference of a booked entry that is no payment and no deposit of the service, such as a fee of the bank. The books do not get it.
+ *
+ * @returns `not_found` without such a booked entry; `known` if the books have it, or it is ignored already
+ */
+export async function ignoreEntry(
+  database: Database,
+  { entryId, note, by }: { readonly entryId: number; readonly note: string; readonly by: string },
+): Promise<'ignored' | 'known' | 'not_found'> {
+  const [[row]] = await database.pipeline({}, [bind(IGNORE_ENTRY, entryId, note, by)] as const);
+  if (!row?.found) return 'not_found';
+  return row.is_ignored ? 'ignored' : 'known';
 }
