@@ -147,17 +147,18 @@ create table bank_entry (
   -- Why an operator ignores it, such as a fee of the bank, and who that is.
   note text check (char_length(note) between 1 and 500),
   ignored_by text check (char_length(ignored_by) between 1 and 200),
-  unique (rail, bank_account, identity),
+  unique (identity, bank_account, rail),
   check ((note is null) = (ignored_by is null) and (note is null or outcome = 'ignored')),
   check ((payout_key is not null) = coalesce(outcome in ('payout', 'return'), false))
 );
 create index bank_entry_pending on bank_entry (rail, bank_account, id) where status = 'pending';
 -- What waits for a decision. The whole of several payments waits for its details, or for an operator.
 create index bank_entry_open on bank_entry (direction, id) where outcome is null and status = 'booked' and batch_count is null;
-create index bank_entry_by_reference on bank_entry (rail, bank_account, bank_reference) where bank_reference is not null;
-create index bank_entry_by_batch on bank_entry (rail, bank_account, batch_reference) where batch_reference is not null;
+-- The reference first, as in the unique key above: a lookup by it alone uses no other index. See store-entries.ts.
+create index bank_entry_by_reference on bank_entry (bank_reference, bank_account, rail) where bank_reference is not null;
+create index bank_entry_by_batch on bank_entry (batch_reference, bank_account, rail) where batch_reference is not null;
 -- A payment leaves once and comes back once. Another entry with its reference waits for a decision.
-create unique index bank_entry_of_payout on bank_entry (rail, payout_key, outcome) where payout_key is not null;
+create unique index bank_entry_of_payout on bank_entry (payout_key, outcome, rail) where payout_key is not null;
 create index bank_entry_of_statement on bank_entry (statement_id, id) where statement_id is not null;
 create index bank_entry_by_time on bank_entry (rail, bank_account, booked_on desc, id desc);
 create trigger booked_for_good before update of status on bank_entry for each row

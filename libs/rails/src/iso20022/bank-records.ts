@@ -55,7 +55,7 @@ export interface StatedBalance {
 }
 
 /** How a file names one of our accounts. */
-export interface BankAccountName {
+interface BankAccountName {
   readonly iban?: string | undefined;
   readonly other?: string | undefined;
   readonly currency?: string | undefined;

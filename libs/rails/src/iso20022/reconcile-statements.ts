@@ -27,7 +27,7 @@ export interface StatementComparison extends ReconciledAccount {
 }
 
 /** A difference, with the row of the entry that it is about. */
-export type StatementDifference = BankDifference & { readonly entryId?: number };
+type StatementDifference = BankDifference & { readonly entryId?: number };
 
 /** So much is compared: a difference that is older was seen before. */
 const DAYS = 35;
@@ -323,7 +323,7 @@ export interface BankDifferences {
 }
 
 /** What callers get of a comparison beside its account: amounts as text. */
-export function resultOf({
+function resultOf({
   from,
   to,
   openingBalance,
