@@ -1,0 +1,223 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+import type { FileRailConfig } from '../rail-config.js';
+import { cashReport, statusReport } from '../testing/bank-files.js';
+import { fileRailConfig } from '../testing/file-rails.js';
+import { RailInbox } from '../rail-inbox.js';
+import { BankFiles } from './receive-files.js';
+
+let world: FreshDatabase;
+let config: FileRailConfig;
+
+const IBAN = 'DE89370400440532013000';
+const KEY = 'order-1-2-0123456789ab';
+const payer = (name: string) => `<TxDtls><RltdPties><Dbtr><Nm>${name}</Nm></Dbtr></RltdPties></TxDtls>`;
+const one = cashReport('053', IBAN, [{ amount: '1.00', reference: 'R1', details: payer('Müller') }]);
+
+beforeAll(async () => {
+  world = await freshDatabase();
+});
+beforeEach(() => {
+  config = fileRailConfig();
+  mkdirSync(join(config.folder, 'in'));
+});
+afterEach(async () => {
+  rmSync(config.folder, { recursive: true });
+  await world.owner.query(`
+    set session_replication_role = replica;
+    delete from rail_event; delete from bank_entry; delete from bank_statement; delete from bank_file; delete from file_payment;
+    delete from payment_file; delete from rail_cursor;
+    set session_replication_role = default`);
+});
+afterAll(() => world.close());
+
+function put(name: string, content: string | Uint8Array): void {
+  const path = join(config.folder, 'in', name);
+  writeFileSync(path, content);
+  utimesSync(path, 1_000, 1_000);
+}
+const receive = () => new BankFiles(world.database, config).readNext();
+const rowsOf = async <T extends object>(query: string) => (await world.owner.query<T>(query)).rows;
+const names = () => rowsOf<{ name: string }>(`select party ->> 'name' as name from bank_entry`);
+const filesIn = (folder: string) => readdirSync(join(config.folder, folder));
+const fileCount = async () => (await rowsOf('select from bank_file')).length;
+
+async function paid(messageId: string, keys: readonly string[] = [KEY], prepared = true): Promise<void> {
+  await world.owner.query(
+    `with file as (
+       insert into payment_file (rail, message_id, prepared_at, prepared_as)
+       values ($1, $2, case when $4 then now() end, case when $4 then '00000001' end) returning id
+     )
+     insert into file_payment (rail, key, end_to_end_id, amount, currency, content, file_id, payment_information_id)
+     select $1, k, k, 12345, 'EUR', '{}', f.id, 'P1' from file f, unnest($3::text[]) k`,
+    [config.name, messageId, keys, prepared],
+  );
+}
+
+describe('a file of a stranger', () => {
+  it.each([
+    ['UTF-8 with a byte order mark', `\ufeff${one}`],
+    ['Latin-1 that says so', Buffer.from(one.replace('UTF-8', 'ISO-8859-1'), 'latin1')],
+  ])('is read in %s', async (_, content) => {
+    put('a.xml', content);
+    expect(await receive()).toBe(1);
+    expect(await names()).toEqual([{ name: 'Müller' }]);
+    expect(filesIn('done')).toEqual(['a.xml']);
+  });
+
+  const bomb = one.replace('<Document', '<!DOCTYPE d [<!ENTITY a "b">]><Document');
+  const huge = one.replace('Müller', 'x'.repeat(10_000_000));
+  it.each([
+    ['Latin-1 that says UTF-8', Buffer.from(one, 'latin1'), 'not in the encoding'],
+    ['UTF-8 that says Latin-1', one.replace('UTF-8', 'ISO-8859-1'), 'but is UTF-8'],
+    ['gzip', gzipSync(one), 'compressed'],
+    ['binary bytes', Buffer.from(Array.from({ length: 5_000 }, (_, at) => (at * 7) % 256)), ''],
+    ['a document type declaration', bomb, 'DOCTYPE'],
+    ['10 MB in one element', huge, 'more than 100000 characters'],
+  ])('is refused as %s, and nothing of it is stored', async (_, content, reason) => {
+    put('a.xml', content);
+    expect(await receive()).toBe(1);
+    expect(filesIn('refused')).toEqual(['a.xml', 'a.xml.reason.txt']);
+    expect(readFileSync(join(config.folder, 'refused/a.xml.reason.txt'), 'utf8')).toContain(reason);
+    expect(await names()).toEqual([]);
+    expect(await fileCount()).toBe(1);
+  });
+
+  it('is refused where it is cut, at any place', async () => {
+    const bytes = Buffer.from(one);
+    let count = 0;
+    for (let length = 0; length < bytes.length; length += 97) {
+      put(`${(count += 1)}.xml`, bytes.subarray(0, length));
+    }
+    put('last.xml', bytes.subarray(0, -1));
+    expect(await receive()).toBe(count + 1);
+    expect(filesIn('done')).toEqual([]);
+    expect(await names()).toEqual([]);
+    expect(await rowsOf(`select from bank_statement`)).toEqual([]);
+  });
+});
+
+describe('a file that cannot be taken now', () => {
+  it('stays while the folder of those that were read is none, and moves later without a second row', async () => {
+    put('a.xml', one);
+    await receive();
+    put('b.xml', cashReport('053', IBAN, [{ amount: '2.00', reference: 'R2' }], { id: 'S2' }));
+    rmSync(join(config.folder, 'done'), { recursive: true });
+    writeFileSync(join(config.folder, 'done'), '');
+    await expect(receive()).rejects.toThrow();
+    expect(filesIn('in')).toEqual(['b.xml']);
+    rmSync(join(config.folder, 'done'));
+    expect(await receive()).toBe(1);
+    expect(filesIn('done')).toEqual(['b.xml']);
+    expect(await fileCount()).toBe(2);
+    expect(await names()).toHaveLength(2);
+  });
+
+  it('stays if the database stores nothing', async () => {
+    put('a.xml', one);
+    await world.owner.query('alter table bank_statement add constraint refused check (entry_count > 1000)');
+    try {
+      await expect(receive()).rejects.toThrow();
+    } finally {
+      await world.owner.query('alter table bank_statement drop constraint refused');
+    }
+    expect(filesIn('in')).toEqual(['a.xml']);
+    expect(await names()).toEqual([]);
+    expect(await receive()).toBe(1);
+    expect(await names()).toHaveLength(1);
+  });
+
+  it('stays while another worker has the lease', async () => {
+    put('a.xml', one);
+    await world.owner.query(
+      `insert into rail_cursor (rail, leased_until) values ('${config.name}', clock_timestamp() + interval '1 hour')`,
+    );
+    expect(await receive()).toBe(0);
+    expect(filesIn('in')).toEqual(['a.xml']);
+  });
+
+  it('stays if the lease is lost while it is read', async () => {
+    put('a.xml', one);
+    const { renew } = RailInbox.prototype;
+    const lost = jest.spyOn(RailInbox.prototype, 'renew').mockImplementationOnce(async function (
+      this: RailInbox,
+      lease,
+    ) {
+      await world.owner.query('update rail_cursor set fence = fence + 1');
+      return renew.call(this, lease);
+    });
+    try {
+      await expect(receive()).rejects.toThrow('another worker takes the files');
+    } finally {
+      lost.mockRestore();
+    }
+    expect(filesIn('in')).toEqual(['a.xml']);
+    expect(await names()).toEqual([]);
+  });
+});
+
+describe('what a bank says of payments', () => {
+  const events = () => rowsOf('select key, status, is_return from rail_event order by id');
+
+  it('holds for the payments of a PmtInf, and not for others', async () => {
+    await paid('OUT-1', ['k1', 'k2']);
+    const information = (id: string) =>
+      `<OrgnlPmtInfAndSts><OrgnlPmtInfId>${id}</OrgnlPmtInfId><PmtInfSts>ACSP</PmtInfSts></OrgnlPmtInfAndSts>`;
+    put('1.xml', statusReport('OUT-1', '', information('P2')));
+    await receive();
+    expect(await events()).toEqual([]);
+    put('2.xml', statusReport('OUT-1', '', information('P1')));
+    await receive();
+    expect(await events()).toMatchObject([{ key: 'k1', status: 'ACSP' }, { key: 'k2' }]);
+  });
+
+  it('is no failure if a whole group is a duplicate', async () => {
+    await paid('OUT-1', ['k1', 'k2']);
+    const group = '<GrpSts>RJCT</GrpSts><StsRsnInf><Rsn><Cd>AM05</Cd></Rsn></StsRsnInf>';
+    put('1.xml', statusReport('OUT-1', group, ''));
+    await receive();
+    expect(await events()).toEqual([]);
+    expect(await rowsOf('select note from bank_file')).toEqual([{ note: expect.stringContaining('duplicates') }]);
+  });
+
+  it('is stored of a file that is not known to be written yet', async () => {
+    await paid('OUT-1', [KEY], false);
+    put('1.xml', statusReport('OUT-1', '<GrpSts>ACCP</GrpSts>', ''));
+    await receive();
+    expect(await events()).toMatchObject([{ key: KEY, status: 'ACCP' }]);
+    expect(await rowsOf('select from payment_file where written_at is null')).toHaveLength(1);
+  });
+
+  it('has a return two months after the payment', async () => {
+    await paid('OUT-1');
+    const entry = { amount: '123.45', endToEndId: KEY, reference: 'R1' };
+    put('1.xml', cashReport('053', IBAN, [{ ...entry, direction: 'DBIT' }], { day: '2026-09-25' }));
+    put('2.xml', cashReport('054', IBAN, [{ ...entry, returned: 'AC04' }], { day: '2026-11-25', id: 'S2' }));
+    await receive();
+    expect(await events()).toMatchObject([
+      { status: 'ACSC', is_return: false },
+      { status: 'RJCT', is_return: true },
+    ]);
+  });
+});
+
+describe('the details of a batch', () => {
+  it('are ignored if the whole is a deposit already', async () => {
+    const whole = { amount: '25.00', reference: 'BATCH', details: '' };
+    const detail = (reference: string, amount: string) =>
+      `<TxDtls><Refs><AcctSvcrRef>${reference}</AcctSvcrRef></Refs><Amt Ccy="EUR">${amount}</Amt></TxDtls>`;
+    put('1.xml', cashReport('053', IBAN, [whole]));
+    await receive();
+    await world.owner.query(`
+      set session_replication_role = replica; update bank_entry set outcome = 'deposit'; set session_replication_role = default`);
+    put('2.xml', cashReport('054', IBAN, [{ ...whole, details: detail('D1', '10.00') + detail('D2', '15.00') }]));
+    await receive();
+    expect(await rowsOf('select amount::int, outcome from bank_entry order by amount')).toEqual([
+      { amount: 1_000, outcome: 'ignored' },
+      { amount: 1_500, outcome: 'ignored' },
+      { amount: 2_500, outcome: 'deposit' },
+    ]);
+  });
+});
