@@ -323,14 +323,7 @@ export interface BankDifferences {
 }
 
 /** What callers get of a comparison beside its account: amounts as text. */
-function resultOf({
-  from,
-  to,
-  openingBalance,
-  closingBalance,
-  unknownAmount,
-  differences,
-}: StatementComparison) {
+function resultOf({ from, to, openingBalance, closingBalance, unknownAmount, differences }: StatementComparison) {
   return {
     ...(from !== undefined && { from, to }),
     ...(openingBalance !== undefined && { openingBalance: openingBalance.toString() }),
