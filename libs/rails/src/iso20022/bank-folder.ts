@@ -53,13 +53,27 @@ export class BankFolder {
     for (const changed of [to, 'in']) await syncFolder(join(this.folder, changed));
   }
 
-  /** The name with a number behind it, where the folder has another file of the name. */
-  private async freeName(folder: string, name: string): Promise<string> {
+  /** The name with a number behind it, where the folder has another file of the name. A long one is cut, so that the reason has a name too. */
+  private async freeName(folder: string, given: string): Promise<string> {
+    const name = Buffer.byteLength(given) > NAME_BYTES_MAX ? cutName(given) : given;
     for (let count = 1; ; count += 1) {
       const free = count === 1 ? name : `${name}.${count}`;
       if (await isMissing(join(this.folder, folder, free))) return free;
     }
   }
+}
+
+/** A file system takes 255 bytes. */
+const NAME_BYTES_MAX = 200;
+
+/** Of whole characters. */
+function cutName(name: string): string {
+  let cut = '';
+  for (const character of name) {
+    if (Buffer.byteLength(cut + character) > NAME_BYTES_MAX) break;
+    cut += character;
+  }
+  return cut;
 }
 
 async function isMissing(path: string): Promise<boolean> {

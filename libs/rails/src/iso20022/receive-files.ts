@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { bind, type Database, sqlStatement } from '@banking/postgres';
+import { bind, type Database, DatabaseError, sqlStatement } from '@banking/postgres';
 import type { FileRailConfig } from '../rail-config.js';
 import { type LeasedCursor, RailInbox } from '../rail-inbox.js';
 import { BankFileError } from './bank-records.js';
@@ -92,9 +92,10 @@ export class BankFiles {
         digest = await digestOf(handle, guard);
         await this.store(name, digest, handle, guard);
       } catch (error) {
-        if (!(error instanceof BankFileError)) throw error;
-        if (error.endsEarly && Math.abs(age) < COMPLETE_WITHIN_MS) return false;
-        await this.refuse(name, digest, error.message);
+        const fault = faultOf(error);
+        if (fault === undefined) throw error;
+        if (fault.endsEarly && Math.abs(age) < COMPLETE_WITHIN_MS) return false;
+        await this.refuse(name, digest, fault.message);
         return true;
       }
     } finally {
@@ -132,6 +133,16 @@ export class BankFiles {
     await this.database.pipeline({}, [bound]);
     await this.folder.moveToRefused(name, reason);
   }
+}
+
+/**
+ * What is wrong with the file; undefined for an error that is not one of the file. A value that the database refuses (SQLSTATE classes 22 and
+ * 23) is refused there each time: a file that has one would keep all others back.
+ */
+function faultOf(error: unknown): BankFileError | undefined {
+  if (error instanceof BankFileError) return error;
+  const code = error instanceof DatabaseError ? (error.code ?? '') : '';
+  return /^2[23]/.test(code) ? new BankFileError(`The database refuses a value of it (SQLSTATE ${code}).`) : undefined;
 }
 
 /** Keeps the lease while a long file is read, and ends the work where it is lost. */

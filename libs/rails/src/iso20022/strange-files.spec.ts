@@ -117,11 +117,13 @@ describe('a file that cannot be taken now', () => {
 
   it('stays if the database stores nothing', async () => {
     put('a.xml', one);
-    await world.owner.query('alter table bank_statement add constraint refused check (entry_count > 1000)');
+    await world.owner.query(`create function no_space() returns trigger language plpgsql as
+      $$ begin raise exception 'no space left' using errcode = '53100'; end $$;
+      create trigger no_space before insert on bank_statement for each row execute function no_space()`);
     try {
       await expect(receive()).rejects.toThrow();
     } finally {
-      await world.owner.query('alter table bank_statement drop constraint refused');
+      await world.owner.query('drop function no_space cascade');
     }
     expect(filesIn('in')).toEqual(['a.xml']);
     expect(await names()).toEqual([]);
@@ -219,5 +221,35 @@ describe('the details of a batch', () => {
       { amount: 1_500, outcome: 'ignored' },
       { amount: 2_500, outcome: 'deposit' },
     ]);
+  });
+});
+
+describe('a file that cannot be stored', () => {
+  it('is refused if the database refuses a value of it, and keeps no other back', async () => {
+    await world.owner.query(`alter table bank_entry add constraint strange check (amount <> 666)`);
+    try {
+      put('a.xml', cashReport('053', IBAN, [{ amount: '6.66', reference: 'R2' }]));
+      put('b.xml', one);
+
+      expect(await receive()).toBe(2);
+
+      expect(filesIn('refused').sort()).toEqual(['a.xml', 'a.xml.reason.txt']);
+      expect(readFileSync(join(config.folder, 'refused', 'a.xml.reason.txt'), 'utf8')).toBe(
+        'The database refuses a value of it (SQLSTATE 23514).\n',
+      );
+      expect(await rowsOf('select amount::int from bank_entry')).toEqual([{ amount: 100 }]);
+    } finally {
+      await world.owner.query('alter table bank_entry drop constraint strange');
+    }
+  });
+
+  it('is moved under a shorter name if its own is too long for that of the reason', async () => {
+    const name = `${'ü'.repeat(125)}.xml`;
+    put(name, 'no XML');
+
+    expect(await receive()).toBe(1);
+
+    const moved = 'ü'.repeat(100);
+    expect(filesIn('refused').sort()).toEqual([moved, `${moved}.reason.txt`]);
   });
 });
