@@ -29,7 +29,13 @@ class BankDifferenceDto implements BankDifference {
   )
   readonly amount?: NonNullable<BankDifference['amount']>;
 
-  @OwnTextField('`credit` or `debit`, as the bank sees it: a credit adds to the bank account.', 'credit', false)
+  @Field('ours', {
+    type: 'string',
+    enum: ['debit', 'credit'],
+    description: 'As the bank sees it: a credit adds to the bank account.',
+    example: 'credit',
+    required: false,
+  })
   readonly direction?: NonNullable<BankDifference['direction']>;
 
   @OwnTextField(

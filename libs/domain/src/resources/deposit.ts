@@ -44,7 +44,7 @@ export interface ReceivingDetails {
   /** The number as the bank writes it, where it has no IBAN. */
   readonly accountNumber?: string;
   readonly bic: string;
-  readonly currency: CurrencyCode;
+  readonly currency: Open<CurrencyCode>;
   /** The code of the account. */
   readonly reference: string;
 }
