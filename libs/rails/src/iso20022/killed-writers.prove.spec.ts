@@ -128,7 +128,6 @@ describe('workers that write files', () => {
 
     expect(client.taken.flatMap((file) => paymentsOfFile(file) ?? [])).toHaveLength(PAYMENTS);
     expect(client.taken).toHaveLength(PAYMENTS / 1_000);
-    expect(seconds).toBeLessThan(20);
     expect(megabytes).toBeLessThan(300);
   });
 });
