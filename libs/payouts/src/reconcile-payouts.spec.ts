@@ -333,7 +333,7 @@ describe('reconcilePayouts', () => {
     await restored.submitEarlier(await keyOf(world, here));
     await restored.passDays();
     const fail = () => Promise.reject(new OutageError('the rail away does not serve'));
-    const away = { find: fail, listSubmitted: fail } as unknown as Rail;
+    const away: Rail = { submit: fail, find: fail, listSubmitted: fail, receive: fail, acknowledge: fail };
     const rails = new Map<string, Rail>([
       ['away', away],
       [SANDBOX_RAIL, restored.rail],

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFolder } from './durable-files.js';
 
 /** A file that waits to be read, by its name. */
 export interface WaitingFile {
@@ -83,15 +84,5 @@ async function isMissing(path: string): Promise<boolean> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true;
     throw error;
-  }
-}
-
-/** A renamed file survives a power failure only after this. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }

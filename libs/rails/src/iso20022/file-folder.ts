@@ -3,6 +3,7 @@ import { constants, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OutageError } from '@banking/work-queue';
+import { syncFile, syncFolder } from './durable-files.js';
 
 /** The folders that the client of the bank empties and fills, and where files end that were read. */
 const EXCHANGED = ['out', 'in', 'done', 'refused'] as const;
@@ -227,22 +228,10 @@ async function writeDurably(path: string, write: (temporary: string) => Promise<
   const temporary = `${path}.${randomBytes(6).toString('hex')}${PART}`;
   try {
     await write(temporary);
-    await sync(temporary, 'r+');
+    await syncFile(temporary);
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
-  }
-}
-
-/** Makes the names in a folder durable. */
-const syncFolder = (path: string) => sync(path, 'r');
-
-async function sync(path: string, flags: string): Promise<void> {
-  const file = await open(path, flags);
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { syncFolder } from '../durable-files.js';
 
 /**
  * All that the bank remembers. It is one file, which is replaced as a whole, so that a change is there or is not. Amounts are digits in
@@ -168,14 +169,4 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   }
   await rename(part, path);
   await syncFolder(dirname(path));
-}
-
-/** Makes renames of a folder last. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }

@@ -1,5 +1,6 @@
 import { isValidBIC, isValidIBAN } from 'ibantools';
 import { decimalsOf, isCurrencyCode, parseAmount } from '@banking/domain';
+import { isBankDay } from '../bank-days.js';
 import type { InstructedPayment, Institution, Party, PaymentGroup, PaymentMessage } from './read-payment-message.js';
 
 /** Why a message, a group or a payment is rejected: ISO 20022 ExternalStatusReason1Code, and a sentence that quotes nothing. */
@@ -156,30 +157,7 @@ function faultOfDay({ executeOn, payments }: PaymentGroup, now: Date): Reason | 
   if (day < new Date(now.getTime() - GRACE_MS).toISOString().slice(0, 10)) {
     return { code: 'DT01', text: 'The execution date is in the past.' };
   }
-  const inEuro = payments.some(({ currency }) => currency === 'EUR');
-  return isBankDay(time, inEuro) ? undefined : { code: 'DT01', text: 'The execution date is no bank day.' };
-}
-
-/** Weekends, and for euro the closing days of TARGET (ECB, since 2002). */
-function isBankDay(time: number, inEuro: boolean): boolean {
-  const date = new Date(time);
-  if ([0, 6].includes(date.getUTCDay())) return false;
-  if (!inEuro) return true;
-  const easter = easterOf(date.getUTCFullYear());
-  const fromEaster = Math.round((time - easter) / 86_400_000);
-  const closed = ['01-01', '05-01', '12-25', '12-26'].includes(date.toISOString().slice(5, 10));
-  return !closed && fromEaster !== -2 && fromEaster !== 1;
-}
-
-/** Easter Sunday of a year, Gregorian (Butcher 1876), at midnight UTC. */
-function easterOf(year: number): number {
-  const golden = year % 19;
-  const century = Math.floor(year / 100);
-  const ofCentury = year % 100;
-  const correction = Math.floor((century - Math.floor((century + 8) / 25) + 1) / 3);
-  const epact = (19 * golden + century - Math.floor(century / 4) - correction + 15) % 30;
-  const weekday = (32 + 2 * (century % 4) + 2 * Math.floor(ofCentury / 4) - epact - (ofCentury % 4)) % 7;
-  const late = Math.floor((golden + 11 * epact + 22 * weekday) / 451);
-  const sum = epact + weekday - 7 * late + 114;
-  return Date.UTC(year, Math.floor(sum / 31) - 1, (sum % 31) + 1);
+  return payments.every(({ currency }) => isBankDay(day, currency, {}))
+    ? undefined
+    : { code: 'DT01', text: 'The execution date is no bank day.' };
 }

@@ -5,16 +5,8 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isCurrencyCode, minorUnits, parseAmount, toDecimal } from '@banking/domain';
 import { isValidIBAN } from 'ibantools';
-import {
-  type BankState,
-  type DueStep,
-  type Entry,
-  loadState,
-  PART,
-  saveState,
-  syncFolder,
-  writeDurably,
-} from './bank-state.js';
+import { type BankState, type DueStep, type Entry, loadState, PART, saveState, writeDurably } from './bank-state.js';
+import { syncFolder } from '../durable-files.js';
 import { accountIn, acceptMessage, book, carryOut, entryOf, nextReference, type Opening } from './book-payments.js';
 import { checkPayments, type Reason } from './check-payments.js';
 import { readPaymentMessage, UnreadableMessage } from './read-payment-message.js';
