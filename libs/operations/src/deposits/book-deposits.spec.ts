@@ -115,6 +115,17 @@ describe('an entry of a bank account', () => {
     expect(await at.depositOf(entryId)).toBeUndefined();
   });
 
+  it('is not booked as the whole of several payments, whose details may come', async () => {
+    const before = await at.balanceOf(mine);
+    const entryId = await at.entry({ remittance: codeOf(mine) });
+    await at.owner.query('update bank_entry set batch_count = 2 where id = $1', [entryId]);
+
+    await at.work();
+
+    expect(await at.depositOf(entryId)).toBeUndefined();
+    expect(await at.balanceOf(mine)).toBe(before);
+  });
+
   it('is a pending deposit while the bank announces it, and the same deposit when it is booked', async () => {
     const before = await at.balanceOf(theirs);
     const entryId = await at.entry({ status: 'pending', remittance: codeOf(theirs) });
