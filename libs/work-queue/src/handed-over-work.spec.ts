@@ -12,6 +12,14 @@ beforeAll(async () => {
 afterEach(() => queue.world.owner.query('delete from work'));
 afterAll(() => queue.world.close());
 
+/** Handed-over work would begin by itself after a moment. In these specs it begins with a step, however slow the machine is. */
+beforeEach(() => {
+  jest.useFakeTimers({
+    doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'setInterval', 'Date', 'performance', 'hrtime'],
+  });
+});
+afterEach(() => jest.useRealTimers());
+
 const LEASE_EXPIRED_MS = 31_000;
 
 /** Writes work as claimed, as a process does that hands it over. */
@@ -100,6 +108,7 @@ describe('work that was written as claimed and handed over', () => {
   });
 
   it('starts with what else has gathered, without a step', async () => {
+    jest.useRealTimers();
     const done = deferred();
     const { worker, seen } = seeing(8, () => {
       done.resolve();
@@ -163,6 +172,7 @@ describe('a worker', () => {
     const queued = await queue.enqueue(3);
 
     const step = worker.step();
+    jest.useRealTimers();
     await until(
       () => Promise.resolve(seen.length),
       (count) => count >= 4,
