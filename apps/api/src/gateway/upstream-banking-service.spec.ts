@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Agent, request } from 'undici';
-import { gatewayOf, type Script, scriptedUpstream } from './testing/gateway.js';
+import { gatewayOf, type Script, scriptedUpstream, withGatewayOf } from './testing/gateway.js';
 
 let upstream: Awaited<ReturnType<typeof scriptedUpstream>>;
 let gateway: Awaited<ReturnType<typeof gatewayOf>>;
@@ -323,9 +323,12 @@ describe('a gateway of a deployment by another vendor', () => {
     upstream.says('GET /validation-schema', { status: 200, body: [] });
     const schemas = '/recipients/validation-schema?countryCode=DE&currencyCode=EUR&payoutMethod=LOCAL';
 
-    for (const path of ['/recipients/countries/DE/corridors', '/countries/DE/corridors', schemas]) {
-      expect([path, (await gateway.send(`GET ${path}`)).status]).toEqual([path, 200]);
-    }
+    // Another gateway, because this one has found the upstream at the current paths.
+    await withGatewayOf(upstream.url, {}, async (other) => {
+      for (const path of ['/recipients/countries/DE/corridors', '/countries/DE/corridors', schemas]) {
+        expect([path, (await other.send(`GET ${path}`)).status]).toEqual([path, 200]);
+      }
+    });
   });
 });
 
