@@ -17,11 +17,12 @@ import { ConfigError, connectionTo, type DeploymentConfig, HOME_CELL } from '@ba
 import { readConfig } from './config.js';
 import { reachAsOwner, reachDatabase, untilSignal, withDeployment, withDirectory } from './deployment.js';
 import {
-  type JsonOptions,
+  actorOf,
+  asOption,
+  type ChangeOptions,
   examples,
   jsonOption,
   lookupArgument,
-  osUserName,
   lookupOption,
   workspaceArgument,
 } from './inputs.js';
@@ -125,7 +126,7 @@ async function add(name: string): Promise<number> {
   });
 }
 
-interface MoveCommandOptions extends JsonOptions {
+interface MoveCommandOptions extends ChangeOptions {
   readonly to?: string;
   readonly abandon?: boolean;
   readonly window?: number;
@@ -146,11 +147,12 @@ function addMoveCommands(cell: Command): void {
       new Option('--abandon', 'end a move that is not switched: its cell keeps it').conflicts(['to', 'window']),
     )
     .addOption(new Option('--window <seconds>', 'how long the workspace may be closed (2.5)').argParser(parseWindow))
+    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking cell move 7 --to b', 'banking cell move 7 --abandon'))
     .action(async (workspaceId: WorkspaceId, options: MoveCommandOptions, command: Command) => {
       const { to, abandon, window, json } = options;
-      const settings = { workspaceId, operatingSystemUser: osUserName(), log: reportProgress };
+      const settings = { workspaceId, operator: actorOf(options), log: reportProgress };
       if (abandon) {
         await withCellAccess((access, signal) => abandonMove({ ...settings, ...access, signal }));
         return json
@@ -184,10 +186,11 @@ function addMoveCommands(cell: Command): void {
         'batches, and may be repeated. The login (ownerUrl) needs the right to switch off triggers in its session: a superuser has it.',
     )
     .addArgument(workspaceArgument())
+    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking cell archive 7'))
-    .action(async (workspaceId: WorkspaceId, options: JsonOptions) => {
-      const settings = { workspaceId, operatingSystemUser: osUserName(), log: reportProgress };
+    .action(async (workspaceId: WorkspaceId, options: ChangeOptions) => {
+      const settings = { workspaceId, operator: actorOf(options), log: reportProgress };
       const archived = await withCellAccess((access, signal) => archiveWorkspace({ ...settings, ...access, signal }));
       if (options.json) return printJson(archived);
       for (const { cell: name, rows } of archived)

@@ -1,25 +1,21 @@
 import { DEPOSIT_STEPS, type DepositStatus, minorUnits, type WorkspaceId } from '@banking/domain';
-import {
-  assignDeposit,
-  findTarget,
-  newestDeposits,
-  returnDeposit,
-  waitingEntries,
-} from '@banking/operations/provisioning';
+import { assignDeposit, newestDeposits, returnDeposit, waitingEntries } from '@banking/operations/provisioning';
 import { ignoreEntry } from '@banking/rails';
 import { Argument, type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
 import {
+  asOption,
+  type ChangeOptions,
   examples,
   jsonOption,
   lookupOption,
   nameOption,
+  operatorOf,
   parseIdOf,
   refuseLongNote,
   workspaceOption,
 } from './inputs.js';
-import { type ApproveOptions, approveOption, bySecondOperator } from './operator-request.js';
 import { print, printJson, printTable, Refused, shownAmount } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
@@ -30,7 +26,7 @@ interface ListOptions {
   readonly json?: boolean;
 }
 
-interface EndOptions extends ApproveOptions {
+interface EndOptions extends ChangeOptions {
   readonly workspace: WorkspaceId;
   readonly note: string;
 }
@@ -137,7 +133,7 @@ function addAssignCommand(deposit: Command): void {
     .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
     .addOption(lookupOption('--account <account>', 'id or code of the account').makeOptionMandatory())
     .addOption(noteOption())
-    .addOption(approveOption())
+    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -147,15 +143,7 @@ function addAssignCommand(deposit: Command): void {
       const { workspace: workspaceId, note, account, json } = options;
       refuseLongNote(note);
       const assigned = await withDeployment(
-        async (deployment, config) => {
-          const target = await findTarget(deployment.database, account);
-          if (!target) return 'account_not_found';
-          const { accountId } = target;
-          const action = { action: 'assignDeposit', arguments: { workspaceId, depositId, accountId, note } } as const;
-          return bySecondOperator(deployment, config, options, action, ({ books }) =>
-            assignDeposit(books, { workspaceId, depositId, note, account }),
-          );
-        },
+        ({ books }) => assignDeposit(books, { workspaceId, depositId, note, account, operator: operatorOf(options) }),
         await inCellOf(workspaceId),
       );
       const name = `deposit ${depositId} of workspace ${workspaceId}`;
@@ -180,18 +168,14 @@ function addReturnCommand(deposit: Command): void {
     .addArgument(idArgument())
     .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
     .addOption(noteOption())
-    .addOption(approveOption())
+    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking deposit return 7 --workspace 1 --note "ticket 4711"'))
     .action(async (depositId: number, options: EndOptions) => {
       const { workspace: workspaceId, note, json } = options;
       refuseLongNote(note);
-      const action = { action: 'returnDeposit', arguments: { workspaceId, depositId, note } } as const;
       const returned = await withDeployment(
-        (deployment, config) =>
-          bySecondOperator(deployment, config, options, action, ({ books }) =>
-            returnDeposit(books, { workspaceId, depositId, note }),
-          ),
+        ({ books }) => returnDeposit(books, { workspaceId, depositId, note, operator: operatorOf(options) }),
         await inCellOf(workspaceId),
       );
       const name = `deposit ${depositId} of workspace ${workspaceId}`;
@@ -231,18 +215,14 @@ function addIgnoreCommand(deposit: Command): void {
       ).argParser(parseIdOf<number>),
     )
     .addOption(nameOption('--note <text>', 'reason, stored with the entry').makeOptionMandatory())
-    .addOption(approveOption())
+    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking deposit ignore 17 --note "fee of the bank for November"'))
     .action(async (entryId: number, options: Omit<EndOptions, 'workspace'>) => {
       const { note, json } = options;
       refuseLongNote(note);
-      const action = { action: 'ignoreEntry', arguments: { entryId, note } } as const;
-      const ignored = await withDeployment((deployment, config) =>
-        bySecondOperator(deployment, config, options, action, ({ database }) =>
-          ignoreEntry(database, { entryId, note }),
-        ),
-      );
+      const { name: by } = operatorOf(options);
+      const ignored = await withDeployment(({ database }) => ignoreEntry(database, { entryId, note, by }));
       if (ignored === 'not_found') throw new Refused(`There is no booked entry ${entryId}. See banking reconcile.`);
       if (ignored === 'known') throw new Refused(`The books have entry ${entryId}, or it is ignored already.`);
       if (json) return printJson({ entryId, ignored: true });

@@ -64,12 +64,26 @@ export function refuseLongNote(note: string): void {
     throw new Refused(`The note has ${note.length} characters. At most ${NOTE_MAX} are allowed.`);
 }
 
-export interface JsonOptions {
+/** Options of every command that changes data. */
+export interface ChangeOptions {
+  readonly as?: string;
   readonly json?: boolean;
 }
 
-/** The account of the operating system: its name, or its id if it has no name, as in some containers. */
-export function osUserName(): string {
+export function asOption(): Option {
+  return nameOption('--as <name>', 'actor of the change in the audit trail (cli: and your user name)');
+}
+
+export function actorOf({ as }: ChangeOptions): string {
+  return as ?? `cli:${osUserName()}`;
+}
+
+export function operatorOf(options: ChangeOptions): { readonly name: string; readonly operatingSystemUser: string } {
+  return { name: actorOf(options), operatingSystemUser: osUserName() };
+}
+
+/** The name, or the id if it has no name, as in some containers. */
+function osUserName(): string {
   try {
     return userInfo().username;
   } catch {
@@ -77,9 +91,9 @@ export function osUserName(): string {
   }
 }
 
-/** Refuses an option with one value that is given twice, because commander would use the last value silently. */
+/** Refuses an option with a value that is given twice, because commander would use the last value silently. */
 export function refuseRepeatedOptions(command: Command): void {
-  for (const option of command.options.filter(({ required, variadic }) => required && !variadic)) {
+  for (const option of command.options.filter(({ required }) => required)) {
     let given = 0;
     command.on(`option:${option.name()}`, () => {
       given += 1;

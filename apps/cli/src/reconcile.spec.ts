@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OPERATOR, World } from './testing/world.js';
+import { World } from './testing/world.js';
 
 const IBAN = 'DE89370400440532013000';
 
@@ -140,7 +140,7 @@ describe('banking reconcile', () => {
 });
 
 describe('banking deposit ignore', () => {
-  const ignore = (entryId: string) => world.run(['deposit', 'ignore', entryId, '--note', 'fee']);
+  const ignore = (entryId: string) => world.run(['deposit', 'ignore', entryId, '--note', 'fee', '--as', 'Mia']);
 
   it('ends the difference of an entry, once', async () => {
     await entry();
@@ -152,9 +152,7 @@ describe('banking deposit ignore', () => {
     const again = await ignore(id);
     expect(again.exitCode).toBe(1);
     expect(again.stderr).toContain(`The books have entry ${id}, or it is ignored already.`);
-    expect(await world.query('select ignored_by, note from bank_entry')).toEqual([
-      { ignored_by: OPERATOR, note: 'fee' },
-    ]);
+    expect(await world.query('select ignored_by, note from bank_entry')).toEqual([{ ignored_by: 'Mia', note: 'fee' }]);
   });
 
   it('refuses an entry that is not there', async () => {

@@ -1,5 +1,4 @@
 import {
-  accountCodes,
   type CellPlace,
   Cells,
   type Deployment,
@@ -7,27 +6,19 @@ import {
   sumOfWork,
   VerificationOverCells,
 } from '@banking/deployment';
-import {
-  demandDecisions,
-  handOverTo,
-  LedgerBankingService,
-  type PayoutStop,
-  readPayoutStop,
-  startBankingWorker,
-} from '@banking/operations';
+import { handOverTo, OrderService, type PayoutStop, readPayoutStop, startBankingWorker } from '@banking/operations';
 import { type Database, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
 import {
   type CellConfig,
   ConfigError,
   type createLogger,
-  type DecisionsConfig,
   type DeploymentConfig,
   type RatesConfig,
   type WebhooksConfig,
 } from '@banking/process';
 import { type Rails, readRails } from '@banking/rails';
 import { chooseRates } from '@banking/reference';
-import { HttpDecisionHook, type OpenWebhooks, openWebhooks, refusedUrl, SealError } from '@banking/webhooks';
+import { type OpenWebhooks, openWebhooks, SealError } from '@banking/webhooks';
 
 type Logger = ReturnType<typeof createLogger>;
 type Worker = ReturnType<typeof startBankingWorker>;
@@ -57,7 +48,6 @@ export interface WorkersSettings {
   readonly rates: RatesConfig | undefined;
   readonly auditKeptDays: number;
   readonly webhooks: WebhooksConfig;
-  readonly decisions?: DecisionsConfig | undefined;
   readonly log: Logger;
 }
 
@@ -67,7 +57,6 @@ export async function openWorkers({
   rates,
   auditKeptDays,
   webhooks: webhooksConfig,
-  decisions,
   log,
 }: WorkersSettings): Promise<Workers> {
   const webhooks = await openWebhooks({ ...webhooksConfig, ...config }).catch(explainKey);
@@ -86,8 +75,7 @@ export async function openWorkers({
   const { cells: named, rereadCells } = config;
   const rails = readRails(config);
   if (named) rails.refuseSeveralDatabases();
-  const decisionHook = decisions && new HttpDecisionHook(decisions);
-  const work = { rates, rails, config, auditKeptDays, webhooks, decisionHook, log };
+  const work = { rates, rails, config, auditKeptDays, webhooks, log };
   return openLoops(
     {
       ...settings,
@@ -95,7 +83,6 @@ export async function openWorkers({
       rereadCells: rereadCells && (() => withoutOwners(rereadCells())),
     },
     (deployment, place, chores) => startOne(deployment, place, chores, work),
-    decisionHook && (({ database }) => demandDecisions(database)),
   );
 }
 
@@ -114,24 +101,18 @@ interface WorkOfDatabase {
   readonly config: DeploymentConfig;
   readonly auditKeptDays: number;
   readonly webhooks: OpenWebhooks | undefined;
-  readonly decisionHook: HttpDecisionHook | undefined;
   readonly log: Logger;
 }
 
 /** @param chores of the loop of home, where there are several databases */
 type Start = (deployment: Deployment, place: CellPlace | undefined, chores: readonly VerificationOverCells[]) => Worker;
 
-async function openLoops(
-  settings: DeploymentSettings,
-  start: Start,
-  prepare: (deployment: Deployment) => Promise<void> = async () => undefined,
-): Promise<Workers> {
+async function openLoops(settings: DeploymentSettings, start: Start): Promise<Workers> {
   let isStarted = false;
   const verification = new VerificationOverCells(() =>
     cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database })),
   );
-  const cells = await Cells.open(settings, async (deployment, place) => {
-    await prepare(deployment);
+  const cells = await Cells.open(settings, (deployment, place) => {
     const chores = place?.number === 0 ? [verification] : [];
     let worker: Worker | undefined;
     const use = {
@@ -183,35 +164,20 @@ function startOne(
   deployment: Deployment,
   place: CellPlace | undefined,
   chores: readonly VerificationOverCells[],
-  {
-    rates,
-    rails,
-    config: { isSandbox, eventsKeptDays, personalData },
-    auditKeptDays,
-    webhooks,
-    decisionHook,
-    log,
-  }: WorkOfDatabase,
+  { rates, rails, config: { isSandbox, eventsKeptDays }, auditKeptDays, webhooks, log }: WorkOfDatabase,
 ): Worker {
   const cell = place?.name;
   const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
-  const { database, books } = deployment;
-  const terms = { rates: source, rails, bankAccounts: rails.bankAccounts, ...handOverTo(() => worker) };
-  const codes = place && accountCodes(place.home, place.others);
-  const secrets = webhooks && { ...webhooks, refusedUrl: (url: string) => refusedUrl(url, webhooks.policy) };
-  const banking = new LedgerBankingService(database, books, terms, isSandbox, codes, secrets);
+  const options = { isSandbox, rails, ...handOverTo(() => worker) };
   const worker: Worker = startBankingWorker(deployment, {
-    orders: banking.orders,
-    approvals: banking,
+    orders: new OrderService(deployment.books, source, options),
     rails: (database) => rails.open(database),
     bankAccounts: rails.bankAccounts,
     eventsKeptDays,
-    personalData,
     crossings: place?.others,
     chores,
     auditKeptDays,
     webhooks,
-    decisionHook,
     cell,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};

@@ -21,10 +21,7 @@ export {
 } from './export-lines.js';
 export {
   canonicalConversion,
-  canonicalDescription,
   canonicalOrder,
-  canonicalOrderTexts,
-  canonicalPerson,
   canonicalRecipient,
   canonicalTransaction,
   type ChainLink,
@@ -33,12 +30,9 @@ export {
   type HashedConversion,
   type HashedOrder,
   type HashedRecipient,
-  type OrderTexts,
-  type RecipientPerson,
   type TransactionContent,
   transactionHash,
   type TransferContent,
-  type TransferText,
 } from './transaction-hash.js';
 export * from './lines-of.js';
 export * from './prove-export.js';

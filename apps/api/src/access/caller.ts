@@ -5,14 +5,11 @@ import type { OperationId } from './access-matrix.js';
 
 declare const checked: unique symbol;
 
-/**
- * A Scope whose access has been checked. The access check makes it, and controllers pass nothing else to the port. An operation that is open
- * to persons who are no users takes a Scope instead, which may have no actor.
- */
+/** A Scope whose access has been checked. The access check makes it, and controllers pass nothing else to the port. */
 export type Caller = Scope & {
   readonly actor: UserId;
   readonly workspaceId?: WorkspaceId;
-  readonly roles?: readonly RoleName[];
+  readonly role?: RoleName;
   readonly [checked]: true;
 };
 

@@ -22,8 +22,7 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'integer', example: 1 },
   },
   'WWW-Authenticate': {
-    description:
-      'The authentication scheme. For `step_up_required`, also the sign-in that the operation needs (RFC 9470).',
+    description: 'The authentication scheme.',
     schema: { type: 'string', example: 'Bearer' },
   },
   'Cache-Control': {

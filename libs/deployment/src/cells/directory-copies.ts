@@ -6,7 +6,7 @@ import { createSubscription, literal, unlogged } from './subscription.js';
 
 /** The tables that are written at home, and that every other cell has a copy of. */
 const COPIED = [
-  ...['app', 'app_user', 'user_identity', 'app_membership', 'workspace', 'workspace_role', 'member'],
+  ...['app', 'app_user', 'user_identity', 'app_membership', 'workspace', 'workspace_role'],
   ...['cell', 'workspace_place'],
 ];
 

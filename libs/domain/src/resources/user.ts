@@ -15,12 +15,8 @@ export const PARTY_TYPES = ['personal', 'business'] as const;
 /** Whether a user or a workspace is personal or of a company. */
 export type PartyType = (typeof PARTY_TYPES)[number];
 
-/** The roles of our own books. None includes another, and a user may have several in a workspace. */
-export const ROLE_NAMES = ['viewer', 'member', 'approver', 'admin'] as const;
-
-export type RoleName = (typeof ROLE_NAMES)[number];
-
-export const isRoleName = (name: string): name is RoleName => (ROLE_NAMES as readonly string[]).includes(name);
+/** The roles of our own books. */
+export type RoleName = 'member' | 'admin';
 
 /** A user as listed for an app. */
 export interface User {
@@ -35,7 +31,7 @@ export interface User {
   };
 }
 
-/** One of the roles that a user has in a workspace. */
+/** The role a user has in one workspace. */
 export interface Role {
   readonly id: RoleId;
   readonly role: Open<RoleName>;

@@ -5,8 +5,6 @@ import {
   type AuditQuery,
   type Page,
   Refusal,
-  type ServiceAccountId,
-  type ServiceAccountKeyId,
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
@@ -91,10 +89,9 @@ export function listAuditEvents(
 }
 
 /** Who acted, as it is stored. The user is a column. */
-type StoredActor = Omit<AuditActor, 'userID' | 'serviceAccountID' | 'tokenID' | 'clientID' | 'keyID'> & {
+type StoredActor = Omit<AuditActor, 'userID' | 'tokenID' | 'clientID'> & {
   readonly tokenId?: string;
   readonly clientId?: string;
-  readonly keyId?: ServiceAccountKeyId;
 };
 
 function composeAuditEvent(row: AuditEventRow): AuditEvent {
@@ -113,19 +110,15 @@ function composeAuditEvent(row: AuditEventRow): AuditEvent {
   });
 }
 
-function actorOf({ userId, actor: { type, tokenId, clientId, keyId, ...rest } }: AuditEventRow): AuditActor {
+function actorOf({ userId, actor: { type, tokenId, clientId, ...rest } }: AuditEventRow): AuditActor {
   return {
     type,
-    ...(userId !== null && idOfActor(type, userId)),
-    ...(keyId !== undefined && { keyID: keyId }),
+    ...(userId !== null && { userID: userId as UserId }),
     ...rest,
     ...(tokenId !== undefined && { tokenID: tokenId }),
     ...(clientId !== undefined && { clientID: clientId }),
   };
 }
-
-const idOfActor = (type: AuditActor['type'], id: number) =>
-  type === 'serviceAccount' ? { serviceAccountID: id as ServiceAccountId } : { userID: id as UserId };
 
 /** SQL of an entry `e`, and what reads it. */
 export const PACKED_AUDIT_EVENT = packed(COLUMNS, 'e');

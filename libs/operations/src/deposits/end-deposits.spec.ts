@@ -5,6 +5,7 @@ import { assignDeposit, newestDeposits, returnDeposit, waitingEntries } from './
 
 let at: DepositWorld;
 let theirs: OpenedAccount;
+const operator = { name: 'mia', operatingSystemUser: 'root' };
 
 beforeAll(async () => {
   at = await depositWorld();
@@ -22,7 +23,7 @@ async function unmatched(amount = 1250) {
   return { entryId, ...(await at.depositOf(entryId))! };
 }
 
-const ending = (depositId: number) => ({ workspaceId: at.north, depositId, note: 'ticket 4711' });
+const ending = (depositId: number) => ({ workspaceId: at.north, depositId, note: 'ticket 4711', operator });
 
 describe('the assignment of an unmatched deposit', () => {
   it.each([

@@ -12,8 +12,9 @@ import {
   returnEntry,
 } from '@banking/ledger';
 import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
-import { noteOperatorChanges } from '../provisioning/audit.js';
+import { notesOf } from '../provisioning/audit.js';
 import { findAccount } from '../provisioning/operator-actions.js';
+import type { Operator } from '../provisioning/workspaces.js';
 import { depositProposal } from './book-deposits.js';
 import { normalCode } from './match-entry.js';
 
@@ -127,6 +128,7 @@ export interface EndingDeposit {
   readonly depositId: number;
   /** The reason, stored with the deposit. */
   readonly note: string;
+  readonly operator: Operator;
 }
 
 /**
@@ -138,7 +140,7 @@ export interface EndingDeposit {
  */
 export async function returnDeposit(
   books: Books,
-  { workspaceId, depositId, note }: EndingDeposit,
+  { workspaceId, depositId, note, operator }: EndingDeposit,
 ): Promise<'not_found' | 'ended' | { readonly transactionId: number | undefined }> {
   const found = await findDeposit(books.database, workspaceId, depositId);
   if (!found) return 'not_found';
@@ -151,7 +153,7 @@ export async function returnDeposit(
     const posted = prepared.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
     await tx.commit([
       bind(RETURN_DEPOSIT, ...postingValues(posted), workspaceId, depositId, note),
-      noteOperatorChanges([{ workspaceId, operation: 'returnDeposit', resource: { type: 'deposit', id: depositId } }]),
+      notesOf(operator)([{ workspaceId, operation: 'returnDeposit', resource: { type: 'deposit', id: depositId } }]),
     ]);
     return { transactionId: posted[0]?.id };
   });
@@ -175,7 +177,7 @@ export interface AssignedDeposit {
  */
 export async function assignDeposit(
   books: Books,
-  { workspaceId, depositId, note, account }: EndingDeposit & { readonly account: string },
+  { workspaceId, depositId, note, operator, account }: EndingDeposit & { readonly account: string },
 ): Promise<'not_found' | 'not_unmatched' | 'account_not_found' | 'wrong_currency' | AssignedDeposit> {
   const { database } = books;
   const found = await findDeposit(database, workspaceId, depositId);
@@ -203,13 +205,13 @@ export async function assignDeposit(
     // One in each trail.
     const changes = [entryOf(workspaceId, depositId)];
     if (to.workspaceId !== workspaceId) changes.push(entryOf(to.workspaceId, newId));
-    await tx.commit([noteOperatorChanges(changes)]);
+    await tx.commit([notesOf(operator)(changes)]);
     return { ...to, depositId: newId };
   });
 }
 
 /** An account by its code, or by its id. */
-export async function findTarget(
+async function findTarget(
   database: Database,
   name: string,
 ): Promise<{ readonly workspaceId: number; readonly accountId: number; readonly currency: string } | undefined> {

@@ -1,12 +1,4 @@
-export { auditPages, noteExport, notePersonalDataExport, noteOperatorChanges, noteToken } from './audit.js';
-export {
-  type ErasedRows,
-  erasePersonalData,
-  findUserOfEmail,
-  type PersonalDataSubject,
-  personalDataPages,
-  type ReasonToKeep,
-} from '../personal-data/erase-personal-data.js';
+export { auditPages, noteExport, notesOf, noteToken } from './audit.js';
 export {
   addApp,
   addWorkspace,
@@ -21,7 +13,6 @@ export {
   removeWorkspace,
   renameApp,
   renameWorkspace,
-  setTimeZone,
   type WorkspaceRow,
   workspacesHere,
 } from './workspaces.js';
@@ -30,45 +21,23 @@ export {
   findAccount,
   type FundingRow,
   newestDeliveries,
-  placerAfter,
-  readFunding,
   resumePausedOrder,
   retryDelivery,
   tailEvents,
 } from './operator-actions.js';
 export {
-  approveRequest,
-  explainUnapproved,
-  hasRequest,
-  listRequests,
-  type OperatorAction,
-  type OperatorRequest,
-  readRequest,
-  storeRequest,
-  withdrawRequest,
-} from './operator-requests.js';
-export {
-  addGrants,
+  addGrant,
   addUser,
   allGrants,
   allUsers,
   bindUser,
   completeUser,
   type GrantRow,
-  removeGrants,
+  removeGrant,
   removeUser,
   renameUser,
   resumeUser,
   suspendUser,
   type UserRow,
 } from './users.js';
-export { findGaps, type Gap } from './find-gaps.js';
-export { assignDeposit, findTarget, newestDeposits, returnDeposit, waitingEntries } from '../deposits/end-deposits.js';
-export {
-  addKey,
-  addServiceAccount,
-  removeServiceAccount,
-  revokeKey,
-  type ServiceAccountRow,
-  serviceAccountsOf,
-} from './service-accounts.js';
+export { assignDeposit, newestDeposits, returnDeposit, waitingEntries } from '../deposits/end-deposits.js';

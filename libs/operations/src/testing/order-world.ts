@@ -6,7 +6,6 @@ import {
   type RecipientId,
   Refusal,
   type RequestOptions,
-  type RoleName,
   type Scope,
   type TransferAmount,
   type UserId,
@@ -21,7 +20,7 @@ import { readDemoBookings } from '../demo/index.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { OrderBatcher, type PostBatch } from '../orders/order-service.js';
 import type { OrderOutcome, Placement, PreparedOrder } from '../orders/prepared-order.js';
-import { addGrants, addUser } from '../provisioning/index.js';
+import { addGrant, addUser } from '../provisioning/index.js';
 import { REQUIRED_EVENTS } from '../verification/verify-events.js';
 import { verifyPayments as verify } from '../verification/verify-payments.js';
 import type { VerifyOptions } from '../verification/verify-ranges.js';
@@ -117,12 +116,12 @@ export async function placerWorld() {
   };
   return {
     ...{ ...world, db, service, workspaceId, accountId, ada, work },
-    /** A user with roles in the workspace. */
-    async member(...roles: readonly RoleName[]) {
+    /** A user with a role in the workspace. */
+    async member(role: 'member' | 'admin' = 'member') {
       users += 1;
       const email = `placer${users}@northwind.example`;
       const id = (await addUser(world.provisioning, 'ops', { email, app: APP })) as UserId;
-      await addGrants(world.provisioning, 'ops', { workspaceId, email, roles: roles.length > 0 ? roles : ['member'] });
+      await addGrant(world.provisioning, 'ops', { workspaceId, email, role });
       return { id, email };
     },
     /** An order of a user in a year of its own: daily, or once on the first of March. */

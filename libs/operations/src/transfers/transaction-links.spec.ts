@@ -104,6 +104,7 @@ describe('the links of transactions', () => {
       workspaceId,
       discrepancyId: open!.id,
       resolution: 'reclaimed',
+      by: 'ada',
       note: 'checked',
     });
 

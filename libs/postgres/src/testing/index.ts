@@ -4,7 +4,6 @@ export { until } from '@banking/embedded-postgres/testing';
 export {
   analyzeTables,
   freshDatabase,
-  asLogin,
   openDatabase,
   type FreshDatabase,
   type Preparation,
