@@ -1,4 +1,5 @@
--- The four logins of a deployment, and its database. Run it with psql as an administrator of the server, once:
+-- The logins of a deployment, and its database. Add a login for each further operator as for `operator`: outside a sandbox, what moves money
+-- needs two of them. Run it with psql as an administrator of the server, once:
 --
 --   psql -f logins.sql
 --

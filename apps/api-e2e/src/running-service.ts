@@ -209,6 +209,33 @@ export async function bankingWith(settings: Readonly<Record<string, string>>, ..
   return stdout;
 }
 
+/**
+ * Adds two operators to the embedded database of a live deployment, whose service runs.
+ *
+ * @returns runs a command that the first operator requests and the second approves. It returns what both printed
+ */
+export async function twoOperators(
+  settings: Readonly<Record<string, string>>,
+): Promise<(...args: string[]) => Promise<readonly [string, string]>> {
+  const environmentOf = async (name: string) => {
+    const { url } = JSON.parse(await bankingWith(settings, 'operator', 'add', name, '--json')) as { url: string };
+    return { ...settings, DATABASE_URL: url };
+  };
+  const [lena, omar] = [await environmentOf('lena'), await environmentOf('omar')];
+  return async (...args) => {
+    const requested = await bankingWith(lena, ...args).then(
+      () => Promise.reject(new Error(`banking ${args.join(' ')} needed no second operator`)),
+      (error: { readonly code?: number; readonly stdout: string }) =>
+        error.code === REQUEST_STORED ? error.stdout : Promise.reject(error as unknown as Error),
+    );
+    const [, id = ''] = /^Nothing was done yet\. Stored request (\d+):/.exec(requested) ?? [];
+    return [requested, await bankingWith(omar, ...args, '--approve', id)];
+  };
+}
+
+/** The exit code of a command that stored a request. */
+const REQUEST_STORED = 3;
+
 /** A separate service with new demo data, which match the documented examples. */
 export interface FreshService {
   readonly url: string;

@@ -39,6 +39,7 @@ export const AUDIENCE = 'banking-api';
 
 /** Users of the demo data. */
 export const ADA = 'ada@northwind.example';
+export const DANA = 'dana@northwind.example';
 export const BOB = 'bob@northwind.example';
 export const CY = 'cy@northwind.example';
 export const EVE = 'eve@southwind.example';

@@ -2,6 +2,8 @@ import { eachOperation, type OperationName, Refusal } from '@banking/domain';
 import { AccountsModule } from './accounts/accounts.controller.js';
 import { AppsModule } from './apps/apps.controller.js';
 import { CorridorsModule } from './corridors/corridors.controller.js';
+import { LimitsModule } from './limits/limits.controller.js';
+import { MembersModule } from './members/members.controller.js';
 import { OrdersModule } from './orders/orders.controller.js';
 import { ProductsModule } from './products/products.controller.js';
 import { QuotesModule } from './quotes/quotes.controller.js';
@@ -12,16 +14,20 @@ import { ReconciliationsModule } from './reconciliations/reconciliations.control
 import { DepositsModule } from './deposits/deposits.controller.js';
 import { TransactionsModule } from './transactions/transactions.controller.js';
 import { TransfersModule } from './transfers/transfers.controller.js';
+import { ServiceAccountsModule } from './service-accounts/service-accounts.controller.js';
 import { WebhookEndpointsModule } from './webhook-endpoints/webhook-endpoints.controller.js';
 
 const MODULES = [
   ...[AccountsModule, AppsModule, CorridorsModule, OrdersModule, ProductsModule, QuotesModule, RecipientsModule],
   ...[
     DepositsModule,
+    LimitsModule,
+    MembersModule,
     ReconciliationsModule,
     SandboxModule,
     TransactionsModule,
     TransfersModule,
+    ServiceAccountsModule,
     WebhookEndpointsModule,
   ],
 ];
@@ -32,8 +38,15 @@ const KEY = { 'idempotency-key': 'one' };
 const CORRIDOR = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' };
 const OF_CORRIDOR = 'countryCode=IN&currencyCode=INR&payoutMethod=LOCAL';
 const ENDPOINT = { webhookEndpointId: 3 };
+const MEMBER = { memberId: 3 };
+const PROGRAM = { serviceAccountId: 7 };
+const OF_PROGRAM = { ...PROGRAM, keyId: 4 };
 const PERIOD = { createdFrom: '2026-11-21T09:00:00Z', createdTo: '2026-11-21T10:00:00Z' };
 const ORDER = { amount: '250000', recipientID: 2, type: 'instant' };
+const LIMITS = {
+  version: 3,
+  limits: [{ scope: 'account', accountID: 22, metric: 'amount', per: 'day', value: '100000', currency: 'EUR' }],
+};
 const CLOCK = { now: '2060-01-31T09:00:00Z' };
 
 let app: TestApp;
@@ -45,7 +58,7 @@ afterAll(() => app.close());
 afterEach(() => jest.resetAllMocks());
 
 describe('a call of one resource', () => {
-  it.each<[call: string, name: keyof typeof banking, passed: object, body?: object]>([
+  it.each<[call: string, name: keyof typeof banking, passed: object | undefined, body?: object]>([
     ['GET /accounts/22', 'getAccount', { accountId: 22 }],
     ['PATCH /accounts/22', 'changeAccount', { accountId: 22, status: 'disabled' }, { status: 'disabled' }],
     ['GET /recipients/4', 'getRecipient', { recipientId: 4 }],
@@ -58,15 +71,24 @@ describe('a call of one resource', () => {
     ['GET /transactions/9', 'getTransaction', { transactionId: 9 }],
     ['POST /accounts/1/orders/5/cancellation', 'cancelOrder', { accountId: 1, orderId: 5 }],
     ['POST /accounts/1/orders/5/resumption', 'resumeOrder', { accountId: 1, orderId: 5 }],
+    ['GET /limits', 'getLimits', undefined],
+    ['PUT /limits', 'replaceLimits', LIMITS, LIMITS],
     ['POST /sandbox/clock', 'moveClock', CLOCK, CLOCK],
+    ['GET /members/3', 'getMember', MEMBER],
+    ['PATCH /members/3', 'changeMember', { ...MEMBER, roles: ['viewer'] }, { roles: ['viewer'] }],
+    ['DELETE /members/3', 'removeMember', MEMBER],
+    ['POST /invitations/acceptance', 'acceptInvitation', { code: 'inv_1' }, { code: 'inv_1' }],
     ['GET /webhook-endpoints/3', 'getWebhookEndpoint', ENDPOINT],
     ['PATCH /webhook-endpoints/3', 'changeWebhookEndpoint', { ...ENDPOINT, types: [] }, { types: [] }],
     ['POST /webhook-endpoints/3/secret-rotation', 'rotateWebhookSecret', ENDPOINT],
+    ['GET /service-accounts/7', 'getServiceAccount', PROGRAM],
+    ['PATCH /service-accounts/7', 'changeServiceAccount', { ...PROGRAM, roles: [] }, { roles: [] }],
+    ['GET /service-accounts/7/keys/4', 'getServiceAccountKey', OF_PROGRAM],
   ])('%s returns what %s returns', async (call, name, passed, ...[body]) => {
     banking[name].mockResolvedValue(ONE);
 
     expect(await app.send(call, body)).toMatchObject({ status: 200, body: ONE });
-    expect(banking[name]).toHaveBeenCalledWith(ADA, passed);
+    expect(banking[name]).toHaveBeenCalledWith(...(passed ? [ADA, passed] : [ADA]));
   });
 
   it.each<[call: string, name: keyof typeof banking, passed: object, body?: object]>([
@@ -83,6 +105,8 @@ describe('a call of one resource', () => {
   it.each<[call: string, name: keyof typeof banking, passed: object]>([
     ['DELETE /recipients/4', 'deleteRecipient', { recipientId: 4 }],
     ['DELETE /webhook-endpoints/3', 'deleteWebhookEndpoint', ENDPOINT],
+    ['DELETE /service-accounts/7', 'deleteServiceAccount', PROGRAM],
+    ['DELETE /service-accounts/7/keys/4', 'revokeServiceAccountKey', OF_PROGRAM],
   ])('%s sends no body', async (call, name, passed) => {
     expect(await app.send(call)).toMatchObject({ status: 204, body: '' });
     expect(banking[name]).toHaveBeenCalledWith(ADA, passed);
@@ -118,9 +142,12 @@ describe('a creation', () => {
   const INTERNAL = { accountCode: 'NW0000000008', saved: false };
   const QUOTE = { accountID: 1, recipientID: 2, amount: '250000' };
   const HOOK = { url: 'https://hooks.example', types: ['order.placed'] };
+  const INVITED = { email: 'dana@northwind.example', roles: ['approver', 'viewer'] };
+  const PAYROLL = { name: 'Payroll', roles: ['member'], scopes: ['orders:create'] };
+  const NEAR = { networks: ['10.0.0.0/8'], expiresAt: '2099-01-31T09:00:00Z' };
   const FUNDING = { amount: '1000000' };
 
-  it.each<[path: string, name: keyof typeof banking, body: object, passed: object, location: string]>([
+  it.each<[path: string, name: keyof typeof banking, body: object | undefined, passed: object, location: string]>([
     ['/accounts', 'openAccount', ACCOUNT, ACCOUNT, '/accounts/9'],
     [
       `/recipients/international?${OF_CORRIDOR}`,
@@ -130,8 +157,25 @@ describe('a creation', () => {
       '/recipients/9',
     ],
     ['/recipients/internal', 'addInternalRecipient', INTERNAL, INTERNAL, '/recipients/9'],
+    ['/recipients/4/verification', 'verifyRecipient', undefined, { recipientId: 4 }, '/recipients/9'],
     ['/quotes', 'createQuote', QUOTE, QUOTE, '/quotes/9'],
+    ['/members', 'inviteMember', INVITED, INVITED, '/members/9'],
     ['/webhook-endpoints', 'createWebhookEndpoint', HOOK, HOOK, '/webhook-endpoints/9'],
+    ['/service-accounts', 'createServiceAccount', PAYROLL, PAYROLL, '/service-accounts/9'],
+    [
+      '/service-accounts/7/keys',
+      'createServiceAccountKey',
+      NEAR,
+      { ...NEAR, ...PROGRAM },
+      '/service-accounts/7/keys/9',
+    ],
+    [
+      '/service-accounts/7/keys/4/rotation',
+      'rotateServiceAccountKey',
+      { overlapSeconds: 0 },
+      { overlapSeconds: 0, ...OF_PROGRAM },
+      '/service-accounts/7/keys/9',
+    ],
     ['/sandbox/accounts/4/fundings', 'fundAccount', FUNDING, { ...FUNDING, accountId: 4 }, '/transfers/9'],
     [
       '/sandbox/transactions/10/events',
@@ -181,8 +225,11 @@ describe('a list', () => {
     ['/recipients?saved=true', 'listRecipients', { saved: true }],
     [`/transfers?${new URLSearchParams(TRANSFERS).toString()}`, 'listTransfers', TRANSFERS],
     ['/orders?status=active&accountId=1&limit=1', 'listOrders', { status: 'active', accountId: 1, limit: 1 }],
+    ['/members?limit=1', 'listMembers', { limit: 1 }],
     ['/webhook-endpoints?limit=1', 'listWebhookEndpoints', { limit: 1 }],
     ['/webhook-endpoints/3/deliveries?status=pending', 'listWebhookDeliveries', { ...ENDPOINT, status: 'pending' }],
+    ['/service-accounts?limit=1', 'listServiceAccounts', { limit: 1 }],
+    ['/service-accounts/7/keys?limit=1', 'listServiceAccountKeys', { ...PROGRAM, limit: 1 }],
   ])('GET %s is a page with a link to the next one', async (path, name, ...[passed]) => {
     banking[name].mockResolvedValue({ items: [ONE], next: 'n2' });
 
@@ -267,6 +314,7 @@ describe('a refused call', () => {
     ['GET /accounts/022', 'id_malformed'],
     ...['0', '09', 'x', '9007199254740992'].map((id): [string, string] => [`GET /transactions/${id}`, 'id_malformed']),
     ['PATCH /webhook-endpoints/0', 'id_malformed', {}],
+    ['GET /service-accounts/7/keys/x', 'id_malformed'],
     ['POST /webhook-endpoints/3/deliveries/x/retry', 'id_malformed'],
     ['GET /accounts?limit=0', 'limit_invalid'],
     ['GET /accounts?colour=red', 'parameter_unknown'],
@@ -301,6 +349,10 @@ describe('a refused call', () => {
     ['PATCH /webhook-endpoints/3', 'field_unknown', { secret: 'whsec_' }],
     ['PATCH /webhook-endpoints/3', 'body_malformed', { status: 'failing' }],
     ['PATCH /webhook-endpoints/3', 'body_malformed', { url: null }],
+    ['POST /service-accounts', 'body_malformed', { name: 'X', roles: [] }],
+    ['POST /service-accounts', 'body_malformed', { name: 'X', roles: ['approver'] }],
+    ['POST /service-accounts/7/keys', 'body_malformed', { networks: Array(21).fill('10.0.0.0/8') }],
+    ['POST /service-accounts/7/keys/4/rotation', 'body_malformed', { overlapSeconds: 2_592_001 }],
     ['POST /webhook-endpoints/3/replay', 'timestamp_invalid', { ...PERIOD, createdTo: '2026-11-21' }],
   ])('%s has the reason %s and reaches no method of the port: %j', async (call, reason, ...[body]) => {
     expect(await app.send(call, body)).toMatchObject({ status: 400, body: { reason } });

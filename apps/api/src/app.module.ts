@@ -4,6 +4,7 @@ import { LoggerModule } from 'nestjs-pino';
 import type { Logger as Pino } from 'pino';
 import type { Tracing } from '@banking/telemetry/tracing';
 import { AccountsModule } from './accounts/accounts.controller.js';
+import { ApprovalsModule } from './approvals/approvals.controller.js';
 import { AppsModule } from './apps/apps.controller.js';
 import { AuditEventsModule } from './audit-events/audit-events.controller.js';
 import { BankingModule, type Implementation } from './banking.module.js';
@@ -14,6 +15,8 @@ import { EventsModule } from './events/events.controller.js';
 import { HealthModule } from './health/health.controller.js';
 import type { Draining } from './health/readiness.js';
 import { RefusalFilter } from './http/refusal.filter.js';
+import { LimitsModule } from './limits/limits.controller.js';
+import { MembersModule } from './members/members.controller.js';
 import { OrdersModule } from './orders/orders.controller.js';
 import { ProductsModule } from './products/products.controller.js';
 import { QuotesModule } from './quotes/quotes.controller.js';
@@ -22,6 +25,7 @@ import { ReconciliationsModule } from './reconciliations/reconciliations.control
 import { SandboxModule } from './sandbox/sandbox.controller.js';
 import { TransactionsModule } from './transactions/transactions.controller.js';
 import { TransfersModule } from './transfers/transfers.controller.js';
+import { ServiceAccountsModule } from './service-accounts/service-accounts.controller.js';
 import { WebhookEndpointsModule } from './webhook-endpoints/webhook-endpoints.controller.js';
 
 /** Makes the configuration injectable everywhere, as `ApiConfig`. */
@@ -54,12 +58,16 @@ export const resourceModules = (
   RecipientsModule,
   QuotesModule,
   OrdersModule,
+  LimitsModule,
   TransfersModule,
   TransactionsModule,
   DepositsModule,
   ReconciliationsModule,
   events,
+  ApprovalsModule,
+  MembersModule,
   WebhookEndpointsModule,
+  ServiceAccountsModule,
   AuditEventsModule,
   health,
   ...(sandbox ? [SandboxModule] : []),

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ConfigError } from '@banking/process';
 import { readConfig } from './config.js';
 
@@ -17,7 +20,8 @@ describe('readConfig', () => {
       host: '127.0.0.1',
       port: 3000,
       deployment: { databaseUrl: undefined, demo: true, isSandbox: true },
-      tokens: { audience: 'banking-api', type: 'at+jwt', source: { kind: 'local' } },
+      tokens: [{ audience: 'banking-api', type: 'at+jwt', bindsByEmail: true, source: { kind: 'local' } }],
+      requiresScopes: false,
       logLevel: 'info',
       logPretty: false,
       docs: true,
@@ -94,21 +98,21 @@ describe('readConfig', () => {
   });
 
   it.each(['127.0.0.1', '127.1.2.3', '::1', '[::1]', 'localhost'])('accepts local tokens on HOST=%s', (host) => {
-    expect(readConfig({ HOST: host }, false).tokens.source.kind).toBe('local');
+    expect(readConfig({ HOST: host }, false).tokens[0]?.source.kind).toBe('local');
   });
 
   it.each(['0.0.0.0', '::', '10.0.0.1', '127.example.com', 'bank.internal'])(
     'refuses HOST=%s without an issuer, unless LOCAL_TOKENS is on',
     (host) => {
       expect(mistakesOf({ HOST: host })).toEqual([expect.stringContaining('LOCAL_TOKENS=on')]);
-      expect(readConfig({ HOST: host, LOCAL_TOKENS: 'on' }, false).tokens.source.kind).toBe('local');
+      expect(readConfig({ HOST: host, LOCAL_TOKENS: 'on' }, false).tokens[0]?.source.kind).toBe('local');
     },
   );
 
   it('keeps an issuer unchanged, and refuses local tokens beside it', () => {
     const { tokens } = readConfig({ HOST: '0.0.0.0', OIDC_ISSUER: 'https://id.example/realms/bank/' }, false);
 
-    expect(tokens.source).toEqual({ kind: 'discovery', issuer: 'https://id.example/realms/bank/' });
+    expect(tokens[0]?.source).toEqual({ kind: 'discovery', issuer: 'https://id.example/realms/bank/' });
     expect(mistakesOf({ OIDC_ISSUER: 'https://id.example', LOCAL_TOKENS: 'on' })).toHaveLength(1);
   });
 
@@ -174,7 +178,95 @@ describe('readConfig', () => {
     [{ OIDC_ISSUER: 'https://login.example', UPSTREAM_URL: 'https://bank.example', UPSTREAM_TOKEN: 't' }, true],
     [{ OIDC_ISSUER: 'https://login.example', OIDC_BIND_BY_EMAIL: 'off' }, false],
   ])('sets bindsByEmail for %j to %p', (environment, binds) => {
-    expect(readConfig(environment, false).bindsByEmail).toBe(binds);
+    expect(readConfig(environment, false).tokens[0]?.bindsByEmail).toBe(binds);
+  });
+
+  describe('OIDC_ISSUERS_FILE', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'banking-issuers-'));
+    afterAll(() => rmSync(folder, { recursive: true }));
+    const withFile = (content: unknown): Record<string, string> => {
+      const file = join(folder, 'issuers.json');
+      writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+      return { OIDC_ISSUERS_FILE: file };
+    };
+
+    it('lists issuers, each with its audience, keys and binding', () => {
+      const entries = [
+        { issuer: 'https://login.example' },
+        { issuer: 'https://staff.example/', audience: 'staff', tokenType: 'JWT', bindByEmail: false },
+        { issuer: 'https://keys.example', jwksUrl: 'https://keys.example/jwks', bindByEmail: true },
+      ];
+      const { tokens } = readConfig({ ...withFile(entries), HOST: '0.0.0.0', SANDBOX: 'off' }, false);
+
+      expect(tokens).toEqual([
+        {
+          audience: 'banking-api',
+          type: 'at+jwt',
+          bindsByEmail: false,
+          source: { kind: 'discovery', issuer: 'https://login.example' },
+        },
+        {
+          audience: 'staff',
+          type: 'JWT',
+          bindsByEmail: false,
+          source: { kind: 'discovery', issuer: 'https://staff.example/' },
+        },
+        {
+          audience: 'banking-api',
+          type: 'at+jwt',
+          bindsByEmail: true,
+          source: { kind: 'jwks-url', issuer: 'https://keys.example', url: 'https://keys.example/jwks' },
+        },
+      ]);
+    });
+
+    it('of one issuer is the same as OIDC_ISSUER', () => {
+      const issuer = 'https://login.example';
+      expect(readConfig({ ...withFile([{ issuer }]), SANDBOX: 'on' }, false).tokens).toEqual(
+        readConfig({ OIDC_ISSUER: issuer, SANDBOX: 'on' }, false).tokens,
+      );
+    });
+
+    it.each<[string, unknown, RegExp]>([
+      ['no JSON', '[', /is no JSON/],
+      ['no list', {}, /is not a JSON list of 1 to 20 issuers/],
+      ['no entry', [], /is not a JSON list/],
+      ['an entry that is no object', ['https://login.example'], /^Entry 1 .* is no object/],
+      ['no issuer', [{ audience: 'a' }], /^Entry 1 .* has no issuer/],
+      ['an issuer over http', [{ issuer: 'http://login.example' }], /^Entry 1 .* has no issuer/],
+      ['an unknown member', [{ issuer: 'https://a.example', secret: 'x' }], /^Entry 1 .* has another member/],
+      [
+        'a member of another type',
+        [{ issuer: 'https://a.example', bindByEmail: 'on' }],
+        /bindByEmail that is no boolean/,
+      ],
+      ['another type of tokens', [{ issuer: 'https://a.example', tokenType: 'jwt' }], /another tokenType/],
+      ['keys over http', [{ issuer: 'https://a.example', jwksUrl: 'http://a.example' }], /jwksUrl/],
+      [
+        'two sources of keys',
+        [{ issuer: 'https://a.example', jwksUrl: 'https://a.example', jwksFile: 'a' }],
+        /both jwksUrl/,
+      ],
+      ['an issuer twice', [{ issuer: 'https://a.example' }, { issuer: 'https://a.example' }], /names an issuer twice/],
+    ])('with %s is refused', (_, content, mistake) => {
+      expect(mistakesOf(withFile(content))).toEqual([expect.stringMatching(mistake)]);
+    });
+
+    it('is refused beside the variables of one issuer, beside local tokens, and if it is missing', () => {
+      const file = withFile([{ issuer: 'https://login.example' }]);
+      expect(mistakesOf({ ...file, OIDC_ISSUER: 'https://login.example' })).toEqual([
+        expect.stringContaining('OIDC_ISSUERS_FILE and OIDC_ISSUER are set'),
+      ]);
+      expect(mistakesOf({ ...file, LOCAL_TOKENS: 'on' })).toEqual([expect.stringContaining('exclude each other')]);
+      expect(mistakesOf({ OIDC_ISSUERS_FILE: join(folder, 'missing.json') })).toEqual([
+        expect.stringContaining('cannot be read'),
+      ]);
+    });
+  });
+
+  it('reads OIDC_SCOPES', () => {
+    expect(readConfig({ OIDC_SCOPES: 'required' }, false).requiresScopes).toBe(true);
+    expect(mistakesOf({ OIDC_SCOPES: 'on' })).toHaveLength(1);
   });
 
   it.each([

@@ -1,18 +1,17 @@
 import type { BlockList } from 'node:net';
-import { resolve } from 'node:path';
 import {
   ConfigError,
+  type DecisionsConfig,
   type DeploymentConfig,
   type Environment,
   type EnvironmentReader,
-  isLoopback,
   isTrustworthy,
   type MetricsConfig,
   type RatesConfig,
   readAuditKeptDays,
+  readDecisions,
   readDeployment,
   readerOf,
-  readIssuer,
   readLogging,
   readMetrics,
   readRates,
@@ -21,7 +20,8 @@ import {
   type TracingConfig,
   type WebhooksConfig,
 } from '@banking/process';
-import { readBinding } from './access/role-lookup.js';
+import { readStepUps, type StepUps } from './access/step-up.js';
+import { readTokens, type TokenConfig } from './access/token-config.js';
 import { readUpstream, type UpstreamConfig } from './gateway/upstream-config.js';
 import { LIMITS } from './http/limits.js';
 import { readPublicUrl, readTrustedProxies } from './http/addresses.js';
@@ -67,8 +67,11 @@ export abstract class ApiConfig extends LimitConfig {
   abstract readonly trustedProxies: BlockList;
   /** The database of our own books. A gateway uses `dataDir` alone, for the key that signs local tokens. */
   abstract readonly deployment: DeploymentConfig;
-  abstract readonly tokens: TokenConfig;
-  abstract readonly bindsByEmail: boolean;
+  /** The issuers of bearer tokens, one or several. */
+  abstract readonly tokens: readonly TokenConfig[];
+  /** Whether a token must have scopes. Otherwise one without scopes of this service allows everything. */
+  abstract readonly requiresScopes: boolean;
+  abstract readonly stepUps: StepUps;
   abstract readonly logLevel: string;
   abstract readonly logPretty: boolean;
   abstract readonly docs: boolean;
@@ -82,6 +85,8 @@ export abstract class ApiConfig extends LimitConfig {
   abstract readonly auditKeptDays: number;
   /** The keys that encrypt the secrets of webhook endpoints, and the private networks that endpoints may be in. */
   abstract readonly webhooks: WebhooksConfig;
+  /** The hook that decides payouts before they are submitted. */
+  abstract readonly decisions?: DecisionsConfig | undefined;
   abstract readonly upstream?: UpstreamConfig | undefined;
   abstract readonly corsOrigins: readonly string[];
   /** The listener of the metrics. Undefined: no metrics are collected. */
@@ -92,19 +97,6 @@ export abstract class ApiConfig extends LimitConfig {
 interface QuoteConfig {
   readonly validS: number;
   readonly rates?: RatesConfig | undefined;
-}
-
-/** The issuer of bearer tokens, and the claims they must have. */
-export interface TokenConfig {
-  /** The `aud` a token must carry. */
-  readonly audience: string;
-  /** The `typ` a token must carry: `at+jwt` (RFC 9068), or `JWT` for providers that do not set it. */
-  readonly type: string;
-  readonly source:
-    | { readonly kind: 'local' }
-    | { readonly kind: 'discovery'; readonly issuer: string }
-    | { readonly kind: 'jwks-url'; readonly issuer: string; readonly url: string }
-    | { readonly kind: 'jwks-file'; readonly issuer: string; readonly file: string };
 }
 
 /**
@@ -130,7 +122,8 @@ export function readConfig(
     trustedProxies: readTrustedProxies(reader),
     deployment,
     tokens: readTokens(reader, { host, isSandbox: deployment.isSandbox }),
-    bindsByEmail: readBinding(reader, deployment.isSandbox),
+    requiresScopes: reader.oneOf('OIDC_SCOPES', ['optional', 'required'], 'optional') === 'required',
+    stepUps: readStepUps(reader),
     ...readLogging(reader, isTerminal),
     docs: flag('DOCS', true),
     triesOut: flag('DOCS_TRY_IT_OUT', deployment.isSandbox),
@@ -139,6 +132,7 @@ export function readConfig(
     worker: flag('WORKER', !isGateway && given('DATABASE_URL') === undefined),
     auditKeptDays: readAuditKeptDays(reader),
     webhooks: readWebhooks(reader),
+    decisions: readDecisions(reader),
     upstream: readUpstream(reader, { host, port }),
     corsOrigins: readCorsOrigins(reader),
     metrics: readMetrics(reader),
@@ -165,50 +159,4 @@ function readCorsOrigins({ text, mistakes }: EnvironmentReader): readonly string
     }
   }
   return origins;
-}
-
-/** Local tokens are for a sandbox, and by default for callers on this machine. */
-interface TokenUse {
-  readonly host: string;
-  readonly isSandbox: boolean;
-}
-
-function readTokens(reader: EnvironmentReader, { host, isSandbox }: TokenUse): TokenConfig {
-  const { text, url, flag, oneOf, mistakes } = reader;
-  const audience = text('OIDC_AUDIENCE') ?? 'banking-api';
-  const type = oneOf('OIDC_TOKEN_TYPE', ['at+jwt', 'JWT'], 'at+jwt');
-  const issuer = readIssuer(reader);
-  const jwksUrl = url('JWKS_URL', ['https:', 'http:']);
-  if (jwksUrl !== undefined && !isTrustworthy(jwksUrl)) {
-    mistakes.push(
-      'JWKS_URL must begin with https:// (http only on a loopback address), because http does not protect the keys in transit.',
-    );
-  }
-  const jwksFile = text('JWKS_FILE');
-  if (jwksUrl !== undefined && jwksFile !== undefined) mistakes.push('JWKS_URL and JWKS_FILE are both set. Keep one.');
-  if ((jwksUrl ?? jwksFile) !== undefined && issuer === undefined) {
-    mistakes.push('JWKS_URL and JWKS_FILE need OIDC_ISSUER, the issuer of the tokens. Set it.');
-  }
-  const localTokens = text('LOCAL_TOKENS');
-  const localAllowed = flag('LOCAL_TOKENS', false);
-  if (issuer === undefined) {
-    if (!isSandbox) {
-      mistakes.push(
-        'SANDBOX is off and OIDC_ISSUER is not set. A live deployment accepts only tokens of an identity provider. ' +
-          'Set OIDC_ISSUER, or set SANDBOX=on for demo money.',
-      );
-    } else if (localTokens === 'off') {
-      mistakes.push('LOCAL_TOKENS is off and OIDC_ISSUER is not set, so no token would be accepted. Set OIDC_ISSUER.');
-    } else if (!localAllowed && !isLoopback(host)) {
-      mistakes.push(
-        `HOST is ${host} and OIDC_ISSUER is not set. Set OIDC_ISSUER to your identity provider, ` +
-          'or set LOCAL_TOKENS=on to accept tokens signed by the key in DATA_DIR from every address.',
-      );
-    }
-    return { audience, type: 'at+jwt', source: { kind: 'local' } };
-  }
-  if (localAllowed) mistakes.push('LOCAL_TOKENS=on and OIDC_ISSUER exclude each other. Keep one.');
-  if (jwksUrl !== undefined) return { audience, type, source: { kind: 'jwks-url', issuer, url: jwksUrl } };
-  if (jwksFile !== undefined) return { audience, type, source: { kind: 'jwks-file', issuer, file: resolve(jwksFile) } };
-  return { audience, type, source: { kind: 'discovery', issuer } };
 }

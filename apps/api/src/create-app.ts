@@ -3,6 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { Logger } from 'nestjs-pino';
 import { AccessCheck } from './access/access-check.js';
+import { KeyCheck } from './access/key-check.js';
 import { RateLimit, requestLimit } from './access/rate-limit.js';
 import { RoleLookup } from './access/role-lookup.js';
 import { TokenVerifier } from './access/token-verifier.js';
@@ -18,14 +19,22 @@ import { traceRequests } from './http/request-log.js';
 export async function createApp(dependencies: AppDependencies): Promise<NestFastifyApplication> {
   const { config, implementation, log, draining, tracing } = dependencies;
   const { connectionsPerAddress, corsOrigins, publicUrl, rateLimit, trustedProxies } = config;
+  const { directory } = implementation;
+  const roles = new RoleLookup(directory);
   const access = new AccessCheck({
     verifier: await TokenVerifier.open({
       tokens: config.tokens,
+      requiresScopes: config.requiresScopes,
       dataDir: config.deployment.dataDir,
       report: (report) =>
         report.why === undefined ? log.info('issuer keys fetched again') : log.error(report, 'issuer keys not fetched'),
     }),
-    roles: new RoleLookup(implementation.directory),
+    roles,
+    // A gateway forwards no keys: its upstream accepts its own credential only.
+    ...(config.upstream === undefined && {
+      keys: new KeyCheck({ roles, noteUse: (keyId) => directory.noteKeyUse(keyId) }),
+    }),
+    stepUps: config.stepUps,
     rateLimit: new RateLimit(rateLimit && requestLimit(rateLimit.perSecond)),
   });
   const adapter = createServer(log, trustedProxies);

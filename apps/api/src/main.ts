@@ -104,7 +104,7 @@ async function stop(
 function readyLine({ docs, tokens, deployment }: ApiConfig, url: string, { place }: Implementation): string {
   const lines = [`Ready on ${url}${docs ? ` - docs page: ${url}/docs` : ''}`];
   if (place !== undefined) lines.push(`A gateway of ${place}`);
-  if (tokens.source.kind === 'local') {
+  if (tokens.some(({ source }) => source.kind === 'local')) {
     lines.push(`A token: npm run -s token -- ${deployment.demo ? 'ada@northwind.example' : '<email>'}`);
   }
   return lines.join('\n');

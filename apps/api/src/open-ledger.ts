@@ -15,6 +15,7 @@ import {
   VerificationOverCells,
 } from '@banking/deployment';
 import {
+  demandDecisions,
   handOverTo,
   hasWorkspace,
   LedgerBankingService,
@@ -28,7 +29,7 @@ import { API_ROLE, type Database, SERVICE_ROLES, WORKER_ROLE } from '@banking/po
 import { type CellConfig, ConfigError } from '@banking/process';
 import { type Rails, readRails } from '@banking/rails';
 import { chooseRates } from '@banking/reference';
-import { type OpenWebhooks, openWebhooks, refusedUrl, SealError } from '@banking/webhooks';
+import { HttpDecisionHook, type OpenWebhooks, openWebhooks, refusedUrl, SealError } from '@banking/webhooks';
 import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
@@ -59,6 +60,8 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     log: (line: string) => log.info(line),
     warn,
   };
+  const { decisions } = config;
+  const decisionHook = decisions && new HttpDecisionHook(decisions);
   let isWorking = false;
   let cells: Cells<CellService>;
   let webhookTerms: ReturnType<typeof openWebhookTerms> | undefined;
@@ -71,7 +74,8 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
       // The folder of an embedded database is there now.
       const webhooks = await (webhookTerms ??= openWebhookTerms(config));
       const chores = place?.number === 0 ? [verification] : [];
-      const service = cellService(deployment, { place, chores, webhooks, rails }, config, log);
+      if (decisions) await demandDecisions(deployment.database);
+      const service = cellService(deployment, { place, chores, webhooks, rails, decisionHook }, config, log);
       if (isWorking) service.startWork();
       return service;
     });
@@ -106,7 +110,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     database: home.database,
     cells: further && (() => cells.all().map(({ name, use }) => ({ cell: name, database: use?.database }))),
     // By itself: an operation that home answers from memory says nothing about the copies of rights.
-    directory: new CellsDirectory(homeOrCopies()),
+    directory: new CellsDirectory(homeOrCopies(), () => cells.all().map(({ use }) => use)),
     readiness: { check: () => anyAnswers(open()), work: () => readWork(open()) },
     refusals: [],
     watch: notes.watch,
@@ -149,42 +153,48 @@ interface CellContext {
   readonly chores: readonly VerificationOverCells[];
   readonly webhooks: Awaited<ReturnType<typeof openWebhookTerms>>;
   readonly rails: Rails;
+  readonly decisionHook: HttpDecisionHook | undefined;
 }
 
 function cellService(
   deployment: Deployment,
-  { place, chores, webhooks, rails }: CellContext,
+  { place, chores, webhooks, rails, decisionHook }: CellContext,
   config: ApiConfig,
   log: Logger,
 ): CellService {
   const { quotes, openQuotesMax: openMax, sandbox, auditKeptDays } = config;
-  const { eventsKeptDays } = config.deployment;
+  const { eventsKeptDays, personalData } = config.deployment;
   const { database, books } = deployment;
   const cell = place?.name;
   const rates = chooseRates({ rates: quotes.rates, sandbox }, database, (line) => log.warn(line));
   let work: ReturnType<typeof startBankingWorker> | undefined;
+  const isHome = place === undefined || place.number === 0;
   const banking = new LedgerBankingService(
     database,
     books,
-    { validS: quotes.validS, openMax, rates, rails, bankAccounts: rails.bankAccounts, ...handOverTo(() => work) },
+    {
+      ...{ validS: quotes.validS, openMax, rates, rails, bankAccounts: rails.bankAccounts },
+      ...{ verifyPayee: rails.payeeVerifier(database), ...handOverTo(() => work) },
+    },
     sandbox,
     place && accountCodes(place.home, place.others),
     webhooks,
+    isHome ? undefined : place.home,
   );
-  const isHome = place === undefined || place.number === 0;
   return {
     database,
     books,
     banking,
-    // Only home can bind a subject; the others have copies.
-    directory: new LedgerDirectory(database, { bindsByEmail: isHome && config.bindsByEmail }),
+    // Only home can bind a subject; the others have copies. An issuer that may not bind has no e-mail in its subjects.
+    directory: new LedgerDirectory(database, { bindsByEmail: isHome }),
     startWork: () =>
       (work ??= startBankingWorker(deployment, {
         orders: banking.orders,
+        approvals: banking,
         crossings: place?.others,
         rails: (worker) => rails.open(worker),
         bankAccounts: rails.bankAccounts,
-        ...{ eventsKeptDays, auditKeptDays, cell, chores, webhooks },
+        ...{ eventsKeptDays, personalData, auditKeptDays, cell, chores, webhooks, decisionHook },
         onError: (error, failed) => {
           const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
           log.warn({ err: error, cell, workspaceId, kind, subjectId, tries, chore }, 'work failed');

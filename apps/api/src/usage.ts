@@ -20,6 +20,9 @@ Configuration, by environment; docs/configuration.md explains each:
   DEMO_DATA                                                on or off: create the demo data, in a sandbox
   REFERENCE_FILE                                           document with the reference data (what the database has)
   OIDC_ISSUER, OIDC_AUDIENCE, OIDC_TOKEN_TYPE              the identity provider and the claims of its tokens
+  OIDC_ISSUERS_FILE                                        a file that lists several identity providers instead
+  OIDC_SCOPES                                              required: tokens must have scopes (optional)
+  STEP_UP                                                  operations that need a recent or stronger sign-in (none)
   OIDC_BIND_BY_EMAIL                                       on or off: bind a subject to the user with its verified e-mail (sandbox: on)
   JWKS_URL, JWKS_FILE                                      its keys, unless discovery finds them
   LOCAL_TOKENS                                             on: accept tokens signed by the local key on any address (off)
@@ -41,9 +44,14 @@ Configuration, by environment; docs/configuration.md explains each:
   RATES_URL_FILE                                           a file with this URL, read at the start
   QUOTE_VALID_S                                            how long a quote is valid, in seconds (300)
   EVENTS_KEPT_DAYS                                         days after which events are deleted (30)
+  PAYMENTS_KEPT_DAYS                                       days for which personal data of payments are kept by law (3650)
+  RECIPIENTS_KEPT_DAYS                                     days after which unused recipients become pseudonyms (3650)
+  PAYERS_KEPT_DAYS                                         days after which payers of deposits become pseudonyms (3650)
   WEBHOOK_KEY, WEBHOOK_KEY_FILE                            the keys that encrypt the secrets of webhooks, or a file with them
   WEBHOOK_ALLOWED_NETWORKS                                 private networks that may receive webhooks (none)
   WEBHOOK_REFUSED_NETWORKS                                 networks that receive no webhooks (none)
+  DECISION_URL                                             the address of the hook that decides payouts (none)
+  DECISION_SECRET, DECISION_SECRET_FILE                    the secret that signs its questions, or a file with it
   WORKER                                                   on or off: do due work, such as payouts, in this process
   AUDIT_KEPT_DAYS                                          how long such work keeps the audit trail, in days (3650)
   OTEL_EXPORTER_OTLP_ENDPOINT                              the address of a collector of traces (no traces)

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { World } from './testing/world.js';
+import { OPERATOR, World } from './testing/world.js';
 
 const CELLS = { CELLS: '2' };
 const world = new World();
@@ -18,14 +18,14 @@ describe('banking reference apply', () => {
   const listed = async () => {
     const { stdout } = await world.run(['reference', 'list', '--json'], CELLS);
     return (JSON.parse(stdout) as { cell: string; recordedBy: string }[])
-      .filter(({ recordedBy }) => recordedBy === 'Rosa')
+      .filter(({ recordedBy }) => recordedBy === OPERATOR)
       .map(({ cell }) => cell);
   };
 
   it('changes each database once', async () => {
     const file = join(world.dataDir, 'reference.yaml');
     writeFileSync(file, 'swiftMinimums: {}\n');
-    const apply = () => world.run(['reference', 'apply', file, '--as', 'Rosa', '--json'], CELLS);
+    const apply = () => world.run(['reference', 'apply', file, '--json'], CELLS);
     const changed = JSON.parse((await apply()).stdout) as object[];
     expect(changed).toMatchObject([
       { cell: 'home', applied: true },

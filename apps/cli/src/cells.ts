@@ -17,12 +17,11 @@ import { ConfigError, connectionTo, type DeploymentConfig, HOME_CELL } from '@ba
 import { readConfig } from './config.js';
 import { reachAsOwner, reachDatabase, untilSignal, withDeployment, withDirectory } from './deployment.js';
 import {
-  actorOf,
-  asOption,
-  type ChangeOptions,
+  type JsonOptions,
   examples,
   jsonOption,
   lookupArgument,
+  osUserName,
   lookupOption,
   workspaceArgument,
 } from './inputs.js';
@@ -126,7 +125,7 @@ async function add(name: string): Promise<number> {
   });
 }
 
-interface MoveCommandOptions extends ChangeOptions {
+interface MoveCommandOptions extends JsonOptions {
   readonly to?: string;
   readonly abandon?: boolean;
   readonly window?: number;
@@ -147,12 +146,11 @@ function addMoveCommands(cell: Command): void {
       new Option('--abandon', 'end a move that is not switched: its cell keeps it').conflicts(['to', 'window']),
     )
     .addOption(new Option('--window <seconds>', 'how long the workspace may be closed (2.5)').argParser(parseWindow))
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking cell move 7 --to b', 'banking cell move 7 --abandon'))
     .action(async (workspaceId: WorkspaceId, options: MoveCommandOptions, command: Command) => {
       const { to, abandon, window, json } = options;
-      const settings = { workspaceId, operator: actorOf(options), log: reportProgress };
+      const settings = { workspaceId, operatingSystemUser: osUserName(), log: reportProgress };
       if (abandon) {
         await withCellAccess((access, signal) => abandonMove({ ...settings, ...access, signal }));
         return json
@@ -186,11 +184,10 @@ function addMoveCommands(cell: Command): void {
         'batches, and may be repeated. The login (ownerUrl) needs the right to switch off triggers in its session: a superuser has it.',
     )
     .addArgument(workspaceArgument())
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking cell archive 7'))
-    .action(async (workspaceId: WorkspaceId, options: ChangeOptions) => {
-      const settings = { workspaceId, operator: actorOf(options), log: reportProgress };
+    .action(async (workspaceId: WorkspaceId, options: JsonOptions) => {
+      const settings = { workspaceId, operatingSystemUser: osUserName(), log: reportProgress };
       const archived = await withCellAccess((access, signal) => archiveWorkspace({ ...settings, ...access, signal }));
       if (options.json) return printJson(archived);
       for (const { cell: name, rows } of archived)

@@ -1,20 +1,21 @@
 import {
   ConfigError,
+  DEFAULT_AUDIENCE,
   type DeploymentConfig,
   type Environment,
   type EnvironmentReader,
   HOME_CELL,
   readDeployment,
   readerOf,
-  readIssuer,
+  readIssuers,
 } from '@banking/process';
 
 export interface Config {
   readonly deployment: DeploymentConfig;
   /** The cell that a command about books works on, where there are several databases. Default: home. */
   readonly cell?: string | undefined;
-  /** The identity provider. Without it tokens are signed with the key of `dataDir`. */
-  readonly issuer?: string | undefined;
+  /** The identity providers. Without one, tokens are signed with the key of `dataDir`. */
+  readonly issuers: readonly string[];
   readonly audience: string;
 }
 
@@ -30,8 +31,8 @@ export function readConfig(environment: Environment = process.env): Config {
   const config: Config = {
     deployment,
     cell: readCell(reader, deployment),
-    issuer: readIssuer(reader),
-    audience: reader.text('OIDC_AUDIENCE') ?? 'banking-api',
+    issuers: readIssuers(reader).map(({ issuer }) => issuer),
+    audience: reader.text('OIDC_AUDIENCE') ?? DEFAULT_AUDIENCE,
   };
   if (reader.mistakes.length > 0) throw new ConfigError(reader.mistakes);
   return config;

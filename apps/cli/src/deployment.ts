@@ -12,6 +12,7 @@ import { makeDemoData } from '@banking/operations/demo';
 import type { ConnectionOptions, Database } from '@banking/postgres';
 import { connectionTo, type DeploymentConfig, HOME_CELL } from '@banking/process';
 import { type Config, readConfig } from './config.js';
+import { osUserName } from './inputs.js';
 import { Refused, reportProgress } from './print.js';
 
 /** A connection to the database, which may lack the schema. */
@@ -93,6 +94,7 @@ export async function withDeployment<T>(
     const deployment = await openCell(cellName, {
       ...config.deployment,
       poolSize: POOL_SIZE,
+      operatingSystemUser: osUserName(),
       ...(use.readsBooks === true && { statementTimeoutMs: READING_TIMEOUT_MS }),
       prepare,
       mayReadElsewhere: use.changesNothing === true,

@@ -73,7 +73,6 @@ describe('banking deposit assign', () => {
 
     const run = await world.run([
       ...['deposit', 'assign', id, '--workspace', '1', '--account', account, '--note', 'the payer confirmed'],
-      ...['--as', 'mia'],
     ]);
 
     expect(run.stderr).toBe('');

@@ -1,21 +1,25 @@
 import { DEPOSIT_STEPS, type DepositStatus, minorUnits, type WorkspaceId } from '@banking/domain';
-import { assignDeposit, newestDeposits, returnDeposit, waitingEntries } from '@banking/operations/provisioning';
+import {
+  assignDeposit,
+  findTarget,
+  newestDeposits,
+  returnDeposit,
+  waitingEntries,
+} from '@banking/operations/provisioning';
 import { ignoreEntry } from '@banking/rails';
 import { Argument, type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
 import {
-  asOption,
-  type ChangeOptions,
   examples,
   jsonOption,
   lookupOption,
   nameOption,
-  operatorOf,
   parseIdOf,
   refuseLongNote,
   workspaceOption,
 } from './inputs.js';
+import { type ApproveOptions, approveOption, bySecondOperator } from './operator-request.js';
 import { print, printJson, printTable, Refused, shownAmount } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
@@ -26,7 +30,7 @@ interface ListOptions {
   readonly json?: boolean;
 }
 
-interface EndOptions extends ChangeOptions {
+interface EndOptions extends ApproveOptions {
   readonly workspace: WorkspaceId;
   readonly note: string;
 }
@@ -133,7 +137,7 @@ function addAssignCommand(deposit: Command): void {
     .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
     .addOption(lookupOption('--account <account>', 'id or code of the account').makeOptionMandatory())
     .addOption(noteOption())
-    .addOption(asOption())
+    .addOption(approveOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -143,7 +147,15 @@ function addAssignCommand(deposit: Command): void {
       const { workspace: workspaceId, note, account, json } = options;
       refuseLongNote(note);
       const assigned = await withDeployment(
-        ({ books }) => assignDeposit(books, { workspaceId, depositId, note, account, operator: operatorOf(options) }),
+        async (deployment, config) => {
+          const target = await findTarget(deployment.database, account);
+          if (!target) return 'account_not_found';
+          const { accountId } = target;
+          const action = { action: 'assignDeposit', arguments: { workspaceId, depositId, accountId, note } } as const;
+          return bySecondOperator(deployment, config, options, action, ({ books }) =>
+            assignDeposit(books, { workspaceId, depositId, note, account }),
+          );
+        },
         await inCellOf(workspaceId),
       );
       const name = `deposit ${depositId} of workspace ${workspaceId}`;
@@ -168,14 +180,18 @@ function addReturnCommand(deposit: Command): void {
     .addArgument(idArgument())
     .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
     .addOption(noteOption())
-    .addOption(asOption())
+    .addOption(approveOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking deposit return 7 --workspace 1 --note "ticket 4711"'))
     .action(async (depositId: number, options: EndOptions) => {
       const { workspace: workspaceId, note, json } = options;
       refuseLongNote(note);
+      const action = { action: 'returnDeposit', arguments: { workspaceId, depositId, note } } as const;
       const returned = await withDeployment(
-        ({ books }) => returnDeposit(books, { workspaceId, depositId, note, operator: operatorOf(options) }),
+        (deployment, config) =>
+          bySecondOperator(deployment, config, options, action, ({ books }) =>
+            returnDeposit(books, { workspaceId, depositId, note }),
+          ),
         await inCellOf(workspaceId),
       );
       const name = `deposit ${depositId} of workspace ${workspaceId}`;
@@ -215,14 +231,18 @@ function addIgnoreCommand(deposit: Command): void {
       ).argParser(parseIdOf<number>),
     )
     .addOption(nameOption('--note <text>', 'reason, stored with the entry').makeOptionMandatory())
-    .addOption(asOption())
+    .addOption(approveOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking deposit ignore 17 --note "fee of the bank for November"'))
     .action(async (entryId: number, options: Omit<EndOptions, 'workspace'>) => {
       const { note, json } = options;
       refuseLongNote(note);
-      const { name: by } = operatorOf(options);
-      const ignored = await withDeployment(({ database }) => ignoreEntry(database, { entryId, note, by }));
+      const action = { action: 'ignoreEntry', arguments: { entryId, note } } as const;
+      const ignored = await withDeployment((deployment, config) =>
+        bySecondOperator(deployment, config, options, action, ({ database }) =>
+          ignoreEntry(database, { entryId, note }),
+        ),
+      );
       if (ignored === 'not_found') throw new Refused(`There is no booked entry ${entryId}. See banking reconcile.`);
       if (ignored === 'known') throw new Refused(`The books have entry ${entryId}, or it is ignored already.`);
       if (json) return printJson({ entryId, ignored: true });

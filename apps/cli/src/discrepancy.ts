@@ -3,19 +3,9 @@ import { listDiscrepancies, resolveDiscrepancy, type Resolution } from '@banking
 import { Argument, type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
-import {
-  actorOf,
-  asOption,
-  type ChangeOptions,
-  examples,
-  jsonOption,
-  nameOption,
-  operatorOf,
-  parseIdOf,
-  refuseLongNote,
-  workspaceOption,
-} from './inputs.js';
-import { notesOf } from '@banking/operations/provisioning';
+import { examples, jsonOption, nameOption, parseIdOf, refuseLongNote, workspaceOption } from './inputs.js';
+import { noteOperatorChanges } from '@banking/operations/provisioning';
+import { type ApproveOptions, approveOption, bySecondOperator } from './operator-request.js';
 import { print, printJson, printTable, Refused, shownAmount } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
@@ -25,7 +15,7 @@ interface ListOptions {
   readonly json?: boolean;
 }
 
-interface ResolveOptions extends ChangeOptions {
+interface ResolveOptions extends ApproveOptions {
   readonly workspace: WorkspaceId;
   readonly return?: boolean;
   readonly reclaim?: boolean;
@@ -129,7 +119,7 @@ export function addDiscrepancyCommands(program: Command): void {
     .addOption(new Option('--reclaim', 'take the returned money again').conflicts(['return', 'dismiss']))
     .addOption(new Option('--dismiss', 'close it without moving money; needs a note').conflicts(['return', 'reclaim']))
     .addOption(nameOption('--note <text>', 'reason, stored with the resolution'))
-    .addOption(asOption())
+    .addOption(approveOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -142,16 +132,13 @@ export function addDiscrepancyCommands(program: Command): void {
     .action(async (discrepancyId: number, options: ResolveOptions) => {
       const { workspace: workspaceId, note, json } = options;
       const resolution = resolutionOf(options);
-      const resolving = {
-        workspaceId,
-        discrepancyId,
-        resolution,
-        by: actorOf(options),
-        note,
-        noteChanges: notesOf(operatorOf(options)),
-      };
+      const resolving = { workspaceId, discrepancyId, resolution, note };
+      const action = { action: 'resolveDiscrepancy', arguments: resolving } as const;
       const outcome = await withDeployment(
-        ({ books }) => resolveDiscrepancy(books, resolving),
+        (deployment, config) =>
+          bySecondOperator(deployment, config, options, action, ({ books }) =>
+            resolveDiscrepancy(books, { ...resolving, noteChanges: noteOperatorChanges }),
+          ),
         await inCellOf(workspaceId),
       );
       const name = `discrepancy ${discrepancyId} of workspace ${workspaceId}`;

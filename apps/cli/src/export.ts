@@ -4,13 +4,13 @@ import type { AuditEvent, WorkspaceId } from '@banking/domain';
 import { auditPages, noteExport } from '@banking/operations/provisioning';
 import { withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
-import { asOption, type ChangeOptions, examples, lookupOption, operatorOf, workspaceOption } from './inputs.js';
+import { examples, lookupOption, workspaceOption } from './inputs.js';
 import { createFile, print, reportProgress, reportRanges, toStandardOutput, unlessPipeClosed } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
 type Write = (text: string) => Promise<void>;
 
-interface ExportOptions extends ChangeOptions {
+interface ExportOptions {
   readonly workspace: WorkspaceId;
   readonly out?: string;
 }
@@ -27,7 +27,6 @@ export function addExportCommand(program: Command): void {
     )
     .addOption(workspaceOption('workspace to export').makeOptionMandatory())
     .addOption(lookupOption('--out <file>', 'new file, readable by its owner only (standard output)'))
-    .addOption(asOption())
     .addHelpText(
       'after',
       examples(
@@ -47,7 +46,7 @@ async function exported(options: ExportOptions, write: Write): Promise<string> {
   const use = { ...(await inCellOf(workspaceId)), changesNothing: true, readsBooks: true };
   return withDeployment(async ({ database }) => {
     const [workspace] = await chosenWorkspaces(database, workspaceId);
-    await noteExport(database, operatorOf(options), 'exportBooks', workspaceId);
+    await noteExport(database, 'exportBooks', workspaceId);
     const written = await exportBooks(database, workspace!, write, { onRange: reportRanges() });
     const { accounts, transactions, transfers } = written;
     const whose = `workspace ${workspaceId}, ${workspace!.name}`;
@@ -57,7 +56,7 @@ async function exported(options: ExportOptions, write: Write): Promise<string> {
 
 type WriteText = (text: string) => Promise<void>;
 
-interface AuditExportOptions extends ChangeOptions {
+interface AuditExportOptions {
   readonly workspace: WorkspaceId;
   readonly from?: string;
   readonly to?: string;
@@ -85,7 +84,6 @@ export function addAuditCommands(program: Command): void {
     .addOption(lookupOption('--from <instant>', 'only entries at this instant or later, such as 2026-11-01T00:00:00Z'))
     .addOption(lookupOption('--to <instant>', 'only entries before this instant'))
     .addOption(lookupOption('--out <file>', 'new file, readable by its owner only (standard output)'))
-    .addOption(asOption())
     .addHelpText(
       'after',
       examples(
@@ -105,7 +103,7 @@ async function exportedTrail(options: AuditExportOptions, write: WriteText): Pro
   return withDeployment(
     async ({ database }) => {
       const [workspace] = await chosenWorkspaces(database, workspaceId);
-      await noteExport(database, operatorOf(options), 'exportAuditTrail', workspaceId);
+      await noteExport(database, 'exportAuditTrail', workspaceId);
       let count = 0;
       for await (const page of auditPages(database, workspaceId, { from, to })) {
         await write(page.map((event) => lineOf(workspaceId, event)).join(''));

@@ -1,12 +1,13 @@
 import { type AccountId, fromBalanceAmount, isIdempotencyKey, parseTransferAmount, toDecimal } from '@banking/domain';
-import { addFunding } from '@banking/operations/provisioning';
+import { addFunding, readFunding } from '@banking/operations/provisioning';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { inCellOfAccount } from './each-cell.js';
-import { asOption, type ChangeOptions, examples, jsonOption, nameOption, operatorOf, parseIdOf } from './inputs.js';
+import { examples, jsonOption, nameOption, parseIdOf } from './inputs.js';
+import { type ApproveOptions, approveOption, bySecondOperator } from './operator-request.js';
 import { print, printJson, Refused } from './print.js';
 
-interface FundOptions extends ChangeOptions {
+interface FundOptions extends ApproveOptions {
   readonly reference?: string;
   readonly key?: string;
 }
@@ -26,7 +27,7 @@ export function addFundCommand(program: Command): void {
     .addArgument(new Argument('<amount>', 'decimal amount in the currency of the account, such as 1250.00'))
     .addOption(nameOption('--reference <text>', 'reference of the sender, stored as the description of the transfer'))
     .addOption(new Option('--key <key>', 'idempotency key, such as the id on a bank statement').argParser(parseKey))
-    .addOption(asOption())
+    .addOption(approveOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -37,9 +38,14 @@ export function addFundCommand(program: Command): void {
       if (reference !== undefined && reference.length > REFERENCE_MAX) {
         throw new Refused(`The reference has ${reference.length} characters. At most ${REFERENCE_MAX} are allowed.`);
       }
-      const operator = operatorOf(options);
       const booked = await withDeployment(
-        ({ books }) => addFunding(books, { accountId, amount, reference, key, operator }),
+        async (deployment, config) => {
+          const { amount: digits } = await readFunding(deployment.database, { accountId, amount });
+          const action = { action: 'fundAccount', arguments: { accountId, amount: digits, reference, key } } as const;
+          return bySecondOperator(deployment, config, options, action, ({ books }) =>
+            addFunding(books, { accountId, amount, reference, key, isOfOperator: true }),
+          );
+        },
         await inCellOfAccount(accountId),
       );
       if (json) return printJson(booked);

@@ -64,26 +64,12 @@ export function refuseLongNote(note: string): void {
     throw new Refused(`The note has ${note.length} characters. At most ${NOTE_MAX} are allowed.`);
 }
 
-/** Options of every command that changes data. */
-export interface ChangeOptions {
-  readonly as?: string;
+export interface JsonOptions {
   readonly json?: boolean;
 }
 
-export function asOption(): Option {
-  return nameOption('--as <name>', 'actor of the change in the audit trail (cli: and your user name)');
-}
-
-export function actorOf({ as }: ChangeOptions): string {
-  return as ?? `cli:${osUserName()}`;
-}
-
-export function operatorOf(options: ChangeOptions): { readonly name: string; readonly operatingSystemUser: string } {
-  return { name: actorOf(options), operatingSystemUser: osUserName() };
-}
-
-/** The name, or the id if it has no name, as in some containers. */
-function osUserName(): string {
+/** The account of the operating system: its name, or its id if it has no name, as in some containers. */
+export function osUserName(): string {
   try {
     return userInfo().username;
   } catch {
@@ -91,9 +77,9 @@ function osUserName(): string {
   }
 }
 
-/** Refuses an option with a value that is given twice, because commander would use the last value silently. */
+/** Refuses an option with one value that is given twice, because commander would use the last value silently. */
 export function refuseRepeatedOptions(command: Command): void {
-  for (const option of command.options.filter(({ required }) => required)) {
+  for (const option of command.options.filter(({ required, variadic }) => required && !variadic)) {
     let given = 0;
     command.on(`option:${option.name()}`, () => {
       given += 1;

@@ -1,5 +1,5 @@
 import type { QueuedWork } from '@banking/work-queue';
-import { World } from './testing/world.js';
+import { OPERATOR, World } from './testing/world.js';
 
 const world = new World();
 let orderId: number;
@@ -55,10 +55,10 @@ describe('banking order resume', () => {
       exitCode: 1,
       stderr: expect.stringMatching(/^eve@southwind\.example has no role in workspace 1/) as string,
     });
-    expect(await resume(orderId, '--placer', 'Ada@Northwind.example', '--as', 'Rosa')).toMatchObject({ exitCode: 0 });
+    expect(await resume(orderId, '--placer', 'Ada@Northwind.example')).toMatchObject({ exitCode: 0 });
 
     expect(await world.query('select changed_by, after from order_change order by id desc limit 1')).toEqual([
-      { changed_by: 'Rosa', after: { status: 'active', pauseReason: null, placedBy: 1 } },
+      { changed_by: OPERATOR, after: { status: 'active', pauseReason: null, placedBy: 1 } },
     ]);
   });
 });

@@ -1,21 +1,13 @@
 import type { OrderId, WorkspaceId } from '@banking/domain';
-import { resumePausedOrder } from '@banking/operations/provisioning';
+import { placerAfter, resumePausedOrder } from '@banking/operations/provisioning';
 import { Argument, type Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
-import {
-  asOption,
-  type ChangeOptions,
-  examples,
-  jsonOption,
-  nameOption,
-  operatorOf,
-  parseIdOf,
-  workspaceOption,
-} from './inputs.js';
+import { examples, jsonOption, nameOption, parseIdOf, workspaceOption } from './inputs.js';
+import { type ApproveOptions, approveOption, bySecondOperator } from './operator-request.js';
 import { print, printJson } from './print.js';
 
-interface ResumeOptions extends ChangeOptions {
+interface ResumeOptions extends ApproveOptions {
   readonly workspace: WorkspaceId;
   readonly placer?: string;
 }
@@ -41,7 +33,7 @@ export function addOrderCommands(program: Command): void {
     .addArgument(new Argument('<id>', 'id of an order').argParser(parseIdOf<OrderId>))
     .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
     .addOption(nameOption('--placer <email>', 'user with a role in the workspace who becomes the placer'))
-    .addOption(asOption())
+    .addOption(approveOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -53,7 +45,14 @@ export function addOrderCommands(program: Command): void {
     .action(async (orderId: OrderId, options: ResumeOptions) => {
       const { workspace: workspaceId, placer, json } = options;
       await withDeployment(
-        ({ database }) => resumePausedOrder(database, operatorOf(options), { workspaceId, orderId, placer }),
+        async (deployment, config) => {
+          const order = { workspaceId, orderId, placer };
+          const given = { workspaceId, orderId, placer: await placerAfter(deployment.database, order) };
+          const action = { action: 'resumeOrder', arguments: given } as const;
+          await bySecondOperator(deployment, config, options, action, ({ database }) =>
+            resumePausedOrder(database, order),
+          );
+        },
         await inCellOf(workspaceId),
       );
       if (json) printJson({ workspaceId, id: orderId });

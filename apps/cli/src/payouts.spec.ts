@@ -1,4 +1,4 @@
-import { World } from './testing/world.js';
+import { OPERATOR, World } from './testing/world.js';
 
 describe('payouts', () => {
   const world = new World();
@@ -53,13 +53,13 @@ describe('payouts', () => {
        where id = 1`,
       );
 
-      const { exitCode, stdout } = await world.run(['payouts', 'resume', '--as', 'mia@harbour.example']);
+      const { exitCode, stdout } = await world.run(['payouts', 'resume']);
 
       expect({ exitCode, stdout }).toEqual({
         exitCode: 0,
         stdout: 'Payouts are resumed. Those that waited are submitted within five minutes.\n',
       });
-      expect(await resumed()).toEqual([{ resumed_by: 'mia@harbour.example' }]);
+      expect(await resumed()).toEqual([{ resumed_by: OPERATOR }]);
       expect((await world.run(['work', 'list', '--parked'])).stdout).toBe('No work is parked.\n');
       expect((await world.run(['verify'])).exitCode).toBe(0);
     });
@@ -98,11 +98,20 @@ describe('banking payout return', () => {
   const world = new World();
   const LIVE = { SANDBOX: 'off' };
   let payoutId: number;
+  /** The environments of two operators, each with a login of their own. */
+  let lena: Readonly<Record<string, string>>;
+  let omar: Readonly<Record<string, string>>;
 
   beforeAll(async () => {
     await world.openDemo();
-    // A payout of a live database that has no network.
+    lena = await operator('lena');
+    omar = await operator('omar');
+    // A payout of a live database that has no network. What the demo has posted counts as approved.
     await world.query('update deployment_mode set is_sandbox = false');
+    await world.query(
+      `insert into operator_posting (workspace_id, transaction_id, request_id, action, requested_by, approved_by)
+       select workspace_id, id, 1, 'spec', 'a', 'b' from transaction`,
+    );
     const [row] = await world.query(
       `with last as (
        select x.workspace_id, x.id from transaction x join payout p on p.transaction_id = x.id
@@ -126,8 +135,27 @@ describe('banking payout return', () => {
   });
   afterAll(() => world.close());
 
-  const give = (id: number, ...more: readonly string[]) =>
-    world.run(['payout', 'return', String(id), '--workspace', '1', '--note', 'no network serves India', ...more], LIVE);
+  async function operator(name: string): Promise<Readonly<Record<string, string>>> {
+    const { url } = await world.json<{ url: string }>('operator', 'add', name);
+    return { ...LIVE, DATABASE_URL: url };
+  }
+
+  const command = (id: number) => [
+    'payout',
+    'return',
+    String(id),
+    '--workspace',
+    '1',
+    '--note',
+    'no network serves India',
+  ];
+
+  /** Lena requests it, and Omar approves it. */
+  async function give(id: number) {
+    const { stdout } = await world.run([...command(id), '--json'], lena);
+    const [{ request }] = JSON.parse(stdout) as [{ request: { id: number } }];
+    return world.run([...command(id), '--approve', String(request.id)], omar);
+  }
 
   it('acts on a payout that verify and work list show to wait for a network', async () => {
     const { exitCode, stdout } = await world.run(['verify'], LIVE);
@@ -164,9 +192,8 @@ describe('banking payout return', () => {
   it('is refused for a payout that may have been sent, and for an unknown one', async () => {
     await world.query('update payout set tries = 1 where transaction_id = $1', payoutId);
 
-    expect(await give(payoutId)).toEqual({
+    expect(await give(payoutId)).toMatchObject({
       exitCode: 1,
-      stdout: '',
       stderr:
         `The payout ${payoutId} of workspace 1 may have been sent, so its money is not returned. ` +
         'Ask the network for its status: see banking work reconcile.\n',
@@ -178,13 +205,42 @@ describe('banking payout return', () => {
     await world.query('update payout set tries = 0 where transaction_id = $1', payoutId);
   });
 
+  it('is a request of one operator, which the same one cannot approve, and another can withdraw', async () => {
+    const { exitCode, stdout } = await world.run(command(payoutId), lena);
+
+    const [, id = ''] = /Stored request (\d+): returnPayout/.exec(stdout) ?? [];
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 3,
+      stdout: expect.stringContaining(
+        `\n  banking payout return ${payoutId} --workspace 1 --note 'no network serves India' --approve ${id}\n`,
+      ) as string,
+    });
+    expect(await world.run([...command(payoutId), '--approve', id], lena)).toMatchObject({
+      exitCode: 1,
+      stderr: `The login lena made request ${id}. Another operator approves it, with a login of their own.\n`,
+    });
+    expect((await world.run(['request', 'list'], omar)).stdout).toMatch(
+      new RegExp(`^ *${id} +lena .+ open .+returnPayout`, 'm'),
+    );
+    expect((await world.run(['request', 'show', id], omar)).stdout).toMatch(/^requestedBy +lena$/m);
+    expect(await world.run(['request', 'withdraw', id], omar)).toMatchObject({ exitCode: 0 });
+    expect(await world.run([...command(payoutId), '--approve', id], omar)).toMatchObject({
+      exitCode: 1,
+      stderr: `The request ${id} is withdrawn. See banking request show ${id}.\n`,
+    });
+    expect((await world.run(['request', 'list'], omar)).stdout).not.toMatch(new RegExp(`^ *${id} `, 'm'));
+  });
+
   it('returns the money once, and leaves the books in order', async () => {
-    const { exitCode, stdout } = await give(payoutId, '--as', 'ada');
+    const { exitCode, stdout } = await give(payoutId);
 
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
       stdout: expect.stringMatching(
-        new RegExp(`^Returned the payout ${payoutId} of workspace 1 without its fee, by transaction \\d+\\.\n$`),
+        new RegExp(
+          `^Request \\d+ of lena, .+: returnPayout, note "no network serves India", transactionId ${payoutId}, workspaceId 1\\.\n` +
+            `Returned the payout ${payoutId} of workspace 1 without its fee, by transaction \\d+\\.\n$`,
+        ),
       ) as string,
     });
     expect(await world.query('select status, reason from payout where transaction_id = $1', payoutId)).toEqual([
@@ -195,10 +251,12 @@ describe('banking payout return', () => {
     );
     expect(
       await world.query(
-        `select e -> 'actor' ->> 'name' as name, (e ->> 'resourceId')::int as id
+        `select e -> 'actor' as actor, (e ->> 'resourceId')::int as id
          from audit_outbox cross join jsonb_array_elements(entries) e where e ->> 'operation' = 'returnPayout'`,
       ),
-    ).toEqual([{ name: 'ada', id: payoutId }]);
+    ).toEqual([
+      { actor: { type: 'operator', name: 'omar', operatingSystemUser: OPERATOR, requestedBy: 'lena' }, id: payoutId },
+    ]);
     expect(await give(payoutId)).toMatchObject({
       exitCode: 1,
       stderr: `The payout ${payoutId} of workspace 1 is completed or failed already. There is nothing to return.\n`,

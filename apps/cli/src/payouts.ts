@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import type { Deployment } from '@banking/deployment';
 import type { WorkspaceId } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
-import { notesOf } from '@banking/operations/provisioning';
+import { hasRequest, noteOperatorChanges } from '@banking/operations/provisioning';
 import {
   type PayoutStop,
   readPayoutStop,
@@ -16,24 +16,16 @@ import { readRails } from '@banking/rails';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { inCellOf, onEachCell, verifyBetween } from './each-cell.js';
-import {
-  asOption,
-  type ChangeOptions,
-  examples,
-  jsonOption,
-  nameOption,
-  operatorOf,
-  parseIdOf,
-  refuseLongNote,
-  workspaceOption,
-} from './inputs.js';
+import { addHeldPayoutsCommands } from './held-payouts.js';
+import { examples, jsonOption, nameOption, parseIdOf, refuseLongNote, workspaceOption } from './inputs.js';
+import { type ApproveOptions, approveOption, bySecondOperator, RequestStored } from './operator-request.js';
 import { print, printJson, Refused, reportProgress, reportRanges } from './print.js';
 
 export function addPayoutsCommands(program: Command): void {
   const payouts = program
     .command('payouts')
     .alias('payout')
-    .summary('resume payouts after a stop, and return one that cannot leave')
+    .summary('decide payouts that are held, return one that cannot leave, and resume payouts after a stop')
     .description(
       'Manages payouts. A worker stops all payouts if its verification of the books has a finding. Payouts stay ' +
         'stopped until an operator resumes them, also after a restart. banking work list shows the stop.\n\n' +
@@ -41,10 +33,15 @@ export function addPayoutsCommands(program: Command): void {
     )
     .addHelpText(
       'after',
-      examples('banking payouts resume', 'banking payout return 26 --workspace 1 --note "no network serves India"'),
+      examples(
+        'banking payout list --held',
+        'banking payouts resume',
+        'banking payout return 26 --workspace 1 --note "no network serves India"',
+      ),
     );
 
   addPayoutReturnCommand(payouts);
+  addHeldPayoutsCommands(payouts);
 
   payouts
     .command('resume')
@@ -52,12 +49,12 @@ export function addPayoutsCommands(program: Command): void {
     .description(
       'Verifies the books of the workspaces that had findings, and payments between cells, and resumes payouts if they have none, in ' +
         'each database or in that of CELL. Run banking verify first: it verifies all workspaces and prints each finding. Payouts that ' +
-        'waited are submitted within five minutes.',
+        'waited are submitted within five minutes. Outside a sandbox, each database has a request of its own, and --approve is for one.',
     )
-    .addOption(asOption())
+    .addOption(approveOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking payouts resume'))
-    .action(async (options: ChangeOptions & { readonly json?: boolean }) => {
+    .action(async (options: ApproveOptions) => {
       const { cells } = readConfig().deployment;
       const resumed = await onEachCell(
         (deployment) =>
@@ -70,8 +67,9 @@ export function addPayoutsCommands(program: Command): void {
           readsBooks: true,
         },
       );
+      const requests = resumed.results.flatMap(({ result }) => (result && 'requests' in result ? result.requests : []));
       const stops = resumed.results.flatMap(({ cell, result }) =>
-        result ? [{ ...(cell && { cell }), ...result }] : [],
+        result && 'resumed' in result ? [{ ...(cell && { cell }), ...result }] : [],
       );
       if (options.json && stops.length > 0) printJson(cells === undefined ? stops[0]! : stops);
       else {
@@ -82,30 +80,40 @@ export function addPayoutsCommands(program: Command): void {
         }
       }
       resumed.end();
+      if (requests.length > 0) throw new RequestStored(requests, options.json === true);
       if (stops.length === 0) throw new Refused('Payouts are not stopped.');
     });
 }
 
 /**
  * @param otherCells the names of the cells besides home, if there are any
- * @returns undefined if payouts of the database are not stopped
+ * @returns undefined if payouts of the database are not stopped, or another database has the request
  * @throws Refused if its books or payments between cells still have a finding
  */
 async function resumeIn(
-  { database, openProvisioning }: Deployment,
-  options: ChangeOptions,
+  deployment: Deployment,
+  options: ApproveOptions,
   otherCells: readonly string[] | undefined,
-): Promise<{ readonly resumed: number; readonly stoppedAt: string } | undefined> {
+): Promise<RequestStored | { readonly resumed: number; readonly stoppedAt: string } | undefined> {
+  const { database } = deployment;
   const stop = await readPayoutStop(database);
   if (!stop) return undefined;
+  const isElsewhere = otherCells !== undefined && options.approve !== undefined;
+  if (isElsewhere && !(await hasRequest(database, options.approve))) return undefined;
   await requireProvenBooks(database, stop);
   if (otherCells !== undefined) await requireProvenPayments([HOME_CELL, ...otherCells]);
-  const provisioning = await openProvisioning();
-  const { name, operatingSystemUser } = operatorOf(options);
-  const isResumed = await resumePayouts(provisioning, stop.id, name, operatingSystemUser).finally(() =>
-    provisioning.end(),
-  );
-  return isResumed ? { resumed: stop.id, stoppedAt: stop.stoppedAt } : undefined;
+  const action = { action: 'resumePayouts', arguments: { stopId: stop.id } } as const;
+  try {
+    const isResumed = await bySecondOperator(deployment, readConfig(), options, action, async (approved) => {
+      const provisioning = await approved.openProvisioning();
+      return resumePayouts(provisioning, stop.id).finally(() => provisioning.end());
+    });
+    return isResumed ? { resumed: stop.id, stoppedAt: stop.stoppedAt } : undefined;
+  } catch (error) {
+    // The other databases come next.
+    if (error instanceof RequestStored) return error;
+    throw error;
+  }
 }
 
 /** @throws Refused if the books of a workspace still have a finding */
@@ -132,7 +140,7 @@ async function requireProvenPayments(names: readonly string[]): Promise<void> {
   );
 }
 
-interface ReturnOptions extends ChangeOptions {
+interface ReturnOptions extends ApproveOptions {
   readonly workspace: WorkspaceId;
   readonly note: string;
 }
@@ -159,18 +167,22 @@ function addPayoutReturnCommand(payouts: Command): void {
     )
     .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
     .addOption(nameOption('--note <text>', 'reason, stored with the payout').makeOptionMandatory())
-    .addOption(asOption())
+    .addOption(approveOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking payout return 26 --workspace 1 --note "no network serves India"'))
     .action(async (transactionId: number, options: ReturnOptions) => {
       const { workspace: workspaceId, note, json } = options;
       refuseLongNote(note);
-      const noteChanges = notesOf(operatorOf(options));
+      const action = { action: 'returnPayout', arguments: { workspaceId, transactionId, note } } as const;
       const outcome = await withDeployment(
-        ({ database, books }, { deployment }) => {
-          const rails = readRails(deployment).open(database);
-          return returnPayout(books, { workspaceId, transactionId, note, rails, noteChanges });
-        },
+        (deployment, config) =>
+          bySecondOperator(deployment, config, options, action, ({ database, books }) => {
+            const rails = readRails(config.deployment).open(database);
+            return returnPayout(books, {
+              ...{ workspaceId, transactionId, note, rails },
+              noteChanges: noteOperatorChanges,
+            });
+          }),
         await inCellOf(workspaceId),
       );
       const name = `payout ${transactionId} of workspace ${workspaceId}`;

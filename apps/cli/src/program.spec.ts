@@ -11,6 +11,7 @@ describe('usage', () => {
     ['demo'],
     ['migrate'],
     ['verify'],
+    ['doctor'],
     ['export', '--workspace', '1'],
     ['prove', 'books.jsonl'],
     ['anchor', '--key', 'anchor.key'],
@@ -30,12 +31,13 @@ describe('usage', () => {
     ['workspace', 'add', 'Shipping', '--app', 'Harbour'],
     ['workspace', 'list'],
     ['workspace', 'rename', '1', 'Logistics'],
+    ['workspace', 'set-time-zone', '1', 'Europe/Berlin'],
     ['workspace', 'remove', '1'],
     ['cell', 'add', 'b'],
     ['cell', 'list'],
     ['cell', 'move', '7', '--to', 'b'],
     ['cell', 'archive', '7'],
-    ['grant', 'add', 'mia@harbour.example', '--workspace', '1', '--role', 'admin'],
+    ['grant', 'add', 'mia@harbour.example', '--role', 'admin', '--workspace', '1'],
     ['grant', 'list'],
     ['grant', 'remove', 'mia@harbour.example', '--workspace', '1'],
     ['discrepancy', 'list'],
@@ -45,6 +47,10 @@ describe('usage', () => {
     ['webhooks', 'listen', '--workspace', '1', '--forward', 'http://127.0.0.1:9000/hook'],
     ['webhooks', 'deliveries', '--workspace', '1', '--endpoint', '3'],
     ['webhooks', 'retry', '--workspace', '1', '--endpoint', '3', '--delivery', '9'],
+    ['request', 'list'],
+    ['request', 'show', '7'],
+    ['request', 'withdraw', '7'],
+    ['operator', 'add', 'lena'],
     ['payouts', 'resume'],
     ['payouts', 'return', '26', '--workspace', '1', '--note', 'no network serves India'],
     ['rail', 'list'],
@@ -64,6 +70,8 @@ describe('usage', () => {
     'grant',
     'discrepancy',
     'order',
+    'request',
+    'operator',
     'events',
     'webhooks',
     'payouts',
@@ -120,17 +128,17 @@ describe('usage', () => {
       ["missing required argument 'id'", ['workspace', 'remove']],
       ["required option '--app <name>' not specified", ['user', 'add', 'mia@harbour.example']],
       ["required option '--subject <sub>' not specified", ['user', 'bind', 'mia@harbour.example', '--issuer', 'x']],
-      ["required option '--role <role>' not specified", [...GRANT, '--workspace', '1']],
+      ["required option '--role <role...>' not specified", [...GRANT, '--workspace', '1']],
       ["required option '--workspace <id>' not specified", [...GRANT, '--role', 'admin']],
       ["option '--workspace <id>' argument missing", ['verify', '--workspace']],
       ["required option '--workspace <id>' not specified", ['export']],
       ["missing required argument 'file'", ['prove']],
-      ['Allowed choices are member, admin', [...GRANT, '--workspace', '1', '--role', 'owner']],
+      ['Allowed choices are viewer, member, approver, admin', [...GRANT, '--workspace', '1', '--role', 'owner']],
       ['Allowed choices are completed, pending', [...USER, '--status', 'done']],
       ['Allowed choices are business, personal', [...USER, '--type', 'robot']],
       ['are needed together', [...USER, '--issuer', 'https://login.harbour.example']],
       ['are needed together', [...USER, '--subject', 'payroll']],
-      ['is given more than once', [...GRANT, '--workspace', '1', '--role', 'admin', '--role', 'member']],
+      ['is given more than once', [...GRANT, '--workspace', '1', '--workspace', '2', '--role', 'admin']],
       ['is given more than once', ['verify', '--workspace', '1', '--workspace', '2']],
       ['is given more than once', ['fund', '3', '1.00', '--key', 'a', '--key', 'b']],
       ['is given more than once', ['token', 'a@b', '--lifetime', '1h', '--lifetime', '2h']],
@@ -167,7 +175,6 @@ describe('usage', () => {
         'must not contain control',
         [...USER, '--issuer', 'https://login.harbour.example', '--subject', 'pay\ue000roll'],
       ],
-      ['must not be empty', ['app', 'add', 'Harbour', '--as', '']],
       ...['2', '1.5s', '-1s', '2d'].map((delay): [string, readonly string[]] => [
         'Write a whole number with ms, s, m or h',
         ['bank', 'bank-files', `--delay=${delay}`],
@@ -233,7 +240,7 @@ describe('config', () => {
       (environment) => {
         expect(readConfig(environment)).toEqual({
           deployment: expect.objectContaining({ dataDir: resolve('.data'), databaseUrl: undefined, demo: true }),
-          issuer: undefined,
+          issuers: [],
           audience: 'banking-api',
         });
       },
@@ -252,8 +259,8 @@ describe('config', () => {
 
     it('keeps the identity provider unchanged', () => {
       const OIDC_ISSUER = 'https://Login.harbour.example/realm/';
-      expect(readConfig({ DATABASE_URL, SANDBOX: 'off', OIDC_ISSUER }).issuer).toBe(OIDC_ISSUER);
-      expect(readConfig({ OIDC_ISSUER: 'http://127.0.0.1:9000' }).issuer).toBe('http://127.0.0.1:9000');
+      expect(readConfig({ DATABASE_URL, SANDBOX: 'off', OIDC_ISSUER }).issuers).toEqual([OIDC_ISSUER]);
+      expect(readConfig({ OIDC_ISSUER: 'http://127.0.0.1:9000' }).issuers).toEqual(['http://127.0.0.1:9000']);
     });
   });
 

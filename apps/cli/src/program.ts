@@ -15,19 +15,24 @@ import { addDemoCommand } from './demo.js';
 import { Interrupted } from './deployment.js';
 import { addDepositCommands } from './deposit.js';
 import { addDiscrepancyCommands } from './discrepancy.js';
+import { addDoctorCommand } from './doctor.js';
 import { addEventCommands } from './events.js';
 import { addAuditCommands, addExportCommand } from './export.js';
 import { addFundCommand } from './fund.js';
 import { addGrantCommands, addUserCommands } from './users.js';
 import { onRequest, refuseRepeatedOptions } from './inputs.js';
 import { addMigrateCommand } from './migrate.js';
+import { addOperatorCommand } from './operator.js';
+import { addRequestCommands, printStored, RequestStored } from './operator-request.js';
 import { addOrderCommands } from './order.js';
 import { addPayoutsCommands } from './payouts.js';
+import { addPersonalDataCommands } from './personal-data.js';
 import { addProveCommand } from './prove.js';
 import { Refused } from './print.js';
 import { addReconcileCommand } from './reconcile.js';
 import { addReferenceCommands } from './reference.js';
 import { addRailCommands } from './rails.js';
+import { addKeyCommands, addServiceAccountCommands } from './service-accounts.js';
 import { addStoryCommand } from './story/story.js';
 import { addTokenCommand } from './token.js';
 import { addVerifyCommand } from './verify.js';
@@ -56,11 +61,13 @@ const NOTES = `Environment variables (default in parentheses):
   SANDBOX                    on for demo money, off for real money (on without DATABASE_URL)
   DEMO_DATA                  on: create the demo data (on without DATABASE_URL)
   REFERENCE_FILE             document with the reference data of the deployment (without it: what the database has)
+  PAYMENTS_KEPT_DAYS         days for which personal data of payments are kept by law (3650)
   RAILS_FILE                 file that lists the payment networks (a sandbox: its own; else none)
   OIDC_ISSUER                identity provider that issues the tokens (without it: the key in DATA_DIR)
+  OIDC_ISSUERS_FILE          file that lists several of them
   OIDC_AUDIENCE              audience of the tokens (banking-api)
 
-Exit codes: 0 success; 1 refused or failed; 2 wrong usage or configuration.
+Exit codes: 0 success; 1 refused or failed; 2 wrong usage or configuration; 3 a request was stored, which a second operator approves.
 
 Examples:
   $ npm run -s token -- ada@northwind.example
@@ -87,14 +94,20 @@ function banking(): Command {
   addWorkspaceCommands(program);
   addCellCommands(program);
   addGrantCommands(program);
+  addServiceAccountCommands(program);
+  addKeyCommands(program);
   addReferenceCommands(program);
   addFundCommand(program);
   addDepositCommands(program);
+  addPersonalDataCommands(program);
   addStoryCommand(program);
   addVerifyCommand(program);
+  addDoctorCommand(program);
   addWorkCommands(program);
   addDiscrepancyCommands(program);
   addOrderCommands(program);
+  addRequestCommands(program);
+  addOperatorCommand(program);
   addEventCommands(program);
   addWebhookCommands(program);
   addAuditCommands(program);
@@ -114,11 +127,15 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     await banking().parseAsync(args, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
-    return explain(error);
+    return explain(error, args);
   }
 }
 
-function explain(error: unknown): number {
+function explain(error: unknown, args: readonly string[]): number {
+  if (error instanceof RequestStored) {
+    printStored(error, args);
+    return EXIT.requested;
+  }
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.ok;
     if (error.code === 'commander.help')

@@ -482,7 +482,8 @@ describe('edited anchor', () => {
       for (const line of linesOf('books.jsonl').filter((each) => each.startsWith('{"transaction"'))) {
         const { content, hash } = (JSON.parse(line) as { transaction: { content: TransactionContent; hash: string } })
           .transaction;
-        const text = line.slice('{"transaction":{"content":'.length, line.lastIndexOf(',"hash"'));
+        // The content ends before the descriptions, if there are any, or else before the hash.
+        const text = line.slice('{"transaction":{"content":'.length, line.search(/(?<=\}),"(?:descriptions|hash)":/));
         expect(sha256(text)).toBe(hash);
         for (const { accountId, hash: before } of content.previous) {
           const versions = content.transfers.flatMap((t) => (t.accountId === accountId ? [t.accountVersion!] : []));

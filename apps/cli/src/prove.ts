@@ -84,7 +84,7 @@ export function addProveCommand(program: Command): void {
     });
 }
 
-function printProof({ workspace, exportedAt, accounts, transactions, transfers }: ExportProof): void {
+function printProof({ workspace, exportedAt, accounts, transactions, transfers, erased }: ExportProof): void {
   printTable(
     ['Account', 'Kind', 'Balance', 'Currency', 'Transfers', 'Head'],
     accounts.map(({ id, kind, balance, currencyCode, version, head }) => [
@@ -98,6 +98,10 @@ function printProof({ workspace, exportedAt, accounts, transactions, transfers }
     `Every balance and every hash of workspace ${workspace.id}, ${workspace.name}, as of ${exportedAt}, is correct: ` +
       `${accounts.length} accounts, ${transactions} transactions, ${transfers} transfers.`,
   );
+  if (erased > 0)
+    print(
+      `Personal texts of ${erased} recipients, orders and transfers were erased, and only their digests are proven.`,
+    );
 }
 
 const FAULTS_MAX = 20;

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { World } from './testing/world.js';
+import { OPERATOR, World } from './testing/world.js';
 
 const IBAN = 'DE89370400440532013000';
 
@@ -140,7 +140,7 @@ describe('banking reconcile', () => {
 });
 
 describe('banking deposit ignore', () => {
-  const ignore = (entryId: string) => world.run(['deposit', 'ignore', entryId, '--note', 'fee', '--as', 'Mia']);
+  const ignore = (entryId: string) => world.run(['deposit', 'ignore', entryId, '--note', 'fee']);
 
   it('ends the difference of an entry, once', async () => {
     await entry();
@@ -152,7 +152,9 @@ describe('banking deposit ignore', () => {
     const again = await ignore(id);
     expect(again.exitCode).toBe(1);
     expect(again.stderr).toContain(`The books have entry ${id}, or it is ignored already.`);
-    expect(await world.query('select ignored_by, note from bank_entry')).toEqual([{ ignored_by: 'Mia', note: 'fee' }]);
+    expect(await world.query('select ignored_by, note from bank_entry')).toEqual([
+      { ignored_by: OPERATOR, note: 'fee' },
+    ]);
   });
 
   it('refuses an entry that is not there', async () => {

@@ -18,7 +18,7 @@ import { readReferenceDocument, type ReferenceDocument, writeReferenceDocument }
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { cellHead, onEachCell, rowsOf } from './each-cell.js';
-import { actorOf, asOption, type ChangeOptions, examples, jsonOption, lookupArgument, operatorOf } from './inputs.js';
+import { examples, type JsonOptions, jsonOption, lookupArgument } from './inputs.js';
 import { print, printJson, printTable, Refused } from './print.js';
 
 export function addReferenceCommands(program: Command): void {
@@ -43,7 +43,7 @@ export function addReferenceCommands(program: Command): void {
   addWithdrawCommand(reference);
 }
 
-interface ApplyOptions extends ChangeOptions {
+interface ApplyOptions extends JsonOptions {
   readonly dryRun?: boolean;
   readonly withdraw?: boolean;
 }
@@ -72,11 +72,10 @@ function addApplyCommand(reference: Command): void {
     .addArgument(lookupArgument('<file>', 'document in YAML or JSON, in UTF-8'))
     .option('--dry-run', 'print the differences, and record nothing')
     .option('--withdraw', 'withdraw a document that waits for its time')
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      examples('banking reference apply reference.yaml --dry-run', 'banking reference apply reference.yaml --as lena'),
+      examples('banking reference apply reference.yaml --dry-run', 'banking reference apply reference.yaml'),
     )
     .action(async (file: string, options: ApplyOptions) => {
       const document = readReferenceDocument(file, readText(file));
@@ -115,8 +114,7 @@ function readText(file: string): string {
 }
 
 const changeOf = ({ content, effectiveAt }: ReferenceDocument, options: ApplyOptions): StatedChange => {
-  const { name: recordedBy, operatingSystemUser } = operatorOf(options);
-  return { content, origin: 'operator', effectiveAt, recordedBy, operatingSystemUser, withdraws: options.withdraw };
+  return { content, origin: 'operator', effectiveAt, withdraws: options.withdraw };
 };
 
 /** Tries the document in each database, and changes none. @throws Refused if one is away or refuses it */
@@ -160,7 +158,7 @@ async function applyTo(database: Database, document: ReferenceDocument, options:
   if (refusal !== undefined) throw new Refused(refusal);
   const { differences } = await differencesIn(database, document);
   if (differences.length === 0) {
-    const withdrawn = options.withdraw === true ? await withdrawReference(database, actorOf(options)) : undefined;
+    const withdrawn = options.withdraw === true ? await withdrawReference(database) : undefined;
     const changes = await listReferenceChanges(database, LISTED_MAX);
     const waiting = changes.find(({ status }) => status === 'waits')?.id;
     return {
@@ -258,11 +256,10 @@ function addWithdrawCommand(reference: Command): void {
     .command('withdraw')
     .summary('withdraw the document that waits for its time')
     .description('Withdraws the document that is not effective yet. The reference data stays as it is.')
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking reference withdraw'))
-    .action(async (options: ChangeOptions) => {
-      const read = await onEachCell(({ database }) => withdrawReference(database, actorOf(options)));
+    .action(async (options: JsonOptions) => {
+      const read = await onEachCell(({ database }) => withdrawReference(database));
       const withdrawn = read.results.flatMap(({ cell, result }) =>
         result === undefined ? [] : [{ ...(cell !== undefined && { cell }), change: result }],
       );

@@ -6,7 +6,7 @@ import { type Deployment } from '@banking/deployment';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { asOption, type ChangeOptions, examples, nameArgument, operatorOf } from './inputs.js';
+import { examples, nameArgument } from './inputs.js';
 import { print, Refused } from './print.js';
 
 const SECONDS_PER = { s: 1, m: 60, h: 3600 } as const;
@@ -14,7 +14,7 @@ const SECONDS_PER = { s: 1, m: 60, h: 3600 } as const;
 /** The limit of the service. */
 const LIFETIME_SECONDS_MAX = 24 * 3600;
 
-interface TokenOptions extends ChangeOptions {
+interface TokenOptions {
   readonly lifetime: number;
 }
 
@@ -24,7 +24,7 @@ export function addTokenCommand(program: Command): void {
     .summary('print a bearer token for a user')
     .description(
       'Prints a bearer token for a user, signed with the key of DATA_DIR, and nothing else.\n\n' +
-        'If OIDC_ISSUER is set, that identity provider issues the tokens, and this command refuses. So it does with SANDBOX=off.',
+        'If OIDC_ISSUER or OIDC_ISSUERS_FILE is set, an identity provider issues the tokens, and this command refuses. So it does with SANDBOX=off.',
     )
     .addArgument(nameArgument('<email>', 'e-mail of the user; see banking user list'))
     .addOption(
@@ -32,7 +32,6 @@ export function addTokenCommand(program: Command): void {
         .argParser(parseLifetime)
         .default(8 * SECONDS_PER.h, '8h'),
     )
-    .addOption(asOption())
     .addHelpText(
       'after',
       examples(
@@ -48,17 +47,18 @@ export function addTokenCommand(program: Command): void {
 
 async function tokenFor(requested: string, options: TokenOptions): Promise<string> {
   const config = readConfig();
-  if (config.issuer !== undefined) {
-    throw new Refused(`The identity provider ${config.issuer} issues the tokens (OIDC_ISSUER). Get a token from it.`);
+  const [issuer] = config.issuers;
+  if (issuer !== undefined) {
+    throw new Refused(`The identity provider ${issuer} issues the tokens (OIDC_ISSUER). Get a token from it.`);
   }
   if (!config.deployment.isSandbox) {
     throw new Refused('A live deployment accepts tokens of an identity provider only. Get a token from it.');
   }
   return withDeployment(async (deployment) => {
     const { id, email } = await storedUser(deployment, requested);
-    const issuer = await LocalIssuer.open(config.deployment.dataDir);
-    const token = await issuer.sign({ email, audience: config.audience, lifetimeSeconds: options.lifetime });
-    await noteToken(deployment.database, operatorOf(options), id);
+    const local = await LocalIssuer.open(config.deployment.dataDir);
+    const token = await local.sign({ email, audience: config.audience, lifetimeSeconds: options.lifetime });
+    await noteToken(deployment.database, id);
     return token;
   });
 }

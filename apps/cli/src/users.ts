@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander';
-import { foldEmail, type RoleName, type WorkspaceId } from '@banking/domain';
+import { foldEmail, ROLE_NAMES, type RoleName, type WorkspaceId } from '@banking/domain';
 import {
-  addGrant,
+  addGrants,
   addUser,
   allGrants,
   allUsers,
   bindUser,
   completeUser,
-  removeGrant,
+  removeGrants,
   removeUser,
   renameUser,
   resumeUser,
@@ -17,21 +17,20 @@ import {
 import type { Database } from '@banking/postgres';
 import { withDirectory } from './deployment.js';
 import {
-  asOption,
-  type ChangeOptions,
+  type JsonOptions,
   examples,
   jsonOption,
   lookupOption,
   nameArgument,
   nameOption,
-  operatorOf,
+  osUserName,
   typeOption,
   workspaceOption,
 } from './inputs.js';
 import { print, printJson, printTable, Refused } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
-interface AddOptions extends ChangeOptions {
+interface AddOptions extends JsonOptions {
   readonly app: string;
   readonly status?: string;
   readonly type?: 'personal' | 'business';
@@ -39,7 +38,7 @@ interface AddOptions extends ChangeOptions {
   readonly subject?: string;
 }
 
-interface BindOptions extends ChangeOptions {
+interface BindOptions extends JsonOptions {
   readonly issuer: string;
   readonly subject: string;
 }
@@ -73,7 +72,6 @@ export function addUserCommands(program: Command): void {
     .addOption(typeOption())
     .addOption(issuerOption())
     .addOption(subjectOption())
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -120,7 +118,6 @@ export function addUserCommands(program: Command): void {
     .addArgument(emailArgument())
     .addOption(issuerOption().makeOptionMandatory())
     .addOption(subjectOption().makeOptionMandatory())
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -129,7 +126,7 @@ export function addUserCommands(program: Command): void {
     .action(async (email: string, options: BindOptions) => {
       const { issuer, subject } = options;
       const bound = await withDirectory(async (database) => {
-        await bindUser(database, operatorOf(options), email, { issuer, subject });
+        await bindUser(database, osUserName(), email, { issuer, subject });
         return find(database, email);
       });
       if (options.json) printJson(bound);
@@ -147,12 +144,11 @@ export function addUserCommands(program: Command): void {
     )
     .addArgument(emailArgument())
     .addArgument(nameArgument('<new-email>', 'new e-mail of the user'))
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking user rename mia@harbour.example mia.stone@harbour.example'))
-    .action(async (email: string, to: string, options: ChangeOptions) => {
+    .action(async (email: string, to: string, options: JsonOptions) => {
       const renamed = await withDirectory(async (database) => {
-        await renameUser(database, operatorOf(options), email, to);
+        await renameUser(database, osUserName(), email, to);
         return find(database, to);
       });
       if (options.json) printJson(renamed);
@@ -164,11 +160,10 @@ export function addUserCommands(program: Command): void {
     .summary('remove a user')
     .description('Removes a user from all apps and workspaces. Their transactions stay in the books.')
     .addArgument(emailArgument())
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking user remove mia@harbour.example'))
-    .action(async (email: string, options: ChangeOptions) => {
-      await withDirectory((database) => removeUser(database, operatorOf(options), email));
+    .action(async (email: string, options: JsonOptions) => {
+      await withDirectory((database) => removeUser(database, osUserName(), email));
       if (options.json) printJson({ removed: foldEmail(email) });
       else print(`Removed user ${foldEmail(email)}.`);
     });
@@ -214,12 +209,11 @@ function addStatusCommand(user: Command, { name, summary, description, change }:
     .summary(summary)
     .description(description)
     .addArgument(emailArgument())
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples(`banking user ${name} mia@harbour.example`))
-    .action(async (email: string, options: ChangeOptions) => {
+    .action(async (email: string, options: JsonOptions) => {
       const changed = await withDirectory(async (database) => {
-        await change(database, operatorOf(options), email);
+        await change(database, osUserName(), email);
         return find(database, email);
       });
       if (options.json) printJson(changed);
@@ -243,52 +237,52 @@ async function add(database: Database, email: string, options: AddOptions): Prom
     );
   }
   const identity = issuer !== undefined && subject !== undefined ? { issuer, subject } : undefined;
-  const id = await addUser(database, operatorOf(options), { email, app, status, userType, identity });
+  const id = await addUser(database, osUserName(), { email, app, status, userType, identity });
   return (await allUsers(database)).find((row) => row.id === id);
 }
 
-interface RemoveOptions extends ChangeOptions {
+interface GrantOptions extends JsonOptions {
   readonly workspace: WorkspaceId;
+  readonly role: readonly RoleName[];
 }
 
-interface GrantOptions extends RemoveOptions {
-  readonly role: RoleName;
-}
+const rolesOption = (description: string) => new Option('--role <role...>', description).choices(ROLE_NAMES);
 
 export function addGrantCommands(program: Command): void {
   const grant = program
     .command('grant')
     .summary('add, list and remove the roles of users in workspaces')
     .description(
-      'Manages grants. A grant gives a user a role in a workspace. Without a grant, the user has no access to the workspace.',
+      'Manages grants. A grant gives a user a role in a workspace. Without a grant, the user has no access to the workspace. ' +
+        'A viewer reads. A member also pays, and an approver approves. An administrator reads and manages, but does not pay.',
     )
     .addHelpText(
       'after',
       examples(
-        'banking grant add mia@harbour.example --workspace 4 --role admin',
+        'banking grant add mia@harbour.example --workspace 4 --role admin member',
         'banking grant list --workspace 4',
-        'banking grant remove mia@harbour.example --workspace 4',
+        'banking grant remove mia@harbour.example --workspace 4 --role member',
       ),
     );
 
   grant
     .command('add')
-    .summary('give a user a role in a workspace')
-    .description('Gives a user a role in a workspace of one of their apps. An existing role is replaced.')
+    .summary('give a user roles in a workspace')
+    .description('Adds roles to those that a user has in a workspace of one of their apps.')
     .addArgument(nameArgument('<email>', 'e-mail of the user; see banking user list'))
     .addOption(workspaceOption('id of the workspace; see banking workspace list').makeOptionMandatory())
-    .addOption(new Option('--role <role>', 'role of the user').choices(['member', 'admin']).makeOptionMandatory())
-    .addOption(asOption())
+    .addOption(rolesOption('roles to add').makeOptionMandatory())
     .addOption(jsonOption())
-    .addHelpText('after', examples('banking grant add mia@harbour.example --workspace 4 --role admin'))
+    .addHelpText('after', examples('banking grant add mia@harbour.example --workspace 4 --role admin member'))
     .action(async (email: string, options: GrantOptions) => {
-      const { workspace: workspaceId, role } = options;
-      const added = await withDirectory(async (database) => {
-        const id = await addGrant(database, operatorOf(options), { workspaceId, email, role });
-        return (await allGrants(database)).find((row) => row.id === id);
-      });
-      if (options.json) printJson(added);
-      else print(`Granted ${added?.email} the role ${role} in workspace ${workspaceId}, ${added?.workspace}.`);
+      const { workspace: workspaceId, role: roles } = options;
+      const grants = await withDirectory((database) =>
+        addGrants(database, osUserName(), { workspaceId, email, roles }),
+      );
+      if (options.json) return printJson(grants);
+      const [{ email: granted, workspace } = { email, workspace: '' }] = grants;
+      const all = grants.map(({ role }) => role).join(', ');
+      print(`Granted. ${granted} has these roles in workspace ${workspaceId}, ${workspace}: ${all}.`);
     });
 
   grant
@@ -313,17 +307,25 @@ export function addGrantCommands(program: Command): void {
 
   grant
     .command('remove')
-    .summary('remove the role of a user in a workspace')
-    .description('Removes the role of a user in a workspace.')
+    .summary('remove roles of a user in a workspace')
+    .description('Removes roles of a user in a workspace: without --role, all.')
     .addArgument(nameArgument('<email>', 'e-mail of the user; see banking grant list'))
     .addOption(workspaceOption('id of the workspace').makeOptionMandatory())
-    .addOption(asOption())
+    .addOption(rolesOption('roles to remove (all)'))
     .addOption(jsonOption())
-    .addHelpText('after', examples('banking grant remove mia@harbour.example --workspace 4'))
-    .action(async (email: string, options: RemoveOptions) => {
-      const { workspace: workspaceId } = options;
-      await withDirectory((database) => removeGrant(database, operatorOf(options), { workspaceId, email }));
-      if (options.json) printJson({ removed: { email: foldEmail(email), workspaceId } });
-      else print(`Removed the role of ${foldEmail(email)} in workspace ${workspaceId}.`);
+    .addHelpText(
+      'after',
+      examples(
+        'banking grant remove mia@harbour.example --workspace 4',
+        'banking grant remove mia@harbour.example --workspace 4 --role member',
+      ),
+    )
+    .action(async (email: string, options: JsonOptions & Pick<GrantOptions, 'workspace'> & Partial<GrantOptions>) => {
+      const { workspace: workspaceId, role } = options;
+      const roles = await withDirectory((database) =>
+        removeGrants(database, osUserName(), { workspaceId, email, ...(role && { roles: role }) }),
+      );
+      if (options.json) printJson({ removed: { email: foldEmail(email), workspaceId, roles } });
+      else print(`Removed from ${foldEmail(email)} in workspace ${workspaceId}: ${roles.join(', ')}.`);
     });
 }

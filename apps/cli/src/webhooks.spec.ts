@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { verifyWebhook } from '@banking/client/webhooks';
 import type { Event, WebhookDelivery } from '@banking/domain';
-import { ended, World } from './testing/world.js';
+import { OPERATOR, ended, World } from './testing/world.js';
 
 describe('webhooks', () => {
   const world = new World();
@@ -118,7 +118,7 @@ describe('webhooks', () => {
 
   describe('banking webhooks retry', () => {
     it('makes a failed delivery due now, and notes the operator in the audit trail', async () => {
-      const { exitCode, stdout } = await world.run(retry(ids.failed, '--as', 'Mia'));
+      const { exitCode, stdout } = await world.run(retry(ids.failed));
 
       expect(exitCode).toBe(0);
       expect(stdout).toBe(`Delivery ${ids.failed} of endpoint ${endpoint} of workspace 1 is due now.\n`);
@@ -132,7 +132,7 @@ describe('webhooks', () => {
          select jsonb_array_elements(entries) as entry from audit_outbox where workspace_id = 1) e
        where entry->>'operation' = 'retryWebhookDelivery'`,
       );
-      expect(noted).toEqual([{ operation: 'retryWebhookDelivery', name: 'Mia' }]);
+      expect(noted).toEqual([{ operation: 'retryWebhookDelivery', name: OPERATOR }]);
     });
 
     it.each([

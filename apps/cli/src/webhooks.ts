@@ -18,16 +18,7 @@ import { newestDeliveries, retryDelivery, tailEvents } from '@banking/operations
 import { Interrupted, withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
 import { afterOption, typeOption } from './events.js';
-import {
-  asOption,
-  type ChangeOptions,
-  examples,
-  jsonOption,
-  lookupOption,
-  operatorOf,
-  parseIdOf,
-  workspaceOption,
-} from './inputs.js';
+import { type JsonOptions, examples, jsonOption, lookupOption, parseIdOf, workspaceOption } from './inputs.js';
 import { print, printJson, printTable, Refused } from './print.js';
 
 interface EndpointOptions {
@@ -40,7 +31,7 @@ interface DeliveriesOptions extends EndpointOptions {
   readonly json?: boolean;
 }
 
-interface RetryOptions extends EndpointOptions, ChangeOptions {
+interface RetryOptions extends EndpointOptions, JsonOptions {
   readonly delivery: WebhookDeliveryId;
 }
 
@@ -98,13 +89,12 @@ export function addWebhookCommands(program: Command): void {
         .argParser(parseIdOf<WebhookDeliveryId>)
         .makeOptionMandatory(),
     )
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking webhooks retry --workspace 1 --endpoint 3 --delivery 9'))
     .action(async (options: RetryOptions) => {
       const { workspace: workspaceId, endpoint: endpointId, delivery, json } = options;
       const retried = await withDeployment(
-        ({ database }) => retryDelivery(database, operatorOf(options), { workspaceId, endpointId }, delivery),
+        ({ database }) => retryDelivery(database, { workspaceId, endpointId }, delivery),
         await inCellOf(workspaceId),
       );
       if (json) printJson(retried);

@@ -1,8 +1,10 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import type { Deployment } from '@banking/deployment';
 import { minorUnits, type WorkspaceId } from '@banking/domain';
-import { allWorkspaces, notesOf, workspacesHere } from '@banking/operations/provisioning';
+import { allWorkspaces, noteOperatorChanges, workspacesHere } from '@banking/operations/provisioning';
 import {
   listDiscrepancies,
+  PAYOUT,
   type PaymentDifferenceKind,
   readPayoutStop,
   reconcilePayouts,
@@ -16,7 +18,8 @@ import { readRails } from '@banking/rails';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
-import { asOption, type ChangeOptions, examples, jsonOption, operatorOf, workspaceOption } from './inputs.js';
+import { examples, type JsonOptions, jsonOption, workspaceOption } from './inputs.js';
+import { type ApproveOptions, approveOption, bySecondOperator } from './operator-request.js';
 import { print, printJson, printTable, Refused, shownAmount } from './print.js';
 
 interface ListOptions {
@@ -24,7 +27,7 @@ interface ListOptions {
   readonly json?: boolean;
 }
 
-interface RetryOptions extends ChangeOptions {
+interface RetryOptions extends ApproveOptions {
   readonly workspace?: WorkspaceId;
   readonly all?: boolean;
   readonly kind?: string;
@@ -94,7 +97,7 @@ export function addWorkCommands(program: Command): void {
     )
     .addOption(new Option('--kind <kind>', 'with --all: only work of this kind'))
     .addOption(workspaceOption('id of its workspace; with --all: only work of this workspace'))
-    .addOption(asOption())
+    .addOption(approveOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -103,13 +106,15 @@ export function addWorkCommands(program: Command): void {
     .action(
       async (kind: string | undefined, subjectId: number | undefined, options: RetryOptions, command: Command) => {
         const { workspace: workspaceId, all, json } = options;
-        const notes = notesOf(operatorOf(options));
         if (all) {
           if (kind !== undefined)
             command.error("error: option '--all' takes no arguments. To release one kind, add '--kind <kind>'");
           const filter = { workspaceId, kind: options.kind };
           const use = await inCellOf(workspaceId);
-          const read = await onEachCell(({ database }) => releaseAllParkedWork(database, filter, notes), use);
+          const read = await onEachCell(
+            ({ database }) => releaseAllParkedWork(database, filter, noteOperatorChanges),
+            use,
+          );
           const released = read.results.reduce((sum, { result }) => sum + result, 0);
           if (json) printJson({ released });
           else print(released === 0 ? 'No work is parked.' : `Released ${released} pieces of work, at 100 a second.`);
@@ -121,10 +126,14 @@ export function addWorkCommands(program: Command): void {
         if (workspaceId === undefined) command.error("error: required option '--workspace <id>' not specified");
         const ref = { workspaceId, kind, subjectId };
         const use = await inCellOf(workspaceId);
-        const isReleased = await withDeployment(
-          ({ database }) => releaseParkedWork(database, ref, notes, options.submitAgain),
-          use,
-        );
+        const isReleased = await withDeployment((deployment, config) => {
+          const release = ({ database }: Deployment) =>
+            releaseParkedWork(database, ref, noteOperatorChanges, options.submitAgain);
+          if (options.submitAgain !== true || kind !== PAYOUT) return release(deployment);
+          const given = { workspaceId, transactionId: subjectId };
+          const action = { action: 'submitPayoutAgain', arguments: given } as const;
+          return bySecondOperator(deployment, config, options, action, release);
+        }, use);
         if (!isReleased) {
           throw new Refused(
             `The ${kind} ${subjectId} of workspace ${workspaceId} is not parked. See banking work list.`,
@@ -182,7 +191,7 @@ function parseSubject(text: string): number {
   return Number(text);
 }
 
-interface ReconcileOptions extends ChangeOptions {
+interface ReconcileOptions extends JsonOptions {
   readonly since?: string;
   readonly apply?: boolean;
 }
@@ -213,7 +222,6 @@ function addReconcileCommand(work: Command): void {
       ).argParser(parseTime),
     )
     .addOption(new Option('--apply', 'record what the network reports, and park work that could pay twice'))
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking work reconcile', 'banking work reconcile --apply --json'))
     .action(async (options: ReconcileOptions) => {
@@ -232,14 +240,20 @@ function addReconcileCommand(work: Command): void {
 
 function reconcile(options: ReconcileOptions): Promise<Reconciliation> {
   const { since, apply: isApplied = false } = options;
-  const noteChanges = notesOf(operatorOf(options));
   return withDeployment(
     async ({ database, books }, { deployment }) => {
       const rails = readRails(deployment);
       if (rails.names.length === 0)
         throw new Refused('This deployment has no payment network. There is nothing to compare.');
       const workspaceIds = (await allWorkspaces(database)).map(({ id }) => id);
-      return reconcilePayouts({ books, rails: rails.open(database), workspaceIds, since, isApplied, noteChanges });
+      return reconcilePayouts({
+        books,
+        rails: rails.open(database),
+        workspaceIds,
+        since,
+        isApplied,
+        noteChanges: noteOperatorChanges,
+      });
     },
     { changesNothing: true, readsBooks: true },
   );

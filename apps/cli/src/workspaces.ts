@@ -9,20 +9,20 @@ import {
   removeWorkspace,
   renameApp,
   renameWorkspace,
+  setTimeZone,
   type WorkspaceRow,
   workspacesHere,
 } from '@banking/operations/provisioning';
 import type { Database } from '@banking/postgres';
 import { withDirectory } from './deployment.js';
 import {
-  asOption,
-  type ChangeOptions,
+  type JsonOptions,
   examples,
   jsonOption,
   lookupArgument,
   lookupOption,
   nameArgument,
-  operatorOf,
+  osUserName,
   typeOption,
   workspaceArgument,
 } from './inputs.js';
@@ -47,12 +47,11 @@ export function addAppCommands(program: Command): void {
     .summary('add an app')
     .description('Adds an app. Its name must be new.')
     .addArgument(nameArgument('<name>', 'name of the app'))
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking app add "Harbour Treasury"'))
-    .action(async (name: string, options: ChangeOptions) => {
+    .action(async (name: string, options: JsonOptions) => {
       const added = await withDirectory(async (database) => {
-        const id = await addApp(database, operatorOf(options), name);
+        const id = await addApp(database, osUserName(), name);
         return (await allApps(database)).find((row) => row.id === id);
       });
       if (options.json) printJson(added);
@@ -81,12 +80,11 @@ export function addAppCommands(program: Command): void {
     .description('Renames an app. The name must be new. Users and workspaces stay unchanged.')
     .addArgument(lookupArgument('<name>', 'name of the app; see banking app list'))
     .addArgument(nameArgument('<new-name>', 'new name of the app'))
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking app rename "Harbour Treasury" "Harbour Finance"'))
-    .action(async (name: string, to: string, options: ChangeOptions) => {
+    .action(async (name: string, to: string, options: JsonOptions) => {
       const renamed = await withDirectory(async (database) => {
-        await renameApp(database, operatorOf(options), name, to);
+        await renameApp(database, osUserName(), name, to);
         return (await allApps(database)).find((row) => row.name === to);
       });
       if (options.json) printJson(renamed);
@@ -98,20 +96,20 @@ export function addAppCommands(program: Command): void {
     .summary('remove an app')
     .description('Removes an app that has neither users nor workspaces.')
     .addArgument(lookupArgument('<name>', 'name of the app; see banking app list'))
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking app remove "Harbour Treasury"'))
-    .action(async (name: string, options: ChangeOptions) => {
-      await withDirectory((database) => removeApp(database, operatorOf(options), name));
+    .action(async (name: string, options: JsonOptions) => {
+      await withDirectory((database) => removeApp(database, osUserName(), name));
       if (options.json) printJson({ removed: name });
       else print(`Removed app ${name}.`);
     });
 }
 
-interface AddOptions extends ChangeOptions {
+interface AddOptions extends JsonOptions {
   readonly app: string;
   readonly type?: 'personal' | 'business';
   readonly cell?: string;
+  readonly timeZone?: string;
 }
 
 export function addWorkspaceCommands(program: Command): void {
@@ -140,13 +138,13 @@ export function addWorkspaceCommands(program: Command): void {
     .addOption(
       lookupOption('--cell <cell>', 'database that holds it, where there are several (home); see banking cell list'),
     )
-    .addOption(asOption())
+    .addOption(lookupOption('--time-zone <zone>', 'time zone of its days and months, such as Europe/Berlin (UTC)'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking workspace add "Harbour Shipping" --app "Harbour Treasury"'))
     .action(async (name: string, options: AddOptions) => {
-      const { app, type, cell } = options;
+      const { app, type, cell, timeZone } = options;
       const added = await withDirectory(async (database) => {
-        const id = await addWorkspace(database, operatorOf(options), { app, name, type, cell });
+        const id = await addWorkspace(database, osUserName(), { app, name, type, cell, timeZone });
         return (await allWorkspaces(database)).find((row) => row.id === id);
       });
       if (options.json) printJson(added);
@@ -180,16 +178,34 @@ export function addWorkspaceCommands(program: Command): void {
     .description('Renames a workspace. The name must be new in its app. Books and roles stay unchanged.')
     .addArgument(workspaceArgument())
     .addArgument(nameArgument('<new-name>', 'new name of the workspace'))
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking workspace rename 4 "Harbour Logistics"'))
-    .action(async (id: WorkspaceId, name: string, options: ChangeOptions) => {
+    .action(async (id: WorkspaceId, name: string, options: JsonOptions) => {
       const renamed = await withDirectory(async (database) => {
-        await renameWorkspace(database, operatorOf(options), id, name);
+        await renameWorkspace(database, osUserName(), id, name);
         return (await allWorkspaces(database)).find((row) => row.id === id);
       });
       if (options.json) printJson(renamed);
       else print(`Renamed workspace ${id} to ${name}.`);
+    });
+
+  workspace
+    .command('set-time-zone')
+    .summary('set the time zone of a workspace')
+    .description(
+      'Sets the time zone in which the days and months of limits begin. What is used of the limits is counted again from the books.',
+    )
+    .addArgument(workspaceArgument())
+    .addArgument(lookupArgument('<zone>', 'name of the IANA database, such as Europe/Berlin'))
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking workspace set-time-zone 4 Europe/Berlin'))
+    .action(async (id: WorkspaceId, zone: string, options: JsonOptions) => {
+      const changed = await withDirectory(async (database) => {
+        await setTimeZone(database, osUserName(), id, zone);
+        return (await allWorkspaces(database)).find((row) => row.id === id);
+      });
+      if (options.json) printJson(changed);
+      else print(`The time zone of workspace ${id} is ${zone}.`);
     });
 
   workspace
@@ -199,11 +215,10 @@ export function addWorkspaceCommands(program: Command): void {
       'Removes a workspace without roles. A workspace that ever had an account cannot be removed, because books are permanent.',
     )
     .addArgument(workspaceArgument())
-    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking workspace remove 4'))
-    .action(async (id: WorkspaceId, options: ChangeOptions) => {
-      await withDirectory((database) => removeWorkspace(database, operatorOf(options), id));
+    .action(async (id: WorkspaceId, options: JsonOptions) => {
+      await withDirectory((database) => removeWorkspace(database, osUserName(), id));
       if (options.json) printJson({ removed: id });
       else print(`Removed workspace ${id}.`);
     });

@@ -1,11 +1,13 @@
 import {
   ConfigError,
+  type DecisionsConfig,
   type DeploymentConfig,
   type Environment,
   type LogConfig,
   type MetricsConfig,
   type RatesConfig,
   readAuditKeptDays,
+  readDecisions,
   readLogging,
   readMetrics,
   readDeployment,
@@ -25,6 +27,8 @@ export interface Config {
   readonly auditKeptDays: number;
   /** The keys that encrypt the secrets of webhook endpoints, and the private networks that endpoints may be in. */
   readonly webhooks: WebhooksConfig;
+  /** The hook that decides payouts before they are submitted. */
+  readonly decisions?: DecisionsConfig | undefined;
   readonly health?: { readonly host: string; readonly port: number } | undefined;
   readonly metrics?: MetricsConfig | undefined;
   readonly tracing?: TracingConfig | undefined;
@@ -45,6 +49,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     rates: readRates(reader),
     auditKeptDays: readAuditKeptDays(reader),
     webhooks: readWebhooks(reader),
+    decisions: readDecisions(reader),
     tracing: readTracing(reader, 'banking-worker'),
     health: healthPort === undefined ? undefined : { host: text('HEALTH_HOST') ?? '127.0.0.1', port: healthPort },
     metrics: readMetrics(reader),

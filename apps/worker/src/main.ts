@@ -18,8 +18,8 @@ async function start(): Promise<RunningService> {
   const { deployment: settings, rates, health: address, metrics: metricsAddress, ...config } = readConfig();
   const tracing = await startTracing(config.tracing, (event) => logExport(event, log));
   log = createLogger(config.logging, tracing && (() => ({ ...tracing.activeIds() })));
-  const { auditKeptDays, webhooks } = config;
-  const workers = await openWorkers({ deployment: settings, rates, auditKeptDays, webhooks, log });
+  const { auditKeptDays, webhooks, decisions } = config;
+  const workers = await openWorkers({ deployment: settings, rates, auditKeptDays, webhooks, decisions, log });
   const stops = new ExpiringCache<CellStop | undefined>({
     entriesMax: 1,
     ttlMs: STOP_TTL_MS,

@@ -1,4 +1,5 @@
 import {
+  accountCodes,
   type CellPlace,
   Cells,
   type Deployment,
@@ -6,19 +7,27 @@ import {
   sumOfWork,
   VerificationOverCells,
 } from '@banking/deployment';
-import { handOverTo, OrderService, type PayoutStop, readPayoutStop, startBankingWorker } from '@banking/operations';
+import {
+  demandDecisions,
+  handOverTo,
+  LedgerBankingService,
+  type PayoutStop,
+  readPayoutStop,
+  startBankingWorker,
+} from '@banking/operations';
 import { type Database, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
 import {
   type CellConfig,
   ConfigError,
   type createLogger,
+  type DecisionsConfig,
   type DeploymentConfig,
   type RatesConfig,
   type WebhooksConfig,
 } from '@banking/process';
 import { type Rails, readRails } from '@banking/rails';
 import { chooseRates } from '@banking/reference';
-import { type OpenWebhooks, openWebhooks, SealError } from '@banking/webhooks';
+import { HttpDecisionHook, type OpenWebhooks, openWebhooks, refusedUrl, SealError } from '@banking/webhooks';
 
 type Logger = ReturnType<typeof createLogger>;
 type Worker = ReturnType<typeof startBankingWorker>;
@@ -48,6 +57,7 @@ export interface WorkersSettings {
   readonly rates: RatesConfig | undefined;
   readonly auditKeptDays: number;
   readonly webhooks: WebhooksConfig;
+  readonly decisions?: DecisionsConfig | undefined;
   readonly log: Logger;
 }
 
@@ -57,6 +67,7 @@ export async function openWorkers({
   rates,
   auditKeptDays,
   webhooks: webhooksConfig,
+  decisions,
   log,
 }: WorkersSettings): Promise<Workers> {
   const webhooks = await openWebhooks({ ...webhooksConfig, ...config }).catch(explainKey);
@@ -75,7 +86,8 @@ export async function openWorkers({
   const { cells: named, rereadCells } = config;
   const rails = readRails(config);
   if (named) rails.refuseSeveralDatabases();
-  const work = { rates, rails, config, auditKeptDays, webhooks, log };
+  const decisionHook = decisions && new HttpDecisionHook(decisions);
+  const work = { rates, rails, config, auditKeptDays, webhooks, decisionHook, log };
   return openLoops(
     {
       ...settings,
@@ -83,6 +95,7 @@ export async function openWorkers({
       rereadCells: rereadCells && (() => withoutOwners(rereadCells())),
     },
     (deployment, place, chores) => startOne(deployment, place, chores, work),
+    decisionHook && (({ database }) => demandDecisions(database)),
   );
 }
 
@@ -101,18 +114,24 @@ interface WorkOfDatabase {
   readonly config: DeploymentConfig;
   readonly auditKeptDays: number;
   readonly webhooks: OpenWebhooks | undefined;
+  readonly decisionHook: HttpDecisionHook | undefined;
   readonly log: Logger;
 }
 
 /** @param chores of the loop of home, where there are several databases */
 type Start = (deployment: Deployment, place: CellPlace | undefined, chores: readonly VerificationOverCells[]) => Worker;
 
-async function openLoops(settings: DeploymentSettings, start: Start): Promise<Workers> {
+async function openLoops(
+  settings: DeploymentSettings,
+  start: Start,
+  prepare: (deployment: Deployment) => Promise<void> = async () => undefined,
+): Promise<Workers> {
   let isStarted = false;
   const verification = new VerificationOverCells(() =>
     cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database })),
   );
-  const cells = await Cells.open(settings, (deployment, place) => {
+  const cells = await Cells.open(settings, async (deployment, place) => {
+    await prepare(deployment);
     const chores = place?.number === 0 ? [verification] : [];
     let worker: Worker | undefined;
     const use = {
@@ -164,20 +183,35 @@ function startOne(
   deployment: Deployment,
   place: CellPlace | undefined,
   chores: readonly VerificationOverCells[],
-  { rates, rails, config: { isSandbox, eventsKeptDays }, auditKeptDays, webhooks, log }: WorkOfDatabase,
+  {
+    rates,
+    rails,
+    config: { isSandbox, eventsKeptDays, personalData },
+    auditKeptDays,
+    webhooks,
+    decisionHook,
+    log,
+  }: WorkOfDatabase,
 ): Worker {
   const cell = place?.name;
   const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
-  const options = { isSandbox, rails, ...handOverTo(() => worker) };
+  const { database, books } = deployment;
+  const terms = { rates: source, rails, bankAccounts: rails.bankAccounts, ...handOverTo(() => worker) };
+  const codes = place && accountCodes(place.home, place.others);
+  const secrets = webhooks && { ...webhooks, refusedUrl: (url: string) => refusedUrl(url, webhooks.policy) };
+  const banking = new LedgerBankingService(database, books, terms, isSandbox, codes, secrets);
   const worker: Worker = startBankingWorker(deployment, {
-    orders: new OrderService(deployment.books, source, options),
+    orders: banking.orders,
+    approvals: banking,
     rails: (database) => rails.open(database),
     bankAccounts: rails.bankAccounts,
     eventsKeptDays,
+    personalData,
     crossings: place?.others,
     chores,
     auditKeptDays,
     webhooks,
+    decisionHook,
     cell,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};

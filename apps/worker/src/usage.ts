@@ -23,8 +23,13 @@ Environment variables (default in parentheses; docs/configuration.md explains ea
   RATES_URL, RATES_MAX_AGE_S                     source of exchange rates, and their validity (demo rates in a sandbox; 3600)
   RATES_URL_FILE                                 file with this URL, read at the start
   EVENTS_KEPT_DAYS                               days after which events are deleted (30)
+  PAYMENTS_KEPT_DAYS                             days for which personal data of payments are kept by law (3650)
+  RECIPIENTS_KEPT_DAYS                           days after which unused recipients become pseudonyms (3650)
+  PAYERS_KEPT_DAYS                               days after which payers of deposits become pseudonyms (3650)
   AUDIT_KEPT_DAYS                                how long the audit trail is kept, in days (3650)
   WEBHOOK_KEY, WEBHOOK_KEY_FILE                  keys that encrypt secrets of webhooks (a sandbox: a file of DATA_DIR), or their file
+  DECISION_URL                                   address of the hook that decides payouts before they are submitted (none)
+  DECISION_SECRET, DECISION_SECRET_FILE          secret that signs its questions, or a file with it
   HOST                                           host of the service; beyond loopback, none receives webhooks on loopback (127.0.0.1)
   WEBHOOK_ALLOWED_NETWORKS                       private networks that may receive webhooks (none)
   WEBHOOK_REFUSED_NETWORKS                       networks that receive no webhooks (none)

@@ -37,7 +37,6 @@ async function contradict(status: 'completed' | 'failed', resolution: Resolution
     workspaceId: northwind,
     discrepancyId: open!.id,
     resolution,
-    by: 'ada',
     note: 'checked',
   });
   return id;

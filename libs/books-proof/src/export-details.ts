@@ -14,9 +14,12 @@ import {
   conversionFrom,
   type ConversionJson,
   contentOfRow,
+  personOf,
   RECIPIENT_JSON,
   recipientFrom,
   type RecipientJson,
+  type StoredOrder,
+  textsOf,
 } from '@banking/operations/verification';
 
 /** Rows that are read in one database transaction, and must fit into memory. */
@@ -26,7 +29,7 @@ const EXECUTION_JSON = `json_strip_nulls(json_build_object(
   'id', e.id, 'orderId', e.order_id, 'sequence', e.sequence, 'status', e.status, 'scheduledAt', rfc3339(e.scheduled_at),
   'failureCode', e.failure_code, 'transactionId', e.transaction_id, 'executedAt', rfc3339(e.executed_at)))`;
 
-type OrderRow = Omit<ExportedOrder, 'digest'>;
+type OrderRow = Omit<ExportedOrder, 'digest' | 'texts' | 'content'> & { readonly content: StoredOrder };
 const EXPORTED_ORDER = `json_build_object('content', ${contentOfRow('o')}, 'status', o.status, 'createdAt', rfc3339(o.created_at))`;
 
 const RECIPIENTS = sqlStatement<{ recipient: RecipientJson }>(
@@ -142,11 +145,11 @@ async function* rowsInRanges<Row>(
 
 function exportedRecipient(row: RecipientJson): ExportedRecipient {
   const content = recipientFrom(row);
-  return { content, digest: digestOfRecipient(content) };
+  return { content, person: personOf(row), digest: digestOfRecipient(content) };
 }
 
 function exportedOrder({ content, ...order }: OrderRow): ExportedOrder {
-  return { ...order, content, digest: digestOfOrder(content) };
+  return { ...order, content, texts: textsOf(content), digest: digestOfOrder(content) };
 }
 
 function exportedConversion(transactionId: number, row: ConversionJson): ExportedConversion {

@@ -3,6 +3,7 @@ import type { HttpTransportOptions } from './http-transport.js';
 import {
   type AppMethods,
   type CorridorMethods,
+  type InvitationMethods,
   type MethodsWithoutWorkspace,
   methodsWithoutWorkspace,
   type ProductMethods,
@@ -33,6 +34,7 @@ export class BankingClient implements MethodsWithoutWorkspace {
   readonly corridors: CorridorMethods;
   readonly recipientSchemas: RecipientSchemaMethods;
   readonly purposes: PurposeMethods;
+  readonly invitations: InvitationMethods;
   readonly #service: RemoteBankingService;
   /** The latest view: most callers use one workspace, and a view costs as much as the rest of a call. */
   #view: WorkspaceView | undefined;
@@ -41,12 +43,15 @@ export class BankingClient implements MethodsWithoutWorkspace {
   /** @throws TypeError for an invalid base URL, token, timeout or number of retries. */
   constructor(options: BankingClientOptions) {
     this.#service = new RemoteBankingService(options);
-    const { apps, products, corridors, recipientSchemas, purposes } = methodsWithoutWorkspace(this.#service);
+    const { apps, products, corridors, recipientSchemas, purposes, invitations } = methodsWithoutWorkspace(
+      this.#service,
+    );
     this.apps = apps;
     this.products = products;
     this.corridors = corridors;
     this.recipientSchemas = recipientSchemas;
     this.purposes = purposes;
+    this.invitations = invitations;
   }
 
   /** The operations of one workspace: `client.workspace(7).transfers.get(42)`. */

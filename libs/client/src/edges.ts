@@ -25,10 +25,17 @@ type WithoutEdges = {
 /** Operations whose records have no `edges`: exactly those, by their types. */
 const WITHOUT_EDGES: Readonly<Record<WithoutEdges, true>> = {
   ...{ listApps: true, listPurposes: true, listRecipientSchemas: true, moveClock: true },
+  ...{ getLimits: true, replaceLimits: true },
   ...{ listReceivingDetails: true, listEvents: true, getEvent: true, listAuditEvents: true },
   ...{ createWebhookEndpoint: true, listWebhookEndpoints: true, getWebhookEndpoint: true, changeWebhookEndpoint: true },
   ...{ rotateWebhookSecret: true, testWebhookEndpoint: true, replayWebhookEvents: true },
+  ...{ getApprovalRules: true, replaceApprovalRules: true, listApprovals: true, getApproval: true },
+  ...{ decideApproval: true, withdrawApproval: true },
   ...{ listWebhookDeliveries: true, retryWebhookDelivery: true },
+  ...{ listServiceAccounts: true, createServiceAccount: true, getServiceAccount: true, changeServiceAccount: true },
+  ...{ listServiceAccountKeys: true, createServiceAccountKey: true, getServiceAccountKey: true },
+  ...{ rotateServiceAccountKey: true },
+  ...{ listMembers: true, inviteMember: true, getMember: true, changeMember: true, removeMember: true },
 };
 
 /**

@@ -1,4 +1,4 @@
-import { Refusal } from '@banking/domain';
+import { ApprovalPending, Refusal } from '@banking/domain';
 import { type Credential, credentialOf, type CredentialOption, sendable } from './credentials.js';
 import { Deadline, mayBeExecuted, mayRetry, pauseMs, RETRIES_DEFAULT, RETRIES_MAX } from './retry-policy.js';
 import { ConnectionError, OutcomeUnknownError } from './errors.js';
@@ -92,6 +92,8 @@ export class HttpTransport {
         }
       }
     } catch (cause) {
+      // An attempt before it has stored the same request, with the same key.
+      if (cause instanceof ApprovalPending) throw cause;
       if (!isInDoubt) throw signal?.aborted ? signal.reason : cause;
       const { idempotencyKey } = call;
       const advice =

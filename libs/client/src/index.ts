@@ -10,6 +10,7 @@ export type { CallOptions, CreationOptions, RawResponse, TransportRequest, Trans
 export type {
   AppMethods,
   CorridorMethods,
+  InvitationMethods,
   ProductMethods,
   PurposeMethods,
   RecipientSchemaMethods,
@@ -17,5 +18,6 @@ export type {
   WorkspaceView,
 } from './workspace-view.js';
 export { type CreationResult, RemoteBankingService } from './remote-banking-service.js';
+export type { ServiceAccountKeyMethods, ServiceAccountMethods } from './service-account-methods.js';
 export type { WebhookMethods } from './webhook-methods.js';
 export type { NamedOrder, OrderWaitOptions } from './wait-for-order.js';

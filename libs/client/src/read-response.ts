@@ -1,4 +1,13 @@
-import { type Created, type Page, type RefusalDetail, REFUSALS, isRefusalReason } from '@banking/domain';
+import {
+  approvable,
+  type Approval,
+  ApprovalPending,
+  type Created,
+  type Page,
+  type RefusalDetail,
+  REFUSALS,
+  isRefusalReason,
+} from '@banking/domain';
 import { addMissingEdges } from './edges.js';
 import { RemoteRefusal, ServiceError } from './errors.js';
 import { nextCursor } from './pages.js';
@@ -55,29 +64,59 @@ const JSON_TYPE = /^application\/([\w.+-]+\+)?json[\t ]*(;|$)/i;
  * Reads a success as JSON of the expected outer shape. Its content stays as the service wrote it, with unknown
  * fields. Missing `edges` become `{}`.
  *
+ * @throws ApprovalPending for an operation that waits for approvals.
  * @throws RemoteRefusal for an error response with a known reason and the status of this reason.
  * @throws ServiceError for every other response.
  */
 export function readResponse(received: ReceivedResponse, shape: 'array' | 'object'): unknown {
   const { call, response } = received;
   const { status } = response;
-  const isSuccess = call.isDeferred === true ? status === 202 : status === 200 || status === 201;
+  const group = approvable(call.operation)?.group;
+  if (status === 202 && group !== undefined && group !== 'orders') throw readPending(received);
+  const isDone = status === 200 || status === 201;
+  // An order that waits is an order.
+  const isSuccess = call.isDeferred === true ? status === 202 : isDone || (status === 202 && group === 'orders');
   if (!isSuccess) throw failureOf(received);
 
+  const value = readJson(received);
+  const hasShape = shape === 'array' ? Array.isArray(value) : isRecord(value);
+  if (!hasShape) throw invalid(received, `its body is not a JSON ${shape}`);
+  if (status === 202 && group === 'orders' && !(isRecord(value) && Number.isSafeInteger(value['approvalID'])))
+    throw invalid(received, 'its order names no approval');
+  if (call.id !== undefined && idOf(call, value) !== call.id) throw invalid(received, 'it is of another id');
+  inspected(received, call.operation, value);
+  addMissingEdges(call.operation, value);
+  return value;
+}
+
+/** @throws ServiceError for a body that is no JSON of the interface */
+function readJson(received: ReceivedResponse): unknown {
+  const { response } = received;
   if (!isJson(response)) throw invalid(received, 'its Content-Type is not JSON');
   const text = strictText(received.bytes);
   if (text === undefined) throw invalid(received, 'its body is not UTF-8');
   const value = parsed(text);
   if (value === undefined) throw invalid(received, 'its body is not valid JSON');
   if (hasWideInteger(value)) throw invalid(received, 'it holds an integer beyond 2^53 - 1');
-  const hasShape = shape === 'array' ? Array.isArray(value) : isRecord(value);
-  if (!hasShape) throw invalid(received, `its body is not a JSON ${shape}`);
-  if (call.id !== undefined && idOf(call, value) !== call.id) throw invalid(received, 'it is of another id');
-  const fault = received.inspect?.({ operation: call.operation, value });
-  if (fault !== undefined) throw invalid(received, fault);
-  addMissingEdges(call.operation, value);
   return value;
 }
+
+/** @throws ServiceError for a value that the caller of the client does not accept */
+function inspected(received: ReceivedResponse, operation: string, value: unknown): void {
+  const fault = received.inspect?.({ operation, value });
+  if (fault !== undefined) throw invalid(received, fault);
+}
+
+/** The operation waits for the approval in the body. @throws ServiceError for a body without one */
+function readPending(received: ReceivedResponse): ApprovalPending {
+  const body = readJson(received);
+  const approval = isRecord(body) ? body['approval'] : undefined;
+  if (!isRecord(approval) || typeof approval['id'] !== 'number') throw invalid(received, 'its body has no approval');
+  inspected(received, 'getApproval', approval);
+  return new ApprovalPending(approval as unknown as Approval, isReplay(received));
+}
+
+const isReplay = ({ response }: ReceivedResponse): boolean => response.headers.get('idempotent-replayed') === 'true';
 
 /** The interface shows no field of an order, so an order of another deployment may have no id. */
 const MAY_LACK_ID = ['getOrder', 'cancelOrder', 'resumeOrder'];
@@ -89,13 +128,14 @@ function idOf({ operation, id: requested }: Call, value: unknown): unknown {
 
 /** Reads a created resource, and whether an earlier request created it. @throws as readResponse */
 export function readCreated(received: ReceivedResponse): Created<unknown> {
-  const isReplay = received.response.headers.get('idempotent-replayed') === 'true';
-  return { resource: readResponse(received, 'object'), isReplay };
+  return { resource: readResponse(received, 'object'), isReplay: isReplay(received) };
 }
 
 /** Reads a success without a body. @throws as readResponse */
 export function readNothing(received: ReceivedResponse): void {
-  if (received.response.status !== 204) throw failureOf(received);
+  const { call, response } = received;
+  if (response.status === 202 && approvable(call.operation)) throw readPending(received);
+  if (response.status !== 204) throw failureOf(received);
 }
 
 /**

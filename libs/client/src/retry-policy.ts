@@ -1,3 +1,4 @@
+import { ApprovalPending } from '@banking/domain';
 import { ConnectionError, RemoteRefusal } from './errors.js';
 import type { Call } from './transport.js';
 
@@ -17,7 +18,7 @@ interface Failure {
 /** What follows from a failed attempt. */
 interface Rule {
   readonly matches: (failure: Failure) => boolean;
-  /** `repeatable`: only a read, or a call with an idempotency key. */
+  /** `repeatable`: only a read, a replacement, or a call with an idempotency key. */
   readonly retry: 'always' | 'repeatable' | 'never';
   /** Whether the service may have executed the request. */
   readonly mayBeExecuted: boolean;
@@ -25,6 +26,8 @@ interface Rule {
 
 /** The retry policy. The first row that matches decides. A failure without a row is final. */
 const RULES: readonly Rule[] = [
+  // The request is stored, and waits.
+  { matches: ({ error }) => error instanceof ApprovalPending, retry: 'never', mayBeExecuted: false },
   // Nothing was sent.
   {
     matches: ({ error }) => error instanceof ConnectionError && error.neverSent,
@@ -58,6 +61,9 @@ function ruleFor(error: unknown, status: number | undefined): Omit<Rule, 'matche
   return RULES.find(({ matches }) => matches({ error, status })) ?? OTHERWISE;
 }
 
+/** Methods that have the same effect once and several times (RFC 9110 section 9.2.2). */
+const REPEATABLE: readonly Call['method'][] = ['GET', 'PUT'];
+
 /**
  * Whether another attempt may follow a failed one.
  *
@@ -65,7 +71,9 @@ function ruleFor(error: unknown, status: number | undefined): Omit<Rule, 'matche
  */
 export function mayRetry({ method, idempotencyKey }: Call, error: unknown, status: number | undefined): boolean {
   const { retry } = ruleFor(error, status);
-  return retry === 'always' || (retry === 'repeatable' && (method === 'GET' || idempotencyKey !== undefined));
+  return (
+    retry === 'always' || (retry === 'repeatable' && (REPEATABLE.includes(method) || idempotencyKey !== undefined))
+  );
 }
 
 /**

@@ -46,7 +46,7 @@ export type CreationOptions = RequestOptions & CallOptions;
 export interface Call extends Pick<Scope, 'workspaceId' | 'requestId' | 'actor'> {
   /** The method of the port: `placeOrder`. */
   readonly operation: string;
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to the base, encoded, with its query. */
   readonly path: string;
   /** The path of the operation in the former revision of the interface. */

@@ -10,6 +10,12 @@ import type {
   Account,
   AccountChange,
   AccountId,
+  Approval,
+  ApprovalDecisionInput,
+  ApprovalId,
+  ApprovalQuery,
+  ApprovalRules,
+  ApprovalRulesChange,
   AuditEvent,
   AuditQuery,
   BankReconciliation,
@@ -19,7 +25,17 @@ import type {
   DepositId,
   DepositQuery,
   Execution,
+  InvitationAcceptance,
+  InvitedMember,
+  InviteMemberInput,
+  JoinedMember,
+  Member,
+  MemberChange,
+  MemberId,
+  RemovedMember,
   FundAccountInput,
+  LimitList,
+  LimitReplacement,
   AddInternalRecipientInput,
   AddInternationalRecipientInput,
   Movement,
@@ -55,13 +71,14 @@ import type { CreationResult, RemoteBankingService } from './remote-banking-serv
 import type { CallOptions, CreationOptions } from './transport.js';
 import { type EventMethods, eventMethods } from './follow-events.js';
 import { iteratePages } from './pages.js';
+import { type ServiceAccountMethods, serviceAccountMethods } from './service-account-methods.js';
 import { type WebhookMethods, webhookMethods } from './webhook-methods.js';
 import { type NamedOrder, type OrderWaitOptions, waitForOrder } from './wait-for-order.js';
 
 /** The apps of the caller. */
 export interface AppMethods {
   list(options?: CallOptions): Promise<readonly App[]>;
-  /** The users of an app with their roles; all of them for an administrator of any workspace of the app. */
+  /** The users of an app with their roles; all of them for an administrator of every workspace of the app. */
   users(appId: AppId | PlainNumber, options?: CallOptions): Promise<readonly User[]>;
 }
 
@@ -88,6 +105,12 @@ export interface PurposeMethods {
   list(query?: PurposeQuery, options?: CallOptions): Promise<Readonly<Record<string, string>>>;
 }
 
+/** Invitations to workspaces. */
+export interface InvitationMethods {
+  /** Accepts an invitation by its code, which is valid for one person. */
+  accept(acceptance: InvitationAcceptance, options?: CallOptions): Promise<JoinedMember>;
+}
+
 /** The operations that belong to no workspace. Their lists have no pages, so each is an array. */
 export interface MethodsWithoutWorkspace {
   readonly apps: AppMethods;
@@ -95,6 +118,7 @@ export interface MethodsWithoutWorkspace {
   readonly corridors: CorridorMethods;
   readonly recipientSchemas: RecipientSchemaMethods;
   readonly purposes: PurposeMethods;
+  readonly invitations: InvitationMethods;
 }
 
 export const methodsWithoutWorkspace = (service: RemoteBankingService): MethodsWithoutWorkspace => ({
@@ -106,6 +130,7 @@ export const methodsWithoutWorkspace = (service: RemoteBankingService): MethodsW
   corridors: { list: (country, options) => service.listCorridors({}, { country }, options) },
   recipientSchemas: { list: (query, options) => service.listRecipientSchemas({}, query, options) },
   purposes: { list: (query = {}, options) => service.listPurposes({}, query, options) },
+  invitations: { accept: (acceptance, options) => service.acceptInvitation({}, acceptance, options) },
 });
 
 /** The methods of a list of one workspace, newest first. */
@@ -149,6 +174,8 @@ export interface WorkspaceView {
       options?: CreationOptions,
     ): Promise<CreationResult<Recipient>>;
     addInternal(input: AddInternalRecipientInput, options?: CreationOptions): Promise<CreationResult<Recipient>>;
+    /** Asks the payee's bank whose account it is. The result is `verification` of the recipient. */
+    verify(recipientId: RecipientId | PlainNumber, options?: CreationOptions): Promise<CreationResult<Recipient>>;
     change(
       recipientId: RecipientId | PlainNumber,
       change: Omit<RecipientChange, 'recipientId'>,
@@ -186,7 +213,7 @@ export interface WorkspaceView {
     cancel(accountId: AccountId | PlainNumber, orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
     /** Waits until the order is settled, and returns it: `await orders.waitFor(order, { timeoutMs: 60_000 })`. */
     waitFor(order: NamedOrder, options?: OrderWaitOptions): Promise<Order>;
-    /** Resumes a paused order, for administrators only. It runs for that user from then on. */
+    /** Resumes a paused order, for administrators only: for the user who placed it, or for the administrator if that user is no member. */
     resume(accountId: AccountId | PlainNumber, orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
   };
   readonly events: EventMethods;
@@ -207,8 +234,48 @@ export interface WorkspaceView {
   readonly reconciliations: {
     list(options?: CallOptions): Promise<readonly BankReconciliation[]>;
   };
+  /** What may be paid in an order, a day or a month. */
+  readonly limits: {
+    get(options?: CallOptions): Promise<LimitList>;
+    /** Replaces all limits, for administrators. `version` is that of the list that was read. */
+    replace(replacement: LimitReplacement, options?: CallOptions): Promise<LimitList>;
+  };
+  /** Requests that wait for approvals. An operation that needs them throws `ApprovalPending`; an order is placed and awaits them. */
+  readonly approvals: ListMethods<Approval, ApprovalQuery> & {
+    get(approvalId: ApprovalId | PlainNumber, options?: CallOptions): Promise<Approval>;
+    /** Approves or rejects a request in the version that was read. */
+    decide(
+      approvalId: ApprovalId | PlainNumber,
+      decision: Omit<ApprovalDecisionInput, 'approvalId'>,
+      options?: CallOptions,
+    ): Promise<Approval>;
+    /** Withdraws a request, for its maker and for administrators. */
+    withdraw(approvalId: ApprovalId | PlainNumber, options?: CallOptions): Promise<Approval>;
+  };
+  /** Which operations need approvals. */
+  readonly approvalRules: {
+    get(options?: CallOptions): Promise<ApprovalRules>;
+    /** Replaces all rules, for administrators. The present ones may require approvals of it. */
+    replace(change: ApprovalRulesChange, options?: CallOptions): Promise<ApprovalRules>;
+  };
+  /** The members, for administrators of the workspace. */
+  readonly members: ListMethods<Member, PageQuery> & {
+    /** Gives a user roles at once, or invites an address. The result has the code of the invitation, which is shown once. */
+    invite(input: InviteMemberInput, options?: CreationOptions): Promise<CreationResult<InvitedMember>>;
+    get(memberId: MemberId | PlainNumber, options?: CallOptions): Promise<Member>;
+    /** Replaces the roles. */
+    change(
+      memberId: MemberId | PlainNumber,
+      change: Omit<MemberChange, 'memberId'>,
+      options?: CallOptions,
+    ): Promise<Member>;
+    /** Removes all roles, and stops what the member has made. */
+    remove(memberId: MemberId | PlainNumber, options?: CallOptions): Promise<RemovedMember>;
+  };
   /** The webhook endpoints, for administrators of the workspace. */
   readonly webhookEndpoints: WebhookMethods;
+  /** Programs that call the service in the workspace, and their keys, for administrators. */
+  readonly serviceAccounts: ServiceAccountMethods;
   /** Available in a sandbox only. */
   readonly sandbox: {
     fund(input: FundAccountInput, options?: CreationOptions): Promise<CreationResult<Transfer>>;
@@ -260,6 +327,7 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
         get: (id, options) => client.getRecipient(scope, { recipientId: id }, options),
         addInternational: (input, options) => client.addInternationalRecipient(scope, input, options),
         addInternal: (input, options) => client.addInternalRecipient(scope, input, options),
+        verify: (id, options) => client.verifyRecipient(scope, { recipientId: id }, options),
         change: (id, change, options) => client.changeRecipient(scope, { ...change, recipientId: id }, options),
         delete: (id, options) => client.deleteRecipient(scope, { recipientId: id }, options),
       };
@@ -324,8 +392,40 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
     get reconciliations(): WorkspaceView['reconciliations'] {
       return { list: (options) => client.listReconciliations(scope, {}, options) };
     },
+    get limits(): WorkspaceView['limits'] {
+      return {
+        get: (options) => client.getLimits(scope, {}, options),
+        replace: (replacement, options) => client.replaceLimits(scope, replacement, options),
+      };
+    },
+    get approvals(): WorkspaceView['approvals'] {
+      return {
+        ...listMethods<Approval, ApprovalQuery>((query, options) => client.listApprovals(scope, query, options)),
+        get: (id, options) => client.getApproval(scope, { approvalId: id }, options),
+        decide: (id, decision, options) => client.decideApproval(scope, { ...decision, approvalId: id }, options),
+        withdraw: (id, options) => client.withdrawApproval(scope, { approvalId: id }, options),
+      };
+    },
+    get approvalRules(): WorkspaceView['approvalRules'] {
+      return {
+        get: (options) => client.getApprovalRules(scope, {}, options),
+        replace: (change, options) => client.replaceApprovalRules(scope, change, options),
+      };
+    },
+    get members(): WorkspaceView['members'] {
+      return {
+        ...listMethods<Member, PageQuery>((query, options) => client.listMembers(scope, query, options)),
+        invite: (input, options) => client.inviteMember(scope, input, options),
+        get: (id, options) => client.getMember(scope, { memberId: id }, options),
+        change: (id, change, options) => client.changeMember(scope, { ...change, memberId: id }, options),
+        remove: (id, options) => client.removeMember(scope, { memberId: id }, options),
+      };
+    },
     get webhookEndpoints(): WorkspaceView['webhookEndpoints'] {
       return webhookMethods(client, scope);
+    },
+    get serviceAccounts(): WorkspaceView['serviceAccounts'] {
+      return serviceAccountMethods(client, scope);
     },
     get sandbox(): WorkspaceView['sandbox'] {
       return {

@@ -66,6 +66,8 @@ export interface DeploymentSettings extends DeploymentMode {
   readonly isService?: boolean | undefined;
   /** The roles that this process takes on, first that of its connections. Default: that of the API for a service, else that of operators. */
   readonly roles?: readonly string[] | undefined;
+  /** The account of the operating system of the operator whose command this is, for trails beside the login. */
+  readonly operatingSystemUser?: string | undefined;
   /** Whether workspaces that this cell does not serve may be read, as by a command that changes nothing. Default false. */
   readonly mayReadElsewhere?: boolean | undefined;
   readonly poolSize?: number | undefined;
@@ -120,6 +122,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       role: roles[0]!,
       schema: SCHEMA,
       applicationName: applicationNameOf(RELEASE, cellName !== undefined),
+      ...operatorSettings(settings),
       // What is written for a workspace that is in another cell would be lost.
       ...(cellName !== undefined && !mayReadElsewhere && { scopeCheck: SCOPE_CHECK }),
       ...(isService && !isSandbox && { forbiddenRoles: rolesExcept(embedded ? SERVICE_ROLES : roles) }),
@@ -170,10 +173,13 @@ function replicaOf({ replicaUrl, log, warn }: DeploymentSettings): ReplicaOption
   };
 }
 
+const operatorSettings = ({ operatingSystemUser }: Pick<DeploymentSettings, 'operatingSystemUser'>) =>
+  operatingSystemUser === undefined ? {} : { settings: { 'app.operating_system_user': operatingSystemUser } };
+
 /** Uses a login of its own on the embedded server, and elsewhere the login that migrates: it may have more rights than the service. */
 async function openAs(
   connection: ConnectionOptions,
-  { databaseUrl, ownerUrl, isPooled, nameStatements, cell, cells }: DeploymentSettings,
+  { databaseUrl, ownerUrl, isPooled, nameStatements, cell, cells, ...operator }: DeploymentSettings,
   role: typeof PROVISIONING_ROLE | typeof OPERATOR_ROLE,
 ): Promise<Database> {
   if (isPooled && ownerUrl === undefined) {
@@ -186,6 +192,7 @@ async function openAs(
     schema: SCHEMA,
     applicationName: applicationNameOf(RELEASE, (cell ?? cells) !== undefined),
     poolSize: 1,
+    ...operatorSettings(operator),
     ...(nameStatements !== undefined && { nameStatements }),
   });
 }

@@ -48,10 +48,10 @@ describe('a live database', () => {
     expect(edges.balances.map(({ amount }) => amount)).not.toContain(100);
   });
 
-  it('accepts a funding by an operator', async () => {
-    const { transfer } = await addFunding(deployment.books, { accountId, amount: '12.50' });
+  it('accepts a funding by an operator only with the approval of another', async () => {
+    const work = addFunding(deployment.books, { accountId, amount: '12.50', isOfOperator: true });
 
-    expect(transfer.type).toBe('funding');
+    await expect(work).rejects.toMatchObject({ code: RULE_VIOLATION.notApprovedByOperator });
   });
 
   it.each([

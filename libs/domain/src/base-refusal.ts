@@ -1,4 +1,5 @@
 import { BankingError, type BankingErrorFields } from './banking-error.js';
+import type { Limit } from './resources/limit.js';
 
 /** One invalid field of the request. */
 export interface RefusalDetail {
@@ -8,6 +9,8 @@ export interface RefusalDetail {
   readonly reason: string;
   /** The fault in one sentence. */
   readonly message: string;
+  /** Of `limit_exceeded`. */
+  readonly limit?: Limit;
 }
 
 /** The body of every error response: the two published fields, then ours. */

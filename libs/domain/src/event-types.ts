@@ -1,4 +1,4 @@
-/** The kinds of resources that have events. The id of a payout is that of its transaction. */
+/** The kinds of resources that have events. The id of a payout is that of its transaction, and that of limits is their workspace. */
 export const EVENT_RESOURCE_TYPES = [
   'order',
   'execution',
@@ -10,6 +10,11 @@ export const EVENT_RESOURCE_TYPES = [
   'payout',
   'deposit',
   'webhookEndpoint',
+  'limits',
+  'serviceAccount',
+  'key',
+  'approval',
+  'member',
 ] as const;
 export type EventResourceType = (typeof EVENT_RESOURCE_TYPES)[number];
 
@@ -28,7 +33,7 @@ interface EventTypeRow {
   readonly description: string;
 }
 
-/** Every type of event. The triggers in `0008-changes.sql` and `0009-webhooks.sql` make them. */
+/** Every type of event. The triggers in `0008-changes.sql`, `0009-webhooks.sql` and `0012-service-accounts.sql` and `0011-members.sql` make them. Members have events of changes over the interface only. */
 export const EVENT_TYPES = [
   {
     type: 'order.placed',
@@ -73,10 +78,20 @@ export const EVENT_TYPES = [
     description: 'The paused order runs again.',
   },
   {
+    type: 'execution.awaiting_approval',
+    resource: 'execution',
+    isCreation: true,
+    steps: [[null, 'awaiting_approval']],
+    description: 'An order was placed that waits for approvals.',
+  },
+  {
     type: 'execution.scheduled',
     resource: 'execution',
     isCreation: true,
-    steps: [[null, 'scheduled']],
+    steps: [
+      [null, 'scheduled'],
+      ['awaiting_approval', 'scheduled'],
+    ],
     description: 'A run of an order has its time.',
   },
   {
@@ -107,16 +122,20 @@ export const EVENT_TYPES = [
     steps: [
       ['scheduled', 'failed'],
       ['pending', 'failed'],
+      ['awaiting_approval', 'failed'],
     ],
     isFinal: true,
-    description: 'A run was refused when it was due, or its transaction failed.',
+    description: 'A run was refused when it was due, its transaction failed, or its order was not approved.',
   },
   {
     type: 'execution.cancelled',
     resource: 'execution',
-    steps: [['scheduled', 'cancelled']],
+    steps: [
+      ['scheduled', 'cancelled'],
+      ['awaiting_approval', 'cancelled'],
+    ],
     isFinal: true,
-    description: 'The order of a scheduled run was cancelled.',
+    description: 'The order of a scheduled run was cancelled, or of one that awaited approval.',
   },
   {
     type: 'transaction.created',
@@ -169,6 +188,12 @@ export const EVENT_TYPES = [
     resource: 'recipient',
     steps: [],
     description: 'The alias or `saved` of a recipient changed.',
+  },
+  {
+    type: 'recipient.verified',
+    resource: 'recipient',
+    steps: [],
+    description: 'The bank of a recipient was asked whose account it is. Read the result at the recipient.',
   },
   {
     type: 'recipient.archived',
@@ -319,6 +344,117 @@ export const EVENT_TYPES = [
     during: ['enabled', 'failing', 'disabled'],
     isFinal: true,
     description: 'A webhook endpoint was deleted.',
+  },
+  {
+    type: 'limits.changed',
+    resource: 'limits',
+    isCreation: true,
+    steps: [],
+    description: 'The limits of the workspace were replaced.',
+  },
+  {
+    type: 'serviceAccount.created',
+    resource: 'serviceAccount',
+    isCreation: true,
+    steps: [],
+    description: 'A service account was created.',
+  },
+  {
+    type: 'serviceAccount.changed',
+    resource: 'serviceAccount',
+    steps: [],
+    description: 'The name, roles or scopes of a service account changed.',
+  },
+  {
+    type: 'serviceAccount.deleted',
+    resource: 'serviceAccount',
+    steps: [],
+    isFinal: true,
+    description: 'A service account was deleted. Its keys were revoked.',
+  },
+  {
+    type: 'key.created',
+    resource: 'key',
+    isCreation: true,
+    steps: [],
+    description:
+      'A key of a service account was created, also by a rotation. Its expiry makes no event, because the key states it.',
+  },
+  {
+    type: 'key.revoked',
+    resource: 'key',
+    steps: [],
+    isFinal: true,
+    description: 'A key was revoked, or its service account was deleted or lost its last role.',
+  },
+  {
+    type: 'approval.required',
+    resource: 'approval',
+    isCreation: true,
+    steps: [[null, 'required']],
+    description: 'A request waits for approvals.',
+  },
+  {
+    type: 'approval.approved',
+    resource: 'approval',
+    steps: [['required', 'approved']],
+    description: 'A request has its approvals, and is carried out shortly.',
+  },
+  {
+    type: 'approval.rejected',
+    resource: 'approval',
+    steps: [['required', 'rejected']],
+    isFinal: true,
+    description: 'An approver rejected a request.',
+  },
+  {
+    type: 'approval.withdrawn',
+    resource: 'approval',
+    steps: [['required', 'withdrawn']],
+    isFinal: true,
+    description: 'A request was withdrawn, or its order cancelled.',
+  },
+  {
+    type: 'approval.expired',
+    resource: 'approval',
+    steps: [['required', 'expired']],
+    isFinal: true,
+    description: 'A request did not get its approvals within seven days.',
+  },
+  {
+    type: 'approval.carried_out',
+    resource: 'approval',
+    steps: [],
+    during: ['approved'],
+    isFinal: true,
+    description: 'An approved request was carried out. Its outcome names what was made.',
+  },
+  {
+    type: 'approval.refused',
+    resource: 'approval',
+    steps: [],
+    during: ['approved'],
+    isFinal: true,
+    description: 'An approved request was refused when it was carried out. Its outcome has the reason.',
+  },
+  {
+    type: 'member.invited',
+    resource: 'member',
+    isCreation: true,
+    steps: [],
+    description: 'An address was invited. A user of the service is a member at once.',
+  },
+  {
+    type: 'member.changed',
+    resource: 'member',
+    steps: [],
+    description: 'The roles of a member changed, or an invitation was accepted.',
+  },
+  {
+    type: 'member.removed',
+    resource: 'member',
+    steps: [],
+    description: 'A member lost all roles, or an invitation was withdrawn.',
   },
 ] as const satisfies readonly EventTypeRow[];
 

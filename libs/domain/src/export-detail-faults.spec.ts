@@ -43,12 +43,27 @@ describe('an export with orders, executions, conversions, recipients and events'
     [
       'the name of a recipient',
       edit('recipient', 0, 'Ärzte', 'Eve'),
-      /^line \d+ has recipient 12, whose digest does not match/,
+      /^line \d+ has the person of recipient 12, whose digest does not match/,
     ],
     [
       'a digest of a recipient',
       edit('recipient', 0, /("digest":").{64}/, `$1${'0'.repeat(64)}`),
       /recipient 12, whose digest/,
+    ],
+    [
+      'the description of a transfer',
+      edit('transaction', 0, 'Rechnung', 'Zahlung'),
+      /has the description of transfer 101, whose digest does not match/,
+    ],
+    [
+      'a description of another transfer',
+      edit('transaction', 0, '"transferId":101', '"transferId":999'),
+      /has transaction 40 with a description of a transfer that it does not have$/,
+    ],
+    [
+      'texts that no digest covers',
+      edit('order', 0, /"textsDigest":"[^"]*",/, ''),
+      /has the texts of order 499, which no digest covers$/,
     ],
     ['a lost recipient', cut('recipient', 0), /^line \d+ has order 499 with recipient 12, which is not in the export$/],
     [
@@ -64,7 +79,7 @@ describe('an export with orders, executions, conversions, recipients and events'
     [
       'the metadata of an order',
       edit('order', 0, '"invoice":"7"', '"invoice":"8"'),
-      /has order 499, whose digest does not match/,
+      /has the texts of order 499, whose digest does not match/,
     ],
     [
       'a half character in metadata',
@@ -147,6 +162,17 @@ describe('an export with orders, executions, conversions, recipients and events'
     ],
   ])('is refused because of %s', async (_what, forge, problem) => {
     expect((await faultOf(forge(await exported(MOVES, { details: true }))))?.message).toMatch(problem);
+  });
+
+  it('is proved without texts that were erased, and counts them', async () => {
+    const lines = (await exported(MOVES, { details: true })).map((line): ExportLine => {
+      if ('recipient' in line) return { recipient: { ...line.recipient, person: undefined } };
+      if ('order' in line) return { order: { ...line.order, texts: undefined } };
+      return 'transaction' in line ? { transaction: { ...line.transaction, descriptions: undefined } } : line;
+    });
+
+    expect((await proveExport(lines.map(exportLine))).erased).toBe(1 + 1 + MOVES.length);
+    expect(lines.map(exportLine).join()).not.toMatch(/Ärzte|DE00|Rechnung|invoice/);
   });
 
   it('is refused because of a conversion with a recomputed digest', async () => {

@@ -5,6 +5,7 @@ import {
   ID,
   INSTANT,
   LineFault,
+  listOf,
   type Members,
   membersOf,
   nested,
@@ -25,8 +26,14 @@ import {
   type HashedOrder,
   type HashedRecipient,
   HEAD,
+  ORDER_TEXTS,
+  type OrderTexts,
+  RECIPIENT_PERSON,
+  type RecipientPerson,
   TRANSACTION_CONTENT,
   type TransactionContent,
+  TRANSFER_TEXT,
+  type TransferText,
 } from './transaction-hash.js';
 
 /** The format and version in the first line. */
@@ -91,6 +98,8 @@ export interface ExportedTransaction {
   /** The hashed content. Its text in the line is exactly the hashed text. */
   readonly content: TransactionContent;
   readonly hash: string;
+  /** The descriptions of its transfers, but for those that were erased. */
+  readonly descriptions?: readonly TransferText[] | undefined;
   /** Not covered by the hash, because it changes after the money moved. The same applies to the time. */
   readonly status: string;
   readonly updatedAt: Timestamp;
@@ -99,6 +108,7 @@ export interface ExportedTransaction {
 const TRANSACTION = record<ExportedTransaction>({
   content: nested(TRANSACTION_CONTENT),
   hash: HASH,
+  descriptions: optional(listOf(TRANSFER_TEXT, ({ transferId }) => transferId)),
   status: WORD,
   updatedAt: INSTANT,
 });
@@ -106,12 +116,15 @@ const TRANSACTION = record<ExportedTransaction>({
 /** A recipient. These lines follow the accounts, in the order of their ids. */
 export interface ExportedRecipient {
   readonly content: HashedRecipient;
+  /** Its name and account. Missing once they were erased. */
+  readonly person?: RecipientPerson | undefined;
   /** SHA-256 of the text of `content` in the line. Its transfers contain it. */
   readonly digest: string;
 }
 
 const RECIPIENT = record<ExportedRecipient>({
   content: nested(HASHED_RECIPIENT),
+  person: optional(nested(RECIPIENT_PERSON)),
   digest: HASH,
 });
 
@@ -121,6 +134,8 @@ const RECIPIENT = record<ExportedRecipient>({
  */
 export interface ExportedOrder {
   readonly content: HashedOrder;
+  /** Its free texts. Missing without any, and once they were erased. */
+  readonly texts?: OrderTexts | undefined;
   /** SHA-256 of the text of `content` in the line. Its transactions contain it. */
   readonly digest: string;
   /** Not covered by a hash, as of when it was read. */
@@ -130,6 +145,7 @@ export interface ExportedOrder {
 
 const ORDER = record<ExportedOrder>({
   content: nested(HASHED_ORDER),
+  texts: optional(nested(ORDER_TEXTS)),
   digest: HASH,
   status: text(/^(?:active|completed|cancelled|failed)$/),
   createdAt: INSTANT,

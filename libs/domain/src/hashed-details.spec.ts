@@ -1,6 +1,9 @@
 import {
   canonicalConversion,
+  canonicalDescription,
   canonicalOrder,
+  canonicalOrderTexts,
+  canonicalPerson,
   canonicalRecipient,
   type HashedConversion,
   type HashedOrder,
@@ -11,8 +14,7 @@ import type { Timestamp } from './timestamp.js';
 
 const RECIPIENT: HashedRecipient = {
   id: 3,
-  name: 'Ravi Ünal',
-  accountCode: '50100012345678',
+  personDigest: 'a7'.repeat(32),
   currencyCode: 'INR',
   corridorId: 4,
   routingCodeType: 'ifsc',
@@ -38,7 +40,6 @@ const ORDER: HashedOrder = {
   recipientId: 3,
   amount: '10000',
   type: 'recurring',
-  description: 'Rent',
   purposeCode: 'IR002',
   repeatUnit: 'monthly',
   repeatValue: 1,
@@ -46,7 +47,7 @@ const ORDER: HashedOrder = {
   stopAt: '2027-12-01T08:00:00.000000Z',
   quoteId: 5,
   externalReference: 'R-1',
-  metadata: { b: '2', a: '1' },
+  textsDigest: 'b8'.repeat(32),
 };
 
 const CASES: readonly (readonly [string, object, (details: never) => string, string, string])[] = [
@@ -54,8 +55,8 @@ const CASES: readonly (readonly [string, object, (details: never) => string, str
     'a recipient',
     RECIPIENT,
     canonicalRecipient,
-    '{"accountCode":"50100012345678","corridorId":4,"currencyCode":"INR","id":3,"name":"Ravi Ünal","routingCode":"HDFC0000001","routingCodeType":"ifsc"}',
-    '1e7afdb4898a4ea60ea590f401892434d35970faeaf171b37bd3dbaa3bd81228',
+    `{"corridorId":4,"currencyCode":"INR","id":3,"personDigest":"${'a7'.repeat(32)}","routingCode":"HDFC0000001","routingCodeType":"ifsc"}`,
+    'ee4fef7af76ace5ea68e846383dc861a75f68f041bb21aa8cf045c09f635dfb0',
   ],
   [
     'a conversion',
@@ -69,9 +70,10 @@ const CASES: readonly (readonly [string, object, (details: never) => string, str
     'an order',
     ORDER,
     canonicalOrder,
-    '{"accountId":1,"amount":"10000","description":"Rent","externalReference":"R-1","id":9,"metadata":{"a":"1","b":"2"},"purposeCode":"IR002",' +
-      '"quoteId":5,"recipientId":3,"repeatUnit":"monthly","repeatValue":1,"startAt":"2026-12-01T09:00:00+01:00","stopAt":"2027-12-01T08:00:00.000000Z","type":"recurring"}',
-    'a4a9c42c7939bfd407cf34b405d55a2e05e749c9fef69327420089eca5238757',
+    '{"accountId":1,"amount":"10000","externalReference":"R-1","id":9,"purposeCode":"IR002",' +
+      '"quoteId":5,"recipientId":3,"repeatUnit":"monthly","repeatValue":1,"startAt":"2026-12-01T09:00:00+01:00","stopAt":"2027-12-01T08:00:00.000000Z",' +
+      `"textsDigest":"${'b8'.repeat(32)}","type":"recurring"}`,
+    '8e2c01759f8c97fb67e68f356c29570ba931bee6929b9765684ca183247fa8c7',
   ],
 ];
 
@@ -86,12 +88,38 @@ describe('the digest', () => {
       Object.keys(details).map((field) => [field, what, details, canonical] as const),
     ),
   )('covers %s of %s', (field, _what, details, canonical) => {
-    const edited = { ...details, [field]: field === 'metadata' ? { a: '1' } : 7 };
+    const edited = { ...details, [field]: 7 };
 
     expect(canonical(edited as never)).not.toBe(canonical(details as never));
   });
 
   it.each(CASES)('of %s ignores fields of other names', (_what, details, canonical) => {
     expect(canonical({ ...details, status: 'completed' } as never)).toBe(canonical(details as never));
+  });
+});
+
+describe('the digest of personal texts', () => {
+  const SALT = '0f'.repeat(16);
+
+  it.each([
+    [
+      'a person',
+      canonicalPerson({ salt: SALT, name: 'Ravi "Ü"', accountCode: 'A\\1' }),
+      `["${SALT}","Ravi \\"Ü\\"","A\\\\1"]`,
+    ],
+    ['a description', canonicalDescription({ salt: SALT, description: 'Rent' }), `["${SALT}","Rent"]`],
+    [
+      'the texts of an order',
+      canonicalOrderTexts({ salt: SALT, metadata: { b: '2', a: '1' } }),
+      `["${SALT}",null,{"a":"1","b":"2"}]`,
+    ],
+  ])('of %s covers its salt and its texts', (_what, text, expected) => {
+    expect(text).toBe(expected);
+  });
+
+  it('has another text for each salt, so that no guess of the texts can be compared with it', () => {
+    expect(canonicalDescription({ salt: SALT, description: 'Rent' })).not.toBe(
+      canonicalDescription({ salt: '1f'.repeat(16), description: 'Rent' }),
+    );
   });
 });

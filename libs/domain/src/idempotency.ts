@@ -16,6 +16,14 @@ export interface Created<T> {
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
+const APPROVED_KEY = /^approval-[0-9a-f]{64}$/;
+
+/** The key with which an approved request is carried out. @param digest of its approval */
+export const approvedKey = (digest: string): string => `approval-${digest}`;
+
+/** Whether a key is one of approved requests. A caller may not send one. */
+export const isReservedKey = (key: string): boolean => APPROVED_KEY.test(key);
+
 /** Whether a text is a valid idempotency key. */
 export function isIdempotencyKey(text: string): boolean {
   return typeof text === 'string' && KEY.test(text);

@@ -25,10 +25,14 @@ export type OrderId = Id<'Order'>;
 export type ExecutionId = Id<'Execution'>;
 export type QuoteId = Id<'Quote'>;
 export type DepositId = Id<'Deposit'>;
+export type ApprovalId = Id<'Approval'>;
 export type EventId = Id<'Event'>;
 export type AuditEventId = Id<'AuditEvent'>;
+export type MemberId = Id<'Member'>;
 export type WebhookEndpointId = Id<'WebhookEndpoint'>;
 export type WebhookDeliveryId = Id<'WebhookDelivery'>;
+export type ServiceAccountId = Id<'ServiceAccount'>;
+export type ServiceAccountKeyId = Id<'ServiceAccountKey'>;
 
 /** A plain number as an argument for an id, which is checked at run time. The id of another kind does not compile. */
 export type PlainNumber = number & { readonly [kind]?: never };

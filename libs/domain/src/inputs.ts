@@ -1,5 +1,7 @@
 import type {
   AccountId,
+  ApprovalId,
+  MemberId,
   PlainNumber,
   ProductId,
   RecipientId,
@@ -11,12 +13,15 @@ import type {
   WebhookEndpointId,
 } from './ids.js';
 import type { PageQuery, Page, PagedRecord } from './lists.js';
-import type { AccountStatus, DepositStatus, TransactionStatus, OrderStatus } from './states.js';
+import type { ApprovalRule } from './resources/approval.js';
+import type { AccountStatus, ApprovalStatus, DepositStatus, TransactionStatus, OrderStatus } from './states.js';
 import type { TransferDirection } from './resources/transaction.js';
 import type { EventType, EventResourceType } from './event-types.js';
 import type { Event } from './resources/event.js';
+import type { LimitTerms } from './resources/limit.js';
 import type { Order, OrderStatements, OrderType, RepeatUnit } from './resources/order.js';
 import type { BeneficiaryAccountType, PayoutMethod } from './resources/reference.js';
+import type { RoleName } from './resources/user.js';
 import type { BeneficiaryData } from './resources/recipient.js';
 import type { WebhookDeliveryStatus } from './resources/webhook.js';
 
@@ -66,6 +71,34 @@ export interface DepositQuery extends PageQuery {
   readonly createdFrom?: string | undefined;
   /** RFC 3339 with an offset, exclusive. */
   readonly createdTo?: string | undefined;
+}
+
+/** How long an invitation can be accepted, in days. */
+export const INVITATION_DAYS = 7;
+
+/** Input of `inviteMember`. */
+export interface InviteMemberInput {
+  /** In ASCII (`foldEmail`). */
+  readonly email: string;
+  /** At least one, and each once. */
+  readonly roles: readonly RoleName[];
+}
+
+/** Names a member of the workspace. */
+export interface MemberName {
+  readonly memberId: MemberId | PlainNumber;
+}
+
+/** Input of `changeMember`. */
+export interface MemberChange extends MemberName {
+  /** All roles of the member from now on: at least one, and each once. */
+  readonly roles: readonly RoleName[];
+}
+
+/** Input of `acceptInvitation`. */
+export interface InvitationAcceptance {
+  /** The code that `inviteMember` has returned. */
+  readonly code: string;
 }
 
 /** The longest time that a request for events is held, in seconds. */
@@ -237,6 +270,45 @@ export interface AddTransactionEventInput {
 export interface ClockChange {
   /** RFC 3339 with an offset. */
   readonly now: string;
+}
+
+/** Input of `replaceLimits`: all limits of the workspace. */
+export interface LimitReplacement {
+  /** `version` of the list that was read, so that no change of another administrator is lost. */
+  readonly version: number;
+  /** At most `LIMITS_MAX`, one of each measure. Empty for none. */
+  readonly limits: readonly LimitTerms[];
+}
+
+/** The maximum number of approval rules of a workspace. */
+export const APPROVAL_RULES_MAX = 50;
+/** The maximum number of approvals that a rule requires. */
+export const APPROVALS_MAX = 5;
+
+/** Input of `replaceApprovalRules`: all rules, in place of the present ones. */
+export interface ApprovalRulesChange {
+  /** That of the present rules, 0 if there are none yet. */
+  readonly version: number;
+  readonly rules: readonly ApprovalRule[];
+}
+
+/** Names an approval of the workspace. */
+export interface ApprovalName {
+  readonly approvalId: ApprovalId | PlainNumber;
+}
+
+/** Filters of the approvals. */
+export interface ApprovalQuery extends PageQuery {
+  readonly status?: ApprovalStatus | undefined;
+}
+
+/** Input of `decideApproval`. */
+export interface ApprovalDecisionInput extends ApprovalName {
+  readonly decision: 'approve' | 'reject';
+  /** 1 to 512 characters of free text (`isFreeText`). */
+  readonly comment?: string | undefined;
+  /** That of the approval that the approver has read. */
+  readonly version: number;
 }
 
 /** The maximum number of webhook endpoints of a workspace. */

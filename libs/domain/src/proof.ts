@@ -21,7 +21,10 @@ export {
 } from './export-lines.js';
 export {
   canonicalConversion,
+  canonicalDescription,
   canonicalOrder,
+  canonicalOrderTexts,
+  canonicalPerson,
   canonicalRecipient,
   canonicalTransaction,
   type ChainLink,
@@ -30,9 +33,12 @@ export {
   type HashedConversion,
   type HashedOrder,
   type HashedRecipient,
+  type OrderTexts,
+  type RecipientPerson,
   type TransactionContent,
   transactionHash,
   type TransferContent,
+  type TransferText,
 } from './transaction-hash.js';
 export * from './lines-of.js';
 export * from './prove-export.js';

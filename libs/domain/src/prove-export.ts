@@ -28,6 +28,8 @@ export interface ExportProof {
   readonly executions: number;
   readonly conversions: number;
   readonly events: number;
+  /** How many recipients, orders and transfers have texts that were erased: their digests are proven, and the texts are missing. */
+  readonly erased: number;
 }
 
 export interface ProvenAccount {
@@ -78,6 +80,7 @@ export class ExportFault extends Error {
  * - On each customer account, versions have no gap, each balance continues the previous one, and each transaction has the hash
  *   of the previous one. It is never below zero.
  * - Each account ends with its claimed balance, version and head.
+ * - Names, accounts and texts are those that their digests cover. Erased ones are missing, and counted.
  * - No line is missing, and no line follows the end.
  *
  * No hash covers the name and time of the header, the kind of an account, and the status of a transaction and the time of its last change.
@@ -168,7 +171,10 @@ class Replay {
     this.chains.set(claimed.id, { claimed, balance: 0n, version: 0, head: '' });
   }
 
-  private async takeTransaction({ content, hash }: ExportedTransaction, header: ExportHeader): Promise<void> {
+  private async takeTransaction(
+    { content, hash, descriptions = [] }: ExportedTransaction,
+    header: ExportHeader,
+  ): Promise<void> {
     const { transactionId, transfers, previous } = content;
     const name = `transaction ${transactionId}`;
     this.details.startTransaction(content);
@@ -198,6 +204,7 @@ class Replay {
     }
     if ((await transactionHash(content)) !== hash)
       throw new LineFault(`has ${name}, whose hash does not match its content`);
+    await this.details.takeDescriptions(name, transfers, descriptions);
     for (const [accountId, chain] of changed) {
       chain.head = hash;
       const { version } = chain;

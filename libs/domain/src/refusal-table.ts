@@ -83,6 +83,16 @@ const DENIED = {
     message: 'The request carries no valid access token.',
     action: 'Obtain a new access token and send it as Authorization: Bearer.',
   },
+  step_up_required: {
+    status: 401,
+    message: 'The operation needs a recent or stronger sign-in of a person.',
+    action: 'Let the person sign in again with the acr_values and max_age of WWW-Authenticate. A key cannot do so.',
+  },
+  scope_insufficient: {
+    status: 403,
+    message: 'The scopes of the credential do not allow the operation.',
+    action: 'Use a credential with the scope that WWW-Authenticate names.',
+  },
   workspace_forbidden: {
     status: 403,
     message: 'The caller has no role in the workspace, or the workspace does not exist.',
@@ -90,8 +100,18 @@ const DENIED = {
   },
   role_insufficient: {
     status: 403,
-    message: 'The role of the caller in the workspace does not allow the operation.',
+    message: 'No role of the caller in the workspace allows the operation.',
     action: 'Ask an administrator of the workspace to call the operation, or to grant the role.',
+  },
+  approver_is_maker: {
+    status: 403,
+    message: 'The caller made the request, or is a person behind its maker, and cannot decide on it.',
+    action: 'Ask another approver of the workspace.',
+  },
+  approval_not_found: {
+    status: 404,
+    message: 'The workspace has no approval with this id.',
+    action: 'Check the approval id and the Workspace-ID.',
   },
   order_not_found: {
     status: 404,
@@ -145,6 +165,16 @@ const DENIED = {
     action:
       'Check the event id and the Workspace-ID. Events are deleted after the time that the deployment keeps them.',
   },
+  member_not_found: {
+    status: 404,
+    message: 'The workspace has no member with this id.',
+    action: 'Use an id from the list of members, and check the Workspace-ID.',
+  },
+  invitation_not_found: {
+    status: 404,
+    message: 'No open invitation has this code.',
+    action: 'Check the code. It is valid for one person, until the invitation expires.',
+  },
   webhook_endpoint_not_found: {
     status: 404,
     message: 'The workspace has no webhook endpoint with this id.',
@@ -154,6 +184,16 @@ const DENIED = {
     status: 404,
     message: 'The webhook endpoint has no delivery with this id.',
     action: 'Use an id from the list of deliveries of the endpoint.',
+  },
+  service_account_not_found: {
+    status: 404,
+    message: 'The workspace has no service account with this id.',
+    action: 'Use an id from the list of service accounts, and check the Workspace-ID.',
+  },
+  key_not_found: {
+    status: 404,
+    message: 'The service account has no valid key with this id.',
+    action: 'Use an id from the list of keys of the service account. A revoked key is not found.',
   },
   country_unknown: {
     status: 404,
@@ -178,6 +218,22 @@ const BUSINESS = {
     status: 422,
     message: 'The account does not hold the amount.',
     action: 'Fund the account or send a smaller amount, then try again.',
+  },
+  limit_exceeded: {
+    status: 422,
+    message: 'The order would exceed a limit of the workspace.',
+    action:
+      'Send a smaller amount, wait until the limit resets, or ask an administrator to raise it. `details` names the limit.',
+  },
+  payment_limit_invalid: {
+    status: 422,
+    message: 'A limit is not valid.',
+    action: 'Correct the limits that details names.',
+  },
+  version_conflict: {
+    status: 409,
+    message: 'The list was changed since the version of the request.',
+    action: 'Read the list again, and send the change with its version.',
   },
   account_disabled: {
     status: 422,
@@ -269,6 +325,26 @@ const BUSINESS = {
     message: 'Another order has used this quote.',
     action: 'Create another quote: each quote is for one order.',
   },
+  approval_closed: {
+    status: 409,
+    message: 'The request was decided or withdrawn before, or the caller has decided on it.',
+    action: 'Read the approval: its status is final, or it has the decision of the caller.',
+  },
+  approval_expired: {
+    status: 409,
+    message: 'The time for the approvals has passed.',
+    action: 'Send the operation again, for a new approval.',
+  },
+  approval_changed: {
+    status: 409,
+    message: 'The approval, the rules, or the recipient of the order changed after they were read.',
+    action: 'Read the approval or the rules again, and send the present version.',
+  },
+  approval_impossible: {
+    status: 422,
+    message: 'Fewer people may approve than the rules require.',
+    action: 'Ask an administrator of the workspace to give more users the role, or to change the rules.',
+  },
   order_not_cancellable: {
     status: 409,
     message: 'The order has no run left to cancel.',
@@ -278,6 +354,21 @@ const BUSINESS = {
     status: 409,
     message: 'The order is not paused.',
     action: 'Read the order: only a paused order can be resumed.',
+  },
+  member_exists: {
+    status: 409,
+    message: 'The user is a member of the workspace.',
+    action: 'Change the roles of the member instead.',
+  },
+  member_removed: {
+    status: 409,
+    message: 'The member was removed from the workspace.',
+    action: 'Invite the address again.',
+  },
+  last_admin: {
+    status: 409,
+    message: 'The workspace would have no administrator left.',
+    action: 'Give another active member the role admin first.',
   },
   webhook_url_refused: {
     status: 422,
@@ -314,6 +405,31 @@ const BUSINESS = {
     status: 422,
     message: 'The deployment has no key for the secrets of webhooks.',
     action: 'Ask the operator of the deployment to configure WEBHOOK_KEY.',
+  },
+  service_account_limit: {
+    status: 422,
+    message: 'The workspace has 50 service accounts, which is the limit.',
+    action: 'Delete a service account that is not used any more.',
+  },
+  service_account_without_role: {
+    status: 422,
+    message: 'The service account has no role, so a key of it could do nothing.',
+    action: 'Give the service account a role, then create the key.',
+  },
+  service_accounts_unavailable: {
+    status: 422,
+    message: 'The database of this workspace cannot create, change or delete service accounts.',
+    action: 'Use a workspace of the home database, or ask the operator of the deployment.',
+  },
+  key_limit: {
+    status: 422,
+    message: 'The service account has 10 valid keys, which is the limit.',
+    action: 'Revoke a key that is not used any more. lastUsedAt tells which.',
+  },
+  network_invalid: {
+    status: 422,
+    message: 'A network of the key is no address and no network in CIDR notation.',
+    action: 'Write networks like 203.0.113.0/24 or 2001:db8::/32, at most 20.',
   },
   clock_invalid: {
     status: 422,

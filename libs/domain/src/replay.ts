@@ -14,8 +14,12 @@ import {
   digestOf,
   type TransactionContent,
   canonicalConversion,
+  canonicalDescription,
   canonicalOrder,
+  canonicalOrderTexts,
+  canonicalPerson,
   canonicalRecipient,
+  type TransferText,
 } from './transaction-hash.js';
 
 /** The state of an account after the transactions so far. */
@@ -92,25 +96,27 @@ interface Current {
  * for each recipient, and for each order that runs later.
  */
 export class ReplayedDetails {
-  readonly counts = { recipients: 0, orders: 0, executions: 0, conversions: 0, events: 0 };
+  readonly counts = { recipients: 0, orders: 0, executions: 0, conversions: 0, events: 0, erased: 0 };
   private readonly recipients = new Map<number, string>();
   private readonly orders = new Map<number, Order>();
   private lastOrder: Order | undefined;
   private current: Current | undefined;
 
-  async takeRecipient({ content, digest }: ExportedRecipient): Promise<void> {
+  async takeRecipient({ content, person, digest }: ExportedRecipient): Promise<void> {
     const name = `recipient ${content.id}`;
     if (this.current || this.lastOrder) throw new LineFault(`has ${name} after orders or transactions`);
     if (this.recipients.has(content.id)) throw new LineFault(`has ${name} twice`);
+    await this.expectPersonal(`the person of ${name}`, person && canonicalPerson(person), content.personDigest);
     await expectDigest(name, canonicalRecipient(content), digest);
     this.recipients.set(content.id, digest);
     this.counts.recipients += 1;
   }
 
   /** @param isCustomers whether its account is a customer account of the export */
-  async takeOrder({ content, digest }: ExportedOrder, isCustomers: boolean): Promise<void> {
+  async takeOrder({ content, texts, digest }: ExportedOrder, isCustomers: boolean): Promise<void> {
     const { id, accountId, recipientId, amount, type } = content;
     const name = `order ${id}`;
+    await this.expectPersonal(`the texts of ${name}`, texts && canonicalOrderTexts(texts), content.textsDigest);
     await expectDigest(name, canonicalOrder(content), digest);
     if (!isCustomers)
       throw new LineFault(`has ${name} of account ${accountId}, which is no customer account of the export`);
@@ -141,6 +147,34 @@ export class ReplayedDetails {
       }
     }
     this.current = { content, lastEvent: 0 };
+  }
+
+  /** @throws LineFault for a description that no transfer of the transaction covers */
+  async takeDescriptions(
+    name: string,
+    transfers: readonly TransferContent[],
+    descriptions: readonly TransferText[],
+  ): Promise<void> {
+    const texts = new Map(descriptions.map((text) => [text.transferId, text]));
+    if (texts.size < descriptions.length) throw new LineFault(`has ${name} with two descriptions of a transfer`);
+    for (const { id, descriptionDigest } of transfers) {
+      const text = texts.get(id);
+      texts.delete(id);
+      await this.expectPersonal(
+        `the description of transfer ${id}`,
+        text && canonicalDescription(text),
+        descriptionDigest,
+      );
+    }
+    if (texts.size > 0) throw new LineFault(`has ${name} with a description of a transfer that it does not have`);
+  }
+
+  /** A digest without its text is that of an erased one. */
+  private async expectPersonal(name: string, text: string | undefined, digest: string | undefined): Promise<void> {
+    if (text === undefined) {
+      if (digest !== undefined) this.counts.erased += 1;
+    } else if (digest === undefined) throw new LineFault(`has ${name}, which no digest covers`);
+    else await expectDigest(name, text, digest);
   }
 
   takeExecution(execution: ExportedExecution): void {

@@ -69,6 +69,9 @@ describe('the published steps', () => {
 
   it('cancel an execution only before it has begun', () => {
     expect(steps(EXECUTION_STEPS)).toEqual([
+      'awaiting_approval>scheduled',
+      'awaiting_approval>failed',
+      'awaiting_approval>cancelled',
       'scheduled>pending',
       'scheduled>completed',
       'scheduled>failed',

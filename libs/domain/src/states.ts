@@ -27,15 +27,16 @@ export const ORDER_STEPS = {
 
 /**
  * One run of an order. It is pending while its transaction is. A run without a rail completes at once. A run that is refused when
- * it is due fails without being pending.
+ * it is due fails without being pending. The first run of an order that needs approvals awaits them.
  */
 export const EXECUTION_STEPS = {
+  awaiting_approval: ['scheduled', 'failed', 'cancelled'],
   scheduled: ['pending', 'completed', 'failed', 'cancelled'],
   pending: ['completed', 'failed'],
   completed: [],
   failed: [],
   cancelled: [],
-} as const satisfies Steps<'scheduled' | 'pending' | 'completed' | 'failed' | 'cancelled'>;
+} as const satisfies Steps<'awaiting_approval' | 'scheduled' | 'pending' | 'completed' | 'failed' | 'cancelled'>;
 
 /**
  * The delivery of one transaction over a rail. The final status of the rail ends it from any state: it may be received before the result of
@@ -61,6 +62,15 @@ export const DEPOSIT_STEPS = {
   returned: [],
 } as const satisfies Steps<'pending' | 'booked' | 'unmatched' | 'assigned' | 'returned'>;
 
+/** A request that needs approvals. An approved one is carried out, or refused with the state of that moment. */
+export const APPROVAL_STEPS = {
+  required: ['approved', 'rejected', 'withdrawn', 'expired'],
+  approved: [],
+  rejected: [],
+  withdrawn: [],
+  expired: [],
+} as const satisfies Steps<'required' | 'approved' | 'rejected' | 'withdrawn' | 'expired'>;
+
 /** A user is pending until the sign-up is complete. An operator can suspend and resume a user. Only a completed user has roles. */
 export const USER_STEPS = {
   pending: ['completed'],
@@ -84,6 +94,7 @@ export type OrderStatus = keyof typeof ORDER_STEPS;
 export type ExecutionStatus = keyof typeof EXECUTION_STEPS;
 export type PayoutStatus = keyof typeof PAYOUT_STEPS;
 export type DepositStatus = keyof typeof DEPOSIT_STEPS;
+export type ApprovalStatus = keyof typeof APPROVAL_STEPS;
 export type UserStatus = keyof typeof USER_STEPS;
 export type WebhookEndpointStatus = keyof typeof WEBHOOK_ENDPOINT_STEPS;
 

@@ -1,3 +1,4 @@
+import { canonicalJson, type CanonicalValue } from './canonical-json.js';
 import {
   ANY_TEXT,
   CURRENCY,
@@ -30,13 +31,14 @@ export interface TransferContent {
   readonly type: string;
   /** Digits, in minor units. */
   readonly amount: string;
-  readonly description?: string | undefined;
+  /** The digest of the description; see `canonicalPersonal`. */
+  readonly descriptionDigest?: string | undefined;
   readonly purpose?: string | undefined;
   /** The fee of the movement, repeated for display: digits, in minor units. */
   readonly feeAmount?: string | undefined;
   /** The recipient. */
   readonly recipientId?: number | undefined;
-  /** The digest of the recipient's name, account and bank; see `canonicalRecipient`. */
+  /** The digest of the recipient's account and bank; see `canonicalRecipient`. */
   readonly recipientDigest?: string | undefined;
   /** The number of the transfer on its customer account, without gaps. Own accounts have none. */
   readonly accountVersion?: number | undefined;
@@ -51,7 +53,7 @@ const TRANSFER = record<TransferContent>({
   direction: text(/^(?:debit|credit)$/, 'has a direction other than debit or credit'),
   type: ANY_TEXT,
   amount: POSITIVE,
-  description: optional(ANY_TEXT),
+  descriptionDigest: optional(HASH),
   purpose: optional(ANY_TEXT),
   feeAmount: optional(NOT_NEGATIVE),
   recipientId: optional(ID),
@@ -130,11 +132,62 @@ export async function digestOf(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+/** A random UUID without hyphens, drawn for the personal texts of one record and erased with them. */
+export const SALT = text<string>(/^[0-9a-f]{32}$/);
+
+/**
+ * The text whose SHA-256 covers personal texts: RFC 8785 JSON of an array of their salt and of the texts. Without the salt, a guess of the
+ * texts cannot be compared with the digest. So they can be erased, and the hashes that cover the digest stay valid.
+ */
+export const canonicalPersonal = (salt: string, ...texts: readonly CanonicalValue[]): string =>
+  canonicalJson([salt, ...texts]);
+
+/** The personal texts of a recipient. A line of an export is without them once they were erased. */
+export interface RecipientPerson {
+  readonly salt: string;
+  readonly name: string;
+  readonly accountCode: string;
+}
+
+export const RECIPIENT_PERSON = record<RecipientPerson>({ salt: SALT, name: ANY_TEXT, accountCode: ANY_TEXT });
+
+/** The text whose SHA-256 is the `personDigest` of a recipient. */
+export const canonicalPerson = ({ salt, name, accountCode }: RecipientPerson): string =>
+  canonicalPersonal(salt, name, accountCode);
+
+/** The description of a transfer. A line of an export is without it once it was erased. */
+export interface TransferText {
+  readonly transferId: number;
+  readonly salt: string;
+  readonly description: string;
+}
+
+export const TRANSFER_TEXT = record<TransferText>({ transferId: ID, salt: SALT, description: ANY_TEXT });
+
+/** The text whose SHA-256 is the `descriptionDigest` of a transfer. */
+export const canonicalDescription = ({ salt, description }: Omit<TransferText, 'transferId'>): string =>
+  canonicalPersonal(salt, description);
+
+/** The free texts of an order. A line of an export is without them once they were erased. */
+export interface OrderTexts extends Pick<OrderStatements, 'description' | 'metadata'> {
+  readonly salt: string;
+}
+
+export const ORDER_TEXTS = record<OrderTexts>({
+  salt: SALT,
+  description: optional(ANY_TEXT),
+  metadata: optional(TEXTS),
+});
+
+/** The text whose SHA-256 is the `textsDigest` of an order. A missing text is `null`. */
+export const canonicalOrderTexts = ({ salt, description, metadata }: OrderTexts): string =>
+  canonicalPersonal(salt, description ?? null, metadata === undefined ? null : { ...metadata });
+
 /** The details of a recipient that a transaction covers by their digest. None of them ever changes. */
 export interface HashedRecipient {
   readonly id: number;
-  readonly name: string;
-  readonly accountCode: string;
+  /** The digest of its personal texts; see `canonicalPerson`. */
+  readonly personDigest: string;
   readonly currencyCode: string;
   /** Of an international recipient. */
   readonly corridorId?: number | undefined;
@@ -145,8 +198,7 @@ export interface HashedRecipient {
 
 export const HASHED_RECIPIENT = record<HashedRecipient>({
   id: ID,
-  name: ANY_TEXT,
-  accountCode: ANY_TEXT,
+  personDigest: HASH,
   currencyCode: CURRENCY,
   corridorId: optional(ID),
   routingCodeType: optional(ANY_TEXT),
@@ -194,7 +246,7 @@ export const HASHED_CONVERSION = record<HashedConversion>({
 export const canonicalConversion = HASHED_CONVERSION.write;
 
 /** The fields of an order as it was placed, which each of its transactions covers by their digest. */
-export interface HashedOrder extends OrderStatements {
+export interface HashedOrder extends Omit<OrderStatements, 'description' | 'metadata'> {
   readonly id: number;
   readonly accountId: number;
   readonly recipientId: number;
@@ -207,6 +259,10 @@ export interface HashedOrder extends OrderStatements {
   /** In UTC with six fractional digits. */
   readonly stopAt?: string | undefined;
   readonly quoteId?: number | undefined;
+  /** SHA-256 in hex of the request that was approved; see `Approval`. */
+  readonly approvalDigest?: string | undefined;
+  /** The digest of its free texts; see `canonicalOrderTexts`. */
+  readonly textsDigest?: string | undefined;
 }
 
 export const HASHED_ORDER = record<HashedOrder>({
@@ -215,7 +271,6 @@ export const HASHED_ORDER = record<HashedOrder>({
   recipientId: ID,
   amount: POSITIVE,
   type: text(/^[a-z]+$/),
-  description: optional(ANY_TEXT),
   purposeCode: optional(ANY_TEXT),
   repeatUnit: optional(ANY_TEXT),
   repeatValue: optional(ID),
@@ -223,7 +278,8 @@ export const HASHED_ORDER = record<HashedOrder>({
   stopAt: optional(ANY_TEXT),
   quoteId: optional(ID),
   externalReference: optional(ANY_TEXT),
-  metadata: optional(TEXTS),
+  textsDigest: optional(HASH),
+  approvalDigest: optional(HASH),
 });
 
 /** The text whose SHA-256 is the `orderDigest` of a transaction: RFC 8785 JSON of exactly these fields. */

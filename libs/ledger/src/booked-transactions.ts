@@ -1,7 +1,8 @@
 import type { Timestamp } from '@banking/domain';
-import type { TransactionContent, TransferContent } from '@banking/domain/proof';
+import type { TransactionContent, TransferContent, TransferText } from '@banking/domain/proof';
 import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
 import { currencyCode } from './books.js';
+import { digestOfDescription, digestOrNone } from './decide.js';
 import { rangeKey, rangesOf, type RangeOptions } from './ranges.js';
 
 /** Transactions of a range, which must fit into memory. */
@@ -11,6 +12,8 @@ const RANGE_TRANSACTIONS = 1_000;
 export interface BookedTransaction {
   /** The content that its hash covers. */
   readonly content: TransactionContent & { readonly createdAt: Timestamp };
+  /** The descriptions of its transfers, but for those that were erased. */
+  readonly descriptions?: readonly TransferText[] | undefined;
   /** The hash that is stored. */
   readonly hash: string;
   readonly status: string;
@@ -27,7 +30,7 @@ type TransferRow = readonly [
   direction: 'debit' | 'credit',
   amount: string,
   type: string,
-  description: string | null,
+  description: readonly [digest: string, salt: string | null, text: string | null] | null,
   purpose: string | null,
   feeAmount: string | null,
   recipientId: number | null,
@@ -65,7 +68,9 @@ const booked = (name: string, which: string) =>
           not exists (
             select from transfer t where t.workspace_id = $1 and t.transaction_id = x.id and t.created_at <> x.created_at) as is_of_one_time,
           (select json_agg(json_build_array(
-                    t.id, t.account_id, t.currency_id, t.direction, t.amount::text, t.type, t.description, t.purpose,
+                    t.id, t.account_id, t.currency_id, t.direction, t.amount::text, t.type,
+                    case when t.description_digest is not null then json_build_array(
+                      encode(t.description_digest, 'hex'), encode(t.description_salt, 'hex'), t.description) end, t.purpose,
                     t.fee_amount::text, t.recipient_id, encode(t.recipient_digest, 'hex'), t.account_version, t.balance_after::text))
            from leg t where t.workspace_id = $1 and t.transaction_id = x.id) as transfers,
           (select json_agg(json_build_object('accountId', touched.account_id, 'hash', encode(coalesce(y.hash, ''), 'hex')))
@@ -110,6 +115,7 @@ export function bookedOf(workspaceId: number, row: BookedRow): BookedTransaction
   return {
     content: contentOf(workspaceId, row),
     hash: row.hash,
+    descriptions: descriptionsOf(row),
     status: row.status,
     isOfOneTime: row.is_of_one_time,
     updatedAt: row.updated_at,
@@ -129,6 +135,20 @@ function contentOf(workspaceId: number, row: BookedRow): BookedTransaction['cont
   };
 }
 
+/** The digest that the hash covers. An edited description is not of its digest, and the text that stands for it is none. */
+function digestOfStored([digest, salt, description]: NonNullable<TransferRow[6]>): string {
+  if (salt === null || digestOrNone(() => digestOfDescription(salt, description ?? '')) === digest) return digest;
+  return 'edited';
+}
+
+function descriptionsOf({ transfers }: BookedRow): readonly TransferText[] | undefined {
+  const texts = (transfers ?? []).flatMap((transfer): TransferText[] => {
+    const [, salt = null, description = null] = transfer[6] ?? [];
+    return salt === null || description === null ? [] : [{ transferId: transfer[0], salt, description }];
+  });
+  return texts.length === 0 ? undefined : texts;
+}
+
 function transferOf([id, accountId, currencyId, direction, amount, type, ...optional]: TransferRow): TransferContent {
   const [description, purpose, feeAmount, recipientId, recipientDigest, accountVersion, balanceAfter] = optional;
   return {
@@ -138,7 +158,7 @@ function transferOf([id, accountId, currencyId, direction, amount, type, ...opti
     direction,
     amount,
     type,
-    description: description ?? undefined,
+    descriptionDigest: description ? digestOfStored(description) : undefined,
     purpose: purpose ?? undefined,
     feeAmount: feeAmount ?? undefined,
     recipientId: recipientId ?? undefined,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { Timestamp } from '@banking/domain';
 import { type TransactionContent, transactionHash } from '@banking/domain/proof';
-import { decide, DecisionContext } from './decide.js';
+import { decide, DecisionContext, digestOfDescription } from './decide.js';
 import type { Entry, Outcome } from './proposal.js';
 import { batches, contextOf, decideAll, decideByModel, holdings, reasonOf } from './testing/batches.js';
 import { CENTS, crossing, euros, funding, payment, proposal } from './testing/world.js';
@@ -95,21 +95,23 @@ describe('any batch on any accounts', () => {
             workspaceId,
             transactionId: id,
             createdAt: context.at,
-            transfers: transfers.map(({ id: transferId, accountId, leg, accountVersion, balanceAfter }) => ({
-              id: transferId,
-              accountId,
-              currencyCode: 'EUR',
-              direction: leg.direction,
-              type: leg.type,
-              amount: String(leg.amount),
-              description: leg.description,
-              purpose: leg.purpose,
-              feeAmount: leg.feeAmount?.toString(),
-              recipientId: leg.recipientId,
-              recipientDigest: leg.recipientDigest,
-              accountVersion,
-              balanceAfter: balanceAfter?.toString(),
-            })),
+            transfers: transfers.map(
+              ({ id: transferId, accountId, leg, descriptionSalt, accountVersion, balanceAfter }) => ({
+                id: transferId,
+                accountId,
+                currencyCode: 'EUR',
+                direction: leg.direction,
+                type: leg.type,
+                amount: String(leg.amount),
+                descriptionDigest: descriptionSalt && digestOfDescription(descriptionSalt, leg.description ?? ''),
+                purpose: leg.purpose,
+                feeAmount: leg.feeAmount?.toString(),
+                recipientId: leg.recipientId,
+                recipientDigest: leg.recipientDigest,
+                accountVersion,
+                balanceAfter: balanceAfter?.toString(),
+              }),
+            ),
             previous: [...touched].map((accountId) => ({ accountId, hash: heads.get(accountId)! })),
           });
           expect(again).toBe(hash);

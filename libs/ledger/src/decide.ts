@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { Refusal, type RefusalReason, type Timestamp } from '@banking/domain';
-import { canonicalTransaction, type TransactionContent } from '@banking/domain/proof';
+import { canonicalDescription, canonicalTransaction, type TransactionContent } from '@banking/domain/proof';
 import { currencyCode, ownAccountKey, type PreparedPosting } from './books.js';
 import {
   accountKey,
@@ -64,6 +64,7 @@ function decideEntry(context: DecisionContext, entry: Entry, before: Map<LockedA
     return {
       id: context.takeTransferId(),
       leg,
+      descriptionSalt: leg.description === undefined ? undefined : newSalt(),
       accountId: account.id,
       accountVersion: account.version,
       balanceAfter: account.balance,
@@ -113,14 +114,14 @@ function contentOf(
     returnOf: entry.returnOf,
     orderDigest: entry.orderDigest,
     conversionDigest: entry.conversion?.digest,
-    transfers: transfers.map(({ id: transferId, leg, accountId, accountVersion, balanceAfter }) => ({
+    transfers: transfers.map(({ id: transferId, leg, descriptionSalt, accountId, accountVersion, balanceAfter }) => ({
       id: transferId,
       accountId,
       currencyCode: currencyCode(leg.currencyId),
       direction: leg.direction,
       amount: leg.amount.toString(),
       type: leg.type,
-      description: leg.description,
+      descriptionDigest: descriptionSalt && digestOfDescription(descriptionSalt, leg.description ?? ''),
       purpose: leg.purpose,
       feeAmount: leg.feeAmount?.toString(),
       recipientId: leg.recipientId,
@@ -194,6 +195,13 @@ function take(ids: Iterator<number>): number {
   if (done === true) throw new Error('the batch has used all its reserved ids');
   return value;
 }
+
+/** The digest of the description of a transfer. */
+export const digestOfDescription = (salt: string, description: string): string =>
+  digestNow(canonicalDescription({ salt, description }));
+
+/** The salt of a digest of personal texts: a random UUID, which Node draws from a pool. */
+export const newSalt = (): string => randomUUID().replaceAll('-', '');
 
 /** SHA-256 of a text, as `digestOf` of the domain library, which is asynchronous in browsers. */
 export function digestNow(text: string): string {

@@ -23,11 +23,12 @@ export {
   leasedPayouts,
   type LeasedPayout,
 } from './post.js';
-export { decide, DecisionContext, digestNow, digestOrNone, type LockedAccount } from './decide.js';
+export { decide, DecisionContext, digestNow, digestOrNone, type LockedAccount, newSalt } from './decide.js';
 export {
   accountKey,
   type AccountRef,
   type Conversion,
+  type ConvertedAmount,
   customerAccountsOf,
   requirePosted,
   type Entry,

@@ -15,6 +15,7 @@ import {
   accountKey,
   type AccountRef,
   type Conversion,
+  type ConvertedAmount,
   customerAccountsOf,
   type Outcome,
   type PostedTransaction,
@@ -166,19 +167,23 @@ const transactionValue = ({ workspaceId, id, hash, entry }: PostedTransaction): 
   compositeOf([
     ...[workspaceId, id, entry.status, byteaOf(hash), entry.returnOf, byteaOf(entry.orderDigest)],
     ...[entry.conversion && conversionValue(entry.conversion), entry.isSubmitted],
-    ...[entry.rail, entry.termsChangeId],
+    ...[entry.rail, entry.termsChangeId, entry.convertedAmounts?.map(convertedValue)],
   ]);
+
+const convertedValue = ({ currencyId, rate, amount }: ConvertedAmount): string =>
+  compositeOf([currencyId, rate, amount]);
 
 /** The transfers of customers' accounts. The first has the legs of our own. */
 function transferValues({ workspaceId, id: transactionId, transfers }: PostedTransaction): string[] {
   const ownLegs = transfers.filter(({ accountVersion }) => accountVersion === undefined).map(ownLegValue);
   const ofCustomers = transfers.filter(({ accountVersion }) => accountVersion !== undefined);
   if (ofCustomers.length === 0) throw new Error('a transaction moves money of a customer');
-  return ofCustomers.map(({ id, leg, accountId, accountVersion, balanceAfter }, place) =>
+  return ofCustomers.map(({ id, leg, descriptionSalt, accountId, accountVersion, balanceAfter }, place) =>
     compositeOf([
       ...[workspaceId, id, transactionId, accountId, leg.currencyId, leg.direction, leg.amount, leg.type],
       ...[leg.description, leg.purpose, leg.feeAmount, leg.recipientId, byteaOf(leg.recipientDigest)],
       ...[accountVersion, balanceAfter, place === 0 && ownLegs.length > 0 ? ownLegs : undefined],
+      byteaOf(descriptionSalt),
     ]),
   );
 }

@@ -53,6 +53,15 @@ export interface Conversion {
   readonly fixedSide: 'source' | 'target';
 }
 
+/** What a payment counts in a currency of limits. */
+export interface ConvertedAmount {
+  readonly currencyId: number;
+  /** Whole units of the currency for one of the account's. */
+  readonly rate: string;
+  /** In minor units, rounded up. */
+  readonly amount: MinorUnits;
+}
+
 /** One balanced transaction inside one workspace. */
 export interface Entry {
   readonly workspaceId: number;
@@ -68,6 +77,8 @@ export interface Entry {
   readonly rail?: string | undefined;
   /** The document that stated the terms of the corridor of a payout: a row of `reference_change`. */
   readonly termsChangeId?: number | undefined;
+  /** In the currencies of limits that it neither leaves in nor arrives in. */
+  readonly convertedAmounts?: readonly ConvertedAmount[] | undefined;
   readonly legs: readonly Leg[];
 }
 
@@ -98,6 +109,8 @@ export function customerAccountsOf({ entries, accountToLock }: Proposal): Accoun
 export interface PostedTransfer {
   readonly id: number;
   readonly leg: Leg;
+  /** Of the digest of its description; see `newSalt`. */
+  readonly descriptionSalt?: string | undefined;
   readonly accountId: number;
   /** Only on customers' accounts. */
   readonly accountVersion?: number | undefined;

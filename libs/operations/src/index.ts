@@ -24,7 +24,7 @@ export { hasWorkspace, noteRefusals, RefusedRequests, type RefusalStore } from '
 export { COUNT_UNRECORDED } from './events/record-changes.js';
 export { handOverTo, refreshStatistics, startBankingWorker } from './worker/start-banking-worker.js';
 export { verificationChannel, type VerificationMessage } from './worker/verify-continuously.js';
-export { PAYOUT, readPayoutStop, type PayoutStop, SANDBOX_ROUTING } from '@banking/payouts';
+export { demandDecisions, PAYOUT, readPayoutStop, type PayoutStop, SANDBOX_ROUTING } from '@banking/payouts';
 
 // Payments between databases
 export { CROSSING, type ArrivalOutcome, type CrossingPort, type SubmittedCrossing } from './crossings/crossings.js';

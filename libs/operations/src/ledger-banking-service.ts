@@ -7,7 +7,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { openBooks, type Books, booksAs, postSandboxDeposits } from '@banking/ledger';
-import type { RailRouting } from '@banking/payouts';
+import type { RailRouting, VerifyPayee } from '@banking/payouts';
 import { type Database, WORKER_ROLE } from '@banking/postgres';
 import {
   addInternalRecipient,
@@ -17,6 +17,7 @@ import {
   getRecipient,
   listRecipients,
 } from './recipients/recipients.js';
+import { verifyRecipient } from './recipients/verify-recipient.js';
 import { addTransactionEvent, fundAccount, moveClock, requireSandbox } from './sandbox/sandbox.js';
 import { cancelOrder, resumeOrder } from './orders/change-orders.js';
 import {
@@ -27,6 +28,9 @@ import {
   newAccountCode,
   openAccount,
 } from './accounts/accounts.js';
+import { acceptInvitation } from './members/accept-invitation.js';
+import { changeMember, inDirectoryHere, inDirectoryOf, inviteMember, removeMember } from './members/change-members.js';
+import { getMember, listMembers } from './members/members.js';
 import { createQuote, getQuote } from './quotes/quotes.js';
 import { EventWaits } from './events/event-waits.js';
 import { getEvent, listEvents } from './events/events.js';
@@ -41,6 +45,12 @@ import { AppUsers, listApps } from './apps/directory.js';
 import { listAuditEvents } from './audit/list-audit-events.js';
 import { listCorridors, listProducts, listPurposes, listRecipientSchemas } from './corridors/corridors.js';
 import { acting, required } from './audit/audited-call.js';
+import { getLimits, replaceLimits } from './limits/limits.js';
+import { getApprovalRules, replaceApprovalRules } from './approvals/approval-rules.js';
+import { getApproval, listApprovals } from './approvals/read-approvals.js';
+import { decideApproval, withdrawApproval } from './approvals/decide-approval.js';
+import { withApprovals } from './approvals/approval-gate.js';
+import type { Reading } from './resources/reading.js';
 import { OrderService } from './orders/order-service.js';
 import type { HandOver } from './orders/post-orders.js';
 import { placeOrder } from './orders/place-order.js';
@@ -59,6 +69,20 @@ import {
   rotateWebhookSecret,
   type WebhookTerms,
 } from './webhooks/webhook-endpoints.js';
+import {
+  changeServiceAccount,
+  createServiceAccount,
+  deleteServiceAccount,
+  getServiceAccount,
+  listServiceAccounts,
+} from './service-accounts/service-accounts.js';
+import {
+  createServiceAccountKey,
+  getServiceAccountKey,
+  listServiceAccountKeys,
+  revokeServiceAccountKey,
+  rotateServiceAccountKey,
+} from './service-accounts/service-account-keys.js';
 import { NO_RATES, type RateSource } from '@banking/reference';
 
 export interface QuoteTerms extends HandOver {
@@ -70,6 +94,8 @@ export interface QuoteTerms extends HandOver {
   readonly validS?: number;
   /** How many quotes of a workspace may be open: neither used nor expired. Default: any number. */
   readonly openMax?: number | undefined;
+  /** Asks the networks about payees. Without it, no verification is possible. */
+  readonly verifyPayee?: VerifyPayee | undefined;
   /** The bank accounts that payers pay to. Default: none. */
   readonly bankAccounts?: readonly ReceivingAccount[];
 }
@@ -79,12 +105,14 @@ export class LedgerBankingService extends BankingService {
   /** Batches the orders of this process. A worker in the same process uses it too. */
   readonly orders: OrderService;
   private readonly appUsers: AppUsers;
+  private readonly parts: Parts;
 
   /**
    * @param books the open books of this database; they hold reserved ids
    * @param isSandbox whether orders run by the clocks of their workspaces, which can be moved
    * @param accountCodes of a deployment with several databases
    * @param webhookTerms of a deployment with a key for secrets
+   * @param home the database of the directory, if it is another one
    */
   constructor(
     database: Database,
@@ -93,13 +121,23 @@ export class LedgerBankingService extends BankingService {
     isSandbox = false,
     accountCodes?: AccountCodes,
     webhookTerms?: WebhookTerms,
+    home?: Database,
   ) {
     const { rates = NO_RATES, rails, onPlaced, reservePayouts } = quoteTerms;
     const orders = new OrderService(books, rates, { isSandbox, rails, onPlaced, reservePayouts });
     const appUsers = new AppUsers(database);
-    super(operationsOf({ database, books, orders, appUsers, quoteTerms, accountCodes, webhookTerms }));
+    const { reading } = orders;
+    const parts = { database, books, reading, orders, appUsers, quoteTerms, accountCodes, webhookTerms, home };
+    super(withApprovals(operationsOf(parts), reading));
+    this.parts = parts;
     this.orders = orders;
     this.appUsers = appUsers;
+  }
+
+  /** The operations of an approved request, which the worker carries out. No approval is asked for. */
+  carryingOut(worker: Database, approvalId: number): BankingOperations {
+    const database = worker.carryingOut(approvalId);
+    return operationsOf({ ...this.parts, database, reading: { ...this.parts.reading, database } });
   }
 
   /** `listAppUsers` as JSON, in parts that are read when they are asked for: objects of users, separated by commas. */
@@ -111,27 +149,32 @@ export class LedgerBankingService extends BankingService {
 interface Parts {
   readonly database: Database;
   readonly books: Books;
+  readonly reading: Reading;
   readonly orders: OrderService;
   readonly appUsers: AppUsers;
   readonly quoteTerms: QuoteTerms;
   readonly accountCodes: AccountCodes | undefined;
   readonly webhookTerms: WebhookTerms | undefined;
+  readonly home: Database | undefined;
 }
 
 function operationsOf({
   database,
   books,
+  reading,
   orders,
   appUsers,
-  quoteTerms: { validS = 300, openMax, bankAccounts = [] },
+  quoteTerms: { validS = 300, openMax, bankAccounts = [], verifyPayee },
   accountCodes,
   webhookTerms,
+  home,
 }: Parts): BankingOperations {
-  const { reading, rates, rails } = orders;
+  const { rates, rails } = orders;
   const eventWaits = new EventWaits(database);
   // What the sandbox simulates has the rights of the worker, which receives it elsewhere.
   const asWorker = booksAs(books, WORKER_ROLE);
   const readingAsWorker = { ...reading, database: asWorker.database };
+  const inDirectory = home ? inDirectoryOf(home) : inDirectoryHere;
   const newCode = accountCodes?.newCode ?? newAccountCode;
   const quotes = { rates, rails, validS, openMax };
   const inSandbox = async <T>(call: () => Promise<T>) => {
@@ -153,6 +196,8 @@ function operationsOf({
       addInternationalRecipient(reading, rails, acting(scope), input, options),
     addInternalRecipient: (scope, input, options = {}) =>
       addInternalRecipient(reading, acting(scope), input, options, accountCodes?.currencyElsewhere),
+    verifyRecipient: (scope, { recipientId }, options = {}) =>
+      verifyRecipient(reading, verifyPayee, acting(scope), recipientId, options),
     changeRecipient: (scope, change) => changeRecipient(reading, acting(scope), change),
     deleteRecipient: (scope, { recipientId }) => deleteRecipient(database, acting(scope), recipientId),
 
@@ -185,6 +230,9 @@ function operationsOf({
 
     listReconciliations: (scope) => listReconciliations(reading, workspaceOf(scope)),
 
+    getLimits: (scope) => getLimits(database, workspaceOf(scope)),
+    replaceLimits: (scope, replacement) => replaceLimits(database, acting(scope), replacement),
+
     fundAccount: (scope, input, options = {}) =>
       inSandbox(() => fundAccount(asWorker, readingAsWorker, acting(scope), input, options, postSandboxDeposits)),
     addTransactionEvent: (scope, input, options = {}) =>
@@ -194,6 +242,22 @@ function operationsOf({
     listEvents: (scope, query = {}) => listEvents(reading, eventWaits, workspaceOf(scope), query, scope.signal),
     getEvent: (scope, { eventId }) => getEvent(reading, workspaceOf(scope), eventId),
     listAuditEvents: (scope, query = {}) => listAuditEvents(reading, workspaceOf(scope), query),
+
+    getApprovalRules: (scope) => getApprovalRules(database, workspaceOf(scope)),
+    replaceApprovalRules: (scope, change) => replaceApprovalRules(database, acting(scope), change),
+    listApprovals: (scope, query = {}) => listApprovals(reading, workspaceOf(scope), query),
+    getApproval: (scope, name) => getApproval(reading, workspaceOf(scope), name),
+    decideApproval: (scope, input) => decideApproval(reading, acting(scope), input),
+    withdrawApproval: (scope, name) => withdrawApproval(reading, acting(scope), name),
+
+    listMembers: (scope, query = {}) => listMembers(reading, workspaceOf(scope), query),
+    inviteMember: async (scope, input, options = {}) =>
+      inviteMember(reading, acting(scope), input, options, inDirectory),
+    getMember: (scope, name) => getMember(reading, workspaceOf(scope), name),
+    changeMember: (scope, change) => changeMember(reading, acting(scope), change, inDirectory),
+    removeMember: (scope, name) => removeMember(reading, acting(scope), name, inDirectory),
+    acceptInvitation: async (scope, acceptance) =>
+      acceptInvitation(home ?? database, scope, required(scope.subject), acceptance),
 
     listWebhookEndpoints: (scope, query = {}) => listWebhookEndpoints(reading, workspaceOf(scope), query),
     createWebhookEndpoint: async (scope, input, options = {}) =>
@@ -206,6 +270,19 @@ function operationsOf({
     replayWebhookEvents: (scope, input) => replayWebhookEvents(database, acting(scope), input),
     listWebhookDeliveries: (scope, query) => listWebhookDeliveries(reading, workspaceOf(scope), query),
     retryWebhookDelivery: (scope, query) => retryWebhookDelivery(database, acting(scope), query),
+
+    listServiceAccounts: (scope, query = {}) => listServiceAccounts(reading, workspaceOf(scope), query),
+    createServiceAccount: (scope, input, options = {}) => createServiceAccount(reading, acting(scope), input, options),
+    getServiceAccount: (scope, query) => getServiceAccount(reading, workspaceOf(scope), query),
+    changeServiceAccount: (scope, change) => changeServiceAccount(reading, acting(scope), change),
+    deleteServiceAccount: (scope, query) => deleteServiceAccount(database, acting(scope), query),
+    listServiceAccountKeys: (scope, query) => listServiceAccountKeys(reading, workspaceOf(scope), query),
+    createServiceAccountKey: (scope, input, options = {}) =>
+      createServiceAccountKey(reading, acting(scope), input, options),
+    getServiceAccountKey: (scope, query) => getServiceAccountKey(reading, workspaceOf(scope), query),
+    revokeServiceAccountKey: (scope, query) => revokeServiceAccountKey(database, acting(scope), query),
+    rotateServiceAccountKey: (scope, input, options = {}) =>
+      rotateServiceAccountKey(reading, acting(scope), input, options),
   };
 }
 

@@ -50,8 +50,8 @@ describe('discrepancies', () => {
       (one) => one.transactionId === transactionId,
     );
 
-  const resolve = (discrepancyId: number, resolution: Resolution, by = 'ada') =>
-    resolveDiscrepancy(world.books, { workspaceId: NORTH, discrepancyId, resolution, by, note: 'asked the bank' });
+  const resolve = (discrepancyId: number, resolution: Resolution) =>
+    resolveDiscrepancy(world.books, { workspaceId: NORTH, discrepancyId, resolution, note: 'asked the bank' });
 
   const openId = async () => (await open())[0]?.id ?? 0;
   const resolveOpen = async (resolution: Resolution) => resolve(await openId(), resolution);
@@ -127,7 +127,7 @@ describe('discrepancies', () => {
       const all = await listDiscrepancies(world.database, [NORTH], { includesResolved: true, limit: 1_000 });
       expect(all.find((one) => one.transactionId === transactionId)).toMatchObject({
         resolution: 'returned',
-        resolvedBy: 'ada',
+        resolvedBy: world.connection.user,
         note: 'asked the bank',
         resolutionTransactionId: expect.any(Number),
       });
@@ -326,7 +326,7 @@ describe('the database', () => {
     await receive('ACCC');
     await receive('RJCT');
     const id = await openId();
-    const dismiss = `update discrepancy set resolved_at = now(), resolution = 'dismissed', resolved_by = 'eve', note = 'no' where id = ${id}`;
+    const dismiss = `update discrepancy set resolved_at = now(), resolution = 'dismissed', note = 'no' where id = ${id}`;
     await expect(
       world.owner.query(`insert into discrepancy (workspace_id, transaction_id, kind, event_id)
       select workspace_id, transaction_id, kind, event_id from discrepancy where id = ${id}`),
@@ -391,7 +391,6 @@ describe('any events and resolutions, each by two operators at once', () => {
             workspaceId: NORTH,
             discrepancyId,
             resolution,
-            by: 'ada',
             note: 'checked',
           });
         for (const one of steps) {

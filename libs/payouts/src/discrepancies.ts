@@ -73,7 +73,7 @@ const FIND_DISCREPANCY = sqlStatement<{ transaction_id: bigint; kind: Discrepanc
 
 const RESOLVE_DISCREPANCY = sqlStatement(
   'resolve_discrepancy',
-  `update discrepancy set resolved_at = statement_timestamp(), resolution = $3, resolved_by = $4, note = $5, resolution_transaction_id = $6
+  `update discrepancy set resolved_at = statement_timestamp(), resolution = $3, note = $4, resolution_transaction_id = $5
    where workspace_id = $1 and id = $2`,
 );
 
@@ -103,8 +103,6 @@ export interface ResolveDiscrepancyInput {
   readonly workspaceId: number;
   readonly discrepancyId: number;
   readonly resolution: Resolution;
-  /** The operator who resolves it. */
-  readonly by: string;
   /** Required where the discrepancy is dismissed. */
   readonly note?: string | undefined;
   /** Writes the resolution to the audit trail. */
@@ -123,7 +121,7 @@ export type ResolveOutcome =
  *   amount exceeds the limit. Nothing was written.
  */
 export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancyInput): Promise<ResolveOutcome> {
-  const { workspaceId, discrepancyId, resolution, by, note, noteChanges } = input;
+  const { workspaceId, discrepancyId, resolution, note, noteChanges } = input;
   const { database } = books;
   const find = bind(FIND_DISCREPANCY, workspaceId, discrepancyId);
   const found = await database.read({ workspaces: [workspaceId] }, find);
@@ -131,7 +129,7 @@ export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancy
   const transactionId = Number(found.transaction_id);
   const resource = { type: 'discrepancy', id: discrepancyId };
   const resolve = (postedId?: number) => [
-    bind(RESOLVE_DISCREPANCY, workspaceId, discrepancyId, resolution, by, note ?? null, postedId ?? null),
+    bind(RESOLVE_DISCREPANCY, workspaceId, discrepancyId, resolution, note ?? null, postedId ?? null),
     ...(noteChanges ? [noteChanges([{ workspaceId, operation: 'resolveDiscrepancy', resource }])] : []),
   ];
 

@@ -11,6 +11,23 @@ export {
   uetrOf,
 } from './open-payouts.js';
 export { payoutHandler } from './submit-payout.js';
+export {
+  type Decision,
+  decisionChannel,
+  type DecisionHook,
+  type DecisionQuestion,
+  type HookAnswer,
+  type Payer,
+  type PayerReader,
+} from './decide-payout.js';
+export { demandDecisions, endDecisionDemand } from './decision-demand.js';
+export {
+  COUNT_HELD_PAYOUTS,
+  decideHeldPayout,
+  type DecideOutcome,
+  type HeldPayout,
+  listHeldPayouts,
+} from './held-payouts.js';
 export { EVENTS_MAX, receiveRailEvents } from './receive-rail-events.js';
 export { decideRailEvents, prepareRailEvents, recordEvent } from './record-rail-events.js';
 export { settlePayments } from './settle-payments.js';
@@ -25,6 +42,8 @@ export {
   networkChannel,
   NO_RAILS,
   type OpenRails,
+  type Payee,
+  type PayeeVerification,
   type Payment,
   type PaymentContent,
   type PaymentReader,
@@ -34,6 +53,8 @@ export {
   type RailEvent,
   type RailRouting,
   type SubmittedPayment,
+  traceNetwork,
+  type VerifyPayee,
 } from './rail.js';
 export {
   outcomeFor,

@@ -32,11 +32,9 @@ export const READ_STOP = sqlStatement<StopRow>(
   `select id, rfc3339(stopped_at) as stopped_at, finding_count, to_json(workspace_ids) as workspace_ids
    from payout_stop where resumed_at is null`,
 );
-/** For the audit trail, which a trigger writes. */
-const ACT_ON_STOP = sqlStatement('act_on_payout_stop', `select set_config('app.operating_system_user', $1, true)`);
 const RESUME_PAYOUTS = sqlStatement<{ id: bigint }>(
   'resume_payouts',
-  `update payout_stop set resumed_at = statement_timestamp(), resumed_by = $2 where id = $1 and resumed_at is null returning id`,
+  `update payout_stop set resumed_at = statement_timestamp() where id = $1 and resumed_at is null returning id`,
 );
 
 /** Stops payouts of all workers, unless they are stopped. A restart does not resume them. */
@@ -58,18 +56,9 @@ export async function readPayoutStop(database: Database): Promise<PayoutStop | u
  * Resumes payouts after a stop. The caller has verified the books.
  *
  * @param provisioning the database as the provisioning role: the service itself must not resume payouts
- * @param operatingSystemUser the account of the operator at the operating system, for the audit trail
  * @returns false if they were resumed before
  */
-export async function resumePayouts(
-  provisioning: Database,
-  stopId: number,
-  actor: string,
-  operatingSystemUser = '',
-): Promise<boolean> {
-  const [, resumed] = await provisioning.pipeline({}, [
-    bind(ACT_ON_STOP, operatingSystemUser),
-    bind(RESUME_PAYOUTS, stopId, actor),
-  ] as const);
+export async function resumePayouts(provisioning: Database, stopId: number): Promise<boolean> {
+  const [resumed] = await provisioning.write({}, [bind(RESUME_PAYOUTS, stopId)] as const);
   return resumed.length > 0;
 }

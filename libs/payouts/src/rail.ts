@@ -1,5 +1,5 @@
 import { tracingChannel } from 'node:diagnostics_channel';
-import type { MinorUnits } from '@banking/domain';
+import type { MinorUnits, PayeeVerificationResult } from '@banking/domain';
 import type { Chore } from '@banking/work-queue';
 import type { Outgoing } from './open-payouts.js';
 
@@ -39,6 +39,26 @@ export interface PaymentContent {
 
 /** Reads the payment of a transaction. */
 export type PaymentReader = (workspaceId: number, transactionId: number) => Promise<PaymentContent>;
+
+/** An account that a payer knows, and the name of its holder. */
+export interface Payee extends Pick<PaymentContent['creditor'], 'name' | 'account' | 'routing' | 'bankCountry'> {
+  /** ISO 4217, of payments to it. */
+  readonly currency: string;
+}
+
+/** Whether the holder has that name. */
+export interface PayeeVerification {
+  readonly result: PayeeVerificationResult;
+  /** With `close_match` only: the name of the holder. */
+  readonly name?: string | undefined;
+}
+
+/** Asks the network of a destination about a payee. Undefined if no network that answers serves it. */
+export type VerifyPayee = (
+  destination: PayoutDestination,
+  payee: Payee,
+  signal: AbortSignal,
+) => Promise<PayeeVerification | undefined>;
 
 /** A payment as it is submitted to a network. */
 export interface Payment extends PaymentContent {
@@ -120,6 +140,8 @@ export interface Rail {
   receive(limit: number, signal?: AbortSignal): Promise<readonly DeliveredRailEvent[]>;
   /** Acknowledges events, so that the network does not deliver them again. */
   acknowledge(events: readonly DeliveredRailEvent[]): Promise<void>;
+  /** Whether an account belongs to a name. Left out by a network that cannot tell; undefined if its bank cannot. */
+  verifyPayee?(payee: Payee, signal: AbortSignal): Promise<PayeeVerification | undefined>;
   /** What a worker does for the network besides, such as writing files. */
   readonly chores?: readonly Chore[] | undefined;
 }
@@ -152,7 +174,7 @@ export interface PayoutEvent extends Outgoing {
 export interface NetworkMessage {
   /** The name of the network. */
   readonly rail: string;
-  readonly operation: 'submit' | 'find' | 'receive' | 'acknowledge';
+  readonly operation: 'submit' | 'find' | 'receive' | 'acknowledge' | 'verify';
   /** Ends the call. The call took too long if it is aborted at the end. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -180,16 +180,26 @@ describe('note statuses', () => {
   describe('the audit trail of a stop of payouts', () => {
     it('has the stop by the service and its end by an operator, in the workspaces with findings', async () => {
       const { connection } = world;
-      const provisioning = await openDatabase({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
+      const settings = { 'app.operating_system_user': 'rosa' };
+      const provisioning = await openDatabase({
+        connection,
+        role: PROVISIONING_ROLE,
+        schema: SCHEMA,
+        poolSize: 1,
+        settings,
+      });
       const unknown = { check: 'a rule', workspaceId: 999, detail: '' };
       await stopPayouts(world.database, [{ check: 'a rule', workspaceId: SOUTH, detail: '' }, unknown]);
       const { id } = (await readPayoutStop(world.database))!;
-      await resumePayouts(provisioning, id, 'Rosa', 'rosa');
-      await resumePayouts(provisioning, id, 'Rosa', 'rosa');
+      await resumePayouts(provisioning, id);
+      await resumePayouts(provisioning, id);
       await provisioning.end();
 
+      const [{ login }] = (await world.owner.query<{ login: string }>('select session_user as login')).rows as [
+        { login: string },
+      ];
       const ofStop = { outcome: 'done', resourceType: 'payoutStop', resourceId: id };
-      const rosa = { type: 'operator', name: 'Rosa', operatingSystemUser: 'rosa' };
+      const rosa = { type: 'operator', name: login, operatingSystemUser: 'rosa' };
       expect(await noted()).toEqual([
         { workspaceId: SOUTH, entries: [{ ...ofStop, operation: 'stopPayouts', actor: { type: 'system' } }] },
         { workspaceId: SOUTH, entries: [{ ...ofStop, operation: 'resumePayouts', actor: rosa }] },

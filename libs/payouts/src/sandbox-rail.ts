@@ -1,8 +1,18 @@
 import { createHash } from 'node:crypto';
-import { minorUnits } from '@banking/domain';
+import { minorUnits, type PayeeVerificationResult } from '@banking/domain';
 import { BatchedCalls, bind, type Database, sqlStatement } from '@banking/postgres';
 import { CLAIM_BY_INDEX, WorkError } from '@banking/work-queue';
-import type { DeliveredRailEvent, OpenRails, Payment, Rail, RailEvent, RailRouting, SubmittedPayment } from './rail.js';
+import type {
+  DeliveredRailEvent,
+  OpenRails,
+  Payee,
+  PayeeVerification,
+  Payment,
+  Rail,
+  RailEvent,
+  RailRouting,
+  SubmittedPayment,
+} from './rail.js';
 
 interface EventRow {
   key: string;
@@ -157,6 +167,12 @@ export class SandboxRail implements Rail {
     const keys = events.map(({ key }) => key);
     const positions = events.map(({ id }) => id.slice(id.lastIndexOf(' ') + 1));
     await this.database.pipeline({}, [bind(ACKNOWLEDGE, keys, positions)]);
+  }
+
+  async verifyPayee({ name, account }: Payee, signal: AbortSignal): Promise<PayeeVerification> {
+    const outcome = verificationFor(account);
+    if (outcome === 'silent') return untilAborted(signal);
+    return { result: outcome, ...(outcome === 'close_match' && { name: `${name.slice(0, 130)} Jr` }) };
   }
 
   private async submitAll(payments: readonly Payment[]): Promise<readonly (readonly RailEvent[])[]> {
@@ -334,6 +350,19 @@ export const SANDBOX_OUTCOMES: Readonly<Record<string, SandboxOutcome>> = {
 export function outcomeFor(account: string): SandboxOutcome {
   const ending = account.slice(-4);
   return Object.hasOwn(SANDBOX_OUTCOMES, ending) ? SANDBOX_OUTCOMES[ending]! : ORDINARY;
+}
+
+/** What the network says of the holder of an account, by the last four characters of the account. Any other ending matches. */
+export const SANDBOX_VERIFICATIONS: Readonly<Record<string, PayeeVerificationResult | 'silent'>> = {
+  '9031': 'close_match',
+  '9032': 'no_match',
+  '9033': 'not_possible',
+  '9034': 'silent',
+};
+
+export function verificationFor(account: string): PayeeVerificationResult | 'silent' {
+  const ending = account.slice(-4);
+  return Object.hasOwn(SANDBOX_VERIFICATIONS, ending) ? SANDBOX_VERIFICATIONS[ending]! : 'match';
 }
 
 /** An event with its position, its id and its time. */

@@ -375,7 +375,7 @@ describe('payout stop', () => {
 
   async function resume(): Promise<boolean> {
     const stop = await readPayoutStop(world.database);
-    return stop !== undefined && resumePayouts(provisioning, stop.id, 'mia@harbour.example');
+    return stop !== undefined && resumePayouts(provisioning, stop.id);
   }
 
   async function seenAll(ids: readonly number[]) {
@@ -400,10 +400,12 @@ describe('payout stop', () => {
       const stop = await readPayoutStop(world.database);
       expect(stop).toMatchObject({ findings: 2, workspaceIds: [SOUTH, NORTH] });
       expect(await resume()).toBe(true);
-      expect(await resumePayouts(provisioning, stop!.id, 'bob')).toBe(false);
+      expect(await resumePayouts(provisioning, stop!.id)).toBe(false);
       expect(await readPayoutStop(world.database)).toBeUndefined();
-      const { rows } = await world.owner.query('select resumed_by, findings from payout_stop');
-      expect(rows).toEqual([{ resumed_by: 'mia@harbour.example', findings: FINDINGS }]);
+      const { rows } = await world.owner.query(
+        'select resumed_by = session_user as is_login, findings from payout_stop',
+      );
+      expect(rows).toEqual([{ is_login: true, findings: FINDINGS }]);
     });
 
     it('names each workspace once, and none for a finding between workspaces', async () => {

@@ -10,6 +10,7 @@ import {
   type WorkHandler,
   type WorkOutcome,
 } from '@banking/work-queue';
+import { askHook, type Decision, type PayoutDecisions } from './decide-payout.js';
 import { outgoingColumns } from './discrepancies.js';
 import { type Outgoing, payoutKey } from './open-payouts.js';
 import {
@@ -27,6 +28,8 @@ export interface PayoutOptions {
   /** Payouts of other networks are left to other workers. */
   readonly rails: OpenRails;
   readonly readPayment: PaymentReader;
+  /** Without it, payouts that need a decision wait for a worker that has it, or for an operator. */
+  readonly decisions?: PayoutDecisions | undefined;
   /** Aborts a call to the network. Default: after 10 s. */
   readonly deadline?: (() => AbortSignal) | undefined;
 }
@@ -38,6 +41,12 @@ const CHECK_INTERVAL_MS = 15 * 60_000;
 const STOPPED_MS = 5 * 60_000;
 
 const STOPPED = 'payouts are stopped';
+
+/** How long a held payout is left. The decision of an operator makes it due. */
+const HELD_MS = 24 * 60 * 60_000;
+
+/** How a rejection by the decision hook or an operator is recorded. ISO 20022 MS03: the agent does not state the reason. */
+const REJECTION: RailEvent = { providerEvent: 'decision', status: 'RJCT', reasonCode: 'MS03' };
 
 export const CONTENT_DIFFERS =
   'the network has the payment with another amount or currency: run banking work reconcile';
@@ -92,7 +101,7 @@ interface SharedSteps {
 const outgoingOf = ({ workspaceId, subjectId }: Claim): Outgoing => ({ workspaceId, transactionId: subjectId });
 
 async function submitPayout(
-  { rails, readPayment, deadline = () => AbortSignal.timeout(10_000) }: PayoutOptions,
+  { books, rails, readPayment, decisions, deadline = () => AbortSignal.timeout(10_000) }: PayoutOptions,
   { beginner, events: recorder }: SharedSteps,
   claim: Claim,
   signal: AbortSignal,
@@ -100,9 +109,19 @@ async function submitPayout(
   const { workspaceId, transactionId } = outgoingOf(claim);
   const rail = rails.get(claim.rail);
   if (!rail) throw new Error('a payout was claimed of a network that this worker does not call');
-  const payout = begunBefore(claim) ?? (await beginner.begin(claim));
+  let payout = begunBefore(claim) ?? (await beginner.begin(claim));
+  if (payout.status === 'due' && payout.decision === 'missing') {
+    const { hook, readPayer } = decisions ?? {};
+    if (!hook || !readPayer) return { laterMs: STOPPED_MS, heldFor: 'the payout needs a decision, and no hook is set' };
+    await askHook(books.database, hook, readPayer, { claim, keyNonce: payout.keyNonce, readPayment }, signal);
+    payout = await beginner.begin(claim);
+  }
   if (payout.status === 'settled' || payout.status === 'failed') return 'done';
-  if (payout.status === 'due') return { laterMs: STOPPED_MS, heldFor: STOPPED };
+  if (payout.status === 'due' && payout.decision === 'hold') {
+    return { laterMs: HELD_MS, heldFor: 'the decision hook holds the payout' };
+  }
+  const isRejected = payout.status === 'due' && payout.decision === 'reject';
+  if (payout.status === 'due' && !isRejected) return { laterMs: STOPPED_MS, heldFor: STOPPED };
 
   const key = payoutKey({ workspaceId, transactionId, nonce: payout.keyNonce });
   const within = <T>(operation: NetworkMessage['operation'], call: (signal: AbortSignal) => Promise<T>) => {
@@ -116,6 +135,16 @@ async function submitPayout(
     if (found.amount !== amount || found.currency !== currency) throw new WorkError(CONTENT_DIFFERS);
     return found.events;
   };
+  const record = async (events: readonly RailEvent[]) => {
+    const effects = await Promise.all(events.map((event) => recorder.call({ workspaceId, transactionId, event })));
+    for (const effect of effects) if (effect instanceof Error) throw effect;
+  };
+  if (isRejected) {
+    // In books that were restored, an approval and the try that the network received may be lost: the money must not come back then.
+    const earlier = payout.isLate || payout.isAccepted ? await find() : undefined;
+    await record(earlier ?? [REJECTION]);
+    return earlier ? { laterMs: STOPPED_MS, heldFor: 'the network has the payment, which was rejected' } : 'done';
+  }
   const isStopped = payout.status === 'submitting' && !payout.isBegun;
   // An earlier try may have submitted the payment. That is recorded, and nothing is submitted.
   let events = isStopped ? await find() : await findEarlierSubmission(payout, find);
@@ -124,16 +153,18 @@ async function submitPayout(
     const payment = { ...(await readPayment(workspaceId, transactionId)), key };
     events = await within('submit', (until) => rail.submit(payment, until));
   }
-  const effects = await Promise.all(events.map((event) => recorder.call({ workspaceId, transactionId, event })));
-  for (const effect of effects) if (effect instanceof Error) throw effect;
+  await record(events);
   // Recorded as submitted together with the result, under the fence of the claim.
   return { laterMs: CHECK_INTERVAL_MS };
 }
 
-/** A payout that was written as begun: it needs no statement, as long as its lease lasts. */
+/** A payout that was written as begun, which needs no decision: it needs no statement, as long as its lease lasts. */
 const begunBefore = ({ fresh }: Claim): BegunPayout | undefined =>
   fresh && uptime() < fresh.untilUptimeS
-    ? { status: 'submitting', tries: 1, keyNonce: fresh.note, isLate: false, isAccepted: false, isBegun: true }
+    ? {
+        ...{ status: 'submitting', tries: 1, keyNonce: fresh.note, isLate: false, isAccepted: false, isBegun: true },
+        decision: null,
+      }
     : undefined;
 
 /** Ends at the abort, even where the call ignores its signal. The outcome of the call is unknown then. */
@@ -156,18 +187,20 @@ async function beforeAbort<T>(call: (signal: AbortSignal) => Promise<T>, signal:
 
 /** A payout at the start of a try. */
 export interface BegunPayout extends PayoutAttempt {
-  /** Whether this try may submit the payment: false while payouts are stopped, and for a payout that was submitted before. */
+  /** Whether this try may submit the payment: false while payouts are stopped or it is not approved, and if it was submitted before. */
   readonly isBegun: boolean;
+  /** What was decided, by an operator before the hook; null if it needs no decision. */
+  readonly decision: Decision | 'missing' | null;
 }
 
-interface PayoutRow extends PayoutAttempt {
+interface PayoutRow extends Omit<BegunPayout, 'isBegun'> {
   workspace_id: bigint;
   transaction_id: bigint;
 }
 
 /**
  * Recorded before the network is called: at a second try the network may already have the payment. Begins nothing while payouts are
- * stopped, and its rows alone prove that the payouts have begun. The caller has locked the claims.
+ * stopped, and no payout without the approval that it needs. Its rows alone prove that the payouts have begun. The caller has locked the claims.
  */
 const BEGIN_SUBMITTING = sqlStatement<{ workspace_id: bigint; transaction_id: bigint }>(
   'begin_submitting',
@@ -175,6 +208,9 @@ const BEGIN_SUBMITTING = sqlStatement<{ workspace_id: bigint; transaction_id: bi
    from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
    where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id) and p.status in ('due', 'submitting')
      and not exists (select from payout_stop where resumed_at is null)
+     and (not p.needs_decision or exists (
+       select from payout_decision d
+       where d.workspace_id = p.workspace_id and d.transaction_id = p.transaction_id and d.decision = 'approve'))
    returning p.workspace_id, p.transaction_id`,
 );
 
@@ -182,7 +218,10 @@ const READ_PAYOUTS = sqlStatement<PayoutRow>(
   'read_payouts',
   `select p.workspace_id, p.transaction_id, p.status, p.tries, p.key_nonce as "keyNonce",
           p.created_at < statement_timestamp() - interval '1 minute' as "isLate",
-          p.accepted_at is not null as "isAccepted"
+          p.accepted_at is not null as "isAccepted",
+          case when p.needs_decision then coalesce((
+            select d.decision from payout_decision d where d.workspace_id = p.workspace_id and d.transaction_id = p.transaction_id
+            order by d.decided_by = 'operator' desc limit 1), 'missing') end as decision
    from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
    join payout p on (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id)`,
 );

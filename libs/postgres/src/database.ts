@@ -2,7 +2,7 @@ import { asCommitInDoubt, asUnavailable, ConnectionLost, type PipelineResults, s
 import type { Session } from './session.js';
 import { bind, sqlStatement, type BoundStatement, type RowsOfEach } from './sql-statement.js';
 import type { ConnectionOptions } from './hosts.js';
-import { type BindScope, type RlsScope, type ScopeCheck, scopeBinder } from './rls-scope.js';
+import { type BindScope, type RlsScope, type ScopeCheck, type ScopeSettings, scopeBinder } from './rls-scope.js';
 import { ReplicaReads, type ReplicaOptions } from './replica-reads.js';
 import {
   retryConflicts,
@@ -132,10 +132,20 @@ export interface DatabaseOptions {
   readonly nameStatements?: boolean;
   /** The name of our connections in pg_stat_activity. Default `banking`. */
   readonly applicationName?: string;
+  /** What every scope sets besides. */
+  readonly settings?: ScopeSettings | undefined;
   /** Receives the error of a connection that breaks while it is idle; for the log. */
   readonly onError?: (error: Error) => void;
   /** Where `readPipeline` may read. Default: nowhere else. */
   readonly replica?: ReplicaOptions | undefined;
+}
+
+/** What the scope of each pipeline is made of. */
+interface ScopeParts {
+  readonly check: ScopeCheck | undefined;
+  readonly role?: string;
+  readonly settings: ScopeSettings | undefined;
+  readonly approval?: number;
 }
 
 const ping = bind(sqlStatement('ping', 'select 1'));
@@ -150,12 +160,17 @@ const sessionLogin = sqlStatement<{ login: string }>('session_login', 'select se
 export class Database {
   private readonly coalescedReads: CoalescedReads;
 
+  private readonly bindScope: BindScope;
+
   private constructor(
     private readonly pool: SessionPool,
-    private readonly scopeCheck: ScopeCheck | undefined,
-    private readonly bindScope: BindScope,
+    private readonly scope: ScopeParts,
     private readonly replicaReads: ReplicaReads | undefined,
   ) {
+    const { check, role, settings, approval } = scope;
+    const bindAny = scopeBinder(check, role, settings);
+    const bindScope: BindScope = approval === undefined ? bindAny : (of) => bindAny({ ...of, approval });
+    this.bindScope = bindScope;
     this.coalescedReads = new CoalescedReads({
       bindScope,
       isBusy: () => pool.isBusy,
@@ -186,9 +201,10 @@ export class Database {
       onError: options.onError ?? (() => undefined),
     };
     const pool = new SessionPool({ ...settings, connection: options.connection });
-    const bindScope = scopeBinder(options.scopeCheck);
+    const scope = { check: options.scopeCheck, settings: options.settings };
+    const bindScope = scopeBinder(scope.check, undefined, scope.settings);
     const replicaReads = options.replica && openReplicaReads(pool, settings, bindScope, options.replica);
-    const database = new Database(pool, options.scopeCheck, bindScope, replicaReads);
+    const database = new Database(pool, scope, replicaReads);
     try {
       await database.ping();
       await database.replicaReads?.connect();
@@ -204,7 +220,21 @@ export class Database {
    * It reads on the primary, and need not be ended.
    */
   as(role: string): Database {
-    return new Database(this.pool, this.scopeCheck, scopeBinder(this.scopeCheck, role), undefined);
+    return new Database(this.pool, { ...this.scope, role }, undefined);
+  }
+
+  /** The same connections, of which each pipeline and each database transaction has these settings of the schema besides. */
+  with(settings: ScopeSettings): Database {
+    return new Database(
+      this.pool,
+      { ...this.scope, settings: { ...this.scope.settings, ...settings } },
+      this.replicaReads,
+    );
+  }
+
+  /** The same connections for the changes of an approved request: each scope names it, and the database allows what it approves. */
+  carryingOut(approval: number): Database {
+    return new Database(this.pool, { ...this.scope, approval }, undefined);
   }
 
   /**

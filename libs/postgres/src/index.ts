@@ -20,7 +20,14 @@ export type { ConnectionOptions } from './hosts.js';
 export type { ReplicaOptions } from './replica-reads.js';
 export { bisect, BatchedCalls } from './batched-calls.js';
 export { IdBlocks } from './id-blocks.js';
-export { CommitInDoubtError, DatabaseSetupError, isServedElsewhere, isUnavailable, sqlstateOf } from './failures.js';
+export {
+  CommitInDoubtError,
+  DatabaseSetupError,
+  isServedElsewhere,
+  isUnavailable,
+  sqlstateOf,
+  unavailable,
+} from './failures.js';
 export { RULE_VIOLATION, SQLSTATE } from './sqlstate.js';
 export { backoffMs, type Backoff, type RetryPolicy, RETRY_POLICIES } from './backoff.js';
 
@@ -40,7 +47,7 @@ export {
 export { type MigrationFolder, readMigrations } from './migration-files.js';
 export { describeProcesses, olderThan, readProcessesWithoutCells } from './older-processes.js';
 export { applicationNameOf, isAtLeast } from './release.js';
-export { type ScopeCheck, scopesOf } from './rls-scope.js';
+export { type ScopeCheck, type ScopeSettings, scopesOf } from './rls-scope.js';
 export { readTable, type AdminSession, quoteName, withAdminSession } from './admin-session.js';
-export { ensureEmbeddedLogins } from './migration-roles.js';
+export { addEmbeddedOperator, ensureEmbeddedLogins } from './migration-roles.js';
 export * from './names.js';

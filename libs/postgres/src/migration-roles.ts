@@ -1,7 +1,7 @@
 import { DatabaseError, escapeIdentifier as quoted, Client } from 'pg';
 import { MigrationError } from './migration-files.js';
 import { SQLSTATE } from './sqlstate.js';
-import { EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, ROLES, SERVICE_ROLES } from './names.js';
+import { EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, OPERATOR_ROLES, ROLES, SERVICE_ROLES } from './names.js';
 import type { ConnectionOptions } from './hosts.js';
 
 /** The schema, the role that owns its tables, and the roles that use them. */
@@ -144,14 +144,35 @@ const LOGINS: Readonly<Record<string, readonly string[]>> = {
  * @param connection of a superuser of the server, which has the roles already
  */
 export async function ensureEmbeddedLogins(connection: ConnectionOptions): Promise<void> {
+  await asSuperuser(connection, async (client) => {
+    for (const [login, roles] of Object.entries(LOGINS)) {
+      for (const role of roles) await ensureLogin(client, login, role);
+    }
+  });
+}
+
+/**
+ * Adds a login of an operator to the embedded server, which asks for no password: it lets in the users of the machine that may use its folder.
+ *
+ * @param connection of a superuser of the server, which has the roles already
+ * @returns false if there is a role of the name
+ */
+export async function addEmbeddedOperator(connection: ConnectionOptions, login: string): Promise<boolean> {
+  return asSuperuser(connection, async (client) => {
+    const { rowCount } = await client.query('select from pg_roles where rolname = $1', [login]);
+    if (rowCount !== 0) return false;
+    for (const role of OPERATOR_ROLES) await ensureLogin(client, login, role);
+    return true;
+  });
+}
+
+async function asSuperuser<T>(connection: ConnectionOptions, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ ...connection, application_name: 'banking-login' });
   // The query that fails reports a broken connection; as an event without a listener it would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
-    for (const [login, roles] of Object.entries(LOGINS)) {
-      for (const role of roles) await ensureLogin(client, login, role);
-    }
+    return await work(client);
   } finally {
     await client.end();
   }

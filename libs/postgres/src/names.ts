@@ -25,8 +25,11 @@ export const ROLES = [API_ROLE, WORKER_ROLE, VERIFIER_ROLE, OPERATOR_ROLE, PROVI
 /** What one process may take on that serves requests, carries out work and verifies. */
 export const SERVICE_ROLES: readonly string[] = [API_ROLE, WORKER_ROLE, VERIFIER_ROLE];
 
+/** What the login of an operator may take on. */
+export const OPERATOR_ROLES: readonly string[] = [OPERATOR_ROLE, PROVISIONING_ROLE];
+
 /** The login of services and workers on the embedded server, with the roles of both. */
 export const EMBEDDED_LOGIN = 'banking_login';
 
-/** The login of commands on the embedded server: all roles but the owner. */
+/** The login that commands on the embedded server share: all roles but the owner. */
 export const EMBEDDED_OPERATOR_LOGIN = 'banking_command_login';

@@ -9,6 +9,8 @@ export interface RlsScope {
   readonly user?: number | undefined;
   /** Setting `app.actor_type`: who makes the changes, if neither a user nor the service itself. For trails. */
   readonly actorType?: 'operator' | 'network' | 'service';
+  /** Setting `app.approval`: the approved request that is carried out. */
+  readonly approval?: number | undefined;
   /** Whether nothing is changed. The check of a single workspace then takes no lock and runs no function. */
   readonly isRead?: boolean;
 }
@@ -36,27 +38,41 @@ export interface ScopeCheck {
   readonly isReadable: string;
 }
 
+/** Settings of the schema, such as `app.operator_request`, and their values. They end with each pipeline or database transaction. */
+export type ScopeSettings = Readonly<Record<string, string>>;
+
 /**
  * @param check Without it the list is set as it is.
  * @param role taken on until the end of the pipeline or database transaction. Default: the role of the session stays.
+ * @param settings what every scope sets besides
  */
-export function scopeBinder(check?: ScopeCheck, role?: string): BindScope {
+export function scopeBinder(check?: ScopeCheck, role?: string, settings: ScopeSettings = {}): BindScope {
   const list = check === undefined ? '$1' : `${check.listFunction}($1)`;
+  const names = Object.keys(settings);
   const named = (name: string) =>
-    `${check === undefined ? '' : 'checked_'}${name}${role === undefined ? '' : `_as_${role}`}`;
+    [`${check === undefined ? '' : 'checked_'}${name}`, ...(role === undefined ? [] : ['as', role])]
+      .concat(names.length === 0 ? [] : ['with', ...names.map((setting) => setting.replace(/^.*[.]/, ''))])
+      .join('_');
   const takeRole = role === undefined ? '' : `, set_config('role', ${escapeLiteral(role)}, true)`;
+  const set = (first: number) =>
+    names.map((name, place) => `, set_config(${escapeLiteral(name)}, $${first + place}, true)`).join('');
   const setScope = sqlStatement(
     named('scope'),
-    `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true)${takeRole}`,
+    `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true)${set(3)}${takeRole}`,
   );
   // A statement of its own, so that other scopes cost no more.
   const setScopeOfActor = sqlStatement(
     named('scope_of_actor'),
     `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true),
-            set_config('app.actor_type', $3, true)${takeRole}`,
+            set_config('app.actor_type', $3, true)${set(4)}${takeRole}`,
+  );
+  const setScopeOfApproval = sqlStatement(
+    named('scope_of_approval'),
+    `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true),
+            set_config('app.approval', $3, true)${takeRole}`,
   );
   const setScopeOfRead = check && sqlStatement(named('read_scope'), `${readScopeOf(check)}${takeRole}`);
-  return ({ workspaces, user, actorType, isRead }) => {
+  return ({ workspaces, user, actorType, approval, isRead }) => {
     workspaces?.forEach(expectId);
     if (user !== undefined) expectId(user);
     if (isRead && setScopeOfRead && workspaces?.length === 1 && user === undefined && actorType === undefined) {
@@ -66,7 +82,10 @@ export function scopeBinder(check?: ScopeCheck, role?: string): BindScope {
       workspaces === undefined ? '' : `{${workspaces.join(',')}}`,
       user === undefined ? '' : user,
     ] as const;
-    return actorType === undefined ? bind(setScope, ...values) : bind(setScopeOfActor, ...values, actorType);
+    if (approval !== undefined) return bind(setScopeOfApproval, ...values, approval);
+    return actorType === undefined
+      ? bind(setScope, ...values, ...Object.values(settings))
+      : bind(setScopeOfActor, ...values, actorType, ...Object.values(settings));
   };
 }
 

@@ -88,4 +88,18 @@ export const RULE_VIOLATION = {
   outdatedMemory: 'BK024',
   /** A deposit has the completed transaction of its money, which is returned exactly if the deposit ended. */
   wrongDeposit: 'BK025',
+  /** No payment exceeds a limit of its workspace. */
+  limitExceeded: 'BK026',
+  /** A service account is viewer or member, and only administrators and operators make it and its keys. */
+  wrongServiceAccount: 'BK031',
+  /** What the rules of a workspace require approvals of is done with them, once, and as it was approved. */
+  notApproved: 'BK027',
+  /** Only an administrator changes the members of a workspace, which keeps an administrator. */
+  wrongMembers: 'BK030',
+  /** Outside a sandbox, what an operator does to money is what another operator has approved. */
+  notApprovedByOperator: 'BK028',
+  /** A payout that needs a decision is decided once, and submitted after its approval. */
+  undecidedPayout: 'BK029',
+  /** Personal data change to pseudonyms only, and only if nothing requires them. */
+  wrongErasure: 'BK032',
 } as const;

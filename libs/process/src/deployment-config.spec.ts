@@ -25,6 +25,7 @@ describe('readDeployment', () => {
       isPooled: false,
       nameStatements: true,
       eventsKeptDays: 30,
+      personalData: { paymentsKeptDays: 3_650, recipientsKeptDays: 3_650, payersKeptDays: 3_650 },
       demo: true,
       isSandbox: true,
       reference: undefined,

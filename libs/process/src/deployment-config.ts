@@ -31,6 +31,12 @@ export interface DeploymentConfig {
   readonly railsFile?: string | undefined;
   /** For how many days events are listed before the worker deletes them. */
   readonly eventsKeptDays: number;
+  /** How long personal data are kept, in days: after a payment, recipients after their last use, payers of deposits after these ended. */
+  readonly personalData: {
+    readonly paymentsKeptDays: number;
+    readonly recipientsKeptDays: number;
+    readonly payersKeptDays: number;
+  };
 }
 
 /** @param isGateway whether there is no database; then only `dataDir` and `isSandbox` have a use */
@@ -52,7 +58,8 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
   }
   const isEmbedded = given('DATABASE_URL') === undefined && !isGateway;
   // A gateway has no database. It offers the operations of a sandbox unless it is set up like a live deployment.
-  const isSandbox = flag('SANDBOX', !isGateway || text('OIDC_ISSUER') === undefined);
+  const hasIssuer = text('OIDC_ISSUER') !== undefined || text('OIDC_ISSUERS_FILE') !== undefined;
+  const isSandbox = flag('SANDBOX', !isGateway || !hasIssuer);
   if (text('SANDBOX') === undefined && !isEmbedded && !isGateway) {
     mistakes.push(
       'SANDBOX is not set. With DATABASE_URL, set SANDBOX=on for a database of demo money or SANDBOX=off for real money.',
@@ -75,6 +82,8 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
   if (cells !== undefined && replicaUrl !== undefined) {
     mistakes.push('DATABASE_REPLICA_URL is set with several databases, which have no replicas yet. Remove it.');
   }
+  // A sandbox has no real persons.
+  const keptDays = (name: string) => whole(name, isSandbox ? 0 : 365, 36_500) ?? 3_650;
   return {
     dataDir,
     databaseUrl,
@@ -89,6 +98,11 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
     reference,
     railsFile: text('RAILS_FILE'),
     eventsKeptDays: whole('EVENTS_KEPT_DAYS', 1, 3_650) ?? 30,
+    personalData: {
+      paymentsKeptDays: keptDays('PAYMENTS_KEPT_DAYS'),
+      recipientsKeptDays: keptDays('RECIPIENTS_KEPT_DAYS'),
+      payersKeptDays: keptDays('PAYERS_KEPT_DAYS'),
+    },
   };
 }
 

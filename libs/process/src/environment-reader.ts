@@ -28,6 +28,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   'DATABASE_REPLICA_URL',
   'RATES_URL',
   'WEBHOOK_KEY',
+  'DECISION_SECRET',
 ]);
 
 /** Typed readers of environment variables. A mistake is added to `mistakes`, and reading continues with the fallback. */

@@ -4,12 +4,13 @@ export { boundedFetch, ResponseTooLargeError } from './bounded-fetch.js';
 export { connectionTo, hostsOf } from './database-url.js';
 export { type CellConfig, HOME_CELL, type DeploymentConfig, readDeployment } from './deployment-config.js';
 export { ConfigError, type Environment, type EnvironmentReader, readerOf } from './environment-reader.js';
+export { DEFAULT_AUDIENCE, type IssuerConfig, readIssuers } from './issuers-config.js';
 export { createPrivateFile, makeDataDir } from './data-dir.js';
 export { ExpiringCache } from './expiring-cache.js';
 export { FairSlots, RoundRobin } from './round-robin.js';
+export { type Network, parseNetwork } from './network.js';
 export { createLogger, type LogConfig, loggerOptions, readLogging } from './logger.js';
 export {
-  readIssuer,
   type MetricsConfig,
   readMetrics,
   readAuditKeptDays,
@@ -29,5 +30,6 @@ export {
 } from './run-service.js';
 export { readDocument, readSecretFile, SecretFileError } from './secret-file.js';
 export { readWebhooks, type WebhooksConfig } from './webhooks-config.js';
+export { type DecisionsConfig, readDecisions } from './decisions-config.js';
 export { isLoopback, isTrustworthy } from './password-file.js';
 export { readYamlDocument, type ReportMistake } from './yaml-document.js';

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { ConfigError } from './environment-reader.js';
 
 /** Exit codes of every program of this repository. A program that a signal ends reports 128 and its number. */
-export const EXIT = { ok: 0, failed: 1, misused: 2 } as const;
+export const EXIT = { ok: 0, failed: 1, misused: 2, requested: 3 } as const;
 
 /** A terminal and npm both forward Ctrl-C: two signals within this time are one request. */
 const SAME_SIGNAL_MS = 1_000;

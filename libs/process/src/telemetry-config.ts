@@ -101,15 +101,6 @@ function readRatio({ text, mistakes }: EnvironmentReader): number {
 export const readAuditKeptDays = ({ whole }: EnvironmentReader): number =>
   whole('AUDIT_KEPT_DAYS', 365, 36_500) ?? 3_650;
 
-/** The identity provider, exactly as written, because tokens repeat it letter by letter. Without one, tokens are signed locally. */
-export function readIssuer({ text, mistakes }: EnvironmentReader): string | undefined {
-  const issuer = text('OIDC_ISSUER');
-  if (issuer !== undefined && !isTrustworthy(issuer)) {
-    mistakes.push('OIDC_ISSUER must be the https URL of the identity provider (http only on a loopback address).');
-  }
-  return issuer;
-}
-
 /** The document that exchange rates come from. */
 export interface RatesConfig {
   readonly url: string;

@@ -1,5 +1,5 @@
-import { isInstant, MINOR_UNITS_MAX, type MinorUnits, minorUnits } from '@banking/domain';
-import type { RailEvent, SubmittedPayment } from '@banking/payouts';
+import { isFreeText, isInstant, MINOR_UNITS_MAX, type MinorUnits, minorUnits } from '@banking/domain';
+import type { PayeeVerification, RailEvent, SubmittedPayment } from '@banking/payouts';
 
 /** What an adapter sent is not what the contract describes. The message names the member and no value. */
 export class AdapterMessageError extends Error {
@@ -34,6 +34,7 @@ export const FORMS = {
   eventId: /^[!-~]{1,100}$/,
   status: /^[A-Z0-9]{1,35}$/,
   reasonCode: /^[A-Za-z0-9]{1,35}$/,
+  result: /^(match|close_match|no_match|not_possible)$/,
 } as const;
 
 /** Elements of a list at most, as in the contract. */
@@ -146,6 +147,20 @@ export function listedEventsOf(value: unknown): readonly ListedEvent[] {
   const { events, misfits } = eventPageOf(value);
   if (misfits[0] !== undefined) throw new AdapterMessageError(misfits[0]);
   return events;
+}
+
+const NAME_MAX = 140;
+
+/** The answer about a payee. A close match without a name to show is none. @throws AdapterMessageError */
+export function verificationOf(value: unknown): PayeeVerification {
+  const members = membersOf(value, 'verification');
+  const result = textOf(members, 'result', 'verification') as PayeeVerification['result'];
+  if (result !== 'close_match') return { result };
+  const { name } = members;
+  if (typeof name !== 'string' || !isFreeText(name, NAME_MAX)) {
+    throw misfit('verification.name', `is missing, or no text of at most ${NAME_MAX} characters`);
+  }
+  return { result, name };
 }
 
 /** The final rejection of a submission; undefined for a body that does not say so clearly. */

@@ -52,6 +52,30 @@ describe('the conformance suite', () => {
     expect(await unmet(adapter)).toEqual([]);
   });
 
+  it('has no complaint about an adapter that does not verify payees, and finds one that answers wrongly', async () => {
+    const answers = [
+      [404, ''],
+      [501, ''],
+      [200, '{"result":"match"}'],
+      [200, '{"result":"close_match"}'],
+    ] as const;
+    const found: (string | undefined)[] = [];
+    for (const [status, text] of answers) {
+      const adapter = await behind(async (request, _body, forward) => {
+        const isAsked = request.url === '/payee-verifications' && request.headers.authorization === `Bearer ${TOKEN}`;
+        return isAsked ? [status, text] : asIs(await forward());
+      });
+      found.push((await unmet(adapter)).join());
+    }
+
+    expect(found).toEqual([
+      '',
+      expect.stringContaining('Answer 200 to POST /payee-verifications, or 404 if you cannot tell, not 501'),
+      expect.stringContaining('Answer close_match for the test account …9031, not match'),
+      expect.stringContaining('verification.name is missing'),
+    ]);
+  });
+
   it('finds an adapter that makes a second payment of other content', async () => {
     const adapter = await behind(async (_request, _body, forward) => {
       const response = await forward();
@@ -181,7 +205,7 @@ describe('the conformance suite', () => {
     await adapter.leave();
 
     const found = await unmet(adapter);
-    expect(found).toHaveLength(16);
+    expect(found).toHaveLength(17);
     expect(found[0]).toContain('Serve at the url of the rail: ECONNREFUSED');
   });
 });

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type SubmittedPayment, uetrOf } from '@banking/payouts';
 import { boundedFetch, readSecretFile } from '@banking/process';
-import { AdapterMessageError, type ListedEvent, listedEventsOf, paymentOf, paymentsOf } from './adapter-messages.js';
+import {
+  AdapterMessageError,
+  type ListedEvent,
+  listedEventsOf,
+  paymentOf,
+  paymentsOf,
+  verificationOf,
+} from './adapter-messages.js';
 import type { BankAccount, HttpRailConfig } from './rail-config.js';
 
 /** What one check has found. */
@@ -27,6 +34,11 @@ const CREDITED = 'DE27500105170000000000';
 const REJECTED = 'DE82500105170000009001';
 const TWICE = 'DE27500105170000009021';
 const OUT_OF_ORDER = 'DE97500105170000009022';
+const CLOSE_MATCH = 'DE48500105170000009031';
+const NO_MATCH = 'DE21500105170000009032';
+
+/** The path of the optional part of the contract. */
+const VERIFICATIONS = 'payee-verifications';
 
 const FINAL: ReadonlySet<string> = new Set(['ACCC', 'RJCT']);
 
@@ -119,6 +131,7 @@ class Conformance {
       ['reports each event with the amount and currency of its payment', () => this.namesAmounts()],
       ['reports the same events again after the same position', () => this.repeatsPosition()],
       ['answers within its wait when there is no event', () => this.endsItsWait()],
+      ['says whose account it is, or has no such request', () => this.verifiesPayees()],
     ];
   }
 
@@ -131,11 +144,12 @@ class Conformance {
         ['GET', `payments?acceptedSince=${this.startedAt}`, {}],
         ['GET', 'events', {}],
         ['POST', 'payments', sent],
+        ['POST', VERIFICATIONS, { body: this.payeeOf(CREDITED) }],
       ] as const) {
         const { status } = await this.send(method, path, { ...more, token });
         const request = `${method} /${path.replace(key, '{key}').replace(/\?.*/, '')}`;
         expectThat(
-          status === 401 || status === 403,
+          status === 401 || status === 403 || (status === 404 && path === VERIFICATIONS),
           `Answer 401 to ${request} ${token ? 'with a wrong' : 'without a'} token.`,
         );
       }
@@ -295,6 +309,22 @@ class Conformance {
     await this.eventsFromStart(1);
   }
 
+  /** This part of the contract is optional: 404 says that the adapter does not have it. */
+  private async verifiesPayees(): Promise<void> {
+    const offered = await this.send('POST', VERIFICATIONS, { body: this.payeeOf(CREDITED) });
+    if (offered.status === 404) return;
+    for (const [account, wanted] of [
+      [CREDITED, 'match'],
+      [CLOSE_MATCH, 'close_match'],
+      [NO_MATCH, 'no_match'],
+    ] as const) {
+      const { status, body } = await this.send('POST', VERIFICATIONS, { body: this.payeeOf(account) });
+      expectThat(status === 200, `Answer 200 to POST /${VERIFICATIONS}, or 404 if you cannot tell, not ${status}.`);
+      const { result } = verificationOf(body);
+      expectThat(result === wanted, `Answer ${wanted} for the test account …${account.slice(-4)}, not ${result}.`);
+    }
+  }
+
   /** The events of a payment, once they are as wanted. */
   private async eventsOf(
     key: string,
@@ -375,6 +405,10 @@ class Conformance {
       creditor: { name: 'Test Payee', account, routing: { type: 'SWIFT', code: 'INGDDEFF' } },
       ...{ remittanceInformation: 'Conformance check', purpose: 'IR001' },
     };
+  }
+
+  private payeeOf(account: string): Body {
+    return { name: 'Test Payee', account, currency: this.account.currency };
   }
 
   /** A payment that the adapter must accept. */

@@ -409,3 +409,54 @@ it('calls an adapter that is away as an outage, and again when it is back', asyn
   expect(await rail.find(PAYMENT.key, signal)).toBeUndefined();
   expect((await rail.submit(PAYMENT, signal)).map(({ status }) => status)).toEqual(['ACSP', 'ACSP', 'ACCC']);
 });
+
+describe('a payee that is verified', () => {
+  const PAYEE = { name: 'Ravi Menon', account: 'DE89370400440532013000', currency: 'EUR', bankCountry: 'DE' };
+  const answer = async (status: number, body: unknown) =>
+    (await railBy(answering(status, body))).verifyPayee(PAYEE, signal);
+
+  it('is sent with its name and account, and the token', async () => {
+    const seen: unknown[] = [];
+    const rail = await railBy((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => (body += String(chunk)));
+      request.on('end', () => {
+        seen.push([request.method, request.url, request.headers.authorization, JSON.parse(body)]);
+        response.end('{"result":"match"}');
+      });
+    });
+
+    expect(await rail.verifyPayee(PAYEE, signal)).toEqual({ result: 'match' });
+    const { bankCountry: country, ...payee } = PAYEE;
+    expect(seen).toEqual([['POST', '/payee-verifications', `Bearer ${TOKEN}`, { ...payee, country }]]);
+  });
+
+  it.each([
+    [
+      { result: 'close_match', name: 'R. Menon' },
+      { result: 'close_match', name: 'R. Menon' },
+    ],
+    // A name that no one may see is left out.
+    [{ result: 'no_match', name: 'R. Menon' }, { result: 'no_match' }],
+    [{ result: 'not_possible' }, { result: 'not_possible' }],
+  ])('has the answer %j', async (body, expected) => {
+    expect(await answer(200, body)).toEqual(expected);
+  });
+
+  it('has no answer of an adapter without this request', async () => {
+    expect(await answer(404, '')).toBeUndefined();
+  });
+
+  it.each([
+    [200, {}],
+    [200, 'match'],
+    [200, { result: 'MTCH' }],
+    [200, { result: 'close_match' }],
+    [200, { result: 'close_match', name: 'x'.repeat(141) }],
+    [200, { result: 'close_match', name: 'a\u202eb' }],
+    [401, ''],
+    [500, ''],
+  ])('has no answer of another form: %d %j', async (status, body) => {
+    await expect(answer(status, body)).rejects.toBeInstanceOf(OutageError);
+  });
+});

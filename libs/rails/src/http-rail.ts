@@ -1,5 +1,7 @@
 import {
   type DeliveredRailEvent,
+  type Payee,
+  type PayeeVerification,
   type Payment,
   type Rail,
   type RailEvent,
@@ -9,7 +11,14 @@ import {
 import type { Database } from '@banking/postgres';
 import { boundedFetch, readSecretFile, ResponseTooLargeError, SecretFileError } from '@banking/process';
 import { OutageError, WorkError } from '@banking/work-queue';
-import { AdapterMessageError, eventPageOf, paymentOf, paymentsOf, rejectionOf } from './adapter-messages.js';
+import {
+  AdapterMessageError,
+  eventPageOf,
+  paymentOf,
+  paymentsOf,
+  rejectionOf,
+  verificationOf,
+} from './adapter-messages.js';
 import { RailInbox } from './rail-inbox.js';
 import type { HttpRailConfig } from './rail-config.js';
 
@@ -130,6 +139,21 @@ export class HttpRail implements Rail {
 
   acknowledge(events: readonly DeliveredRailEvent[]): Promise<void> {
     return this.inbox.delete(events.map(({ id }) => id));
+  }
+
+  /** Undefined for an adapter without this part of the contract. */
+  async verifyPayee(payee: Payee, signal: AbortSignal): Promise<PayeeVerification | undefined> {
+    const { name, account, routing, bankCountry: country, currency } = payee;
+    const { status, body } = await this.call(
+      {
+        method: 'POST',
+        path: 'payee-verifications',
+        body: { name, account, routing, country, currency },
+        expected: [200, 404],
+      },
+      signal,
+    );
+    return status === 404 ? undefined : this.read(() => verificationOf(body));
   }
 
   private bodyOf({ key, amount, currency, creditor, description, purpose }: Payment): unknown {

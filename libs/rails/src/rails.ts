@@ -1,4 +1,12 @@
-import { type OpenRails, type PayoutDestination, type Rail, type RailRouting, SandboxRail } from '@banking/payouts';
+import {
+  type OpenRails,
+  type PayoutDestination,
+  type Rail,
+  type RailRouting,
+  SandboxRail,
+  traceNetwork,
+  type VerifyPayee,
+} from '@banking/payouts';
 import type { Database } from '@banking/postgres';
 import { ConfigError } from '@banking/process';
 import { HttpRail } from './http-rail.js';
@@ -50,6 +58,18 @@ export class Rails implements RailRouting {
   /** Opens the networks that need no restart to be called. @param database as the worker */
   open(database: Database): OpenRails {
     return new Map(this.configured.map((rail) => [rail.name, openRail(rail, database)]));
+  }
+
+  /** Asks the network of a destination about a payee. One of files is not asked, because it cannot tell. */
+  payeeVerifier(database: Database): VerifyPayee {
+    return async (destination, payee, signal) => {
+      const config = this.networkOf(destination);
+      if (!config || isOfFiles(config)) return undefined;
+      const rail = openRail(config, database);
+      return traceNetwork({ rail: config.name, operation: 'verify', signal }, async () =>
+        rail.verifyPayee?.(payee, signal),
+      );
+    };
   }
 
   private networkOf(destination: PayoutDestination): RailConfig | undefined {

@@ -106,6 +106,13 @@ class SandboxAdapter {
   private async answer(request: IncomingMessage, signal: AbortSignal): Promise<{ status: number; body: unknown }> {
     if (!this.isAuthorized(request)) throw refused(401, 'The bearer token is missing or wrong.');
     const url = new URL(request.url ?? '/', 'http://adapter');
+    if (request.method === 'POST' && url.pathname === '/payee-verifications') {
+      const { name, account, currency } = membersOf(parsed(await textOf(request)));
+      if (!isOf(/./, name) || !isOf(/./, account) || !isOf(FORMS.currency, currency)) {
+        throw refused(400, 'name, account or currency is missing.');
+      }
+      return { status: 200, body: await this.rail.verifyPayee({ name, account, currency }, signal) };
+    }
     const [, list, key] = /^\/(payments|events)(?:\/([^/]+))?$/.exec(url.pathname) ?? [];
     if (request.method === 'POST' && list === 'payments' && key === undefined) {
       return { status: 202, body: await this.take(request, signal) };

@@ -39,6 +39,19 @@ begin
   raise exception 'text of % has a control, format or private-use character', tg_table_name using errcode = 'check_violation';
 end $$;
 
+-- The operator of a database transaction: the login of its session, which no caller chooses. Commands on the embedded server share a login;
+-- there it is their account of the operating system.
+create function operator_name() returns text
+  language sql stable
+  return case session_user when 'banking_command_login'
+    then coalesce(left(nullif(current_setting('app.operating_system_user', true), ''), 200), session_user) else session_user end;
+
+-- What hashes cover of personal texts: SHA-256 over a JSON array of the salt in hex and the texts. A salt is random (122 bits) and is erased
+-- with its texts: without it, no guess of them can be compared with the digest. The text of the array is that of RFC 8785.
+create function salted_digest(salt bytea, texts text[]) returns bytea
+  language sql immutable strict parallel safe
+  return sha256(convert_to(array_to_json(array[encode(salt, 'hex')] || texts)::text, 'UTF8'));
+
 -- Whether this database holds demo money (a sandbox) or real money. Written once, with the table, and never changed.
 create table deployment_mode (
   -- At most one row.

@@ -260,10 +260,12 @@ end $$;
  * @param withdraws whether a document that waits is withdrawn; otherwise another one is refused. A file replaces what an earlier file stated
  * @param effective the time; null for now, as an earlier one
  */
-create function record_reference_change(stated jsonb, of_origin text, effective timestamptz, by_name text, by_user text, withdraws boolean)
+/** @param by_source the release, or the setting that names the file; of an operator, the login is recorded */
+create function record_reference_change(stated jsonb, of_origin text, effective timestamptz, by_source text, withdraws boolean)
   returns bigint
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
+  by_name text := case of_origin when 'operator' then operator_name() else by_source end;
   recorded reference_change;
 begin
   -- One after the other, and none while another is applied.
@@ -296,7 +298,8 @@ begin
     return recorded.id;
   end if;
   insert into reference_change (origin, content, effective_at, recorded_by, operating_system_user)
-  values (of_origin, stated, greatest(effective, statement_timestamp()), by_name, by_user)
+  values (of_origin, stated, greatest(effective, statement_timestamp()), by_name,
+    case of_origin when 'operator' then nullif(current_setting('app.operating_system_user', true), '') end)
   returning * into recorded;
   begin
     perform apply_reference_change(recorded);
@@ -307,9 +310,9 @@ begin
   return recorded.id;
 end $$;
 
-create function withdraw_reference_changes(by_name text) returns setof bigint
+create function withdraw_reference_changes() returns setof bigint
   language sql security definer set search_path = banking, pg_temp as $$
-  update reference_change set withdrawn_at = statement_timestamp(), withdrawn_by = by_name
+  update reference_change set withdrawn_at = statement_timestamp(), withdrawn_by = operator_name()
   where applied_at is null and withdrawn_at is null and origin <> 'release' and effective_at > statement_timestamp()
   returning id
 $$;

@@ -11,12 +11,16 @@ create table app (
 create sequence app_user_id_seq maxvalue 9007199254740991;
 create table app_user (
   id bigint primary key default nextval('app_user_id_seq'),
-  -- In ASCII and small letters, so that one mailbox is one user and no look-alike of another script folds to it.
-  email text not null check (email ~ '^[!-?[-~]+@[a-z0-9.-]+$') unique,
+  kind text not null default 'person' check (kind in ('person', 'service_account')),
+  -- In ASCII and small letters, so that one mailbox is one user and no look-alike of another script folds to it. A service account has none.
+  email text check (email ~ '^[!-?[-~]+@[a-z0-9.-]+$') unique,
   status text not null default 'completed',
   user_type text not null default 'business' check (user_type in ('personal', 'business')),
   created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now()
+  updated_at timestamptz not null default now(),
+  check ((kind = 'person') = (email is not null)),
+  -- When its e-mail and its subjects became pseudonyms.
+  erased_at timestamptz
 );
 
 -- The subject by which an issuer names a user. One subject for a user at each issuer: a second is refused.
@@ -43,9 +47,13 @@ create table workspace (
   app_id bigint not null references app,
   name text not null,
   type text not null default 'business' check (type in ('personal', 'business')),
+  -- Of the days and months of its limits: a name of the IANA database. A name that PostgreSQL does not know is refused.
+  time_zone text not null default 'UTC',
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  unique (app_id, name)
+  unique (app_id, name),
+  constraint workspace_time_zone check (
+    time_zone ~ '^[A-Z][A-Za-z0-9_+/-]{1,63}$' and (timestamptz 'epoch' at time zone time_zone) is not null)
 );
 
 create sequence workspace_role_id_seq maxvalue 9007199254740991;
@@ -53,22 +61,23 @@ create table workspace_role (
   workspace_id bigint not null references workspace,
   id bigint not null default nextval('workspace_role_id_seq'),
   user_id bigint not null references app_user on delete cascade,
-  role text not null check (role in ('member', 'admin')),
+  -- One row for each role of a user: no role includes another.
+  role text not null check (role in ('viewer', 'member', 'approver', 'admin')),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   primary key (workspace_id, id),
-  unique (workspace_id, user_id)
+  unique (workspace_id, user_id, role)
 );
 create index role_of_user on workspace_role (user_id);
 
 -- Only a completed user has roles.
-create function has_role(of_user bigint, in_workspace bigint) returns boolean
+create function has_role(of_user bigint, in_workspace bigint, wanted text) returns boolean
   language sql stable set search_path = banking, pg_temp
   return exists (
     select from app_user u join workspace_role r on r.user_id = u.id
-    where u.id = of_user and u.status = 'completed' and r.workspace_id = in_workspace);
+    where u.id = of_user and u.status = 'completed' and r.workspace_id = in_workspace and r.role = wanted);
 
--- Keeps status and role of a user as they are until the end of the database transaction. It runs as the owner, because a lock on a row
+-- Keeps status and roles of a user as they are until the end of the database transaction. It runs as the owner, because a lock on a row
 -- needs the right to change it. The user comes first, as where a user is removed with its roles.
 create function lock_role(of_user bigint, in_workspace bigint) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
@@ -76,17 +85,6 @@ begin
   perform from app_user where id = of_user for share;
   perform from workspace_role where user_id = of_user and workspace_id = in_workspace for key share;
 end $$;
-
--- The one change of the directory that a request may cause: the first sign-in of a subject binds it to the user with its verified e-mail.
--- Returns the user, or null if no user has that e-mail, the user has a subject of this issuer, or the subject is bound already.
-create function bind_subject(of_issuer text, of_subject text, verified_email text) returns bigint
-  language sql security definer set search_path = banking, pg_temp
-begin atomic
-  insert into user_identity (issuer, subject, user_id)
-  select of_issuer, of_subject, u.id from app_user u where u.email = verified_email
-  on conflict do nothing
-  returning user_id;
-end;
 
 create sequence directory_change_id_seq maxvalue 9007199254740991;
 -- The trail: every change of the directory, with who made it.
@@ -96,10 +94,25 @@ create table directory_change (
   changed_by text not null,
   relation text not null,
   action text not null,
+  -- The row without its personal texts, and their salted digest as `personalDigest`.
   record jsonb not null,
   operating_system_user text,
-  hash text not null
+  hash text not null,
+  -- Its personal texts by their columns, such as `email`, and the salt of their digest. Both are null if it has none, or if they were erased.
+  personal jsonb check (jsonb_typeof(personal) = 'object'),
+  personal_salt bytea check (length(personal_salt) = 16),
+  check ((personal is null) = (personal_salt is null))
 );
+
+-- The columns of the directory that name a person.
+create function personal_columns_of_directory() returns text[]
+  language sql immutable parallel safe
+  return array['email', 'subject'];
+
+-- The personal texts of an entry, as their digest covers them: jsonb has one text of each value.
+create function directory_digest(salt bytea, personal jsonb) returns text
+  language sql immutable parallel safe
+  return encode(salted_digest(salt, array[personal::text]), 'hex');
 
 create function next_audit_hash(state text, start text, content jsonb) returns text
   language sql immutable parallel safe
@@ -121,6 +134,12 @@ begin
     raise exception 'chain_directory_change runs before an INSERT into directory_change only' using errcode = 'BK013';
   end if;
   perform pg_advisory_xact_lock(hashtextextended('banking.directory', 0));
+  if new.record ?| personal_columns_of_directory() then
+    new.personal := new.record - array(select k from jsonb_object_keys(new.record) k where k <> all (personal_columns_of_directory()));
+    new.personal_salt := uuid_send(gen_random_uuid());
+    new.record := new.record - personal_columns_of_directory()
+      || jsonb_build_object('personalDigest', directory_digest(new.personal_salt, new.personal));
+  end if;
   -- Drawn behind the lock, so that ids are in the order of the chain.
   new.id := nextval('directory_change_id_seq');
   select d.hash into previous from directory_change d order by d.id desc limit 1;
@@ -135,6 +154,7 @@ create function directory_chain(after_id bigint, rows_max integer) returns table
   language sql stable security definer set search_path = banking, pg_temp as $$
   select d.id, d.hash,
     d.hash = next_audit_hash(p.hash, repeat('0', 64), directory_content(d))
+      and (d.personal is null or directory_digest(d.personal_salt, d.personal) is not distinct from d.record ->> 'personalDigest')
   from directory_change d
     left join lateral (select l.hash from directory_change l where l.id < d.id order by l.id desc limit 1) p on true
   where d.id > after_id order by d.id limit rows_max
@@ -149,7 +169,11 @@ create function trail_directory() returns trigger
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
   scope text := coalesce(current_setting('app.workspaces', true), '');
-  name text := nullif(current_setting('app.actor', true), '');
+  name text := case current_setting('app.actor_type', true) when 'operator' then operator_name() end;
+  -- An administrator, who changes the directory by an operation.
+  by_user bigint := case when name is null then nullif(current_setting('app.user', true), '')::bigint end;
+  -- The user who changes the directory over the interface, as in the audit trail.
+  caller jsonb := nullif(current_setting('app.caller', true), '')::jsonb;
   is_sign_in boolean := name is null and tg_relid = 'banking.user_identity'::regclass;
   changed jsonb;
   operation text;
@@ -157,7 +181,8 @@ declare
   ids bigint[];
 begin
   if tg_relid not in ('banking.app'::regclass, 'banking.app_user'::regclass, 'banking.user_identity'::regclass,
-                      'banking.app_membership'::regclass, 'banking.workspace'::regclass, 'banking.workspace_role'::regclass) then
+                      'banking.app_membership'::regclass, 'banking.workspace'::regclass, 'banking.workspace_role'::regclass,
+                      'banking.member'::regclass) then
     raise exception 'trail_directory runs for tables of the directory only' using errcode = 'BK013';
   end if;
   if tg_op = 'UPDATE' and old is not distinct from new then
@@ -165,13 +190,14 @@ begin
   end if;
   changed := case when tg_op = 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
   insert into directory_change (changed_by, operating_system_user, relation, action, record)
-  values (coalesce(name, session_user), nullif(current_setting('app.operating_system_user', true), ''),
+  values (coalesce('user ' || by_user, 'user ' || (caller ->> 'userId'), operator_name()), nullif(current_setting('app.operating_system_user', true), ''),
           tg_table_name, lower(tg_op), changed);
 
   -- The audit trails of the workspaces concerned. An app, a membership and a removed workspace concern none.
   operation := case tg_table_name || ' ' || lower(tg_op)
     when 'workspace insert' then 'addWorkspace'
-    when 'workspace update' then 'renameWorkspace'
+    when 'workspace update' then case
+      when to_jsonb(old) ->> 'time_zone' <> changed ->> 'time_zone' then 'setTimeZone' else 'renameWorkspace' end
     when 'workspace_role insert' then 'addGrant'
     when 'workspace_role update' then 'changeGrant'
     when 'workspace_role delete' then 'removeGrant'
@@ -202,8 +228,10 @@ begin
     coalesce(of_user, ids[1]),
     case when is_sign_in
       then jsonb_build_object('type', 'user', 'issuer', left(changed ->> 'issuer', 255), 'subject', left(changed ->> 'subject', 255))
-      else audit_operator(coalesce(name, session_user)) end,
-    case when is_sign_in then of_user end);
+      when by_user is not null then jsonb_build_object('type', 'user')
+      when name is null and caller is not null then caller -> 'actor'
+      else audit_operator() end,
+    case when is_sign_in then of_user when by_user is not null then by_user when name is null then (caller ->> 'userId')::bigint end);
   return null;
 end $$;
 

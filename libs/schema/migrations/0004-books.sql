@@ -122,6 +122,9 @@ create table transfer (
   balance_after bigint check (balance_after between -9007199254740991 and 9007199254740991),
   created_at timestamptz not null default statement_timestamp(),
   recipient_digest bytea,
+  -- The hash of the transaction covers the description by this digest. Once the description is erased, only the digest is left.
+  description_salt bytea,
+  description_digest bytea,
   -- The other sides of the transaction, with the first transfer of it: two rows are written for a converted payment abroad and not six.
   own_legs own_leg[],
   primary key (workspace_id, transaction_id, id),
@@ -129,9 +132,12 @@ create table transfer (
   constraint transfer_moves_balance check (account_version is not null and balance_after is not null),
   -- A transfer never changes, so that a constraint does not meet text from before. Control characters were never allowed.
   constraint transfer_description check (description !~ '[\u0001-\u001f\u007f-\u009f]'),
+  constraint transfer_description_digest check ((description is null) = (description_salt is null)
+    and (description is null or description_digest is not null) and length(description_salt) = 16 and length(description_digest) = 32),
   constraint transfer_recipient_digest check ((recipient_id is null) = (recipient_digest is null) and length(recipient_digest) = 32)
 );
-alter table transfer alter column recipient_digest set statistics 0, alter column own_legs set statistics 0;
+alter table transfer alter column recipient_digest set statistics 0, alter column description_salt set statistics 0,
+  alter column description_digest set statistics 0, alter column own_legs set statistics 0;
 create index account_transfer_by_class on transfer (workspace_id, account_id, type, direction, created_at desc, id desc)
   where balance_after is not null;
 create index recipient_transfer_by_class on transfer (workspace_id, recipient_id, type, direction, created_at desc, id desc)
@@ -146,11 +152,11 @@ create unique index transfer_version on transfer (workspace_id, account_id, acco
 -- side of a union: a statement that joins it to other rows looks it up for each of them, in a `lateral` subquery with `offset 0`.
 create view leg with (security_invoker = true) as
 select workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose, fee_amount, recipient_id,
-       recipient_digest, account_version, balance_after, created_at
+       recipient_digest, account_version, balance_after, created_at, description_salt, description_digest
 from transfer
 union all
 select t.workspace_id, o.id, t.transaction_id, o.account_id, o.currency_id, case when o.amount > 0 then 'credit' else 'debit' end,
-       coalesce(abs(o.amount), 0), o.type, null, null, null, null, null, null, null, t.created_at
+       coalesce(abs(o.amount), 0), o.type, null, null, null, null, null, null, null, t.created_at, null, null
 from transfer t cross join lateral unnest(t.own_legs) o;
 
 -- The transactions that converted.
@@ -184,16 +190,19 @@ create type posted_conversion as (
   digest bytea, quote_id bigint, source_currency_id integer, source_amount bigint, target_currency_id integer, target_amount bigint,
   rate text, rate_source text, rate_as_of timestamptz, rounding text, remainder_numerator numeric, remainder_denominator numeric,
   fixed_side text);
+-- What a payment counts in a currency of limits that is neither its own nor the one that it arrives in.
+create type converted_amount as (currency_id integer, rate text, amount bigint);
 create type posted_transaction as (
   workspace_id bigint, id bigint, status text, hash bytea, return_of bigint, order_digest bytea, conversion posted_conversion,
   -- In a sandbox, another system may have submitted a payout.
   is_submitted boolean,
   -- Of a payout: the payment network that carries it, and the document that stated the terms of its corridor.
-  rail text, terms_change_id bigint);
+  rail text, terms_change_id bigint,
+  converted_amounts converted_amount[]);
 create type posted_transfer as (
   workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text, amount bigint, type text,
   description text, purpose text, fee_amount bigint, recipient_id bigint, recipient_digest bytea, account_version bigint,
-  balance_after bigint, own_legs own_leg[]);
+  balance_after bigint, own_legs own_leg[], description_salt bytea);
 
 -- Every leg of what a posting writes, as the view `leg` has those that are written.
 create function posted_legs(transfers posted_transfer[])
@@ -249,7 +258,8 @@ begin
         where ((a.kind = 'customer') = l.is_of_customer) is not true) then 'account'
       when exists (
         select from (select distinct workspace_id, recipient_id from leg where recipient_id is not null) l
-        where (select r.id from recipient r where r.workspace_id = l.workspace_id and r.id = l.recipient_id) is null) then 'recipient'
+        where (select r.id from recipient r where r.workspace_id = l.workspace_id and r.id = l.recipient_id and r.erased_at is null) is null)
+        then 'recipient'
       -- As prove_quote: what arrives and what is left over are the amount at the rate, exactly.
       else (
         select f.fault
@@ -297,8 +307,9 @@ begin
   select x.workspace_id, x.id, x.status, x.hash, x.return_of, x.order_digest, (x.conversion).*, at, at
   from unnest(transactions) x order by x.workspace_id, x.return_of;
   insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose,
-    fee_amount, recipient_id, recipient_digest, account_version, balance_after, own_legs, created_at)
-  select t.*, at from unnest(transfers) t;
+    fee_amount, recipient_id, recipient_digest, account_version, balance_after, own_legs, description_salt, created_at, description_digest)
+  select t.*, at, case when t.description is not null then salted_digest(t.description_salt, array[t.description]) end
+  from unnest(transfers) t;
 
   with running as (
     select t.workspace_id, t.account_id, t.id, t.account_version, t.balance_after, t.type, x.hash,
@@ -370,7 +381,7 @@ end $$;
  * network is pending.
  *
  * @param leased_max how many payouts of each of the networks `leased_rails` a worker of the caller takes at once: these are written as begun
- *   and claimed, and returned. None while payouts are stopped. If the worker ends, so does the lease, and the queue gives them to another one
+ *   and claimed, and returned. None while payouts are stopped or need decisions. If the worker ends, so does the lease, and the queue gives them to another one
  */
 create function post_payments(transactions posted_transaction[], transfers posted_transfer[], at timestamptz,
     leased_rails text[] default '{}', leased_max integer[] default '{}')
@@ -382,6 +393,7 @@ declare
   settled_workspaces bigint[];
   settled_transactions bigint[];
   crosses boolean;
+  needs_decisions boolean := exists (select from decision_demand d where d.ended_at is null);
 begin
   -- Each account is looked up once: those of the service are in every transaction.
   with named as materialized (
@@ -434,10 +446,24 @@ begin
      and not exists (select from deployment_mode where is_sandbox) then
     raise exception 'a payout is submitted by the worker' using errcode = 'BK015';
   end if;
-  if exists (select from payout_stop s where s.resumed_at is null) then
+  if needs_decisions or exists (select from payout_stop s where s.resumed_at is null) then
     leased_rails := '{}';
   end if;
   perform write_books(transactions, transfers, at);
+  if exists (select from unnest(transactions) x where x.converted_amounts is not null) then
+    insert into counted_payment (workspace_id, transaction_id, amounts, created_at)
+    select x.workspace_id, x.id, x.converted_amounts, at from unnest(transactions) x where x.converted_amounts is not null;
+  end if;
+  if exists (
+    select from (select distinct x.workspace_id from unnest(transactions) x) w
+    where exists (select from approval_rules r where r.workspace_id = w.workspace_id limit 1)) then
+    insert into unchecked_payment (workspace_id, transaction_id)
+    select x.workspace_id, x.id from unnest(transactions) x
+    where exists (select from approval_rules r where r.workspace_id = x.workspace_id limit 1)
+      and exists (
+        select from unnest(transfers) t
+        where t.workspace_id = x.workspace_id and t.transaction_id = x.id and t.direction = 'debit');
+  end if;
   return query with leaving as (
     select x.workspace_id, x.id, coalesce(x.is_submitted, false) as is_submitted, x.rail, x.terms_change_id,
            -- No worker takes more at once.
@@ -447,9 +473,10 @@ begin
     where x.status = 'pending'
       and exists (select from unnest(settled_workspaces, settled_transactions) s (w, t) where s.w = x.workspace_id and s.t = x.id)),
   opened as (
-    insert into payout (workspace_id, transaction_id, status, tries, created_at, updated_at, rail, terms_change_id)
+    insert into payout (workspace_id, transaction_id, status, tries, created_at, updated_at, rail, terms_change_id, needs_decision)
     select l.workspace_id, l.id, case when l.is_submitted then 'submitted' when l.is_leased then 'submitting' else 'due' end,
-           case when l.is_leased and not l.is_submitted then 1 else 0 end, at, at, l.rail, l.terms_change_id
+           case when l.is_leased and not l.is_submitted then 1 else 0 end, at, at, l.rail, l.terms_change_id,
+           needs_decisions and not l.is_submitted
     from leaving l
     returning workspace_id, transaction_id, status, key_nonce, rail),
   queued as (
@@ -503,9 +530,9 @@ begin
   perform write_books(transactions, transfers, at);
 end $$;
 
-/** Money that enters: from a settlement account to accounts of customers. */
-create function post_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
-  language plpgsql security definer set search_path = banking, pg_temp as $$
+/** Money that enters, from a settlement account to accounts of customers; for the functions that post it: no role may execute it. */
+create function write_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
+  language plpgsql set search_path = banking, pg_temp as $$
 begin
   if exists (
        select from unnest(transactions) x
@@ -515,6 +542,16 @@ begin
     raise exception 'not the postings of deposits' using errcode = 'BK021';
   end if;
   perform write_books(transactions, transfers, at);
+end $$;
+
+/** Money that an operator says has arrived. Outside a sandbox, for one account at a time, and a second operator has approved it. */
+create function post_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  perform require_second_operator('fundAccount', jsonb_build_object(
+      'accountId', case when cardinality(transfers) = 1 then (transfers[1]).account_id end, 'amount', (transfers[1]).amount::text),
+    array(select x.workspace_id from unnest(transactions) x), array(select x.id from unnest(transactions) x));
+  perform write_deposits(transactions, transfers, at);
 end $$;
 
 create function post_sandbox_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void

@@ -17,15 +17,42 @@ create table recipient (
   updated_at timestamptz not null default now(),
   -- Country, payout method and kind of beneficiary are the corridor's; it stays, also when it is closed.
   corridor_id bigint,
+  -- When the network was last asked whose account it is. Asking is limited, also where no answer came.
+  verification_asked_at timestamptz,
+  -- What it answered last, with the name of the account if that is close.
+  verification text check (verification in ('match', 'close_match', 'no_match', 'not_possible')),
+  verified_name text check (char_length(verified_name) between 1 and 140),
+  verified_at timestamptz,
+  -- Payments cover name and account by this digest. Once they are erased, only the digest is left.
+  person_salt bytea default uuid_send(gen_random_uuid()) check (length(person_salt) = 16),
+  person_digest bytea not null check (length(person_digest) = 32),
+  -- When its texts became pseudonyms. An erased recipient is archived.
+  erased_at timestamptz,
   primary key (workspace_id, id),
   constraint recipient_paid_in unique (workspace_id, id, currency_id),
   constraint recipient_kind check ((kind = 'international') = (corridor_id is not null)),
+  constraint recipient_verification check ((verification is null) = (verified_at is null)
+    and (verified_name is not null) = coalesce(verification = 'close_match', false)),
   constraint recipient_texts check (char_length(name) between 1 and 140 and char_length(account_code) between 1 and 140
     and char_length(alias) between 1 and 140),
+  constraint recipient_erased check ((erased_at is null) = (person_salt is not null) and (erased_at is null or forgotten_at is not null)),
   -- With the currency, so that the two cannot disagree.
   constraint recipient_corridor foreign key (corridor_id, currency_id) references corridor (id, destination_currency_id)
 );
 create index recipient_by_class on recipient (workspace_id, saved, created_at desc, id desc) where forgotten_at is null;
+create index recipient_by_asking on recipient (workspace_id, verification_asked_at) where verification_asked_at is not null;
+
+-- By the database, so that no writer of a recipient can leave it out. An erased one comes from another database, with its digest.
+create function digest_person() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  if new.person_salt is not null then
+    new.person_digest := salted_digest(new.person_salt, array[new.name, new.account_code]);
+  end if;
+  return new;
+end $$;
+create trigger digested before insert on recipient for each row execute function digest_person();
+alter table recipient enable always trigger digested;
 
 create sequence beneficiary_id_seq maxvalue 9007199254740991;
 -- Regulated data about who finally owns the money; its own table, so that it can be guarded by itself.
@@ -45,8 +72,9 @@ create table beneficiary (
 
 create unique index beneficiary_of_recipient on beneficiary (workspace_id, recipient_id) where recipient_id is not null;
 
+-- But for its erasure.
 create trigger archived_for_good before update on recipient for each row
-  when (old.forgotten_at is not null) execute function refuse_change();
+  when (old.forgotten_at is not null and (old.erased_at is not null or new.erased_at is null)) execute function refuse_change();
 
 create sequence quote_id_seq maxvalue 9007199254740991;
 create table quote (
@@ -178,3 +206,16 @@ begin
   where ctid = any (array(select k.place from unnest(places, owners) k (place, owner) where k.owner = any (served)));
   get diagnostics deleted = row_count;
 end $$;
+
+-- The limits of a workspace as a whole. One that never had limits has no row. The limits themselves are in 0013-limits.sql: this row is
+-- here because payments depend on its version.
+create table limit_list (
+  workspace_id bigint primary key references workspace,
+  version bigint not null check (version > 0),
+  limit_count integer not null check (limit_count >= 0),
+  -- The currencies of the limits on amounts.
+  currency_ids integer[] not null,
+  -- Whose days and months the counters are of: the time zone of the workspace when they were last used.
+  time_zone text not null,
+  changed_at timestamptz not null default statement_timestamp()
+);

@@ -17,6 +17,9 @@ create table customer_order (
   stop_at timestamptz,
   external_reference text,
   metadata jsonb,
+  -- The digest of description and metadata, by which the digest of the order covers them. Once they are erased, only it is left.
+  texts_salt bytea,
+  texts_digest bytea,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   quote_id bigint,
@@ -28,7 +31,11 @@ create table customer_order (
   pause_reason text,
   -- Rejections up to this time do not pause the order again.
   resumed_at timestamptz,
+  -- The approval that the order waits or waited for, and the digest of what was approved.
+  approval_id bigint,
+  approval_digest bytea,
   primary key (workspace_id, id),
+  constraint customer_order_approval check (num_nonnulls(approval_id, approval_digest) in (0, 2)),
   constraint customer_order_metadata check (jsonb_typeof(metadata) = 'object'),
   constraint customer_order_pause check ((paused_at is null) = (pause_reason is null) and (paused_at is null or status = 'active') and
     case pause_reason
@@ -42,6 +49,8 @@ create table customer_order (
       when 'scheduled' then num_nonnulls(stop_at, repeat_unit, repeat_value) = 0 and num_nonnulls(start_at, anchor) = 2
       else num_nonnulls(start_at, anchor, repeat_unit, repeat_value) = 4 and (stop_at is null or stop_at >= start_at)
     end),
+  constraint customer_order_digest check ((num_nonnulls(description, metadata) > 0) = (texts_salt is not null)
+    and (texts_salt is null or texts_digest is not null) and length(texts_salt) = 16 and length(texts_digest) = 32),
   constraint customer_order_texts check (char_length(description) between 1 and 512 and char_length(external_reference) between 1 and 140)
 );
 create index account_order_by_class on customer_order (workspace_id, account_id, status, type, created_at desc, id desc)
@@ -98,7 +107,7 @@ create table execution (
   id bigint not null default nextval('execution_id_seq'),
   order_id bigint not null,
   sequence integer not null check (sequence > 0),
-  status text not null check (status in ('scheduled', 'pending', 'completed', 'failed', 'cancelled')),
+  status text not null check (status in ('awaiting_approval', 'scheduled', 'pending', 'completed', 'failed', 'cancelled')),
   transaction_id bigint,
   scheduled_at timestamptz not null,
   executed_at timestamptz,
@@ -119,7 +128,7 @@ create unique index execution_by_transaction on execution (workspace_id, transac
 create type placed_order as (
   workspace_id bigint, status text, placed_by bigint, at timestamptz, id bigint, account_id bigint, recipient_id bigint, amount bigint,
   type text, description text, purpose_code text, repeat_unit text, repeat_value integer, anchor text, stop_at timestamptz, quote_id bigint,
-  external_reference text, metadata jsonb);
+  external_reference text, metadata jsonb, approval_id bigint, approval_digest text, texts_salt bytea, texts_digest bytea);
 create type placed_execution as (
   workspace_id bigint, id bigint, order_id bigint, sequence integer, status text, transaction_id bigint, scheduled_at timestamptz,
   executed_at timestamptz);
@@ -128,7 +137,7 @@ create type placed_execution as (
  * Writes orders with their first runs, and further runs of orders, behind the payments of those that ran, and notes them. A run with a
  * transaction is that of its order: the account is debited by the amount. An order names an account and a recipient of its workspace. A
  * quote is used by its order, and a scheduled run is put into the queue. In the order of the unique external reference, so that two
- * batches wait for each other and cannot deadlock.
+ * batches wait for each other and cannot deadlock. An order that needs approvals waits for them: its quote is used when it runs.
  */
 create function place_orders(orders placed_order[], executions placed_execution[]) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
@@ -139,7 +148,9 @@ begin
       when exists (
         select from unnest(orders) o
         full join unnest(executions) e on e.workspace_id = o.workspace_id and e.order_id = o.id
-        where o.id is not null and (e.sequence is distinct from 1 or (o.status = 'completed') <> (e.transaction_id is not null))
+        where o.id is not null and (e.sequence is distinct from 1 or (o.status = 'completed') <> (e.transaction_id is not null)
+            or (e.status = 'awaiting_approval') <> (o.approval_id is not null))
+          or o.id is null and e.status = 'awaiting_approval'
           or o.id is null and (e.transaction_id is not null or not exists (
             select from customer_order c where c.workspace_id = e.workspace_id and c.id = e.order_id))
           -- `offset 0`: found by the transaction, not in a hash of all transfers of the workspace.
@@ -153,7 +164,8 @@ begin
         where (select a.id from account a where a.workspace_id = o.workspace_id and a.id = o.account_id) is null) then 'account'
       when exists (
         select from (select distinct workspace_id, recipient_id from unnest(orders)) o
-        where (select r.id from recipient r where r.workspace_id = o.workspace_id and r.id = o.recipient_id) is null) then 'recipient'
+        where (select r.id from recipient r where r.workspace_id = o.workspace_id and r.id = o.recipient_id and r.erased_at is null) is null)
+        then 'recipient'
       when exists (select from unnest(orders) o where not (isfinite(o.anchor::timestamptz) and isfinite(o.stop_at)))
         or exists (select from unnest(executions) e where not isfinite(e.scheduled_at)) then 'time'
       when exists (
@@ -172,15 +184,23 @@ begin
         using errcode = 'foreign_key_violation', table = 'customer_order', constraint = 'customer_order_' || fault;
   end case;
   insert into customer_order (workspace_id, id, account_id, recipient_id, amount, type, status, description, purpose_code, repeat_unit,
-    repeat_value, anchor, start_at, stop_at, quote_id, external_reference, metadata, placed_by, created_at, updated_at)
+    repeat_value, anchor, start_at, stop_at, quote_id, external_reference, metadata, approval_id, approval_digest, texts_salt, texts_digest, placed_by,
+    created_at, updated_at)
   select o.workspace_id, o.id, o.account_id, o.recipient_id, o.amount, o.type, o.status, o.description, o.purpose_code, o.repeat_unit,
-         o.repeat_value, o.anchor, o.anchor::timestamptz, o.stop_at, o.quote_id, o.external_reference, o.metadata, o.placed_by, o.at, o.at
+         o.repeat_value, o.anchor, o.anchor::timestamptz, o.stop_at, o.quote_id, o.external_reference, o.metadata, o.approval_id,
+         decode(o.approval_digest, 'hex'), o.texts_salt,
+         o.texts_digest, o.placed_by, o.at, o.at
   from unnest(orders) o order by o.workspace_id, o.external_reference;
   insert into execution (workspace_id, id, order_id, sequence, status, transaction_id, scheduled_at, executed_at)
   select e.* from unnest(executions) e;
-  if exists (select from unnest(orders) o where o.quote_id is not null) then
+  if exists (
+    select from (select o.workspace_id, bool_or(o.approval_id is not null) as awaits from unnest(orders) o group by o.workspace_id) w
+    where w.awaits or exists (select from approval_rules r where r.workspace_id = w.workspace_id limit 1)) then
+    perform check_placed_orders(orders);
+  end if;
+  if exists (select from unnest(orders) o where o.quote_id is not null and o.approval_id is null) then
     insert into quote_use (workspace_id, quote_id, order_id)
-    select o.workspace_id, o.quote_id, o.id from unnest(orders) o where o.quote_id is not null order by 1, 2;
+    select o.workspace_id, o.quote_id, o.id from unnest(orders) o where o.quote_id is not null and o.approval_id is null order by 1, 2;
   end if;
   if exists (select from unnest(executions) e where e.status = 'scheduled') then
     insert into work (workspace_id, kind, subject_id, due_at)
@@ -193,7 +213,7 @@ begin
   union all
   -- The recorder finds the user of an order that is paid at once. The placer of a later one may change before that.
   select 'execution', array_agg(e.workspace_id), array_agg(e.id), array_agg(e.status), array_agg(e.order_id), array_agg(e.transaction_id),
-         null, array_agg(case when e.status = 'scheduled' and e.sequence = 1 then o.placed_by end)
+         null, array_agg(case when e.status in ('awaiting_approval', 'scheduled') and e.sequence = 1 then o.placed_by end)
   from unnest(executions) e left join unnest(orders) o on o.workspace_id = e.workspace_id and o.id = e.order_id having count(*) > 0;
 end $$;
 
@@ -208,14 +228,14 @@ $$;
 
 /**
  * What payments depend on besides their accounts, each as a text that changes with it: the recipient with its beneficiary and corridor, the
- * place of the account that is paid, and the reference data. `xmin` changes with each update of a row; after a failover that has lost updates
+ * place of the account that is paid, the limits of the workspace, and the reference data. `xmin` changes with each update of a row; after a failover that has lost updates
  * it may be given again, with another time. With `limit 1`, each row is found by its key, also by a plan from the time when a table was small.
  */
 create function payment_versions(workspace_ids bigint[], recipient_ids bigint[])
   returns table (place integer, versions text)
   language sql stable as $$
-  select (u.n - 1)::integer, format('%s %s %s %s %s %s %s %s %s', r.xmin, r.updated_at, n.xmin, n.updated_at, k.xmin, k.updated_at, o.xmin, p.state,
-    v.version)
+  select (u.n - 1)::integer, format('%s %s %s %s %s %s %s %s %s %s', r.xmin, r.updated_at, n.xmin, n.updated_at, k.xmin, k.updated_at, o.xmin,
+    p.state, m.version, v.version)
   from unnest(workspace_ids, recipient_ids) with ordinality u (w, r, n)
   cross join reference_version v
   left join lateral (
@@ -227,6 +247,7 @@ create function payment_versions(workspace_ids bigint[], recipient_ids bigint[])
   left join lateral (
     select x.xmin, x.workspace_id from account_code x where r.kind = 'internal' and x.code = r.account_code limit 1) o on true
   left join lateral (select x.state from cell_workspace x where x.workspace_id = o.workspace_id limit 1) p on true
+  left join lateral (select x.version from limit_list x where x.workspace_id = u.w limit 1) m on true
 $$;
 
 -- An account and a payment as a process remembers them, with the key and the reference of the order. The head of the account covers its
@@ -285,12 +306,14 @@ create function rejected_three_in_a_row(of_workspace bigint, of_order bigint, si
       order by e.sequence desc limit 3) final
     where final.status = 'failed' and (since is null or final.updated_at > since));
 
--- Why the next run of an order has to wait; null if it does not. An order whose placer is not known belongs to the deployment itself.
+-- Why the next run of an order has to wait; null if it does not. Only members pay. An order whose placer is not known belongs to the deployment itself.
 create function pause_required(of_workspace bigint, of_order bigint) returns text
   language sql stable set search_path = banking, pg_temp
   return (
     select case
-      when o.placed_by is not null and not has_role(o.placed_by, o.workspace_id) then 'placer_without_role'
+      -- An approved order that pays at once is refused instead.
+      when o.type <> 'instant' and o.placed_by is not null and not has_role(o.placed_by, o.workspace_id, 'member')
+        then 'placer_without_role'
       when rejected_three_in_a_row(o.workspace_id, o.id, o.resumed_at) then 'payouts_rejected' end
     from customer_order o where o.workspace_id = of_workspace and o.id = of_order);
 
@@ -298,14 +321,14 @@ create function require_placer() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 begin
   if not coalesce(old.paused_at is not null and new.paused_at is null and new.status = 'active'
-       and has_role(new.placed_by, new.workspace_id), false) then
-    raise exception 'an order gets another placer only when it is resumed, and only one with a role' using errcode = 'BK004';
+       and has_role(new.placed_by, new.workspace_id, 'member'), false) then
+    raise exception 'an order gets another placer only when it is resumed, and only a member' using errcode = 'BK004';
   end if;
   return new;
 end $$;
 
 -- A rejection locks the account before it fails its run, and so does a run before it is written: the later of the two sees the earlier. The
--- role of the placer is locked: a change of it waits for the run, or the run sees it.
+-- roles of the placer are locked: a change of them waits for the run, or the run sees it.
 create function require_running_order() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 begin
@@ -314,7 +337,9 @@ begin
   if exists (
     select from customer_order o
     where o.workspace_id = new.workspace_id and o.id = new.order_id
-      and (o.paused_at is not null or pause_required(o.workspace_id, o.id) is not null)) then
+      and (o.paused_at is not null or pause_required(o.workspace_id, o.id) is not null
+        or o.type = 'instant' and new.status <> 'failed' and o.placed_by is not null
+          and not has_role(o.placed_by, o.workspace_id, 'member'))) then
     raise exception 'a paused order does not run' using errcode = 'BK012';
   end if;
   return new;
@@ -348,7 +373,7 @@ create table order_change (
   id bigint not null default nextval('order_change_id_seq'),
   order_id bigint not null,
   changed_at timestamptz not null default statement_timestamp(),
-  -- The name of an operator, else the login of the service.
+  -- An operator, or the login of the service.
   changed_by text not null,
   -- The user who asked for it; null for an operator and for the service itself.
   user_id bigint,
@@ -366,7 +391,7 @@ begin
     raise exception 'trail_order runs after an UPDATE of customer_order only' using errcode = 'BK013';
   end if;
   insert into order_change (workspace_id, order_id, changed_by, user_id, before, after)
-  values (new.workspace_id, new.id, coalesce(nullif(current_setting('app.actor', true), ''), session_user),
+  values (new.workspace_id, new.id, operator_name(),
           nullif(current_setting('app.user', true), '')::bigint,
           jsonb_build_object('status', old.status, 'pauseReason', old.pause_reason, 'placedBy', old.placed_by),
           jsonb_build_object('status', new.status, 'pauseReason', new.pause_reason, 'placedBy', new.placed_by));
@@ -386,7 +411,8 @@ create trigger trail after update of status, pause_reason, placed_by on customer
 create trigger legal_step before update on execution for each row
   when (old.status <> new.status and (old.status, new.status) not in
     (('scheduled', 'pending'), ('scheduled', 'completed'), ('scheduled', 'failed'), ('scheduled', 'cancelled'),
-     ('pending', 'completed'), ('pending', 'failed'))
+     ('pending', 'completed'), ('pending', 'failed'), ('awaiting_approval', 'scheduled'), ('awaiting_approval', 'failed'),
+     ('awaiting_approval', 'cancelled'))
     or old.transaction_id is not null and old.transaction_id is distinct from new.transaction_id)
   execute function refuse_step();
 create trigger may_run before update of status on execution for each row

@@ -65,15 +65,20 @@ create table payout (
   rail text not null check (rail ~ '^[a-z][a-z0-9-]{0,30}$'),
   -- The document that stated the terms of the corridor: a row of `reference_change`, in the database that priced the payment.
   terms_change_id bigint,
+  -- Whether it was made while the deployment demanded decisions. It is not submitted without an approval then.
+  needs_decision boolean not null default false,
   primary key (workspace_id, transaction_id),
   check ((status = 'parked') = (parked_at is not null))
 );
+create index payout_held on payout (created_at) where needs_decision and status = 'due';
 
 create trigger forward_only before update of tries on payout for each row when (new.tries < old.tries) execute function refuse_change();
 -- `settled` and `failed` are final: money that comes back later is a new transaction. The final status may come at any step, also before it
 -- is known that the network has the payment. A payout that is begun is counted: from then on only an event ends it.
 create trigger legal_step before update on payout for each row
-  when (old.status in ('settled', 'failed') or old.status <> new.status and new.status not in ('settled', 'failed')
+  when (old.status in ('settled', 'failed') and (new.reason is not null
+      or (new.status, new.tries, new.parked_at, new.accepted_at) is distinct from (old.status, old.tries, old.parked_at, old.accepted_at))
+    or old.status <> new.status and new.status not in ('settled', 'failed')
     and (old.status, new.status) not in
       (('due', 'submitting'), ('submitting', 'submitted'), ('submitting', 'parked'), ('submitted', 'parked'), ('parked', 'due'))
     or (old.status, new.status) = ('due', 'submitting') and new.tries <= old.tries)
@@ -92,6 +97,81 @@ begin
 end $$;
 create trigger takes_end_of_transaction before update of status on payout for each row
   when (new.status <> old.status and new.status in ('settled', 'failed')) execute function require_ended_transaction();
+
+create sequence decision_demand_id_seq maxvalue 9007199254740991;
+-- A process with a decision hook has started: payouts that are made from then on need a decision, whatever process makes them, until an
+-- operator ends the demand. At most one demand is open.
+create table decision_demand (
+  id bigint primary key default nextval('decision_demand_id_seq'),
+  demanded_at timestamptz not null default statement_timestamp(),
+  ended_at timestamptz,
+  ended_by text check (char_length(ended_by) between 1 and 200),
+  note text check (char_length(note) between 1 and 500),
+  check ((ended_at is null) = (ended_by is null) and (ended_at is null) = (note is null))
+);
+create unique index decision_demand_open on decision_demand ((true)) where ended_at is null;
+create trigger legal_step before update on decision_demand for each row
+  when (old.ended_at is not null or new.ended_at is null) execute function refuse_step();
+
+-- What was decided of a payout: once by the hook, and once by an operator if the hook holds it or has not decided.
+create table payout_decision (
+  workspace_id bigint not null,
+  transaction_id bigint not null,
+  decided_by text not null default 'hook' check (decided_by in ('hook', 'operator')),
+  decision text not null check (decision in ('approve', 'hold', 'reject')),
+  -- In the words of the hook or of the operator. Customers do not see it.
+  reason text check (char_length(reason) between 1 and 500),
+  operator text check (char_length(operator) between 1 and 200),
+  decided_at timestamptz not null default statement_timestamp(),
+  primary key (workspace_id, transaction_id, decided_by),
+  constraint payout_decision_payout foreign key (workspace_id, transaction_id) references payout (workspace_id, transaction_id),
+  check ((decided_by = 'operator') = (operator is not null)),
+  check (decided_by = 'hook' or decision <> 'hold' and reason is not null)
+);
+
+-- An approval and a rejection are final. The lock lets one decision follow the other, and keeps the payout from being begun meanwhile.
+create function require_undecided_payout() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  perform from payout p
+  where p.workspace_id = new.workspace_id and p.transaction_id = new.transaction_id
+    and p.needs_decision and p.status = 'due' and p.tries = 0
+  for no key update;
+  if not found or exists (
+    select from payout_decision d
+    where d.workspace_id = new.workspace_id and d.transaction_id = new.transaction_id
+      and (d.decision <> 'hold' or d.decided_by = new.decided_by)) then
+    raise exception 'a decision is of a payout that waits for one' using errcode = 'BK029';
+  end if;
+  return new;
+end $$;
+create trigger undecided before insert on payout_decision for each row execute function require_undecided_payout();
+
+create function require_decision() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  if not exists (
+    select from payout_decision d
+    where d.workspace_id = new.workspace_id and d.transaction_id = new.transaction_id and d.decision = 'approve') then
+    raise exception 'a payout that needs a decision is submitted after its approval' using errcode = 'BK029';
+  end if;
+  return new;
+end $$;
+-- From `due`, a payout leads to a network by `submitting` only. What a network says of it is recorded in any status.
+create trigger decided before update of status on payout for each row
+  when (new.needs_decision and old.status = 'due' and new.status not in ('due', 'settled', 'failed')) execute function require_decision();
+create trigger undecided before insert on payout for each row
+  when (new.needs_decision and new.status <> 'due') execute function require_decision();
+
+-- By network: payouts that wait for a decision, of at most 1000 the oldest, and the age of the oldest. With the rights of the owner, over
+-- all workspaces.
+create function held_payouts() returns table (rail text, payouts integer, seconds integer)
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select h.rail, count(*)::integer, floor(extract(epoch from statement_timestamp() - min(h.created_at)))::integer
+  from (
+    select p.rail, p.created_at from payout p where p.needs_decision and p.status = 'due' order by p.created_at limit 1000) h
+  group by h.rail
+$$;
 
 create sequence payout_stop_id_seq maxvalue 9007199254740991;
 -- A verification had findings: no payout is submitted until an operator resumes payouts. At most one stop is open.
@@ -118,7 +198,7 @@ begin
   perform note_in_workspaces(
     (select array_agg(w.id) from workspace w where w.id = any(new.workspace_ids)),
     case tg_op when 'INSERT' then 'stopPayouts' else 'resumePayouts' end, 'payoutStop', new.id,
-    case tg_op when 'INSERT' then '{"type": "system"}'::jsonb else audit_operator(new.resumed_by) end, null);
+    case tg_op when 'INSERT' then '{"type": "system"}'::jsonb else audit_operator() end, null);
   return null;
 end $$;
 

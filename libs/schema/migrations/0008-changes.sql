@@ -22,8 +22,7 @@ create table change_outbox (
   user_ids bigint[],
   user_id bigint default (nullif(current_setting('app.user', true), ''))::bigint,
   -- Null for a user, and for a worker.
-  actor_type text default coalesce(nullif(current_setting('app.actor_type', true), ''),
-    case when nullif(current_setting('app.actor', true), '') is not null then 'operator' end),
+  actor_type text default nullif(current_setting('app.actor_type', true), ''),
   created_at timestamptz not null default statement_timestamp()
 ) with (
   autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
@@ -41,7 +40,7 @@ create table event (
   sequence integer not null check (sequence > 0),
   -- Statuses before and after, and ids of what belongs to the resource. It holds no amounts, names, account codes or texts.
   changes jsonb not null check (jsonb_typeof(changes) = 'object'),
-  actor jsonb not null check ((actor ->> 'type') in ('user', 'service', 'operator', 'network', 'system')),
+  actor jsonb not null check ((actor ->> 'type') in ('user', 'serviceAccount', 'service', 'operator', 'network', 'system')),
   -- The time of the change.
   created_at timestamptz not null,
   recorded_at timestamptz not null default statement_timestamp(),
@@ -130,10 +129,13 @@ begin
   elsif tg_relid = 'banking.recipient'::regclass then
     insert into change_outbox (changes)
     select jsonb_agg(jsonb_build_array(n.workspace_id,
-             case when o.forgotten_at is distinct from n.forgotten_at
-               then 'recipient.archived' else 'recipient.changed' end, n.id, '{}'::jsonb))
+             case when o.forgotten_at is distinct from n.forgotten_at then 'recipient.archived'
+               when o.verified_at is distinct from n.verified_at then 'recipient.verified' else 'recipient.changed' end, n.id, '{}'::jsonb))
     from former o join fresh n on n.workspace_id = o.workspace_id and n.id = o.id
-    where (o.alias, o.saved, o.forgotten_at) is distinct from (n.alias, n.saved, n.forgotten_at) having count(*) > 0;
+    where (o.alias, o.saved, o.forgotten_at, o.verified_at) is distinct from (n.alias, n.saved, n.forgotten_at, n.verified_at)
+      -- Nothing follows the event of an archived one: its erasure is in the audit trail.
+      and o.forgotten_at is null
+    having count(*) > 0;
   elsif tg_relid = 'banking.payout'::regclass then
     insert into change_outbox (changes)
     select jsonb_agg(jsonb_build_array(n.workspace_id,
@@ -282,7 +284,9 @@ begin
              where d.workspace_id = a.workspace_id and d.resource_type = a.resource_type and d.resource_id = a.resource_id)), 0) end,
            a.changes,
            case when a.by_user is not null and coalesce(a.actor_type, 'user') in ('user', 'service')
-             then jsonb_build_object('type', coalesce(a.actor_type, 'user'), 'id', a.by_user)
+             then jsonb_build_object('type', coalesce(a.actor_type, case when exists (
+                 select from service_account s where s.workspace_id = a.workspace_id and s.id = a.by_user)
+               then 'serviceAccount' else 'user' end), 'id', a.by_user)
              else jsonb_build_object('type', coalesce(a.actor_type, 'system')) end,
            a.created_at
     from attributed a
@@ -434,7 +438,7 @@ create table audit_event (
   resource_type text,
   resource_id bigint,
   user_id bigint,
-  actor jsonb not null check ((actor ->> 'type') in ('user', 'operator', 'network', 'system')),
+  actor jsonb not null check ((actor ->> 'type') in ('user', 'serviceAccount', 'operator', 'network', 'system')),
   request_id text,
   source_address text,
   -- The time of the change.
@@ -484,7 +488,7 @@ begin
       and (entry ->> 'resourceType' is null) = (entry ->> 'resourceId' is null)
       and coalesce((entry ->> 'resourceId')::bigint, 1) > 0
       and coalesce((entry ->> 'userId')::bigint, 1) > 0
-      and entry -> 'actor' ->> 'type' in ('user', 'operator', 'network', 'system'), false) then
+      and entry -> 'actor' ->> 'type' in ('user', 'serviceAccount', 'operator', 'network', 'system'), false) then
       return false;
     end if;
   end loop;
@@ -519,12 +523,6 @@ create trigger split before insert on audit_outbox for each row
   when (case jsonb_typeof(new.entries) when 'array' then jsonb_array_length(new.entries) end > 100) execute function split_audit_entries();
 create trigger kept_for_a_year before delete on audit_event for each row
   when (old.created_at > statement_timestamp() - interval '365 days') execute function refuse_change();
-
--- The operator of a database transaction: the name that was given, and the account of the operating system.
-create function audit_operator(name text) returns jsonb
-  language sql stable
-  return jsonb_strip_nulls(jsonb_build_object('type', 'operator', 'name', left(name, 255),
-    'operatingSystemUser', left(nullif(current_setting('app.operating_system_user', true), ''), 255)));
 
 -- Writes an entry into the outbox of each of these workspaces that this database serves, in the order of their ids. A workspace whose
 -- place is written by the same SQL statement is not open yet. The lock is that of a scope, and the state is read behind it.

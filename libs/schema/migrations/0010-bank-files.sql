@@ -207,6 +207,8 @@ create table deposit (
   reversal_id bigint,
   transaction_id bigint,
   note text check (char_length(note) between 1 and 1000),
+  -- When the texts of its payer became pseudonyms.
+  erased_at timestamptz,
   created_at timestamptz not null default statement_timestamp(),
   updated_at timestamptz not null default statement_timestamp(),
   primary key (workspace_id, id),
@@ -249,7 +251,7 @@ begin
   end if;
   return null;
 end $$;
-create constraint trigger has_transaction after insert or update on deposit
+create constraint trigger has_transaction after insert or update of account_id, currency_id, amount, status, transaction_id on deposit
   deferrable initially deferred for each row when (new.transaction_id is not null) execute function require_transaction_of_deposit();
 
 create function note_deposit() returns trigger
@@ -349,7 +351,7 @@ begin
          is distinct from array[('credit'::text, e.amount, e.currency)::text]) then
     raise exception 'a deposit needs its booked entry of a bank account' using errcode = 'BK021';
   end if;
-  perform post_deposits(transactions, transfers, at);
+  perform write_deposits(transactions, transfers, at);
   with bound as materialized (
     select t.workspace_id, t.account_id, e.id as entry_id
     from unnest(transactions) with ordinality x
@@ -426,6 +428,9 @@ begin
        is distinct from (case when ended.transaction_id is not null then array[(of_workspace, ended.transaction_id)::text] end) then
     raise exception 'the return of a deposit is that of its transaction' using errcode = 'BK021';
   end if;
+  perform require_second_operator('returnDeposit',
+    jsonb_build_object('workspaceId', of_workspace, 'depositId', deposit_id, 'note', reason),
+    array(select x.workspace_id from unnest(transactions) x), array(select x.id from unnest(transactions) x));
   if ended.transaction_id is not null then
     perform post_returns(transactions, transfers, at);
   end if;
@@ -456,8 +461,11 @@ begin
        is distinct from array[('credit'::text, ended.currency_id, ended.amount)::text] then
     raise exception 'an assignment moves an unmatched deposit' using errcode = 'BK021';
   end if;
+  perform require_second_operator('assignDeposit', jsonb_build_object('workspaceId', of_workspace, 'depositId', deposit_id,
+      'accountId', (given[1]).account_id, 'note', reason),
+    array(select x.workspace_id from unnest(transactions) x), array(select x.id from unnest(transactions) x));
   perform post_returns(transactions[1:1], array(select t from unnest(transfers) t where t.transaction_id <> (transactions[2]).id), at);
-  perform post_deposits(transactions[2:2], given, at);
+  perform write_deposits(transactions[2:2], given, at);
   update deposit d set status = 'assigned', note = reason, updated_at = at where d.workspace_id = of_workspace and d.id = deposit_id;
   insert into deposit (workspace_id, account_id, currency_id, amount, status, reference, payer, value_on, entry_id, transaction_id, note, created_at,
     updated_at)

@@ -36,6 +36,8 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   unverified_posting: 'what is not verified, of all workspaces: an INSERT of transfers may be of several',
   change_outbox: 'changes that are not events yet, of all workspaces: a statement may be of several',
   payout_stop: 'payouts of all workspaces stop together',
+  operator_request: 'what operators request, also of all workspaces',
+  decision_demand: 'payouts of all workspaces need decisions',
   cell_identity: 'which of several databases this one is',
   cell: 'the databases of the deployment',
   schema_migration: 'what has been applied to the schema',
@@ -54,14 +56,20 @@ const OVER_ALL_WORKSPACES: Readonly<Record<string, string>> = {
 const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   account_code_pkey: 'finds the workspace of a code: the one thing a workspace may learn of another',
   account_place_pkey: 'the same over all databases',
+  approval_by_expiry: 'finds what has expired, of every workspace',
   audit_outbox_by_id: 'finds what is not recorded, of every workspace',
   deposit_by_entry: 'finds who has the money of an entry, for functions of the owner',
   deposit_of_entry: 'lets one workspace have the money of an entry',
   deposit_of_reversal: 'lets one workspace give back the money that an entry takes',
+  invitation_of_code: 'finds the workspace that a code invites to',
+  member_of_user: 'finds what a removed user was a member of',
+  open_invitation_by_email: 'finds the workspaces that a person is invited to who signs in',
+  payout_held: 'finds what waits for a decision, of every workspace',
   idempotency_by_age: 'finds what has expired, of every workspace',
   work_by_claim: 'finds what is due, whose ever it is',
   work_by_parking: 'finds what is parked, whose ever it is',
   webhook_due_by_time: 'finds what is due, whose ever it is',
+  service_account_key_by_id: 'finds a key before its workspace is known, for functions of the owner',
   role_of_user: 'finds the workspaces of a user, which is how a scope comes about',
 };
 
@@ -149,6 +157,7 @@ describe('a table of the schema', () => {
       [
         'account_code readable',
         'account_place readable',
+        'approval found_by_worker',
         // Finds what is not recorded, whose ever it is: for the owner alone.
         'audit_outbox found_by_recorder',
         // Restrict the times of rows.
@@ -160,10 +169,16 @@ describe('a table of the schema', () => {
         'deposit found_by_worker',
         // Find what is to be delivered, whose ever it is: for the owner alone.
         ...['event', 'webhook_delivery', 'webhook_endpoint'].map((table) => `${table} found_by_worker`),
+        // Counts what waits for a decision, whose ever it is: for the owner alone.
+        'payout held_found',
         // Finds and deletes what has expired, whose ever it is: for the owner alone.
         'idempotency expired',
         'idempotency renewed_when_expired',
+        // Finds the invitations of a code or an address, whose ever they are: for the owner alone.
+        'member found_by_invitee',
         // Of a whole app, whose workspaces may be too many for a list that is parsed for each row.
+        // Finds a key by its id, whose ever it is: for the owner alone.
+        ...['service_account', 'service_account_key'].map((table) => `${table} found_by_key`),
         'workspace_role of_app',
         'workspace_role workspaces',
       ].sort(),

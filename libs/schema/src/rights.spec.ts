@@ -34,7 +34,12 @@ const WRITTEN_BY_TRIGGERS: readonly string[] = [
 /** Columns that the role of the service does not read. */
 const HIDDEN: readonly string[] = [
   ...['change_outbox.changes', 'directory_change.changed_by', 'directory_change.hash', 'payout_stop.findings'],
-  ...['payout_stop.resumed_by', 'webhook_endpoint.sealed_secret', 'webhook_endpoint.previous_sealed_secret'],
+  ...[
+    'payout_stop.resumed_by',
+    'service_account_key.hash',
+    'webhook_endpoint.sealed_secret',
+    'webhook_endpoint.previous_sealed_secret',
+  ],
 ];
 
 let world: FreshDatabase;

@@ -106,9 +106,7 @@ const DISABLE_WITHOUT_OWNER = sqlStatement(
      update webhook_endpoint e set status = 'disabled', disabled_reason = 'owner_without_role', failing_since = null
      from unnest($1::bigint[], $2::bigint[]) u (workspace_id, id)
      where e.workspace_id = u.workspace_id and e.id = u.id and e.deleted_at is null and e.status <> 'disabled' and e.created_by is not null
-       and not exists (
-         select from app_user o join workspace_role r on r.user_id = o.id
-         where o.id = e.created_by and o.status = 'completed' and r.workspace_id = e.workspace_id and r.role = 'admin')
+       and not has_role(e.created_by, e.workspace_id, 'admin')
      returning e.workspace_id, e.id)
    insert into audit_outbox (workspace_id, entries)
    select workspace_id, jsonb_agg(jsonb_build_object('operation', 'disableWebhookEndpoint', 'outcome', 'done',

@@ -8,7 +8,7 @@ import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { post, requirePosted, type Proposal } from '@banking/ledger';
 import { LedgerBankingService, SANDBOX_ROUTING } from '@banking/operations';
 import { makeDemoData, readDemoBookings, readDemoIds } from '@banking/operations/demo';
-import { addGrant, addWorkspace, allWorkspaces } from '@banking/operations/provisioning';
+import { addGrants, addWorkspace, allWorkspaces } from '@banking/operations/provisioning';
 import { bind, type ConnectionOptions, SCHEMA, sqlStatement } from '@banking/postgres';
 import { analyzeTables } from '@banking/postgres/testing';
 import type { BenchTarget } from './service.js';
@@ -181,7 +181,7 @@ export function makePayers(dataDir: string, accounts: number, workspaces: number
     const directory = await deployment.openProvisioning();
     for (let number = 1; number <= workspaces; number += 1) {
       const id = await addWorkspace(directory, 'bench', { app: 'Northwind Treasury', name: `Branch ${number}` });
-      await addGrant(directory, 'bench', { workspaceId: id, email: ADA, role: 'admin' });
+      await addGrants(directory, 'bench', { workspaceId: id, email: ADA, roles: ['admin', 'member'] });
       far.push(...(await openIn(id as WorkspaceId, Math.ceil(accounts / workspaces))));
     }
     await directory.end();

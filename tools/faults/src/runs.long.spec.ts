@@ -81,8 +81,8 @@ describe('run under faults', () => {
       const scenario = planted(scenarioOf('same-key'), async (database, [lost, doubled]) => {
         await database.changeSilently('delete from customer_order where description = $1', [lost]);
         await database.query(
-          `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, description)
-           select workspace_id, account_id, recipient_id, amount, type, status, description
+          `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, description, texts_salt, texts_digest)
+           select workspace_id, account_id, recipient_id, amount, type, status, description, texts_salt, texts_digest
            from customer_order where description = $1`,
           [doubled],
         );

@@ -43,6 +43,7 @@ const account = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'No
 const statement = (service: Service) => `${account(service)}/statement?from=2026-01-01&to=2026-01-02`;
 const fundings = (service: Service) => `/sandbox${account(service)}/fundings`;
 const recipient = ({ world }: Service) => `/recipients/${idOf(world, 'recipients', 'international')}`;
+const verification = (service: Service) => `${recipient(service)}/verification`;
 const usersOf = (app: string) => (service: Service) => `/apps/${idOf(service.world, 'apps', app)}/users`;
 const orders = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'Northwind Trading USD')}/orders`;
 /** The completed order of the demo data, which cannot be cancelled. */
@@ -78,6 +79,26 @@ const ofEndpoints = (expected: Row): readonly CaseRow[] => [
   ['retryWebhookDelivery', `${UNKNOWN}/deliveries/1/retry`, expected, POST],
 ];
 
+const NO_ACCOUNT = '/service-accounts/999999';
+/** The same, of a service account that does not exist. */
+const ofServiceAccounts = (expected: Row): readonly CaseRow[] => [
+  ['getServiceAccount', NO_ACCOUNT, expected],
+  ['changeServiceAccount', NO_ACCOUNT, expected, CHANGE],
+  ['deleteServiceAccount', NO_ACCOUNT, expected, { method: 'DELETE' }],
+  ['listServiceAccountKeys', `${NO_ACCOUNT}/keys`, expected],
+  ['createServiceAccountKey', `${NO_ACCOUNT}/keys`, expected, NOTHING],
+  ['getServiceAccountKey', `${NO_ACCOUNT}/keys/1`, expected],
+  ['revokeServiceAccountKey', `${NO_ACCOUNT}/keys/1`, expected, { method: 'DELETE' }],
+  ['rotateServiceAccountKey', `${NO_ACCOUNT}/keys/1/rotation`, expected, NOTHING],
+];
+
+const UNKNOWN_MEMBER = '/members/999999';
+const ofMembers = (expected: Row): readonly CaseRow[] => [
+  ['getMember', UNKNOWN_MEMBER, expected],
+  ['changeMember', UNKNOWN_MEMBER, expected, { method: 'PATCH', body: { roles: ['viewer'] } }],
+  ['removeMember', UNKNOWN_MEMBER, expected, { method: 'DELETE' }],
+];
+
 /** The expected status per person, operation and workspace. */
 const MATRIX: readonly Case[] = [
   ...casesIn(undefined, [
@@ -93,6 +114,7 @@ const MATRIX: readonly Case[] = [
     ['getTransfer', transfer, [400, 400, 400, 400, 401, 401]],
     ['listTransfers', '/transfers', [400, 400, 400, 400, 401, 401]],
     ['listWebhookEndpoints', '/webhook-endpoints', [400, 400, 400, 400, 401, 401]],
+    ['acceptInvitation', '/invitations/acceptance', [404, 404, 404, 404, 404, 401], { body: { code: 'inv_unknown' } }],
     ['getLiveness', '/health/live', [200, 200, 200, 200, 200, 200]],
     ['getReadiness', '/health/ready', [200, 200, 200, 200, 200, 200]],
   ]),
@@ -116,8 +138,15 @@ const MATRIX: readonly Case[] = [
     ],
     ['addInternalRecipient', '/recipients/internal', [400, 400, 403, 403, 401, 401], NOTHING],
     ['changeRecipient', recipient, [200, 200, 403, 403, 401, 401], CHANGE],
+    ['verifyRecipient', verification, [201, 201, 403, 403, 401, 401], POST],
     ['deleteRecipient', '/recipients/999999', [404, 404, 403, 403, 401, 401], { method: 'DELETE' }],
     ['createQuote', '/quotes', [400, 400, 403, 403, 401, 401], NOTHING],
+    ['getApprovalRules', '/approval-rules', [200, 200, 403, 403, 401, 401]],
+    ['replaceApprovalRules', '/approval-rules', [400, 403, 403, 403, 401, 401], { method: 'PUT', body: {} }],
+    ['listApprovals', '/approvals', [200, 200, 403, 403, 401, 401]],
+    ['getApproval', '/approvals/999999', [404, 404, 403, 403, 401, 401]],
+    ['decideApproval', '/approvals/999999/decision', [400, 403, 403, 403, 401, 401], NOTHING],
+    ['withdrawApproval', '/approvals/999999/withdrawal', [404, 404, 403, 403, 401, 401], POST],
     ['getQuote', first('quotes'), [200, 200, 403, 403, 401, 401]],
     ['listOrders', '/orders', [200, 200, 403, 403, 401, 401]],
     ['getOrder', paid, [200, 200, 403, 403, 401, 401]],
@@ -128,6 +157,8 @@ const MATRIX: readonly Case[] = [
     ['listDeposits', '/deposits', [200, 200, 403, 403, 401, 401]],
     ['getDeposit', '/deposits/999999', [404, 404, 403, 403, 401, 401]],
     ['listReconciliations', '/reconciliations', [200, 403, 403, 403, 401, 401]],
+    ['getLimits', '/limits', [200, 200, 403, 403, 401, 401]],
+    ['replaceLimits', '/limits', [400, 403, 403, 403, 401, 401], { method: 'PUT', body: {} }],
     ['placeOrder', orders, [400, 400, 403, 403, 401, 401], NOTHING],
     ['cancelOrder', cancellation, [409, 409, 403, 403, 401, 401], POST],
     ['resumeOrder', resumption, [409, 403, 403, 403, 401, 401], POST],
@@ -136,9 +167,15 @@ const MATRIX: readonly Case[] = [
     ['listEvents', '/events?limit=1', [200, 200, 403, 403, 401, 401]],
     ['getEvent', `/events/${Number.MAX_SAFE_INTEGER}`, [404, 404, 403, 403, 401, 401]],
     ['listAuditEvents', '/audit-events', [200, 403, 403, 403, 401, 401]],
+    ['listMembers', '/members', [200, 403, 403, 403, 401, 401]],
+    ['inviteMember', '/members', [400, 403, 403, 403, 401, 401], NOTHING],
+    ...ofMembers([404, 403, 403, 403, 401, 401]),
     ['listWebhookEndpoints', '/webhook-endpoints', [200, 403, 403, 403, 401, 401]],
     ['createWebhookEndpoint', '/webhook-endpoints', [400, 403, 403, 403, 401, 401], NOTHING],
     ...ofEndpoints([404, 403, 403, 403, 401, 401]),
+    ['listServiceAccounts', '/service-accounts', [200, 403, 403, 403, 401, 401]],
+    ['createServiceAccount', '/service-accounts', [400, 403, 403, 403, 401, 401], NOTHING],
+    ...ofServiceAccounts([404, 403, 403, 403, 401, 401]),
   ]),
   ...casesIn('Southwind Imports', [
     ['getTransfer', transfer, [403, 403, 403, 404, 401, 401]],
@@ -148,6 +185,7 @@ const MATRIX: readonly Case[] = [
     ['getStatement', statement, [403, 403, 403, 404, 401, 401]],
     ['getRecipient', recipient, [403, 403, 403, 404, 401, 401]],
     ['changeRecipient', recipient, [403, 403, 403, 404, 401, 401], CHANGE],
+    ['verifyRecipient', verification, [403, 403, 403, 404, 401, 401], POST],
     ['deleteRecipient', recipient, [403, 403, 403, 404, 401, 401], { method: 'DELETE' }],
     [
       'createQuote',
@@ -164,6 +202,8 @@ const MATRIX: readonly Case[] = [
     ['listReceivingDetails', receivingDetails, [403, 403, 403, 404, 401, 401]],
     ['listDeposits', '/deposits', [403, 403, 403, 200, 401, 401]],
     ['listReconciliations', '/reconciliations', [403, 403, 403, 200, 401, 401]],
+    ['getLimits', '/limits', [403, 403, 403, 200, 401, 401]],
+    ['replaceLimits', '/limits', [403, 403, 403, 400, 401, 401], { method: 'PUT', body: {} }],
     ['placeOrder', orders, [403, 403, 403, 404, 401, 401], { body: { amount: '1', recipientID: 1, type: 'instant' } }],
     ['cancelOrder', cancellation, [403, 403, 403, 404, 401, 401], POST],
     ['resumeOrder', resumption, [403, 403, 403, 404, 401, 401], POST],
@@ -178,6 +218,8 @@ const MATRIX: readonly Case[] = [
       { body: { url: 'http://hooks.example' } },
     ],
     ...ofEndpoints([403, 403, 403, 404, 401, 401]),
+    ['listServiceAccounts', '/service-accounts', [403, 403, 403, 200, 401, 401]],
+    ...ofServiceAccounts([403, 403, 403, 404, 401, 401]),
   ]),
 ];
 

@@ -1,7 +1,7 @@
 import { BankingClient } from '@banking/client';
 import type { Account, ProductId, User, WorkspaceId } from '@banking/domain';
 import { sendRequest } from '../responses.js';
-import { ADA, BOB, CY, EVE, GATEWAY, idOf, type Service } from '../service.js';
+import { ADA, BOB, CY, DANA, EVE, GATEWAY, idOf, type Service } from '../service.js';
 import { faultsIn } from './shapes.js';
 
 export function accountsContract(provide: () => Service): void {
@@ -149,30 +149,40 @@ export function accountsContract(provide: () => Service): void {
   });
 }
 
-/** The users and roles that a caller sees in an app: an admin of a workspace sees all, others those of shared workspaces. */
+const rolesIn = (workspaces: readonly string[], ...roles: readonly string[]) =>
+  workspaces.flatMap((workspace) => roles.map((role) => `${role} of ${workspace}`));
+const TRADING = 'Northwind Trading';
+const OF_SOUTHWIND = {
+  [EVE]: rolesIn(['Southwind Imports'], 'admin', 'member'),
+  [GATEWAY]: rolesIn(['Southwind Imports'], 'admin', 'member', 'approver'),
+};
+
+/** The users and roles that a caller sees in an app: an admin of every workspace sees all, others those of shared workspaces. */
 const SEEN: readonly (readonly [viewer: string, app: string, Readonly<Record<string, readonly string[]>>])[] = [
   [
     ADA,
     'Northwind Treasury',
     {
-      [ADA]: ['admin of Northwind Trading', 'admin of Ada personal'],
-      [BOB]: ['member of Northwind Trading'],
+      [ADA]: rolesIn([TRADING, 'Ada personal'], 'admin', 'member'),
+      [BOB]: rolesIn([TRADING], 'member'),
+      [DANA]: rolesIn([TRADING], 'approver'),
       [CY]: [],
-      [GATEWAY]: ['admin of Northwind Trading', 'admin of Ada personal'],
+      [GATEWAY]: rolesIn([TRADING, 'Ada personal'], 'admin', 'member', 'approver'),
     },
   ],
   [
     BOB,
     'Northwind Treasury',
     {
-      [ADA]: ['admin of Northwind Trading'],
-      [BOB]: ['member of Northwind Trading'],
-      [GATEWAY]: ['admin of Northwind Trading'],
+      [ADA]: rolesIn([TRADING], 'admin', 'member'),
+      [BOB]: rolesIn([TRADING], 'member'),
+      [DANA]: rolesIn([TRADING], 'approver'),
+      [GATEWAY]: rolesIn([TRADING], 'admin', 'member', 'approver'),
     },
   ],
   [CY, 'Northwind Treasury', { [CY]: [] }],
-  [EVE, 'Southwind', { [EVE]: ['admin of Southwind Imports'], [GATEWAY]: ['admin of Southwind Imports'] }],
-  [GATEWAY, 'Southwind', { [EVE]: ['admin of Southwind Imports'], [GATEWAY]: ['admin of Southwind Imports'] }],
+  [EVE, 'Southwind', OF_SOUTHWIND],
+  [GATEWAY, 'Southwind', OF_SOUTHWIND],
 ];
 
 export function appUsersContract(provide: () => Service): void {

@@ -139,6 +139,12 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     actor: 'object',
   },
   // Ours
+  LimitList: { version: 'integer', timeZone: 'string', limits: 'Limit[]' },
+  Limit: {
+    ...{ scope: 'string', accountID: 'id?', role: 'string?', userID: 'id?', metric: 'string', per: 'string' },
+    ...{ value: 'amount', currency: 'string?', used: 'amount?', resetsAt: 'time?' },
+  },
+  // Ours
   WebhookEndpoint: {
     id: 'id',
     url: 'string',
@@ -148,6 +154,18 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     disabledReason: 'string?',
     failingSince: 'time?',
     createdAt: 'time',
+  },
+  ServiceAccount: {
+    ...{ id: 'id', name: 'string', roles: 'string[]', scopes: 'string[]?', createdBy: 'id?' },
+    ...{ createdAt: 'time', updatedAt: 'time' },
+  },
+  ServiceAccountKey: {
+    ...{ id: 'id', serviceAccountID: 'id', networks: 'string[]', createdBy: 'id?' },
+    ...{ expiresAt: 'time?', lastUsedAt: 'time?', createdAt: 'time' },
+  },
+  Member: {
+    ...{ id: 'id', email: 'string', roles: 'string[]', status: 'string', userID: 'id?', expiresAt: 'time?' },
+    ...{ createdAt: 'time', updatedAt: 'time' },
   },
   WebhookDelivery: {
     ...{ id: 'id', eventID: 'id?', eventType: 'string', kind: 'string', status: 'string', attempts: 'integer' },
@@ -250,9 +268,15 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     saved: 'boolean?',
     createdAt: 'time?',
     updatedAt: 'time?',
+    verification: 'RecipientVerification?',
     'edges.bank': 'Bank?',
     'edges.beneficiary': 'Beneficiary?',
     'edges.currency': 'Currency?',
+  },
+  RecipientVerification: {
+    result: 'string',
+    name: 'string?',
+    verifiedAt: 'time',
   },
   Bank: {
     id: 'id',
@@ -288,5 +312,6 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 const TABLES = {
   ...SHAPES,
+  RemovedMember: { ...SHAPES['Member'], pausedOrderIDs: 'id[]', disabledWebhookEndpointIDs: 'id[]' },
   Transfer: { ...SHAPES['ExecutedTransfer'], 'edges.transaction': 'Transaction?' },
 } as Readonly<Record<string, Readonly<Record<string, string>>>>;

@@ -1,14 +1,18 @@
 import type { ErrorBody } from '@banking/domain';
-import { BOB, type Service } from '../service.js';
+import { BOB, DANA, type Service } from '../service.js';
 import type { Call, DocumentedOperation, Route } from './document.js';
 import {
   DELIVERED,
   EXPIRED_QUOTE,
+  FIRST_OF_FULL,
   FULL_ENDPOINT,
   FULL_OF_ENDPOINTS,
+  FULL_OF_KEYS,
   NO_WAY_BACK,
   PAID_IN_GEL,
+  REMOVED_MEMBER,
   WITHOUT_EVENT,
+  WITHOUT_ROLE,
 } from './more-world.js';
 import { type RawResponse, sendRawRequest } from '../hostile/raw-request.js';
 
@@ -65,6 +69,11 @@ const withDelivery =
   (deliveryId: number): Change =>
   (call) => ({ ...call, path: call.path.replace(/\/deliveries\/\d+/, `/deliveries/${deliveryId}`) });
 
+/** Changes the key, and keeps the service account of the call. */
+const withKey =
+  (keyId: number): Change =>
+  (call) => ({ ...call, path: call.path.replace(/\/keys\/\d+/, `/keys/${keyId}`) });
+
 /** Changes the field of the body of a POST, else the path or the filter of a list. */
 const inPathQueryOrBody =
   (parameter: string, value: number): Change =>
@@ -120,6 +129,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   cursor_invalid: withParameter('cursor', 'AAAA'),
   timestamp_invalid: (call, route) => {
     if (route.path.endsWith('/clock')) return withField('now', '2026-11-31')(call, route);
+    if (route.path.startsWith('/service-accounts')) return withField('expiresAt', '2026-11-31')(call, route);
     if (route.path.endsWith('/replay')) return withField('createdFrom', '2026-11-31')(call, route);
     if (route.method === 'POST') return withField('startAt', '2026-11-31')(call, route);
     const isFrom = route.path.endsWith('/statement') || isOfAudit(route);
@@ -148,6 +158,10 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     route.path === '/quotes' ? quotedIn('GEL')(call, route) : withField('recipientID', PAID_IN_GEL)(call, route),
   // The recipient of the demo data that is an account of the service, so that no corridor refuses the order first.
   insufficient_funds: withFields({ recipientID: 1, amount: '900000000' }),
+  // Above the limit of the example of `replaceLimits`, which `makeMore` sets.
+  limit_exceeded: withFields({ recipientID: 1, amount: '1000000001' }),
+  payment_limit_invalid: withField('limits', [{ scope: 'account', metric: 'count', per: 'day', value: '1' }]),
+  version_conflict: withFields({ version: 999_999, limits: [] }),
   purpose_code_required: withField('purposeCode', undefined),
   purpose_code_invalid: withField('purposeCode', 'IR999'),
   schedule_invalid: withField('startAt', '2099-01-31T09:00:00Z'),
@@ -176,6 +190,13 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   advice_not_found: pathWith('10'),
   event_not_found: (call, route) =>
     (route.path.startsWith('/events') ? pathWith('999999') : withDelivery(WITHOUT_EVENT))(call, route),
+  approval_not_found: pathWith('999999'),
+  approval_changed: (call, route) => (route.method === 'PUT' ? withField('version', 999_999)(call, route) : call),
+  member_not_found: pathWith('999999'),
+  // The address of Bob, who is a member.
+  member_exists: withField('email', BOB),
+  member_removed: pathWith(String(REMOVED_MEMBER)),
+  invitation_not_found: withField('code', `inv_${'A'.repeat(43)}`),
   webhook_endpoint_not_found: pathWith('999999'),
   webhook_delivery_not_found: withDelivery(999_999),
   webhook_delivered: withDelivery(DELIVERED),
@@ -186,6 +207,12 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     pathWith(String(FULL_ENDPOINT))(withHeader('Workspace-ID', String(FULL_OF_ENDPOINTS))(call, route), route),
   webhook_replay_limit: withFields({ createdFrom: '2101-01-01T00:00:00Z', createdTo: '2101-01-02T00:00:00Z' }),
   webhook_url_refused: withField('url', 'http://hooks.northwind.example/banking'),
+  service_account_not_found: pathWith('999999'),
+  service_account_limit: withHeader('Workspace-ID', String(FULL_OF_ENDPOINTS)),
+  service_account_without_role: pathWith(String(WITHOUT_ROLE)),
+  key_not_found: withKey(999_999),
+  key_limit: (call, route) => pathWith(String(FULL_OF_KEYS))(withKey(FIRST_OF_FULL)(call, route), route),
+  network_invalid: withField('networks', ['203.0.113.0/33']),
   clock_invalid: withField('now', '2020-01-01T00:00:00Z'),
   country_unknown: (call, route) =>
     (route.path.includes('{country}') ? pathWith('ZZ') : withParameter('countryCode', 'ZZ'))(call, route),
@@ -193,10 +220,15 @@ export const CHANGES: Readonly<Record<string, Change>> = {
 };
 
 /** The caller by the reason of the refusal. The default is the admin. */
-export const REFUSED: Readonly<Record<string, string>> = { role_insufficient: BOB };
+export const REFUSED: Readonly<Record<string, string>> = { role_insufficient: DANA };
 
 /** Refusals whose cause is not in the call. */
 export const CIRCUMSTANCES = [
+  // Of people and their roles: see approved-orders.spec.ts and approved-changes.spec.ts of the operations.
+  'approver_is_maker',
+  'approval_closed',
+  'approval_expired',
+  'approval_impossible',
   'rate_limited',
   'unavailable',
   'outcome_unknown',
@@ -210,6 +242,13 @@ export const CIRCUMSTANCES = [
   // Of a live deployment without a key: see webhook-endpoints.spec.ts.
   'webhooks_unavailable',
   'cursor_expired',
+  // Of a token or a key with scopes, and of an operation that STEP_UP names: see several-issuers.spec.ts.
+  'scope_insufficient',
+  'step_up_required',
+  // Of a workspace in another database than home: see service-accounts-over-cells.spec.ts.
+  'service_accounts_unavailable',
+  // Of a workspace with one administrator: see members.spec.ts.
+  'last_admin',
 ];
 
 /**

@@ -104,7 +104,8 @@ export interface Call {
 
 /** The documented status of success. */
 export function successOf({ operation }: Pick<Route, 'operation'>): number {
-  return [201, 202, 204].find((status) => operation.responses[String(status)]) ?? 200;
+  // An operation that needs approvals is accepted too.
+  return [200, 201, 204, 202].find((status) => operation.responses[String(status)]) ?? 200;
 }
 
 /** Whether an operation creates a resource, once for each idempotency key. */
@@ -150,10 +151,11 @@ export function requestOf({ method, headers, needsToken, body }: Call, authoriza
 export const isOnce = ({ method, operation }: Route): boolean => method === 'POST' && !operation.requestBody;
 
 /**
- * Whether an operation is of a webhook endpoint. The demo data has none, because its worker would call it: `makeEndpoints` makes what
- * the examples name.
+ * Whether an operation is of a resource that the demo data does not have: a webhook endpoint, because its worker would call it, and a service
+ * account. `makeForExamples` makes what the examples name.
  */
-export const isOfWebhooks = ({ path }: Pick<Route, 'path'>): boolean => path.startsWith('/webhook-endpoints');
+export const isOfMade = ({ path }: Pick<Route, 'path'>): boolean =>
+  /^\/(webhook-endpoints|service-accounts)/.test(path);
 
 /**
  * The examples in the order of the specs, by route and name. The reads come first, because they show nothing that a creation adds.
@@ -165,7 +167,7 @@ export function examplesInTurn(routes: readonly Route[]): readonly (readonly [Ro
   const reads = routes.filter(({ method }) => method === 'GET');
   const others = routes.filter(({ method }) => method !== 'GET');
   return [
-    ...[...reads.filter((route) => !isOfWebhooks(route)), ...reads.filter(isOfWebhooks)].flatMap(named),
+    ...[...reads.filter((route) => !isOfMade(route)), ...reads.filter(isOfMade)].flatMap(named),
     ...others.flatMap((route) => named(route).slice(0, 1)),
     ...others.flatMap((route) => named(route).slice(isOnce(route) ? 1 : 0)),
   ];

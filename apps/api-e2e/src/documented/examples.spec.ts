@@ -1,7 +1,7 @@
 import { isCi } from '../config.js';
-import { ADA } from '../service.js';
-import { callOf, examplesOf, isOfWebhooks, isOnce, requestOf, type Route, routesOf, successOf } from './document.js';
-import { makeEndpoints, untilAudited } from './more-world.js';
+import { ADA, BOB } from '../service.js';
+import { callOf, examplesOf, isOfMade, isOnce, requestOf, type Route, routesOf, successOf } from './document.js';
+import { makeApprovals, makeForExamples, makeInvitationIn, untilAudited } from './more-world.js';
 import { freshService, type FreshService } from '../running-service.js';
 import { readExamples } from './read-document.js';
 import { blocksOf, faultsInHeaders, hasCurl, inShell, masked } from './examples.js';
@@ -21,6 +21,8 @@ describe('examples of the document', () => {
     service = await freshService();
     routes = routesOf(service.document);
     await untilAudited(service.url, await service.tokenOf(ADA), 'openAccount');
+    await makeApprovals(service.url, await service.tokenOf(ADA), await service.tokenOf(BOB));
+    await makeInvitationIn(service.dataDir);
   });
   afterAll(() => service?.stop());
 
@@ -32,12 +34,12 @@ describe('examples of the document', () => {
 
   // The creations come last, because the reads show the demo data without a change.
   describe.each([
-    ['reads', (route: Route) => route.method === 'GET' && !isOfWebhooks(route)],
-    ['reads webhooks', (route: Route) => route.method === 'GET' && isOfWebhooks(route)],
+    ['reads', (route: Route) => route.method === 'GET' && !isOfMade(route)],
+    ['reads what was made', (route: Route) => route.method === 'GET' && isOfMade(route)],
     ['makes or changes something', (route: Route) => route.method !== 'GET'],
   ])('of an operation that %s', (what, isMeant) => {
     beforeAll(async () => {
-      if (what === 'reads webhooks') await makeEndpoints(service.url, await service.tokenOf(ADA));
+      if (what === 'reads what was made') await makeForExamples(service.url, await service.tokenOf(ADA));
     });
 
     itWithCurl('print the first example when the command runs in a shell', async () => {

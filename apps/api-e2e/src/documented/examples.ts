@@ -16,16 +16,21 @@ const SHOWN_ONCE = ['secret'];
 const ATTEMPTED = ['status', 'attempts', 'nextAttemptAt', 'lastAttempt'];
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+const isInvitationCode = (name: string, value: unknown) =>
+  name === 'code' && typeof value === 'string' && value.startsWith('inv_');
+
 /**
  * A response without the parts that differ between two databases with demo data: times, the age of due work, the hashes, which cover the
  * day, the codes of new accounts, references of payments, new keys, the ids of tracking events, which a worker adds too, and the request id. Each is replaced by its
- * format, and is not replaced if it does not have that format. The attempts of a delivery and secrets are left out.
+ * format, and is not replaced if it does not have that format. The attempts of a delivery, secrets and codes of invitations are left out.
  */
 export function masked(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => masked(item));
   if (typeof value === 'object' && value !== null) {
     const leftOut = 'eventType' in value ? ATTEMPTED : SHOWN_ONCE;
-    const shown = Object.entries(value).filter(([name]) => !leftOut.includes(name));
+    const shown = Object.entries(value).filter(
+      ([name, inner]) => !leftOut.includes(name) && !isInvitationCode(name, inner),
+    );
     const isTrackingEvent = 'reasonCode' in value && 'lastUpdatedAt' in value;
     return Object.fromEntries(
       shown.map(([name, inner]) => [name, masked(inner, isTrackingEvent && name === 'id' ? 'trackingEventId' : name)]),

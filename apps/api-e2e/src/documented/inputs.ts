@@ -127,7 +127,15 @@ function bodyWith(
   const body = { ...(chosen?.value as Readonly<Record<string, unknown>>) };
   for (const name of Object.keys(IDENTIFIERS).filter((known) => known.startsWith('body '))) {
     const member = name.slice('body '.length);
-    if (/[.*]/.test(member)) throw new Error(`${name} is nested: a request of a case sets members of the body only`);
+    const [list = '', ofItem = '', ...deeper] = member.split('.*.');
+    if (/[.*]/.test(list) || deeper.length > 0) throw new Error(`${name} is nested too deep for a request of a case`);
+    if (ofItem !== '') {
+      // An item has it or not, as in the example.
+      const withMember = (item: object) =>
+        Object.hasOwn(item, ofItem) ? { ...item, [ofItem]: identifierOf({ in: 'body', name: member }, true) } : item;
+      if (Array.isArray(body[list])) body[list] = (body[list] as object[]).map(withMember);
+      continue;
+    }
     const value = identifierOf({ in: 'body', name: member }, Object.hasOwn(body, member));
     if (value !== undefined) body[member] = value;
   }

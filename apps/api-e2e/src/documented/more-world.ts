@@ -1,9 +1,11 @@
 import { BankingClient } from '@banking/client';
-import type { AuditEvent } from '@banking/domain';
-import { bind, type Database, sqlStatement } from '@banking/postgres';
-import { until } from '@banking/postgres/testing';
+import type { AuditEvent, LimitTerms } from '@banking/domain';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
+import { bind, type Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
+import { openDatabase, until } from '@banking/postgres/testing';
 import { DATA } from '../contract/recipients.js';
 import type { FreshService } from '../running-service.js';
+import { ADA } from '../service.js';
 
 /** Resources that refusals need and the demo data does not have. They have the next ids. */
 export const PAID_IN_GEL = 4;
@@ -18,6 +20,51 @@ export const DELIVERED = 2;
 export const WITHOUT_EVENT = 3;
 /** The first endpoint of the workspace with all endpoints. Nothing is due for it, and it has all pending deliveries of a workspace. */
 export const FULL_ENDPOINT = 3;
+
+/** The service accounts that the examples name: their ids follow those of the demo users. Keys have the ids from 1 on. */
+export const PROGRAM = 8;
+/** Service accounts with more valid keys than the limit, and without a role. */
+export const FULL_OF_KEYS = PROGRAM + 2;
+export const FIRST_OF_FULL = 3;
+export const WITHOUT_ROLE = PROGRAM + 3;
+
+const ACT = sqlStatement('act', `select set_config('app.actor_type', 'operator', true)`);
+const ADD_PROGRAMS = sqlStatement(
+  'add_programs',
+  `select banking.add_service_account($1, 'Program ' || n, '{viewer}', null) from generate_series(1, 50) n`,
+);
+const ADD_KEYS = sqlStatement(
+  'add_keys',
+  `insert into banking.service_account_key (workspace_id, service_account_id, hash)
+   select 1, ${FULL_OF_KEYS}, sha256(n::text::bytea) from generate_series(1, 11) n`,
+);
+
+/** The member whom `makeMore` removes. */
+export const REMOVED_MEMBER = 10;
+
+/** The code of the invitation that the examples accept. */
+const CODE = 'inv_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwLxKlQ0YfDZo';
+const ADD_INVITATION = sqlStatement(
+  'add_invitation',
+  `insert into banking.member (workspace_id, email, roles, code_hash, expires_at)
+   values (1, 'finn@northwind.example', '{viewer}', sha256($1::text::bytea), now() + interval '1 day')`,
+);
+
+/** The invitation that the examples accept, whose code the service cannot choose. */
+const makeInvitation = (owner: Database): Promise<unknown> =>
+  owner.pipeline({ workspaces: [1] }, [bind(ADD_INVITATION, CODE)]);
+
+/** The same in the database of a running service. */
+export async function makeInvitationIn(dataDir: string): Promise<void> {
+  const server = await attachEmbeddedServer({ dataDir });
+  const owner = await openDatabase({ connection: server.connection, role: OWNER_ROLE });
+  try {
+    await makeInvitation(owner);
+  } finally {
+    await owner.end();
+    await server.detach();
+  }
+}
 
 /** No product and no demo rate is in lari. */
 const SELL_LARI = sqlStatement<{ id: bigint }>(
@@ -64,13 +111,22 @@ const ADD_EVENTS = sqlStatement(
 /** @throws Error if the ids differ */
 export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url'>, token: string): Promise<void> {
   const [[product], [quote]] = await owner.pipeline({ workspaces: [1] }, [bind(SELL_LARI), bind(QUOTE_AGAIN)] as const);
-  await makeEndpoints(url, token);
+  await makeForExamples(url, token);
+  await makeProgramsWithoutKeys(url, token);
+  await makeInvitation(owner);
+  const { members } = new BankingClient({ baseUrl: url, token }).workspace(1);
+  const { resource: removed } = await members.invite({ email: 'gone@northwind.example', roles: ['viewer'] });
+  await members.remove(removed.id);
+  if (removed.id !== REMOVED_MEMBER) throw new Error(`the removed member has another id: ${removed.id}`);
   const workspaces = [1, FULL_OF_ENDPOINTS];
   await owner.pipeline({ workspaces }, [
     bind(ADD_ENDPOINTS, FULL_OF_ENDPOINTS),
     bind(ADD_DELIVERIES),
     bind(ADD_PENDING, FULL_OF_ENDPOINTS),
     bind(ADD_EVENTS),
+    bind(ACT),
+    bind(ADD_KEYS),
+    bind(ADD_PROGRAMS, FULL_OF_ENDPOINTS),
   ] as const);
   const post = async (path: string, body: unknown) => {
     const headers = { authorization: `Bearer ${token}`, 'workspace-id': '1', 'content-type': 'application/json' };
@@ -78,12 +134,18 @@ export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url
     if (!response.ok) throw new Error(`${path} returned ${response.status}: ${await response.text()}`);
     return (await response.json()) as Made;
   };
+  await new BankingClient({ baseUrl: url, token }).workspace(1).limits.replace({ version: 0, limits: LIMITS });
   const { code } = await post('/accounts', { productID: Number(product?.id) });
   const recipient = await post('/recipients/internal', { accountCode: code });
   const ids = [recipient.id, Number(quote?.id), await payWithNoWayBack(post)];
   if (ids.join() !== [PAID_IN_GEL, EXPIRED_QUOTE, NO_WAY_BACK].join())
     throw new Error(`the demo data has other ids: ${ids.join()}`);
 }
+
+/** The list of the example of `replaceLimits`. */
+const LIMITS: readonly LimitTerms[] = [
+  { scope: 'account', accountID: 1, metric: 'amount', per: 'order', value: '1000000000', currency: 'USD' },
+];
 
 interface Made {
   readonly id: number;
@@ -114,8 +176,40 @@ const ENDPOINT = {
   description: 'Ledger of Northwind',
 } as const;
 
+/** What the examples name and the demo data does not have. @throws Error if the ids differ */
+export async function makeForExamples(url: string, token: string): Promise<void> {
+  await makeEndpoints(url, token);
+  await makePrograms(url, token);
+}
+
+/** A service account with two keys, and one to delete. @throws Error if the ids differ */
+async function makePrograms(url: string, token: string): Promise<void> {
+  const { serviceAccounts } = new BankingClient({ baseUrl: url, token }).workspace(1);
+  const { resource: first } = await serviceAccounts.create({
+    ...{ name: 'Payroll', roles: ['member'], scopes: ['orders:create', 'orders:read'] },
+  });
+  const keys = [
+    await serviceAccounts.keys.create(first.id, { networks: ['203.0.113.0/24'], expiresAt: '2099-11-21T09:00:00Z' }),
+    await serviceAccounts.keys.create(first.id),
+  ];
+  const { resource: second } = await serviceAccounts.create({ name: 'Former payroll', roles: ['viewer'] });
+  const ids = [first.id, second.id, ...keys.map(({ resource }) => resource.id)];
+  if (ids.join() !== [PROGRAM, PROGRAM + 1, 1, 2].join())
+    throw new Error(`service accounts have other ids: ${ids.join()}`);
+}
+
+/** @throws Error if the ids differ */
+async function makeProgramsWithoutKeys(url: string, token: string): Promise<void> {
+  const { serviceAccounts } = new BankingClient({ baseUrl: url, token }).workspace(1);
+  const { resource: full } = await serviceAccounts.create({ name: 'Full', roles: ['viewer'] });
+  const { resource: none } = await serviceAccounts.create({ name: 'None', roles: ['viewer'] });
+  await serviceAccounts.change(none.id, { roles: [] });
+  if (full.id !== FULL_OF_KEYS || none.id !== WITHOUT_ROLE)
+    throw new Error(`they have other ids: ${full.id}, ${none.id}`);
+}
+
 /** The webhook endpoints that the examples name: the first with a test, and a disabled one to delete. @throws Error if the ids differ */
-export async function makeEndpoints(url: string, token: string): Promise<void> {
+async function makeEndpoints(url: string, token: string): Promise<void> {
   const { webhookEndpoints } = new BankingClient({ baseUrl: url, token }).workspace(1);
   const { resource: first } = await webhookEndpoints.create(ENDPOINT);
   const delivery = await webhookEndpoints.test(first.id);
@@ -123,6 +217,28 @@ export async function makeEndpoints(url: string, token: string): Promise<void> {
   await webhookEndpoints.change(second.id, { status: 'disabled' });
   const ids = [first.id, second.id, delivery.id];
   if (ids.join() !== '1,2,1') throw new Error(`the webhooks have other ids: ${ids.join()}`);
+}
+
+/** Above what the examples pay, so that they need no approval. */
+const NEEDS_APPROVAL = '800000000000';
+
+/** A rule of large orders in the first workspace, and two orders of a member that wait: the first approvals. @throws Error if the ids differ */
+export async function makeApprovals(url: string, tokenOfAdministrator: string, tokenOfMember: string): Promise<void> {
+  const workspaceOf = (token: string) => new BankingClient({ baseUrl: url, token }).workspace(1);
+  const amountAbove = ['USD', 'EUR'].map((currencyCode) => ({ currencyCode, amount: NEEDS_APPROVAL }));
+  const rule = { operations: 'orders', approvals: 2, roles: ['approver'], amountAbove } as const;
+  const { approvalRules, members } = workspaceOf(tokenOfAdministrator);
+  // The examples are those of one user, who decides too.
+  const ada = (await members.listPage()).items.find(({ email }) => email === ADA);
+  await members.change(ada!.id, { roles: ['member', 'approver', 'admin'] });
+  await approvalRules.replace({ version: 0, rules: [rule] });
+  const ids: unknown[] = [];
+  for (const description of ['A ship', 'Another ship']) {
+    const order = { recipientID: 1, amount: '900000000000', type: 'instant', description } as const;
+    const { resource } = await workspaceOf(tokenOfMember).orders.place({ accountId: 1, ...order });
+    ids.push(resource.approvalID);
+  }
+  if (ids.join() !== '1,2') throw new Error(`the approvals have other ids: ${ids.join()}`);
 }
 
 /**

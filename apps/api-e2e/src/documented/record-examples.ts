@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { newDataDir, RunningService } from '../running-service.js';
-import { ADA, localToken } from '../service.js';
-import { callOf, examplesInTurn, isOfWebhooks, requestOf, routesOf, successOf } from './document.js';
+import { ADA, BOB, localToken } from '../service.js';
+import { callOf, examplesInTurn, isOfMade, requestOf, routesOf, successOf } from './document.js';
 import { EXAMPLES, fetchDocument, readExamples } from './read-document.js';
 import { masked } from './examples.js';
-import { makeEndpoints, untilAudited } from './more-world.js';
+import { makeApprovals, makeForExamples, makeInvitationIn, untilAudited } from './more-world.js';
 
 const USAGE = `Usage: npm run examples
 
@@ -31,17 +31,21 @@ async function record(): Promise<void> {
   try {
     const authorization = `Bearer ${await localToken(folder.path, ADA)}`;
     await untilAudited(service.url, authorization.slice('Bearer '.length), 'openAccount');
+    await makeApprovals(service.url, authorization.slice('Bearer '.length), await localToken(folder.path, BOB));
     const document = await fetchDocument(service);
     const responses = new Map<string, unknown>();
     const current = routesOf(document).filter(({ operation }) => !operation.operationId.endsWith('Formerly'));
     const inTurn = examplesInTurn(current);
-    const [firstOfWebhooks] = inTurn.find(([route]) => isOfWebhooks(route)) ?? [];
+    await makeInvitationIn(folder.path);
+    const [firstOfMade] = inTurn.find(([route]) => isOfMade(route)) ?? [];
     for (const [route, name] of inTurn) {
-      if (route === firstOfWebhooks) await makeEndpoints(service.url, authorization.slice('Bearer '.length));
+      if (route === firstOfMade) await makeForExamples(service.url, authorization.slice('Bearer '.length));
       const call = callOf(route, name);
       const { path, method } = call;
       const response = await fetch(`${service.url}${path}`, requestOf(call, authorization));
-      if (response.status !== successOf(route))
+      // An order that waits for approvals is accepted.
+      const isWaiting = response.status === 202 && route.operation.responses['202'] !== undefined;
+      if (response.status !== successOf(route) && !isWaiting)
         throw new Error(`${method} ${path} returned ${response.status}: ${await response.text()}`);
       responses.set(`${route.operation.operationId}/${name}`, await response.json());
     }

@@ -8,7 +8,7 @@ import { openDatabase, until } from '@banking/postgres/testing';
 import { comparable, type Comparable, comparableResponse, StackedServices } from '../gateway/stacked-services.js';
 import type { RawResponse } from '../hostile/raw-request.js';
 import { newDataDir, RunningService } from '../running-service.js';
-import { ADA, CY, EVE, type Service } from '../service.js';
+import { ADA, BOB, CY, EVE, type Service } from '../service.js';
 import {
   type Attempt,
   CHANGES,
@@ -34,7 +34,7 @@ import {
   takesKey,
 } from './document.js';
 import { faultsInHeaders, masked } from './examples.js';
-import { makeMore } from './more-world.js';
+import { makeApprovals, makeMore } from './more-world.js';
 
 /** So few that a caller exceeds it on any machine, by some requests at once. */
 const LIMIT_PER_SECOND = 1;
@@ -69,6 +69,7 @@ beforeAll(async () => {
   routes = routesOf(await fetchDocument(direct));
   server = await attachEmbeddedServer({ dataDir: services.dataDir });
   owner = await openDatabase({ connection: server.connection, role: OWNER_ROLE, statementTimeoutMs: 60_000 });
+  await makeApprovals(direct.url, await direct.tokenOf(ADA), await direct.tokenOf(BOB));
   await makeMore(owner, direct, await direct.tokenOf(ADA));
 });
 afterAll(async () => {

@@ -87,9 +87,10 @@ export class KnownIds {
 
 /** The kind of the resource that an operation returns, alone or in a list. */
 function kindReturnedBy(operationId: string): string | undefined {
-  const noun = /(WebhookEndpoint|WebhookDeliver|Account|Recipient|Quote|Order|Transfer|Event)(?:s|y|ies)?$/.exec(
-    operationId,
-  )?.[1];
+  const noun =
+    /(WebhookEndpoint|WebhookDeliver|ServiceAccount|ServiceAccountKey|Account|Recipient|Quote|Order|Transfer|Event)(?:s|y|ies)?$/.exec(
+      operationId,
+    )?.[1];
   if (noun === undefined) return undefined;
   return noun === 'WebhookDeliver' ? 'webhookDelivery' : noun.charAt(0).toLowerCase() + noun.slice(1);
 }
@@ -290,6 +291,8 @@ const FLOWS: readonly string[] = [
   'addInternalRecipient getRecipient placeOrder listOrders listOrders moveClock getOrder cancelOrder',
   'createWebhookEndpoint replayWebhookEvents changeWebhookEndpoint testWebhookEndpoint retryWebhookDelivery ' +
     'listWebhookDeliveries rotateWebhookSecret deleteWebhookEndpoint getWebhookEndpoint',
+  'createServiceAccount createServiceAccountKey rotateServiceAccountKey listServiceAccountKeys changeServiceAccount ' +
+    'revokeServiceAccountKey getServiceAccountKey deleteServiceAccount getServiceAccount',
 ];
 const STEPS_MAX = 16;
 

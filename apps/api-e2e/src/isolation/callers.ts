@@ -1,5 +1,13 @@
 import { BankingClient, type WorkspaceView } from '@banking/client';
-import type { Account, Order, PlaceOrderInput, ProductId, RecipientId, TransferAmount } from '@banking/domain';
+import type {
+  Account,
+  Order,
+  PlaceOrderInput,
+  ProductId,
+  RecipientId,
+  RoleName,
+  TransferAmount,
+} from '@banking/domain';
 import { sql } from '@banking/postgres/testing';
 import { DATA, INDIA } from '../contract/recipients.js';
 import type { Kind } from './classification.js';
@@ -30,6 +38,13 @@ export interface Callers {
 const ADD_APP = `insert into app (name) values ($1) returning id`;
 const ADD_USER = `with added as (insert into app_user (email) values ($2) returning id)
   insert into app_membership (app_id, user_id) select $1, id from added returning user_id as id`;
+/** The roles of an administrator who also pays. */
+const administering = (workspaceId: number) =>
+  [
+    [workspaceId, 'admin'],
+    [workspaceId, 'member'],
+  ] as const;
+
 const ADD_ROLE = `insert into workspace_role (workspace_id, user_id, role) values ($1, $2, $3) returning id`;
 
 /**
@@ -52,7 +67,7 @@ export async function provision(
     for (const mark of marks) workspaces.push(await rows.addWorkspace(appId, `${mark} workspace`));
     return { appId, workspaces };
   };
-  const userOf = async (appId: number, email: string, roles: readonly (readonly [number, string])[]) => {
+  const userOf = async (appId: number, email: string, roles: readonly (readonly [number, RoleName])[]) => {
     const id = await added(ADD_USER, [], appId, email);
     for (const [workspaceId, role] of roles) await added(ADD_ROLE, [workspaceId], workspaceId, id, role);
     return id;
@@ -75,14 +90,17 @@ export async function provision(
     colleague: caller('colleague', 'Colleague', harbour.appId, near),
     sharer: caller('sharer', 'Sharer', harbour.appId, near),
   };
-  await userOf(harbour.appId, callers.owner.email, [[owned, 'admin']]);
-  await userOf(quay.appId, callers.stranger.email, [[far, 'admin']]);
-  await userOf(harbour.appId, callers.neighbour.email, [[near, 'admin']]);
+  await userOf(harbour.appId, callers.owner.email, administering(owned));
+  await userOf(quay.appId, callers.stranger.email, administering(far));
+  await userOf(harbour.appId, callers.neighbour.email, administering(near));
   await userOf(harbour.appId, callers.colleague.email, [[near, 'member']]);
-  const sharer = await userOf(harbour.appId, callers.sharer.email, [
-    [near, 'admin'],
-    [owned, 'admin'],
+  // Approvals need another person. They sign in nowhere.
+  await userOf(harbour.appId, `approver@${worldName}.example`, [
+    [owned, 'approver'],
+    [near, 'approver'],
   ]);
+  await userOf(quay.appId, `far.approver@${worldName}.example`, [[far, 'approver']]);
+  const sharer = await userOf(harbour.appId, callers.sharer.email, [...administering(near), ...administering(owned)]);
   await rows.untilCopied();
   return { callers, sharedIds: [sharer] };
 }
@@ -122,10 +140,15 @@ export class Holdings {
     const abroad = { recipientID: asha.id, amount: '250000' as TransferAmount, purposeCode: 'IR002' };
     const payout = await place({ ...abroad, type: 'instant', description: `${mark} payout` });
     const [transfer] = (await view.transfers.listPage({ recipientId: recipient })).items;
+    const approval = await waitingApproval(view, account, recipient);
     const webhookEndpoint = await addWebhookEndpoint(view, mark);
     await addWebhookEndpoint(view, mark);
     const { id: webhookDelivery } = await view.webhookEndpoints.test(webhookEndpoint);
     await view.webhookEndpoints.test(webhookEndpoint);
+    const serviceAccount = await addServiceAccount(view, mark);
+    await addServiceAccount(view, mark);
+    const serviceAccountKey = await addKey(view, serviceAccount);
+    await addKey(view, serviceAccount);
     const holdings = new Holdings(view, caller, account, {
       workspace: caller.workspaceId,
       app: caller.appId,
@@ -141,8 +164,12 @@ export class Holdings {
       quote: 0,
       deposit: 0,
       event: 0,
+      approval,
       webhookEndpoint,
       webhookDelivery,
+      serviceAccount,
+      serviceAccountKey,
+      member: await inviteMember(view, mark),
     });
     return holdings.with('order').then((made) => made.with('quote'));
   }
@@ -175,7 +202,11 @@ export class Holdings {
     if (kind === 'quote') {
       return (await view.quotes.create({ accountID: account.id, recipientID, amount: AMOUNT })).resource.id;
     }
+    if (kind === 'approval') return waitingApproval(view, account, recipientID);
+    if (kind === 'member') return inviteMember(view, caller.mark);
     if (kind === 'webhookEndpoint') return addWebhookEndpoint(view, caller.mark);
+    if (kind === 'serviceAccount') return addServiceAccount(view, caller.mark);
+    if (kind === 'serviceAccountKey') return addKey(view, Number(this.ids.serviceAccount));
     if (kind !== 'order') throw new Error(`no operation uses up a resource of the kind ${kind}`);
     const monthly = {
       type: 'recurring',
@@ -204,9 +235,36 @@ async function placeOrder(
   return (await view.orders.place(order)).resource;
 }
 
+/** An order that waits for an approval. Of two callers of one workspace, the first sets the rule. */
+async function waitingApproval(view: WorkspaceView, account: Account, recipientID: RecipientId): Promise<number> {
+  const { version } = await view.approvalRules.get();
+  if (version === 0) {
+    const amountAbove = [{ currencyCode: 'USD', amount: '800000000000' }];
+    const rule = { operations: 'orders', approvals: 1, roles: ['approver'], amountAbove } as const;
+    await view.approvalRules.replace({ version, rules: [rule] });
+  }
+  const large = { type: 'instant', amount: '900000000000' as TransferAmount } as const;
+  return (await placeOrder(view, account, recipientID, large)).approvalID!;
+}
+
 async function addWebhookEndpoint(view: WorkspaceView, mark: string): Promise<number> {
   const input = { url: 'https://hooks.example', description: `${mark} endpoint` };
   return (await view.webhookEndpoints.create(input)).resource.id;
+}
+
+async function addServiceAccount(view: WorkspaceView, mark: string): Promise<number> {
+  return (await view.serviceAccounts.create({ name: `${mark} program`, roles: ['member'] })).resource.id;
+}
+
+async function addKey(view: WorkspaceView, serviceAccountId: number): Promise<number> {
+  return (await view.serviceAccounts.keys.create(serviceAccountId)).resource.id;
+}
+
+let invited = 0;
+
+async function inviteMember(view: WorkspaceView, mark: string): Promise<number> {
+  const email = `${mark.toLowerCase()}${(invited += 1)}@invited.example`;
+  return (await view.members.invite({ email, roles: ['viewer'] })).resource.id;
 }
 
 function transactionOf({ edges }: Order): number {

@@ -71,7 +71,14 @@ function sendWith(
 }
 
 /** An operation that a valid request of this world cannot execute, with its status. */
-const REFUSED_CONTROLS: Readonly<Record<string, number>> = { resumeOrder: 409 };
+const REFUSED_CONTROLS: Readonly<Record<string, number>> = {
+  resumeOrder: 409,
+  acceptInvitation: 404,
+  replaceLimits: 409,
+  // The rules are those of the holdings, and the caller made what waits.
+  replaceApprovalRules: 409,
+  decideApproval: 403,
+};
 
 /** Operations that use up a resource of a kind. */
 const USES_UP: Readonly<Record<string, Kind>> = {
@@ -79,6 +86,11 @@ const USES_UP: Readonly<Record<string, Kind>> = {
   cancelOrder: 'order',
   placeOrder: 'quote',
   deleteWebhookEndpoint: 'webhookEndpoint',
+  deleteServiceAccount: 'serviceAccount',
+  revokeServiceAccountKey: 'serviceAccountKey',
+  withdrawApproval: 'approval',
+  changeMember: 'member',
+  removeMember: 'member',
 };
 
 /** Begins the fault of a case that was not tried. */

@@ -5,7 +5,7 @@ import { BankingClient } from '@banking/client';
 import type { TransferAmount, WorkspaceId } from '@banking/domain';
 import { until } from '@banking/postgres/testing';
 import { OwnIssuer } from '../identity/own-issuer.js';
-import { bankingWith, launch, newDataDir, RunningService, type TestDataDir } from '../running-service.js';
+import { bankingWith, launch, newDataDir, RunningService, type TestDataDir, twoOperators } from '../running-service.js';
 
 const PAGE = readFileSync(join(__dirname, '../../../../docs/go-live.md'), 'utf8');
 
@@ -85,6 +85,16 @@ describe('a live deployment by the page', () => {
     await until(async () => (await readdir(path('bank-files/done'))).some((name) => name.includes('camt.053')));
     expect(await bankingWith(command, 'reconcile')).toMatch(/bank-a +DE89370400440532013000 +EUR/);
     expect(await bankingWith(command, 'rail', 'status')).toMatch(/^bank-a +0 +0 +0 +0/m);
+
+    // Money that no statement has, by two operators.
+    const byTwo = await twoOperators(command);
+    const [requested, done] = await byTwo('fund', String(account.id), '10.00', '--key', 'capital-1');
+    expect(requested).toContain(`  banking fund ${account.id} 10.00 --key capital-1 --approve `);
+    expect(done).toMatch(/^Request \d+ of lena, .+\nBooked: transfer \d+, 10\.00 EUR on account 1 /);
+    await until(async () => (await workspace.auditEvents.listPage({ operation: 'fundAccount' })).items.length > 0);
+    expect((await workspace.auditEvents.listPage({ operation: 'fundAccount' })).items).toMatchObject([
+      { actor: { type: 'operator', name: 'omar', requestedBy: 'lena' } },
+    ]);
     expect(await bankingWith(command, 'verify')).toMatch(/The books are in order\.\n$/);
   });
 });

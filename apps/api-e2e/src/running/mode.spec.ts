@@ -7,7 +7,15 @@ import { until } from '@banking/postgres/testing';
 import { BankingClient } from '@banking/client';
 import type { AccountId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { OwnIssuer } from '../identity/own-issuer.js';
-import { bankingWith, DemoDatabase, launch, newDataDir, refusedStart, RunningService } from '../running-service.js';
+import {
+  bankingWith,
+  DemoDatabase,
+  launch,
+  newDataDir,
+  refusedStart,
+  RunningService,
+  twoOperators,
+} from '../running-service.js';
 import { ADA, localToken } from '../service.js';
 
 const RAVI = {
@@ -284,7 +292,8 @@ describe('live deployment with REFERENCE_FILE', () => {
     const workspace = client.workspace(1 as WorkspaceId);
     const accountId = data.accountId as AccountId;
     const settings = { DATA_DIR: data.dataDir, SANDBOX: 'off' };
-    await bankingWith(settings, 'fund', String(accountId), '1250.00');
+    const byTwo = await twoOperators(settings);
+    await byTwo('fund', String(accountId), '1250.00');
     const { resource: recipient } = await workspace.recipients.addInternational({ ...TO_INDIA, data: RAVI });
     const amount = '25000' as TransferAmount;
     const order = { accountId, recipientID: recipient.id, amount, purposeCode: 'IR001' };

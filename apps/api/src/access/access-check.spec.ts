@@ -5,8 +5,12 @@ import { Test } from '@nestjs/testing';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import {
   Directory,
+  type DirectoryKey,
   type DirectoryUser,
+  KEY_ISSUER,
+  keyText,
   Refusal,
+  ROLE_NAMES,
   type RoleName,
   type Subject,
   type UserId,
@@ -18,7 +22,7 @@ import { CalledBy, type CalledRequest, type Caller, confirmAccess } from './call
 import { Operation } from './operation.decorator.js';
 import { RateLimit } from './rate-limit.js';
 import { RoleLookup } from './role-lookup.js';
-import { CredentialError } from './token-verifier.js';
+import { CredentialError, type TokenSubject } from './token-verifier.js';
 
 describe('AccessCheck', () => {
   const text = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] } as const;
@@ -46,6 +50,18 @@ describe('AccessCheck', () => {
     @Get('opening')
     @Operation('openAccount', text)
     opening(@CalledBy() caller: Caller) {
+      return caller;
+    }
+
+    @Get('acceptance')
+    @Operation('acceptInvitation', text)
+    acceptance(@CalledBy() caller: Caller) {
+      return caller;
+    }
+
+    @Get('payment')
+    @Operation('placeOrder', text)
+    payment(@CalledBy() caller: Caller) {
       return caller;
     }
 
@@ -81,7 +97,7 @@ describe('AccessCheck', () => {
     grants: DirectoryUser['grants'] = [];
 
     async userOf({ subject }: Subject): Promise<DirectoryUser | undefined> {
-      return subject === 'ada' ? ({ id: 1, grants: this.grants } as DirectoryUser) : undefined;
+      return subject === 'ada' || subject === '5' ? ({ id: 1, grants: this.grants } as DirectoryUser) : undefined;
     }
   }
 
@@ -92,9 +108,11 @@ describe('AccessCheck', () => {
     async subjectOf(token: string): Promise<Subject> {
       if (token === 'away') throw new Refusal('unavailable');
       if (token === 'forged') throw new CredentialError('signature');
-      return { issuer: 'test', subject: token };
+      return { issuer: 'test', subject: token, ...claims };
     },
   };
+  /** What tokens say of scopes and of the sign-in. */
+  let claims: Partial<TokenSubject>;
 
   @Module({
     controllers: [Routes],
@@ -102,11 +120,30 @@ describe('AccessCheck', () => {
   })
   class CheckedModule {}
 
+  const KEY = keyText(5, new Uint8Array(32));
+  /** The scopes of the key. */
+  let scopes: readonly string[] | undefined;
+
+  let nowMs = 0;
   let app: NestFastifyApplication;
+  /** No test sees the roles that another one has cached. */
+  beforeEach(() => {
+    nowMs += 2_000;
+    claims = { acr: 'phr', authenticatedAtS: Math.floor(Date.now() / 1000) };
+  });
   beforeAll(async () => {
     const built = await Test.createTestingModule({ imports: [CheckedModule] }).compile();
     const adapter = new FastifyAdapter();
-    const access = new AccessCheck({ verifier, roles: new RoleLookup(directory), rateLimit: new RateLimit() });
+    const roles = new RoleLookup(directory, () => nowMs);
+    const keys = {
+      async userOf(text: string) {
+        if (text !== KEY) throw new CredentialError('unknown_key');
+        const subject = { issuer: KEY_ISSUER, subject: '5' };
+        return { subject, user: (await directory.userOf(subject))!, key: { id: 5, scopes } as unknown as DirectoryKey };
+      },
+    };
+    const stepUps = new Map([['openAccount', { acrValues: ['phr'], maxAgeS: 300 }] as const]);
+    const access = new AccessCheck({ verifier, roles, keys, stepUps, rateLimit: new RateLimit() });
     adapter.getInstance<FastifyInstance>().addHook('onRequest', (request, reply) => access.admit(request, reply));
     app = built.createNestApplication<NestFastifyApplication>(adapter, { logger: false });
     await app.init();
@@ -118,8 +155,95 @@ describe('AccessCheck', () => {
     const { statusCode, json, headers: sent } = await app.inject({ method: 'GET', url, headers });
     return { status: statusCode, body: json<Record<string, unknown>>(), sent };
   };
-  const granted = (role: RoleName) => [{ workspaceId: 7, role, appId: 1 }] as unknown as DirectoryUser['grants'];
+  const granted = (...roles: RoleName[]) => [{ workspaceId: 7, roles, appId: 1 }] as unknown as DirectoryUser['grants'];
   const ada = { authorization: 'Bearer ada' };
+
+  describe('a key', () => {
+    const program = { authorization: `Bearer ${KEY}`, 'workspace-id': '7' };
+    const reasonOf = async (path: string) => (await get(path, program)).body['reason'] ?? 'done';
+
+    it('acts with the roles of its service account, and is the origin of the call', async () => {
+      directory.grants = granted('member');
+      scopes = undefined;
+
+      const { body } = await get('/payment', program);
+
+      expect(body).toMatchObject({ actor: 1, workspaceId: 7, roles: ['member'], origin: { keyId: 5 } });
+      expect(await reasonOf('/opening')).toBe('role_insufficient');
+    });
+
+    it('does no more than its scopes, of every kind of operation', async () => {
+      directory.grants = granted('member');
+      scopes = ['orders:create', 'apps:read'];
+
+      expect(await reasonOf('/payment')).toBe('done');
+      expect(await reasonOf('/apps')).toBe('done');
+      expect(await reasonOf('/transfer')).toBe('scope_insufficient');
+      expect(await reasonOf('/corridors')).toBe('scope_insufficient');
+      scopes = [];
+      expect(await reasonOf('/payment')).toBe('scope_insufficient');
+    });
+
+    it('gets no more by its scopes than its roles allow', async () => {
+      directory.grants = granted('viewer');
+      scopes = ['orders:create', 'transfers:read'];
+
+      expect(await reasonOf('/payment')).toBe('role_insufficient');
+      expect(await reasonOf('/transfer')).toBe('done');
+    });
+
+    it('is told which scope it lacks', async () => {
+      directory.grants = granted('member');
+      scopes = ['transfers:read'];
+
+      const { status, sent } = await get('/payment', program);
+
+      expect(status).toBe(403);
+      expect(sent['www-authenticate']).toBe('Bearer error="insufficient_scope", scope="orders:create"');
+    });
+
+    it('that is unknown is refused as any other credential', async () => {
+      const unknown = { ...program, authorization: `Bearer ${keyText(6, new Uint8Array(32))}` };
+      const { status, body, sent } = await get('/payment', unknown);
+
+      expect([status, body['reason'], sent['www-authenticate']]).toEqual([401, 'not_authenticated', 'Bearer']);
+    });
+  });
+
+  describe('a token', () => {
+    const inSeven = { ...ada, 'workspace-id': '7' };
+
+    it('with scopes does no more than they allow', async () => {
+      directory.grants = granted('admin', 'member');
+      claims = { scopes: ['transfers:read'] };
+
+      expect((await get('/transfer', inSeven)).status).toBe(200);
+      const { body, sent } = await get('/payment', inSeven);
+      expect(body['reason']).toBe('scope_insufficient');
+      expect(sent['www-authenticate']).toBe('Bearer error="insufficient_scope", scope="orders:create"');
+    });
+
+    it('needs the sign-in that STEP_UP names for an operation, and is told which', async () => {
+      directory.grants = granted('admin');
+      expect((await get('/opening', inSeven)).status).toBe(200);
+      for (const weak of [{}, { acr: 'pwd' }, { acr: 'phr', authenticatedAtS: 1_000 }]) {
+        claims = weak;
+        const { status, body, sent } = await get('/opening', inSeven);
+        expect([status, body['errorCode'], body['reason']]).toEqual([401, 'invalid_request', 'step_up_required']);
+        expect(sent['www-authenticate']).toBe(
+          'Bearer error="insufficient_user_authentication", acr_values="phr", max_age="300"',
+        );
+      }
+      expect((await get('/transfer', inSeven)).status).toBe(200);
+    });
+
+    it('of a caller without the role learns nothing of the sign-in', async () => {
+      directory.grants = granted('member');
+      claims = {};
+
+      expect((await get('/opening', inSeven)).body['reason']).toBe('role_insufficient');
+    });
+  });
 
   it('refuses a route that declares no operation', async () => {
     const { status, body } = await get('/undeclared', ada);
@@ -162,6 +286,17 @@ describe('AccessCheck', () => {
     expect({ status, retryAfter: sent['retry-after'] }).toEqual({ status: 503, retryAfter: '1' });
   });
 
+  it('lets a person who is no user call an operation that is open to subjects, and no other', async () => {
+    const stranger = { authorization: 'Bearer stranger' };
+
+    const { status, body } = await get('/acceptance', stranger);
+    expect({ status, body }).toMatchObject({ status: 200, body: { subject: { issuer: 'test', subject: 'stranger' } } });
+    expect(body).not.toHaveProperty('actor');
+    expect(await get('/acceptance', ada)).toMatchObject({ status: 200, body: { actor: 1 } });
+    expect((await get('/acceptance', { authorization: 'Bearer forged' })).status).toBe(401);
+    expect((await get('/apps', stranger)).status).toBe(401);
+  });
+
   it('lets a user without a role call user operations only', async () => {
     directory.grants = [];
 
@@ -186,16 +321,36 @@ describe('AccessCheck', () => {
 
     expect(await get('/transfer', { ...ada, 'workspace-id': '7' })).toMatchObject({
       status: 200,
-      body: { actor: 1, workspaceId: 7, role: 'member' },
+      body: { actor: 1, workspaceId: 7, roles: ['member'] },
     });
   });
 
-  it('refuses a role below that of the operation', async () => {
+  it.each<[readonly RoleName[], opening: number, payment: number]>([
+    [['viewer', 'approver'], 403, 403],
+    [['viewer', 'member', 'approver'], 403, 200],
+    [['admin'], 200, 403],
+    [['member', 'admin'], 200, 200],
+  ])('lets the roles %j do what one of them may', async (roles, opening, payment) => {
     const named = { ...ada, 'workspace-id': '7' };
-    directory.grants = granted('member');
+    directory.grants = granted(...roles);
 
-    expect(await get('/opening', named)).toMatchObject({ status: 403, body: { reason: 'role_insufficient' } });
-    expect(await get('/transfer', named)).toMatchObject({ status: 200, body: { role: 'member' } });
+    expect(await get('/transfer', named)).toMatchObject({ status: 200, body: { roles } });
+    for (const [path, status] of [
+      ['/opening', opening],
+      ['/payment', payment],
+    ] as const) {
+      const body = status === 200 ? { roles } : { reason: 'role_insufficient' };
+      expect(await get(path, named)).toMatchObject({ status, body });
+    }
+  });
+
+  it('honours a further role at once', async () => {
+    const named = { ...ada, 'workspace-id': '7' };
+    directory.grants = granted('viewer');
+    expect((await get('/opening', named)).status).toBe(403);
+    directory.grants = granted('viewer', 'admin');
+
+    expect((await get('/opening', named)).status).toBe(200);
   });
 
   it('checks a held request again in the directory, and not in the cache', async () => {
@@ -227,7 +382,7 @@ describe('admitted requests', () => {
   /** A user with a role in two workspaces. */
   const ADA: DirectoryUser = {
     id: 1 as UserId,
-    grants: [7, 8].map((id) => ({ workspaceId: id as WorkspaceId, role: 'member', appId: 1 as never })),
+    grants: [7, 8].map((id) => ({ workspaceId: id as WorkspaceId, roles: ['member'], appId: 1 as never })),
   };
 
   class OneUser extends Directory {
@@ -309,7 +464,7 @@ describe('admitted requests', () => {
         operation: 'getTransfer',
         userId: 1,
         memberOf: 8,
-        caller: { actor: 1, workspaceId: 8, role: 'member', requestId: 'request-1', origin: ORIGIN, signal: SIGNAL },
+        caller: { actor: 1, workspaceId: 8, roles: ['member'], requestId: 'request-1', origin: ORIGIN, signal: SIGNAL },
         sent: {},
       });
     });
@@ -470,13 +625,13 @@ describe('RoleLookup', () => {
   it('finds no role of a stranger, or in a workspace without a grant', async () => {
     const roles = new RoleLookup(new ByEmail());
 
-    expect(await roles.roleIn({ ...ADA, email: undefined }, 1 as WorkspaceId)).toBeUndefined();
-    expect(await roles.roleIn(ADA, 1 as WorkspaceId)).toBeUndefined();
+    expect(await roles.rolesIn({ ...ADA, email: undefined }, 1 as WorkspaceId, ROLE_NAMES)).toBeUndefined();
+    expect(await roles.rolesIn(ADA, 1 as WorkspaceId, ROLE_NAMES)).toBeUndefined();
   });
 
   it('asks the directory for a role in the workspace that the cached user lacks', async () => {
     const asked: unknown[] = [];
-    const grant = (id: number) => ({ workspaceId: id as WorkspaceId, role: 'member' as const, appId: 1 as never });
+    const grant = (id: number) => ({ workspaceId: id as WorkspaceId, roles: ['member'] as const, appId: 1 as never });
     class Later extends Directory {
       async userOf(_: Subject, workspaceId?: WorkspaceId): Promise<DirectoryUser> {
         asked.push(workspaceId);
@@ -485,25 +640,33 @@ describe('RoleLookup', () => {
     }
     const roles = new RoleLookup(new Later());
 
-    expect(await roles.roleIn(ADA, 1 as WorkspaceId)).toEqual({ actor: 5, workspaceId: 1, role: 'member' });
-    expect(await roles.roleIn(ADA, 2 as WorkspaceId)).toEqual({ actor: 5, workspaceId: 2, role: 'member' });
+    expect(await roles.rolesIn(ADA, 1 as WorkspaceId, ROLE_NAMES)).toEqual({
+      actor: 5,
+      workspaceId: 1,
+      roles: ['member'],
+    });
+    expect(await roles.rolesIn(ADA, 2 as WorkspaceId, ROLE_NAMES)).toEqual({
+      actor: 5,
+      workspaceId: 2,
+      roles: ['member'],
+    });
     expect(asked).toEqual([undefined, 2]);
   });
 
   it('honours a removed role for less than a second', async () => {
     let nowMs = 0;
     const workspaceId = 1 as WorkspaceId;
-    let grants: DirectoryUser['grants'] = [{ workspaceId, role: 'admin', appId: 1 as never }];
+    let grants: DirectoryUser['grants'] = [{ workspaceId, roles: ['admin'], appId: 1 as never }];
     class Changing extends Directory {
       userOf = async () => ({ id: 1 as UserId, grants });
     }
     const roles = new RoleLookup(new Changing(), () => nowMs);
-    const roleOfAda = async () => (await roles.roleIn(ADA, workspaceId))?.role;
+    const roleOfAda = async () => (await roles.rolesIn(ADA, workspaceId, ['admin']))?.roles;
 
-    expect(await roleOfAda()).toBe('admin');
+    expect(await roleOfAda()).toEqual(['admin']);
     grants = [];
     nowMs += 999;
-    expect(await roleOfAda()).toBe('admin');
+    expect(await roleOfAda()).toEqual(['admin']);
     expect(roles.knownUser(ADA)?.grants).toHaveLength(1);
     nowMs += 1;
     expect(roles.knownUser(ADA)).toBeUndefined();

@@ -1,12 +1,26 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type DirectoryUser, parseId, Refusal, type RoleName, type Subject, type WorkspaceId } from '@banking/domain';
+import {
+  type DirectoryUser,
+  isKeyText,
+  type OperationName,
+  type OperationScope,
+  type Origin,
+  parseId,
+  Refusal,
+  type RoleName,
+  scopeOfOperation,
+  type Subject,
+  type WorkspaceId,
+} from '@banking/domain';
 import { headerLines, JSON_ONLY, preferredType } from '../http/request-head.js';
 import { pageRows } from '../http/paged-reads.js';
-import { isRole, type OperationId, ROWS, suffices } from './access-matrix.js';
+import { needsRole, type OperationId, ROWS, suffices } from './access-matrix.js';
 import type { CalledRequest, Caller } from './caller.js';
+import type { KeyCheck } from './key-check.js';
 import { type RateLimit, requestsOfPage } from './rate-limit.js';
-import { type GrantedRole, grantedRole, type RoleLookup } from './role-lookup.js';
-import { CredentialError, type TokenOrigin, type TokenVerifier } from './token-verifier.js';
+import { type GrantedRoles, grantedRoles, type RoleLookup } from './role-lookup.js';
+import { challengeOf, satisfies, type SignIn, type StepUps } from './step-up.js';
+import { CredentialError, type TokenVerifier } from './token-verifier.js';
 
 /** The scheme is case-insensitive (RFC 9110, section 11.1), the token is a b64token (RFC 6750, section 2.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
@@ -37,13 +51,29 @@ declare module 'fastify' {
 interface AccessCheckDependencies {
   readonly verifier: Pick<TokenVerifier, 'subjectOf'> & Partial<Pick<TokenVerifier, 'verifiedSubject' | 'originOf'>>;
   readonly roles: RoleLookup;
+  /** Of an implementation with service accounts. */
+  readonly keys?: Pick<KeyCheck, 'userOf'>;
   readonly rateLimit: RateLimit;
+  /** The operations that need more than a valid token. Default: none. */
+  readonly stepUps?: StepUps;
 }
 
 type Request = FastifyRequest & CalledRequest;
 
+/** A verified credential: whose it is, and what it allows of what the user may do. */
+interface Authenticated {
+  readonly subject: Subject;
+  readonly user: DirectoryUser | undefined;
+  readonly origin: Origin | undefined;
+  /** Undefined for everything. */
+  readonly scopes: readonly OperationScope[] | undefined;
+  /** Empty for a key, which no person signs in for. */
+  readonly signIn: SignIn;
+}
+
 /**
- * Authorizes every request from its head alone, in this order: credential, rate limit, media type of the response, workspace, role.
+ * Authorizes every request from its head alone, in this order: credential, rate limit, media type of the response, workspace, role, scope,
+ * sign-in.
  * This is a Fastify hook (`onRequest`) and no Nest guard: guards run after the body was read, and the body of a refused
  * caller must not be read.
  */
@@ -66,58 +96,82 @@ export class AccessCheck {
     if (access === 'public') return;
 
     request.operation = operation;
-    const { subject, user, origin } = await this.authenticate(request);
-    request.userId = user.id;
+    const { subject, user, origin, scopes, signIn } = await this.authenticate(request, access === 'subject');
+    if (user) request.userId = user.id;
     request.origin = {
       issuer: origin?.issuer,
       subject: origin?.subject,
       tokenId: origin?.tokenId,
       clientId: origin?.clientId,
+      keyId: origin?.keyId,
       sourceAddress: request.sourceAddress,
     };
-    const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
-    const grant = user.grants.find(({ workspaceId }) => String(workspaceId) === named?.[0]);
+    const named = needsRole(access) ? headerLines(request, 'workspace-id') : undefined;
+    const grant = user?.grants.find(({ workspaceId }) => String(workspaceId) === named?.[0]);
     if (grant) request.memberOf = grant.workspaceId;
-    // A user has one count for each workspace in which they have a role, and one for all other requests.
+    // A user has one count for each workspace in which they have a role, and one for all other requests. So has a subject without a user.
     const count = requestsOfPage(pageRows(request));
-    this.dependencies.rateLimit.take(reply, `${user.id}/${grant?.workspaceId ?? ''}`, count);
+    this.dependencies.rateLimit.take(
+      reply,
+      `${user?.id ?? `${subject.issuer} ${subject.subject}`}/${grant?.workspaceId ?? ''}`,
+      count,
+    );
     if (mediaTypes) varyByAccept(reply);
     if (preferredType(request.headers.accept, mediaTypes ?? JSON_ONLY) === undefined)
       throw new Refusal('not_acceptable');
-    let granted: GrantedRole | undefined;
-    if (isRole(access)) {
+    let granted: GrantedRoles | undefined;
+    if (needsRole(access)) {
       const workspaceId = workspaceIdOf(named);
-      granted = grantedRole(user, workspaceId) ?? (await this.dependencies.roles.roleIn(subject, workspaceId));
+      granted = grantedRoles(user, workspaceId);
+      if (!granted || !suffices(granted.roles, access)) {
+        granted = await this.dependencies.roles.rolesIn(subject, workspaceId, access);
+      }
       if (granted) request.memberOf = workspaceId;
       granted = sufficient(granted, access);
       if (holdMs !== undefined) {
         request.confirmAccess = async () =>
-          void sufficient(await this.dependencies.roles.currentRoleIn(subject, workspaceId), access);
+          void sufficient(await this.dependencies.roles.currentRolesIn(subject, workspaceId), access);
       }
     }
+    requireScope(reply, scopes, operation as OperationName);
+    this.requireSignIn(reply, signIn, operation as OperationName);
     // The only place that makes a Caller. Field by field, as it is made for each request.
     request.caller = {
-      actor: granted?.actor ?? user.id,
+      actor: granted?.actor ?? user?.id,
+      subject: access === 'subject' ? subject : undefined,
       workspaceId: granted?.workspaceId,
-      role: granted?.role,
+      roles: granted?.roles,
       requestId: request.id,
       origin: request.origin,
       signal: request.deadline,
     } as Caller;
   }
 
-  /** @throws Refusal `not_authenticated`, whose reason goes to the log only */
-  private async authenticate(
-    request: Request,
-  ): Promise<{ subject: Subject; user: DirectoryUser; origin: TokenOrigin | undefined }> {
-    const { verifier, roles } = this.dependencies;
+  /** @throws Refusal `step_up_required`, whose challenge names the sign-in (RFC 9470) */
+  private requireSignIn(reply: FastifyReply, signIn: SignIn, name: OperationName): void {
+    const stepUp = this.dependencies.stepUps?.get(name);
+    if (stepUp === undefined || satisfies(stepUp, signIn, Math.floor(Date.now() / 1000))) return;
+    reply.header('www-authenticate', challengeOf(stepUp));
+    throw new Refusal('step_up_required');
+  }
+
+  /**
+   * @param isOpen whether the subject need not be that of a user
+   * @throws Refusal `not_authenticated`, whose reason goes to the log only
+   */
+  private async authenticate(request: Request, isOpen: boolean): Promise<Authenticated> {
+    const { verifier, roles, keys } = this.dependencies;
     try {
       const token = bearerToken(request);
+      if (keys && isKeyText(token)) {
+        const { subject, user, key } = await keys.userOf(token, request.sourceAddress);
+        return { subject, user, origin: { keyId: key.id }, scopes: key.scopes, signIn: {} };
+      }
       // What was looked up a moment ago is used without waiting: each wait costs a turn of the microtask queue.
       const subject = verifier.verifiedSubject?.(token) ?? (await verifier.subjectOf(token));
       const user = roles.knownUser(subject) ?? (await roles.userOf(subject));
-      if (!user) throw new CredentialError('unknown_user');
-      return { subject, user, origin: verifier.originOf?.(token) };
+      if (!user && !isOpen) throw new CredentialError('unknown_user');
+      return { subject, user, origin: verifier.originOf?.(token), scopes: subject.scopes, signIn: subject };
     } catch (error) {
       if (!(error instanceof CredentialError)) throw error;
       request.credentialFault = error.fault;
@@ -127,10 +181,19 @@ export class AccessCheck {
 }
 
 /** @throws Refusal `workspace_forbidden` whether or not the workspace exists; `role_insufficient` */
-function sufficient(granted: GrantedRole | undefined, needed: RoleName): GrantedRole {
+function sufficient(granted: GrantedRoles | undefined, needed: readonly RoleName[]): GrantedRoles {
   if (!granted) throw new Refusal('workspace_forbidden');
-  if (!suffices(granted.role, needed)) throw new Refusal('role_insufficient');
+  if (!suffices(granted.roles, needed)) throw new Refusal('role_insufficient');
   return granted;
+}
+
+/** @throws Refusal `scope_insufficient`, whose challenge names the scope (RFC 6750, section 3) */
+function requireScope(reply: FastifyReply, scopes: readonly OperationScope[] | undefined, name: OperationName): void {
+  if (scopes === undefined) return;
+  const needed = scopeOfOperation(name);
+  if (scopes.includes(needed)) return;
+  reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${needed}"`);
+  throw new Refusal('scope_insufficient');
 }
 
 /** For caches between the client and the service. Keeps a `Vary` that is already set, such as `Origin`. */

@@ -16,13 +16,11 @@ export type OperationId = OperationName | keyof typeof HEALTH;
 /** All operations, for the access check and the documentation. An operation without a row cannot be called. */
 export const ROWS: Readonly<Record<OperationId, Row>> = { ...OPERATIONS, ...HEALTH };
 
-/** From the lowest to the highest: a role includes the rights of those before it. */
-const RANKS: readonly RoleName[] = ['member', 'admin'];
-
-export function isRole(access: Access): access is RoleName {
-  return access !== 'public' && access !== 'user';
+/** Whether an operation belongs to a workspace, and its access is the list of roles in it that may call it. */
+export function needsRole(access: Access): access is readonly RoleName[] {
+  return typeof access !== 'string';
 }
 
-export function suffices(role: RoleName, needed: RoleName): boolean {
-  return RANKS.indexOf(role) >= RANKS.indexOf(needed);
+export function suffices(roles: readonly RoleName[], needed: readonly RoleName[]): boolean {
+  return roles.some((role) => needed.includes(role));
 }

@@ -5,11 +5,14 @@ import type { OperationId } from './access-matrix.js';
 
 declare const checked: unique symbol;
 
-/** A Scope whose access has been checked. The access check makes it, and controllers pass nothing else to the port. */
+/**
+ * A Scope whose access has been checked. The access check makes it, and controllers pass nothing else to the port. An operation that is open
+ * to persons who are no users takes a Scope instead, which may have no actor.
+ */
 export type Caller = Scope & {
   readonly actor: UserId;
   readonly workspaceId?: WorkspaceId;
-  readonly role?: RoleName;
+  readonly roles?: readonly RoleName[];
   readonly [checked]: true;
 };
 

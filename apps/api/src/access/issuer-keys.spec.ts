@@ -207,7 +207,7 @@ describe('discovery', () => {
 
   const openVerifier = (source: { kind: 'discovery' } | { kind: 'jwks-url'; url: string }, of = issuer) =>
     TokenVerifier.open({
-      tokens: { audience: 'banking-api', type: 'at+jwt', source: { issuer: of, ...source } },
+      tokens: [{ audience: 'banking-api', type: 'at+jwt', bindsByEmail: true, source: { issuer: of, ...source } }],
       dataDir: '',
       report: (report) => reports.push(report),
     });

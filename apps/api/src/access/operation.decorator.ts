@@ -1,10 +1,18 @@
 import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
-import { EVENT_WAIT_MAX_S, LIMIT_DEFAULT, PAGED_RESULTS, type RefusalReason } from '@banking/domain';
+import {
+  approvable,
+  EVENT_WAIT_MAX_S,
+  LIMIT_DEFAULT,
+  PAGED_RESULTS,
+  type RefusalReason,
+  ROLE_NAMES,
+} from '@banking/domain';
+import { PendingApprovalDto } from '../approvals/approval.dto.js';
 import type { Provenance } from '../http/field.decorator.js';
-import { isRole, type OperationId, ROWS, suffices } from './access-matrix.js';
+import { needsRole, type OperationId, ROWS } from './access-matrix.js';
 
 /** Lines of Markdown that keep their line break: items, table rows, headings, and indented or fenced code. */
 const KEEPS_ITS_LINE = /^(?:[-|# {]|```|\d\. )/;
@@ -60,6 +68,8 @@ export interface PendingDocumentation {
 const ALWAYS: readonly RefusalReason[] = ['header_repeated', 'request_malformed'];
 const SIGNED_IN: readonly RefusalReason[] = [
   'not_authenticated',
+  'step_up_required',
+  'scope_insufficient',
   'not_acceptable',
   'parameter_unknown',
   'rate_limited',
@@ -130,8 +140,11 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
     ApiExtension(PENDING_DOCUMENTATION, pending),
   ];
   if (access !== 'public') decorators.push(ApiBearerAuth());
-  if (isRole(access)) decorators.push(WorkspaceHeader());
+  if (needsRole(access)) decorators.push(WorkspaceHeader());
   if (isCreation) decorators.push(IdempotencyHeader());
+  if (approvalGroupOf(id) !== undefined && id !== 'placeOrder') {
+    decorators.push(ApiAcceptedResponse({ description: 'It waits for approvals.', type: PendingApprovalDto }));
+  }
   return applyDecorators(...decorators);
 }
 
@@ -154,18 +167,22 @@ const IdempotencyHeader = (): MethodDecorator =>
     schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
   });
 
+/** The group by which rules may require approvals of the operation. */
+const approvalGroupOf = (id: OperationId) => approvable(id)?.group;
+
 function refusalsOf(id: OperationId, hasQuery: boolean): RefusalReason[] {
   const { access, result, refusals, hasBody } = ROWS[id];
-  const isAnyRoleEnough = isRole(access) && suffices('member', access);
+  const isAnyRoleEnough = needsRole(access) && access.length === ROLE_NAMES.length;
   return [
     ...ALWAYS,
     ...(access === 'public' ? [] : SIGNED_IN),
-    ...(isRole(access) ? IN_A_WORKSPACE : []),
-    ...(isRole(access) && !isAnyRoleEnough ? ['role_insufficient' as const] : []),
+    ...(needsRole(access) ? IN_A_WORKSPACE : []),
+    ...(needsRole(access) && !isAnyRoleEnough ? ['role_insufficient' as const] : []),
     ...(hasQuery ? ['parameter_repeated' as const] : []),
     ...(PAGED_RESULTS.includes(result) ? PAGED : []),
     ...(hasBody ? BODY : []),
     ...(result === 'created' ? CREATION : []),
+    ...(approvalGroupOf(id) === undefined ? [] : ['approval_impossible' as const]),
     ...refusals,
   ];
 }
@@ -173,6 +190,8 @@ function refusalsOf(id: OperationId, hasQuery: boolean): RefusalReason[] {
 function accessText(id: OperationId): string {
   const { access } = ROWS[id];
   if (access === 'public') return 'public.';
-  if (!isRole(access)) return 'every user with a token.';
-  return `role \`${access}\`${access === 'member' ? ' or `admin`' : ''} in the workspace of the \`Workspace-ID\` header.`;
+  if (access === 'subject') return 'every person with a token, also one who is no user of the service yet.';
+  if (!needsRole(access)) return 'every user with a token.';
+  const roles = access.map((role) => `\`${role}\``);
+  return `role ${roles.join(' or ')} in the workspace of the \`Workspace-ID\` header.`;
 }

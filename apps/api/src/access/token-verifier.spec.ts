@@ -6,13 +6,13 @@ import * as fc from 'fast-check';
 import { CompactSign, type JWTPayload, SignJWT } from 'jose';
 import type { Refusal } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/process/local-issuer';
-import type { TokenConfig } from '../config.js';
 import type { KeyReport } from './issuer-keys.js';
+import type { TokenConfig } from './token-config.js';
 import { CredentialError, type CredentialFault, TokenVerifier } from './token-verifier.js';
 
 describe('accepted tokens', () => {
   const ISSUER = 'https://login.example';
-  const TOKENS = { audience: 'banking-api', type: 'at+jwt' } as const;
+  const TOKENS = { audience: 'banking-api', type: 'at+jwt', bindsByEmail: true } as const;
 
   /** The keys of the issuer, by their id. */
   const KEYS: Readonly<Record<string, { readonly privateKey: KeyObject; readonly publicKey: KeyObject }>> = {
@@ -33,7 +33,7 @@ describe('accepted tokens', () => {
     const file = join(dataDir, 'keys.json');
     await writeFile(file, JSON.stringify({ keys }));
     verifier = await TokenVerifier.open({
-      tokens: { ...TOKENS, source: { kind: 'jwks-file', issuer: ISSUER, file } },
+      tokens: [{ ...TOKENS, source: { kind: 'jwks-file', issuer: ISSUER, file } }],
       dataDir,
     });
   });
@@ -106,12 +106,100 @@ describe('accepted tokens', () => {
 
     it('may be of the issuer of this machine', async () => {
       const local = await LocalIssuer.open(dataDir);
-      const own = await TokenVerifier.open({ tokens: { ...TOKENS, source: { kind: 'local' } }, dataDir });
+      const own = await TokenVerifier.open({ tokens: [{ ...TOKENS, source: { kind: 'local' } }], dataDir });
       const email = 'ada@bank.example';
 
       const token = await local.sign({ email, audience: TOKENS.audience, lifetimeSeconds: 60 });
 
       expect(await own.subjectOf(token)).toEqual({ issuer: LOCAL_ISSUER, subject: email, email });
+    });
+  });
+
+  describe('the scopes and the sign-in of a token', () => {
+    it('are those of this service, and none without one', async () => {
+      const scopesOf = async (scope: unknown) => (await verifier.subjectOf(await tokenOf({ scope }))).scopes;
+
+      expect(await scopesOf('openid orders:create email transfers:read')).toEqual(['orders:create', 'transfers:read']);
+      for (const other of ['openid profile', '', undefined, 7, ['orders:create'], 'ORDERS:CREATE']) {
+        expect(await scopesOf(other)).toBeUndefined();
+      }
+    });
+
+    it('are required with OIDC_SCOPES=required: a token without them allows nothing', async () => {
+      const source = { kind: 'jwks-file', issuer: ISSUER, file: join(dataDir, 'keys.json') } as const;
+      const strict = await TokenVerifier.open({ tokens: [{ ...TOKENS, source }], requiresScopes: true, dataDir });
+
+      expect((await strict.subjectOf(await tokenOf({ scope: 'openid' }))).scopes).toEqual([]);
+      expect((await strict.subjectOf(await tokenOf({ scope: 'orders:read' }))).scopes).toEqual(['orders:read']);
+    });
+
+    it('are the class and the time of the sign-in, if they are of their types', async () => {
+      const signInOf = async (claims: object) => {
+        const { acr, authenticatedAtS } = await verifier.subjectOf(await tokenOf({ ...claims }));
+        return { acr, authenticatedAtS };
+      };
+
+      expect(await signInOf({ acr: 'phr', auth_time: 1_800_000_000 })).toEqual({
+        acr: 'phr',
+        authenticatedAtS: 1_800_000_000,
+      });
+      expect(await signInOf({ acr: ['phr'], auth_time: '1800000000' })).toEqual({});
+    });
+  });
+
+  describe('of several issuers', () => {
+    const OTHER = 'https://staff.example';
+    let several: TokenVerifier;
+    beforeAll(async () => {
+      const file = join(dataDir, 'other.json');
+      const jwk = { ...KEYS['P-384']!.publicKey.export({ format: 'jwk' }), kid: 'P-384' };
+      await writeFile(file, JSON.stringify({ keys: [jwk] }));
+      const first = { kind: 'jwks-file', issuer: ISSUER, file: join(dataDir, 'keys.json') } as const;
+      const second = { kind: 'jwks-file', issuer: OTHER, file } as const;
+      several = await TokenVerifier.open({
+        tokens: [
+          { ...TOKENS, source: first },
+          { ...TOKENS, audience: 'staff-api', bindsByEmail: false, source: second },
+        ],
+        dataDir,
+      });
+    });
+
+    const ofOther = { iss: OTHER, aud: 'staff-api', email: 'ada@bank.example', email_verified: true };
+    const faultOf = (token: string) =>
+      several.subjectOf(token).then(
+        () => 'accepted',
+        (error: CredentialError) => error.fault,
+      );
+
+    it('each has its keys, its audience and its subjects', async () => {
+      const other = await tokenOf(ofOther, { alg: 'ES384', kid: 'P-384' });
+
+      expect(await several.subjectOf(await tokenOf())).toEqual({ issuer: ISSUER, subject: 'ada' });
+      expect(await several.subjectOf(other)).toEqual({ issuer: OTHER, subject: 'ada' });
+    });
+
+    it('one that may not bind by e-mail has none in its subjects', async () => {
+      const email = { email: 'ada@bank.example', email_verified: true };
+
+      expect(await several.subjectOf(await tokenOf(email))).toMatchObject({ email: 'ada@bank.example' });
+      expect(await several.subjectOf(await tokenOf(ofOther, { alg: 'ES384', kid: 'P-384' }))).not.toHaveProperty(
+        'email',
+        expect.anything(),
+      );
+    });
+
+    it('none can sign for another, and a further one is refused', async () => {
+      expect(await faultOf(await tokenOf({ ...ofOther, iss: ISSUER }, { alg: 'ES384', kid: 'P-384' }))).toBe(
+        'audience',
+      );
+      expect(await faultOf(await tokenOf(ofOther))).toBe('unknown_key');
+      expect(await faultOf(await tokenOf({ ...ofOther, aud: TOKENS.audience }, { alg: 'ES384', kid: 'P-384' }))).toBe(
+        'audience',
+      );
+      for (const iss of ['https://evil.example', undefined, 7])
+        expect(await faultOf(await tokenOf({ iss }))).toBe('issuer');
+      expect(await faultOf('a.b.c')).toBe('malformed');
     });
   });
 
@@ -226,7 +314,7 @@ describe('accepted tokens', () => {
     let plain: TokenVerifier;
     beforeAll(async () => {
       const source = { kind: 'jwks-file', issuer: ISSUER, file: join(dataDir, 'keys.json') } as const;
-      plain = await TokenVerifier.open({ tokens: { ...TOKENS, type: 'JWT', source }, dataDir });
+      plain = await TokenVerifier.open({ tokens: [{ ...TOKENS, type: 'JWT', source }], dataDir });
     });
 
     it.each([[{}], [{ typ: 'Bearer' }], [{ token_use: 'access', azp: 'app', sid: 's' }]])(
@@ -323,7 +411,7 @@ describe('token verifier', () => {
       if (text !== undefined) await writeFile(file, text);
       if (text !== undefined) await chmod(file, mode);
       const source = { kind: 'jwks-file', issuer: 'https://login.example', file } as const;
-      const tokens: TokenConfig = { audience: 'banking-api', type: 'at+jwt', source };
+      const tokens: readonly TokenConfig[] = [{ audience: 'banking-api', type: 'at+jwt', bindsByEmail: true, source }];
 
       const work = TokenVerifier.open({ tokens, dataDir });
 
@@ -351,7 +439,7 @@ describe('token verifier', () => {
       const [, source, why] = row;
       const reports: KeyReport[] = [];
       const verifier = await TokenVerifier.open({
-        tokens: { audience: 'a', type: 'at+jwt', source },
+        tokens: [{ audience: 'a', type: 'at+jwt', bindsByEmail: true, source }],
         dataDir: '',
         report: (report) => reports.push(report),
       });
@@ -370,7 +458,10 @@ describe('token verifier', () => {
     it.each(['HS256', 'HS512', 'none', 'RS1'])('refuses the algorithm %s without a request for keys', async (alg) => {
       const forged = `${Buffer.from(JSON.stringify({ alg, kid: 'a', typ: 'at+jwt' })).toString('base64url')}.e30.AAAA`;
       const source = { kind: 'jwks-url', issuer, url: `${issuer}/keys` } as const;
-      const verifier = await TokenVerifier.open({ tokens: { audience: 'a', type: 'at+jwt', source }, dataDir: '' });
+      const verifier = await TokenVerifier.open({
+        tokens: [{ audience: 'a', type: 'at+jwt', bindsByEmail: true, source }],
+        dataDir: '',
+      });
 
       // A request for keys would fail as `unavailable`.
       await expect(verifier.subjectOf(forged)).rejects.toBeInstanceOf(CredentialError);

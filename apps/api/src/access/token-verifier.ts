@@ -1,9 +1,18 @@
 import { hash } from 'node:crypto';
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
-import { foldEmail, type Origin, Refusal, type Subject } from '@banking/domain';
+import {
+  createLocalJWKSet,
+  decodeJwt,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+} from 'jose';
+import { foldEmail, isOperationScope, type OperationScope, type Origin, Refusal, type Subject } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/process/local-issuer';
 import { ConfigError, ExpiringCache, readDocument, SecretFileError } from '@banking/process';
-import type { TokenConfig } from '../config.js';
+import type { SignIn } from './step-up.js';
+import type { TokenConfig } from './token-config.js';
 import { discoverKeysOf, type FetchKeys, fetchKeysOf, IssuerKeys, type KeyReport } from './issuer-keys.js';
 
 /** Why a credential was refused, for the log and for metrics. Messages of the library quote the token, so none is used. */
@@ -23,6 +32,7 @@ export type CredentialFault =
   | 'claim'
   | 'no_access_token'
   | 'proof_required'
+  | 'network'
   | 'unknown_user'
   | 'unverifiable';
 
@@ -87,19 +97,34 @@ export class CredentialError extends Error {
 /** What a token says of itself, for the audit trail. */
 export type TokenOrigin = Pick<Origin, 'issuer' | 'subject' | 'tokenId' | 'clientId'>;
 
+/** A subject with what its token says of scopes and of the sign-in. */
+export interface TokenSubject extends Subject, SignIn {
+  /** What the token allows of what its user may do. Undefined for everything. */
+  readonly scopes?: readonly OperationScope[] | undefined;
+}
+
 interface Verified {
-  readonly subject: Subject;
+  readonly subject: TokenSubject;
   readonly origin: TokenOrigin;
   readonly expiresAtMs: number;
 }
 
 interface TokenSource {
-  readonly tokens: TokenConfig;
+  readonly tokens: readonly TokenConfig[];
+  /** Whether a token must have scopes. Default: one without scopes of this service allows everything. */
+  readonly requiresScopes?: boolean;
   readonly dataDir: string;
   readonly report?: (report: KeyReport) => void;
 }
 
-/** Verifies bearer tokens: signature, issuer, audience, type and times, with the keys of the one configured issuer. */
+/** An issuer with its keys. */
+interface TrustedIssuer {
+  readonly issuer: string;
+  readonly config: TokenConfig;
+  readonly keys: JWTVerifyGetKey;
+}
+
+/** Verifies bearer tokens: signature, issuer, audience, type and times, with the keys of the configured issuer that the token names. */
 export class TokenVerifier {
   private readonly verified = new ExpiringCache<Verified>({
     ttlMs: ({ expiresAtMs }) => Math.min(VERIFIED_TTL_MS, expiresAtMs - Date.now()),
@@ -107,38 +132,36 @@ export class TokenVerifier {
   });
 
   private constructor(
-    private readonly issuer: string,
-    private readonly config: TokenConfig,
-    private readonly keys: JWTVerifyGetKey,
+    private readonly issuers: readonly TrustedIssuer[],
+    private readonly requiresScopes: boolean,
   ) {}
 
   /** @throws ConfigError, LocalIssuerError if keys on this machine cannot be read */
-  static async open({ tokens, dataDir, report = () => undefined }: TokenSource): Promise<TokenVerifier> {
-    const { source } = tokens;
-    const fetched = (fetchKeys: FetchKeys) => new IssuerKeys(fetchKeys, report).keyOf;
-    switch (source.kind) {
-      case 'local':
-        return new TokenVerifier(LOCAL_ISSUER, tokens, createLocalJWKSet((await LocalIssuer.open(dataDir)).keySet));
-      case 'discovery':
-        return new TokenVerifier(source.issuer, tokens, fetched(discoverKeysOf(source.issuer)));
-      case 'jwks-url':
-        return new TokenVerifier(source.issuer, tokens, fetched(fetchKeysOf(source.issuer, source.url)));
-      case 'jwks-file':
-        return new TokenVerifier(source.issuer, tokens, createLocalJWKSet(readKeySet(source.file)));
-    }
+  static async open({
+    tokens,
+    requiresScopes = false,
+    dataDir,
+    report = () => undefined,
+  }: TokenSource): Promise<TokenVerifier> {
+    const issuers = tokens.map(async (config): Promise<TrustedIssuer> => ({
+      issuer: config.source.kind === 'local' ? LOCAL_ISSUER : config.source.issuer,
+      config,
+      keys: await keysOf(config, dataDir, report),
+    }));
+    return new TokenVerifier(await Promise.all(issuers), requiresScopes);
   }
 
   /**
    * @throws CredentialError if the token is invalid
    * @throws Refusal `unavailable` if the issuer's keys cannot be fetched
    */
-  async subjectOf(token: string): Promise<Subject> {
+  async subjectOf(token: string): Promise<TokenSubject> {
     const { subject } = await this.verified.get(keyOf(token), () => this.verify(token));
     return subject;
   }
 
   /** The subject of a token that was verified within the last minute and has not expired since. Undefined if it must be verified. */
-  verifiedSubject(token: string): Subject | undefined {
+  verifiedSubject(token: string): TokenSubject | undefined {
     return this.verified.peek(keyOf(token))?.subject;
   }
 
@@ -148,16 +171,17 @@ export class TokenVerifier {
 
   private async verify(token: string): Promise<Verified> {
     try {
-      const { payload } = await jwtVerify(token, this.keys, {
+      const trusted = this.issuerOf(token);
+      const { payload } = await jwtVerify(token, trusted.keys, {
         algorithms: ALGORITHMS,
-        issuer: this.issuer,
-        audience: this.config.audience,
-        typ: this.config.type,
+        issuer: trusted.issuer,
+        audience: trusted.config.audience,
+        typ: trusted.config.type,
         requiredClaims: ['exp', 'iat', 'sub'],
         clockTolerance: CLOCK_TOLERANCE_S,
         maxTokenAge: '24h',
       });
-      return this.accepted(payload);
+      return this.accepted(payload, trusted);
     } catch (caught) {
       const error = caught as Error;
       if (error instanceof CredentialError || error instanceof Refusal) throw error;
@@ -165,20 +189,59 @@ export class TokenVerifier {
     }
   }
 
-  private accepted(payload: JWTPayload): Verified {
-    const { sub, exp, jti, email, email_verified: verified } = payload;
+  /** The issuer that a token names, unverified: its keys decide. @throws CredentialError for an issuer that is not configured */
+  private issuerOf(token: string): TrustedIssuer {
+    const [first] = this.issuers;
+    if (first !== undefined && this.issuers.length === 1) return first;
+    const { iss } = decodeJwt(token);
+    const named = this.issuers.find(({ issuer }) => issuer === iss);
+    if (named === undefined) throw new CredentialError('issuer');
+    return named;
+  }
+
+  private accepted(payload: JWTPayload, { issuer, config }: TrustedIssuer): Verified {
+    const { sub, exp, jti, email, email_verified: verified, acr, auth_time: authTime } = payload;
     if (typeof sub !== 'string' || sub === '') throw new CredentialError('claim');
     if (!Number.isSafeInteger(exp)) throw new CredentialError('claim');
     // The token is bound to a key or a certificate of its client (RFC 7800, 8705, 9449), whose proof is not checked.
     if (payload['cnf'] !== undefined) throw new CredentialError('proof_required');
-    if (this.config.type === 'JWT' && !isAccessToken(payload)) throw new CredentialError('no_access_token');
-    const verifiedEmail = typeof email === 'string' && verified === true ? foldEmail(email) : undefined;
-    const { issuer } = this;
+    if (config.type === 'JWT' && !isAccessToken(payload)) throw new CredentialError('no_access_token');
+    const isVerified = config.bindsByEmail && typeof email === 'string' && verified === true;
+    const scopes = this.scopesOf(payload['scope']);
     return {
-      subject: { issuer, subject: sub, email: verifiedEmail },
+      subject: {
+        ...{ issuer, subject: sub, email: isVerified ? foldEmail(email) : undefined },
+        ...(scopes && { scopes }),
+        ...(typeof acr === 'string' && { acr }),
+        ...(Number.isSafeInteger(authTime) && { authenticatedAtS: Number(authTime) }),
+      },
       origin: { issuer, subject: sub, tokenId: textOf(jti), clientId: textOf(payload['client_id'] ?? payload['azp']) },
       expiresAtMs: Number(exp) * 1000,
     };
+  }
+
+  /** The scopes of this service in a claim `scope` (RFC 9068, section 2.2.3.1). Those of other services mean nothing here. */
+  private scopesOf(claim: unknown): readonly OperationScope[] | undefined {
+    const scopes = typeof claim === 'string' ? claim.split(' ').filter(isOperationScope) : [];
+    return scopes.length > 0 || this.requiresScopes ? scopes : undefined;
+  }
+}
+
+function keysOf(
+  { source }: TokenConfig,
+  dataDir: string,
+  report: (report: KeyReport) => void,
+): Promise<JWTVerifyGetKey> | JWTVerifyGetKey {
+  const fetched = (fetchKeys: FetchKeys) => new IssuerKeys(fetchKeys, report).keyOf;
+  switch (source.kind) {
+    case 'local':
+      return LocalIssuer.open(dataDir).then(({ keySet }) => createLocalJWKSet(keySet));
+    case 'discovery':
+      return fetched(discoverKeysOf(source.issuer));
+    case 'jwks-url':
+      return fetched(fetchKeysOf(source.issuer, source.url));
+    case 'jwks-file':
+      return createLocalJWKSet(readKeySet(source.file));
   }
 }
 

@@ -29,7 +29,7 @@ class AppDto implements App {
   readonly createdAt?: NonNullable<App['createdAt']>;
 }
 
-class WorkspaceDto implements Workspace {
+export class WorkspaceDto implements Workspace {
   @IdField('The workspace: the value to send in the `Workspace-ID` header.', 1)
   readonly id!: Workspace['id'];
 
@@ -55,7 +55,10 @@ class RoleDto implements Role {
   @IdField('The role of this user in this workspace.', 1)
   readonly id!: Role['id'];
 
-  @TextField('`member` reads and pays; `admin` also opens, renames and disables accounts.', 'admin')
+  @TextField(
+    '`viewer` reads. `member` also pays, and `approver` approves. `admin` reads and manages members, accounts and endpoints.',
+    'admin',
+  )
   readonly role!: Role['role'];
 
   @TimeField('Time of the grant.')
@@ -118,7 +121,7 @@ class AppsController {
     description: paragraphs(
       'Lists the users of an app, with their workspaces and roles. The value of `Workspace-ID` comes from here.',
       '',
-      'An admin of any workspace of the app sees every user with all roles.',
+      'An admin of every workspace of the app sees every user with all roles.',
       'Other users see themselves and the users they share a workspace with, with the shared roles only.',
       'A user with the status `pending` has no role yet.',
     ),

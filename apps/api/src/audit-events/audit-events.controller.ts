@@ -12,11 +12,17 @@ import { PageQueryDto, sendPage } from '../input/page.js';
 import { IdParameter, InstantParameter, TextParameter } from '../input/parameter.decorator.js';
 
 class AuditActorDto implements AuditActor {
-  @OwnTextField('`user`, `operator`, `network` or `system`, which is the service itself.', 'user')
+  @OwnTextField('`user`, `serviceAccount`, `operator`, `network` or `system`, which is the service itself.', 'user')
   readonly type!: AuditActor['type'];
 
   @OwnIdField('The user.', 1, false)
   readonly userID?: NonNullable<AuditActor['userID']>;
+
+  @OwnIdField('The service account.', 9, false)
+  readonly serviceAccountID?: NonNullable<AuditActor['serviceAccountID']>;
+
+  @OwnIdField('The key that the service account called with.', 4, false)
+  readonly keyID?: NonNullable<AuditActor['keyID']>;
 
   @OwnTextField('The issuer of the token.', 'https://login.example', false)
   readonly issuer?: string;
@@ -37,11 +43,18 @@ class AuditActorDto implements AuditActor {
   @OwnTextField('The client of the token: its `client_id`, or else its `azp`.', 'treasury-app', false)
   readonly clientID?: string;
 
-  @OwnTextField('The name that an operator gave.', 'Rosa', false)
+  @OwnTextField(
+    'The database login of an operator. On an embedded database, the account of the operating system.',
+    'omar',
+    false,
+  )
   readonly name?: string;
 
-  @OwnTextField('The account of the operating system of an operator.', 'rosa', false)
+  @OwnTextField('The account of the operating system of an operator.', 'omar', false)
   readonly operatingSystemUser?: string;
+
+  @OwnTextField('The database login of the operator who requested what this one approved.', 'lena', false)
+  readonly requestedBy?: string;
 }
 
 class AuditedResourceDto {
@@ -132,6 +145,8 @@ const COLUMNS = [
   'resourceID',
   'actorType',
   'userID',
+  'serviceAccountID',
+  'keyID',
   'issuer',
   'subject',
   'pseudonym',
@@ -139,6 +154,7 @@ const COLUMNS = [
   'clientID',
   'name',
   'operatingSystemUser',
+  'requestedBy',
   'requestID',
   'sourceAddress',
   'hash',

@@ -7,6 +7,7 @@ import type { RequestContext } from '../http/request-context.js';
 const NOTED: readonly string[] = [
   'workspace_forbidden',
   'role_insufficient',
+  'scope_insufficient',
   'idempotency_key_reused',
   'rate_limited',
 ] satisfies RefusalReason[];

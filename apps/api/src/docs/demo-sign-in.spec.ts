@@ -18,7 +18,7 @@ proxies.addSubnet('10.0.0.0', 8);
 const SANDBOX = {
   sandbox: true,
   deployment: { demo: true, dataDir: '' },
-  tokens: { audience: 'banking-api', type: 'at+jwt', source: { kind: 'local' } },
+  tokens: [{ audience: 'banking-api', type: 'at+jwt', bindsByEmail: true, source: { kind: 'local' } }],
   host: '127.0.0.1',
   publicUrl: undefined,
   trustedProxies: new BlockList(),
@@ -35,7 +35,7 @@ describe('sign-in as the demo user', () => {
   it.each<[string, object]>([
     ['a live deployment', { sandbox: false }],
     ['a sandbox without demo data', { deployment: { demo: false } }],
-    ['a sandbox with an identity provider', { tokens: { ...SANDBOX.tokens, source: issuer } }],
+    ['a sandbox with an identity provider', { tokens: [{ ...SANDBOX.tokens[0], source: issuer }] }],
     ['a gateway', { upstream: {} }],
     ['a sandbox on every address', { host: '0.0.0.0' }],
     ['a sandbox on a private address', { host: '192.168.1.7' }],

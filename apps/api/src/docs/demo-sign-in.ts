@@ -23,7 +23,8 @@ export type SignInConfig = Pick<
  */
 export function demoUserOf(config: SignInConfig): string | undefined {
   const { sandbox, deployment, tokens, host, publicUrl, trustedProxies, upstream } = config;
-  const hasDemoUser = sandbox && deployment.demo && upstream === undefined && tokens.source.kind === 'local';
+  const isLocal = tokens.some(({ source }) => source.kind === 'local');
+  const hasDemoUser = sandbox && deployment.demo && upstream === undefined && isLocal;
   const hasProxy = publicUrl !== undefined || trustedProxies.rules.length > 0;
   return hasDemoUser && isLoopback(host) && !hasProxy ? DEMO_USER : undefined;
 }
@@ -31,7 +32,7 @@ export function demoUserOf(config: SignInConfig): string | undefined {
 /** Serves a token of the demo user to the documentation page in a browser on this machine. To all others, the route does not exist. */
 export async function serveSignIn(server: FastifyInstance, email: string, config: SignInConfig): Promise<void> {
   const issuer = await LocalIssuer.open(config.deployment.dataDir);
-  const { audience } = config.tokens;
+  const { audience } = config.tokens.find(({ source }) => source.kind === 'local')!;
   server.post('/docs/sign-in', { config: { operation: PUBLIC_PAGE } }, async (request) => {
     if (!isOfThisMachine(request) || !isOfThisPage(request)) throw new Refusal('route_not_found');
     return { token: await issuer.sign({ email, audience, lifetimeSeconds: LIFETIME_SECONDS }) };

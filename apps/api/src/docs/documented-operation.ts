@@ -1,5 +1,6 @@
 import type { PendingDocumentation } from '../access/operation.decorator.js';
-import type { AuditEvent, Statement } from '@banking/domain';
+import { approvable, type AuditEvent, type Order, type Statement } from '@banking/domain';
+import type { OperationId } from '../access/access-matrix.js';
 import { statementCsv } from '../accounts/statement-csv.js';
 import { auditCsv } from '../audit-events/audit-events.controller.js';
 import { responseHeaders } from './response-headers.js';
@@ -65,7 +66,9 @@ export function documentedOperation(
   const listed = [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[];
   const parameters = pathFirst(path, listed).map((parameter) => withProvenance(parameter, declared, statedParameters));
   const declaredResponses: Record<string, DeclaredResponse> = {
-    ...withExamples(declared.responses as Record<string, DeclaredResponse>, source.responses(pending.operation)),
+    ...withExamples(declared.responses as Record<string, DeclaredResponse>, (status) =>
+      examplesOf(pending.operation, status, source),
+    ),
     ...(hasETag && { 304: NOT_MODIFIED }),
   };
   const responses = Object.entries(declaredResponses).map(([status, response]) => {
@@ -126,15 +129,37 @@ function withBodies(requestBody: object, examples: readonly Example[]): NonNulla
   return { ...requestBody, content: { 'application/json': json } } as NonNullable<OperationObject['requestBody']>;
 }
 
+/** The recorded responses with a status. An order that awaits approvals is 202, and so is what any other operation waits for. */
+function examplesOf(operation: OperationId, status: string, source: ExampleSource): RecordedResponses {
+  const group = approvable(operation)?.group;
+  const own = Object.entries(source.responses(operation));
+  if (group === 'orders') {
+    const isAccepted = status === '202';
+    return Object.fromEntries(
+      own.filter(([, { value }]) => value === undefined || awaitsApproval(value) === isAccepted),
+    );
+  }
+  if (group === undefined || status !== '202') return Object.fromEntries(own);
+  const approvals = Object.entries(source.responses('getApproval'));
+  return Object.fromEntries(
+    approvals.map(([name, { summary, value }]) => [name, { summary, value: { approval: value } }]),
+  );
+}
+
+const awaitsApproval = (value: unknown): boolean => {
+  const { edges } = value as Order;
+  return edges.executions?.some((execution) => execution.status === 'awaiting_approval') === true;
+};
+
 function withExamples(
   responses: Record<string, DeclaredResponse>,
-  examples: RecordedResponses,
+  examplesOf: (status: string) => RecordedResponses,
 ): Record<string, DeclaredResponse> {
-  if (Object.keys(examples).length === 0) return responses;
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => {
       const { 'application/json': json, 'text/csv': csv, ...others } = response.content ?? {};
-      if (!json) return [status, response];
+      const examples = examplesOf(status);
+      if (!json || Object.keys(examples).length === 0) return [status, response];
       const tables = csv && { 'text/csv': { ...csv, examples: asTables(examples) } };
       return [status, { ...response, content: { 'application/json': { ...json, examples }, ...tables, ...others } }];
     }),

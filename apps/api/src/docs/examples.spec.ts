@@ -40,6 +40,8 @@ const NAMED: Readonly<Record<string, string>> = {
   recipientID: 'Recipient',
   transactionId: 'Transaction',
   transferId: 'Transfer',
+  serviceAccountId: 'ServiceAccount',
+  keyId: 'ServiceAccountKey',
   webhookDeliveryId: 'WebhookDelivery',
   webhookEndpointId: 'WebhookEndpoint',
   'Workspace-ID': 'Workspace',
@@ -94,6 +96,8 @@ describe('the examples of the document', () => {
     for (const operation of operations) for (const { schema, value } of responsesOf(operation)) collect(schema, value);
     // The transfers of a transaction are transfers, and an endpoint with its secret is an endpoint.
     shown.set('WebhookEndpoint', [...(shown.get('WebhookEndpoint') ?? []), ...(shown.get(WITH_SECRET) ?? [])]);
+    const withSecret = shown.get('ServiceAccountKeyWithSecret') ?? [];
+    shown.set('ServiceAccountKey', [...(shown.get('ServiceAccountKey') ?? []), ...withSecret]);
     shown.set('Transfer', [...(shown.get('Transfer') ?? []), ...(shown.get('ExecutedTransfer') ?? [])]);
   });
 

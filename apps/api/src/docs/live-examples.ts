@@ -7,6 +7,8 @@ const ID = 1001;
 const ACCOUNT_CODE = 'BA0500000000001001';
 const URL = 'https://hooks.harbour.example/banking';
 const OWNER = 'Harbour Shipping';
+const EMAIL = 'mia@harbour.example';
+const CODE = 'inv_kq3Yx1uVb8sZr0cPpWm5nJ4hTtG7dLfE2aQoXiU9yRw';
 
 const BENEFICIARY = {
   beneficiaryName: 'Maria Muster',
@@ -67,6 +69,48 @@ const REQUESTS: Readonly<Partial<Record<OperationId, readonly Example[]>>> = {
       },
     },
   ],
+  replaceLimits: [
+    {
+      name: 'account',
+      summary: 'At most 10000.00 EUR a day from an account, and 50 orders a day of the workspace',
+      body: {
+        version: 0,
+        limits: [
+          { scope: 'account', accountID: ID, metric: 'amount', per: 'day', value: '1000000', currency: 'EUR' },
+          { scope: 'workspace', metric: 'count', per: 'day', value: '50' },
+        ],
+      },
+    },
+  ],
+  replaceApprovalRules: [
+    {
+      name: 'replaced',
+      summary: 'Two approvals of orders above 10,000.00 EUR, and one of other changes',
+      body: {
+        version: 0,
+        rules: [
+          {
+            ...{ operations: 'orders', approvals: 2, roles: ['approver'] },
+            amountAbove: [{ currencyCode: 'EUR', amount: '1000000' }],
+          },
+          { operations: 'rules', approvals: 1, roles: ['admin'] },
+        ],
+      },
+    },
+  ],
+  decideApproval: [
+    { name: 'approved', summary: 'An approval', body: { decision: 'approve', version: 1, comment: 'Agreed' } },
+    { name: 'rejected', summary: 'A rejection', body: { decision: 'reject', version: 1 } },
+  ],
+  inviteMember: [
+    {
+      name: 'invited',
+      summary: 'A person who approves',
+      body: { email: EMAIL, roles: ['approver'] },
+    },
+  ],
+  changeMember: [{ name: 'changed', summary: 'Other roles', body: { roles: ['viewer', 'member'] } }],
+  acceptInvitation: [{ name: 'accepted', summary: 'The code of the invitation', body: { code: CODE } }],
   createWebhookEndpoint: [
     {
       name: 'created',
@@ -88,10 +132,29 @@ const REQUESTS: Readonly<Partial<Record<OperationId, readonly Example[]>>> = {
       body: { createdFrom: '2026-11-21T09:00:00Z', createdTo: '2026-11-21T10:00:00Z' },
     },
   ],
+  createServiceAccount: [
+    {
+      name: 'created',
+      summary: 'A program that pays',
+      body: { name: 'Wages', roles: ['member'], scopes: ['orders:create', 'orders:read'] },
+    },
+  ],
+  changeServiceAccount: [{ name: 'reading', summary: 'A program that only reads', body: { roles: ['viewer'] } }],
+  createServiceAccountKey: [
+    {
+      name: 'created',
+      summary: 'A key for one network, until a time',
+      body: { networks: ['203.0.113.0/24'], expiresAt: '2099-01-31T09:00:00Z' },
+    },
+  ],
+  rotateServiceAccountKey: [
+    { name: 'rotated', summary: 'The former key stays valid for an hour', body: { overlapSeconds: 3_600 } },
+  ],
 };
 
 const ACCOUNT = { name: OWNER, alias: 'Suppliers', code: ACCOUNT_CODE };
 const TRANSFER = { description: 'Invoice 2093', purpose: 'SUPP' };
+const PROGRAM = { name: 'Wages' };
 const ENDPOINT = { url: URL, description: 'Ledger' };
 const DATA = { ...BENEFICIARY, beneficiaryAddress: '1 Harbour Street, Hamburg' };
 
@@ -100,12 +163,21 @@ const FIELDS: ExampleSource['fields'] = {
   Account: ACCOUNT,
   AccountChange: { alias: 'Rent' },
   App: { name: 'Harbour' },
+  ApprovalDecision: { comment: 'Agreed' },
+  ApprovalDecisionInput: { comment: 'Agreed' },
   Beneficiary: { data: DATA },
   Corridor: { destinationCountry: 'DE', deliveryTAT: 'T+1', routingCodeType: 'SWIFT' },
+  CreateServiceAccountInput: PROGRAM,
   CreateWebhookEndpointInput: ENDPOINT,
   Deposit: { reference: `Invoice 2093 ${ACCOUNT_CODE}` },
   DepositPayer: { name: 'Maria Muster' },
   ExecutedTransfer: TRANSFER,
+  InvitationAcceptance: { code: CODE },
+  InvitedMember: { email: EMAIL, code: CODE },
+  InviteMemberInput: { email: EMAIL },
+  JoinedMember: { email: EMAIL },
+  Member: { email: EMAIL },
+  RemovedMember: { email: EMAIL },
   InternalRecipient: { accountCode: ACCOUNT_CODE, name: 'Harbour Imports', alias: 'Imports, deposits' },
   InternationalRecipient: { data: DATA, alias: 'Maria, rent' },
   Movement: { ...TRANSFER, recipientName: 'Maria Muster' },
@@ -115,9 +187,11 @@ const FIELDS: ExampleSource['fields'] = {
   Recipient: { name: 'Maria Muster', alias: 'Maria, rent', accountCode: BENEFICIARY.beneficiaryAccountNumber },
   OpenAccountInput: { alias: 'Travel' },
   RecipientChange: { alias: 'Maria, deposit' },
+  ServiceAccount: PROGRAM,
+  ServiceAccountChange: { name: 'Wages, Hamburg' },
   StatementAccount: ACCOUNT,
   Transfer: TRANSFER,
-  User: { email: 'mia@harbour.example' },
+  User: { email: EMAIL },
   WebhookEndpoint: ENDPOINT,
   WebhookEndpointChange: { url: `${URL}/v2`, description: 'Ledger, Hamburg' },
   WebhookEndpointWithSecret: ENDPOINT,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { type Operation as PortOperation, OPERATIONS, PAGED_RESULTS, REFUSALS } from '@banking/domain';
-import { isRole, type OperationId, ROWS } from '../access/access-matrix.js';
+import { approvable, type Operation as PortOperation, OPERATIONS, PAGED_RESULTS, REFUSALS } from '@banking/domain';
+import { needsRole, type OperationId, ROWS } from '../access/access-matrix.js';
 import { committedForm } from './committed-document.js';
 import { offlineDocument } from './offline-document.js';
 
@@ -60,18 +60,15 @@ describe('the OpenAPI document', () => {
   });
 
   it('answers as the row of the operation says: its status, its page, its key and its body', () => {
-    const formOf = ({ result, hasBody, isDeferred }: PortOperation, name: string) => ({
-      // The published interface answers a placed order with 200.
-      success: isDeferred
-        ? '202'
-        : result === 'nothing'
-          ? '204'
-          : result === 'created' && name !== 'placeOrder'
-            ? '201'
-            : '200',
-      isPaged: PAGED_RESULTS.includes(result),
-      hasKey: result === 'created',
-      hasBody: hasBody === true,
+    // The published interface answers a placed order with 200.
+    const doneOf = ({ result, isDeferred }: PortOperation, name: string) =>
+      isDeferred ? '202' : result === 'nothing' ? '204' : result === 'created' && name !== 'placeOrder' ? '201' : '200';
+    const formOf = (row: PortOperation, name: string) => ({
+      // An operation that waits for approvals is accepted.
+      success: [doneOf(row, name), ...(approvable(name) ? ['202'] : [])].sort().join(),
+      isPaged: PAGED_RESULTS.includes(row.result),
+      hasKey: row.result === 'created',
+      hasBody: row.hasBody === true,
     });
     const documented = operations().flatMap(({ operation }) => {
       const parameters = (operation.parameters ?? []).map(({ name }) => name);
@@ -97,7 +94,7 @@ describe('the OpenAPI document', () => {
       const headers = (operation.parameters ?? []).filter(({ name }) => name === 'Workspace-ID');
 
       expect(headers.map(({ name, required }) => ({ name, required }))).toEqual(
-        isRole(access) ? [{ name: 'Workspace-ID', required: true }] : [],
+        needsRole(access) ? [{ name: 'Workspace-ID', required: true }] : [],
       );
       expect(operation.security ?? []).toEqual(access === 'public' ? [] : [{ bearer: [] }]);
     }
@@ -126,7 +123,10 @@ describe('the OpenAPI document', () => {
 
   it('shows a recorded response for each example, one command, and values for the parameters', () => {
     for (const { operation, path } of operations()) {
-      const recorded = Object.entries(successOf(operation).content?.['application/json'].examples ?? {});
+      const ofWaiting = operation.operationId === 'placeOrder' ? [operation.responses['202'] as Response] : [];
+      const recorded = [successOf(operation), ...ofWaiting].flatMap(({ content }) =>
+        Object.entries(content?.['application/json'].examples ?? {}),
+      );
       const commands = operation.description?.match(/^curl /gm) ?? [];
 
       expect({ path, commands: commands.length }).toEqual({ path, commands: 1 });
@@ -165,7 +165,7 @@ describe('the OpenAPI document', () => {
     expect(Object.fromEntries(names)).toMatchObject({
       400: 'BadRequest',
       401: 'NotAuthenticated',
-      403: 'WorkspaceForbidden',
+      403: 'Forbidden',
       404: 'AccountNotFound',
       409: 'IdempotencyInProgress',
       422: 'PlaceOrderUnprocessableEntity',
@@ -222,7 +222,11 @@ describe('the OpenAPI document', () => {
     ]);
 
     expect(successes).toEqual(
-      creating.map(({ operation: { operationId } }) => [operationId, operationId === 'placeOrder' ? '200' : '201']),
+      creating.map(({ operation: { operationId } }) => [
+        operationId,
+        operationId === 'placeOrder' ? '200' : '201',
+        ...(approvable(operationId) ? ['202'] : []),
+      ]),
     );
   });
 

@@ -49,6 +49,7 @@ export async function createDocument(
     .addTag('Recipients', 'The payees of the workspace, and the details that each corridor requires.')
     .addTag('Quotes', 'Prices of payments, and the amounts that arrive.')
     .addTag('Orders', 'Payment instructions: instant, scheduled and recurring.')
+    .addTag('Limits', 'What may be paid in an order, a day or a month.')
     .addTag('Transfers', 'Movements of money, with balances and tracking.')
     .addTag('Transactions', 'What executes transfers, with all of its transfers and the tracking.')
     .addTag('Events', 'What happened in the workspace, in order, for programs that follow it.')

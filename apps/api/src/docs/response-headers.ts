@@ -22,7 +22,8 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'integer', example: 1 },
   },
   'WWW-Authenticate': {
-    description: 'The authentication scheme.',
+    description:
+      'The authentication scheme. For `step_up_required`, also the sign-in that the operation needs (RFC 9470).',
     schema: { type: 'string', example: 'Bearer' },
   },
   'Cache-Control': {

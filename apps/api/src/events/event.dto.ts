@@ -48,17 +48,20 @@ class EventChangesDto implements EventChanges {
 
   @OwnIdField('The transaction of the resource. Of a transaction: the other one of a return.', 1, false)
   readonly transactionID?: NonNullable<EventChanges['transactionID']>;
+
+  @OwnIdField('The service account of a key.', 9, false)
+  readonly serviceAccountID?: NonNullable<EventChanges['serviceAccountID']>;
 }
 
 class EventActorDto {
   @OwnTextField(
-    'Who made the change: `user`, `service` (another service), `operator`, `network` (the network of payouts) or `system`. ' +
+    'Who made the change: `user`, `serviceAccount` (a program), `service` (another service), `operator`, `network` (the network of payouts) or `system`. ' +
       'New values may be added.',
     'system',
   )
   readonly type!: Event['actor']['type'];
 
-  @OwnIdField('The user.', 1, false)
+  @OwnIdField('The user or the service account.', 1, false)
   readonly id?: NonNullable<Event['actor']['id']>;
 }
 

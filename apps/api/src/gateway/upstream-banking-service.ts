@@ -4,7 +4,7 @@ import { type AppUsers, type UserLists, visibleUsers } from './users/user-lists.
 
 /**
  * Implements the port by another deployment of the interface. The upstream authenticates the gateway and not its caller, so the operations that
- * depend on the caller are served from the user lists: their apps, and the users they may see. The client implements the others.
+ * depend on the caller are served from the user lists: their apps, and the users they may see. An invitation is not accepted here. The client implements the others.
  */
 export const upstreamBankingService = (options: BankingClientOptions, lists: UserLists): BankingService =>
   new BankingService({
@@ -25,4 +25,8 @@ export const upstreamBankingService = (options: BankingClientOptions, lists: Use
       if (visible.length === 0) throw new Refusal('app_not_found');
       return visible;
     },
+
+    /** It would be accepted for the user of the credential. */
+    acceptInvitation: () =>
+      Promise.reject(new Refusal('invitation_not_found', 'Accept the invitation at the service behind this gateway.')),
   });

@@ -31,7 +31,7 @@ describe('the settings of a gateway', () => {
       deployment: { demo: false },
       worker: false,
       sandbox: true,
-      tokens: { source: { kind: 'local' } },
+      tokens: [{ source: { kind: 'local' } }],
     });
   });
 

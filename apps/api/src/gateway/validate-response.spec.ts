@@ -168,8 +168,10 @@ describe('responseValidator', () => {
 
   /** Whether the interface leaves a place open: data of a beneficiary, fields of ours, and records without published fields. */
   const isOpen = (operation: string, at: string) =>
-    /Order|RecipientSchemas$|^get(Live|Readi)ness$/.test(operation) ||
-    /\/beneficiary\/data\/|\/(?:reasonCode|orderID|returnOf|returnedBy)$|\/fee\/|\/edges\/transfers\//.test(at);
+    /Order|RecipientSchemas$|Approval|^get(Live|Readi)ness$/.test(operation) ||
+    /\/beneficiary\/data\/|\/(?:reasonCode|orderID|returnOf|returnedBy)$|\/(?:fee|verification)\/|\/edges\/transfers\//.test(
+      at,
+    );
 
   function withMore(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(withMore);

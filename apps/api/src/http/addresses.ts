@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type EnvironmentReader, isTrustworthy } from '@banking/process';
+import { type EnvironmentReader, isTrustworthy, parseNetwork } from '@banking/process';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -78,16 +78,12 @@ export function readTrustedProxies({ text, mistakes }: EnvironmentReader): Block
   const proxies = new BlockList();
   const listed = (text('TRUSTED_PROXIES') ?? '').split(',').map((part) => part.trim());
   for (const part of listed.filter(Boolean)) {
-    const [address = '', prefix, ...more] = part.split('/');
-    const family = isIP(address);
-    const bits = prefix === undefined ? undefined : Number(/^\d{1,3}$/.test(prefix) ? prefix : NaN);
-    const bitsMax = family === 6 ? 128 : 32;
-    if (family === 0 || more.length > 0 || (bits !== undefined && !(bits <= bitsMax))) {
+    const network = parseNetwork(part);
+    if (network === undefined) {
       mistakes.push(
         `TRUSTED_PROXIES contains "${part}". Write addresses and networks like 10.0.0.0/8, separated by commas.`,
       );
-    } else if (bits === undefined) proxies.addAddress(address, family === 6 ? 'ipv6' : 'ipv4');
-    else proxies.addSubnet(address, bits, family === 6 ? 'ipv6' : 'ipv4');
+    } else proxies.addSubnet(network.address, network.prefix, network.family);
   }
   return proxies;
 }

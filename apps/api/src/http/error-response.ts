@@ -10,6 +10,18 @@ export class ErrorDetailDto implements RefusalDetail {
 
   @Field('ours', { description: 'What to change.', example: 'Send the id exactly as an earlier answer gave it.' })
   readonly message!: string;
+
+  @Field('ours', {
+    type: 'object',
+    additionalProperties: true,
+    description: 'Of `limit_exceeded`: the limit as `GET /limits` returns it, with `used` and `resetsAt`.',
+    example: {
+      ...{ scope: 'workspace', metric: 'amount', per: 'day', value: '1000000', currency: 'EUR' },
+      ...{ used: '900000', resetsAt: '2026-11-22T00:00:00.000000Z' },
+    },
+    selfRequired: false,
+  })
+  readonly limit?: NonNullable<RefusalDetail['limit']>;
 }
 
 export class ErrorDto implements ErrorBody {

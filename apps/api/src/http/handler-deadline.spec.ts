@@ -175,7 +175,10 @@ describe('outcome unknown', () => {
   class OneUser extends Directory {
     async userOf(): Promise<DirectoryUser | undefined> {
       await script.beforeAccess();
-      return { id: 1 as UserId, grants: [{ workspaceId: 7 as WorkspaceId, role: 'admin', appId: 1 as AppId }] };
+      return {
+        id: 1 as UserId,
+        grants: [{ workspaceId: 7 as WorkspaceId, roles: ['admin', 'member'], appId: 1 as AppId }],
+      };
     }
   }
 

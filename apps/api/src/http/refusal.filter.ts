@@ -8,7 +8,7 @@ import {
   Optional,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal, RETRY_AFTER_S, type RefusalReason } from '@banking/domain';
+import { ApprovalPending, Refusal, RETRY_AFTER_S, type RefusalReason } from '@banking/domain';
 import {
   BARE_HEADERS,
   bodyOf,
@@ -17,6 +17,7 @@ import {
   type TranslatedError,
   type TranslateError,
 } from './error-response.js';
+import { publicReference } from './addresses.js';
 import type { RequestContext } from './request-context.js';
 import { closeAfterDraining, mustCloseAfter } from './unread-body.js';
 
@@ -49,13 +50,17 @@ export class RefusalFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<FastifyRequest & RequestContext>();
     const reply = http.getResponse<FastifyReply>();
+    if (thrown instanceof ApprovalPending) {
+      sendPending(reply, thrown);
+      return;
+    }
     const translated = this.translate(thrown, request.operation);
     const refusal = translated ? this.logged(translated, request) : this.ofOurs(thrown, request);
     request.reason = refusal.reason;
     if (reply.sent) return;
     // The router reports an unreadable path without running a hook.
     if (!reply.hasHeader('X-Request-Id')) reply.headers({ ...BARE_HEADERS, 'X-Request-Id': request.id });
-    if (refusal.status === 401) reply.header('WWW-Authenticate', 'Bearer');
+    if (refusal.status === 401 && !reply.hasHeader('WWW-Authenticate')) reply.header('WWW-Authenticate', 'Bearer');
     if (hasRetryAfter(refusal)) reply.header('Retry-After', retryAfterOf(refusal));
     const idempotencyKey = translated === undefined ? keyInDoubt(refusal, request) : translated.idempotencyKey;
     if (idempotencyKey !== undefined) reply.header('Idempotency-Key', idempotencyKey);
@@ -85,6 +90,13 @@ export class RefusalFilter implements ExceptionFilter {
     }
     return refusal;
   }
+}
+
+/** An operation that waits for approvals is no error. */
+function sendPending(reply: FastifyReply, { approval, isReplay }: ApprovalPending): void {
+  if (isReplay) reply.header('idempotent-replayed', 'true');
+  if (Number.isSafeInteger(approval.id)) reply.header('location', publicReference(reply, `/approvals/${approval.id}`));
+  reply.code(202).type('application/json; charset=utf-8').send({ approval });
 }
 
 const WITH_RETRY_AFTER: readonly string[] = ['idempotency_in_progress', 'outcome_unknown'] satisfies RefusalReason[];

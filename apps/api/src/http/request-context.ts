@@ -2,6 +2,13 @@ import type { Origin, Scope, UserId, WorkspaceId } from '@banking/domain';
 import type { RequestTrace } from '@banking/telemetry/tracing';
 import type { HeaderLines } from './request-head.js';
 
+/** The rows of a page that name persons, for the log: no values. */
+export interface RowsRead {
+  readonly count: number;
+  /** At most 100. */
+  readonly ids: readonly number[];
+}
+
 export interface RequestContext {
   operation?: string;
   /** Its span, in a process that records traces. */
@@ -23,6 +30,8 @@ export interface RequestContext {
   /** The workspace of the header, if the user has a role there; also if the call is refused. */
   memberOf?: WorkspaceId;
   sourceAddress?: string;
+  /** Set when the page of such a list was read. */
+  rowsRead?: RowsRead;
   /** The credential and the source address, set with the user. */
   origin?: Origin;
   /** Why a credential was refused, as a code for the log and for metrics. */

@@ -25,10 +25,13 @@ describe('the log of requests', () => {
       authorize: async (request: FastifyRequest & RequestContext) => {
         if (request.headers.authorization === undefined) return;
         request.userId = 1 as UserId;
+        request.origin = { clientId: 'treasury-app' };
+        request.operation = request.url.startsWith('/recipients') ? 'listRecipients' : 'getAccount';
         request.caller = { actor: request.userId, workspaceId: 7 as WorkspaceId } as Scope;
       },
       isDraining: () => false,
     });
+    server.get('/recipients', async () => Array.from({ length: 120 }, (_, n) => ({ id: n + 1, name: CANARY })));
     server.get('/countries/:country/accounts/:accountId', (_request, reply) => {
       // As if a response without the handler had come first.
       reply.send('ok');
@@ -48,10 +51,18 @@ describe('the log of requests', () => {
 
     expect(await lineOf(`/countries/${CANARY}/accounts/3`, headers)).toMatchObject({
       route: '/countries/:country/accounts/:accountId',
+      ...{ operation: 'getAccount', clientId: 'treasury-app' },
       ...{ userId: 1, workspaceId: 7, resourceIds: { accountId: 3 }, sourceAddress: '198.51.100.1' },
     });
     // The library would log the URL of the second response.
     expect(lines).toContainEqual(expect.objectContaining({ code: 'FST_ERR_REP_ALREADY_SENT' }));
+  });
+
+  it('name how many recipients of a list were read, and the ids of the first 100', async () => {
+    const line = await lineOf('/recipients', { authorization: 'Bearer a' });
+
+    expect(line).toMatchObject({ operation: 'listRecipients', userId: 1, clientId: 'treasury-app', workspaceId: 7 });
+    expect(line?.['read']).toEqual({ count: 120, ids: Array.from({ length: 100 }, (_, n) => n + 1) });
   });
 
   it('name no id of a caller without access, but the source address', async () => {

@@ -2,7 +2,8 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import { parseId } from '@banking/domain';
 import { responseChannel } from '@banking/telemetry';
 import type { Tracing } from '@banking/telemetry/tracing';
-import type { RequestContext } from './request-context.js';
+import type { OperationId } from '../access/access-matrix.js';
+import type { RequestContext, RowsRead } from './request-context.js';
 
 /** The fields of the line. A request that matches no route has `none` as its route. */
 interface RequestLine {
@@ -12,10 +13,16 @@ interface RequestLine {
   readonly status: number;
   /** The time until the response was sent. Missing if the request could not be parsed. */
   readonly ms?: number;
+  /** As the table of operations names it. Missing if the route is none of them. */
+  readonly operation?: string | undefined;
   readonly userId?: number | undefined;
+  /** The client that the token was issued to (`client_id`, or `azp`). */
+  readonly clientId?: string | undefined;
   readonly workspaceId?: number | undefined;
   /** The ids in the path, by parameter, of a request whose access has been checked. */
   readonly resourceIds?: Readonly<Record<string, number>> | undefined;
+  /** How many rows of a list of accounts, recipients or deposits were read, and the ids of the first. */
+  readonly read?: RowsRead | undefined;
   readonly sourceAddress?: string | undefined;
   readonly why?: string | undefined;
   /** Of its span, in a process that records traces. */
@@ -23,12 +30,26 @@ interface RequestLine {
   readonly spanId?: string | undefined;
 }
 
+const READ_IDS_MAX = 100;
+
+/** The lists whose rows name persons or their accounts. A single resource is named by its path. */
+const LISTS_OF_PERSONS: ReadonlySet<string | undefined> = new Set([
+  'listAccounts',
+  'listDeposits',
+  'listRecipients',
+] satisfies OperationId[]);
+
 export function logRequest(logger: FastifyBaseLogger, line: RequestLine): void {
   logger.info(line, 'request');
 }
 
 /** Logs and publishes every request that reaches a hook, after its response was sent. */
 export function logRequests(server: FastifyInstance): void {
+  // Before the hooks of the routes, one of which makes bytes of the rows.
+  server.addHook('preSerialization', (request: FastifyRequest & RequestContext, _reply, payload, done) => {
+    if (LISTS_OF_PERSONS.has(request.operation) && Array.isArray(payload)) request.rowsRead = rowsRead(payload);
+    done(null, payload);
+  });
   server.addHook('onResponse', (request: FastifyRequest & RequestContext, reply, done) => {
     const ms = reply.elapsedTime;
     logRequest(request.log, {
@@ -37,9 +58,12 @@ export function logRequests(server: FastifyInstance): void {
       route: request.routeOptions.url ?? 'none',
       status: reply.statusCode,
       ms: Math.round(ms * 10) / 10,
+      operation: request.operation,
       userId: request.userId,
+      clientId: request.origin?.clientId,
       workspaceId: request.caller?.workspaceId,
       resourceIds: resourceIdsOf(request),
+      read: request.rowsRead,
       sourceAddress: request.sourceAddress,
       why: request.credentialFault,
       traceId: request.trace?.traceId,
@@ -48,6 +72,11 @@ export function logRequests(server: FastifyInstance): void {
     if (responseChannel.hasSubscribers) publishResponse(request, reply, ms);
     done();
   });
+}
+
+function rowsRead(rows: readonly { readonly id?: unknown }[]): RowsRead {
+  const ids = rows.slice(0, READ_IDS_MAX).map(({ id }) => id);
+  return { count: rows.length, ids: ids.filter((id): id is number => Number.isSafeInteger(id)) };
 }
 
 /** Other parameters are texts of the caller. */

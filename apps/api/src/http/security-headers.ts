@@ -43,13 +43,14 @@ const EXPOSED_HEADERS = [
   'Location',
   'ETag',
   'Idempotency-Key',
+  'WWW-Authenticate',
   'Idempotent-Replayed',
   'Content-Disposition',
   'WWW-Authenticate',
   'Allow',
 ];
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Allows pages of these origins to read every response, refusals included. `respondToPreflight` handles preflights. */
 export function allowOrigins(app: NestFastifyApplication, origins: readonly string[]): void {

@@ -1,9 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { ValidateBy, ValidateIf } from 'class-validator';
+import { Transform, Type } from 'class-transformer';
+import { ValidateBy, ValidateIf, ValidateNested } from 'class-validator';
 import {
   currencyOf,
+  foldEmail,
   FORBIDDEN_CHARACTERS,
   isCurrencyCode,
   isFreeText,
@@ -135,27 +136,67 @@ const choiceField =
 export const ChoiceField = choiceField(false);
 export const RequiredChoiceField = choiceField(true);
 
+const choicesField =
+  (isRequired: boolean) =>
+  (provenance: Provenance, choices: readonly string[], description: string): PropertyDecorator =>
+    applyDecorators(
+      Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]),
+      BodyField({
+        provenance,
+        isRequired,
+        schema: {
+          type: 'array',
+          items: { type: 'string', enum: [...choices] },
+          ...(isRequired && { minItems: 1 }),
+          uniqueItems: true,
+          description,
+          example: [choices[0]],
+        },
+        must: `a list of ${isRequired ? 'one or more ' : ''}different values, each one of ${choices.join(', ')}`,
+        isValid: (value) =>
+          Array.isArray(value) &&
+          (value.length > 0 || !isRequired) &&
+          new Set(value).size === value.length &&
+          value.every((one: unknown) => choices.includes(one as string)),
+      }),
+    );
+
 /** A list of different choices, which may be empty. */
-export const ChoicesField = (
+export const ChoicesField = choicesField(false);
+/** A list of at least one of different choices. */
+export const RequiredChoicesField = choicesField(true);
+
+/** A list of short texts, which the port validates further. */
+export const LinesField = (
   provenance: Provenance,
-  choices: readonly string[],
+  max: { readonly count: number; readonly length: number },
   description: string,
+  example: readonly string[],
 ): PropertyDecorator =>
   BodyField({
     provenance,
     isRequired: false,
     schema: {
       type: 'array',
-      items: { type: 'string', enum: [...choices] },
-      uniqueItems: true,
+      items: { type: 'string', minLength: 1, maxLength: max.length },
+      maxItems: max.count,
       description,
-      example: [choices[0]],
+      example: [...example],
     },
-    must: `a list of different values, each one of ${choices.join(', ')}`,
+    must: `a list of at most ${max.count} texts of 1 to ${max.length} characters`,
     isValid: (value) =>
       Array.isArray(value) &&
-      new Set(value).size === value.length &&
-      value.every((one: unknown) => choices.includes(one as string)),
+      value.length <= max.count &&
+      value.every((one: unknown) => typeof one === 'string' && one.length >= 1 && one.length <= max.length),
+  });
+
+export const EmailField = (provenance: Provenance, description: string, example: string): PropertyDecorator =>
+  BodyField({
+    provenance,
+    isRequired: true,
+    schema: { type: 'string', format: 'email', maxLength: 320, description, example },
+    must: 'an e-mail address in ASCII',
+    isValid: (value) => typeof value === 'string' && foldEmail(value) !== undefined,
   });
 
 const instantField =
@@ -176,19 +217,83 @@ export const RequiredInstantField = instantField(true);
 
 const INSTANT_RULE = 'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z';
 
-export const WholeNumberField = (
+const wholeNumberField =
+  (isRequired: boolean) =>
+  (
+    provenance: Provenance,
+    { minimum, maximum }: { readonly minimum: number; readonly maximum: number },
+    description: string,
+    example: number,
+  ): PropertyDecorator =>
+    BodyField({
+      provenance,
+      isRequired,
+      schema: { type: 'integer', minimum, maximum, description, example },
+      must: `a whole number from ${minimum} to ${maximum}`,
+      isValid: (value) => Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum,
+    });
+
+export const WholeNumberField = wholeNumberField(false);
+export const RequiredWholeNumberField = wholeNumberField(true);
+
+/** A number from 0 as a text of digits, for values that JSON numbers do not carry everywhere. */
+export const DigitsBodyField = (
   provenance: Provenance,
-  { minimum, maximum }: { readonly minimum: number; readonly maximum: number },
+  maximum: bigint,
   description: string,
-  example: number,
+  example: string,
 ): PropertyDecorator =>
   BodyField({
     provenance,
-    isRequired: false,
-    schema: { type: 'integer', minimum, maximum, description, example },
-    must: `a whole number from ${minimum} to ${maximum}`,
-    isValid: (value) => Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum,
+    isRequired: true,
+    schema: { type: 'string', pattern: DIGITS.source, description, example },
+    must: `a text of digits from 0 to ${maximum}, without a leading zero`,
+    isValid: (value) => typeof value === 'string' && DIGITS.test(value) && BigInt(value) <= maximum,
   });
+
+const DIGITS = /^(0|[1-9][0-9]{0,15})$/;
+
+/** A list of objects, each with the fields of a DTO. */
+export const ListBodyField = (
+  provenance: Provenance,
+  itemOf: () => new () => object,
+  maxItems: number,
+  description: string,
+): PropertyDecorator =>
+  applyDecorators(
+    Type(itemOf),
+    ValidateNested({ each: true }),
+    BodyField({
+      provenance,
+      isRequired: true,
+      schema: { type: () => [itemOf()], maxItems, description } as ApiPropertyOptions,
+      must: `a list of at most ${maxItems} objects`,
+      isValid: (value) =>
+        Array.isArray(value) &&
+        value.length <= maxItems &&
+        value.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item)),
+    }),
+  );
+
+/** A list of records, which are passed on exactly as they were sent. */
+export const RecordsField = (
+  provenance: Provenance,
+  record: () => new () => object,
+  maxItems: number,
+  description: string,
+  isItem: (value: unknown) => boolean,
+): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]),
+    BodyField({
+      provenance,
+      isRequired: true,
+      // Swagger tells a deferred type from a class by the name of the function: `type`.
+      schema: { type: () => record(), isArray: true, maxItems, description } as ApiPropertyOptions,
+      must: `a list of at most ${maxItems} records with the documented fields and no others`,
+      isValid: (value) => Array.isArray(value) && value.length <= maxItems && value.every((item) => isItem(item)),
+    }),
+  );
 
 /** The caller's own pairs of name and text. */
 export const PairsField = (

@@ -58,7 +58,7 @@ class ExecutionDto implements Execution {
   readonly sequence!: number;
 
   @OwnTextField(
-    '`scheduled`, `pending` while its transaction is pending, `completed`, `failed` or `cancelled`.',
+    '`awaiting_approval`, `scheduled`, `pending` while its transaction is pending, `completed`, `failed` or `cancelled`.',
     'completed',
   )
   readonly status!: Execution['status'];
@@ -70,7 +70,7 @@ class ExecutionDto implements Execution {
   readonly executedAt?: NonNullable<Execution['executedAt']>;
 
   @OwnTextField(
-    'Reason of the failure: a `reason` of the table of errors, or `payout_rejected`.',
+    'Reason of the failure: a `reason` of the table of errors, `payout_rejected`, `approval_rejected` such as `limit_exceeded`, or `approval_expired`.',
     'insufficient_funds',
     false,
   )
@@ -149,7 +149,7 @@ export class OrderDto implements Order {
   readonly pausedAt?: NonNullable<Order['pausedAt']>;
 
   @OwnTextField(
-    '`payouts_rejected`: three payouts in a row were rejected. `placer_without_role`: its placer has no role in the workspace.',
+    '`payouts_rejected`: three payouts in a row were rejected. `placer_without_role`: its placer is no member of the workspace.',
     'payouts_rejected',
     false,
   )
@@ -157,6 +157,9 @@ export class OrderDto implements Order {
 
   @OwnIdField('The quote of the order.', 1, false)
   readonly quoteID?: NonNullable<Order['quoteID']>;
+
+  @OwnIdField('The approval that the order awaits, or awaited.', 1, false)
+  readonly approvalID?: NonNullable<Order['approvalID']>;
 
   @OwnTextField('Your reference of the order.', 'FAMILY-1', false)
   readonly externalReference?: string;

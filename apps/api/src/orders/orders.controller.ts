@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Module, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { type AccountId, BankingService, type Order, type OrderId, type RequestOptions } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
@@ -59,6 +59,9 @@ class PurposesController {
   }
 }
 
+const awaitsApproval = ({ approvalID, edges }: Order): boolean =>
+  approvalID !== undefined && edges.executions?.some(({ status }) => status === 'awaiting_approval') === true;
+
 @ApiTags('Orders')
 @Controller()
 class OrdersController {
@@ -104,12 +107,16 @@ class OrdersController {
       'A refused run is recorded as a failed execution with its reason.',
       'A recurring order continues until three runs in a row have failed. Runs missed while the service was down are executed once.',
       '',
+      '**Approvals:** if a rule of the workspace applies, the status of the response is 202. The order has an `approvalID`, and its run is ' +
+        '`awaiting_approval`. It is carried out with the approvals, at the price of that moment or of its quote.',
+      '',
       '**The price** is the price of the quote in `quoteID`, or else the current price.',
     ),
     provenance: 'stated',
   })
   @ApiIdParam(...ACCOUNT_ID)
   @ApiOkResponse({ description: 'The order.', type: OrderDto })
+  @ApiAcceptedResponse({ description: 'The order, which awaits approvals. No money has moved.', type: OrderDto })
   async place(
     @CalledBy() caller: Caller,
     @Param('accountId', IdPipe) accountId: AccountId,
@@ -121,6 +128,7 @@ class OrdersController {
     const placed = await this.limit.count(reply, attempt, () =>
       this.banking.placeOrder(caller, { ...input, accountId }, options),
     );
+    if (awaitsApproval(placed.resource)) reply.code(202);
     return sendCreated(reply, `/accounts/${accountId}/orders`, placed);
   }
 
@@ -203,8 +211,9 @@ class OrdersController {
     summary: 'Resume a paused order',
     description: paragraphs(
       'Resumes an order that shows `pausedAt`, and executes the runs it missed once, now.',
-      'An order is paused if the user who placed it has no role in the workspace, or after three of its payouts in a row were rejected.',
-      'The order then runs for the administrator who resumes it, as long as that user has a role in the workspace.',
+      'An order is paused if the user who placed it is no member of the workspace, or after three of its payouts in a row were rejected.',
+      'The order runs on for the user who placed it if that user is a member, and otherwise for the administrator who resumes it.',
+      'If neither is a member, the response is `role_insufficient`.',
       'Earlier rejections do not pause it again.',
       'After a lost response, `order_not_paused` can mean that the order is resumed: read the order.',
     ),

@@ -9,8 +9,18 @@ import type {
   RecipientFieldSchema,
   RecipientQuery,
   RecipientSchema,
+  RecipientVerification,
 } from '@banking/domain';
-import { EdgeField, Field, IdField, OwnTextField, TextField, TimeField } from '../http/field.decorator.js';
+import {
+  EdgeField,
+  Field,
+  IdField,
+  OwnEdgeField,
+  OwnTextField,
+  OwnTimeField,
+  TextField,
+  TimeField,
+} from '../http/field.decorator.js';
 import { BooleanBodyField, LineField, ObjectField } from '../input/body-field.decorator.js';
 import { PageQueryDto } from '../input/page.js';
 import { BooleanParameter } from '../input/parameter.decorator.js';
@@ -99,6 +109,17 @@ class RecipientEdgesDto {
   readonly currency?: CurrencyDto;
 }
 
+class RecipientVerificationDto implements RecipientVerification {
+  @OwnTextField('`match`, `close_match`, `no_match` or `not_possible`. Other values are possible.', 'close_match')
+  readonly result!: string;
+
+  @OwnTextField('With `close_match`: the name of the holder, for the payer to compare.', 'R. Menon', false)
+  readonly name?: string;
+
+  @OwnTimeField('Time of the answer.', true)
+  readonly verifiedAt!: RecipientVerification['verifiedAt'];
+}
+
 export class RecipientDto implements Recipient {
   @IdField('The recipient.', 2)
   readonly id!: Recipient['id'];
@@ -125,6 +146,13 @@ export class RecipientDto implements Recipient {
 
   @TimeField('Time of the last change.')
   readonly updatedAt?: NonNullable<Recipient['updatedAt']>;
+
+  @OwnEdgeField(
+    () => RecipientVerificationDto,
+    "What the payee's bank answered last. Omitted before, and where a recipient is an edge of another record.",
+    false,
+  )
+  readonly verification?: RecipientVerificationDto;
 
   @EdgeField(() => RecipientEdgesDto, 'Related records.')
   readonly edges!: RecipientEdgesDto;

@@ -154,6 +154,32 @@ class RecipientsController {
     return this.banking.getRecipient(caller, { recipientId });
   }
 
+  @Post(':recipientId/verification')
+  @Operation('verifyRecipient', {
+    summary: 'Verify the payee of a recipient',
+    description: paragraphs(
+      "Asks the payee's bank whether the account belongs to the name of the recipient, before you pay. The result is stored in `verification` of the recipient.",
+      '',
+      '- `match`: the account belongs to this name.',
+      '- `close_match`: the name is similar. `verification.name` is the name of the holder: show it to the payer, who decides.',
+      '- `no_match`: the account belongs to another name. Ask the payee before you pay.',
+      '- `not_possible`: there is no answer within 5 seconds, the bank does not take part, or the account is one of this service.',
+      '',
+      'The result does not change what an order may pay. A workspace can verify 100 recipients an hour; one that is verified again counts once.',
+    ),
+    provenance: 'ours',
+  })
+  @ApiIdParam(...RECIPIENT_ID)
+  @ApiCreatedResponse({ description: 'The recipient with the result.', type: RecipientDto })
+  async verify(
+    @CalledBy() caller: Caller,
+    @Param('recipientId', IdPipe) recipientId: RecipientId,
+    @RequestOptionsOf() options: RequestOptions,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    return sendCreated(reply, '/recipients', await this.banking.verifyRecipient(caller, { recipientId }, options));
+  }
+
   @Patch(':recipientId')
   @Operation('changeRecipient', {
     summary: 'Rename a recipient, or change whether it is saved',

@@ -11,7 +11,11 @@ import { setPublicPath } from '../http/addresses.js';
 import { RefusalFilter } from '../http/refusal.filter.js';
 
 /** The caller of every request: an administrator of workspace 7. */
-export const ADA = { actor: 1 as UserId, workspaceId: 7 as WorkspaceId, role: 'admin' } as Caller;
+export const ADA = {
+  actor: 1 as UserId,
+  workspaceId: 7 as WorkspaceId,
+  roles: ['admin', 'member'],
+} as object as Caller;
 
 /**
  * Opens an application with the modules of resources over a stubbed port. Requests are injected, so no port is opened. Every request

@@ -175,7 +175,7 @@ async function untilRead(folder: string): Promise<void> {
 
 /** Reads the account and signs the token. The payments then use the HTTP interface only. */
 async function openStage(url: URL): Promise<Omit<Stage, 'events'>> {
-  return withDeployment(async ({ database }, { issuer, deployment: { dataDir }, audience }) => {
+  return withDeployment(async ({ database }, { issuers: [issuer], deployment: { dataDir }, audience }) => {
     if (issuer !== undefined) {
       throw new Refused(
         `The story needs a local token, but ${issuer} issues the tokens (OIDC_ISSUER). Run it without OIDC_ISSUER.`,

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { format } from 'node:util';
@@ -11,6 +11,9 @@ import { runCommand } from '../program.js';
 
 /** The built program, as `tools/run.mjs` starts it. */
 const PROGRAM = resolve(__dirname, '../../dist/main.js');
+
+/** The name of the operator of the commands: on the embedded server, the account of the operating system. */
+export const OPERATOR = userInfo().username;
 
 /** The output of a command and its exit code, which is null after a signal. */
 export interface Run {

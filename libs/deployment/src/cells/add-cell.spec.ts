@@ -38,10 +38,10 @@ describe('the directory of a cell', () => {
 
     await server.query('home', `insert into app (name) values ('Later')`);
     await server.query('home', `insert into app_user (id, email) values (1, 'mia@harbour.example')`);
-    await server.query('home', `insert into workspace_role (workspace_id, user_id, role) values (1, 1, 'admin')`);
+    await server.query('home', `insert into workspace_role (workspace_id, user_id, role) values (1, 1, 'viewer')`);
     for (const cell of ['b', 'c']) {
       await eventually(() => apps(cell), ['Before', 'Later']);
-      await eventually(() => roles(cell), ['admin']);
+      await eventually(() => roles(cell), ['viewer']);
     }
     await server.query('home', `update workspace_role set role = 'member'`);
     for (const cell of ['b', 'c']) await eventually(() => roles(cell), ['member']);

@@ -23,6 +23,8 @@ export class CellsBankingService extends BankingService {
   ) {
     const methodOf = (name: OperationName): Method => {
       const methodIn = (use: { readonly banking: BankingService }) => use.banking[name] as Method;
+      // What a person joins is written at home.
+      if (OPERATIONS[name].access === 'subject') return (...args) => home.write((use) => methodIn(use)(...args));
       if (OPERATIONS[name].access === 'user') return (...args) => home.read((use) => methodIn(use)(...args));
       return async (...args) => {
         const [{ workspaceId }] = args;

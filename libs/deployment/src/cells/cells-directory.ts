@@ -1,5 +1,5 @@
-import { Directory, type DirectoryUser, type Subject } from '@banking/domain';
-import { isUnavailable } from '@banking/postgres';
+import { Directory, type DirectoryUser, KEY_ISSUER, type ServiceAccountKeyId, type Subject } from '@banking/domain';
+import { isUnavailable, unavailable } from '@banking/postgres';
 
 /** For how long copies of the directory answer after home last did. A change of rights during that time has no effect on this process. */
 export const COPIES_VALID_MS = 15 * 60_000;
@@ -50,6 +50,11 @@ export class HomeOrCopies<T> {
     return read(this.home);
   }
 
+  /** Calls home, which alone can change the directory. */
+  write<R>(write: (source: T) => Promise<R>): Promise<R> {
+    return write(this.home);
+  }
+
   private get areCopiesValid(): boolean {
     return this.nowMs() - this.answeredAtMs < COPIES_VALID_MS;
   }
@@ -63,15 +68,42 @@ export class HomeOrCopies<T> {
 
 /** The directory at home, or a copy of it while home is away. */
 export class CellsDirectory extends Directory {
-  constructor(private readonly directories: HomeOrCopies<{ readonly directory: Directory }>) {
+  /** @param all the directories of all cells, undefined for one that is away: a key is in the database that serves its workspace */
+  constructor(
+    private readonly directories: HomeOrCopies<{ readonly directory: Directory }>,
+    private readonly all: () => readonly ({ readonly directory: Directory } | undefined)[],
+  ) {
     super();
   }
 
   /** A subject that a copy does not know may be that of a new user, which home alone can bind. */
   userOf(subject: Subject): Promise<DirectoryUser | undefined> {
+    if (subject.issuer === KEY_ISSUER) return this.userOfKey(subject);
     return this.directories.read(
       ({ directory }) => directory.userOf(subject),
       (user) => user !== undefined,
     );
+  }
+
+  /** @throws Refusal `unavailable` if no cell has the key, and one of them did not answer or is handing over its workspace */
+  private async userOfKey(subject: Subject): Promise<DirectoryUser | undefined> {
+    let failure: Error | undefined;
+    for (const cell of this.all()) {
+      try {
+        const user = await cell?.directory.userOf(subject);
+        if (user !== undefined) return user;
+        if (cell === undefined) failure ??= unavailable('A database that may have the key is away.');
+      } catch (error) {
+        if (!isUnavailable(error)) throw error;
+        failure ??= error;
+      }
+    }
+    if (failure !== undefined) throw failure;
+    return undefined;
+  }
+
+  /** The cells that have no such key do nothing. */
+  override async noteKeyUse(keyId: ServiceAccountKeyId): Promise<void> {
+    await Promise.all(this.all().flatMap((cell) => (cell ? [cell.directory.noteKeyUse(keyId)] : [])));
   }
 }

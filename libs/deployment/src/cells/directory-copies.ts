@@ -6,7 +6,7 @@ import { createSubscription, literal, unlogged } from './subscription.js';
 
 /** The tables that are written at home, and that every other cell has a copy of. */
 const COPIED = [
-  ...['app', 'app_user', 'user_identity', 'app_membership', 'workspace', 'workspace_role'],
+  ...['app', 'app_user', 'user_identity', 'app_membership', 'workspace', 'workspace_role', 'member'],
   ...['cell', 'workspace_place'],
 ];
 

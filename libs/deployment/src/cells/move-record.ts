@@ -65,14 +65,14 @@ export async function placeOf(home: AdminSession, workspaceId: number): Promise<
 }
 
 /** Records a new move, in place of a former one that is done. */
-export async function beginMove(home: AdminSession, cells: MoveCells, operator: string): Promise<void> {
+export async function beginMove(home: AdminSession, cells: MoveCells, operatingSystemUser: string): Promise<void> {
   const { workspaceId, source, target } = cells;
   await home.actAs(OWNER_ROLE, SCHEMA, async () => {
     await home.query(`delete from workspace_move where workspace_id = $1 and step = 'done'`, [workspaceId]);
     await home.query(
       `insert into workspace_move (workspace_id, source_number, target_number, operator)
-       select $1, s.number, t.number, $4 from cell s, cell t where s.name = $2 and t.name = $3`,
-      [workspaceId, source, target, operator],
+       select $1, s.number, t.number, left(format('%s (%s)', session_user, $4::text), 200) from cell s, cell t where s.name = $2 and t.name = $3`,
+      [workspaceId, source, target, operatingSystemUser],
     );
   });
 }
@@ -120,8 +120,8 @@ export interface CellAccess {
 
 export interface MoveSettings extends CellAccess {
   readonly workspaceId: number;
-  /** The name of the operator, for the record of the move. */
-  readonly operator: string;
+  /** The account of the operator at the operating system, for the record of the move beside the login. */
+  readonly operatingSystemUser: string;
   readonly log?: ((line: string) => void) | undefined;
   /** Stops the command before its next step, never while the workspace is closed. */
   readonly signal?: AbortSignal | undefined;

@@ -100,7 +100,7 @@ async function begin(options: MoveOptions, home: AdminSession, cells: MoveCells)
     ]);
     if (stayed.length > 0 || (await hasRows(target, cells.workspaceId))) throw notArchived(cells);
   });
-  await beginMove(home, cells, options.operator);
+  await beginMove(home, cells, options.operatingSystemUser);
   return { ...cells, step: 'prepare' };
 }
 

@@ -16,7 +16,15 @@ const OF_NO_WORKSPACE = [
     'reference_snapshot',
   ],
   ...['deployment_mode', 'schema_migration', 'cell', 'cell_identity'],
-  ...['verification_position', 'unverified_posting', 'change_outbox', 'payout_stop', 'rail_cursor', 'rail_event'],
+  ...[
+    'verification_position',
+    'unverified_posting',
+    'change_outbox',
+    'operator_request',
+    'payout_stop',
+    'rail_cursor',
+    'rail_event',
+  ],
   ...['payment_file', 'file_payment', 'bank_file', 'bank_statement', 'bank_entry', 'bank_reconciliation'],
   ...['sandbox_rail_listed', 'sandbox_rail_request'],
 ];

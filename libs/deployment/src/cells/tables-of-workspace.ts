@@ -15,6 +15,7 @@ export interface MovedTable {
 /** Tables with a `workspace_id` that do not move, and the reason of each. */
 export const NOT_MOVED: Readonly<Record<string, string>> = {
   workspace_role: 'the directory, of which each cell has a copy',
+  member: 'the directory, of which each cell has a copy',
   workspace_place: 'the places, of which each cell has a copy',
   account_place: 'written at home for all cells',
   workspace_move: 'the moves themselves, at home',

@@ -9,7 +9,7 @@ import { LedgerBankingService, LedgerDirectory, startBankingWorker } from '@bank
 import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { type Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { until, openDatabase } from '@banking/postgres/testing';
-import { addApp, addGrant, addUser, addWorkspace } from '@banking/operations/provisioning';
+import { addApp, addGrants, addUser, addWorkspace } from '@banking/operations/provisioning';
 import { CellsBankingService } from '../cells/cells-banking-service.js';
 import { CellsDirectory, HomeOrCopies } from '../cells/cells-directory.js';
 import { Cells, type CellUse } from '../cells/cells.js';
@@ -52,6 +52,8 @@ export async function startProcess(
       { rails: SANDBOX_ROUTING },
       true,
       accountCodes(home, others),
+      undefined,
+      database === home ? undefined : home,
     );
     const { orders } = banking;
     return {
@@ -65,7 +67,7 @@ export async function startProcess(
   return {
     cells,
     banking: new CellsBankingService(homeOrCopies(), (id, call) => cells.inCellOf(id, call)),
-    directory: new CellsDirectory(homeOrCopies()),
+    directory: new CellsDirectory(homeOrCopies(), () => cells.all().map(({ use }) => use)),
     close: () => cells.close(),
   };
 }
@@ -92,7 +94,11 @@ export async function addWorkspaces(
     for (const name of names) {
       const [cell] = name.split(' ');
       const id = await addWorkspace(provisioning, 'spec', { app: 'Harbour', name, cell });
-      await addGrant(provisioning, 'spec', { workspaceId: id, email: 'mia@harbour.example', role: 'admin' });
+      await addGrants(provisioning, 'spec', {
+        workspaceId: id,
+        email: 'mia@harbour.example',
+        roles: ['admin', 'member'],
+      });
       ids.set(name, id as WorkspaceId);
       const open = `select from cell_workspace where workspace_id = ${id}`;
       await until(async () => (await server.query(cell!, open)).length > 0);

@@ -88,7 +88,7 @@ export async function moveWorld(): Promise<MoveWorld> {
     setAway: () => Promise.reject(new Error('not for these servers')),
     add,
     command: (workspaceId) => ({
-      ...{ workspaceId, operator: 'spec', windowMs: 120_000, connectionOf, verify },
+      ...{ workspaceId, operatingSystemUser: 'spec', windowMs: 120_000, connectionOf, verify },
       addressOf: (cell) => addressOf(connectionOf(cell)),
     }),
     rowsOf: (cell, workspaceId) =>

@@ -1,10 +1,21 @@
 import type { EventResourceType, EventType } from '../event-types.js';
-import type { AccountId, EventId, OrderId, QuoteId, RecipientId, TransactionId, UserId, AuditEventId } from '../ids.js';
+import type {
+  AccountId,
+  AuditEventId,
+  EventId,
+  OrderId,
+  QuoteId,
+  RecipientId,
+  ServiceAccountId,
+  ServiceAccountKeyId,
+  TransactionId,
+  UserId,
+} from '../ids.js';
 import type { Open } from '../open.js';
 import type { Timestamp } from '../timestamp.js';
 
-/** Who made a change: a user, another service, an operator, the network of payouts, or the service itself. */
-export type EventActorType = 'user' | 'service' | 'operator' | 'network' | 'system';
+/** Who made a change: a user, a service account, another service, an operator, the network of payouts, or the service itself. */
+export type EventActorType = 'user' | 'serviceAccount' | 'service' | 'operator' | 'network' | 'system';
 
 /** The ids of what belongs to the resource, and its status before and after. It has no amounts, names, account codes or texts. */
 export interface EventChanges {
@@ -16,6 +27,7 @@ export interface EventChanges {
   readonly orderID?: OrderId;
   /** Of a transaction: the other one of a return. */
   readonly transactionID?: TransactionId;
+  readonly serviceAccountID?: ServiceAccountId;
 }
 
 /** A change of a resource. It tells that something changed. The resource itself tells how it is now. */
@@ -31,19 +43,22 @@ export interface Event {
   readonly changes: EventChanges;
   readonly actor: {
     readonly type: Open<EventActorType>;
-    /** Of a user. */
-    readonly id?: UserId;
+    /** Of a user or a service account. */
+    readonly id?: UserId | ServiceAccountId;
   };
 }
 
 /** The kinds of actors. `network` is the network that carries payouts, `system` a worker or the service itself. */
-export type AuditActorType = 'user' | 'operator' | 'network' | 'system';
+export type AuditActorType = 'user' | 'serviceAccount' | 'operator' | 'network' | 'system';
 
 /** Who acted. */
 export interface AuditActor {
   readonly type: Open<AuditActorType>;
   /** The user, for the type `user`. */
   readonly userID?: UserId;
+  /** The service account and the key that it called with, for the type `serviceAccount`. */
+  readonly serviceAccountID?: ServiceAccountId;
+  readonly keyID?: ServiceAccountKeyId;
   /** The issuer of the credential, and the subject that it names. */
   readonly issuer?: string;
   readonly subject?: string;
@@ -53,9 +68,11 @@ export interface AuditActor {
   readonly tokenID?: string;
   /** The client of the token: its `client_id`, or else its `azp`. */
   readonly clientID?: string;
-  /** The name that an operator gave, and the name of the account of the operating system. */
+  /** The database login of an operator, and the account of the operating system. On an embedded database, `name` is that account too. */
   readonly name?: string;
   readonly operatingSystemUser?: string;
+  /** The database login of the operator who requested what this one approved. */
+  readonly requestedBy?: string;
 }
 
 /** Whether the operation was carried out. Refusals of access are counted by minute. */

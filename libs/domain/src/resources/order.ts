@@ -1,5 +1,5 @@
 import type { TransferAmount } from '../amount.js';
-import type { ExecutionId, OrderId, QuoteId, UserId } from '../ids.js';
+import type { ApprovalId, ExecutionId, OrderId, QuoteId, UserId } from '../ids.js';
 import type { Open } from '../open.js';
 import type { ExecutionStatus, OrderStatus } from '../states.js';
 import type { Timestamp } from '../timestamp.js';
@@ -14,7 +14,7 @@ export type OrderType = 'instant' | 'scheduled' | 'recurring';
 /** The unit of `repeatValue`. */
 export type RepeatUnit = 'daily' | 'weekly' | 'monthly';
 
-/** Why an order is paused: three of its payouts in a row were rejected, or the user who placed it has no role in the workspace. */
+/** Why an order is paused: three of its payouts in a row were rejected, or the user who placed it is no member of the workspace. */
 export type PauseReason = 'payouts_rejected' | 'placer_without_role';
 
 /** What the payer states of an order, and the order shows unchanged. */
@@ -50,6 +50,8 @@ export interface Order extends Present<OrderStatements> {
   readonly pauseReason?: Open<PauseReason>;
   /** The quote that fixed its rate and fee. */
   readonly quoteID?: QuoteId;
+  /** The approval that the order waits for, or waited for. */
+  readonly approvalID?: ApprovalId;
   /** The user for whom the order runs: the user who placed it, or the user who resumed it. Missing if the service itself placed it. */
   readonly placedBy?: UserId;
   /** The user who cancelled it. */
@@ -69,7 +71,7 @@ export interface Execution {
   readonly id: ExecutionId;
   /** 1 for the first run. */
   readonly sequence: number;
-  /** Pending while its transaction is. A refused run is failed and has no transaction. */
+  /** The first run of an order awaits its approvals. Pending while its transaction is. A refused run is failed and has no transaction. */
   readonly status: Open<ExecutionStatus>;
   readonly scheduledAt?: Timestamp;
   readonly executedAt?: Timestamp;

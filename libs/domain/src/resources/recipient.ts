@@ -1,4 +1,5 @@
 import type { BankId, BeneficiaryId, RecipientId } from '../ids.js';
+import type { Open } from '../open.js';
 import type { Timestamp } from '../timestamp.js';
 import type { Currency } from './reference.js';
 
@@ -11,12 +12,25 @@ export interface Recipient {
   readonly saved?: boolean;
   readonly createdAt?: Timestamp;
   readonly updatedAt?: Timestamp;
+  /** What the payee's bank answered last. */
+  readonly verification?: RecipientVerification;
   readonly edges: {
     readonly bank?: Bank;
     /** Present for international transfers. */
     readonly beneficiary?: Beneficiary;
     readonly currency?: Currency;
   };
+}
+
+/** Whether the holder of an account has the name that a payer knows. `not_possible`: there is no answer. */
+export type PayeeVerificationResult = 'match' | 'close_match' | 'no_match' | 'not_possible';
+
+/** Whether the account of a recipient belongs to its name, as the payee's bank says. */
+export interface RecipientVerification {
+  readonly result: Open<PayeeVerificationResult>;
+  /** With `close_match`: the name of the holder, for the payer to compare. Personal data: never log it. */
+  readonly name?: string;
+  readonly verifiedAt: Timestamp;
 }
 
 /** The bank of a recipient, from reference data for its routing code. */

@@ -36,6 +36,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
 
 const OURS: Readonly<Record<string, string>> = {
   Corridor: 'fee?: object',
+  Recipient: 'verification?: object',
   RemittanceEvent: 'reasonCode?: string',
   Transaction: 'orderID?: integer, returnOf?: integer, returnedBy?: integer',
 };

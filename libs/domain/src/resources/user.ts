@@ -15,8 +15,12 @@ export const PARTY_TYPES = ['personal', 'business'] as const;
 /** Whether a user or a workspace is personal or of a company. */
 export type PartyType = (typeof PARTY_TYPES)[number];
 
-/** The roles of our own books. */
-export type RoleName = 'member' | 'admin';
+/** The roles of our own books. None includes another, and a user may have several in a workspace. */
+export const ROLE_NAMES = ['viewer', 'member', 'approver', 'admin'] as const;
+
+export type RoleName = (typeof ROLE_NAMES)[number];
+
+export const isRoleName = (name: string): name is RoleName => (ROLE_NAMES as readonly string[]).includes(name);
 
 /** A user as listed for an app. */
 export interface User {
@@ -31,7 +35,7 @@ export interface User {
   };
 }
 
-/** The role a user has in one workspace. */
+/** One of the roles that a user has in a workspace. */
 export interface Role {
   readonly id: RoleId;
   readonly role: Open<RoleName>;

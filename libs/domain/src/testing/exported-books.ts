@@ -1,11 +1,16 @@
 import { type ExportedOrder, type ExportedRecipient, type ExportLine, exportLine } from '../export-lines.js';
 import {
   canonicalConversion,
+  canonicalDescription,
   canonicalOrder,
+  canonicalOrderTexts,
+  canonicalPerson,
   canonicalRecipient,
   type HashedConversion,
   type HashedOrder,
   type HashedRecipient,
+  type OrderTexts,
+  type RecipientPerson,
   digestOf,
   type TransactionContent,
   transactionHash,
@@ -31,12 +36,16 @@ export const WORKSPACE = 7;
 /** A recurring order without transactions. */
 const IDLE_ORDER: HashedOrder = {
   ...{ id: 499, accountId: 3, recipientId: 12, amount: '5', type: 'recurring', startAt: '2026-12-01T09:00:00+01:00' },
-  ...{ repeatUnit: 'monthly', repeatValue: 1, stopAt: '2027-12-01T08:00:00.000000Z', metadata: { invoice: '7' } },
+  ...{ repeatUnit: 'monthly', repeatValue: 1, stopAt: '2027-12-01T08:00:00.000000Z' },
 };
-const RECIPIENT: HashedRecipient = {
-  ...{ id: 12, name: 'Ärzte', accountCode: 'DE00', currencyCode: 'EUR', corridorId: 2 },
+const SALT = '5a'.repeat(16);
+const IDLE_TEXTS: OrderTexts = { salt: SALT, metadata: { invoice: '7' } };
+const PERSON: RecipientPerson = { salt: SALT, name: 'Ärzte', accountCode: 'DE00' };
+const RECIPIENT: Omit<HashedRecipient, 'personDigest'> = {
+  ...{ id: 12, currencyCode: 'EUR', corridorId: 2 },
   ...{ routingCodeType: 'swift', routingCode: 'COBADEFF' },
 };
+const TEXT = { salt: SALT, description: 'Rechnung für Ä' };
 const NOON = '2026-11-21T12:00:00.000000Z' as Timestamp;
 
 /** The accounts that money can move between. */
@@ -52,7 +61,10 @@ export async function exported(
   { details: withDetails = false }: { readonly details?: boolean } = {},
 ): Promise<ExportLine[]> {
   const recipient = await exportedRecipient();
-  const standing: ExportLine[] = withDetails ? [await exportedOrder(IDLE_ORDER), failedRun(IDLE_ORDER.id)] : [];
+  const descriptionDigest = await digestOf(canonicalDescription(TEXT));
+  const standing: ExportLine[] = withDetails
+    ? [await exportedOrder(IDLE_ORDER, IDLE_TEXTS), failedRun(IDLE_ORDER.id)]
+    : [];
   const states = new Map([...ACCOUNTS, IDLE].map((id) => [id, { balance: 0n, version: 0, head: '' }]));
   const stateOf = (id: number) => states.get(id)!;
   const transactions: ExportLine[] = [];
@@ -70,7 +82,7 @@ export async function exported(
       const transfer = { id, accountId, currencyCode: 'EUR', direction, type: 'payout', amount: amount.toString() };
       if (accountId === SETTLEMENT) return transfer;
       state.version += 1;
-      const details = { description: 'Rechnung für Ä', purpose: 'IR001', feeAmount: '30' };
+      const details = { descriptionDigest, purpose: 'IR001', feeAmount: '30' };
       const paid = withDetails && { recipientId: RECIPIENT.id, recipientDigest: recipient.digest };
       return {
         ...transfer,
@@ -90,7 +102,9 @@ export async function exported(
     const linked: TransactionContent = { ...content, ...digests, ...(index > 0 && { returnOf: 39 + index }) };
     const hash = await transactionHash(linked);
     for (const { accountId } of previous) stateOf(accountId).head = hash;
-    transactions.push({ transaction: { content: linked, hash, status: 'pending', updatedAt: NOON } });
+    const described = transfers.filter((transfer) => transfer.descriptionDigest !== undefined);
+    const descriptions = described.map(({ id }) => ({ ...TEXT, transferId: id }));
+    transactions.push({ transaction: { content: linked, hash, descriptions, status: 'pending', updatedAt: NOON } });
     if (!own) continue;
     const { order, execution, conversion, event } = own;
     if (order.content.type !== 'instant') standing.push({ order });
@@ -122,11 +136,14 @@ export async function exported(
 }
 
 async function exportedRecipient(): Promise<ExportedRecipient> {
-  return { content: RECIPIENT, digest: await digestOf(canonicalRecipient(RECIPIENT)) };
+  const content = { ...RECIPIENT, personDigest: await digestOf(canonicalPerson(PERSON)) };
+  return { content, person: PERSON, digest: await digestOf(canonicalRecipient(content)) };
 }
 
-async function exportedOrder(content: HashedOrder): Promise<{ order: ExportedOrder }> {
-  return { order: { content, digest: await digestOf(canonicalOrder(content)), status: 'active', createdAt: NOON } };
+async function exportedOrder(stated: HashedOrder, texts?: OrderTexts): Promise<{ order: ExportedOrder }> {
+  const content = texts ? { ...stated, textsDigest: await digestOf(canonicalOrderTexts(texts)) } : stated;
+  const digest = await digestOf(canonicalOrder(content));
+  return { order: { content, texts, digest, status: 'active', createdAt: NOON } };
 }
 
 function failedRun(orderId: number): ExportLine {

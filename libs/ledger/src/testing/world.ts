@@ -212,7 +212,7 @@ const WRITE_RAW = `with leg as (
              null, l.version, l.after, case when row_number() over (order by l.place) = 1 then (
                select array_agg(row(nextval('transfer_id_seq'), o.account_id, o.currency_id, o.type,
                                     case o.direction when 'credit' then o.amount else -o.amount end)::own_leg)
-               from leg o where o.version is null) end)::posted_transfer as written
+               from leg o where o.version is null) end, null)::posted_transfer as written
     from leg l cross join transaction_id x where l.version is not null)
   select write_books(
     array[row($1::bigint, (select id from transaction_id), 'completed', decode(repeat('a', 64), 'hex'), null, null, null, null, null, null)::posted_transaction],

@@ -4,16 +4,21 @@ import {
   Directory,
   type DirectoryUser,
   foldEmail,
+  KEY_ISSUER,
+  type OperationScope,
   Refusal,
   type RoleName,
+  SERVICE_ACCOUNT_ROLES,
+  type ServiceAccountKeyId,
   type Subject,
   type User,
   type UserId,
   type WorkspaceId,
   type PlainNumber,
 } from '@banking/domain';
-import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
+import { bind, type BoundStatement, type Database, sqlStatement, unavailable } from '@banking/postgres';
 import { ExpiringCache } from '@banking/process';
+import { timestampOf } from '../resources/columns.js';
 
 /** Finds the user and sets the user of this database transaction, so that row-level security shows the user's roles. */
 const RECOGNISE = sqlStatement<{ id: bigint }>(
@@ -22,16 +27,42 @@ const RECOGNISE = sqlStatement<{ id: bigint }>(
    from user_identity where issuer = $1 and subject = $2`,
 );
 
+interface GrantRow {
+  readonly workspace_id: bigint;
+  readonly roles: readonly RoleName[];
+  readonly app_id: bigint;
+}
+
 /** Grants count only for a user whose status is `completed`. */
-const GRANTS = sqlStatement<{ workspace_id: bigint; role: RoleName; app_id: bigint }>(
+const GRANTS = sqlStatement<GrantRow>(
   'grants_of_user',
-  `select r.workspace_id, r.role, w.app_id
+  `select r.workspace_id, jsonb_agg(r.role order by r.id) as roles, w.app_id
    from workspace_role r
    join workspace w on w.id = r.workspace_id
    join app_user u on u.id = r.user_id
    where u.id = nullif(current_setting('app.user', true), '')::bigint and u.status = 'completed'
+   group by r.workspace_id, w.app_id
    order by r.workspace_id`,
 );
+
+/** The valid key of a service account. Sets the user of this database transaction as `RECOGNISE` does. */
+const RECOGNISE_KEY = sqlStatement<KeyRow>(
+  'recognise_key',
+  `select k.service_account_id as id, k.hash, k.scopes, k.networks, k.expires_at as "expiresAt", k.is_served as "isServed",
+     set_config('app.user', k.service_account_id::text, true) as scoped
+   from find_key($1) k`,
+);
+
+interface KeyRow {
+  readonly id: bigint;
+  readonly hash: Buffer;
+  readonly scopes: readonly OperationScope[] | null;
+  readonly networks: readonly string[];
+  readonly expiresAt: string | null;
+  readonly isServed: boolean;
+}
+
+const NOTE_KEY_USE = sqlStatement('note_key_use', 'select note_key_use($1)');
 
 /** Changes nothing if the user has another subject of this issuer, or the subject is bound to another user. */
 const BIND_SUBJECT = sqlStatement<{ user_id: bigint | null }>(
@@ -59,28 +90,56 @@ export class LedgerDirectory extends Directory {
     return this.recognise(subject);
   }
 
+  override async noteKeyUse(keyId: ServiceAccountKeyId): Promise<void> {
+    await this.database.pipeline({}, [bind(NOTE_KEY_USE, keyId)]);
+  }
+
   private async recognise({ issuer, subject }: Subject): Promise<DirectoryUser | undefined> {
+    if (issuer === KEY_ISSUER) return this.recogniseKey(Number(subject) as ServiceAccountKeyId);
     const [[user], grants] = await this.database.pipeline({}, [
       bind(RECOGNISE, issuer, subject),
       bind(GRANTS),
     ] as const);
-    if (!user) return undefined;
+    return user && userOf(user.id, grants);
+  }
+
+  /** @throws Refusal `unavailable` while another database serves the workspace of the key, or it is being moved */
+  private async recogniseKey(keyId: ServiceAccountKeyId): Promise<DirectoryUser | undefined> {
+    const [[key], grants] = await this.database.pipeline({}, [bind(RECOGNISE_KEY, keyId), bind(GRANTS)] as const);
+    if (!key) return undefined;
+    if (!key.isServed) throw unavailable('The workspace of the key is served by another database.');
+    const { hash, scopes, networks, expiresAt } = key;
+    const { id, grants: granted } = userOf(key.id, grants);
     return {
-      id: Number(user.id) as UserId,
-      grants: grants.map(({ workspace_id, role, app_id }) => ({
-        workspaceId: Number(workspace_id) as WorkspaceId,
-        role,
-        appId: Number(app_id) as AppId,
-      })),
+      id,
+      // As the database ensures too: a key never approves and never administers.
+      grants: granted.map((grant) => ({ ...grant, roles: grant.roles.filter(isServiceAccountRole) })),
+      key: {
+        ...{ id: keyId, hash, networks },
+        scopes: scopes ?? undefined,
+        expiresAtMs: expiresAt === null ? undefined : Date.parse(timestampOf(expiresAt)),
+      },
     };
   }
 }
 
-/** The actor's roles in the app, no row for an actor outside of it. Only a user whose status is `completed` has roles. */
+const isServiceAccountRole = (role: RoleName) => (SERVICE_ACCOUNT_ROLES as readonly RoleName[]).includes(role);
+
+const userOf = (id: bigint, grants: readonly GrantRow[]): DirectoryUser => ({
+  id: Number(id) as UserId,
+  grants: grants.map(({ workspace_id, roles, app_id }) => ({
+    workspaceId: Number(workspace_id) as WorkspaceId,
+    roles,
+    appId: Number(app_id) as AppId,
+  })),
+});
+
+/** The actor's roles in the app, and whether the actor administers each of its workspaces; no row for an actor outside of it. Only a user whose status is `completed` has roles. */
 const RIGHTS_IN_APP = sqlStatement<{ isAdmin: boolean; workspaces: string | null }>(
   'rights_in_app',
-  `select coalesce(bool_or(mine.role = 'admin'), false) as "isAdmin",
-          '{' || string_agg(mine.workspace_id::text, ',' order by mine.workspace_id) || '}' as workspaces
+  `select count(*) filter (where mine.role = 'admin') > 0
+            and count(*) filter (where mine.role = 'admin') = (select count(*) from workspace w where w.app_id = $1) as "isAdmin",
+          '{' || string_agg(distinct mine.workspace_id::text, ',') || '}' as workspaces
    from app_membership m
    join app_user actor on actor.id = m.user_id
    left join (workspace_role mine join workspace v on v.id = mine.workspace_id and v.app_id = $1)
@@ -141,7 +200,7 @@ const READ_PART = sqlStatement<{ users: string | null }>(
      from workspace w where w.app_id = $1 and w.id in (select workspace_id from visible)
    ), seen as (
      select r.user_id, string_agg(concat('{"id":', r.id, ',"role":"', r.role, '","createdAt":"', rfc3339(r.created_at),
-              '","updatedAt":"', rfc3339(r.updated_at), '",', place.edges, '}'), ',' order by r.workspace_id) as roles
+              '","updatedAt":"', rfc3339(r.updated_at), '",', place.edges, '}'), ',' order by r.workspace_id, r.id) as roles
      from visible r join place on place.id = r.workspace_id
      group by r.user_id
    )

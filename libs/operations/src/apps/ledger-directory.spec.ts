@@ -1,5 +1,5 @@
 import { LedgerDirectory } from './directory.js';
-import { addApp, addGrant, addUser, addWorkspace, bindUser, removeUser } from '../provisioning/index.js';
+import { addApp, addGrants, addUser, addWorkspace, bindUser, removeUser } from '../provisioning/index.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
 const ISSUER = 'https://id.example';
@@ -21,7 +21,7 @@ afterAll(() => world.close());
 async function given(status = 'completed'): Promise<{ email: string; id: number }> {
   const email = `user${++users}@bank.example`;
   const id = await addUser(world.provisioning, 'spec', { email, app: 'Bank', status });
-  await addGrant(world.provisioning, 'spec', { workspaceId, email, role: 'member' });
+  await addGrants(world.provisioning, 'spec', { workspaceId, email, roles: ['member'] });
   return { email, id };
 }
 const known = (subject: string, email?: string, issuer = ISSUER) => directory.userOf({ issuer, subject, email });
@@ -32,7 +32,7 @@ describe('a user who has not signed in', () => {
 
     const first = await known(`s-${id}`, email.toUpperCase());
 
-    expect(first).toEqual({ id, grants: [{ workspaceId, role: 'member', appId }] });
+    expect(first).toEqual({ id, grants: [{ workspaceId, roles: ['member'], appId }] });
     expect(await known(`s-${id}`)).toEqual(first);
     expect(await known(`s-${id}`, 'another@bank.example')).toEqual(first);
   });

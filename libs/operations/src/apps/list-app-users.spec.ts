@@ -1,6 +1,6 @@
 import type { AppId, User, UserId } from '@banking/domain';
 import { AppUsers } from './directory.js';
-import { addApp, addGrant, addUser, addWorkspace } from '../provisioning/index.js';
+import { addApp, addGrants, addUser, addWorkspace, removeWorkspace } from '../provisioning/index.js';
 import { reasonOf } from '@banking/postgres/testing';
 import { Explaining, sentBy } from '../testing/aged-workspaces.js';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const user = async (name: string, app = 'Bank', status = 'completed') => {
     ids[name] = (await addUser(provisioning, 'spec', { email: `${name}@bank.example`, app, status })) as UserId;
   };
-  for (const name of ['admin', 'member', 'mate', 'stranger', 'loner']) await user(name);
+  for (const name of ['admin', 'head', 'member', 'mate', 'stranger', 'loner']) await user(name);
   for (const status of WITHOUT_ROLES) await user(status, 'Bank', status);
   await user('outsider', 'Elsewhere');
   await user('mate', 'Elsewhere');
@@ -28,8 +28,9 @@ beforeAll(async () => {
   two = await addWorkspace(provisioning, 'spec', { app: 'Bank', name: 'Two' });
   const far = await addWorkspace(provisioning, 'spec', { app: 'Elsewhere', name: 'Far' });
   const grant = (name: string, workspaceId: number, role: 'member' | 'admin' = 'member') =>
-    addGrant(provisioning, 'spec', { workspaceId, email: `${name}@bank.example`, role });
-  await grant('admin', two, 'admin');
+    addGrants(provisioning, 'spec', { workspaceId, email: `${name}@bank.example`, roles: [role] });
+  for (const workspaceId of [one, two]) await grant('admin', workspaceId, 'admin');
+  await grant('head', two, 'admin');
   await grant('member', one);
   await grant('mate', one);
   await grant('mate', two);
@@ -48,9 +49,10 @@ const inShort = ({ email, edges }: User) => [
 ];
 
 describe('the list of an app’s users', () => {
-  it('shows an admin of one workspace all users with all roles in the app', async () => {
+  it('shows an admin of every workspace all users with all roles in the app', async () => {
     expect(await seenBy('admin')).toEqual({
-      admin: ['admin of Two'],
+      admin: ['admin of One', 'admin of Two'],
+      head: ['admin of Two'],
       member: ['member of One'],
       mate: ['member of One', 'member of Two'],
       stranger: ['member of Two'],
@@ -60,7 +62,20 @@ describe('the list of an app’s users', () => {
   });
 
   it('shows a member the users and roles of shared workspaces', async () => {
-    expect(await seenBy('member')).toEqual({ member: ['member of One'], mate: ['member of One'] });
+    expect(await seenBy('member')).toEqual({
+      admin: ['admin of One'],
+      member: ['member of One'],
+      mate: ['member of One'],
+    });
+  });
+
+  it('shows an admin of one workspace the users and roles of that workspace', async () => {
+    expect(await seenBy('head')).toEqual({
+      admin: ['admin of Two'],
+      head: ['admin of Two'],
+      mate: ['member of Two'],
+      stranger: ['member of Two'],
+    });
   });
 
   it('shows a user without a role the user alone', async () => {
@@ -92,7 +107,8 @@ describe('the list of an app’s users', () => {
     expect(await seenBy('mate')).toEqual({
       mate: ['member of One', 'member of Two'],
       member: ['member of One'],
-      admin: ['admin of Two'],
+      admin: ['admin of One', 'admin of Two'],
+      head: ['admin of Two'],
       stranger: ['member of Two'],
     });
   });
@@ -112,7 +128,7 @@ describe('the JSON of a list', () => {
     const email = "odd!#$%&'*+-/=?^_`{|}~@bank.example";
     const user = (await addUser(world.provisioning, 'spec', { email, app: 'Bank', status: 'completed' })) as UserId;
     const workspaceId = await addWorkspace(world.provisioning, 'spec', { app: 'Bank', name: 'Odd' });
-    await addGrant(world.provisioning, 'spec', { workspaceId, email, role: 'member' });
+    await addGrants(world.provisioning, 'spec', { workspaceId, email, roles: ['member'] });
     await world.owner.query('update workspace set name = $2 where id = $1', [workspaceId, written]);
 
     const [listed] = await new AppUsers(world.database).list(user, bank);
@@ -123,6 +139,7 @@ describe('the JSON of a list', () => {
     expect(alone).toMatchObject({ email, status: written, edges: { roles: [] } });
     await world.owner.query('delete from workspace_role where user_id = $1', [user]);
     await world.owner.query('delete from app_user where id = $1', [user]);
+    await removeWorkspace(world.provisioning, 'spec', workspaceId);
   });
 });
 
@@ -183,7 +200,7 @@ describe('in an app of 2,000 more users', () => {
   };
 
   it('reads only the rows of the caller’s workspaces', async () => {
-    expect(await rowsReadBy('member')).toBeLessThan(100);
+    expect(await rowsReadBy('member')).toBeLessThan(200);
     expect(await rowsReadBy('mate')).toBeGreaterThan(2_000);
   });
 
@@ -196,9 +213,9 @@ describe('in an app of 2,000 more users', () => {
       read.push(...part.map(({ id }) => id));
     }
 
-    expect(sizes).toEqual([500, 500, 500, 500, 8]);
+    expect(sizes).toEqual([500, 500, 500, 500, 9]);
     expect(read).toEqual([...new Set(read)].sort((a, b) => a - b));
-    expect((await new AppUsers(world.database).list(ids['mate']!, bank)).length).toBe(2_004);
+    expect((await new AppUsers(world.database).list(ids['mate']!, bank)).length).toBe(2_005);
   });
 
   it.each([

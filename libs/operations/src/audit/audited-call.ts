@@ -7,7 +7,7 @@ export interface AuditedCall extends Pick<Scope, 'requestId' | 'origin'> {
   readonly actor: UserId | undefined;
 }
 
-/** The longest text of a credential or of an operator that is stored. */
+/** The longest text of a credential that is stored. */
 const TEXT_MAX = 255;
 
 /** PostgreSQL stores no NUL and no lone surrogate in JSON, and a reader could not see other control characters. */
@@ -16,13 +16,11 @@ const NOT_STORED = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu;
 const stored = (text: string | undefined): string | undefined =>
   text === undefined || text === '' ? undefined : text.slice(0, TEXT_MAX).replace(NOT_STORED, '\ufffd');
 
-/** The actor as it is stored. Without a user and an operator, the service itself acts. */
+/** The actor as it is stored. Without a user and an operator, the service itself acts. The database adds the name of an operator. */
 function actorOf(actor: UserId | undefined, origin: Origin | undefined): Readonly<Record<string, unknown>> {
-  const { operator } = origin ?? {};
-  if (operator) {
-    return { type: 'operator', name: stored(operator.name), operatingSystemUser: stored(operator.operatingSystemUser) };
-  }
+  if (origin?.isOperator) return { type: 'operator' };
   if (actor === undefined) return SYSTEM;
+  if (origin?.keyId !== undefined) return { type: 'serviceAccount', keyId: origin.keyId };
   return {
     type: 'user',
     issuer: stored(origin?.issuer),

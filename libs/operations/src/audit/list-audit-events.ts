@@ -5,6 +5,8 @@ import {
   type AuditQuery,
   type Page,
   Refusal,
+  type ServiceAccountId,
+  type ServiceAccountKeyId,
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
@@ -89,9 +91,10 @@ export function listAuditEvents(
 }
 
 /** Who acted, as it is stored. The user is a column. */
-type StoredActor = Omit<AuditActor, 'userID' | 'tokenID' | 'clientID'> & {
+type StoredActor = Omit<AuditActor, 'userID' | 'serviceAccountID' | 'tokenID' | 'clientID' | 'keyID'> & {
   readonly tokenId?: string;
   readonly clientId?: string;
+  readonly keyId?: ServiceAccountKeyId;
 };
 
 function composeAuditEvent(row: AuditEventRow): AuditEvent {
@@ -110,15 +113,19 @@ function composeAuditEvent(row: AuditEventRow): AuditEvent {
   });
 }
 
-function actorOf({ userId, actor: { type, tokenId, clientId, ...rest } }: AuditEventRow): AuditActor {
+function actorOf({ userId, actor: { type, tokenId, clientId, keyId, ...rest } }: AuditEventRow): AuditActor {
   return {
     type,
-    ...(userId !== null && { userID: userId as UserId }),
+    ...(userId !== null && idOfActor(type, userId)),
+    ...(keyId !== undefined && { keyID: keyId }),
     ...rest,
     ...(tokenId !== undefined && { tokenID: tokenId }),
     ...(clientId !== undefined && { clientID: clientId }),
   };
 }
+
+const idOfActor = (type: AuditActor['type'], id: number) =>
+  type === 'serviceAccount' ? { serviceAccountID: id as ServiceAccountId } : { userID: id as UserId };
 
 /** SQL of an entry `e`, and what reads it. */
 export const PACKED_AUDIT_EVENT = packed(COLUMNS, 'e');

@@ -1,4 +1,4 @@
-import { bind, type Database, isServedElsewhere, sqlStatement } from '@banking/postgres';
+import { bind, type BoundStatement, type Database, isServedElsewhere, sqlStatement } from '@banking/postgres';
 
 /** How many rows of the outbox one database transaction records. A row has 100 entries at most. */
 export const AUDIT_ROWS_MAX = 200;
@@ -33,49 +33,14 @@ export const COUNT_UNRECORDED_AUDIT = sqlStatement<{ waiting: number; seconds: n
   'select waiting, seconds from count_unrecorded_audit(10000)',
 );
 
-/** How many workspaces one step looks into, and how many entries of each it deletes. */
-const WORKSPACES = 50;
-
+/** How many entries of each workspace one step deletes. */
 const EVENTS_MAX = 200;
-
-const NEXT_WORKSPACES = sqlStatement<{ id: bigint }>(
-  'workspaces_with_old_audit_events',
-  `select w.id from workspace w where w.id > $1 and is_served_here(w.id) order by w.id limit $2`,
-);
 
 const DELETE_OLD = sqlStatement<{ deleted: number }>(
   'delete_audit_events',
   'select delete_audit_events($1, $2) as deleted',
 );
 
-/** Deletes entries of the audit trail that are older than the time for which they are kept, a batch at a time: a chore of the worker. */
-export class OldAuditEvents {
-  private afterId = 0;
-
-  constructor(
-    private readonly database: Database,
-    private readonly keptDays: number,
-  ) {}
-
-  /** Deletes a batch and returns its size, 0 when the last workspace has none left. @throws Refusal `unavailable` */
-  async deleteBatch(): Promise<number> {
-    for (;;) {
-      const [rows] = await this.database.pipeline({}, [bind(NEXT_WORKSPACES, this.afterId, WORKSPACES)] as const);
-      const workspaces = rows.map(({ id }) => Number(id));
-      const deleted = workspaces.length === 0 ? 0 : await this.deleteOf(workspaces);
-      if (deleted > 0) return deleted;
-      this.afterId = rows.length < WORKSPACES ? 0 : workspaces.at(-1)!;
-      if (this.afterId === 0) return 0;
-    }
-  }
-
-  private async deleteOf(workspaces: readonly number[]): Promise<number> {
-    try {
-      const row = await this.database.read({ workspaces }, bind(DELETE_OLD, this.keptDays, EVENTS_MAX));
-      return row?.deleted ?? 0;
-    } catch (error) {
-      if (isServedElsewhere(error)) return 0;
-      throw error;
-    }
-  }
-}
+/** Deletes entries of the audit trail that are older than the time for which they are kept. */
+export const deleteAuditEvents = (keptDays: number): BoundStatement<{ deleted: number }> =>
+  bind(DELETE_OLD, keptDays, EVENTS_MAX);

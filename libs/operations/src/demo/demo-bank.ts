@@ -3,6 +3,7 @@ import type {
   AddInternalRecipientInput,
   AddInternationalRecipientInput,
   RecipientId,
+  RoleName,
   WorkspaceId,
 } from '@banking/domain';
 import { type Books, postSandboxDeposits } from '@banking/ledger';
@@ -14,11 +15,10 @@ import { LedgerBankingService } from '../ledger-banking-service.js';
 import {
   addApp,
   addFunding,
-  addGrant,
+  addGrants,
   addUser,
   addWorkspace,
   allApps,
-  allGrants,
   allUsers,
   allWorkspaces,
 } from '../provisioning/index.js';
@@ -171,30 +171,32 @@ export async function makePeople({ database }: Books, provisioning: Database, { 
       async () => (await allWorkspaces(provisioning)).find((row) => row.name === name && row.app === of)?.id,
       () => addWorkspace(provisioning, ACTOR, { app: of, name, type, cell }),
     );
-  const grant = (email: string, workspaceId: number, role: 'member' | 'admin') =>
-    ensure(
-      `grants:${email} ${workspaceId}`,
-      async () =>
-        (await allGrants(provisioning)).find((row) => row.email === email && row.workspaceId === workspaceId)?.id,
-      () => addGrant(provisioning, ACTOR, { workspaceId, email, role }),
-    );
+  const grant = (email: string, workspaceId: number, ...roles: readonly RoleName[]) =>
+    once(database, `grants:${email} ${workspaceId}`, async () => {
+      const [granted] = await addGrants(provisioning, ACTOR, { workspaceId, email, roles });
+      return granted!.id;
+    });
 
   await app('Northwind Treasury');
   await app('Southwind');
   await user('ada@northwind.example', 'Northwind Treasury');
   await user('bob@northwind.example', 'Northwind Treasury');
+  await user('dana@northwind.example', 'Northwind Treasury');
   const cy = await user('cy@northwind.example', 'Northwind Treasury', { status: 'pending', userType: 'personal' });
   await user('eve@southwind.example', 'Southwind');
   const northwind = await workspace('Northwind Trading', 'Northwind Treasury', 'business');
   const adaPersonal = await workspace('Ada personal', 'Northwind Treasury', 'personal', names[0]);
   const southwind = await workspace('Southwind Imports', 'Southwind', 'business', names.at(-1));
-  await grant('ada@northwind.example', northwind, 'admin');
-  await grant('ada@northwind.example', adaPersonal, 'admin');
+  await grant('ada@northwind.example', northwind, 'admin', 'member');
+  await grant('ada@northwind.example', adaPersonal, 'admin', 'member');
   await grant('bob@northwind.example', northwind, 'member');
-  await grant('eve@southwind.example', southwind, 'admin');
+  await grant('dana@northwind.example', northwind, 'approver');
+  await grant('eve@southwind.example', southwind, 'admin', 'member');
   await user(GATEWAY, 'Northwind Treasury');
   await userOf(`memberships:${GATEWAY} Southwind`, GATEWAY, 'Southwind');
-  for (const workspaceId of [northwind, adaPersonal, southwind]) await grant(GATEWAY, workspaceId, 'admin');
+  for (const workspaceId of [northwind, adaPersonal, southwind]) {
+    await grant(GATEWAY, workspaceId, 'admin', 'member', 'approver');
+  }
   return { northwind, adaPersonal, southwind, cy };
 }
 

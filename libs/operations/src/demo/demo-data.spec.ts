@@ -83,7 +83,7 @@ describe('the demo data', () => {
 
     const demo = (await readDemoIds(world.database))!;
     expect(Object.keys(demo.apps)).toEqual(['Northwind Treasury', 'Southwind']);
-    expect(Object.keys(demo.users)).toHaveLength(5);
+    expect(Object.keys(demo.users)).toHaveLength(6);
     expect(Object.keys(demo.workspaces)).toEqual(['Northwind Trading', 'Ada personal', 'Southwind Imports']);
     expect(Object.keys(demo.accounts)).toHaveLength(7);
     expect(Object.keys(demo.recipients)).toEqual(['internal', 'international']);

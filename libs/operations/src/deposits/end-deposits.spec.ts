@@ -5,7 +5,6 @@ import { assignDeposit, newestDeposits, returnDeposit, waitingEntries } from './
 
 let at: DepositWorld;
 let theirs: OpenedAccount;
-const operator = { name: 'mia', operatingSystemUser: 'root' };
 
 beforeAll(async () => {
   at = await depositWorld();
@@ -23,7 +22,7 @@ async function unmatched(amount = 1250) {
   return { entryId, ...(await at.depositOf(entryId))! };
 }
 
-const ending = (depositId: number) => ({ workspaceId: at.north, depositId, note: 'ticket 4711', operator });
+const ending = (depositId: number) => ({ workspaceId: at.north, depositId, note: 'ticket 4711' });
 
 describe('the assignment of an unmatched deposit', () => {
   it.each([

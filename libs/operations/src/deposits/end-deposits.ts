@@ -12,9 +12,8 @@ import {
   returnEntry,
 } from '@banking/ledger';
 import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
-import { notesOf } from '../provisioning/audit.js';
+import { noteOperatorChanges } from '../provisioning/audit.js';
 import { findAccount } from '../provisioning/operator-actions.js';
-import type { Operator } from '../provisioning/workspaces.js';
 import { depositProposal } from './book-deposits.js';
 import { normalCode } from './match-entry.js';
 
@@ -128,7 +127,6 @@ export interface EndingDeposit {
   readonly depositId: number;
   /** The reason, stored with the deposit. */
   readonly note: string;
-  readonly operator: Operator;
 }
 
 /**
@@ -140,7 +138,7 @@ export interface EndingDeposit {
  */
 export async function returnDeposit(
   books: Books,
-  { workspaceId, depositId, note, operator }: EndingDeposit,
+  { workspaceId, depositId, note }: EndingDeposit,
 ): Promise<'not_found' | 'ended' | { readonly transactionId: number | undefined }> {
   const found = await findDeposit(books.database, workspaceId, depositId);
   if (!found) return 'not_found';
@@ -153,7 +151,7 @@ export async function returnDeposit(
     const posted = prepared.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
     await tx.commit([
       bind(RETURN_DEPOSIT, ...postingValues(posted), workspaceId, depositId, note),
-      notesOf(operator)([{ workspaceId, operation: 'returnDeposit', resource: { type: 'deposit', id: depositId } }]),
+      noteOperatorChanges([{ workspaceId, operation: 'returnDeposit', resource: { type: 'deposit', id: depositId } }]),
     ]);
     return { transactionId: posted[0]?.id };
   });
@@ -177,7 +175,7 @@ export interface AssignedDeposit {
  */
 export async function assignDeposit(
   books: Books,
-  { workspaceId, depositId, note, operator, account }: EndingDeposit & { readonly account: string },
+  { workspaceId, depositId, note, account }: EndingDeposit & { readonly account: string },
 ): Promise<'not_found' | 'not_unmatched' | 'account_not_found' | 'wrong_currency' | AssignedDeposit> {
   const { database } = books;
   const found = await findDeposit(database, workspaceId, depositId);
@@ -205,13 +203,13 @@ export async function assignDeposit(
     // One in each trail.
     const changes = [entryOf(workspaceId, depositId)];
     if (to.workspaceId !== workspaceId) changes.push(entryOf(to.workspaceId, newId));
-    await tx.commit([notesOf(operator)(changes)]);
+    await tx.commit([noteOperatorChanges(changes)]);
     return { ...to, depositId: newId };
   });
 }
 
 /** An account by its code, or by its id. */
-async function findTarget(
+export async function findTarget(
   database: Database,
   name: string,
 ): Promise<{ readonly workspaceId: number; readonly accountId: number; readonly currency: string } | undefined> {

@@ -8,7 +8,7 @@ import {
   type UserId,
 } from '@banking/domain';
 import { recordEvent, releaseParkedWork } from '@banking/payouts';
-import { addGrant, addUser, removeGrant, resumePausedOrder } from '../provisioning/index.js';
+import { addGrants, addUser, removeGrants, resumePausedOrder } from '../provisioning/index.js';
 import { actorsOf, type EventRow, eventWorld, readEvents, stepsOf } from '../testing/event-world.js';
 import { expectWellFormed, recipientAbroad } from '../testing/order-world.js';
 import { composeEvent } from './events.js';
@@ -60,12 +60,20 @@ describe('events', () => {
       const events = await given.eventsOf(async () => {
         const { resource } = await given.service.addInternalRecipient(ada, { accountCode: code });
         await given.service.changeRecipient(ada, { recipientId: resource.id, alias: 'Landlord' });
+        await given.service.verifyRecipient(ada, { recipientId: resource.id });
         await given.service.createQuote(ada, { accountID: accountId, recipientID: resource.id, amount });
         await given.service.deleteRecipient(ada, { recipientId: resource.id });
       });
 
-      expect(stepsOf(events)).toEqual(['recipient.added', 'recipient.changed', 'quote.created', 'recipient.archived']);
+      expect(stepsOf(events)).toEqual([
+        'recipient.added',
+        'recipient.changed',
+        'recipient.verified',
+        'quote.created',
+        'recipient.archived',
+      ]);
       expect(events.map(({ changes }) => changes)).toEqual([
+        {},
         {},
         {},
         { accountId, recipientId: Number(events[0]!.resource_id) },
@@ -357,23 +365,19 @@ describe('events of payouts and runs', () => {
       const email = 'leaver@northwind.example';
       const { workspaceId } = ada;
       const leaver = (await addUser(world.provisioning, 'ops', { email, app: 'Northwind Treasury' })) as UserId;
-      await addGrant(world.provisioning, 'ops', { workspaceId, email, role: 'member' });
+      await addGrants(world.provisioning, 'ops', { workspaceId, email, roles: ['member'] });
       const { order } = await placeDaily(3, { workspaceId, actor: leaver });
-      await removeGrant(world.provisioning, 'ops', { workspaceId, email });
+      await removeGrants(world.provisioning, 'ops', { workspaceId, email });
       const paused = await given.eventsOf(async () => {
         await makeDue(order);
         await given.work();
       });
       const resumed = await given.eventsOf(() =>
-        resumePausedOrder(
-          world.database,
-          { name: 'olga' },
-          {
-            workspaceId,
-            orderId: order.id,
-            placer: 'ada@northwind.example',
-          },
-        ),
+        resumePausedOrder(world.database, {
+          workspaceId,
+          orderId: order.id,
+          placer: 'ada@northwind.example',
+        }),
       );
 
       expect(stepsOf(paused)).toEqual(['order.paused']);

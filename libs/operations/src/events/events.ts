@@ -13,6 +13,7 @@ import {
   type QuoteId,
   type RecipientId,
   Refusal,
+  type ServiceAccountId,
   type TransactionId,
   type WorkspaceId,
   type PlainNumber,
@@ -33,6 +34,7 @@ interface StoredChanges {
   readonly quoteId?: QuoteId;
   readonly orderId?: OrderId;
   readonly transactionId?: TransactionId;
+  readonly serviceAccountId?: ServiceAccountId;
 }
 
 interface EventRow {
@@ -69,6 +71,7 @@ const changesOf = (stored: StoredChanges): EventChanges =>
     quoteID: stored.quoteId ?? null,
     orderID: stored.orderId ?? null,
     transactionID: stored.transactionId ?? null,
+    serviceAccountID: stored.serviceAccountId ?? null,
   });
 
 const statusOf = ({ before, after }: NonNullable<StoredChanges['status']>) =>

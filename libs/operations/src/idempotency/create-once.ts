@@ -60,8 +60,8 @@ export interface CreationLimit<Row> {
 /** The writes that create a resource. */
 export interface Creation<Row, T> {
   readonly writes: readonly BoundStatement<unknown>[];
-  /** The resource in the audit trail. */
-  readonly audited: AuditedResource;
+  /** The resource in the audit trail. Without it, the writes note their own entry. */
+  readonly audited?: AuditedResource;
   /** Reads the created resource after the writes. */
   readonly resource: ResourceQuery<Row, T>;
 }
@@ -171,8 +171,11 @@ async function once<Row, T>(
         return composeCreated((current) => compose(current, row), isMade);
       };
       const operation = request.operation.split('/')[0]!;
-      const entry = auditEntry(request.workspaceId, { operation, resource: audited }, callerOf(caller));
-      const statements = [...before, ...writes, noteAudit([entry]), bound];
+      const entries = audited
+        ? [auditEntry(request.workspaceId, { operation, resource: audited }, callerOf(caller))]
+        : [];
+      const notes = entries.length > 0 ? [noteAudit(entries)] : [];
+      const statements = [...before, ...writes, ...notes, bound];
       if (!key && before.length === 0) {
         return { resource: await composeRow(await tx.commit(statements), true), isReplay: false };
       }

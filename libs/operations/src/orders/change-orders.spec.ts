@@ -77,8 +77,7 @@ describe('paused orders', () => {
       orderId,
       read,
       cancel: () => service.cancelOrder(ada, { accountId, orderId }),
-      resume: () =>
-        reasonOf(resumePausedOrder(world.database, { name: 'ops' }, { workspaceId: ada.workspaceId, orderId })),
+      resume: () => reasonOf(resumePausedOrder(world.database, { workspaceId: ada.workspaceId, orderId })),
       /** Moves the clock to a day of March and does due work. */
       day: async (day: number) => {
         await service.moveClock(ada, { now: `${year}-03-${String(day).padStart(2, '0')}T09:00:00Z` });
@@ -251,7 +250,7 @@ describe('paused orders', () => {
 
     it('is not found by another workspace', async () => {
       const order = { orderId: (await paused()).orderId, workspaceId: world.demo.workspaces['Southwind Imports']! };
-      expect(await reasonOf(resumePausedOrder(world.database, { name: 'ops' }, order))).toMatch(
+      expect(await reasonOf(resumePausedOrder(world.database, order))).toMatch(
         /^There is no order \d+ of workspace \d+\.$/,
       );
     });

@@ -33,7 +33,7 @@ const CANCEL_RUNS = sqlStatement(
   `update execution e set status = 'cancelled'
    from customer_order o
    where o.workspace_id = $1 and o.id = $2 and o.status = 'cancelled'
-     and (e.workspace_id, e.order_id) = (o.workspace_id, o.id) and e.status = 'scheduled'`,
+     and (e.workspace_id, e.order_id) = (o.workspace_id, o.id) and e.status in ('awaiting_approval', 'scheduled')`,
 );
 
 /** Queued work of a cancelled run ends when it is claimed. Parked work is never claimed. */
@@ -120,7 +120,7 @@ const PAUSE_ORDER = sqlStatement<{ pause_reason: PauseReason; is_new: boolean }>
 /** Shown to the operator with the parked work. */
 const CAUSES: Readonly<Record<PauseReason, string>> = {
   payouts_rejected: 'is paused after three rejected payouts',
-  placer_without_role: 'is paused: the user who placed it has no role in the workspace',
+  placer_without_role: 'is paused: the user who placed it is no member of the workspace',
 };
 
 /** Whether the database rejected a run because its order is paused, or must be. */
@@ -149,41 +149,51 @@ export async function pauseOrder(database: Database, claim: Claim, orderId: numb
   });
 }
 
-/** An order to resume, and its new placer. Without one, it stays with the user who placed it. */
+/** An order to resume. It stays with the user who placed it, unless another one is named. */
 interface Resumption {
   /** For the audit trail. */
   readonly caller: AuditedCall;
   readonly orderId: number;
   readonly accountId?: number;
+  /** The new placer. */
   readonly placerId?: number | undefined;
+  /** The new placer if the user who placed it is no member. */
+  readonly substituteId?: number | undefined;
 }
 
 interface LockedOrder {
   readonly is_paused: boolean;
-  readonly placer_id: bigint | null;
+  /** The user who changed it last, or null if none did. */
+  readonly changed_by: bigint | null;
   /** The e-mail of the user who placed it, or null if the user is unknown or was removed. */
   readonly placer: string | null;
 }
 
 const LOCK_TO_RESUME = sqlStatement<LockedOrder>(
   'lock_order_to_resume',
-  `select o.paused_at is not null as is_paused, o.placed_by as placer_id, (select u.email from app_user u where u.id = o.placed_by) as placer
+  `select o.paused_at is not null as is_paused, (select u.email from app_user u where u.id = o.placed_by) as placer,
+     (select c.user_id from order_change c where c.workspace_id = o.workspace_id and c.order_id = o.id order by c.id desc limit 1) as changed_by
    from customer_order o
    where o.workspace_id = $1 and o.id = $2 and o.account_id = coalesce($3, o.account_id)
    for no key update`,
 );
 
-/** Requires a placer with a role. Without one the order would be paused again at once. */
+/** Requires a placer who is a member. Without one the order would be paused again at once. */
 const RESUME_ORDER = sqlStatement<{ id: bigint }>(
   'resume_order',
-  `with resumed as (
-     update customer_order
+  `with paused as (
+     select id, coalesce($4, case when has_role(placed_by, workspace_id, 'member') then placed_by end,
+              case when placed_by is not null then $5::bigint end, placed_by) as placer
+     from customer_order
+     where workspace_id = $1 and id = $2 and account_id = coalesce($3, account_id) and paused_at is not null),
+   resumed as (
+     update customer_order o
      set paused_at = null, pause_reason = null, resumed_at = statement_timestamp(), updated_at = statement_timestamp(),
-       placed_by = coalesce($4, placed_by)
-     where workspace_id = $1 and id = $2 and account_id = coalesce($3, account_id) and paused_at is not null
-       and (coalesce($4, placed_by) is null or has_role(coalesce($4, placed_by), workspace_id))
-     returning id),
-   noted as (insert into audit_outbox (workspace_id, entries) select $1, $5::jsonb from resumed)
+       placed_by = p.placer
+     from paused p
+     where o.workspace_id = $1 and o.id = p.id and (p.placer is null or has_role(p.placer, o.workspace_id, 'member'))
+     returning o.id),
+   noted as (insert into audit_outbox (workspace_id, entries) select $1, $6::jsonb from resumed)
    select id from resumed`,
 );
 
@@ -198,24 +208,25 @@ const RELEASE_RUN = sqlStatement(
 /** Resumes a paused order under the lock of its row and makes its latest missed run due. The caller commits. */
 export async function resume(
   tx: DbTransaction,
-  { caller, orderId, accountId, placerId }: Resumption,
+  { caller, orderId, accountId, placerId, substituteId }: Resumption,
 ): Promise<{ readonly order: LockedOrder | undefined; readonly isResumed: boolean }> {
   const { workspaceId } = caller;
   const audited = { operation: 'resumeOrder', resource: { type: 'order', id: orderId } };
   const [[order], [resumed]] = await tx.pipeline([
     bind(LOCK_TO_RESUME, workspaceId, orderId, accountId),
-    bind(RESUME_ORDER, workspaceId, orderId, accountId, placerId, entriesOf(caller, audited)),
+    bind(RESUME_ORDER, workspaceId, orderId, accountId, placerId, substituteId, entriesOf(caller, audited)),
   ] as const);
   if (resumed) await tx.pipeline([bind(RELEASE_RUN, workspaceId, orderId)]);
   return { order, isResumed: resumed !== undefined };
 }
 
 /**
- * Resumes a paused order for an administrator, who becomes its placer. Retried once if the connection is lost around the commit: an order
- * that is not paused then and has this placer was resumed by the first attempt.
+ * Resumes a paused order for an administrator. It stays with its placer while that user is a member; otherwise the administrator, who then
+ * has to be a member, becomes its placer. Retried once if the connection is lost around the commit: an order that is not paused then and
+ * was changed last by this user was resumed by the first attempt.
  *
- * @throws Refusal `order_not_found`, `order_not_paused`, `workspace_forbidden` if the administrator has just lost the role, and
- *   `outcome_unknown` if the retry fails as well
+ * @throws Refusal `order_not_found`, `order_not_paused`, `role_insufficient` if neither user is a member, and `outcome_unknown` if the
+ *   retry fails as well
  */
 export async function resumeOrder(reading: Reading, caller: AuditedCall, name: OrderName): Promise<Order> {
   return retryInDoubt((isRetry) => resumeFor(reading, caller, name, isRetry), IN_DOUBT_POLICIES.change);
@@ -232,10 +243,10 @@ async function resumeFor(
   const composeChanged = await reference.beforeChange();
   const { bound, compose } = orderQuery(workspaceId, name);
   const row = await database.transaction(scope, async (tx) => {
-    const { order, isResumed } = await resume(tx, { caller, ...name, placerId: actor });
+    const { order, isResumed } = await resume(tx, { caller, ...name, substituteId: actor });
     if (!order) throw new Refusal('order_not_found');
-    const isDone = isResumed || (isRetry && !order.is_paused && Number(order.placer_id) === actor);
-    if (!isDone) throw new Refusal(order.is_paused ? 'workspace_forbidden' : 'order_not_paused');
+    const isDone = isResumed || (isRetry && !order.is_paused && Number(order.changed_by) === actor);
+    if (!isDone) throw new Refusal(order.is_paused ? 'role_insufficient' : 'order_not_paused');
     const [, [resumed]] = await tx.commit([PLAN_BY_ORDER, bound] as const);
     return resumed!;
   });

@@ -1,10 +1,11 @@
-import { Refusal } from '@banking/domain';
+import { minorUnits, Refusal } from '@banking/domain';
 import { decide, type DecisionContext, type PostedTransaction } from '@banking/ledger';
 import { auditEntry, type AuditEntry, BY_SYSTEM, callerOf } from '../audit/audited-call.js';
 import { keyConflict } from '../idempotency/idempotency-key.js';
 import type { OrderFacts } from '../resources/compose-order.js';
+import type { CountedPayment, LockedLimits } from '../limits/locked-limits.js';
 import type { LockedOrder } from './lock-orders.js';
-import { type PreparedOrder, proposalOf } from './prepared-order.js';
+import { isLimited, placerOf, type PreparedOrder, proposalOf } from './prepared-order.js';
 
 /** An order of a batch with the decision on it. */
 export type OrderDecision =
@@ -34,11 +35,19 @@ export interface PostedOrder {
 /** The posted orders of the batch by the values that one order only may have: idempotency key, external reference, quote. */
 type PostedByUniqueKey = Map<string, PostedOrder>;
 
-/** Decides the orders of a batch one by one, each on what those before it left. Pure but for the accounts of the context. */
-export function decideOrders(context: DecisionContext, batch: readonly LockedOrder[]): OrderDecision[] {
+/**
+ * Decides the orders of a batch one by one, each on what those before it left. Pure but for the accounts of the context and the limits.
+ *
+ * @param limits of the workspaces that have some
+ */
+export function decideOrders(
+  context: DecisionContext,
+  batch: readonly LockedOrder[],
+  limits?: LockedLimits,
+): OrderDecision[] {
   const postedByUniqueKey: PostedByUniqueKey = new Map();
   return batch.map((lockedOrder) => {
-    const decision = decideOrder(context, lockedOrder, postedByUniqueKey);
+    const decision = decideOrder(context, lockedOrder, postedByUniqueKey, limits);
     if (decision.kind === 'posted')
       for (const key of uniqueKeysOf(decision.order)) postedByUniqueKey.set(key, decision);
     return decision;
@@ -53,6 +62,7 @@ function decideOrder(
   context: DecisionContext,
   lockedOrder: LockedOrder,
   postedByUniqueKey: PostedByUniqueKey,
+  limits: LockedLimits | undefined,
 ): OrderDecision {
   const { order, isLockedElsewhere, placedEarlier, stored, runState } = lockedOrder;
   if (isLockedElsewhere) return { kind: 'locked', order };
@@ -64,10 +74,20 @@ function decideOrder(
   if (replay) return replay;
   if (lockedOrder.isOutdated) return { kind: 'outdated', order };
   if (runState === 'locked' || runState === 'not_due') return { kind: runState, order };
-  const refusal = order.refusal ?? conflictOf(lockedOrder, postedByUniqueKey);
+  const counted = countedPaymentOf(order);
+  const refusal =
+    order.refusal ?? conflictOf(lockedOrder, postedByUniqueKey) ?? (counted && limits?.refusalOf(counted, context.at));
   if (refusal) return { kind: 'refused', order, refusal };
   const { posted, refused } = decide(context, proposalOf(order));
+  if (posted && counted) limits?.count(counted, context.at);
   return posted ? { kind: 'posted', order, posted, at: context.at } : { kind: 'refused', order, refusal: refused };
+}
+
+function countedPaymentOf(order: PreparedOrder): CountedPayment | undefined {
+  const { workspaceId, terms } = order;
+  if (!terms || !isLimited(order)) return undefined;
+  const { accountId, amount } = order.kind === 'placement' ? order.content : order.run.order;
+  return { workspaceId, accountId, placedBy: placerOf(order), amount: minorUnits(BigInt(amount)), terms };
 }
 
 /** A key is free again if the order that had it was refused. */

@@ -1,6 +1,7 @@
 import { accountKey, type AccountRef, type DecisionContext, lockAndRead, type PreparedPosting } from '@banking/ledger';
 import { bind, type BoundStatement, type DbTransaction, lookup, sqlStatement } from '@banking/postgres';
 import { findStoredResponses, type StoredResponse } from '../idempotency/idempotency-key.js';
+import { LockedLimits, lockLimits } from '../limits/locked-limits.js';
 import { isElsewhere, versionsOf } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
 import { selected } from '../resources/columns.js';
@@ -9,8 +10,10 @@ import { ACCOUNT_COLUMNS, type AccountRow } from '../resources/compose-parties.j
 import { EXECUTION } from './order-statements.js';
 import {
   findPlacedOrders,
+  isLimited,
   type OrderConflicts,
   type Placement,
+  placerOf,
   type PreparedOrder,
   type PreparedRun,
   proposalOf,
@@ -23,7 +26,7 @@ export type AccountsByKey = ReadonlyMap<string, AccountRow>;
 /** A prepared order with what was read of it under the locks. */
 export interface LockedOrder {
   readonly order: PreparedOrder;
-  /** Whether another session has locked one of its accounts. */
+  /** Whether another session has locked one of its accounts, or its limits. */
   readonly isLockedElsewhere: boolean;
   /** The order, if an earlier attempt to place it was committed. */
   readonly placedEarlier: OrderFacts | undefined;
@@ -98,6 +101,7 @@ export async function lockOrders(
   waitsForLocks: boolean,
 ): Promise<{
   readonly context: DecisionContext;
+  readonly limits: LockedLimits;
   readonly lockedOrders: readonly LockedOrder[];
   readonly accounts: AccountsByKey;
 }> {
@@ -119,11 +123,19 @@ export async function lockOrders(
     (each) => each.orders.length > 0,
   );
   const placing = placements.filter(({ refusal }) => refusal === undefined);
-  const reads = [...queries.map(({ query }) => query), ...(placing.length === 0 ? [] : [readAccounts(placing)])];
+  const limited = orders.filter(isLimited);
+  const counted = limited.map((order) => ({ workspaceId: order.workspaceId, placedBy: placerOf(order) }));
+  const reads = [
+    ...queries.map(({ query }) => query),
+    // Behind all other locks, as the guard of payments takes it.
+    ...(limited.length === 0 ? [] : [lockLimits(counted, waitsForLocks)]),
+    ...(placing.length === 0 ? [] : [readAccounts(placing)]),
+  ];
   const { context, rows } = await lockAndRead(tx, posting, reads, { skipsLocked: !waitsForLocks });
   const rowsOfQuery = new Map<unknown, ReadonlyMap<PreparedOrder, unknown>>(
     queries.map((each, index) => [each, rowsByOrder(each, (rows[index] ?? []) as readonly OfOrder<unknown>[])]),
   );
+  const limits = new LockedLimits(limited.length === 0 ? [] : (rows[queries.length] as never));
   const rowOf = <Row>(query: OrderQuery<Row>, order: PreparedOrder) =>
     rowsOfQuery.get(query)?.get(order) as Row | undefined;
 
@@ -134,7 +146,8 @@ export async function lockOrders(
   };
   const lockedOrders = orders.map((order) => ({
     order,
-    isLockedElsewhere: !waitsForLocks && !context.hasLocked(proposalOf(order)),
+    isLockedElsewhere:
+      !waitsForLocks && (!context.hasLocked(proposalOf(order)) || (isLimited(order) && !limits.has(order.workspaceId))),
     placedEarlier: rowOf(placedEarlier, order),
     stored: rowOf(stored, order),
     conflicts: rowOf(conflicts, order),
@@ -142,7 +155,7 @@ export async function lockOrders(
     runState: runStateOf(order),
   }));
   const accountRows = (placing.length === 0 ? [] : rows.at(-1)) as (AccountRow & { readonly workspaceId: bigint })[];
-  return { context, lockedOrders, accounts: new Map(accountRows.map(accountWithKey)) };
+  return { context, limits, lockedOrders, accounts: new Map(accountRows.map(accountWithKey)) };
 }
 
 const rowsByOrder = ({ orders }: { readonly orders: readonly PreparedOrder[] }, rows: readonly OfOrder<unknown>[]) =>

@@ -2,7 +2,13 @@ import type { Order } from '@banking/domain';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import type { ReferenceData } from '../reference/reference.js';
 import { packingNames, unpackingNames } from '../resources/columns.js';
-import { executionAsPlaced, type OrderFacts, orderWith, statusOfExecution } from '../resources/compose-order.js';
+import {
+  executionAsPlaced,
+  isWaiting,
+  type OrderFacts,
+  orderWith,
+  statusOfExecution,
+} from '../resources/compose-order.js';
 import type { AccountRow, RecipientRow } from '../resources/compose-parties.js';
 
 /** Of the records of answers. A program reads no other. */
@@ -89,7 +95,7 @@ function asPlaced(present: OrderFacts, record: OrderRecord): OrderFacts {
   if (!execution) throw new Error('the order of an answer has no run');
   return {
     ...present,
-    orderStatus: executionStatus === 'scheduled' ? 'active' : 'completed',
+    orderStatus: isWaiting(executionStatus) ? 'active' : 'completed',
     orderUpdatedAt: present.orderCreatedAt,
     pausedAt: null,
     pauseReason: null,

@@ -121,7 +121,7 @@ describe('orders that are placed', () => {
   ])('are refused with %s', async (_what, status, anchor, scheduledAt) => {
     const id = 9_100_000;
     const placed = `row(${given.ada.workspaceId}, '${status}', null, now(), ${id}, ${from}, ${recipient}, 100, 'scheduled', null, null, null, null,
-      ${anchor}, null, null, null, null)`;
+      ${anchor}, null, null, null, null, null, null)`;
     const run = `row(${given.ada.workspaceId}, ${id}, ${id}, 1, 'scheduled', null, ${scheduledAt}, null)`;
 
     await expect(

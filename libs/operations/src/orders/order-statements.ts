@@ -1,5 +1,6 @@
 import { bind, compositeOf, sqlStatement, type BoundStatement } from '@banking/postgres';
 import { contentValues } from '../resources/compose-order.js';
+import { type ApprovalRequest, requestApproval } from '../approvals/approval-request.js';
 import type { Placement } from './prepared-order.js';
 
 /** An order that is written. */
@@ -16,7 +17,7 @@ interface ExecutionRow {
   readonly id: number;
   readonly orderId: number;
   readonly sequence: number;
-  readonly status: 'scheduled' | 'pending' | 'completed';
+  readonly status: 'awaiting_approval' | 'scheduled' | 'pending' | 'completed';
   readonly transactionId?: number | undefined;
   readonly scheduledAt: string;
   /** When it took place. */
@@ -38,6 +39,8 @@ const executionValue = (row: ExecutionRow): string =>
 export interface OrderWrites {
   readonly orders?: readonly PlacedOrder[];
   readonly executions?: readonly ExecutionRow[];
+  /** What an order waits for. It is written before the order. */
+  readonly approval?: ApprovalRequest | undefined;
   /** Changes of existing rows. */
   readonly changes?: readonly BoundStatement<unknown>[];
 }
@@ -48,6 +51,7 @@ export function orderStatements(writes: readonly OrderWrites[]): BoundStatement<
   const [orders, executions] = [all((one) => one.orders), all((one) => one.executions)];
   const isWritten = orders.length + executions.length > 0;
   return [
+    ...writes.flatMap(({ approval }) => (approval ? [requestApproval(approval)] : [])),
     ...(isWritten ? [bind(PLACE_ORDERS, orders.map(orderValue), executions.map(executionValue))] : []),
     ...all(({ changes }) => changes),
   ];

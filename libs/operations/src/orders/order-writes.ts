@@ -3,6 +3,7 @@ import { accountKey, type PostedTransaction } from '@banking/ledger';
 import { bind, type BoundStatement, sqlStatement } from '@banking/postgres';
 import { holdWork } from '@banking/work-queue';
 import { statusOfPayment } from '../payments/payment-facts.js';
+import type { ApprovalRequest } from '../approvals/approval-request.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
 import { type OrderFacts, packedExecution, shownValues } from '../resources/compose-order.js';
 import { packedTransfer, type TransactionRow, type TransferRow } from '../resources/compose-transaction.js';
@@ -34,6 +35,7 @@ export function writesOf(decision: OrderDecision): OrderWrites {
   if (!terms) throw new Error('an order without terms was posted');
   const { posted, at } = decision;
   if (order.kind === 'run') return writesOfRun(order, terms, posted);
+  if (order.approval) return writesOfWaiting(order, order.approval, at);
   return order.content.type === 'instant' ? writesOfPayment(order, terms, posted, at) : writesOfSchedule(order, at);
 }
 
@@ -56,13 +58,26 @@ function writesOfPayment(
 
 function writesOfSchedule(order: Placement, at: string): OrderWrites {
   const { workspaceId, executionId } = order;
-  const { id: orderId, startAt = '', stopAt, repeatUnit, repeatValue } = order.content;
-  const dueAt = runTime({ startAt, stopAt, repeatUnit, repeatValue }, 1);
-  if (dueAt === undefined) throw new Error('a schedule without runs was not refused');
+  const { id: orderId } = order.content;
+  const dueAt = firstRunOf(order);
   return {
     orders: [{ order, status: 'active', at }],
     executions: [{ workspaceId, id: executionId, orderId, sequence: 1, status: 'scheduled', scheduledAt: dueAt }],
   };
+}
+
+/** An order that needs approvals. An instant one is due when it has them. */
+function writesOfWaiting(order: Placement, approval: ApprovalRequest, at: string): OrderWrites {
+  const { workspaceId, executionId, content } = order;
+  const scheduledAt = content.type === 'instant' ? at : firstRunOf(order);
+  const run = { workspaceId, id: executionId, orderId: content.id, sequence: 1, scheduledAt } as const;
+  return { approval, orders: [{ order, status: 'active', at }], executions: [{ ...run, status: 'awaiting_approval' }] };
+}
+
+function firstRunOf({ content: { startAt = '', stopAt, repeatUnit, repeatValue } }: Placement): string {
+  const dueAt = runTime({ startAt, stopAt, repeatUnit, repeatValue }, 1);
+  if (dueAt === undefined) throw new Error('a schedule without runs was not refused');
+  return dueAt;
 }
 
 function writesOfRun(prepared: PreparedRun, terms: PaymentTerms, posted: readonly PostedTransaction[]): OrderWrites {

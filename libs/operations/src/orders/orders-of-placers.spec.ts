@@ -3,8 +3,8 @@ import { RULE_VIOLATION } from '@banking/postgres';
 import { reasonOf } from '@banking/postgres/testing';
 import { listWork } from '@banking/work-queue';
 import {
-  addGrant,
-  removeGrant,
+  addGrants,
+  removeGrants,
   removeUser,
   resumePausedOrder,
   resumeUser,
@@ -22,7 +22,7 @@ afterAll(() => world.close());
 
 afterEach(() => world.expectInOrder());
 
-const loseGrant = (email: string) => removeGrant(world.provisioning, 'ops', { workspaceId: world.workspaceId, email });
+const loseGrant = (email: string) => removeGrants(world.provisioning, 'ops', { workspaceId: world.workspaceId, email });
 const suspend = (email: string) => suspendUser(world.provisioning, 'ops', email);
 const remove = (email: string) => removeUser(world.provisioning, 'ops', email);
 const block = (email: string) => world.owner.query(`update app_user set status = 'blocked' where email = $1`, [email]);
@@ -51,7 +51,7 @@ describe('a later order whose placer loses the role', () => {
 
     expect(paused).toMatchObject(PAUSED);
     expect(statesOf(paused)).toEqual(['completed', 'scheduled']);
-    const reason = `order ${order.orderId} is paused: the user who placed it has no role in the workspace; see banking order resume`;
+    const reason = `order ${order.orderId} is paused: the user who placed it is no member of the workspace; see banking order resume`;
     expect(await workOfRun(paused)).toMatchObject([{ kind: 'execution', state: 'parked', reason }]);
     expect(await order.day(5)).toEqual(paused);
   });
@@ -87,10 +87,18 @@ describe('a later order whose placer loses the role', () => {
     expect(statesOf(paused)).toEqual(['scheduled']);
   });
 
-  it('runs on if the role is another one, or is back before the next run', async () => {
-    const { id, email } = await world.member('admin');
+  it('is paused if the placer keeps other roles than that of a member', async () => {
+    const { id, email } = await world.member('viewer', 'member', 'approver', 'admin');
     const order = await world.orderOf(id);
-    await addGrant(world.provisioning, 'ops', { workspaceId: world.workspaceId, email, role: 'member' });
+    await removeGrants(world.provisioning, 'ops', { workspaceId: world.workspaceId, email, roles: ['member'] });
+
+    expect(await order.day(1)).toMatchObject(PAUSED);
+  });
+
+  it('runs on if the placer is a member of any further role, or again before the next run', async () => {
+    const { id, email } = await world.member('admin', 'member');
+    const order = await world.orderOf(id);
+    await removeGrants(world.provisioning, 'ops', { workspaceId: world.workspaceId, email, roles: ['admin'] });
     expect(statesOf(await order.day(1))).toEqual(['completed', 'scheduled']);
     await suspend(email);
     await resumeUser(world.provisioning, 'ops', email);
@@ -102,7 +110,7 @@ describe('a later order whose placer loses the role', () => {
     const { id, email } = await world.member();
     const order = await world.orderOf(id);
     const personal = world.demo.workspaces['Ada personal'] as number;
-    await addGrant(world.provisioning, 'ops', { workspaceId: personal, email, role: 'admin' });
+    await addGrants(world.provisioning, 'ops', { workspaceId: personal, email, roles: ['admin', 'member'] });
     await loseGrant(email);
 
     expect(await order.day(1)).toMatchObject(PAUSED);
@@ -173,10 +181,10 @@ describe('an order that is paused because its placer has no role', () => {
   const paused = async (type?: 'scheduled') => {
     const placer = await world.member();
     const order = await world.orderOf(placer.id, type);
-    await removeGrant(world.provisioning, 'ops', { workspaceId, email: placer.email });
+    await removeGrants(world.provisioning, 'ops', { workspaceId, email: placer.email });
     expect(await order.day(1)).toMatchObject(PAUSED);
     const resume = (email?: string) =>
-      reasonOf(resumePausedOrder(world.db, { name: 'Rosa' }, { workspaceId, orderId: order.orderId, placer: email }));
+      reasonOf(resumePausedOrder(world.db, { workspaceId, orderId: order.orderId, placer: email }));
     return { ...order, placer, /** The message of a refusal; undefined when it was resumed. */ resume };
   };
 
@@ -185,11 +193,11 @@ describe('an order that is paused because its placer has no role', () => {
     const before = await read();
 
     expect(await resume()).toBe(
-      `The user who placed order ${orderId} of workspace ${workspaceId} (${placer.email}) has no role in the workspace, so it would be paused ` +
-        'again. Give the user the role back, or hand the order to another user with --placer.',
+      `The user who placed order ${orderId} of workspace ${workspaceId} (${placer.email}) is no member of the workspace, so it would be paused ` +
+        'again. Give the user the role member back, or hand the order to another user with --placer.',
     );
     expect(await read()).toEqual(before);
-    await addGrant(world.provisioning, 'ops', { workspaceId, email: placer.email, role: 'member' });
+    await addGrants(world.provisioning, 'ops', { workspaceId, email: placer.email, roles: ['member'] });
     expect(await resume()).toBeUndefined();
     await world.work();
 
@@ -201,7 +209,7 @@ describe('an order that is paused because its placer has no role', () => {
     ]);
   });
 
-  it('runs for another user it is handed to, and its trail names the operator', async () => {
+  it('runs for another user it is handed to, and its trail names the login of the operator', async () => {
     const { orderId, placer, resume, day } = await paused('scheduled');
     const ada = world.ada.actor;
 
@@ -212,7 +220,7 @@ describe('an order that is paused because its placer has no role', () => {
     const state = (placedBy: number, pauseReason: string | null) => ({ status: 'active', placedBy, pauseReason });
     expect(await world.trail(orderId)).toEqual([
       { by: login, user_id: null, before: state(placer.id, null), after: state(placer.id, 'placer_without_role') },
-      { by: 'Rosa', user_id: null, before: state(placer.id, 'placer_without_role'), after: state(ada, null) },
+      { by: login, user_id: null, before: state(placer.id, 'placer_without_role'), after: state(ada, null) },
     ]);
   });
 
@@ -221,7 +229,7 @@ describe('an order that is paused because its placer has no role', () => {
 
     for (const email of [CY, 'eve@southwind.example']) {
       expect(await resume(email)).toBe(
-        `${email} has no role in workspace ${workspaceId}: only a completed user with a grant has one. See banking user list and banking grant list.`,
+        `${email} is no member of workspace ${workspaceId}: only a completed user with the role member is. See banking user list and banking grant list.`,
       );
     }
     expect(await resume('x@x.example')).toBe('There is no user x@x.example. See banking user list.');
@@ -274,8 +282,33 @@ describe('an order that is paused because its placer has no role', () => {
       { accountId: world.accountId, orderId },
     );
 
-    expect(await reasonOf(resuming)).toBe('workspace_forbidden');
+    expect(await reasonOf(resuming)).toBe('role_insufficient');
     expect(await read()).toMatchObject(PAUSED);
+  });
+
+  it('is not resumed over the API for an administrator who is no member', async () => {
+    const { orderId, read } = await paused();
+    const { id: actor } = await world.member('admin', 'approver', 'viewer');
+
+    const resuming = world.service.resumeOrder({ ...world.ada, actor }, { accountId: world.accountId, orderId });
+
+    expect(await reasonOf(resuming)).toBe('role_insufficient');
+    expect(await read()).toMatchObject(PAUSED);
+  });
+
+  it('runs for its placer again if an administrator resumes it over the API while the placer is a member', async () => {
+    const { orderId, placer, read } = await paused();
+    const { id: actor } = await world.member('admin');
+    await addGrants(world.provisioning, 'ops', { workspaceId, email: placer.email, roles: ['member'] });
+
+    await world.service.resumeOrder({ ...world.ada, actor }, { accountId: world.accountId, orderId });
+    await world.work();
+
+    expect(statesOf(await read())).toEqual(['completed', 'scheduled']);
+    expect((await world.trail(orderId)).at(-1)).toMatchObject({
+      user_id: BigInt(actor),
+      after: { placedBy: placer.id, pauseReason: null },
+    });
   });
 
   it('is not resumed by another account or workspace, or while it is active', async () => {

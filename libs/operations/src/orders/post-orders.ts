@@ -23,6 +23,7 @@ import { auditEntriesOf, decideOrders, type OrderDecision, type PostedOrder } fr
 import { type AccountsByKey, type LockedOrder, lockOrders, payeeIn } from './lock-orders.js';
 import { type IdempotencyKey, storeResponses } from '../idempotency/idempotency-key.js';
 import type { ReferenceData } from '../reference/reference.js';
+import { limitExceeded, type LimitRow, type LimitUse } from '../limits/limit-row.js';
 import { ORDER, type OrderFacts } from '../resources/compose-order.js';
 import type { AccountRow } from '../resources/compose-parties.js';
 import { noteAudit } from '../audit/audited-call.js';
@@ -137,7 +138,7 @@ async function postRead(
   const { decisions, resources } = await writeBatch(posting, batch, orders, async (tx, leasedMax) => {
     const locked = await lockOrders(tx, batch.prepared, orders, waitsForLocks);
     remembered.compare(locked.context);
-    const decided = decideOrders(locked.context, locked.lockedOrders);
+    const decided = decideOrders(locked.context, locked.lockedOrders, locked.limits);
     return writeDecisions(tx, decided, locked, { ...batch, leasedMax });
   });
   return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, books.database, reference)));
@@ -306,8 +307,14 @@ export const failure = (error: Error): OrderOutcome =>
 const REFUSALS: Readonly<Record<string, () => Refusal>> = {
   customer_order_reference: () => new Refusal('external_reference_reused'),
   quote_use_pkey: () => new Refusal('quote_used'),
+  [RULE_VIOLATION.notApproved]: () => new Refusal('approval_changed'),
   [RULE_VIOLATION.quoteUnusable]: () => new Refusal('quote_expired'),
 };
+
+/** The database asks for approvals of an order that was prepared by former rules: it is prepared again. A run is not what was approved. */
+function outcomeOfUnapproved(order: PreparedOrder): OrderOutcome | undefined {
+  return order.kind === 'placement' ? { kind: 'outdated' } : undefined;
+}
 
 /** The outcome of an order that the database rejects by itself. The refusal of a run is recorded as its failure. */
 async function outcomeOfRejection(
@@ -315,9 +322,29 @@ async function outcomeOfRejection(
   order: PreparedOrder,
   error: DatabaseError,
 ): Promise<OrderOutcome> {
+  if (error.code === RULE_VIOLATION.limitExceeded) {
+    const { limit, ...use } = JSON.parse(error.detail ?? '{}') as Partial<ExceededLimit>;
+    // The limits were changed since it was prepared.
+    if (!limit) return { kind: 'outdated' };
+    return outcomeOfRefusal(
+      posting,
+      order,
+      limitExceeded(limit, use.endsAt === undefined ? undefined : (use as LimitUse)),
+    );
+  }
+  const unapproved = error.code === RULE_VIOLATION.notApproved ? outcomeOfUnapproved(order) : undefined;
+  if (unapproved) return unapproved;
   const refusal = (REFUSALS[error.constraint ?? ''] ?? REFUSALS[error.code ?? ''])?.();
-  if (!refusal) return { kind: 'failed', error };
+  return refusal ? outcomeOfRefusal(posting, order, refusal) : { kind: 'failed', error };
+}
+
+/** What `count_payments` of the database says of a payment that it rejects. */
+interface ExceededLimit extends LimitUse {
+  readonly limit: LimitRow;
+}
+
+async function outcomeOfRefusal(posting: OrderPosting, order: PreparedOrder, refusal: Refusal): Promise<OrderOutcome> {
   if (order.kind === 'placement') return { kind: 'refused', refusal };
   const [outcome] = await postOrders(posting, [{ ...order, terms: undefined, entries: [], refusal }], true);
-  return outcome ?? { kind: 'failed', error };
+  return outcome ?? { kind: 'refused', refusal };
 }

@@ -7,11 +7,14 @@ import {
   Refusal,
   isInstant,
 } from '@banking/domain';
-import type { Entry, Proposal } from '@banking/ledger';
+import type { OrderTexts } from '@banking/domain/proof';
+import { type Entry, newSalt, type Proposal } from '@banking/ledger';
 import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
 import type { Claim } from '@banking/work-queue';
+import type { ApprovalRequest } from '../approvals/approval-request.js';
 import type { AuditedCall } from '../audit/audited-call.js';
 import type { CreationRequest, IdempotencyKey } from '../idempotency/idempotency-key.js';
+import { digestOfOrderTexts } from '../payments/payment-entries.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
 import { inUtc } from '../resources/columns.js';
 import {
@@ -58,6 +61,8 @@ export interface Placement extends Common {
   /** Those of facts that were read for the order. */
   readonly readVersions?: string | undefined;
   readonly key?: IdempotencyKey | undefined;
+  /** What it waits for before it pays. */
+  readonly approval?: ApprovalRequest | undefined;
   /** Whether an earlier attempt may have been committed. Then the order is looked up by its id first. */
   readonly mayExist?: boolean;
 }
@@ -72,6 +77,14 @@ export interface PreparedRun extends Common {
   /** The versions of the facts that the run was prepared of. They are compared behind the locks. */
   readonly readVersions?: string | undefined;
 }
+
+/** Whether limits count it: it pays now, in a workspace with limits. */
+export const isLimited = ({ entries, terms }: PreparedOrder): boolean =>
+  entries.length > 0 && terms?.convertedAmounts !== undefined;
+
+/** The user who placed it. */
+export const placerOf = (order: PreparedOrder): number | undefined =>
+  order.kind === 'placement' ? order.caller.actor : order.run.placedBy;
 
 /** The effect of carrying out a prepared order. */
 export type OrderOutcome =
@@ -100,13 +113,23 @@ export function contentOf(input: PlaceOrderInput): Omit<OrderContent, 'id'> {
   const amount = parseTransferAmount(input.amount);
   if (amount === 0n) throw new Refusal('amount_malformed', 'The amount must be at least 1.');
   const { recipientID: recipientId, quoteID: quoteId, startAt, stopAt, metadata } = input;
+  const stored = metadata && asStored(metadata);
   return contentOfFields({
     ...{ ...input, recipientId, quoteId, amount: amount.toString() },
     startAt: startAt && cutToMicroseconds(startAt),
     // An invalid one is refused with the other faults of the schedule.
     stopAt: stopAt !== undefined && isInstant(stopAt) ? inUtc(stopAt) : stopAt,
-    metadata: metadata && asStored(metadata),
+    metadata: stored,
+    ...(stored || input.description !== undefined
+      ? saltedTexts({ description: input.description, metadata: stored })
+      : {}),
   });
+}
+
+/** The salt of the free texts of an order, and the digest by which its payments cover them. */
+function saltedTexts(texts: Omit<OrderTexts, 'salt'>): Pick<OrderContent, 'textsSalt' | 'textsDigest'> {
+  const textsSalt = newSalt();
+  return { textsSalt, textsDigest: digestOfOrderTexts({ ...texts, salt: textsSalt }) };
 }
 
 /** The request of an order for its idempotency key: the account of the path, and the body without undefined fields. */
@@ -134,20 +157,36 @@ export interface DueRun {
   readonly executionId: number;
   readonly order: OrderContent;
   readonly sequence: number;
+  /** The user for whom it runs. */
+  readonly placedBy?: number | undefined;
   /** How many runs in a row were refused before this one. A rejected payout was carried out and does not count. */
   readonly failedBefore: number;
   /** Whether its order is paused, or must be. */
   readonly isPaused: boolean;
+  /** Whether the user who placed it may still pay. Only an instant order that was approved is refused then: others are paused. */
+  readonly placerMayPay: boolean;
+  /** What the maker of an order that needed approvals saw of its recipient. */
+  readonly approved: ApprovedRecipient | null;
 }
 
-const READ_RUN = sqlStatement<Omit<DueRun, 'workspaceId' | 'executionId'>>(
+/** The recipient of an approved order. */
+interface ApprovedRecipient {
+  readonly recipientDigest: string;
+  readonly recipientAlias?: string | undefined;
+}
+
+const READ_RUN = sqlStatement<
+  Omit<DueRun, 'workspaceId' | 'executionId' | 'placedBy'> & { readonly placed_by: bigint | null }
+>(
   'read_run',
-  `select ${contentOfRow('o')} as order, e.sequence,
+  `select ${contentOfRow('o')} as order, e.sequence, o.placed_by,
           (select count(*)::int from (
              select l.status, l.failure_code from execution l
              where (l.workspace_id, l.order_id) = (o.workspace_id, o.id) and l.sequence < e.sequence
              order by l.sequence desc limit $3) l where l.status = 'failed' and l.failure_code <> 'payout_rejected') as "failedBefore",
-          o.paused_at is not null or pause_required(o.workspace_id, o.id) is not null as "isPaused"
+          o.paused_at is not null or pause_required(o.workspace_id, o.id) is not null as "isPaused",
+          o.placed_by is null or has_role(o.placed_by, o.workspace_id, 'member') as "placerMayPay",
+          (select a.request::jsonb -> 'shown' from approval a where a.workspace_id = o.workspace_id and a.id = o.approval_id) as approved
    from execution e join customer_order o on (o.workspace_id, o.id) = (e.workspace_id, e.order_id)
    where e.workspace_id = $1 and e.id = $2 and e.status = 'scheduled' and o.status = 'active'`,
 );
@@ -160,7 +199,9 @@ export async function readRun(
 ): Promise<DueRun | undefined> {
   const read = bind(READ_RUN, workspaceId, executionId, FAILED_RUNS_MAX - 1);
   const row = await database.read({ workspaces: [workspaceId] }, read);
-  return row && { workspaceId, executionId, ...row };
+  if (!row) return undefined;
+  const { placed_by: userId, ...run } = row;
+  return { workspaceId, executionId, ...run, ...(userId !== null && { placedBy: Number(userId) }) };
 }
 
 /** Whether the external reference and the quote of an order, which serve one order each, are still free. */

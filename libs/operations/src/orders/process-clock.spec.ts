@@ -58,7 +58,6 @@ describe.each(['2001-01-01T00:00:00Z', '2099-12-31T23:59:59Z'])('a process whose
       workspaceId: ada.workspaceId,
       discrepancyId,
       resolution: 'reclaimed',
-      by: 'ada',
     });
 
     const { rows } = await world.owner.query(

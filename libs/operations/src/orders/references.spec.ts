@@ -55,7 +55,7 @@ const writeTransfers = async ({ transactionId = NEW_ID, recipientId, currencyId 
   return `select write_books(
     array[row(${north}, ${NEW_ID}, 'completed', '${HASH}', null, null, null, null, null, null)::posted_transaction],
     array_agg(row(a.workspace_id, nextval('transfer_id_seq'), c.transaction_id, a.id, c.currency_id, 'credit', 5, 'internal', null, null,
-      null, c.recipient, c.digest, a.version + c.n, a.balance + 5 * c.n, array[${ownLeg}])::posted_transfer),
+      null, c.recipient, c.digest, a.version + c.n, a.balance + 5 * c.n, array[${ownLeg}], null)::posted_transfer),
     now())
     from account a, (values (1, ${NEW_ID}::bigint, 978, null::bigint, null), (2, ${transactionId}, ${currencyId}, ${named}))
       c (n, transaction_id, currency_id, recipient, digest)
@@ -67,7 +67,7 @@ const placeOrders = (...orders: readonly ReturnType<typeof order>[]) => {
   const placed = orders.map(
     ({ accountId, recipientId }, place) =>
       `row(${north}, 'active', null, now(), ${NEW_ID + place}, ${accountId}, ${recipientId}, 100, 'instant', null, null, null, null, null, null,
-        null, null, null)`,
+        null, null, null, null, null)`,
   );
   const runs = orders.map(
     (_, place) => `row(${north}, ${NEW_ID + place}, ${NEW_ID + place}, 1, 'scheduled', null, now(), null)`,

@@ -280,7 +280,7 @@ describe('replays', () => {
       const where = `where id = ${orderId} and status = 'active'`;
       const pause = `update customer_order set paused_at = now(), pause_reason = 'placer_without_role' ${where}`;
       const resume = `update customer_order o set paused_at = null, pause_reason = null, placed_by = (
-        select r.user_id from workspace_role r where r.workspace_id = o.workspace_id and r.user_id <> o.placed_by limit 1) ${where}`;
+        select r.user_id from workspace_role r where r.workspace_id = o.workspace_id and r.role = 'member' and r.user_id <> o.placed_by limit 1) ${where}`;
       for (const change of [pause, resume, pause])
         await given.world.database.pipeline({ workspaces: [given.ada.workspaceId] }, [rawSql(change)]);
     },

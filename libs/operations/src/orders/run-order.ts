@@ -1,6 +1,6 @@
 import { minorUnits, Refusal, type Timestamp } from '@banking/domain';
 import { isTransientFailure, type Claim } from '@banking/work-queue';
-import { paymentEntries, recipientOf } from '../payments/payment-entries.js';
+import { digestOfRecipient, paymentEntries, recipientOf } from '../payments/payment-entries.js';
 import type { PaymentFacts } from '../payments/payment-facts.js';
 import { type PaymentMeans, termsOf } from '../payments/payment-terms.js';
 import { dueAndNextRun } from './schedule.js';
@@ -28,8 +28,8 @@ async function tryRun(orders: OrderService, claim: Claim): Promise<boolean> {
   const run = await readRun(orders.database, workspaceId, executionId);
   if (!run) return true;
   if (run.isPaused) return pauseOrder(orders.database, claim, run.order.id);
-  const { accountId, recipientId } = run.order;
-  const facts = await orders.readFacts({ workspaceId, accountId, recipientId });
+  const { accountId, recipientId, quoteId } = run.order;
+  const facts = await orders.readFacts({ workspaceId, accountId, recipientId, quoteId });
   const prepared = await prepareRun(run, claim, await orders.takeExecutionId(), facts, orders);
   try {
     const { kind } = await orders.submit({ ...prepared, readVersions: facts.versions });
@@ -56,14 +56,33 @@ async function prepareRun(
 ): Promise<PreparedOrder> {
   const { workspaceId, order } = run;
   const { accountId, recipientId, startAt = '' } = order;
-  const { next } = dueAndNextRun({ ...order, startAt }, run.sequence, facts.now as Timestamp);
+  const isRepeated = order.type !== 'instant';
+  const { next } = isRepeated ? dueAndNextRun({ ...order, startAt }, run.sequence, facts.now as Timestamp) : {};
   const prepared = { kind: 'run', workspaceId, accountId, claim, run, next, nextExecutionId } as const;
   try {
+    checkApproved(run, facts);
     const terms = await termsOf({ ...order, amount: minorUnits(BigInt(order.amount)) }, facts, means);
     const recipient = recipientOf(recipientId, facts);
-    return { ...prepared, terms, entries: paymentEntries({ workspaceId, order, recipient }, terms) };
+    return {
+      ...prepared,
+      terms,
+      entries: paymentEntries({ workspaceId, order, description: order.description, recipient }, terms),
+    };
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || isTransientFailure(refusal)) throw refusal;
     return { ...prepared, refusal, entries: [] };
   }
+}
+
+/**
+ * An instant order runs only after it was approved: for a maker who may still pay, and to the recipient that was approved.
+ *
+ * @throws Refusal `role_insufficient`, `approval_changed`
+ */
+function checkApproved({ order, sequence, approved, placerMayPay }: DueRun, facts: PaymentFacts): void {
+  if (order.type === 'instant' && !placerMayPay) throw new Refusal('role_insufficient');
+  if (approved === null || facts.recipient_kind === null) return;
+  const isChanged = approved.recipientDigest !== digestOfRecipient(recipientOf(order.recipientId, facts));
+  const isRenamed = sequence === 1 && (approved.recipientAlias ?? null) !== facts.recipientAlias;
+  if (isChanged || isRenamed) throw new Refusal('approval_changed');
 }

@@ -27,7 +27,7 @@ afterEach(() => apply(DEMO));
 
 /** Applies a document, and lets the service read it. */
 async function apply(content: ReferenceContent): Promise<number> {
-  const { id } = await recordReference(operator, { content, origin: 'operator', recordedBy: 'spec' });
+  const { id } = await recordReference(operator, { content, origin: 'operator' });
   const { reference } = given.service.orders.reading;
   Object.assign(reference, { comparedAtMs: -Infinity });
   await reference.current();

@@ -2,10 +2,14 @@ import { type MinorUnits, minorUnits } from '@banking/domain';
 import {
   canonicalConversion,
   canonicalOrder,
+  canonicalOrderTexts,
+  canonicalPerson,
   canonicalRecipient,
   type HashedConversion,
   type HashedOrder,
   type HashedRecipient,
+  type OrderTexts,
+  type RecipientPerson,
 } from '@banking/domain/proof';
 import { type Conversion, currencyCode, digestNow, type Entry, type Leg, type OwnAccountKind } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
@@ -26,6 +30,8 @@ import { feeLegs } from './price-payment.js';
 interface PaymentDetails {
   readonly workspaceId: number;
   readonly order: HashedOrder;
+  /** Of the order: the text of the transfers of customers. */
+  readonly description?: string | undefined;
   readonly recipient: HashedRecipient;
 }
 
@@ -40,10 +46,11 @@ interface PaymentDetails {
  * Field by field: spreading legs took most of the time of these entries.
  */
 export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): Entry[] {
-  const { workspaceId, order, recipient } = payment;
-  const { accountId, description, purposeCode: purpose } = order;
+  const { workspaceId, order, description, recipient } = payment;
+  const { accountId, purposeCode: purpose } = order;
   const amount = minorUnits(BigInt(order.amount));
-  const { currencyId, targetCurrencyId, targetAmount, fee, conversion, payee, rail, termsChangeId } = terms;
+  const { currencyId, targetCurrencyId, targetAmount, fee, conversion, payee, rail, termsChangeId, convertedAmounts } =
+    terms;
   const payeeHere = payee && !isElsewhere(payee) ? payee : undefined;
   const isSettledHere = payee === undefined || payeeHere?.workspaceId === workspaceId;
   const type = conversion ? 'spot' : payee ? 'internal' : 'payout';
@@ -79,6 +86,7 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
     conversion: conversion && conversionOf(order, terms, conversion),
     rail,
     termsChangeId,
+    convertedAmounts: convertedAmounts?.length ? convertedAmounts : undefined,
   };
   return isSettledHere || !payeeHere ? [entry] : [entry, arrivalEntry(payeeHere, arriving)];
 }
@@ -161,8 +169,7 @@ export function recipientOf(id: number, facts: PaymentFacts): HashedRecipient {
   if (known?.id === id) return known;
   const recipient = {
     id,
-    name: facts.recipient_name,
-    accountCode: facts.recipient_account_code,
+    personDigest: facts.recipient_person_digest,
     currencyCode: facts.recipient_currency,
     corridorId: facts.corridor_id === null ? undefined : Number(facts.corridor_id),
     routingCodeType: facts.routing_code_type ?? undefined,
@@ -187,6 +194,10 @@ function knownDigestOf(recipient: HashedRecipient): string {
 export const digestOfRecipient = (recipient: HashedRecipient): string => digestNow(canonicalRecipient(recipient));
 
 export const digestOfConversion = (conversion: HashedConversion): string => digestNow(canonicalConversion(conversion));
+
+export const digestOfPerson = (person: RecipientPerson): string => digestNow(canonicalPerson(person));
+
+export const digestOfOrderTexts = (texts: OrderTexts): string => digestNow(canonicalOrderTexts(texts));
 
 export const digestOfOrder = (order: HashedOrder): string => digestNow(canonicalOrder(order));
 

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import {
+  type ApprovalRule,
   type CurrencyCode,
   type MinorUnits,
   minorUnits,
@@ -33,6 +34,9 @@ export interface PaymentFacts extends RecipientFacts {
   readonly recipient_kind: 'internal' | 'international' | null;
   readonly recipient_currency_id: number;
   readonly recipient_currency: CurrencyCode;
+  /** What the payment covers of its name and account, in hex. */
+  readonly recipient_person_digest: string;
+  /** As it is shown to those who approve. */
   readonly recipient_name: string;
   readonly recipient_account_code: string;
   /** The bank of an international recipient. */
@@ -60,6 +64,12 @@ export interface PaymentFacts extends RecipientFacts {
   readonly payee_account_id: bigint | null;
   /** Whether no workspace that this database serves has the account of an internal recipient, and there are other databases. */
   readonly payee_is_elsewhere: boolean;
+  /** The currencies of the limits of the workspace. Null if it has no limits. */
+  readonly limit_currency_ids: readonly number[] | null;
+  /** Since when the workspace has the recipient, in seconds. */
+  readonly recipient_age_s: number;
+  /** The approval rules in force. Null for a workspace that never had rules. */
+  readonly approval_rules: readonly ApprovalRule[] | null;
   readonly quote: QuoteFacts | null;
   readonly reference_is_taken: boolean;
 }
@@ -90,7 +100,7 @@ const factsBy = (clock: string): string =>
           a.currency_id as payer_currency_id, ac.code as payer_currency, a.status as payer_status,
           ${selectedOf([RECIPIENT_COLUMNS, 'r'], [BENEFICIARY_COLUMNS, 'n'])},
           r.kind as recipient_kind, r.currency_id as recipient_currency_id, rc.code as recipient_currency,
-          r.name as recipient_name, r.account_code as recipient_account_code,
+          encode(r.person_digest, 'hex') as recipient_person_digest, r.name as recipient_name, r.account_code as recipient_account_code,
           n.data ->> 'routingCodeType1' as routing_code_type, n.data ->> 'routingCodeValue1' as routing_code,
           n.data ? 'beneficiaryTownName' as has_town,
           r.corridor_id, k.enabled as corridor_enabled, k.payout_method, l.code as limit_currency, k.minimum_amount, k.maximum_amount,
@@ -101,6 +111,9 @@ const factsBy = (clock: string): string =>
           case when r.kind is distinct from 'internal' then false
                when o.code is null then exists (select from cell_identity)
                else exists (select from cell_workspace c where c.workspace_id = o.workspace_id and c.state = 'gone') end as payee_is_elsewhere,
+          (select m.currency_ids from limit_list m where m.workspace_id = u.w and m.limit_count > 0) as limit_currency_ids,
+          coalesce(extract(epoch from statement_timestamp() - r.created_at), 0)::float8 as recipient_age_s,
+          approval_rules_in_force(u.w) as approval_rules,
           case when q.id is not null then json_build_object(
             'accountId', q.account_id, 'recipientId', q.recipient_id, 'amount', q.amount::text, 'feeAmount', q.fee_amount::text,
             'targetCurrencyId', q.target_currency_id, 'targetAmount', q.target_amount::text, 'rate', q.rate,

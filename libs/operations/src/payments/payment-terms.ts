@@ -1,6 +1,7 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
-import type { Conversion } from '@banking/ledger';
+import type { Conversion, ConvertedAmount } from '@banking/ledger';
 import type { RailRouting } from '@banking/payouts';
+import { convertedAmounts } from '../limits/converted-amounts.js';
 import { inUtc } from '../resources/columns.js';
 import {
   type FixedAmount,
@@ -36,6 +37,10 @@ export interface PaymentTerms {
   readonly rail?: string | undefined;
   /** The document that stated the terms of the corridor of a payout. */
   readonly termsChangeId?: number | undefined;
+  /**
+   * What it counts in the currencies of limits that are neither of the two. Undefined if the workspace has no limits.
+   */
+  readonly convertedAmounts?: readonly ConvertedAmount[] | undefined;
 }
 
 /** The terms of a conversion. Digits are text. */
@@ -57,7 +62,14 @@ export interface PaymentMeans {
  * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `payouts_unavailable`, `quote_unusable`, `quote_expired`,
  *   `quote_used`, and refusals of `pricePayment`
  */
-export async function termsOf(
+export async function termsOf(payment: Payment, facts: PaymentFacts, means: PaymentMeans): Promise<PaymentTerms> {
+  const terms = await pricedTerms(payment, facts, means);
+  const { limit_currency_ids: limits } = facts;
+  if (limits === null) return terms;
+  return { ...terms, convertedAmounts: await convertedAmounts(payment.amount, terms, limits, means.rates) };
+}
+
+async function pricedTerms(
   payment: Payment,
   facts: PaymentFacts,
   { rates, rails }: PaymentMeans,

@@ -3,7 +3,7 @@ import { auditEntry, callerOf, noteAudit } from '../audit/audited-call.js';
 import { checkPeriod } from '../lists/paged-list.js';
 import { auditEventOf, PACKED_AUDIT_EVENT } from '../audit/list-audit-events.js';
 import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
-import { type Operator, workspacesHere } from './workspaces.js';
+import { workspacesHere } from './workspaces.js';
 
 /** What an operator has changed in a workspace. */
 interface OperatorChange {
@@ -12,16 +12,13 @@ interface OperatorChange {
   readonly resource: { readonly type: string; readonly id: number };
 }
 
+/** Who called, as a part of an entry of an operator. */
+const byOperator = (workspaceId: number): Readonly<Record<string, unknown>> =>
+  callerOf({ workspaceId: workspaceId as WorkspaceId, actor: undefined, origin: { isOperator: true } });
+
 /** Writes changes of an operator to the audit trails of their workspaces, in the database transaction of the changes. */
-export const notesOf =
-  (operator: Operator) =>
-  (changes: readonly OperatorChange[]): BoundStatement<unknown> =>
-    noteAudit(
-      changes.map(({ workspaceId, ...change }) => {
-        const caller = { workspaceId: workspaceId as WorkspaceId, actor: undefined, origin: { operator } };
-        return auditEntry(workspaceId, change, callerOf(caller));
-      }),
-    );
+export const noteOperatorChanges = (changes: readonly OperatorChange[]): BoundStatement<unknown> =>
+  noteAudit(changes.map(({ workspaceId, ...change }) => auditEntry(workspaceId, change, byOperator(workspaceId))));
 
 /** The lock of a scope, because a command that only reads a cell does not take it. The state is read behind it. */
 const LOCK_PLACES = sqlStatement(
@@ -42,31 +39,31 @@ const WORKSPACES_OF_USER = sqlStatement<{ id: bigint }>(
 
 /** What an operator has read or issued, which changes no rows. */
 interface OperatorUse {
-  readonly operation: 'exportBooks' | 'exportAuditTrail' | 'issueToken';
-  readonly resource: { readonly type: 'workspace' | 'user'; readonly id: number };
+  readonly operation: 'exportBooks' | 'exportAuditTrail' | 'exportPersonalData' | 'issueToken';
+  readonly resource: { readonly type: 'workspace' | 'user' | 'recipient' | 'deposit'; readonly id: number };
 }
 
 /** Writes an entry into the audit trails of those workspaces that the database serves. */
-async function noteUse(
-  database: Database,
-  operator: Operator,
-  ids: readonly number[],
-  use: OperatorUse,
-): Promise<void> {
-  if (ids.length === 0) return;
-  const workspaceId = ids[0] as WorkspaceId;
-  const { json } = auditEntry(workspaceId, use, callerOf({ workspaceId, actor: undefined, origin: { operator } }));
+async function noteUse(database: Database, ids: readonly number[], use: OperatorUse): Promise<void> {
+  const [first] = ids;
+  if (first === undefined) return;
+  const { json } = auditEntry(first, use, byOperator(first));
   await database.pipeline({ workspaces: ids }, [bind(LOCK_PLACES, ids), bind(NOTE_WHERE_SERVED, ids, `[${json}]`)]);
 }
 
 /** Writes an export to the audit trail of its workspace. Call it before the first line is written. @throws Refusal `unavailable` */
 export const noteExport = (
   database: Database,
-  operator: Operator,
   operation: 'exportBooks' | 'exportAuditTrail',
   workspaceId: WorkspaceId,
-): Promise<void> =>
-  noteUse(database, operator, [workspaceId], { operation, resource: { type: 'workspace', id: workspaceId } });
+): Promise<void> => noteUse(database, [workspaceId], { operation, resource: { type: 'workspace', id: workspaceId } });
+
+/** Writes an export of personal data to the audit trail of its workspace. Call it before the first line is written. @throws Refusal `unavailable` */
+export const notePersonalDataExport = (
+  database: Database,
+  workspaceId: WorkspaceId,
+  resource: { readonly type: 'recipient' | 'deposit'; readonly id: number },
+): Promise<void> => noteUse(database, [workspaceId], { operation: 'exportPersonalData', resource });
 
 /**
  * Writes a token that the local issuer signs for a user to the audit trails of the workspaces in which the user has a role. Call it
@@ -74,11 +71,11 @@ export const noteExport = (
  *
  * @throws Refusal `unavailable`
  */
-export async function noteToken(database: Database, operator: Operator, userId: number): Promise<void> {
+export async function noteToken(database: Database, userId: number): Promise<void> {
   const [rows] = await database.pipeline({ user: userId }, [bind(WORKSPACES_OF_USER, userId)] as const);
   const here = new Set((await workspacesHere(database)).map(({ id }) => id));
   const ids = rows.map(({ id }) => Number(id)).filter((id) => here.has(id));
-  await noteUse(database, operator, ids, { operation: 'issueToken', resource: { type: 'user', id: userId } });
+  await noteUse(database, ids, { operation: 'issueToken', resource: { type: 'user', id: userId } });
 }
 
 const PAGE = 500;

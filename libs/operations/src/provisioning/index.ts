@@ -1,4 +1,12 @@
-export { auditPages, noteExport, notesOf, noteToken } from './audit.js';
+export { auditPages, noteExport, notePersonalDataExport, noteOperatorChanges, noteToken } from './audit.js';
+export {
+  type ErasedRows,
+  erasePersonalData,
+  findUserOfEmail,
+  type PersonalDataSubject,
+  personalDataPages,
+  type ReasonToKeep,
+} from '../personal-data/erase-personal-data.js';
 export {
   addApp,
   addWorkspace,
@@ -13,6 +21,7 @@ export {
   removeWorkspace,
   renameApp,
   renameWorkspace,
+  setTimeZone,
   type WorkspaceRow,
   workspacesHere,
 } from './workspaces.js';
@@ -21,23 +30,45 @@ export {
   findAccount,
   type FundingRow,
   newestDeliveries,
+  placerAfter,
+  readFunding,
   resumePausedOrder,
   retryDelivery,
   tailEvents,
 } from './operator-actions.js';
 export {
-  addGrant,
+  approveRequest,
+  explainUnapproved,
+  hasRequest,
+  listRequests,
+  type OperatorAction,
+  type OperatorRequest,
+  readRequest,
+  storeRequest,
+  withdrawRequest,
+} from './operator-requests.js';
+export {
+  addGrants,
   addUser,
   allGrants,
   allUsers,
   bindUser,
   completeUser,
   type GrantRow,
-  removeGrant,
+  removeGrants,
   removeUser,
   renameUser,
   resumeUser,
   suspendUser,
   type UserRow,
 } from './users.js';
-export { assignDeposit, newestDeposits, returnDeposit, waitingEntries } from '../deposits/end-deposits.js';
+export { findGaps, type Gap } from './find-gaps.js';
+export { assignDeposit, findTarget, newestDeposits, returnDeposit, waitingEntries } from '../deposits/end-deposits.js';
+export {
+  addKey,
+  addServiceAccount,
+  removeServiceAccount,
+  revokeKey,
+  type ServiceAccountRow,
+  serviceAccountsOf,
+} from './service-accounts.js';

@@ -5,6 +5,7 @@ import {
   parseAmount,
   toTransferAmount,
   type Transfer,
+  type TransferAmount,
   type UserId,
   type WebhookDelivery,
   type WebhookDeliveryId,
@@ -20,7 +21,7 @@ import { resume } from '../orders/change-orders.js';
 import { openReading } from '../resources/reading.js';
 import { fundAccount } from '../sandbox/sandbox.js';
 import { listWebhookDeliveries, retryWebhookDelivery } from '../webhooks/webhook-deliveries.js';
-import { actAs, emailOf, type Operator, ProvisioningError, workspacesHere } from './workspaces.js';
+import { emailOf, ProvisioningError, workspacesHere } from './workspaces.js';
 
 export interface EventTail {
   readonly workspaceId: WorkspaceId;
@@ -82,6 +83,30 @@ export async function findAccount(database: Database, accountId: AccountId): Pro
   return undefined;
 }
 
+/** An account, and an amount as people write it in the currency of the account: `1250.00`. */
+interface FundingInput {
+  readonly accountId: AccountId;
+  readonly amount: string;
+}
+
+/**
+ * Finds the workspace of an account, and reads an amount in its currency.
+ *
+ * @returns the amount in minor units
+ * @throws ProvisioningError if the account does not exist, or the amount is not above zero
+ * @throws Refusal `amount_malformed`, `amount_too_precise`, `amount_out_of_range`
+ */
+export async function readFunding(
+  database: Database,
+  { accountId, amount: text }: FundingInput,
+): Promise<FundedAccount & { readonly amount: TransferAmount }> {
+  const account = await findAccount(database, accountId);
+  if (!account) throw new ProvisioningError(`There is no account ${accountId}.`);
+  const amount = parseAmount(text, account.currency);
+  if (amount <= 0n) throw new ProvisioningError('The amount must be more than zero. Money that left is no funding.');
+  return { ...account, amount: toTransferAmount(amount) };
+}
+
 export interface FundingRow {
   readonly workspaceId: number;
   readonly workspace: string;
@@ -96,7 +121,7 @@ export interface FundingRow {
  *
  * @param funding.amount as people write it, in the currency of the account: `1250.00`
  * @param funding.reference the sender's reference, stored as the description of the transfer
- * @param funding.operator for the audit trail
+ * @param funding.isOfOperator for the audit trail
  * @param funding.key idempotency key: repeated calls with it book once
  * @param write the right by which it enters: by default that of an operator
  * @throws ProvisioningError if the account does not exist, or the amount is not above zero
@@ -105,27 +130,20 @@ export interface FundingRow {
  */
 export async function addFunding(
   books: Books,
-  funding: {
-    readonly accountId: AccountId;
-    readonly amount: string;
+  funding: FundingInput & {
     readonly reference?: string | undefined;
     readonly key?: string | undefined;
-    readonly operator?: Operator | undefined;
+    readonly isOfOperator?: boolean | undefined;
   },
   write = postDeposits,
 ): Promise<FundingRow> {
-  const { accountId, amount: text, reference: description, key: idempotencyKey, operator } = funding;
-  const account = await findAccount(books.database, accountId);
-  if (!account) throw new ProvisioningError(`There is no account ${accountId}.`);
-
-  const { workspaceId, workspace, currency } = account;
-  const amount = parseAmount(text, currency);
-  if (amount <= 0n) throw new ProvisioningError('The amount must be more than zero. Money that left is no funding.');
+  const { accountId, reference: description, key: idempotencyKey, isOfOperator } = funding;
+  const { workspaceId, workspace, currency, amount } = await readFunding(books.database, funding);
   const { resource, isReplay } = await fundAccount(
     books,
     openReading(books.database),
-    { workspaceId, actor: undefined, ...(operator && { origin: { operator } }) },
-    { accountId, amount: toTransferAmount(amount), description },
+    { workspaceId, actor: undefined, ...(isOfOperator && { origin: { isOperator: true } }) },
+    { accountId, amount, description },
     { idempotencyKey },
     write,
   );
@@ -141,42 +159,62 @@ export interface OrderResumption {
 
 const FIND_USER = sqlStatement<{ id: bigint }>('find_user_by_email', 'select id from app_user where email = $1');
 
+const FIND_PLACER = sqlStatement<{ placer: string | null }>(
+  'find_placer_of_order',
+  `select (select u.email from app_user u where u.id = o.placed_by) as placer
+   from customer_order o where o.workspace_id = $1 and o.id = $2`,
+);
+
+/**
+ * The e-mail of the user for whom an order runs once it is resumed.
+ *
+ * @returns undefined if that is no user
+ * @throws ProvisioningError if the order does not exist
+ */
+export async function placerAfter(
+  database: Database,
+  { workspaceId, orderId, placer }: OrderResumption,
+): Promise<string | undefined> {
+  const order = await database.read({ workspaces: [workspaceId] }, bind(FIND_PLACER, workspaceId, orderId));
+  if (!order) throw new ProvisioningError(`There is no order ${orderId} of workspace ${workspaceId}.`);
+  return placer === undefined ? (order.placer ?? undefined) : emailOf(placer);
+}
+
 /**
  * Resumes a paused order for an operator. Its missed run is due now, once. Earlier rejections do not pause it again.
  *
- * @throws ProvisioningError if the order does not exist or is not paused, or if its placer has no role in the workspace: it would be
- *   paused again
+ * @throws ProvisioningError if the order does not exist or is not paused, or if its placer is no member of the workspace: it
+ *   would be paused again
  */
 export async function resumePausedOrder(
   database: Database,
-  operator: Operator,
   { workspaceId, orderId, placer }: OrderResumption,
 ): Promise<void> {
-  const caller = { workspaceId: workspaceId as WorkspaceId, actor: undefined, origin: { operator } };
+  const caller = { workspaceId: workspaceId as WorkspaceId, actor: undefined, origin: { isOperator: true } };
   const email = placer === undefined ? undefined : emailOf(placer);
   const name = `order ${orderId} of workspace ${workspaceId}`;
-  await database.transaction({ workspaces: [workspaceId] }, async (tx) => {
-    const [, [user]] = await tx.pipeline([actAs(operator), bind(FIND_USER, email)] as const);
+  await database.transaction({ workspaces: [workspaceId], actorType: 'operator' }, async (tx) => {
+    const [[user]] = await tx.pipeline([bind(FIND_USER, email)] as const);
     if (email !== undefined && !user) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
     const { order, isResumed } = await resume(tx, { caller, orderId, placerId: user && (Number(user.id) as UserId) });
     if (!order) throw new ProvisioningError(`There is no ${name}.`);
     if (!order.is_paused) throw new ProvisioningError(`The ${name} is not paused.`);
-    if (!isResumed) throw new ProvisioningError(withoutRole(name, workspaceId, email, order.placer));
+    if (!isResumed) throw new ProvisioningError(withoutMember(name, workspaceId, email, order.placer));
     await tx.commit();
   });
 }
 
-function withoutRole(name: string, workspaceId: number, email: string | undefined, placer: string | null): string {
+function withoutMember(name: string, workspaceId: number, email: string | undefined, placer: string | null): string {
   if (email !== undefined) {
     return (
-      `${email} has no role in workspace ${workspaceId}: only a completed user with a grant has one. ` +
+      `${email} is no member of workspace ${workspaceId}: only a completed user with the role member is. ` +
       'See banking user list and banking grant list.'
     );
   }
-  const reason = placer === null ? 'was removed' : `(${placer}) has no role in the workspace`;
+  const reason = placer === null ? 'was removed' : `(${placer}) is no member of the workspace`;
   return (
     `The user who placed ${name} ${reason}, so it would be paused again. ` +
-    'Give the user the role back, or hand the order to another user with --placer.'
+    'Give the user the role member back, or hand the order to another user with --placer.'
   );
 }
 
@@ -203,10 +241,9 @@ export async function newestDeliveries(
 /** Makes a delivery due now, for an operator. @throws Refusal as `retryWebhookDelivery` of the port */
 export function retryDelivery(
   database: Database,
-  operator: Operator,
   { workspaceId, endpointId }: EndpointOfWorkspace,
   webhookDeliveryId: WebhookDeliveryId,
 ): Promise<WebhookDelivery> {
-  const caller = { workspaceId, actor: undefined, origin: { operator } };
+  const caller = { workspaceId, actor: undefined, origin: { isOperator: true } };
   return retryWebhookDelivery(database, caller, { webhookEndpointId: endpointId, webhookDeliveryId });
 }

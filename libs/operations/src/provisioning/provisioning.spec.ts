@@ -5,13 +5,13 @@ import { reasonOf, sql } from '@banking/postgres/testing';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import { noteExport, noteToken } from './audit.js';
 import {
-  addGrant,
+  addGrants,
   addUser,
   allGrants,
   allUsers,
   bindUser,
   completeUser,
-  removeGrant,
+  removeGrants,
   removeUser,
   renameUser,
   resumeUser,
@@ -36,7 +36,7 @@ const db = () => world.provisioning;
 
 async function trail(): Promise<{ by: string; what: string; record: Record<string, unknown> }[]> {
   const { rows } = await world.owner.query<{ by: string; what: string; record: Record<string, unknown> }>(
-    `select changed_by as by, action || ' ' || relation as what, record from directory_change order by id`,
+    `select concat(changed_by, ' ', coalesce(operating_system_user, 'null')) as by, action || ' ' || relation as what, record from directory_change order by id`,
   );
   return rows;
 }
@@ -56,8 +56,8 @@ describe('provisioning', () => {
     const appId = await addApp(db(), 'ops', 'Bank');
     const workspaceId = await addWorkspace(db(), 'ops', { ...BANK, name: 'One' });
     const userId = await addUser(db(), 'ops', ada);
-    const grantId = await addGrant(db(), 'ops', { workspaceId, email: ada.email, role: 'member' });
-    return { appId, workspaceId, userId, grantId };
+    const [grant] = await addGrants(db(), 'ops', { workspaceId, email: ada.email, roles: ['member'] });
+    return { appId, workspaceId, userId, grantId: grant!.id };
   }
 
   describe('the directory of a bank with a user in a workspace', () => {
@@ -75,12 +75,20 @@ describe('provisioning', () => {
       expect(await allGrants(db())).toEqual([{ ...grant, id: grantId, createdAt }]);
     });
 
-    it('replaces the role by a second grant', async () => {
+    it('adds the roles of a second grant, keeps those that are there, and removes single ones', async () => {
       const { workspaceId, grantId } = await bank();
+      const grants = { workspaceId, email: ada.email };
 
-      expect(await addGrant(db(), 'ops', { workspaceId, email: ada.email, role: 'admin' })).toBe(grantId);
+      const added = await addGrants(db(), 'ops', { ...grants, roles: ['admin', 'member'] });
 
-      expect(await allGrants(db())).toMatchObject([{ role: 'admin' }]);
+      expect(added.map(({ role }) => role)).toEqual(['member', 'admin']);
+      expect(added[0]!.id).toBe(grantId);
+      expect(await allGrants(db())).toEqual(added);
+      expect(await removeGrants(db(), 'ops', { ...grants, roles: ['admin', 'viewer'] })).toEqual(['admin']);
+      expect(await allGrants(db())).toMatchObject([{ id: grantId, role: 'member' }]);
+      expect(await reasonOf(removeGrants(db(), 'ops', { ...grants, roles: ['admin', 'viewer'] }))).toMatch(
+        'has no role admin and no role viewer in workspace',
+      );
     });
 
     it('has one user for two apps', async () => {
@@ -95,7 +103,7 @@ describe('provisioning', () => {
     it('is empty after everything is removed', async () => {
       const { workspaceId } = await bank();
 
-      await removeGrant(db(), 'ops', { workspaceId, email: ada.email });
+      await removeGrants(db(), 'ops', { workspaceId, email: ada.email });
       await removeUser(db(), 'ops', ada.email);
       await removeWorkspace(db(), 'ops', workspaceId);
       await removeApp(db(), 'ops', 'Bank');
@@ -163,12 +171,12 @@ describe('provisioning', () => {
       ],
       [
         'a grant in a workspace that is not there',
-        () => addGrant(db(), 'ops', { workspaceId: 999, email: ada.email, role: 'admin' }),
+        () => addGrants(db(), 'ops', { workspaceId: 999, email: ada.email, roles: ['admin'] }),
         'There is no workspace 999',
       ],
       [
         'a grant that is not there is removed',
-        () => removeGrant(db(), 'ops', { workspaceId: 999, email: ada.email }),
+        () => removeGrants(db(), 'ops', { workspaceId: 999, email: ada.email }),
         'has no role in workspace 999.',
       ],
     ])('is refused with the reason: %s', async (_what, request, sentence) => {
@@ -185,7 +193,7 @@ describe('provisioning', () => {
       await addApp(db(), 'ops', 'Shop');
       await addUser(db(), 'ops', { email: 'eve@shop.example', app: 'Shop' });
 
-      const request = addGrant(db(), 'ops', { workspaceId, email: 'eve@shop.example', role: 'admin' });
+      const request = addGrants(db(), 'ops', { workspaceId, email: 'eve@shop.example', roles: ['admin'] });
 
       expect(await reasonOf(request)).toContain('eve@shop.example is not a user of its app');
     });
@@ -195,7 +203,7 @@ describe('provisioning', () => {
       expect(await reasonOf(removeWorkspace(db(), 'ops', workspaceId))).toContain(
         'still has roles, recipients or accounts',
       );
-      await removeGrant(db(), 'ops', { workspaceId, email: ada.email });
+      await removeGrants(db(), 'ops', { workspaceId, email: ada.email });
       const account = {
         workspaceId,
         id: 1,
@@ -230,6 +238,8 @@ describe('provisioning', () => {
   }
 });
 
+const login = async () => (await world.owner.query<{ login: string }>('select session_user as login')).rows[0]!.login;
+
 describe('the audit trail of the directory', () => {
   let workspaceId: number;
 
@@ -238,27 +248,28 @@ describe('the audit trail of the directory', () => {
     await addApp(db(), 'ops', 'Bank');
     workspaceId = await addWorkspace(db(), 'ops', { app: 'Bank', name: 'One' });
     userId = await addUser(db(), 'ops', ada);
-    await addGrant(db(), 'ops', { workspaceId, email: ada.email, role: 'member' });
+    await addGrants(db(), 'ops', { workspaceId, email: ada.email, roles: ['member'] });
   });
 
   const ada = { app: 'Bank', email: 'ada@bank.example' };
 
-  it('names the actor of each change', async () => {
+  it('names the login and the actor of each change', async () => {
     await removeUser(db(), 'root', ada.email);
 
     const lines = (await trail()).map(({ by, what }) => `${by}: ${what}`);
 
+    const name = await login();
     expect(lines.slice(0, 5)).toEqual([
-      'ops: insert app',
-      'ops: insert workspace',
-      'ops: insert app_user',
-      'ops: insert app_membership',
-      'ops: insert workspace_role',
+      `${name} ops: insert app`,
+      `${name} ops: insert workspace`,
+      `${name} ops: insert app_user`,
+      `${name} ops: insert app_membership`,
+      `${name} ops: insert workspace_role`,
     ]);
     expect(lines.slice(5).sort()).toEqual([
-      'root: delete app_membership',
-      'root: delete app_user',
-      'root: delete workspace_role',
+      `${name} root: delete app_membership`,
+      `${name} root: delete app_user`,
+      `${name} root: delete workspace_role`,
     ]);
     expect((await trail()).find(({ what }) => what === 'insert workspace_role')?.record).toMatchObject({
       workspace_id: workspaceId,
@@ -270,9 +281,8 @@ describe('the audit trail of the directory', () => {
   it('names the login of a change by SQL', async () => {
     await world.owner.query(`update app set name = 'Bank of us'`);
 
-    const { rows } = await world.owner.query<{ login: string }>('select session_user as login');
     expect((await trail()).at(-1)).toEqual({
-      by: rows[0]!.login,
+      by: `${await login()} null`,
       what: 'update app',
       record: expect.objectContaining({ name: 'Bank of us' }) as object,
     });
@@ -302,8 +312,8 @@ describe('the audit trail of the directory', () => {
 });
 
 describe('audit', () => {
-  const ROSA = { name: 'Rosa', operatingSystemUser: 'rosa' };
-  const BY_ROSA = { type: 'operator', ...ROSA };
+  const ROSA = 'rosa';
+  let BY_ROSA: object;
   const APP = 'Bank';
   const EMAIL = 'ada@bank.example';
   const ISSUER = 'https://id.example';
@@ -312,12 +322,14 @@ describe('audit', () => {
 
   beforeEach(async () => {
     world = await emptyDatabase();
+    BY_ROSA = { type: 'operator', name: await login(), operatingSystemUser: ROSA };
     await addApp(db(), 'setup', APP);
     one = await addWorkspace(db(), 'setup', { app: APP, name: 'One' });
     two = await addWorkspace(db(), 'setup', { app: APP, name: 'Two' });
     await addWorkspace(db(), 'setup', { app: APP, name: 'Three' });
     userId = await addUser(db(), 'setup', { app: APP, email: EMAIL, status: 'pending' });
-    for (const workspaceId of [one, two]) await addGrant(db(), 'setup', { workspaceId, email: EMAIL, role: 'member' });
+    for (const workspaceId of [one, two])
+      await addGrants(db(), 'setup', { workspaceId, email: EMAIL, roles: ['member'] });
     await world.owner.query(`delete from audit_outbox`);
   });
 
@@ -327,6 +339,8 @@ describe('audit', () => {
     readonly resource: string;
     readonly actor: unknown;
   }
+
+  const byRosa = () => world.database.with({ 'app.operating_system_user': ROSA });
 
   /** The entries of the outbox in the order in which they were written. */
   async function noted(): Promise<readonly Noted[]> {
@@ -345,15 +359,16 @@ describe('audit', () => {
     it('has its new name and the changes of its roles, with both names of the operator', async () => {
       const grant = { workspaceId: one, email: EMAIL };
       await renameWorkspace(db(), ROSA, one, 'First');
-      await addGrant(db(), ROSA, { ...grant, role: 'admin' });
-      await removeGrant(db(), ROSA, grant);
-      await addGrant(db(), ROSA, { ...grant, role: 'member' });
+      await addGrants(db(), ROSA, { ...grant, roles: ['admin'] });
+      await removeGrants(db(), ROSA, grant);
+      await addGrants(db(), ROSA, { ...grant, roles: ['member'] });
       const four = await addWorkspace(db(), ROSA, { app: APP, name: 'Four' });
 
       const ofUser = { workspaceId: one, resource: `user ${userId}`, actor: BY_ROSA };
       expect(await noted()).toEqual([
         { workspaceId: one, operation: 'renameWorkspace', resource: `workspace ${one}`, actor: BY_ROSA },
-        { ...ofUser, operation: 'changeGrant' },
+        { ...ofUser, operation: 'addGrant' },
+        { ...ofUser, operation: 'removeGrant' },
         { ...ofUser, operation: 'removeGrant' },
         { ...ofUser, operation: 'addGrant' },
         { workspaceId: four, operation: 'addWorkspace', resource: `workspace ${four}`, actor: BY_ROSA },
@@ -365,7 +380,7 @@ describe('audit', () => {
       ['renameUser', () => renameUser(db(), ROSA, EMAIL, 'ada.stone@bank.example')],
       ['bindUser', () => bindUser(db(), ROSA, EMAIL, { issuer: ISSUER, subject: 'ada' })],
       ['removeGrant', () => removeUser(db(), ROSA, EMAIL)],
-      ['issueToken', () => noteToken(world.database, ROSA, userId)],
+      ['issueToken', () => noteToken(byRosa(), userId)],
     ])('has %s in each workspace in which the user has a role, and in no other', async (operation, change) => {
       await change();
 
@@ -402,7 +417,7 @@ describe('audit', () => {
     });
 
     it('has an export with both names of the operator', async () => {
-      await noteExport(world.database, ROSA, 'exportBooks', one as WorkspaceId);
+      await noteExport(byRosa(), 'exportBooks', one as WorkspaceId);
 
       expect(await noted()).toEqual([
         { workspaceId: one, operation: 'exportBooks', resource: `workspace ${one}`, actor: BY_ROSA },
@@ -420,9 +435,9 @@ describe('audit', () => {
 
     it('has a change of the directory if home serves the workspace', async () => {
       await completeUser(db(), ROSA, EMAIL);
-      await noteToken(world.database, ROSA, userId);
-      await noteExport(world.database, ROSA, 'exportBooks', two as WorkspaceId);
-      await addGrant(db(), ROSA, { workspaceId: two, email: EMAIL, role: 'admin' });
+      await noteToken(byRosa(), userId);
+      await noteExport(byRosa(), 'exportBooks', two as WorkspaceId);
+      await addGrants(db(), ROSA, { workspaceId: two, email: EMAIL, roles: ['admin'] });
 
       expect((await noted()).map(({ workspaceId, operation }) => [workspaceId, operation])).toEqual([
         [one, 'completeUser'],
@@ -451,8 +466,8 @@ describe('audit', () => {
         'select changed_by, operating_system_user from directory_change order by id desc limit 2',
       );
       expect(rows).toEqual([
-        { changed_by: 'setup', operating_system_user: null },
-        { changed_by: 'Rosa', operating_system_user: 'rosa' },
+        { changed_by: await login(), operating_system_user: 'setup' },
+        { changed_by: await login(), operating_system_user: ROSA },
       ]);
     });
   });

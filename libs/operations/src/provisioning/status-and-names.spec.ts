@@ -4,7 +4,7 @@ import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import { verifyDirectory } from '../verification/verify-trails.js';
 import { reasonOf } from '@banking/postgres/testing';
 import { addApp, addWorkspace, allApps, allWorkspaces, renameApp, renameWorkspace } from './workspaces.js';
-import { addGrant, addUser, allUsers, bindUser, completeUser, renameUser, resumeUser, suspendUser } from './users.js';
+import { addGrants, addUser, allUsers, bindUser, completeUser, renameUser, resumeUser, suspendUser } from './users.js';
 
 const APP = 'Bank';
 const ISSUER = 'https://id.example';
@@ -29,7 +29,7 @@ async function given(status = 'completed') {
   users += 1;
   const email = `user${users}@bank.example`;
   const id = await addUser(db(), 'ops', { email, app: APP, status });
-  await addGrant(db(), 'ops', { workspaceId, email, role: 'member' });
+  await addGrants(db(), 'ops', { workspaceId, email, roles: ['member'] });
   return { id, email };
 }
 
@@ -39,7 +39,7 @@ const signIn = (subject: string, email?: string) =>
 
 async function lastChange() {
   const { rows } = await world.owner.query<{ by: string; what: string; record: Record<string, unknown> }>(
-    `select changed_by as by, action || ' ' || relation as what, record from directory_change order by id desc limit 1`,
+    `select operating_system_user as by, action || ' ' || relation as what, record from directory_change order by id desc limit 1`,
   );
   return rows[0];
 }

@@ -1,4 +1,4 @@
-import type { RoleName, UserStatus } from '@banking/domain';
+import { ROLE_NAMES, type RoleName, type UserStatus } from '@banking/domain';
 import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
 import { actAs, type Actor, allWorkspaces, emailOf, provisioned, ProvisioningError } from './workspaces.js';
 
@@ -71,7 +71,7 @@ const ALL_USERS = sqlStatement<{ user: UserRow }>(
             'apps', coalesce((select json_agg(a.name order by a.id) from app_membership m join app a on a.id = m.app_id where m.user_id = u.id), '[]'),
             'identities', coalesce((select json_agg(json_build_object('issuer', i.issuer, 'subject', i.subject)) from user_identity i where i.user_id = u.id), '[]'),
             'createdAt', rfc3339(u.created_at)) as "user"
-   from app_user u order by u.id`,
+   from app_user u where u.kind = 'person' order by u.id`,
 );
 
 /** @throws ProvisioningError if the e-mail is invalid, the app is unknown, or the user or the subject exists */
@@ -187,50 +187,69 @@ export interface GrantRow {
   readonly createdAt: string;
 }
 
-/** A second grant in the same workspace replaces the role. */
-const ADD_GRANT = sqlStatement<{ id: bigint }>(
-  'add_grant',
+/** Roles that the user has already stay as they are. */
+const ADD_GRANTS = sqlStatement(
+  'add_grants',
   `insert into workspace_role (workspace_id, user_id, role)
-   select w.id, u.id, $3
+   select w.id, u.id, wanted.role
    from workspace w
    join app_membership m on m.app_id = w.app_id
    join app_user u on u.id = m.user_id
+   cross join unnest($3::text[]) with ordinality wanted (role, n)
    where w.id = $1 and u.email = $2
-   on conflict (workspace_id, user_id) do update set role = excluded.role, updated_at = now()
-   returning id`,
+   order by wanted.n
+   on conflict (workspace_id, user_id, role) do nothing`,
 );
 
-const REMOVE_GRANT = sqlStatement<{ id: bigint }>(
-  'remove_grant',
+const REMOVE_GRANTS = sqlStatement<{ role: RoleName }>(
+  'remove_grants',
   `delete from workspace_role r using app_user u
-   where r.workspace_id = $1 and u.id = r.user_id and u.email = $2 returning r.id`,
+   where r.workspace_id = $1 and u.id = r.user_id and u.email = $2 and r.role = any($3::text[]) returning r.role`,
 );
 
-const ALL_GRANTS = sqlStatement<{ grant: GrantRow }>(
-  'all_grants',
-  `select json_build_object('id', r.id, 'email', u.email, 'role', r.role, 'workspaceId', w.id, 'workspace', w.name,
-            'createdAt', rfc3339(r.created_at)) as grant
-   from workspace_role r join app_user u on u.id = r.user_id join workspace w on w.id = r.workspace_id
-   order by w.id, r.id`,
+const GRANTS = `
+  select json_build_object('id', r.id, 'email', u.email, 'role', r.role, 'workspaceId', w.id, 'workspace', w.name,
+           'createdAt', rfc3339(r.created_at)) as grant
+  from workspace_role r join app_user u on u.id = r.user_id and u.kind = 'person' join workspace w on w.id = r.workspace_id`;
+
+const ALL_GRANTS = sqlStatement<{ grant: GrantRow }>('all_grants', `${GRANTS} order by w.id, u.id, r.id`);
+
+const GRANTS_OF_USER = sqlStatement<{ grant: GrantRow }>(
+  'grants_of_user_in_workspace',
+  `${GRANTS} where w.id = $1 and u.email = $2 order by r.id`,
 );
 
-/** @throws ProvisioningError if the workspace does not exist, or the user does not belong to its app */
-export async function addGrant(
+/** The roles of a user in a workspace, to add or to remove. */
+interface Grants {
+  readonly workspaceId: number;
+  readonly email: string;
+  readonly roles: readonly RoleName[];
+}
+
+/**
+ * Adds roles to those that the user has in the workspace.
+ *
+ * @returns all roles of the user in the workspace
+ * @throws ProvisioningError if the workspace does not exist, or the user does not belong to its app
+ */
+export async function addGrants(
   database: Database,
   actor: Actor,
-  { workspaceId, email, role }: { workspaceId: number; email: string; role: RoleName },
-): Promise<number> {
+  { workspaceId, email, roles }: Grants,
+): Promise<readonly GrantRow[]> {
   const scope = { workspaces: [workspaceId] };
-  const [, [grant]] = await database.write(scope, [
+  const wanted = emailOf(email);
+  const [, , rows] = await database.write(scope, [
     actAs(actor),
-    bind(ADD_GRANT, workspaceId, emailOf(email), role),
+    bind(ADD_GRANTS, workspaceId, wanted, roles),
+    bind(GRANTS_OF_USER, workspaceId, wanted),
   ] as const);
-  if (!grant) {
+  if (rows.length === 0) {
     throw new ProvisioningError(
       `There is no workspace ${workspaceId}, or ${email} is not a user of its app. See banking workspace list and banking user list.`,
     );
   }
-  return Number(grant.id);
+  return rows.map(({ grant }) => grant);
 }
 
 export async function allGrants(database: Database): Promise<readonly GrantRow[]> {
@@ -243,17 +262,20 @@ export async function allGrants(database: Database): Promise<readonly GrantRow[]
   return grants;
 }
 
-export async function removeGrant(
+/** Removes roles of a user in a workspace: without `roles`, all. @returns the removed ones @throws ProvisioningError if there are none */
+export async function removeGrants(
   database: Database,
   actor: Actor,
-  { workspaceId, email }: { workspaceId: number; email: string },
-): Promise<void> {
+  { workspaceId, email, roles = ROLE_NAMES }: Omit<Grants, 'roles'> & Partial<Pick<Grants, 'roles'>>,
+): Promise<readonly RoleName[]> {
   const scope = { workspaces: [workspaceId] };
   const [, removed] = await database.write(scope, [
     actAs(actor),
-    bind(REMOVE_GRANT, workspaceId, emailOf(email)),
+    bind(REMOVE_GRANTS, workspaceId, emailOf(email), roles),
   ] as const);
   if (removed.length === 0) {
-    throw new ProvisioningError(`${email} has no role in workspace ${workspaceId}. See banking grant list.`);
+    const named = roles === ROLE_NAMES ? 'role' : `role ${roles.join(' and no role ')}`;
+    throw new ProvisioningError(`${email} has no ${named} in workspace ${workspaceId}. See banking grant list.`);
   }
+  return ROLE_NAMES.filter((name) => removed.some(({ role }) => role === name));
 }

@@ -1,4 +1,4 @@
-import { foldEmail, type Origin } from '@banking/domain';
+import { foldEmail } from '@banking/domain';
 import { bind, type BoundStatement, type Database, DatabaseError, SQLSTATE, sqlStatement } from '@banking/postgres';
 
 export interface WorkspaceRow {
@@ -8,6 +8,8 @@ export interface WorkspaceRow {
   readonly app: string;
   /** The name of the cell, where the deployment has several databases. */
   readonly cell?: string;
+  /** Of the days and months of its limits. Missing for UTC. */
+  readonly timeZone?: string;
   readonly createdAt: string;
 }
 
@@ -15,7 +17,7 @@ export interface WorkspaceRow {
 const ADD_WORKSPACE = sqlStatement<{ id: bigint }>(
   'add_workspace',
   `with added as (
-     insert into workspace (app_id, name, type) select id, $2, $3 from app where name = $1 returning id
+     insert into workspace (app_id, name, type, time_zone) select id, $2, $3, $5 from app where name = $1 returning id
    ), placed as (
      insert into workspace_place (workspace_id, cell_number)
      select a.id, c.number from added a join cell c on c.name = $4
@@ -47,10 +49,15 @@ const RENAME_WORKSPACE = sqlStatement<{ id: bigint }>(
   'update workspace set name = $2, updated_at = now() where id = $1 returning id',
 );
 
+const SET_TIME_ZONE = sqlStatement<{ id: bigint }>(
+  'set_time_zone',
+  'update workspace set time_zone = $2, updated_at = now() where id = $1 returning id',
+);
+
 const ALL_WORKSPACES = sqlStatement<{ workspace: WorkspaceRow }>(
   'all_workspaces',
   `select json_strip_nulls(json_build_object('id', w.id, 'name', w.name, 'type', w.type, 'app', a.name, 'cell', c.name,
-            'createdAt', rfc3339(w.created_at))) as workspace
+            'timeZone', nullif(w.time_zone, 'UTC'), 'createdAt', rfc3339(w.created_at))) as workspace
    from workspace w join app a on a.id = w.app_id
    left join workspace_place p on p.workspace_id = w.id left join cell c on c.number = p.cell_number
    order by w.id`,
@@ -71,19 +78,24 @@ interface NewWorkspace {
   readonly type?: 'personal' | 'business' | undefined;
   /** The name of the cell, where the deployment has several databases. Default: home. */
   readonly cell?: string | undefined;
+  /** Of the days and months of its limits: a name of the IANA database. Default UTC. */
+  readonly timeZone?: string | undefined;
 }
 
-/** @throws ProvisioningError if the app is unknown or has a workspace of that name, or the cell is unknown */
+/** @throws ProvisioningError if the app is unknown or has a workspace of that name, or the cell or the time zone is unknown */
 export async function addWorkspace(
   database: Database,
   actor: Actor,
-  { app, name, type = 'business', cell = 'home' }: NewWorkspace,
+  { app, name, type = 'business', cell = 'home', timeZone = 'UTC' }: NewWorkspace,
 ): Promise<number> {
   if (cell !== 'home' && !(await allCells(database)).some((known) => known.name === cell)) {
     throw new ProvisioningError(`There is no cell named ${cell}. See banking cell list.`);
   }
-  const adding = database.write({}, [actAs(actor), bind(ADD_WORKSPACE, app, name, type, cell)] as const);
-  const [, [workspace]] = await provisioned(adding, { taken: `The app ${app} has a workspace named ${name} already.` });
+  const adding = database.write({}, [actAs(actor), bind(ADD_WORKSPACE, app, name, type, cell, timeZone)] as const);
+  const [, [workspace]] = await provisioned(adding, {
+    taken: `The app ${app} has a workspace named ${name} already.`,
+    unknownZone: unknownZone(timeZone),
+  });
   if (!workspace) throw new ProvisioningError(`There is no app named ${app}. See banking app list.`);
   return Number(workspace.id);
 }
@@ -139,42 +151,63 @@ export async function renameWorkspace(
   }
 }
 
+/**
+ * Sets the time zone of the days and months of limits. What is used of them is counted again, from local midnight.
+ *
+ * @throws ProvisioningError if the workspace does not exist or the time zone is unknown
+ */
+export async function setTimeZone(
+  database: Database,
+  actor: Actor,
+  workspaceId: number,
+  timeZone: string,
+): Promise<void> {
+  const setting = database.write({}, [actAs(actor), bind(SET_TIME_ZONE, workspaceId, timeZone)] as const);
+  const [, changed] = await provisioned(setting, { unknownZone: unknownZone(timeZone) });
+  if (changed.length === 0) {
+    throw new ProvisioningError(`There is no workspace ${workspaceId}. See banking workspace list.`);
+  }
+}
+
+const unknownZone = (timeZone: string) =>
+  `The database knows no time zone ${timeZone}. Use a name of the IANA database, such as Europe/Berlin.`;
+
 /** A request of an operator that cannot be carried out. Its message states what to change. */
 export class ProvisioningError extends Error {
   override readonly name = 'ProvisioningError';
 }
 
-/** The operator of a change: the name that was given, and the account of the operating system. */
-export type Operator = NonNullable<Origin['operator']>;
-
-/** Who changes the directory: an operator, or the name of a program. */
-export type Actor = string | Operator;
+/** Who changes the directory besides the login of the database: the account of the operating system, or a program. */
+export type Actor = string;
 
 const ACT_AS = sqlStatement(
   'act_as',
-  `select set_config('app.actor', $1, true), set_config('app.operating_system_user', $2, true)`,
+  `select set_config('app.actor_type', 'operator', true), set_config('app.operating_system_user', $1, true)`,
 );
 
 /** Sets the actor of this database transaction, for the audit trails that triggers write. */
-export function actAs(actor: Actor): BoundStatement<unknown> {
-  const { name, operatingSystemUser = '' } = typeof actor === 'string' ? { name: actor } : actor;
-  return bind(ACT_AS, name, operatingSystemUser);
-}
+export const actAs = (actor: Actor): BoundStatement<unknown> => bind(ACT_AS, actor);
 
-/** The messages for a unique violation and for a foreign key violation. */
+/** The messages for a unique violation, for a foreign key violation, and for a time zone that the database does not know. */
 interface Messages {
   readonly taken?: string;
   readonly inUse?: string;
+  readonly unknownZone?: string;
 }
 
 /** Replaces a constraint violation by a message for the operator. Rethrows an error without a message. */
-export async function provisioned<T>(work: Promise<T>, { taken, inUse }: Messages): Promise<T> {
+export async function provisioned<T>(work: Promise<T>, { taken, inUse, unknownZone }: Messages): Promise<T> {
   try {
     return await work;
   } catch (error) {
     const code = error instanceof DatabaseError ? error.code : undefined;
-    const message =
-      code === SQLSTATE.uniqueViolation ? taken : code === SQLSTATE.foreignKeyViolation ? inUse : undefined;
+    const messages: Readonly<Record<string, string | undefined>> = {
+      [SQLSTATE.uniqueViolation]: taken,
+      [SQLSTATE.foreignKeyViolation]: inUse,
+      [SQLSTATE.invalidParameterValue]: unknownZone,
+      workspace_time_zone: unknownZone,
+    };
+    const message = messages[(error as Partial<DatabaseError>).constraint ?? ''] ?? messages[code ?? ''];
     throw message === undefined ? error : new ProvisioningError(message, { cause: error });
   }
 }

@@ -22,16 +22,20 @@ import { corridorChoice, corridorsRead, schemasOf } from '../corridors/corridors
 import { createOnce } from '../idempotency/create-once.js';
 import { listPage } from '../lists/list-page.js';
 import { pageByClass, type PagedList } from '../lists/paged-list.js';
-import { RECIPIENT, RECIPIENT_PAGE, type RecipientFacts } from '../resources/compose-parties.js';
+import { RECIPIENT, RECIPIENT_PAGE, type VerifiedRecipientRow } from '../resources/compose-parties.js';
 import { type Reading, readResource, type ResourceQuery, type RowFacts } from '../resources/reading.js';
 
-const GET_RECIPIENT = sqlStatement<RecipientFacts>(
+const GET_RECIPIENT = sqlStatement<VerifiedRecipientRow>(
   'get_recipient',
   `select ${RECIPIENT.columns} from recipient t ${RECIPIENT.joins}
    where t.workspace_id = $1 and t.id = $2 and t.forgotten_at is null`,
 );
 
-const recipientQuery = (workspaceId: number, recipientId: number): ResourceQuery<RecipientFacts, Recipient> => ({
+/** Reads a recipient with its last verification. */
+export const recipientQuery = (
+  workspaceId: number,
+  recipientId: number,
+): ResourceQuery<VerifiedRecipientRow, Recipient> => ({
   bound: bind(GET_RECIPIENT, workspaceId, recipientId),
   compose: RECIPIENT.compose,
 });

@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 const apply = (content: ReferenceContent, more: { readonly effectiveAt?: string; readonly withdraws?: boolean } = {}) =>
-  recordReference(operator, { content, origin: 'operator', recordedBy: 'lena', ...more });
+  recordReference(operator, { content, origin: 'operator', ...more });
 
 const inForce = async () => (await readReferenceInForce(operator)).content;
 
@@ -113,7 +113,7 @@ describe('the documents that a process still has to record', () => {
     expect(await kindsOf(true, content)).toEqual([]);
 
     await start(true, content, FUTURE);
-    await withdrawReference(operator, 'lena');
+    await withdrawReference(operator);
     expect(await kindsOf(true, content, FUTURE)).toEqual([]);
   });
 
@@ -122,7 +122,7 @@ describe('the documents that a process still has to record', () => {
     await start(true, { swiftMinimums: {} }, FUTURE);
     expect((await listReferenceChanges(operator, 2)).map(({ status }) => status)).toEqual(['waits', 'withdrawn']);
 
-    await withdrawReference(operator, 'lena');
+    await withdrawReference(operator);
     await apply({ purposes: [] }, { effectiveAt: FUTURE });
     expect(await reasonOf(start(true, { products: [] }))).toMatch(/^Another document waits/);
   });
@@ -259,7 +259,10 @@ describe('a document', () => {
         await expect(recordReference(operator, stated)).rejects.toThrow(ReferenceChangeError);
       }
     }
-    expect((await listReferenceChanges(operator, 1))[0]).toMatchObject({ recordedBy: 'lena', status: 'applied' });
+    expect((await listReferenceChanges(operator, 1))[0]).toMatchObject({
+      recordedBy: world.connection.user,
+      status: 'applied',
+    });
   });
 
   it('that no longer fits when its time comes is withdrawn with the reason, and stops no other', async () => {
@@ -291,8 +294,8 @@ describe('a document', () => {
   it('can be withdrawn while it waits', async () => {
     const { id } = await apply({ purposes: [] }, { effectiveAt: FUTURE });
 
-    expect(await withdrawReference(operator, 'lena')).toBe(id);
-    expect(await withdrawReference(operator, 'lena')).toBeUndefined();
+    expect(await withdrawReference(operator)).toBe(id);
+    expect(await withdrawReference(operator)).toBeUndefined();
   });
 
   it('with invented figures is refused by a live database', async () => {
@@ -326,7 +329,7 @@ describe('a document', () => {
   it('cannot be recorded by the service, and reference data cannot be written otherwise', async () => {
     const service = world.database.as(API_ROLE);
     const statements = [
-      `select record_reference_change('{}', 'operator', null, 'x', null, false)`,
+      `select record_reference_change('{}', 'operator', null, 'x', false)`,
       'update corridor set minimum_amount = 0',
       'insert into product (id, name, currency_id) values (99, $$x$$, 978)',
       'update currency set name = code',

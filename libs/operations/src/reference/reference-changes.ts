@@ -17,9 +17,8 @@ export interface StatedChange {
   readonly origin: 'release' | 'file' | 'operator';
   /** RFC 3339. Default: at once, as for an earlier time. */
   readonly effectiveAt?: string | undefined;
-  /** The name of the operator, or of the release. */
-  readonly recordedBy: string;
-  readonly operatingSystemUser?: string | undefined;
+  /** The release, or the setting that names the file. Of an operator, the database records the login. */
+  readonly recordedBy?: string | undefined;
   /** Whether a document that waits is withdrawn. Default: another one is refused. */
   readonly withdraws?: boolean | undefined;
 }
@@ -43,14 +42,14 @@ export interface ReferenceChange {
 
 const RECORD = sqlStatement<{ id: bigint }>(
   'record_reference_change',
-  'select record_reference_change($1::jsonb, $2, $3::timestamptz, $4, $5, $6) as id',
+  'select record_reference_change($1::jsonb, $2, $3::timestamptz, $4, $5) as id',
 );
 
 const APPLY = sqlStatement<{ id: bigint }>('apply_reference_changes', 'select apply_reference_changes() as id');
 
 const WITHDRAW = sqlStatement<{ id: bigint }>(
   'withdraw_reference_changes',
-  'select withdraw_reference_changes($1) as id',
+  'select withdraw_reference_changes() as id',
 );
 
 const LIST = sqlStatement<Omit<ReferenceChange, 'id'> & { readonly id: bigint }>(
@@ -126,8 +125,8 @@ export async function tryReference(database: Database, change: StatedChange): Pr
   }
 }
 
-function recording({ content, origin, effectiveAt, recordedBy, operatingSystemUser, withdraws = false }: StatedChange) {
-  return bind(RECORD, JSON.stringify(content), origin, effectiveAt, recordedBy, operatingSystemUser, withdraws);
+function recording({ content, origin, effectiveAt, recordedBy, withdraws = false }: StatedChange) {
+  return bind(RECORD, JSON.stringify(content), origin, effectiveAt, recordedBy, withdraws);
 }
 
 /** What the database refuses, by its SQLSTATE. */
@@ -162,8 +161,8 @@ export async function applyDueReference(database: Database): Promise<number> {
 }
 
 /** Withdraws the document that waits. Returns its id; undefined if none does. */
-export async function withdrawReference(database: Database, by: string): Promise<number | undefined> {
-  const [[withdrawn]] = await database.pipeline({}, [bind(WITHDRAW, by)] as const);
+export async function withdrawReference(database: Database): Promise<number | undefined> {
+  const [[withdrawn]] = await database.pipeline({}, [bind(WITHDRAW)] as const);
   return withdrawn && Number(withdrawn.id);
 }
 

@@ -28,6 +28,12 @@ export const digitsOrNull =
   (alias) =>
     `${alias}.${name}::text`;
 
+/** Bytes in hex. */
+export const hex =
+  (name: string): Column<string> =>
+  (alias) =>
+    `encode(${alias}.${name}, 'hex')`;
+
 /** The value of an expression. */
 export const sqlOf = <Value>(sql: (alias: string) => string): Column<Value> => sql;
 

@@ -1,5 +1,6 @@
 import {
   type Account,
+  type ApprovalId,
   type Execution,
   type ExecutionId,
   LIMIT_DEFAULT,
@@ -14,12 +15,14 @@ import {
   type UserId,
 } from '@banking/domain';
 import type { HashedOrder } from '@banking/domain/proof';
+import { byteaOf } from '@banking/postgres';
 import type { Reference } from '../reference/reference.js';
 import {
   type Column,
   column,
   type Columns,
   digits,
+  hex,
   inUtc,
   joined,
   packed,
@@ -48,8 +51,14 @@ import {
 } from './compose-transaction.js';
 import { type Composed, type ComposedPage, type PackedRows, packedRows, selectedOf } from './reading.js';
 
-/** An order as it was placed. The transactions that carry it out cover these fields. */
-export type OrderContent = HashedOrder & Pick<PlaceOrderInput, 'type' | 'repeatUnit'>;
+/** An order as it was placed. The transactions that carry it out cover these fields, and the texts by `textsDigest`. */
+export type OrderContent = HashedOrder &
+  Pick<PlaceOrderInput, 'type' | 'repeatUnit' | 'description' | 'metadata'> & {
+    /** The approval that it waits for, or waited for. */
+    readonly approvalId?: number | undefined;
+    /** Of its texts, in hex. Missing without any, and once they were erased. */
+    readonly textsSalt?: string | undefined;
+  };
 
 export type OrderFacts = OrderRow & PartiesRow & { readonly executions: readonly (readonly unknown[])[] | null };
 
@@ -76,12 +85,19 @@ const CONTENT_COLUMNS: { readonly [Name in keyof OrderContent]-?: Column<OrderCo
   quoteId: column('quote_id'),
   externalReference: column('external_reference'),
   metadata: column('metadata'),
+  approvalId: column('approval_id'),
+  approvalDigest: (o) => `encode(${o}.approval_digest, 'hex')`,
+  textsSalt: hex('texts_salt'),
+  textsDigest: hex('texts_digest'),
 };
 
 const CONTENT_NAMES = Object.keys(CONTENT_COLUMNS) as (keyof OrderContent)[];
 
+const valuesOfContent = packingNames<OrderContent>(CONTENT_NAMES);
+
 /** The values of these columns. */
-export const contentValues: (content: OrderContent) => unknown[] = packingNames<OrderContent>(CONTENT_NAMES);
+export const contentValues = (content: OrderContent): unknown[] =>
+  valuesOfContent({ ...content, textsSalt: byteaOf(content.textsSalt), textsDigest: byteaOf(content.textsDigest) });
 
 /** The content of an order as JSON, from its row. What its transactions cover: times are texts of the request. */
 export const contentOfRow = (alias: string): string => `json_strip_nulls(${packedByName(CONTENT_COLUMNS, alias)})`;
@@ -93,16 +109,17 @@ export function contentOfFields<Fields extends Partial<OrderContent>>(fields: Fi
   return content as Fields;
 }
 
+/** What an order shows as edges, or not at all. */
+const NOT_SHOWN = ['id', 'accountId', 'recipientId', 'approvalDigest', 'textsSalt', 'textsDigest'] as const;
+type NotShown = (typeof NOT_SHOWN)[number];
+
 /** What an order shows of its content, besides its edges. */
 type ShownContent = {
-  readonly [Name in keyof Omit<OrderContent, 'id' | 'accountId' | 'recipientId'>]-?: Exclude<
-    OrderContent[Name],
-    undefined
-  > | null;
+  readonly [Name in keyof Omit<OrderContent, NotShown>]-?: Exclude<OrderContent[Name], undefined> | null;
 };
 
 const SHOWN_NAMES = CONTENT_NAMES.filter(
-  (name) => name !== 'id' && name !== 'accountId' && name !== 'recipientId',
+  (name) => !(NOT_SHOWN as readonly string[]).includes(name),
 ) as (keyof ShownContent)[];
 
 /** An array, with the times of the columns: a list reads many of them. */
@@ -168,6 +185,9 @@ export const packedExecution = (
 
 export const statusOfExecution = (values: readonly unknown[]): string => executionOf(values).status;
 
+/** Whether an execution has not taken place yet. */
+export const isWaiting = (status: string): boolean => status === 'scheduled' || status === 'awaiting_approval';
+
 /**
  * The first execution of an order, in the form of `OrderFacts`, as it was when the order was placed.
  *
@@ -181,7 +201,7 @@ export function executionAsPlaced(
 ): readonly unknown[] {
   const execution = executionOf(values);
   const [transaction, remittance] = values.slice(EXECUTION_LENGTH) as (readonly unknown[] | null)[];
-  const isCarriedOut = status !== 'scheduled' && transaction != null;
+  const isCarriedOut = !isWaiting(status) && transaction != null;
   const placed = {
     ...execution,
     status,
@@ -243,7 +263,9 @@ interface OrderEdges {
 }
 
 function composeOrder(row: OrderRow, edges: OrderEdges): Order {
-  const { amount, type, startAt, stopAt, quoteId, externalReference, metadata, ...stated } = shownContent(row.shown);
+  const { amount, type, startAt, stopAt, quoteId, externalReference, metadata, approvalId, ...stated } = shownContent(
+    row.shown,
+  );
   return withoutNulls<Order>({
     id: Number(row.orderId) as OrderId,
     amount: amount as TransferAmount,
@@ -255,6 +277,7 @@ function composeOrder(row: OrderRow, edges: OrderEdges): Order {
     pausedAt: timeOrNull(row.pausedAt),
     pauseReason: row.pauseReason,
     quoteID: quoteId as QuoteId | null,
+    approvalID: approvalId as ApprovalId | null,
     externalReference,
     metadata,
     placedBy: userOrNull(row.placedBy),

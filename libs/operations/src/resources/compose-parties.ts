@@ -8,6 +8,7 @@ import {
   minorUnits,
   type Recipient,
   type RecipientId,
+  type RecipientVerification,
   toBalanceAmount,
 } from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
@@ -154,12 +155,31 @@ function composeBeneficiary(row: BeneficiaryRow): Beneficiary | null {
 
 export type RecipientFacts = RecipientRow & BeneficiaryRow;
 
-/** A recipient `t` with all its edges. */
-export const RECIPIENT: Composed<RecipientFacts, Recipient> = {
-  columns: selectedOf([RECIPIENT_COLUMNS, 't'], [BENEFICIARY_COLUMNS, 'n']),
+/** Of a recipient that is read by itself: neither payments nor their responses depend on it. */
+const VERIFICATION_COLUMNS = {
+  verification: column<RecipientVerification['result'] | null>('verification'),
+  verifiedName: column<string | null>('verified_name'),
+  verifiedAt: column<string | null>('verified_at'),
+} satisfies Columns;
+
+type VerificationRow = RowOf<typeof VERIFICATION_COLUMNS>;
+
+export type VerifiedRecipientRow = RecipientFacts & VerificationRow;
+
+/** The row is that of a recipient, so there is one. */
+function composeVerified(reference: Reference, row: VerifiedRecipientRow): Recipient {
+  const { edges, ...recipient } = composeRecipient(reference, row)!;
+  const { verification: result, verifiedName: name, verifiedAt } = row;
+  if (result === null || verifiedAt === null) return { ...recipient, edges };
+  const verification = withoutNulls<RecipientVerification>({ result, name, verifiedAt: timestampOf(verifiedAt) });
+  return { ...recipient, verification, edges };
+}
+
+/** A recipient `t` with all its edges and its last verification. */
+export const RECIPIENT: Composed<VerifiedRecipientRow, Recipient> = {
+  columns: selectedOf([RECIPIENT_COLUMNS, 't'], [VERIFICATION_COLUMNS, 't'], [BENEFICIARY_COLUMNS, 'n']),
   joins: beneficiaryOf('t'),
-  // The row is that of a recipient, so there is one.
-  compose: (reference, row) => composeRecipient(reference, row)!,
+  compose: composeVerified,
 };
 
 const recipientOf = unpacking({ ...RECIPIENT_COLUMNS, ...BENEFICIARY_COLUMNS });
@@ -171,7 +191,13 @@ export const packedRecipient = (alias: string): PackedRow<RecipientFacts> => ({
   rowOf: recipientOf,
 });
 
-export const RECIPIENT_PAGE = pageOfRows(packedRecipient('t'), RECIPIENT.compose);
+const packedVerified: PackedRow<VerifiedRecipientRow> = {
+  ...packedRecipient('t'),
+  packed: packed({ ...RECIPIENT_COLUMNS, ...VERIFICATION_COLUMNS }, 't', listed(BENEFICIARY_COLUMNS, 'n')),
+  rowOf: unpacking({ ...RECIPIENT_COLUMNS, ...VERIFICATION_COLUMNS, ...BENEFICIARY_COLUMNS }),
+};
+
+export const RECIPIENT_PAGE = pageOfRows(packedVerified, RECIPIENT.compose);
 
 /** What the account and the recipient of a payment are composed of. */
 export type PartiesRow = AccountRow & RecipientFacts;

@@ -62,7 +62,7 @@ export const actorsOf = (events: readonly EventRow[]): string[] => [
 ];
 
 /** Sealing that a spec can read: the context, and the bytes. */
-const TERMS: WebhookTerms = {
+export const TERMS: WebhookTerms = {
   sealer: {
     seal: (plain, { workspaceId, endpointId }) =>
       Buffer.from(`${workspaceId}/${endpointId}/${Buffer.from(plain).toString('base64')}`),
@@ -125,7 +125,10 @@ const RESOURCES = `
   union all select 'transfer', workspace_id, id, null from transfer
   union all select 'recipient', workspace_id, id, null from recipient
   union all select 'quote', workspace_id, id, null from quote
-  union all select 'webhookEndpoint', workspace_id, id, status from webhook_endpoint`;
+  union all select 'limits', workspace_id, workspace_id, null from limit_list
+  union all select 'webhookEndpoint', workspace_id, id, status from webhook_endpoint
+  union all select 'serviceAccount', workspace_id, id, null from service_account
+  union all select 'key', workspace_id, id, null from service_account_key`;
 
 /** Records all changes that are committed. */
 export async function recordAll(database: Database): Promise<void> {

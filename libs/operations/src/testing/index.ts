@@ -2,3 +2,4 @@
 export { verifyPayments } from './order-world.js';
 export { demoDatabase } from './test-databases.js';
 export { amountOf, crossingWorld, type CrossingWorld } from './crossing-world.js';
+export { personalWorld, type PersonalWorld } from './personal-world.js';

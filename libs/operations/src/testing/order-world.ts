@@ -6,6 +6,7 @@ import {
   type RecipientId,
   Refusal,
   type RequestOptions,
+  type RoleName,
   type Scope,
   type TransferAmount,
   type UserId,
@@ -20,7 +21,7 @@ import { readDemoBookings } from '../demo/index.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { OrderBatcher, type PostBatch } from '../orders/order-service.js';
 import type { OrderOutcome, Placement, PreparedOrder } from '../orders/prepared-order.js';
-import { addGrant, addUser } from '../provisioning/index.js';
+import { addGrants, addUser } from '../provisioning/index.js';
 import { REQUIRED_EVENTS } from '../verification/verify-events.js';
 import { verifyPayments as verify } from '../verification/verify-payments.js';
 import type { VerifyOptions } from '../verification/verify-ranges.js';
@@ -116,12 +117,12 @@ export async function placerWorld() {
   };
   return {
     ...{ ...world, db, service, workspaceId, accountId, ada, work },
-    /** A user with a role in the workspace. */
-    async member(role: 'member' | 'admin' = 'member') {
+    /** A user with roles in the workspace. */
+    async member(...roles: readonly RoleName[]) {
       users += 1;
       const email = `placer${users}@northwind.example`;
       const id = (await addUser(world.provisioning, 'ops', { email, app: APP })) as UserId;
-      await addGrant(world.provisioning, 'ops', { workspaceId, email, role });
+      await addGrants(world.provisioning, 'ops', { workspaceId, email, roles: roles.length > 0 ? roles : ['member'] });
       return { id, email };
     },
     /** An order of a user in a year of its own: daily, or once on the first of March. */

@@ -130,9 +130,10 @@ export async function bookMany(
        from account a, generate_series(1, $2::int) n where a.id = $1
        returning workspace_id, id),
      numbered as (select *, row_number() over (order by id) as n from made)
-     insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, description,
-                           account_version, balance_after, created_at, own_legs)
-     select m.workspace_id, m.id, a.id, a.currency_id, 'credit', 1, 'funding', 'One of many', a.version + n, a.balance + n, ${bookedAt},
+     insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, description, description_salt,
+                           description_digest, account_version, balance_after, created_at, own_legs)
+     select m.workspace_id, m.id, a.id, a.currency_id, 'credit', 1, 'funding', 'One of many', decode(repeat('5a', 16), 'hex'),
+            salted_digest(decode(repeat('5a', 16), 'hex'), array['One of many']), a.version + n, a.balance + n, ${bookedAt},
             array[row(nextval('transfer_id_seq'), own.id, own.currency_id, 'funding', -1)::own_leg]
      from numbered m join account a on a.workspace_id = m.workspace_id and a.id = $1
      join account own on own.workspace_id = a.workspace_id and own.kind = 'settlement' and own.currency_id = a.currency_id

@@ -104,7 +104,6 @@ describe('the links of transactions', () => {
       workspaceId,
       discrepancyId: open!.id,
       resolution: 'reclaimed',
-      by: 'ada',
       note: 'checked',
     });
 

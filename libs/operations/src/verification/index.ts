@@ -5,8 +5,11 @@ export {
   CONVERSION_JSON,
   conversionFrom,
   type ConversionJson,
+  personOf,
   RECIPIENT_JSON,
   recipientFrom,
   type RecipientJson,
+  type StoredOrder,
+  textsOf,
 } from './verify-digests.js';
 export { contentOfRow } from '../resources/compose-order.js';

@@ -1,7 +1,19 @@
-import type { HashedConversion, HashedOrder, HashedRecipient } from '@banking/domain/proof';
+import type {
+  HashedConversion,
+  HashedOrder,
+  HashedRecipient,
+  OrderTexts,
+  RecipientPerson,
+} from '@banking/domain/proof';
 import { currencyCode, digestOrNone } from '@banking/ledger';
 import { sqlStatement } from '@banking/postgres';
-import { digestOfConversion, digestOfOrder, digestOfRecipient } from '../payments/payment-entries.js';
+import {
+  digestOfConversion,
+  digestOfOrder,
+  digestOfOrderTexts,
+  digestOfPerson,
+  digestOfRecipient,
+} from '../payments/payment-entries.js';
 import { contentOfRow } from '../resources/compose-order.js';
 import { computed, type RangeCheck } from './verify-ranges.js';
 
@@ -10,10 +22,13 @@ interface CoveringRow {
   readonly id: bigint;
   readonly order_digest: string | null;
   readonly conversion_digest: string | null;
-  readonly order: HashedOrder | null;
+  readonly order: StoredOrder | null;
   readonly conversion: ConversionJson | null;
   readonly recipients: readonly { readonly digest: string | null; readonly recipient: RecipientJson }[] | null;
 }
+
+/** An order as it is stored: what its transactions cover, with its free texts. */
+export type StoredOrder = HashedOrder & Partial<OrderTexts> & { readonly textsSalt?: string | undefined };
 
 /** A conversion as JSON, from its row `c`. Currencies are ids. */
 export const CONVERSION_JSON = `json_strip_nulls(json_build_object(
@@ -24,7 +39,8 @@ export const CONVERSION_JSON = `json_strip_nulls(json_build_object(
 
 /** A recipient as JSON, from its row `r` and its beneficiary `n`. Currencies are ids. */
 export const RECIPIENT_JSON = `json_strip_nulls(json_build_object(
-  'id', r.id, 'name', r.name, 'accountCode', r.account_code, 'currencyId', r.currency_id, 'corridorId', r.corridor_id,
+  'id', r.id, 'name', r.name, 'accountCode', r.account_code, 'salt', encode(r.person_salt, 'hex'),
+  'personDigest', encode(r.person_digest, 'hex'), 'currencyId', r.currency_id, 'corridorId', r.corridor_id,
   'routingCodeType', n.data ->> 'routingCodeType1', 'routingCode', n.data ->> 'routingCodeValue1'))`;
 
 /** Hashes of version 1 cover no such rows. */
@@ -56,19 +72,44 @@ function faultOf({
   conversion,
   recipients,
 }: CoveringRow): string | undefined {
-  const isCovered = <T>(digest: string | null, row: T | null, digestOf: (row: T) => string) =>
+  const isCovered = <T>(digest: string | null | undefined, row: T | null | undefined, digestOf: (row: T) => string) =>
     digest === (row && digestOrNone(() => digestOf(row)));
   if (!isCovered(order_digest, order, digestOfOrder)) return `transaction ${id} covers another order, or none`;
+  // Without their salt, texts are erased: a check constraint refuses texts then.
+  if (order?.textsSalt !== undefined && !isCovered(order.textsDigest, textsOf(order), digestOfOrderTexts)) {
+    return `transaction ${id} covers other texts of order ${order.id}`;
+  }
   if (!isCovered(conversion_digest, conversion, (row) => digestOfConversion(conversionFrom(row)))) {
     return `transaction ${id} covers another conversion, or none`;
   }
   const edited = recipients?.find(
-    ({ digest, recipient }) => !isCovered(digest, recipient, (row) => digestOfRecipient(recipientFrom(row))),
+    ({ digest, recipient }) =>
+      !isCovered(digest, recipient, (row) => digestOfRecipient(recipientFrom(row))) || !isPersonCovered(recipient),
   );
   return edited && `transaction ${id} covers other details of recipient ${edited.recipient.id}`;
 }
 
-export type RecipientJson = Omit<HashedRecipient, 'currencyCode'> & { readonly currencyId: number };
+/** The free texts of an order. Undefined without any, and once they were erased. */
+export function textsOf({ textsSalt: salt, description, metadata }: StoredOrder): OrderTexts | undefined {
+  return salt === undefined ? undefined : { salt, description, metadata };
+}
+
+/** The name and the account of a recipient. Undefined once they were erased. */
+export function personOf({ salt, name, accountCode }: RecipientJson): RecipientPerson | undefined {
+  return salt === undefined ? undefined : { salt, name, accountCode };
+}
+
+/** An erased recipient has its pseudonyms, and no other texts. */
+function isPersonCovered(recipient: RecipientJson): boolean {
+  const { id, name, accountCode, personDigest } = recipient;
+  const person = personOf(recipient);
+  return person
+    ? digestOrNone(() => digestOfPerson(person)) === personDigest
+    : [name, accountCode].every((text) => text === `erased-${id}`);
+}
+
+export type RecipientJson = Omit<HashedRecipient, 'currencyCode'> &
+  Omit<RecipientPerson, 'salt'> & { readonly currencyId: number; readonly salt?: string | undefined };
 
 export type ConversionJson = Omit<HashedConversion, 'sourceCurrencyCode' | 'targetCurrencyCode'> & {
   readonly sourceCurrencyId: number;

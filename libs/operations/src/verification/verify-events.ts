@@ -39,8 +39,13 @@ const CREATED_AT = `case e.resource_type
     select r.created_at from transfer r where r.workspace_id = $1 and r.id = e.resource_id and r.account_version is not null)
   when 'deposit' then (select r.created_at from deposit r where r.workspace_id = $1 and r.id = e.resource_id)
   when 'account' then (select r.created_at from account r where r.workspace_id = $1 and r.id = e.resource_id)
+  when 'approval' then (select r.created_at from approval r where r.workspace_id = $1 and r.id = e.resource_id)
   when 'recipient' then (select r.created_at from recipient r where r.workspace_id = $1 and r.id = e.resource_id)
   when 'quote' then (select r.created_at from quote r where r.workspace_id = $1 and r.id = e.resource_id)
+  when 'limits' then (select r.created_at from workspace r where r.id = $1 and r.id = e.resource_id)
+  when 'serviceAccount' then (select r.created_at from service_account r where r.workspace_id = $1 and r.id = e.resource_id)
+  when 'key' then (select r.created_at from service_account_key r where r.workspace_id = $1 and r.id = e.resource_id)
+  when 'member' then (select r.created_at from member r where r.workspace_id = $1 and r.id = e.resource_id)
   when 'webhookEndpoint' then (select r.created_at from webhook_endpoint r where r.workspace_id = $1 and r.id = e.resource_id) end`;
 
 /** Each event with the one before it, of the same resource. Between them, one may be missing only if it may have been deleted. */
@@ -53,7 +58,8 @@ export const EVENT_CHAIN: RangeCheck = {
        select format('event %s of %s %s %s', f.id, f.resource_type, f.resource_id, f.why) as detail
        from (
          select e.id, e.resource_type, e.resource_id, case
-             when p.id is null and r.created_at is null then 'is of a resource that is not there'
+             -- A member is deleted with its user.
+             when p.id is null and r.created_at is null and e.resource_type <> 'member' then 'is of a resource that is not there'
              when p.id > e.id then format('has a smaller id than event %s, which is before it', p.id)
              when e.sequence > coalesce(p.sequence, 0) + 1
                and (k.last_id is null or p.id > k.last_id or r.created_at > k.last_at)
@@ -71,7 +77,7 @@ export const EVENT_CHAIN: RangeCheck = {
                    and q.sequence < e.sequence and q.changes ? 'status' and (q.sequence = e.sequence - 1 or q.id > coalesce(k.last_id, 0))
                  order by q.sequence desc limit 1)
                then format('begins with %s, and the one before ended with another status', c.before)
-             when p.id is null and e.sequence = 1 and e.resource_type <> 'payout'
+             when p.id is null and e.sequence = 1 and e.resource_type not in ('payout', 'member')
                and (e.type <> all(${CREATIONS}) or c.before <> '')
                then format('is %s, and the resource was new', e.type)
              when e.type = 'transaction.returned' and not exists (
@@ -203,17 +209,26 @@ export const REQUIRED_EVENTS: RangeCheck = {
     execution: required({
       ...{ type: 'execution', table: 'execution', join: OF_RUN, status: 't.status' },
       ...{ createdAt: 'o.created_at', changedAt: 'greatest(o.created_at, x.created_at)' },
-      isFinal: `${isNot('scheduled')} and ${isNot('pending')}`,
+      isFinal: `${isNot('awaiting_approval')} and ${isNot('scheduled')} and ${isNot('pending')}`,
     }),
     deposit: required({
       ...{ type: 'deposit', table: 'deposit', status: 't.status', changedAt: 't.updated_at' },
       isFinal: `t.status in ('assigned', 'returned')`,
+    }),
+    approval: required({
+      ...{ type: 'approval', table: 'approval', status: 't.status', changedAt: 't.updated_at' },
+      isFinal: `${isNot('required')} and (${isNot('approved')} or t.outcome is not null)`,
+      last: ['approval.carried_out', `coalesce(t.outcome = 'carried_out', false)`],
     }),
     recipient: required({
       ...{ type: 'recipient', table: 'recipient', isFinal: 't.forgotten_at is not null' },
       last: ['recipient.archived', 't.forgotten_at is not null'],
     }),
     quote: required({ type: 'quote', table: 'quote', isFinal: 'true' }),
+    limit_list: required({
+      ...{ type: 'limits', table: 'limit_list', id: 't.workspace_id', key: 't.workspace_id' },
+      ...{ createdAt: 't.changed_at', isFinal: 'false' },
+    }),
     webhook_endpoint: required({
       ...{
         type: 'webhookEndpoint',
@@ -222,6 +237,15 @@ export const REQUIRED_EVENTS: RangeCheck = {
         isFinal: 't.deleted_at is not null',
       },
       last: ['webhookEndpoint.deleted', 't.deleted_at is not null'],
+    }),
+    service_account: required({
+      ...{ type: 'serviceAccount', table: 'service_account', changedAt: 't.updated_at' },
+      isFinal: 't.deleted_at is not null',
+      last: ['serviceAccount.deleted', 't.deleted_at is not null'],
+    }),
+    service_account_key: required({
+      ...{ type: 'key', table: 'service_account_key', isFinal: 't.revoked_at is not null' },
+      last: ['key.revoked', 't.revoked_at is not null'],
     }),
   },
 };

@@ -24,7 +24,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
     },
   },
   {
-    // Only the last execution can be scheduled or cancelled, and its status decides that of the order.
+    // Only the last execution can await approval, be scheduled or cancelled, and its status decides that of the order.
     check: 'every order stands where its executions stand',
     over: {
       customer_order: sqlStatement<FindingRow>(
@@ -33,12 +33,12 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
        from customer_order o cross join lateral (
          select min(sequence) as first, count(*) as runs, array_agg(status order by sequence) as statuses,
                 (array_agg(status order by sequence desc))[1] as last,
-                count(*) filter (where status in ('scheduled', 'cancelled')) as open
+                count(*) filter (where status in ('awaiting_approval', 'scheduled', 'cancelled')) as open
          from execution where workspace_id = $1 and order_id = o.id) e
        where o.workspace_id = $1 and o.id > $2 and o.id <= $3
          and (e.first = 1 and (o.type = 'recurring' or e.runs = 1) and
               case o.status
-                when 'active' then e.last = 'scheduled' and e.open = 1
+                when 'active' then (e.last = 'scheduled' or e.last = 'awaiting_approval' and e.runs = 1) and e.open = 1
                 when 'cancelled' then e.last = 'cancelled' and e.open = 1
                 when 'failed' then e.last = 'failed' and e.open = 0
                 else e.open = 0
@@ -162,6 +162,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
         `select format('order %s names quote %s and has not used it', o.id, o.quote_id) as detail
          from customer_order o
          where o.workspace_id = $1 and o.id > $2 and o.id <= $3 and o.quote_id is not null
+           and (o.approval_id is null or o.status = 'completed')
            and not exists (select from quote_use u where u.workspace_id = $1 and (u.quote_id, u.order_id) = (o.quote_id, o.id))`,
       ),
     },

@@ -407,15 +407,11 @@ describe('verify trails', () => {
       await world.database.pipeline({ workspaces: [northwind] }, [
         sql(`update customer_order set paused_at = now(), pause_reason = 'placer_without_role' where id = $1`, orderId),
       ]);
-      await resumePausedOrder(
-        world.database,
-        { name: 'ops' },
-        {
-          workspaceId: northwind,
-          orderId,
-          placer: 'ada@northwind.example',
-        },
-      );
+      await resumePausedOrder(world.database, {
+        workspaceId: northwind,
+        orderId,
+        placer: 'ada@northwind.example',
+      });
     });
 
     it('has no finding if it is unchanged', async () => {
@@ -464,7 +460,7 @@ describe('verify trails', () => {
       ],
       [
         'a role is raised',
-        `update workspace_role set role = 'admin' where role = 'member'`,
+        `update workspace_role set role = 'viewer' where role = 'member'`,
         /^workspace_role with id \d+ is not/,
       ],
       [

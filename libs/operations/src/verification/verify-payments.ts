@@ -3,6 +3,9 @@ import { type Database, sqlStatement } from '@banking/postgres';
 import { DEPOSIT_CHECK } from './verify-deposits.js';
 import { DIGEST_CHECK } from './verify-digests.js';
 import { EVENT_CHAIN, REQUIRED_EVENTS, WEBHOOK_CHECK } from './verify-events.js';
+import { LIMIT_COUNTERS, LIMIT_TRAIL } from './verify-limits.js';
+import { APPROVAL_CHECKS } from './verify-approvals.js';
+import { OPERATOR_CHECK } from './verify-operators.js';
 import { ORDER_CHECKS, ORDER_KEY_CHECK, RUN_TIMES_CHECK, verifyOrderKeys } from './verify-orders.js';
 import { CROSSING_CHECKS, PAYEE_CHECK, verifyPayees } from './verify-payees.js';
 import { type FindingRow, type RangeCheck, verifyInRanges, type VerifyOptions } from './verify-ranges.js';
@@ -217,12 +220,16 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
   },
   ...DISCREPANCY_CHECKS,
   DEPOSIT_CHECK,
+  OPERATOR_CHECK,
   ...CROSSING_CHECKS,
   ...ORDER_CHECKS,
+  ...APPROVAL_CHECKS,
   REFERENCE_CHECK,
   DIGEST_CHECK,
   ACCOUNT_TRAIL,
   ORDER_TRAIL,
+  LIMIT_COUNTERS,
+  LIMIT_TRAIL,
   RUN_TIMES_CHECK,
   AUDIT_CHAIN,
   AUDIT_ENTRIES,

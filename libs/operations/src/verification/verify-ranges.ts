@@ -24,6 +24,7 @@ export function computed<T>(rows: SqlStatement<T>, detailOf: (row: T) => string 
 /** The tables whose rows are checked, with the column that their ranges are over. */
 const KEYS = {
   account: rangeKey('account'),
+  approval: rangeKey('approval'),
   transaction: rangeKey('transaction'),
   transfer: rangeKey('transfer', 'transaction_id'),
   remittance_event: rangeKey('remittance_event'),
@@ -40,8 +41,12 @@ const KEYS = {
   quote: rangeKey('quote'),
   event: rangeKey('event'),
   event_deletion: rangeKey('event_deletion', 'last_id'),
+  payment_limit: rangeKey('payment_limit'),
+  limit_list: rangeKey('limit_list', 'workspace_id'),
   webhook_endpoint: rangeKey('webhook_endpoint'),
   webhook_delivery: rangeKey('webhook_delivery'),
+  service_account: rangeKey('service_account'),
+  service_account_key: rangeKey('service_account_key'),
 } satisfies Readonly<Record<string, RangeKey>>;
 
 type CheckedTable = keyof typeof KEYS;

@@ -55,6 +55,7 @@ const DIRECTORY = [
   { table: 'app_membership', key: ['app_id', 'user_id'], shown: 'user_id' },
   { table: 'workspace', key: ['id'], shown: 'id' },
   { table: 'workspace_role', key: ['workspace_id', 'id'], shown: 'id' },
+  { table: 'member', key: ['workspace_id', 'id'], shown: 'id' },
 ] as const;
 
 /**
@@ -67,7 +68,8 @@ const DIRECTORY_FINDINGS = DIRECTORY.map(({ table, key, shown }) => {
     `verify_trail_of_${table}`,
     `with latest as (
        select distinct on (key) key, action, record
-       from (select id, action, record, ${named('record')} as key from directory_change where relation = '${table}') c
+       from (select id, action, record || coalesce(personal, '{}') as record, ${named("(record || coalesce(personal, '{}'))")} as key
+             from directory_change where relation = '${table}') c
        order by key, id desc),
      present as (select ${named('row')} as key, row from (select to_jsonb(t) as row from ${table} t) t)
      select format('${table} with ${shown} %s %s', coalesce(p.row, l.record) ->> '${shown}', case
@@ -80,10 +82,10 @@ const DIRECTORY_FINDINGS = DIRECTORY.map(({ table, key, shown }) => {
        when p.key is null then l.action <> 'delete'
        when l.key is null then true
        else l.action = 'delete' or exists (
-         select from jsonb_each(l.record - array['created_at', 'updated_at', 'bound_at']) e
+         select from jsonb_each(l.record - array['created_at', 'updated_at', 'bound_at', 'expires_at']) e
          where p.row ? e.key and p.row -> e.key <> e.value) end`,
   );
-  return [query, table === 'workspace_role'] as const;
+  return [query, table === 'workspace_role' || table === 'member'] as const;
 });
 
 /** How many entries of the directory's trail one statement verifies. */
@@ -107,7 +109,9 @@ const DIRECTORY_ENTRIES = sqlStatement<FindingRow & { readonly workspace_id: big
      select coalesce(record -> 'workspace_id', record -> 'id')::bigint as workspace_id,
        case relation when 'workspace' then 'workspace' else 'user' end as type,
        coalesce(record -> 'user_id', record -> 'id')::bigint as id,
-       case relation || ' ' || action when 'workspace insert' then 'addWorkspace' when 'workspace update' then 'renameWorkspace'
+       case relation || ' ' || action when 'workspace insert' then 'addWorkspace' when 'workspace update' then case
+           when record -> 'name' = lag(record -> 'name') over (partition by relation, record -> 'id' order by id) then 'setTimeZone'
+           else 'renameWorkspace' end
          when 'workspace_role insert' then 'addGrant' when 'workspace_role update' then 'changeGrant' else 'removeGrant' end as operation,
        changed_at
      from directory_change
@@ -212,7 +216,7 @@ const isWithout = (operation: string, id: string): string =>
 
 /** An entry is written in the database transaction of the change, so it is not older. */
 export const AUDIT_ENTRIES: RangeCheck = {
-  check: 'every order, every account and every change of an account has its entry in the audit trail',
+  check: 'every order, every account and every change of an account or of limits has its entry in the audit trail',
   over: {
     customer_order: sqlStatement<FindingRow>(
       'verify_entries_of_orders',
@@ -239,6 +243,18 @@ export const AUDIT_ENTRIES: RangeCheck = {
        where c.changes > coalesce(u.entries, 0) + (
          select count(*) from audit_event e
          where e.workspace_id = $1 and e.resource_id = c.account_id and e.operation = 'changeAccount')`,
+    ),
+    limit_list: sqlStatement<FindingRow>(
+      'verify_entries_of_limits',
+      `with ${TRAIL}
+       select format('the limits have %s changes, and fewer entries in the audit trail', c.changes) as detail
+       from begun cross join lateral (
+         select count(*) as changes from limit_change l
+         where l.workspace_id = $1 and l.workspace_id > $2 and l.workspace_id <= $3 and l.changed_at > begun.at) c
+         left join unrecorded u on u.operation = 'replaceLimits' and u.id = $1
+       where c.changes > coalesce(u.entries, 0) + (
+         select count(*) from audit_event e
+         where e.workspace_id = $1 and e.resource_id = $1 and e.resource_type = 'limits' and e.operation = 'replaceLimits')`,
     ),
   },
 };

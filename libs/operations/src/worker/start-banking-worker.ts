@@ -1,9 +1,12 @@
-import { minorUnits } from '@banking/domain';
+import { minorUnits, type Timestamp } from '@banking/domain';
 import { type Books, booksAs, ownLegsOf } from '@banking/ledger';
 import {
+  type DecisionHook,
   EVENTS_MAX,
   type OpenRails,
   type Outgoing,
+  type Payer,
+  type PayerReader,
   type PaymentContent,
   type PaymentReader,
   PAYOUT,
@@ -21,29 +24,38 @@ import {
   type WorkerOptions,
   type WorkHandler,
 } from '@banking/work-queue';
-import { AUDIT_ROWS_MAX, OldAuditEvents, recordAudit } from '../audit/record-audit.js';
+import { APPROVAL, approvalHandler, type CarryingOut } from '../approvals/carry-out.js';
+import { expireApprovals } from '../approvals/decide-approval.js';
+import { AUDIT_ROWS_MAX, deleteAuditEvents, recordAudit } from '../audit/record-audit.js';
 import { CROSSING, crossingHandler, type CrossingPort } from '../crossings/crossings.js';
 import { bookDeposits } from '../deposits/book-deposits.js';
 import type { ReceivingAccount } from '../deposits/match-entry.js';
 import { composeEvent } from '../events/events.js';
 import { EVENTS_KEPT_DAYS, OldEvents, recordChanges, RECORDED_MAX } from '../events/record-changes.js';
 import { ExpiredKeys } from '../idempotency/idempotency-key.js';
+import { deleteCountedPayments } from '../limits/limits.js';
 import { deleteIfCancelled } from '../orders/change-orders.js';
 import type { OrderService } from '../orders/order-service.js';
 import type { HandOver } from '../orders/post-orders.js';
 import { EXECUTION } from '../orders/order-statements.js';
 import { runOrder } from '../orders/run-order.js';
+import { type PersonalDataRetention, UnusedPersonalData } from '../personal-data/unused-personal-data.js';
 import { deleteOldReference } from '../reference/reference.js';
 import { applyDueReference } from '../reference/reference-changes.js';
+import { OldRows } from './old-rows.js';
 import { ContinuousVerification } from './verify-continuously.js';
 
 interface WorkSettings {
   /** Carries out the runs of orders. A process that also places orders uses one service for both. */
   readonly orders: OrderService;
+  /** Carries out approved requests. Without it, they wait for a worker that has it. */
+  readonly approvals?: CarryingOut | undefined;
   /** Opens the payment networks that it calls, on the database of the worker. Payouts of other networks wait for a worker that has them. */
   readonly rails?: ((database: Database) => OpenRails) | undefined;
   /** The bank accounts whose entries it books. Default: none, and no entries are booked. */
   readonly bankAccounts?: readonly ReceivingAccount[] | undefined;
+  /** Decides payouts that need a decision. Without it, they wait for a worker that has it, or for an operator. */
+  readonly decisionHook?: DecisionHook | undefined;
   /** Where payments to other databases are submitted. Without it, they wait for a worker that has it. */
   readonly crossings?: CrossingPort | undefined;
   /** What the worker does besides, such as what concerns several databases. */
@@ -56,6 +68,8 @@ interface WorkSettings {
   readonly auditKeptDays?: number | undefined;
   /** The name of the database, where there are several; for metrics. */
   readonly cell?: string | undefined;
+  /** How long personal data are kept. Default: ten years. */
+  readonly personalData?: PersonalDataRetention | undefined;
   /** How long events and deliveries of webhooks are listed. Default: 30 days. */
   readonly eventsKeptDays?: number | undefined;
   /** What delivers to webhook endpoints. Without it, none is delivered to. */
@@ -63,6 +77,8 @@ interface WorkSettings {
 }
 
 const EXPIRED_KEYS_IDLE_MS = 5 * 60_000;
+
+const EXPIRED_APPROVALS_IDLE_MS = 10_000;
 
 const RECORD_IDLE_MS = 150;
 
@@ -80,6 +96,8 @@ const STATISTICS_MS = 2_000;
 const AUDIT_IDLE_MS = 200;
 const WAKE_IDLE_MS = 1_000;
 const OLD_AUDIT_IDLE_MS = 60 * 60_000;
+/** A pass reads all recipients and deposits. */
+const PERSONAL_DATA_IDLE_MS = 6 * 60 * 60_000;
 const AUDIT_KEPT_DAYS = 3_650;
 
 /** An open database with its books. */
@@ -107,12 +125,15 @@ export function workOf(
     orders,
     rails: openRails = () => new Map(),
     bankAccounts = [],
+    decisionHook: hook,
     crossings,
+    approvals,
     chores: more = [],
     onError,
     onPayoutStop,
     auditKeptDays = AUDIT_KEPT_DAYS,
     eventsKeptDays = EVENTS_KEPT_DAYS,
+    personalData,
     webhooks,
     cell,
   }: WorkSettings,
@@ -128,6 +149,7 @@ export function workOf(
   };
   const handlers: WorkerOptions['handlers'] = {
     [EXECUTION]: run,
+    ...(approvals && { [APPROVAL]: approvalHandler(database, approvals) }),
     ...(crossings && { [CROSSING]: crossingHandler({ books, port: crossings }) }),
   };
   const expiredKeys = new ExpiredKeys(database);
@@ -137,7 +159,9 @@ export function workOf(
     idleMs: EXPIRED_KEYS_IDLE_MS,
   };
   const oldEvents = new OldEvents(database, eventsKeptDays);
-  const oldAudit = new OldAuditEvents(database, auditKeptDays);
+  const unused = new UnusedPersonalData(database, personalData);
+  const oldAudit = new OldRows(database, deleteAuditEvents(auditKeptDays));
+  const oldCounted = new OldRows(database, deleteCountedPayments());
   const verification = new ContinuousVerification(opened.database.as(VERIFIER_ROLE), onPayoutStop, cell);
   const chores: readonly Chore[] = [
     {
@@ -150,9 +174,12 @@ export function workOf(
     { name: 'old-events', run: () => oldEvents.deleteBatch(), idleMs: OLD_EVENTS_IDLE_MS },
     { name: 'old-deliveries', run: () => deleteOldDeliveries(database, eventsKeptDays), idleMs: OLD_EVENTS_IDLE_MS },
     deleting,
+    { name: 'expired-approvals', run: () => expireApprovals(database), idleMs: EXPIRED_APPROVALS_IDLE_MS },
     { name: 'reference', run: () => applyDueReference(database), idleMs: REFERENCE_IDLE_MS },
     { name: 'audit', run: () => recordAudit(database), idleMs: AUDIT_IDLE_MS, fullBatch: AUDIT_ROWS_MAX },
     { name: 'old-audit-events', run: () => oldAudit.deleteBatch(), idleMs: OLD_AUDIT_IDLE_MS },
+    { name: 'old-counted-payments', run: () => oldCounted.deleteBatch(), idleMs: OLD_AUDIT_IDLE_MS },
+    { name: 'personal-data', run: () => unused.eraseBatch(), idleMs: PERSONAL_DATA_IDLE_MS },
     { name: 'verification', run: paced(() => verification.verifyNew(), VERIFY_NEW_MS), idleMs: VERIFY_BACKLOG_MS },
     { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_MS },
     { name: 'statistics', run: paced(() => analyzeTables(database), STATISTICS_MS), idleMs: STATISTICS_MS },
@@ -163,7 +190,8 @@ export function workOf(
   ];
   const rails = openRails(database);
   if (rails.size === 0) return { database, handlers, chores, onError };
-  const carry = payoutHandler({ books, rails, readPayment: paymentReader(database) });
+  const decisions = { hook, readPayer: payerReader(database) };
+  const carry = payoutHandler({ books, rails, decisions, readPayment: paymentReader(database) });
   const receiving = [...rails].map(([name, rail]): Chore => {
     const control = new AbortController();
     const { signal } = control;
@@ -277,6 +305,27 @@ export function paymentReader(database: Database): PaymentReader {
     const payment = await reads.call({ workspaceId, transactionId });
     if (!payment) throw new Error(`transaction ${transactionId} is no payout`);
     return payment;
+  };
+}
+
+const READ_PAYER = sqlStatement<{ account_id: bigint; order_id: bigint | null; created_at: Timestamp }>(
+  'read_payer',
+  `select d.account_id, e.order_id, rfc3339(p.created_at) as created_at
+   from payout p
+   cross join ${lookup(`select t.account_id from transfer t
+     where t.workspace_id = p.workspace_id and t.transaction_id = p.transaction_id and t.direction = 'debit' and t.type <> 'fee'`)} d
+   left join lateral (
+     select x.order_id from execution x where x.workspace_id = p.workspace_id and x.transaction_id = p.transaction_id limit 1) e on true
+   where p.workspace_id = $1 and p.transaction_id = $2`,
+);
+
+/** Reads who pays a payout, for the decision hook. @throws Error for a transaction that is no payout */
+export function payerReader(database: Database): PayerReader {
+  return async (workspaceId, transactionId): Promise<Payer> => {
+    const row = await database.read({ workspaces: [workspaceId] }, bind(READ_PAYER, workspaceId, transactionId));
+    if (!row) throw new Error(`transaction ${transactionId} is no payout`);
+    const { account_id: accountId, order_id: orderId, created_at: createdAt } = row;
+    return { accountId: Number(accountId), createdAt, ...(orderId !== null && { orderId: Number(orderId) }) };
   };
 }
 

@@ -99,7 +99,7 @@ describe('verify continuously', () => {
       await verification.verifyNew();
       const before = await unverified();
       await plant('update account set balance = balance - 1 where id = $1', from);
-      await resumePayouts(at.world.provisioning, (await stop())!.id, 'mia@harbour.example');
+      await resumePayouts(at.world.provisioning, (await stop())!.id);
 
       await verification.verifyNew();
 
@@ -112,7 +112,7 @@ describe('verify continuously', () => {
       await pay();
       await plant('update account set balance = balance + 1 where id = $1', from);
       await verification.verifyNew();
-      await resumePayouts(at.world.provisioning, (await stop())!.id, 'mia@harbour.example');
+      await resumePayouts(at.world.provisioning, (await stop())!.id);
 
       await verification.verifyNew();
 

@@ -4,6 +4,7 @@ export { until } from '@banking/embedded-postgres/testing';
 export {
   analyzeTables,
   freshDatabase,
+  asLogin,
   openDatabase,
   type FreshDatabase,
   type Preparation,

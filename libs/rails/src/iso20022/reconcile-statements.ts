@@ -339,7 +339,7 @@ const IGNORE_ENTRY = sqlStatement<{ found: boolean; is_ignored: boolean }>(
   'ignore_bank_entry',
   `with entry as (select id, outcome from bank_entry where id = $1 and status = 'booked' for update),
    ignored as (
-     update bank_entry b set outcome = 'ignored', note = $2, ignored_by = $3 from entry e where b.id = e.id and e.outcome is null returning b.id)
+     update bank_entry b set outcome = 'ignored', note = $2 from entry e where b.id = e.id and e.outcome is null returning b.id)
    select exists (select from entry) as found, exists (select from ignored) as is_ignored`,
 );
 
@@ -350,9 +350,9 @@ const IGNORE_ENTRY = sqlStatement<{ found: boolean; is_ignored: boolean }>(
  */
 export async function ignoreEntry(
   database: Database,
-  { entryId, note, by }: { readonly entryId: number; readonly note: string; readonly by: string },
+  { entryId, note }: { readonly entryId: number; readonly note: string },
 ): Promise<'ignored' | 'known' | 'not_found'> {
-  const [[row]] = await database.pipeline({}, [bind(IGNORE_ENTRY, entryId, note, by)] as const);
+  const [[row]] = await database.write({}, [bind(IGNORE_ENTRY, entryId, note)] as const);
   if (!row?.found) return 'not_found';
   return row.is_ignored ? 'ignored' : 'known';
 }

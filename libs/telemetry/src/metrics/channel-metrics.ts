@@ -2,7 +2,7 @@ import type { Channel, TracingChannel } from 'node:diagnostics_channel';
 import { isRefusalReason } from '@banking/domain';
 import { connectionChannel, pipelineChannel, retryChannel, sqlstateOf, type Database } from '@banking/postgres';
 import { orderBatchChannel, verificationChannel } from '@banking/operations';
-import { networkChannel } from '@banking/payouts';
+import { decisionChannel, networkChannel } from '@banking/payouts';
 import { ratesChannel } from '@banking/reference';
 import { choreChannel, workChannel } from '@banking/work-queue';
 import { webhookChannel } from '@banking/webhooks';
@@ -141,6 +141,7 @@ export function collectWork(metrics: Metrics): readonly Unsubscribe[] {
   const tries = metrics.histogram('banking_work_duration_seconds');
   const choreFailures = metrics.counter('banking_chore_failures_total');
   const calls = metrics.histogram('banking_network_request_duration_seconds');
+  const decisions = metrics.histogram('banking_decision_duration_seconds');
   const runs = metrics.counter('banking_verification_runs_total');
   const rows = metrics.counter('banking_verification_rows_total');
   const webhooks = metrics.histogram('banking_webhook_request_duration_seconds');
@@ -154,6 +155,9 @@ export function collectWork(metrics: Metrics): readonly Unsubscribe[] {
       const failure = signal?.aborted === true ? 'timeout' : 'failed';
       calls.observe({ rail, operation, outcome: error === undefined ? 'ok' : failure }, seconds);
     }),
+    onEnd(decisionChannel, ({ result }, seconds) =>
+      decisions.observe({ outcome: result?.decision ?? 'none' }, seconds),
+    ),
     onMessage(webhookChannel, ({ outcome, seconds }) => webhooks.observe({ outcome }, seconds)),
     onMessage(verificationChannel, ({ subject, outcome, rows: count, cell }) => {
       runs.inc({ subject, outcome });

@@ -17,6 +17,7 @@ const ROWS = [
   [{ waiting: 9, seconds: 2.5 }],
   [{ enabled: 4, failing: 1, disabled: 2, due: 9, seconds: 6.5 }],
   [{ rail: 'bank', differences: 3, seconds: 40, refused: 1 }],
+  [{ rail: 'bank', payouts: 6, seconds: 3601 }],
 ];
 
 let pipeline: jest.Mock;
@@ -72,6 +73,8 @@ describe('the metrics that are read from the database', () => {
       'banking_payouts_oldest_seconds{status="submitted"}': 0,
       'banking_payouts_oldest_seconds{rail="bank",status="submitted"}': 90,
       'banking_payouts_oldest_seconds{status="parked"}': 0,
+      'banking_payouts_held{rail="bank"}': 6,
+      'banking_payouts_held_oldest_seconds{rail="bank"}': 3601,
       'banking_bank_differences{rail="bank"}': 3,
       'banking_bank_comparison_age_seconds{rail="bank"}': 40,
       'banking_bank_files_refused{rail="bank"}': 1,
@@ -111,7 +114,7 @@ describe('the metrics that are read from the database', () => {
       expect(await scrape()).toMatchObject({ banking_database_values_up: 0 });
       now.mockReturnValue(5_001);
       expect(await scrape()).toMatchObject({ banking_database_values_up: 1, banking_payouts_stopped: 1 });
-      pipeline.mockResolvedValue([[], [], [], [], [], [], [], [], []]);
+      pipeline.mockResolvedValue([[], [], [], [], [], [], [], [], [], []]);
       now.mockReturnValue(10_003);
       expect(await scrape()).toMatchObject({ banking_payouts_stopped: 0, 'banking_work_parked{kind="execution"}': 0 });
       pipeline.mockRejectedValue(new Refusal('unavailable'));
@@ -142,14 +145,7 @@ describe('the metrics that are read from several databases', () => {
     );
     const inB = jest.fn(async () => [
       [{ kind: 'payout', rail: 'bank', due: 8, seconds: 2 }],
-      [],
-      [],
-      [],
-      [],
-      [],
-      [],
-      [],
-      [],
+      ...Array.from({ length: 9 }, () => []),
     ]);
     let cells = [
       { cell: 'home', database: { pipeline: atHome } as never },

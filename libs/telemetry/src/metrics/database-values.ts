@@ -1,5 +1,5 @@
 import { ExpiringCache } from '@banking/process';
-import { COUNT_OPEN_PAYOUTS, PAYOUT, READ_STOP, SCOPE_OPEN_PAYOUTS } from '@banking/payouts';
+import { COUNT_HELD_PAYOUTS, COUNT_OPEN_PAYOUTS, PAYOUT, READ_STOP, SCOPE_OPEN_PAYOUTS } from '@banking/payouts';
 import { bind, type Database } from '@banking/postgres';
 import { type BankDifferences, COUNT_BANK_DIFFERENCES } from '@banking/rails';
 import { COUNT_DUE, COUNT_PARKED } from '@banking/work-queue';
@@ -37,6 +37,7 @@ interface Values {
     readonly payouts: number;
     readonly seconds: number;
   }[];
+  readonly held: readonly { readonly rail: string; readonly payouts: number; readonly seconds: number }[];
   readonly stop: { readonly finding_count: number } | undefined;
   readonly unrecorded: { readonly rows: number; readonly seconds: number } | undefined;
   readonly audit: { readonly waiting: number; readonly seconds: number } | undefined;
@@ -46,7 +47,7 @@ interface Values {
 
 /** The state of the queue and of payouts, over all workspaces. Each statement reads a bounded number of rows. */
 async function readValues(database: Pick<Database, 'pipeline'>): Promise<Values> {
-  const [due, parked, , payouts, [stop], [unrecorded], [audit], [webhooks], banks] = await database.pipeline({}, [
+  const [due, parked, , payouts, [stop], [unrecorded], [audit], [webhooks], banks, held] = await database.pipeline({}, [
     bind(COUNT_DUE),
     bind(COUNT_PARKED),
     bind(SCOPE_OPEN_PAYOUTS),
@@ -56,8 +57,9 @@ async function readValues(database: Pick<Database, 'pipeline'>): Promise<Values>
     bind(COUNT_UNRECORDED_AUDIT),
     bind(COUNT_BACKLOG),
     bind(COUNT_BANK_DIFFERENCES),
+    bind(COUNT_HELD_PAYOUTS),
   ] as const);
-  return { due, parked, payouts, stop, unrecorded, audit, webhooks, banks };
+  return { due, parked, payouts, held, stop, unrecorded, audit, webhooks, banks };
 }
 
 /** The copies of the directory, which home knows. */
@@ -91,6 +93,8 @@ export class DatabaseValues {
       parked: metrics.gauge('banking_work_parked', update),
       payouts: metrics.gauge('banking_payouts_open', update),
       oldestPayout: metrics.gauge('banking_payouts_oldest_seconds', update),
+      held: metrics.gauge('banking_payouts_held', update),
+      oldestHeld: metrics.gauge('banking_payouts_held_oldest_seconds', update),
       bankDifferences: metrics.gauge('banking_bank_differences', update),
       bankAge: metrics.gauge('banking_bank_comparison_age_seconds', update),
       filesRefused: metrics.gauge('banking_bank_files_refused', update),
@@ -149,6 +153,10 @@ export class DatabaseValues {
       const ofPayouts = { rail: row.rail, status: row.status, ...label };
       payouts.set(ofPayouts, row.payouts);
       oldestPayout.set(ofPayouts, row.seconds);
+    }
+    for (const { rail, payouts: count, seconds } of values.held) {
+      this.gauges.held.set({ rail, ...label }, count);
+      this.gauges.oldestHeld.set({ rail, ...label }, seconds);
     }
     for (const { rail, differences, seconds, refused } of values.banks) {
       this.gauges.bankDifferences.set({ rail, ...label }, differences);

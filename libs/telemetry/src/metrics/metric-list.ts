@@ -107,6 +107,11 @@ export const METRICS = {
     'Payouts of a payment network without a final status, of at most 250 whose next step is the soonest, and 250 parked ones.',
   ),
   banking_payouts_oldest_seconds: gauge(['rail', 'status', 'cell'], 'Age of the oldest of these payouts.'),
+  banking_payouts_held: gauge(
+    ['rail', 'cell'],
+    'Payouts that wait for the decision of a hook or an operator, of at most 1000 the oldest.',
+  ),
+  banking_payouts_held_oldest_seconds: gauge(['rail', 'cell'], 'Age of the oldest of them.'),
   banking_payouts_stopped: gauge(['cell'], '1 while payouts are stopped because of a finding.'),
   banking_bank_differences: gauge(
     ['rail', 'cell'],
@@ -127,6 +132,12 @@ export const METRICS = {
     ['rail', 'operation', 'outcome'],
     WORK_S,
     'Time of a call of a payment network. The outcome is ok, failed or timeout. A receive may wait for events.',
+  ),
+
+  banking_decision_duration_seconds: histogram(
+    ['outcome'],
+    WORK_S,
+    'Time of a question to the decision hook. The outcome is approve, hold or reject, or none without an answer.',
   ),
 
   banking_events_unrecorded: gauge(['cell'], 'Statements whose changes are not events yet; 10000 means that or more.'),

@@ -59,9 +59,9 @@ describe('UpstreamDirectory', () => {
     expect(await userOf('ADA@bank.example')).toEqual({
       id: 1,
       grants: [
-        { workspaceId: 1, role: 'admin', appId: 1 },
-        { workspaceId: 2, role: 'member', appId: 1 },
-        { workspaceId: 3, role: 'member', appId: 2 },
+        { workspaceId: 1, roles: ['admin', 'member'], appId: 1 },
+        { workspaceId: 2, roles: ['member'], appId: 1 },
+        { workspaceId: 3, roles: ['member'], appId: 2 },
       ],
     });
     expect(await userOf('bob@bank.example')).toEqual({ id: 2, grants: [] });
@@ -75,31 +75,49 @@ describe('UpstreamDirectory', () => {
     expect(world.reads).toBe(0);
   });
 
-  it('grants a blocked user nothing, and the lower one of two roles in a workspace', async () => {
-    const { userOf } = directoryOver(
-      appOf(
-        1,
-        listed(1, ADA, [['admin', 1]], 'blocked'),
-        listed(2, 'bob@bank.example', [
-          ['admin', 1],
-          ['member', 1],
-          ['admin', 2],
-        ]),
-      ),
-    );
+  it('grants a blocked user nothing', async () => {
+    const { userOf } = directoryOver(appOf(1, listed(1, ADA, [['admin', 1]], 'blocked')));
 
     expect(await userOf(ADA)).toEqual({ id: 1, grants: [] });
-    expect((await userOf('bob@bank.example'))?.grants).toEqual([
-      { workspaceId: 1, role: 'member', appId: 1 },
-      { workspaceId: 2, role: 'admin', appId: 1 },
-    ]);
+  });
+
+  it.each<[string, readonly (readonly [string, number])[]]>([
+    [
+      'a user has two roles in a workspace',
+      [
+        ['member', 1],
+        ['admin', 1],
+      ],
+    ],
+    ['a user is a viewer', [['viewer', 9]]],
+    ['a user is an approver', [['approver', 9]]],
+  ])('grants an administrator no right to pay if the upstream has separate roles: %s', async (_, roles) => {
+    const { userOf } = directoryOver(
+      appOf(1, listed(1, ADA, [['admin', 1]])),
+      appOf(2, listed(2, 'bob@x.example', roles)),
+    );
+
+    expect((await userOf(ADA))?.grants).toEqual([{ workspaceId: 1, roles: ['admin'], appId: 1 }]);
+    expect((await userOf('bob@x.example'))?.grants.map((grant) => grant.roles)).toEqual([roles.map(([role]) => role)]);
+  });
+
+  it('grants one role if the lists name it twice', async () => {
+    const twice = [
+      listed(1, ADA, [['member', 1]]),
+      listed(1, ADA, [['member', 1]]),
+      listed(2, 'bob@x.example', [['admin', 1]]),
+    ];
+    const { userOf } = directoryOver(appOf(1, ...twice));
+
+    expect((await userOf(ADA))?.grants).toEqual([{ workspaceId: 1, roles: ['member'], appId: 1 }]);
+    expect((await userOf('bob@x.example'))?.grants).toEqual([{ workspaceId: 1, roles: ['admin', 'member'], appId: 1 }]);
   });
 
   it('grants the listed roles if the status is missing', async () => {
     const { status: _, ...ada } = listed(1, ADA, [['admin', 1]]);
     const { userOf } = directoryOver(appOf(1, ada));
 
-    expect((await userOf(ADA))?.grants).toEqual([{ workspaceId: 1, role: 'admin', appId: 1 }]);
+    expect((await userOf(ADA))?.grants).toEqual([{ workspaceId: 1, roles: ['admin', 'member'], appId: 1 }]);
   });
 
   it('grants nothing before sign-up is completed or for an unknown role', async () => {
@@ -116,7 +134,10 @@ describe('UpstreamDirectory', () => {
     );
 
     expect(await userOf(ADA)).toEqual({ id: 1, grants: [] });
-    expect(await userOf('bob@bank.example')).toEqual({ id: 2, grants: [{ workspaceId: 2, role: 'member', appId: 1 }] });
+    expect(await userOf('bob@bank.example')).toEqual({
+      id: 2,
+      grants: [{ workspaceId: 2, roles: ['member'], appId: 1 }],
+    });
   });
 
   it.each([

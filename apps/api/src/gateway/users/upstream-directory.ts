@@ -1,10 +1,13 @@
 import {
+  type AppId,
   Directory,
   type DirectoryUser,
   foldEmail,
   type Grant,
+  isRoleName,
   type RoleName,
   type Subject,
+  type User,
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
@@ -64,43 +67,72 @@ export class UpstreamDirectory extends Directory {
 const AMBIGUOUS =
   'ambiguous upstream users: one e-mail has several ids, or one id several e-mails; they have no access until the upstream lists each once';
 
+/** A role that the lists name of a user. */
+interface ListedRole extends Pick<Grant, 'workspaceId' | 'appId'> {
+  readonly role: RoleName;
+}
+
 /** All users whom the lists name without contradiction: an e-mail has one id in all apps, and an id one e-mail. */
 function indexUsers(lists: readonly AppUsers[]): Index {
-  const grants = new Map<string, Map<UserId, Grant[]>>();
+  const listed = new Map<string, Map<UserId, ListedRole[]>>();
   const emails = new Map<UserId, Set<string>>();
   for (const { app, users } of lists) {
     for (const user of users) {
       const email = foldEmail(user.email);
       if (email === undefined) continue;
-      const byId = grants.get(email) ?? new Map<UserId, Grant[]>();
-      byId.set(user.id, [...(byId.get(user.id) ?? []), ...grantsOf(user, app.id)]);
-      grants.set(email, byId);
+      const byId = listed.get(email) ?? new Map<UserId, ListedRole[]>();
+      byId.set(user.id, [...(byId.get(user.id) ?? []), ...listedRolesOf(user, app.id)]);
+      listed.set(email, byId);
       emails.set(user.id, (emails.get(user.id) ?? new Set()).add(email));
     }
   }
+  const everyone = [...listed.values()].flatMap((byId) => [...byId.values()]);
+  const meanings = everyone.some(areSeparate) ? SEPARATE_ROLES : PUBLISHED_ROLES;
   const users = new Map<string, DirectoryUser>();
   const ambiguous = new Set<UserId>();
-  for (const [email, byId] of grants) {
+  for (const [email, byId] of listed) {
     const ids = [...byId.keys()];
     const isOne = ids.length === 1 && ids.every((id) => emails.get(id)?.size === 1);
     if (!isOne) ids.forEach((id) => ambiguous.add(id));
-    else for (const [id, granted] of byId) users.set(email, { id, grants: lowestRoles(granted) });
+    else for (const [id, roles] of byId) users.set(email, { id, grants: grantsOf(roles, meanings) });
   }
   return { users, ambiguous: [...ambiguous].sort((one, other) => one - other) };
 }
 
 /** An unknown role grants no access. */
-function grantsOf(user: AppUsers['users'][number], appId: AppUsers['app']['id']): Grant[] {
-  return rolesOf(user)
-    .filter(({ role }) => isRoleName(role))
-    .map(({ role, edges }) => ({ workspaceId: edges.workspace.id, role: role as RoleName, appId }));
+function listedRolesOf(user: User, appId: AppId): ListedRole[] {
+  return rolesOf(user).flatMap(({ role, edges }) =>
+    isRoleName(role) ? [{ workspaceId: edges.workspace.id, role, appId }] : [],
+  );
 }
 
-/** If the lists name two roles in one workspace, the lower one applies. */
-function lowestRoles(grants: readonly Grant[]): readonly Grant[] {
-  const isMember = (workspaceId: WorkspaceId) =>
-    grants.some((grant) => grant.workspaceId === workspaceId && grant.role === 'member');
-  return grants.filter(({ workspaceId, role }) => role === 'member' || !isMember(workspaceId));
-}
+/** The roles of our own books that a listed role stands for. */
+type Meanings = Readonly<Record<RoleName, readonly RoleName[]>>;
 
-const isRoleName = (role: string): role is RoleName => role === 'member' || role === 'admin';
+const SEPARATE_ROLES: Meanings = {
+  viewer: ['viewer'],
+  member: ['member'],
+  approver: ['approver'],
+  admin: ['admin'],
+};
+
+/** In the published interface, a user has one role in a workspace, member or administrator, and administrators pay too. */
+const PUBLISHED_ROLES: Meanings = { ...SEPARATE_ROLES, admin: ['admin', 'member'] };
+
+/** Whether the listed roles of a user show that the upstream has the roles of our own books. */
+const areSeparate = (roles: readonly ListedRole[]): boolean =>
+  roles.some(
+    ({ role, workspaceId }) =>
+      role === 'viewer' ||
+      role === 'approver' ||
+      roles.some((other) => other.workspaceId === workspaceId && other.role !== role),
+  );
+
+function grantsOf(listed: readonly ListedRole[], meanings: Meanings): Grant[] {
+  const grants = new Map<WorkspaceId, Grant>();
+  for (const { workspaceId, role, appId } of listed) {
+    const roles = new Set([...(grants.get(workspaceId)?.roles ?? []), ...meanings[role]]);
+    grants.set(workspaceId, { workspaceId, roles: [...roles], appId });
+  }
+  return [...grants.values()];
+}

@@ -293,13 +293,21 @@ describe('visibleUsers', () => {
 
   /** The users of the spec of our own books, because both implement the same rule. */
   const USERS = [
-    user(1, 'admin', [role(1, 'admin', 'Two')]),
+    user(1, 'admin', [role(1, 'admin', 'One'), role(7, 'admin', 'Two')]),
     user(2, 'member', [role(2, 'member', 'One')]),
     user(3, 'mate', [role(3, 'member', 'One'), role(4, 'member', 'Two')]),
     user(4, 'stranger', [role(5, 'member', 'Two')]),
     user(5, 'loner', []),
     user(6, 'pending', [role(6, 'admin', 'One')], 'pending'),
+    user(10, 'head', [role(8, 'admin', 'Two')]),
   ];
+
+  const OF_TWO = {
+    stranger: ['member of Two'],
+    admin: ['admin of Two'],
+    mate: ['member of Two'],
+    head: ['admin of Two'],
+  };
 
   /** The visible users, with their workspaces and roles. */
   const seenBy = (id: number, users: readonly User[] = USERS) =>
@@ -309,9 +317,10 @@ describe('visibleUsers', () => {
     edges.roles?.map(({ role: word, edges: { workspace } }) => `${word} of ${workspace.name}`),
   ];
 
-  it('shows an admin every user with all roles', () => {
+  it('shows an admin of every workspace all users with all roles', () => {
     expect(seenBy(1)).toEqual({
-      admin: ['admin of Two'],
+      admin: ['admin of One', 'admin of Two'],
+      head: ['admin of Two'],
       member: ['member of One'],
       mate: ['member of One', 'member of Two'],
       stranger: ['member of Two'],
@@ -321,8 +330,12 @@ describe('visibleUsers', () => {
   });
 
   it('shows a member the users of shared workspaces, with the shared roles only', () => {
-    expect(seenBy(2)).toEqual({ member: ['member of One'], mate: ['member of One'] });
-    expect(seenBy(4)).toEqual({ stranger: ['member of Two'], admin: ['admin of Two'], mate: ['member of Two'] });
+    expect(seenBy(2)).toEqual({ admin: ['admin of One'], member: ['member of One'], mate: ['member of One'] });
+    expect(seenBy(4)).toEqual(OF_TWO);
+  });
+
+  it('shows an admin of one workspace the users of that workspace, with the roles in it only', () => {
+    expect(seenBy(10)).toEqual(OF_TWO);
   });
 
   it('shows a user without a role, or before sign-up is completed, only themselves', () => {

@@ -1,4 +1,12 @@
-import type { App, BankingService, Role, User, UserId, WorkspaceId } from '@banking/domain';
+import {
+  type App,
+  type BankingService,
+  isRoleName,
+  type Role,
+  type User,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
 import { ExpiringCache } from '@banking/process';
 import { rateLimitedForS, UserListsError } from '../upstream-failure.js';
 
@@ -12,17 +20,20 @@ export function rolesOf({ status = 'completed', edges }: User): readonly Role[] 
 
 /**
  * The users of an app that one user may see: the rule of our own books, for a list that was read with a credential that sees all users.
- * An admin of any workspace of the app sees every user with all roles. A member sees themselves and the users of shared workspaces,
- * with the shared roles only. A role that is neither admin nor member shows no users.
+ * An admin of every workspace in the list sees every user with all roles. Anyone else sees themselves and the users of shared workspaces,
+ * with the shared roles only. A role that is not one of ours shows no users.
  *
  * @returns an empty list for a user who does not belong to the app
  */
 export function visibleUsers(users: readonly User[], actor: UserId): readonly User[] {
   const self = users.find(({ id }) => id === actor);
   if (self === undefined) return [];
-  const ownRoles = rolesOf(self).filter(({ role }) => role === 'admin' || role === 'member');
-  const isAdmin = ownRoles.some(({ role }) => role === 'admin');
-  const shared = new Set<WorkspaceId>(ownRoles.map(({ edges }) => edges.workspace.id));
+  const ownRoles = rolesOf(self).filter(({ role }) => isRoleName(role));
+  const workspacesOf = (roles: readonly Role[]) => new Set<WorkspaceId>(roles.map(({ edges }) => edges.workspace.id));
+  const administered = workspacesOf(ownRoles.filter(({ role }) => role === 'admin'));
+  const all = workspacesOf(users.flatMap(({ edges }) => edges.roles ?? []));
+  const isAdmin = administered.size > 0 && [...all].every((id) => administered.has(id));
+  const shared = workspacesOf(ownRoles);
   return users.flatMap((user) => {
     const roles = rolesOf(user).filter(({ edges }) => isAdmin || shared.has(edges.workspace.id));
     if (isAdmin || user.id === actor) return [{ ...user, edges: { ...user.edges, roles } }];

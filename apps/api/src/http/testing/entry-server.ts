@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
-import type { AppId, Directory, DirectoryUser, UserId, WorkspaceId } from '@banking/domain';
+import type { AppId, Directory, DirectoryUser, RoleName, UserId, WorkspaceId } from '@banking/domain';
 import { AccessCheck } from '../../access/access-check.js';
 import { RateLimit, requestLimit } from '../../access/rate-limit.js';
 import { RoleLookup } from '../../access/role-lookup.js';
@@ -34,12 +34,12 @@ class Routes {
 @Module({ controllers: [Routes], providers: [{ provide: APP_FILTER, useClass: RefusalFilter }] })
 class RoutesModule {}
 
-const grant = (workspaceId: number, role: 'member' | 'admin') => ({
+const grant = (workspaceId: number, ...roles: RoleName[]) => ({
   workspaceId: workspaceId as WorkspaceId,
-  role,
+  roles,
   appId: 1 as AppId,
 });
-const ADA: DirectoryUser = { id: 1 as UserId, grants: [grant(7, 'admin'), grant(8, 'member')] };
+const ADA: DirectoryUser = { id: 1 as UserId, grants: [grant(7, 'admin', 'member'), grant(8, 'member')] };
 
 const verifier = {
   async subjectOf(token: string) {

@@ -1,0 +1,258 @@
+import {
+  type Approval,
+  APPROVAL_GROUPS,
+  APPROVAL_RULES_MAX,
+  APPROVAL_STEPS,
+  type ApprovalBound,
+  type ApprovalDecision,
+  type ApprovalDecisionInput,
+  type ApprovalOutcome,
+  type ApprovalQuery,
+  type ApprovalRequirement,
+  type ApprovalRule,
+  type ApprovalRules,
+  type ApprovalRulesChange,
+  APPROVALS_MAX,
+  APPROVER_ROLES,
+} from '@banking/domain';
+import {
+  Field,
+  OwnAmountField,
+  OwnEdgeField,
+  OwnIdField,
+  OwnTextField,
+  OwnTimeField,
+} from '../http/field.decorator.js';
+import {
+  LineField,
+  RecordsField,
+  RequiredChoiceField,
+  RequiredWholeNumberField,
+} from '../input/body-field.decorator.js';
+import { PageQueryDto } from '../input/page.js';
+import { ChoiceParameter } from '../input/parameter.decorator.js';
+import { isApprovalRule } from './is-approval-rule.js';
+
+const listed = (values: readonly string[]) => values.map((value) => `\`${value}\``).join(', ');
+
+const COUNT = { type: 'integer', format: 'int32' } as const;
+
+const RolesField = () =>
+  Field('ours', {
+    type: 'array',
+    items: { type: 'string' },
+    description: `The roles that may approve: ${listed(APPROVER_ROLES)}. New values may be added.`,
+    example: ['approver'],
+  });
+
+const VersionField = (description: string) => Field('ours', { ...COUNT, minimum: 0, description, example: 1 });
+
+export class ApprovalRequirementDto implements ApprovalRequirement {
+  @Field('ours', {
+    ...{ ...COUNT, minimum: 1, maximum: APPROVALS_MAX, example: 1 },
+    description: 'How many people must approve.',
+  })
+  readonly approvals!: number;
+
+  @RolesField()
+  readonly roles!: ApprovalRequirement['roles'];
+}
+
+class ApprovalBoundDto implements ApprovalBound {
+  @OwnTextField('The currency, ISO 4217.', 'EUR')
+  readonly currencyCode!: ApprovalBound['currencyCode'];
+
+  @OwnAmountField('The largest amount that needs no approval, in minor units of the currency.', '1000000')
+  readonly amount!: string;
+}
+
+export class ApprovalRuleDto extends ApprovalRequirementDto implements ApprovalRule {
+  @OwnTextField(`The group of operations: ${listed(APPROVAL_GROUPS)}. New values may be added.`, 'orders')
+  readonly operations!: ApprovalRule['operations'];
+
+  @OwnEdgeField(
+    () => [ApprovalBoundDto],
+    'Orders above the amount of the currency of their account, and all orders in currencies that are not listed.',
+    false,
+  )
+  readonly amountAbove?: readonly ApprovalBoundDto[];
+
+  @OwnIdField('Orders of this account.', 1, false)
+  readonly accountID?: NonNullable<ApprovalRule['accountID']>;
+
+  @Field('ours', {
+    ...{ ...COUNT, minimum: 1, maximum: 3_650, example: 30, required: false },
+    description: 'Orders to a recipient that was added less than so many days ago.',
+  })
+  readonly recipientNewerThanDays?: number;
+}
+
+export class ApprovalRulesDto implements ApprovalRules {
+  @VersionField('Raised by each change. 0 for a workspace that never had rules.')
+  readonly version!: number;
+
+  @OwnEdgeField(() => [ApprovalRuleDto], 'The rules in force.')
+  readonly rules!: readonly ApprovalRuleDto[];
+
+  @OwnIdField('The user who made them.', 1, false)
+  readonly changedBy?: NonNullable<ApprovalRules['changedBy']>;
+
+  @OwnTimeField('Since when they are in force.')
+  readonly changedAt?: NonNullable<ApprovalRules['changedAt']>;
+}
+
+export class ApprovalRulesChangeDto implements ApprovalRulesChange {
+  @RequiredWholeNumberField(
+    'ours',
+    { minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    'The version of the present rules, 0 if there are none yet.',
+    0,
+  )
+  readonly version!: number;
+
+  @RecordsField(
+    'ours',
+    () => ApprovalRuleDto,
+    APPROVAL_RULES_MAX,
+    'All rules, in place of the present ones. An operation needs the approvals of each rule that applies to it.',
+    isApprovalRule,
+  )
+  readonly rules!: readonly ApprovalRuleDto[];
+}
+
+class ApprovalDecisionDto implements ApprovalDecision {
+  @OwnIdField('The person who decided.', 1)
+  readonly userID!: ApprovalDecision['userID'];
+
+  @OwnTextField('`approve` or `reject`.', 'approve')
+  readonly decision!: ApprovalDecision['decision'];
+
+  @OwnTextField('What the person wrote.', 'Agreed with purchasing', false)
+  readonly comment?: string;
+
+  @Field('ours', {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'The roles of the person at that time.',
+    example: ['approver'],
+  })
+  readonly roles!: readonly string[];
+
+  @OwnTimeField('Time of the decision.', true)
+  readonly decidedAt!: ApprovalDecision['decidedAt'];
+}
+
+class ApprovedResourceDto {
+  @OwnTextField('The type of the resource, as events name it.', 'order')
+  readonly type!: string;
+
+  @OwnIdField('The resource.', 1)
+  readonly id!: number;
+}
+
+class ApprovalOutcomeDto implements ApprovalOutcome {
+  @OwnTextField('`carried_out`, or `refused` with the state of that moment.', 'carried_out')
+  readonly status!: ApprovalOutcome['status'];
+
+  @OwnTextField('A `reason` of the table of errors, or `order_cancelled`.', 'insufficient_funds', false)
+  readonly reason?: string;
+
+  @OwnTextField('The reason for people.', 'The account does not hold the amount.', false)
+  readonly message?: string;
+
+  @OwnEdgeField(() => ApprovedResourceDto, 'What was made or changed.', false)
+  readonly resource?: ApprovedResourceDto;
+
+  @OwnTimeField('When it ended.', true)
+  readonly at!: ApprovalOutcome['at'];
+}
+
+const ObjectOfAny = (description: string, example: object) =>
+  Field('ours', { type: 'object', additionalProperties: true, description, example } as never);
+
+export class ApprovalDto implements Approval {
+  @OwnIdField('The approval.', 1)
+  readonly id!: Approval['id'];
+
+  @VersionField('Raised by each decision and each change of the status. A decision names it.')
+  readonly version!: number;
+
+  @OwnTextField(
+    '`required`, then finally `approved`, `rejected`, `withdrawn` or `expired`. New values may be added.',
+    'required',
+  )
+  readonly status!: Approval['status'];
+
+  @OwnTextField('The operation, as this document names it.', 'placeOrder')
+  readonly operation!: string;
+
+  @OwnTextField('The group of the operation, as rules name it.', 'orders')
+  readonly operations!: Approval['operations'];
+
+  @ObjectOfAny('The parameters of the path and the query, and the fields of the body.', { amount: '250000' })
+  readonly input!: Approval['input'];
+
+  @ObjectOfAny('What the maker saw: the account, the recipient and the price of an order, or the resource as it was.', {
+    recipientName: 'Maria Muster',
+  })
+  readonly shown!: Approval['shown'];
+
+  @OwnTextField(
+    'SHA-256 of the request in canonical JSON, 64 hex digits. The hash of the transaction of an order covers it.',
+    '6c7a2f0d4c0d7b6b1d1c5b0f9e8d7c6b5a493827161504f3e2d1c0bfae9d8c7b',
+  )
+  readonly digest!: string;
+
+  @OwnEdgeField(() => [ApprovalRequirementDto], 'One for each rule that applied. All must be met.')
+  readonly requirements!: readonly ApprovalRequirementDto[];
+
+  @OwnIdField('The user who asked.', 1, false)
+  readonly makerID?: NonNullable<Approval['makerID']>;
+
+  @OwnIdField('The order that waits, or waited.', 1, false)
+  readonly orderID?: NonNullable<Approval['orderID']>;
+
+  @OwnEdgeField(() => [ApprovalDecisionDto], 'The decisions, oldest first.')
+  readonly decisions!: readonly ApprovalDecisionDto[];
+
+  @OwnEdgeField(() => ApprovalOutcomeDto, 'How an approved request ended.', false)
+  readonly outcome?: ApprovalOutcomeDto;
+
+  @OwnTimeField('Time of the request.', true)
+  readonly createdAt!: Approval['createdAt'];
+
+  @OwnTimeField('Time of the last change.', true)
+  readonly updatedAt!: Approval['updatedAt'];
+
+  @OwnTimeField('Until when it can be approved.', true)
+  readonly expiresAt!: Approval['expiresAt'];
+}
+
+/** The response to an operation that waits for approvals. */
+export class PendingApprovalDto {
+  @OwnEdgeField(() => ApprovalDto, 'What the operation waits for.')
+  readonly approval!: ApprovalDto;
+}
+
+const COMMENT_MAX = 512;
+
+export class ApprovalDecisionInputDto implements Omit<ApprovalDecisionInput, 'approvalId'> {
+  @RequiredChoiceField('ours', ['approve', 'reject'], 'A rejection ends the request.')
+  readonly decision!: ApprovalDecisionInput['decision'];
+
+  @LineField('ours', COMMENT_MAX, 'Why, for the maker and other approvers.', 'Agreed with purchasing')
+  readonly comment?: string;
+
+  @RequiredWholeNumberField(
+    'ours',
+    { minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    'The `version` of the approval that you have read.',
+    1,
+  )
+  readonly version!: number;
+}
+
+export class ApprovalQueryDto extends PageQueryDto implements ApprovalQuery {
+  @ChoiceParameter('ours', Object.keys(APPROVAL_STEPS), 'Approvals with this status.')
+  readonly status?: NonNullable<ApprovalQuery['status']>;
+}

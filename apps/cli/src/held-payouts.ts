@@ -1,0 +1,166 @@
+import { Argument, type Command, Option } from 'commander';
+import { minorUnits, type WorkspaceId } from '@banking/domain';
+import { noteOperatorChanges } from '@banking/operations/provisioning';
+import { decideHeldPayout, type DecideOutcome, endDecisionDemand, listHeldPayouts } from '@banking/payouts';
+import { withDeployment } from './deployment.js';
+import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
+import {
+  examples,
+  jsonOption,
+  type JsonOptions,
+  nameOption,
+  osUserName,
+  parseIdOf,
+  refuseLongNote,
+  workspaceOption,
+} from './inputs.js';
+import { print, printJson, printTable, Refused, shownAmount } from './print.js';
+import { chosenWorkspaces } from './workspaces.js';
+
+interface ListOptions {
+  readonly workspace?: WorkspaceId;
+  readonly json?: boolean;
+}
+
+interface DecideOptions extends JsonOptions {
+  readonly workspace: WorkspaceId;
+  readonly note: string;
+}
+
+/** The commands for payouts that wait for a decision. */
+export function addHeldPayoutsCommands(payouts: Command): void {
+  payouts
+    .command('list')
+    .summary('list payouts that wait for a decision')
+    .description(
+      'Lists payouts that the decision hook holds or has not answered for, the oldest first, at most 100. Of several databases, all are ' +
+        'listed, or the one of CELL. banking work list shows all other open payouts.',
+    )
+    .addOption(new Option('--held', 'payouts that wait for a decision').makeOptionMandatory())
+    .addOption(workspaceOption('only this workspace'))
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking payout list --held'))
+    .action(listHeld);
+
+  addDecisionCommand(payouts, 'approve', {
+    name: 'release',
+    summary: 'release a payout that waits for a decision',
+    description:
+      'Approves a payout that the decision hook holds or has not answered for. A worker submits it to its network.',
+    note: 'checked with the customer',
+    done: (payout) => `Released the ${payout}. A worker submits it now.`,
+  });
+  addDecisionCommand(payouts, 'reject', {
+    name: 'reject',
+    summary: 'reject a payout that waits for a decision',
+    description:
+      'Rejects a payout that the decision hook holds or has not answered for. A worker returns the full debit without the fee, as after a ' +
+      'rejection by the network. The customer does not see the note.',
+    note: 'ticket 4711',
+    done: (payout) => `Rejected the ${payout}. A worker returns its money now.`,
+  });
+
+  payouts
+    .command('end-decisions')
+    .summary('make payouts without decisions again')
+    .description(
+      'Ends the demand for decisions, after DECISION_URL was removed from every process: payouts that are made from now on need none. ' +
+        'Payouts that wait for a decision still need one: release or reject them. A process with DECISION_URL demands decisions again.',
+    )
+    .addOption(nameOption('--note <text>', 'reason, stored with the end').makeOptionMandatory())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking payout end-decisions --note "the hook is retired"'))
+    .action(endDecisions);
+}
+
+async function listHeld({ workspace, json }: ListOptions): Promise<void> {
+  const read = await onEachCell(
+    async ({ database }) =>
+      listHeldPayouts(
+        database,
+        (await chosenWorkspaces(database, workspace)).map(({ id }) => id),
+      ),
+    { changesNothing: true, ...(await inCellOf(workspace)) },
+  );
+  const list = rowsOf(read);
+  if (json) printJson(list);
+  else {
+    printTable(
+      [...cellHead(read), 'Transaction', 'Workspace', 'Account', 'Amount', 'Rail', 'Since', 'Held by', 'Reason'],
+      list.map(({ cell, transactionId, workspaceId, accountId, amount, currencyCode, ...row }) => [
+        ...(cell === undefined ? [] : [cell]),
+        ...[transactionId, workspaceId, accountId],
+        ...[`${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`, row.rail, row.createdAt],
+        ...[row.heldAt === undefined ? 'no answer' : 'the hook', row.reason ?? ''],
+      ]),
+      'No payout waits for a decision.',
+    );
+  }
+  read.end();
+}
+
+interface DecisionCommand {
+  readonly name: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Of the example. */
+  readonly note: string;
+  readonly done: (payout: string) => string;
+}
+
+const OBSTACLES: Readonly<Record<Exclude<DecideOutcome, 'decided'>, (name: string) => string>> = {
+  not_found: (name) => `There is no ${name}. See banking payout list --held.`,
+  final: (name) => `The ${name} is completed or failed already. There is nothing to decide.`,
+  not_held: (name) => `The ${name} does not wait for a decision. See banking payout list --held.`,
+};
+
+function addDecisionCommand(
+  payouts: Command,
+  decision: 'approve' | 'reject',
+  { name, summary, description, note: exampleNote, done }: DecisionCommand,
+): void {
+  payouts
+    .command(name)
+    .summary(summary)
+    .description(description)
+    .addArgument(
+      new Argument('<transaction>', 'id of the transaction; see banking payout list --held').argParser(
+        parseIdOf<number>,
+      ),
+    )
+    .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
+    .addOption(nameOption('--note <text>', 'reason, stored with the decision').makeOptionMandatory())
+    .addOption(jsonOption())
+    .addHelpText('after', examples(`banking payout ${name} 26 --workspace 1 --note "${exampleNote}"`))
+    .action(async (transactionId: number, options: DecideOptions) => {
+      const { workspace: workspaceId, note, json } = options;
+      refuseLongNote(note);
+      const operator = osUserName();
+      const outcome = await withDeployment(
+        ({ database }) =>
+          decideHeldPayout(database, {
+            ...{ workspaceId, transactionId, decision, note, by: operator },
+            noteChanges: noteOperatorChanges,
+          }),
+        await inCellOf(workspaceId),
+      );
+      const payout = `payout ${transactionId} of workspace ${workspaceId}`;
+      if (outcome !== 'decided') throw new Refused(OBSTACLES[outcome](payout));
+      if (json) return printJson({ workspaceId, transactionId, decision });
+      print(done(payout));
+    });
+}
+
+async function endDecisions(options: JsonOptions & Pick<DecideOptions, 'note'>): Promise<void> {
+  const { note, json } = options;
+  refuseLongNote(note);
+  const ended = await onEachCell(async ({ openProvisioning }) => {
+    const provisioning = await openProvisioning();
+    return endDecisionDemand(provisioning, osUserName(), note).finally(() => provisioning.end());
+  });
+  const ends = ended.results.flatMap(({ cell, result }) => (result ? [{ ...(cell && { cell }), ...result }] : []));
+  if (json && ends.length > 0) printJson(ends);
+  else if (ends.length > 0) print('New payouts need no decision. Decide those that wait: banking payout list --held.');
+  ended.end();
+  if (ends.length === 0) throw new Refused('Decisions are not demanded.');
+}

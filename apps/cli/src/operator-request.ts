@@ -1,0 +1,179 @@
+import type { Deployment } from '@banking/deployment';
+import { openBooks } from '@banking/ledger';
+import {
+  approveRequest,
+  explainUnapproved,
+  hasRequest,
+  listRequests,
+  type OperatorAction,
+  type OperatorRequest,
+  readRequest,
+  storeRequest,
+  withdrawRequest,
+} from '@banking/operations/provisioning';
+import type { ScopeSettings } from '@banking/postgres';
+import { Argument, type Command, Option } from 'commander';
+import type { Config } from './config.js';
+import { withDeployment } from './deployment.js';
+import { cellHead, onEachCell, rowsOf } from './each-cell.js';
+import { examples, type JsonOptions, jsonOption, parseIdOf } from './inputs.js';
+import { print, printJson, printTable, Refused } from './print.js';
+
+/** Options of the commands that move money or stop it. */
+export interface ApproveOptions extends JsonOptions {
+  readonly approve?: number;
+}
+
+export function approveOption(): Option {
+  return new Option(
+    '--approve <request>',
+    'outside a sandbox: carry out the request of another operator, who ran the command without this option',
+  ).argParser(parseIdOf<number>);
+}
+
+/** Requests were stored, and wait for a second operator: one, or one in each of several databases. */
+export class RequestStored extends Error {
+  override readonly name = 'RequestStored';
+
+  constructor(
+    readonly requests: readonly OperatorRequest[],
+    readonly isJson: boolean,
+  ) {
+    super(`stored ${requests.length === 1 ? 'a request' : 'requests'}`);
+  }
+}
+
+/** Prints what the second operator types. @param args of the command that stored the requests */
+export function printStored({ requests, isJson }: RequestStored, args: readonly string[]): void {
+  const again = ({ id }: OperatorRequest) => ['banking', ...args, '--approve', String(id)].map(quoted).join(' ');
+  if (isJson) return printJson(requests.map((request) => ({ request, approval: again(request) })));
+  for (const request of requests) {
+    print(`Nothing was done yet. Stored request ${request.id}: ${described(request)}.`);
+    print(`Another operator approves it until ${request.expiresAt}, with a login of their own:`);
+    print(`  ${again(request)}`);
+  }
+}
+
+/** As a shell reads it. */
+const quoted = (text: string): string =>
+  /^[A-Za-z0-9_@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+const described = ({ action, arguments: given }: Pick<OperatorRequest, 'action' | 'arguments'>): string =>
+  [action, ...Object.entries(given).map(([name, value]) => `${name} ${JSON.stringify(value)}`)].join(', ');
+
+/**
+ * Runs an action that needs a second operator. In a sandbox, at once. Otherwise the first call stores a request, and one with `--approve`
+ * by another login carries it out.
+ *
+ * @param work with a deployment whose database transactions carry out the request
+ * @throws RequestStored at the first call; ProvisioningError if the request cannot be approved
+ */
+export async function bySecondOperator<T>(
+  deployment: Deployment,
+  { deployment: { isSandbox } }: Config,
+  { approve, json = false }: ApproveOptions,
+  action: OperatorAction,
+  work: (approved: Deployment) => Promise<T>,
+): Promise<T> {
+  if (isSandbox) {
+    if (approve !== undefined) throw new Refused('A sandbox needs no second operator. Leave out --approve.');
+    return work(deployment);
+  }
+  if (approve === undefined) throw new RequestStored([await storeRequest(deployment.database, action)], json);
+  const { request, settings } = await approveRequest(deployment.database, approve, action);
+  if (!json) print(`Request ${request.id} of ${request.requestedBy}, ${request.requestedAt}: ${described(request)}.`);
+  return work(withSettings(deployment, settings)).catch((error: unknown) => Promise.reject(explainUnapproved(error)));
+}
+
+function withSettings(deployment: Deployment, settings: ScopeSettings): Deployment {
+  const database = deployment.database.with(settings);
+  return {
+    ...deployment,
+    database,
+    books: openBooks(database),
+    openProvisioning: async () => (await deployment.openProvisioning()).with(settings),
+  };
+}
+
+export function addRequestCommands(program: Command): void {
+  const request = program
+    .command('request')
+    .summary('list and withdraw requests that wait for a second operator')
+    .description(
+      'Manages requests of operators. Outside a sandbox, a command that moves money or stops it stores a request and ends with exit code 3. ' +
+        'Another operator carries it out within 24 hours, with a login of their own: by the same command with --approve.',
+    )
+    .addHelpText('after', examples('banking request list', 'banking request show 7', 'banking request withdraw 7'));
+
+  request
+    .command('list')
+    .summary('list the requests that wait for approval')
+    .description(
+      'Lists the requests that wait for approval, the latest first. At most 100 of a database. Of several databases, all are listed, or the one of CELL.',
+    )
+    .addOption(new Option('--all', 'include those that are done, withdrawn or expired'))
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking request list --all'))
+    .action(async ({ all, json }: JsonOptions & { readonly all?: boolean }) => {
+      const read = await onEachCell(({ database }) => listRequests(database, { includesEnded: all === true }), {
+        changesNothing: true,
+      });
+      const list = rowsOf(read);
+      if (json) printJson(list);
+      else {
+        printTable(
+          [...cellHead(read), 'Id', 'Requested by', 'Requested', 'Status', 'Ended by', 'Request'],
+          list.map(({ cell, id, requestedBy, requestedAt, status, endedBy, ...row }) => [
+            ...(cell === undefined ? [] : [cell]),
+            ...[id, requestedBy, requestedAt, status, endedBy ?? '', described(row)],
+          ]),
+          'No request waits for approval.',
+        );
+      }
+      read.end();
+    });
+
+  request
+    .command('show')
+    .summary('show a request')
+    .description('Shows a request with its arguments, and who made and ended it.')
+    .addArgument(requestArgument())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking request show 7'))
+    .action(async (id: number, { json }: JsonOptions) => {
+      const found = await withDeployment(({ database }) => readRequest(database, id), {
+        changesNothing: true,
+        ...(await inCellOfRequest(id)),
+      });
+      if (json) return printJson(found);
+      const { arguments: given, ...fields } = found;
+      printTable(
+        ['Field', 'Value'],
+        [...Object.entries(fields), ...Object.entries(given)].map(([name, value]) => [name, String(value ?? '')]),
+        '',
+      );
+    });
+
+  request
+    .command('withdraw')
+    .summary('withdraw a request')
+    .description('Withdraws a request, so that it cannot be approved any more. Any operator may do it, alone.')
+    .addArgument(requestArgument())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking request withdraw 7'))
+    .action(async (id: number, { json }: JsonOptions) => {
+      await withDeployment(({ database }) => withdrawRequest(database, id), await inCellOfRequest(id));
+      if (json) printJson({ id, withdrawn: true });
+      else print(`Withdrew request ${id}.`);
+    });
+}
+
+/** The option `cell` of a command on one request. */
+async function inCellOfRequest(id: number): Promise<{ readonly cell?: string }> {
+  const read = await onEachCell(({ database }) => hasRequest(database, id), { changesNothing: true });
+  const cell = read.results.find(({ result }) => result)?.cell;
+  return cell === undefined ? {} : { cell };
+}
+
+const requestArgument = () =>
+  new Argument('<id>', 'id of a request; see banking request list').argParser(parseIdOf<number>);

@@ -1,0 +1,201 @@
+import { type Command, Option } from 'commander';
+import type { WorkspaceId } from '@banking/domain';
+import {
+  type ErasedRows,
+  erasePersonalData,
+  findUserOfEmail,
+  notePersonalDataExport,
+  type PersonalDataSubject,
+  personalDataPages,
+  type ReasonToKeep,
+} from '@banking/operations/provisioning';
+import type { Database } from '@banking/postgres';
+import { HOME_CELL } from '@banking/process';
+import { withDeployment } from './deployment.js';
+import { inCellOf } from './each-cell.js';
+import {
+  examples,
+  jsonOption,
+  type JsonOptions,
+  lookupOption,
+  osUserName,
+  parseIdOf,
+  workspaceOption,
+} from './inputs.js';
+import { createFile, print, printJson, Refused, reportProgress, toStandardOutput, unlessPipeClosed } from './print.js';
+
+interface SubjectOptions extends JsonOptions {
+  readonly recipient?: number;
+  readonly deposit?: number;
+  readonly user?: number;
+  readonly email?: string;
+  readonly workspace?: WorkspaceId;
+}
+
+interface EraseOptions extends SubjectOptions {
+  readonly dryRun?: boolean;
+}
+
+interface ExportOptions extends SubjectOptions {
+  readonly out?: string;
+}
+
+export function addPersonalDataCommands(program: Command): void {
+  const personalData = program
+    .command('personal-data')
+    .summary('export and erase what is held about a person')
+    .description(
+      'Exports what is held about a recipient, the payer of a deposit or a user, and erases it: names, account numbers and texts become ' +
+        'pseudonyms. Books, hashes and proofs stay valid, because hashes cover these texts by salted digests.\n\n' +
+        'The worker erases what was not used for RECIPIENTS_KEPT_DAYS and PAYERS_KEPT_DAYS. Nothing is erased within PAYMENTS_KEPT_DAYS of a payment.',
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'banking personal-data export --recipient 7 --workspace 1 --out person.jsonl',
+        'banking personal-data erase --recipient 7 --workspace 1 --dry-run',
+        'banking personal-data erase --email mia@harbour.example',
+      ),
+    );
+  addExportCommand(personalData);
+  addEraseCommand(personalData);
+}
+
+function addSubjectOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--recipient <id>', 'a recipient of --workspace')
+        .argParser(parseIdOf<number>)
+        .conflicts(['deposit', 'user', 'email']),
+    )
+    .addOption(
+      new Option('--deposit <id>', 'the payer of a deposit of --workspace')
+        .argParser(parseIdOf<number>)
+        .conflicts(['user', 'email']),
+    )
+    .addOption(workspaceOption('workspace of the recipient or the deposit'))
+    .addOption(new Option('--user <id>', 'a user').argParser(parseIdOf<number>).conflicts(['email', 'workspace']))
+    .addOption(lookupOption('--email <email>', 'the user who has this e-mail, or had it last').conflicts('workspace'));
+}
+
+function addExportCommand(personalData: Command): void {
+  addSubjectOptions(personalData.command('export').summary('write what is held about a person as JSON lines'))
+    .description(
+      'Writes each row that holds personal data of a recipient, of the payer of a deposit or of a user: one line of JSON with the table ' +
+        'and the row. Salts of digests are left out. An existing file is not replaced.\n\nNot in it: stored responses, which expire after 30 ' +
+        'days, and log lines.',
+    )
+    .addOption(lookupOption('--out <file>', 'new file, readable by its owner only (standard output)'))
+    .addHelpText('after', examples('banking personal-data export --recipient 7 --workspace 1 --out person.jsonl'))
+    .action(async ({ out, ...options }: ExportOptions, command: Command) => {
+      requireSubject(options, command);
+      if (out !== undefined) return print(await createFile(out, (write) => exported(options, write)));
+      reportProgress(await exported(options, toStandardOutput).catch(unlessPipeClosed));
+    });
+}
+
+/** @returns the report of the export, a sentence */
+async function exported(options: SubjectOptions, write: (text: string) => Promise<void>): Promise<string> {
+  return withDeployment(
+    async ({ database }) => {
+      const subject = await subjectOf(database, options);
+      const { workspaceId } = subject;
+      if (workspaceId !== undefined) {
+        const type = subject.subject === 'recipient' ? 'recipient' : 'deposit';
+        await notePersonalDataExport(database, workspaceId as WorkspaceId, {
+          type,
+          id: subject.id,
+        });
+      }
+      let count = 0;
+      for await (const page of personalDataPages(database, subject)) {
+        await write(page.map((row) => `${JSON.stringify(row)}\n`).join(''));
+        count += page.length;
+      }
+      if (count === 0) throw notFound(subject);
+      return `Wrote ${count} rows with personal data of ${nameOf(subject)}.`;
+    },
+    { ...(await placeOf(options)), changesNothing: true },
+  );
+}
+
+function addEraseCommand(personalData: Command): void {
+  addSubjectOptions(personalData.command('erase').summary('make the personal data of a person pseudonyms'))
+    .description(
+      'Makes names, account numbers and texts pseudonyms such as erased-7, for ever, and archives a recipient. Amounts, ids, times and ' +
+        'hashes stay. Fails with the reasons if the data have to be kept. A second run finds nothing left.\n\nStored responses of ' +
+        'idempotency keys expire after 30 days.',
+    )
+    .addOption(new Option('--dry-run', 'count what would be erased, and change nothing'))
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking personal-data erase --recipient 7 --workspace 1 --dry-run'))
+    .action(async (options: EraseOptions, command: Command) => {
+      requireSubject(options, command);
+      const { dryRun: isDryRun = false, json } = options;
+      const { subject, outcome } = await withDeployment(
+        async ({ database }, { deployment }) => {
+          const named = await subjectOf(database, options);
+          const erasure = { retention: deployment.personalData, isDryRun, operator: osUserName() };
+          return { subject: named, outcome: await erasePersonalData(database, named, erasure) };
+        },
+        await placeOf(options),
+      );
+      if (!outcome) throw notFound(subject);
+      if ('kept' in outcome) {
+        const reasons = outcome.kept.map((reason) => `\n- ${REASONS[reason]}`).join('');
+        throw new Refused(`The personal data of ${nameOf(subject)} have to be kept, and nothing was erased:${reasons}`);
+      }
+      if (json) return printJson({ ...subject, isDryRun, ...outcome });
+      print(reportOf(subject, outcome.erased, isDryRun));
+    });
+}
+
+/** Why personal data are kept, and what ends it. */
+const REASONS: Readonly<Record<ReasonToKeep, string>> = {
+  order_active: 'An order is active. Wait for its last run, or cancel it.',
+  payment_pending: 'A payment is pending. Wait for its final status.',
+  discrepancy_open: 'A discrepancy of a payout is open. Resolve it: banking discrepancy list.',
+  deposit_open:
+    'The deposit is pending or unmatched. Wait for its booking, assign it or return it: banking deposit list.',
+  entry_open: 'The entry of the bank account waits for a decision.',
+  within_retention: 'A payment is younger than PAYMENTS_KEPT_DAYS.',
+  has_roles: 'The user has roles in workspaces. Remove them: banking grant list.',
+};
+
+function reportOf(subject: PersonalDataSubject, erased: ErasedRows, isDryRun: boolean): string {
+  const tables = Object.entries(erased).map(([table, count]) => `${table} ${count}`);
+  if (tables.length === 0) return `Nothing is left to erase of ${nameOf(subject)}.`;
+  return `${isDryRun ? 'Would erase' : 'Erased'} the personal data of ${nameOf(subject)}; rows by table: ${tables.join(', ')}.`;
+}
+
+function requireSubject({ recipient, deposit, user, email, workspace }: SubjectOptions, command: Command): void {
+  if (recipient === undefined && deposit === undefined && user === undefined && email === undefined) {
+    command.error(`error: one of the options '--recipient', '--deposit', '--user' and '--email' is needed`);
+  }
+  if ((recipient ?? deposit) !== undefined && workspace === undefined) {
+    command.error(`error: option '--workspace <id>' is needed with '--recipient' and '--deposit'`);
+  }
+}
+
+/** Users are at home, the others in the database of their workspace. */
+const placeOf = ({ workspace }: SubjectOptions) =>
+  workspace === undefined ? Promise.resolve({ cell: HOME_CELL }) : inCellOf(workspace);
+
+async function subjectOf(
+  database: Database,
+  { recipient, deposit, user, email, workspace: workspaceId }: SubjectOptions,
+): Promise<PersonalDataSubject> {
+  if (recipient !== undefined) return { subject: 'recipient', id: recipient, workspaceId };
+  if (deposit !== undefined) return { subject: 'payer', id: deposit, workspaceId };
+  const id = user ?? (await findUserOfEmail(database, email ?? ''));
+  if (id === undefined) throw new Refused('No user has or had this e-mail. See banking user list.');
+  return { subject: 'user', id };
+}
+
+function nameOf({ subject, id, workspaceId }: PersonalDataSubject): string {
+  if (subject === 'user') return `user ${id}`;
+  return `${subject === 'recipient' ? 'recipient' : 'the payer of deposit'} ${id} of workspace ${workspaceId}`;
+}
+
+const notFound = (subject: PersonalDataSubject): Refused =>
+  new Refused(`There is no ${nameOf(subject).replace(/^the payer of /, '')}.`);

@@ -1,0 +1,167 @@
+import {
+  type ApprovableOperationName,
+  APPROVABLE_OPERATIONS,
+  type Approval,
+  ApprovalPending,
+  type ApprovalRequirement,
+  type BankingOperations,
+  isReservedKey,
+  type OperationName,
+  OPERATIONS,
+  parametersOf,
+  Refusal,
+  type RequestOptions,
+  type Scope,
+  type ApprovalRules,
+} from '@banking/domain';
+import { bind, type Database, DatabaseError, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
+import { ExpiringCache } from '@banking/process';
+import { type AuditedCall, acting } from '../audit/audited-call.js';
+import { createOnce, findReplay } from '../idempotency/create-once.js';
+import type { CreationRequest } from '../idempotency/idempotency-key.js';
+import type { Reading } from '../resources/reading.js';
+import { approvalId, approvalRequest, canonicalInput, nextApproval, requestApproval } from './approval-request.js';
+import { requirementsOf } from './approval-requirements.js';
+import { getApprovalRules } from './approval-rules.js';
+import { approvalQuery } from './read-approvals.js';
+
+/** Rules are read once a second for a workspace. A change within it is refused by the database, and the rules are read again. */
+const RULES_TTL_MS = 1_000;
+const WORKSPACES_MAX = 4_000;
+
+/** How often an operation is begun again because the rules changed meanwhile. */
+const TRIES_MAX = 5;
+
+type Method = (scope: Scope, input?: object, options?: RequestOptions) => Promise<unknown>;
+
+/** What is asked for: an operation, its input, and the key of the caller. */
+interface Asked {
+  readonly name: ApprovableOperationName;
+  readonly caller: AuditedCall;
+  readonly input: object;
+  readonly options: RequestOptions;
+}
+
+/**
+ * The operations, of which those that rules may name are asked for here: without a rule they are carried out, and otherwise they are stored
+ * as the request that they are, and throw `ApprovalPending`. An order stores its request with itself.
+ */
+export function withApprovals(operations: BankingOperations, reading: Reading): BankingOperations {
+  const gate = new ApprovalGate(operations, reading);
+  const names = Object.keys(APPROVABLE_OPERATIONS) as ApprovableOperationName[];
+  const gated = names.filter((name) => APPROVABLE_OPERATIONS[name].group !== 'orders');
+  return { ...operations, ...Object.fromEntries(gated.map((name) => [name, gate.methodOf(name)])) };
+}
+
+class ApprovalGate {
+  private readonly rules = new ExpiringCache<ApprovalRules>({ ttlMs: RULES_TTL_MS, entriesMax: WORKSPACES_MAX });
+
+  constructor(
+    private readonly operations: BankingOperations,
+    private readonly reading: Reading,
+  ) {}
+
+  methodOf(name: ApprovableOperationName): Method {
+    const { group } = APPROVABLE_OPERATIONS[name];
+    const carryOut = this.operations[name] as Method;
+    return async (scope, input = {}, options = {}) => {
+      refuseReservedKey(options);
+      const caller = acting(scope);
+      const asked: Asked = { name, caller, input, options };
+      const known = String(caller.workspaceId);
+      const read = () => getApprovalRules(this.reading.database, caller.workspaceId);
+      let { version, rules } = await this.rules.get(known, read);
+      for (let tried = 1; ; tried += 1) {
+        try {
+          if (version > 0) await this.throwPending(asked);
+          const requirements = requirementsOf(rules, group);
+          if (requirements.length === 0) return await carryOut(scope, input, options);
+          throw await this.request(scope, asked, requirements);
+        } catch (error) {
+          if (!isUnapproved(error)) throw error;
+          if (tried === TRIES_MAX) throw new Refusal('unavailable', undefined, { cause: error });
+          ({ version, rules } = await this.rules.refresh(known, read));
+        }
+      }
+    };
+  }
+
+  /** @throws ApprovalPending if the request was stored before: with its key, or as the same change that still waits */
+  private async throwPending(asked: Asked): Promise<void> {
+    const { replay } = await findReplay<Approval>(this.reading.database, requestOf(asked), asked.options);
+    if (replay) throw new ApprovalPending(replay.resource, true);
+  }
+
+  /** Stores a request. A change without a key that waits already is not stored twice. */
+  private async request(
+    scope: Scope,
+    asked: Asked,
+    requirements: readonly ApprovalRequirement[],
+  ): Promise<ApprovalPending> {
+    const { name, caller, input, options } = asked;
+    const { workspaceId, actor } = caller;
+    const shown = await this.shownOf(scope, asked);
+    if (OPERATIONS[name].result !== 'created') {
+      const waiting = await findSameRequest(this.reading.database, asked);
+      if (waiting !== undefined) {
+        const approval = await this.operations.getApproval(scope, { approvalId: waiting });
+        return new ApprovalPending(approval, true);
+      }
+    }
+    const { resource, isReplay } = await createOnce(this.reading, requestOf(asked), options, caller, async (tx) => {
+      const [[next]] = await tx.pipeline([nextApproval(workspaceId, requirements, actor)] as const);
+      const id = approvalId(next);
+      const { group } = APPROVABLE_OPERATIONS[name];
+      const content = { id, workspaceId, maker: actor, operation: name, group, input, shown, requirements };
+      return {
+        writes: [requestApproval(approvalRequest(content))],
+        audited: { type: 'approval', id },
+        resource: approvalQuery(workspaceId, id),
+      };
+    });
+    return new ApprovalPending(resource, isReplay);
+  }
+
+  /** What is changed, as the maker sees it. @throws Refusal if it is not there */
+  private async shownOf(scope: Scope, { name, input }: Asked): Promise<object> {
+    const row = APPROVABLE_OPERATIONS[name];
+    if (!('shows' in row)) return {};
+    const show = this.operations[row.shows] as Method;
+    const named = parametersOf(OPERATIONS[row.shows as OperationName].path);
+    const query = Object.fromEntries(named.map((parameter) => [parameter, input[parameter as keyof typeof input]]));
+    return (await show(scope, query)) as object;
+  }
+}
+
+/** @throws Refusal `idempotency_key_invalid` for a key of the worker */
+export function refuseReservedKey({ idempotencyKey }: RequestOptions): void {
+  if (idempotencyKey !== undefined && isReservedKey(idempotencyKey)) throw new Refusal('idempotency_key_invalid');
+}
+
+/** The request to store an approval, for the key of the caller. */
+const requestOf = ({ name, caller: { workspaceId }, input }: Asked): CreationRequest => ({
+  workspaceId,
+  operation: `requestApproval/${name}`,
+  content: JSON.parse(JSON.stringify(input)) as object,
+});
+
+/** Whether the database rejected a change because rules require approvals of it, or others than were stated. */
+const isUnapproved = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === RULE_VIOLATION.notApproved;
+
+/** A version in the input makes a request one that is done once, so that a carried out one counts too. */
+const FIND_SAME = sqlStatement<{ id: bigint }>(
+  'find_same_request',
+  `select a.id from approval a
+   where a.workspace_id = $1 and a.operation = $2 and a.maker is not distinct from $3 and a.request::jsonb -> 'input' = $4::jsonb
+     and (a.status = 'required' or $4::jsonb ? 'version' and a.status = 'approved' and a.outcome is distinct from 'refused')
+     and a.expires_at > clock_timestamp()
+   order by a.id desc limit 1`,
+);
+
+async function findSameRequest(database: Database, { name, caller, input }: Asked): Promise<number | undefined> {
+  const { workspaceId, actor } = caller;
+  const find = bind(FIND_SAME, workspaceId, name, actor ?? null, canonicalInput(input));
+  const row = await database.read({ workspaces: [workspaceId] }, find);
+  return row && Number(row.id);
+}

@@ -1,0 +1,122 @@
+import type { MinorUnits, Refusal, Timestamp } from '@banking/domain';
+import { bind, type BoundStatement, sqlStatement } from '@banking/postgres';
+import type { PaymentTerms } from '../payments/payment-terms.js';
+import { limitExceeded, type LimitRow, type LimitUse } from './limit-row.js';
+
+/** A payment as limits count it. */
+export interface CountedPayment {
+  readonly workspaceId: number;
+  readonly accountId: number;
+  /** The user who placed its order. */
+  readonly placedBy: number | undefined;
+  readonly amount: MinorUnits;
+  readonly terms: PaymentTerms;
+}
+
+interface LockedRow {
+  readonly workspace_id: bigint;
+  readonly limits: readonly (LimitRow & { readonly uses: readonly (LimitUse & { readonly startsAt: Timestamp })[] })[];
+  /** Of users, by their ids. */
+  readonly roles: Readonly<Record<string, readonly string[]>>;
+}
+
+const LOCK_LIMITS = sqlStatement<LockedRow>(
+  'lock_limits',
+  'select workspace_id, limits, roles from lock_limits($1::bigint[], $2::bigint[], $3)',
+);
+
+/** Locks the limits of workspaces and reads them. @param waits whether to wait for another session that has locked them, or to leave them out */
+export const lockLimits = (
+  payments: readonly { readonly workspaceId: number; readonly placedBy: number | undefined }[],
+  waits: boolean,
+): BoundStatement<LockedRow> =>
+  bind(
+    LOCK_LIMITS,
+    [...new Set(payments.map(({ workspaceId }) => workspaceId))],
+    [...new Set(payments.flatMap(({ placedBy }) => placedBy ?? []))],
+    waits,
+  );
+
+/** A limit with what the orders of the batch and those before it use. */
+interface LimitState {
+  readonly row: LimitRow;
+  readonly value: bigint;
+  readonly periods: readonly { readonly startsAt: Timestamp; readonly endsAt: Timestamp; used: bigint }[];
+}
+
+interface WorkspaceLimits {
+  readonly limits: readonly LimitState[];
+  readonly roles: LockedRow['roles'];
+}
+
+/** The locked limits of the workspaces of a batch. Each payment is checked on what those before it left. */
+export class LockedLimits {
+  private readonly workspaces: ReadonlyMap<number, WorkspaceLimits>;
+
+  constructor(rows: readonly LockedRow[]) {
+    this.workspaces = new Map(
+      rows.map(({ workspace_id, limits, roles }) => [Number(workspace_id), { limits: limits.map(stateOf), roles }]),
+    );
+  }
+
+  /** Whether limits of the workspace are locked. */
+  has(workspaceId: number): boolean {
+    return this.workspaces.has(workspaceId);
+  }
+
+  /** The refusal of a payment that would exceed a limit. @param at when it is made, in the text of PostgreSQL */
+  refusalOf(payment: CountedPayment, at: Timestamp): Refusal | undefined {
+    for (const { row, value, periods } of this.countersOf(payment)) {
+      const amount = amountFor(row, payment);
+      const period = periods.find(({ startsAt, endsAt }) => startsAt <= at && at < endsAt);
+      if (row.per === 'order' ? amount > value : amount > 0n && (period?.used ?? 0n) + amount > value) {
+        return limitExceeded(row, period && { used: period.used.toString(), endsAt: period.endsAt });
+      }
+    }
+    return undefined;
+  }
+
+  /** Counts a payment that is made. */
+  count(payment: CountedPayment, at: Timestamp): void {
+    for (const { row, periods } of this.countersOf(payment)) {
+      const period = periods.find(({ startsAt, endsAt }) => startsAt <= at && at < endsAt);
+      if (period) period.used += amountFor(row, payment);
+    }
+  }
+
+  private countersOf(payment: CountedPayment): readonly LimitState[] {
+    const { limits, roles } = this.workspaces.get(payment.workspaceId) ?? { limits: [], roles: {} };
+    return limits.filter(({ row }) => isInScope(row, payment, roles));
+  }
+}
+
+const stateOf = ({ uses, ...row }: LockedRow['limits'][number]): LimitState => ({
+  row,
+  value: BigInt(row.value),
+  periods: uses.map(({ startsAt, endsAt, used }) => ({ startsAt, endsAt, used: BigInt(used) })),
+});
+
+function isInScope(row: LimitRow, { accountId, placedBy }: CountedPayment, roles: LockedRow['roles']): boolean {
+  switch (row.scope) {
+    case 'workspace':
+      return true;
+    case 'account':
+      return row.accountId === accountId;
+    case 'role':
+      return placedBy !== undefined && (roles[placedBy] ?? []).includes(row.role ?? '');
+    default:
+      return row.userId === placedBy;
+  }
+}
+
+/** What the payment is worth in the currency of the limit, rounded up. In another currency it was converted when it was priced. */
+function amountFor({ metric, currencyId }: LimitRow, { amount, terms }: CountedPayment): bigint {
+  if (metric === 'count') return 1n;
+  if (currencyId === terms.currencyId) return amount;
+  if (currencyId === terms.targetCurrencyId && terms.conversion) {
+    const [rest, unit] = [terms.conversion.remainderNumerator, terms.conversion.remainderDenominator].map(BigInt);
+    return terms.targetAmount + (rest! + unit! - 1n) / unit!;
+  }
+  // The database refuses a payment without it.
+  return terms.convertedAmounts?.find((converted) => converted.currencyId === currencyId)?.amount ?? 0n;
+}

@@ -1,0 +1,297 @@
+import {
+  type Created,
+  foldEmail,
+  INVITATION_DAYS,
+  type InvitedMember,
+  type InviteMemberInput,
+  type Member,
+  type MemberChange,
+  type MemberName,
+  type OrderId,
+  Refusal,
+  type RemovedMember,
+  type RequestOptions,
+  ROLE_NAMES,
+  type RoleName,
+  type UserId,
+  type WebhookEndpointId,
+} from '@banking/domain';
+import { bind, type Database, type DbTransaction, sqlStatement } from '@banking/postgres';
+import { type AuditedCall, auditEntry, callerOf } from '../audit/audited-call.js';
+import { createOnce, IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/create-once.js';
+import type { Reading } from '../resources/reading.js';
+import { hashOfCode, newCode } from './invitation-code.js';
+import { composeMember, MEMBER_COLUMNS, memberQuery, type MemberRow } from './members.js';
+
+/** Carries out a change of the directory: in the database transaction of the operation, or in one at home. */
+export type InDirectory = <T>(
+  tx: DbTransaction,
+  caller: AuditedCall,
+  change: (tx: DbTransaction) => Promise<T>,
+) => Promise<T>;
+
+/** The directory is in the same database. */
+export const inDirectoryHere: InDirectory = (tx, _, change) => change(tx);
+
+/**
+ * The directory is at home, and the workspace in another cell. What is changed at home is committed first. The cell tells of the change
+ * in its trails when the copy arrives.
+ */
+export const inDirectoryOf =
+  (home: Database): InDirectory =>
+  (_, { actor }, change) =>
+    home.transaction({ user: actor }, async (tx) => {
+      const result = await change(tx);
+      await tx.commit();
+      return result;
+    });
+
+/**
+ * Every change of the directory takes this lock before it is committed, so behind it the rows are as they stay. At home, the usual scope
+ * would refuse a workspace that is in another cell.
+ */
+const LOCK_DIRECTORY = sqlStatement(
+  'lock_directory',
+  `select pg_advisory_xact_lock(hashtextextended('banking.directory', 0)),
+     set_config('app.workspaces', '{' || $1::bigint || '}', true)`,
+);
+
+/** The right of the caller, and the users who administer the workspace. A query of its own behind the lock. */
+const READ_ADMINISTRATORS = sqlStatement<{ isAdmin: boolean; administrators: readonly bigint[] }>(
+  'read_administrators',
+  `select has_role($2, $1, 'admin') as "isAdmin", array(
+     select u.id from workspace_role r join app_user u on u.id = r.user_id
+     where r.workspace_id = $1 and r.role = 'admin' and u.status = 'completed') as administrators`,
+);
+
+const MEMBER_OF_EMAIL = sqlStatement<MemberRow>(
+  'member_of_email',
+  `select ${MEMBER_COLUMNS} from member t
+   where t.workspace_id = $1 and (t.user_id = (select u.id from app_user u where u.email = $2) or t.email = $2)
+   order by t.user_id nulls last limit 1`,
+);
+
+const INVITE = sqlStatement<{ id: bigint }>(
+  'invite_member',
+  `select invite_member($1, $2, $3, $4, clock_timestamp() + make_interval(days => $5), $6) as id`,
+);
+const CHANGE = sqlStatement('change_member', 'select change_member($1, $2, $3, $4)');
+
+/** A row that was read in another database transaction. In another cell, its copy comes later. */
+const READ_ROW = sqlStatement<{ row: MemberRow }>('read_member_row', 'select $1::jsonb as row');
+
+/**
+ * Begins a change behind the lock of the directory.
+ *
+ * @returns the ids of the users who administer the workspace
+ * @throws Refusal `role_insufficient` if the caller is no administrator any more
+ */
+async function begin(directory: DbTransaction, { workspaceId, actor }: AuditedCall): Promise<readonly number[]> {
+  const [, [rights]] = await directory.pipeline([
+    bind(LOCK_DIRECTORY, workspaceId),
+    bind(READ_ADMINISTRATORS, workspaceId, actor),
+  ] as const);
+  if (!rights?.isAdmin) throw new Refusal('role_insufficient');
+  return rights.administrators.map(Number);
+}
+
+const callerJson = (caller: AuditedCall) => JSON.stringify(callerOf(caller));
+
+const inOrder = (roles: readonly RoleName[]) => ROLE_NAMES.filter((name) => roles.includes(name));
+
+/**
+ * Gives a user roles, or invites an address. The response that is stored for the key has no code.
+ *
+ * @throws Refusal `body_malformed` for an address that cannot be of a user, `member_exists`, `role_insufficient`, and those of `createOnce`
+ */
+export async function inviteMember(
+  reading: Reading,
+  caller: AuditedCall,
+  input: InviteMemberInput,
+  options: RequestOptions,
+  inDirectory: InDirectory,
+): Promise<Created<InvitedMember>> {
+  const email = foldEmail(input.email);
+  if (email === undefined) throw new Refusal('body_malformed');
+  const roles = inOrder(input.roles);
+  const { workspaceId } = caller;
+  const code = newCode();
+  let invitedId: number | undefined;
+  const created = await createOnce<{ row: MemberRow }, Member>(
+    reading,
+    { workspaceId, operation: 'inviteMember', content: { email, roles } },
+    options,
+    caller,
+    async (tx) => {
+      const row = await inDirectory(tx, caller, async (directory) => {
+        await begin(directory, caller);
+        const [[known]] = await directory.pipeline([bind(MEMBER_OF_EMAIL, workspaceId, email)] as const);
+        if (known && known.userId !== null && known.status !== 'removed') throw new Refusal('member_exists');
+        const [[invited]] = await directory.pipeline([
+          bind(INVITE, workspaceId, email, roles, hashOfCode(code), INVITATION_DAYS, callerJson(caller)),
+        ] as const);
+        const [[member]] = await directory.pipeline([memberQuery(workspaceId, Number(invited!.id)).bound] as const);
+        return member!;
+      });
+      if (row.userId === null) invitedId = Number(row.id);
+      return {
+        writes: [],
+        resource: {
+          bound: bind(READ_ROW, JSON.stringify(packedRow(row))),
+          compose: (_, read) => composeMember(read.row),
+        },
+      };
+    },
+  );
+  const { resource, isReplay } = created;
+  // After a lost connection, the invitation of the key may be that of another request.
+  const isOurs = !isReplay && resource.id === invitedId;
+  return isOurs ? { resource: { ...resource, code }, isReplay } : created;
+}
+
+/** As JSON, which has no big integers. */
+const packedRow = (row: MemberRow) => ({
+  ...row,
+  id: Number(row.id),
+  userId: row.userId === null ? null : Number(row.userId),
+});
+
+/** Reads the member behind the lock, and refuses to leave the workspace without an administrator. */
+async function beginChange(
+  directory: DbTransaction,
+  caller: AuditedCall,
+  { memberId }: MemberName,
+  roles: readonly RoleName[],
+): Promise<MemberRow> {
+  const administrators = await begin(directory, caller);
+  const [[member]] = await directory.pipeline([memberQuery(caller.workspaceId, memberId).bound] as const);
+  if (!member) throw new Refusal('member_not_found');
+  const isLast = administrators.length === 1 && administrators[0] === Number(member.userId);
+  if (isLast && !roles.includes('admin')) throw new Refusal('last_admin');
+  return member;
+}
+
+/** Replaces the roles, and returns the member as it is then. */
+async function put(
+  directory: DbTransaction,
+  caller: AuditedCall,
+  memberId: number,
+  roles: readonly RoleName[],
+): Promise<MemberRow> {
+  const { workspaceId } = caller;
+  const [, [member]] = await directory.pipeline([
+    bind(CHANGE, workspaceId, memberId, roles, callerJson(caller)),
+    memberQuery(workspaceId, memberId).bound,
+  ] as const);
+  return member!;
+}
+
+/**
+ * Replaces the roles of a member. Retried once if the connection is lost around the commit; nothing is changed if the roles are those
+ * already.
+ *
+ * @throws Refusal `member_not_found`, `member_removed`, `last_admin`, `role_insufficient`, and `outcome_unknown` if the retry fails as well
+ */
+export function changeMember(
+  { database }: Reading,
+  caller: AuditedCall,
+  { memberId, roles }: MemberChange,
+  inDirectory: InDirectory,
+): Promise<Member> {
+  const scope = { workspaces: [caller.workspaceId], user: caller.actor };
+  const attempt = () =>
+    database.transaction(scope, async (tx) => {
+      const row = await inDirectory(tx, caller, async (directory) => {
+        const member = await beginChange(directory, caller, { memberId }, roles);
+        if (member.status === 'removed') throw new Refusal('member_removed');
+        const isUnchanged = String(inOrder(member.roles)) === String(inOrder(roles));
+        return isUnchanged ? member : put(directory, caller, Number(memberId), inOrder(roles));
+      });
+      await tx.commit();
+      return composeMember(row);
+    });
+  return retryInDoubt(attempt, IN_DOUBT_POLICIES.change);
+}
+
+const USER_OF_MEMBER = sqlStatement<{ id: bigint | null }>(
+  'user_of_member',
+  'select user_id as id from member where workspace_id = $1 and id = $2',
+);
+
+/** Before the roles, as in a run of an order. */
+const LOCK_ORDERS_OF_USER = sqlStatement(
+  'lock_orders_of_user',
+  `select from customer_order where workspace_id = $1 and placed_by = $2 and status = 'active' order by id for no key update`,
+);
+
+const PAUSE_ORDERS_OF_USER = sqlStatement(
+  'pause_orders_of_user',
+  `with paused as (
+     update customer_order
+     set paused_at = statement_timestamp(), pause_reason = 'placer_without_role', updated_at = statement_timestamp()
+     where workspace_id = $1 and placed_by = $2 and status = 'active' and type <> 'instant' and paused_at is null
+     returning id)
+   insert into audit_outbox (workspace_id, entries)
+   select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from paused having count(*) > 0`,
+);
+
+const DISABLE_ENDPOINTS_OF_USER = sqlStatement(
+  'disable_webhook_endpoints_of_user',
+  `with disabled as (
+     update webhook_endpoint set status = 'disabled', disabled_reason = 'owner_without_role', failing_since = null
+     where workspace_id = $1 and created_by = $2 and deleted_at is null and status <> 'disabled'
+     returning id)
+   insert into audit_outbox (workspace_id, entries)
+   select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from disabled having count(*) > 0`,
+);
+
+const STOPPED_OF_USER = sqlStatement<{ orders: readonly bigint[]; endpoints: readonly bigint[] }>(
+  'stopped_of_user',
+  `select array(
+       select o.id from customer_order o
+       where o.workspace_id = $1 and o.placed_by = $2 and o.status = 'active' and o.pause_reason = 'placer_without_role' order by o.id)
+       as orders,
+     array(
+       select e.id from webhook_endpoint e
+       where e.workspace_id = $1 and e.created_by = $2 and e.disabled_reason = 'owner_without_role' and e.deleted_at is null order by e.id)
+       as endpoints`,
+);
+
+/**
+ * Removes all roles of a member, or an invitation, and stops what the member has made. Retried once if the connection is lost around the
+ * commit: a removed member is returned as it is.
+ *
+ * @throws Refusal `member_not_found`, `last_admin`, `role_insufficient`, and `outcome_unknown` if the retry fails as well
+ */
+export function removeMember(
+  { database }: Reading,
+  caller: AuditedCall,
+  { memberId }: MemberName,
+  inDirectory: InDirectory,
+): Promise<RemovedMember> {
+  const { workspaceId } = caller;
+  const scope = { workspaces: [workspaceId], user: caller.actor };
+  const entryOf = (operation: string, type: string) =>
+    auditEntry(workspaceId, { operation, resource: { type, id: 0 } }, callerOf(caller)).json;
+  const attempt = () =>
+    database.transaction(scope, async (tx) => {
+      const [[user]] = await tx.pipeline([bind(USER_OF_MEMBER, workspaceId, memberId)] as const);
+      if (user?.id != null) await tx.pipeline([bind(LOCK_ORDERS_OF_USER, workspaceId, user.id)]);
+      const row = await inDirectory(tx, caller, async (directory) => {
+        const member = await beginChange(directory, caller, { memberId }, []);
+        return member.status === 'removed' ? member : put(directory, caller, Number(memberId), []);
+      });
+      const userId = row.userId === null ? null : (Number(row.userId) as UserId);
+      const [, , [stopped]] = await tx.commit([
+        bind(PAUSE_ORDERS_OF_USER, workspaceId, userId, entryOf('pauseOrder', 'order')),
+        bind(DISABLE_ENDPOINTS_OF_USER, workspaceId, userId, entryOf('disableWebhookEndpoint', 'webhookEndpoint')),
+        bind(STOPPED_OF_USER, workspaceId, userId),
+      ] as const);
+      return {
+        ...composeMember(row),
+        pausedOrderIDs: stopped!.orders.map((id) => Number(id) as OrderId),
+        disabledWebhookEndpointIDs: stopped!.endpoints.map((id) => Number(id) as WebhookEndpointId),
+      };
+    });
+  return retryInDoubt(attempt, IN_DOUBT_POLICIES.change);
+}

@@ -1,0 +1,481 @@
+import type { BankingService, MemberId, RoleName, Scope, Subject, UserId, WorkspaceId } from '@banking/domain';
+import { RULE_VIOLATION } from '@banking/postgres';
+import { reasonOf } from '@banking/postgres/testing';
+import { LedgerDirectory } from '../apps/directory.js';
+import { LedgerBankingService } from '../ledger-banking-service.js';
+import { addApp, addGrants, addUser, addWorkspace, removeUser, suspendUser } from '../provisioning/index.js';
+import { recordChanges } from '../events/record-changes.js';
+import { TERMS } from '../testing/event-world.js';
+import { placerWorld } from '../testing/order-world.js';
+import { verifyDirectory } from '../verification/verify-trails.js';
+import { EVENT_CHAIN } from '../verification/verify-events.js';
+import { verifyPayments } from '../testing/order-world.js';
+
+const ISSUER = 'https://id.example';
+const ORIGIN = { issuer: ISSUER, subject: 'ada', sourceAddress: '198.51.100.7' };
+
+let world: Awaited<ReturnType<typeof placerWorld>>;
+let service: BankingService;
+let directory: LedgerDirectory;
+let appId: number;
+let names = 0;
+
+beforeAll(async () => {
+  world = await placerWorld();
+  service = new LedgerBankingService(world.db, world.books, {}, true, undefined, TERMS);
+  directory = new LedgerDirectory(world.db);
+  appId = await addApp(world.provisioning, 'spec', 'Harbour');
+});
+afterAll(() => world.close());
+
+const newAddress = () => `user${(names += 1)}@harbour.example`;
+const inScope = (workspaceId: WorkspaceId, actor: number): Scope & { workspaceId: WorkspaceId; actor: UserId } => ({
+  workspaceId,
+  actor: actor as UserId,
+  requestId: 'request-1',
+  origin: ORIGIN,
+});
+
+/** A workspace with one administrator, who acts. */
+async function given() {
+  const email = newAddress();
+  const id = await addUser(world.provisioning, 'spec', { email, app: 'Harbour' });
+  const workspaceId = (await addWorkspace(world.provisioning, 'spec', {
+    app: 'Harbour',
+    name: `Of ${email}`,
+  })) as WorkspaceId;
+  await addGrants(world.provisioning, 'spec', { workspaceId, email, roles: ['admin'] });
+  const admin = inScope(workspaceId, id);
+  const [self] = (await service.listMembers(admin)).items;
+  const subject: Subject = { issuer: ISSUER, subject: `s-${names}` };
+  const grantsOf = async (of: Subject) =>
+    (await directory.userOf(of))?.grants.find((grant) => grant.workspaceId === workspaceId)?.roles;
+  return {
+    ...{ admin, workspaceId, email, self: self!, subject, grantsOf },
+    user: async (status?: string) => {
+      const address = newAddress();
+      return {
+        email: address,
+        id: await addUser(world.provisioning, 'spec', { email: address, app: 'Harbour', status }),
+      };
+    },
+    invite: async (address: string, ...roles: RoleName[]) =>
+      (await service.inviteMember(admin, { email: address, roles })).resource,
+    list: async () =>
+      (await service.listMembers(admin)).items.map((member) => [member.email, member.status, member.roles.join(' ')]),
+    accept: (code: string, of: Partial<Scope> = {}) =>
+      service.acceptInvitation({ subject, requestId: 'request-2', origin: ORIGIN, ...of }, { code }),
+  };
+}
+
+describe('the members of a workspace', () => {
+  it('are the users with roles, however granted, and the open invitations', async () => {
+    const { user, invite, list, email } = await given();
+    const pending = await user('pending');
+    const invited = newAddress();
+
+    await invite(pending.email, 'viewer');
+    const member = await invite(invited, 'approver', 'viewer');
+
+    expect(member).toMatchObject({ email: invited, roles: ['viewer', 'approver'], status: 'invited' });
+    expect(member).not.toHaveProperty('userID');
+    expect(await list()).toEqual([
+      [invited, 'invited', 'viewer approver'],
+      [pending.email, 'invited', 'viewer'],
+      [email, 'active', 'admin'],
+    ]);
+  });
+
+  it('show that the bank has suspended a user', async () => {
+    const { user, invite, list } = await given();
+    const other = await user();
+    await invite(other.email, 'admin');
+    await suspendUser(world.provisioning, 'spec', other.email);
+
+    expect((await list())[0]).toEqual([other.email, 'suspended', 'admin']);
+  });
+
+  it('are not found in another workspace, or after their user was deleted', async () => {
+    const { admin, user, invite } = await given();
+    const elsewhere = await given();
+    const other = await user();
+    const { id: memberId } = await invite(other.email, 'viewer');
+
+    for (const call of [
+      () => service.getMember(elsewhere.admin, { memberId }),
+      () => service.changeMember(elsewhere.admin, { memberId, roles: ['viewer'] }),
+      () => service.removeMember(elsewhere.admin, { memberId }),
+    ]) {
+      expect(await reasonOf(call())).toBe('member_not_found');
+    }
+    await removeUser(world.provisioning, 'spec', other.email);
+    expect(await reasonOf(service.getMember(admin, { memberId }))).toBe('member_not_found');
+  });
+});
+
+describe('an invitation of a user of the service', () => {
+  it('gives the roles at once, also to a user of another app, and shows no code', async () => {
+    const { invite } = await given();
+    const email = newAddress();
+    await addApp(world.provisioning, 'spec', `Of ${email}`);
+    const id = await addUser(world.provisioning, 'spec', { email, app: `Of ${email}` });
+
+    const member = await invite(email.toUpperCase(), 'viewer');
+
+    expect(member).toMatchObject({ email, userID: id, status: 'active', roles: ['viewer'] });
+    expect(member).not.toHaveProperty('code');
+    const { rows } = await world.owner.query('select app_id::int from app_membership where user_id = $1 order by 1', [
+      id,
+    ]);
+    expect(rows).toContainEqual({ app_id: appId });
+  });
+
+  it('is refused for a member, and makes a removed one a member again with the same id', async () => {
+    const { admin, user, invite } = await given();
+    const { email } = await user();
+    const { id } = await invite(email, 'viewer');
+
+    expect(await reasonOf(invite(email, 'admin'))).toBe('member_exists');
+    await service.removeMember(admin, { memberId: id });
+    expect(await service.getMember(admin, { memberId: id })).toMatchObject({ email, status: 'removed', roles: [] });
+    expect(await invite(email, 'approver')).toMatchObject({ id, status: 'active', roles: ['approver'] });
+  });
+});
+
+describe('an invitation of another address', () => {
+  it('is accepted at the first sign-in with that e-mail, in all workspaces that invited it', async () => {
+    const [one, two] = [await given(), await given()];
+    const email = newAddress();
+    const { id, code } = await one.invite(email, 'member', 'admin');
+    await two.invite(email, 'viewer');
+    const of = { issuer: ISSUER, subject: `first ${email}` };
+
+    expect(await directory.userOf({ ...of, email: newAddress() })).toBeUndefined();
+    const user = await directory.userOf({ ...of, email: email.toUpperCase() });
+
+    expect(user?.grants).toMatchObject([
+      { workspaceId: one.workspaceId, roles: expect.arrayContaining(['member', 'admin']) as string[] },
+      { workspaceId: two.workspaceId, roles: ['viewer'] },
+    ]);
+    const member = await service.getMember(one.admin, { memberId: id });
+    expect(member).toMatchObject({ email, status: 'active', roles: ['member', 'admin'], userID: user?.id });
+    expect(member).not.toHaveProperty('expiresAt');
+    expect(await reasonOf(one.accept(code!))).toBe('invitation_not_found');
+    expect((await service.listApps({ actor: user!.id })).map((app) => app.name)).toEqual(['Harbour']);
+  });
+
+  it('is not accepted by its e-mail where subjects are not recognised by it, or after it has expired', async () => {
+    const { invite, grantsOf, accept, subject } = await given();
+    const email = newAddress();
+    const { code } = await invite(email, 'viewer');
+    const bySubject = new LedgerDirectory(world.db, { bindsByEmail: false });
+
+    expect(await bySubject.userOf({ ...subject, email })).toBeUndefined();
+    await world.owner.query(`update member set expires_at = now() - interval '1 second' where email = $1`, [email]);
+    expect(await directory.userOf({ ...subject, email })).toBeUndefined();
+    expect(await reasonOf(accept(code!))).toBe('invitation_not_found');
+    expect(await grantsOf(subject)).toBeUndefined();
+  });
+
+  it('is accepted once by its code, by a person who becomes a user with the invited address', async () => {
+    const { admin, invite, accept, subject, grantsOf, workspaceId } = await given();
+    const email = newAddress();
+    const { id, code, expiresAt } = await invite(email, 'approver');
+
+    expect(code).toMatch(/^inv_[\w-]{43}$/);
+    expect(Date.parse(expiresAt!) - Date.now()).toBeGreaterThan(6 * 86_400_000);
+    expect(await reasonOf(accept(`${code}x`))).toBe('invitation_not_found');
+    const joined = await accept(code!);
+
+    expect(joined).toMatchObject({ id, email, status: 'active', edges: { workspace: { id: workspaceId } } });
+    expect(await grantsOf(subject)).toEqual(['approver']);
+    expect(await accept(code!)).toEqual(joined);
+    expect(await reasonOf(accept(code!, { subject: { issuer: ISSUER, subject: 'thief' } }))).toBe(
+      'invitation_not_found',
+    );
+    expect(await service.getMember(admin, { memberId: id })).toMatchObject({ userID: joined.userID, status: 'active' });
+  });
+
+  it('adds its roles to those of a member who accepts it by its code', async () => {
+    const { admin, invite, accept, subject, self, list } = await given();
+    const { code } = await invite(newAddress(), 'viewer', 'admin');
+    await world.owner.query('insert into user_identity (issuer, subject, user_id) values ($1, $2, $3)', [
+      ISSUER,
+      subject.subject,
+      admin.actor,
+    ]);
+
+    const joined = await accept(code!);
+    expect(joined).toMatchObject({ id: self.id, roles: ['viewer', 'admin'] });
+    expect(await accept(code!)).toEqual(joined);
+    expect(await list()).toEqual([[self.email, 'active', 'viewer admin']]);
+  });
+
+  it('is not accepted by its code by a stranger if the address is that of a user by now', async () => {
+    const { invite, accept, subject, grantsOf } = await given();
+    const email = newAddress();
+    const { code } = await invite(email, 'admin');
+    await addUser(world.provisioning, 'spec', { email, app: 'Harbour' });
+
+    expect(await reasonOf(accept(code!))).toBe('invitation_not_found');
+    expect(await grantsOf(subject)).toBeUndefined();
+  });
+
+  it('is replaced by another one, whose code alone is valid, and by a change of its roles', async () => {
+    const { admin, invite, accept } = await given();
+    const email = newAddress();
+    const first = await invite(email, 'viewer');
+    const second = await invite(email, 'member');
+
+    expect(second.id).toBe(first.id);
+    expect(await reasonOf(accept(first.code!))).toBe('invitation_not_found');
+    const changed = await service.changeMember(admin, { memberId: first.id, roles: ['approver'] });
+    expect(changed).toMatchObject({ status: 'invited', roles: ['approver'], expiresAt: second.expiresAt });
+    expect(await accept(second.code!)).toMatchObject({ roles: ['approver'] });
+  });
+
+  it('is withdrawn', async () => {
+    const { admin, invite, accept, list } = await given();
+    const { id: memberId, code } = await invite(newAddress(), 'viewer');
+
+    expect(await service.removeMember(admin, { memberId })).toMatchObject({ status: 'removed', roles: [] });
+    expect(await reasonOf(accept(code!))).toBe('invitation_not_found');
+    expect(await list()).toHaveLength(1);
+    expect(await reasonOf(service.changeMember(admin, { memberId, roles: ['viewer'] }))).toBe('member_removed');
+  });
+
+  it('is made once for a key, and its replay shows no code', async () => {
+    const { admin } = await given();
+    const input = { email: newAddress(), roles: ['viewer'] as const };
+    const key = { idempotencyKey: input.email };
+    const first = await service.inviteMember(admin, input, key);
+    const again = await service.inviteMember(admin, input, key);
+
+    expect([first.isReplay, again.isReplay]).toEqual([false, true]);
+    expect(again.resource).toEqual({ ...first.resource, code: undefined });
+    expect(again.resource).not.toHaveProperty('code');
+    const { rows } = await world.owner.query('select answer from idempotency where key = $1', [key.idempotencyKey]);
+    expect(JSON.stringify(rows)).not.toContain(first.resource.code!.slice(4));
+  });
+
+  it('is refused for an address that cannot be of a user', async () => {
+    const { invite } = await given();
+
+    for (const address of ['half', 'İ@bank.example', 'a b@bank.example']) {
+      expect(await reasonOf(invite(address, 'viewer'))).toBe('body_malformed');
+    }
+  });
+});
+
+describe('a change of members', () => {
+  it('is refused for a user who is no administrator, or not any more', async () => {
+    const { admin, user, invite, self, workspaceId } = await given();
+    const other = await user();
+    const { id: memberId } = await invite(other.email, 'viewer', 'member', 'approver');
+    const as = inScope(workspaceId, other.id);
+
+    for (const call of [
+      () => service.inviteMember(as, { email: newAddress(), roles: ['viewer'] }),
+      () => service.changeMember(as, { memberId, roles: ['admin'] }),
+      () => service.removeMember(as, { memberId: self.id }),
+      () => service.removeMember({ ...admin, actor: undefined } as never, { memberId }),
+    ]) {
+      expect(await reasonOf(call())).toBe('role_insufficient');
+    }
+  });
+
+  it('leaves the last administrator whose roles count', async () => {
+    const { admin, user, invite, self } = await given();
+    const [suspended, pending] = [await user(), await user('pending')];
+    await invite(suspended.email, 'admin');
+    await suspendUser(world.provisioning, 'spec', suspended.email);
+    await invite(pending.email, 'admin');
+    await invite(newAddress(), 'admin');
+
+    expect(await reasonOf(service.changeMember(admin, { memberId: self.id, roles: ['viewer'] }))).toBe('last_admin');
+    expect(await reasonOf(service.removeMember(admin, { memberId: self.id }))).toBe('last_admin');
+    expect(await service.changeMember(admin, { memberId: self.id, roles: ['admin', 'viewer'] })).toMatchObject({
+      roles: ['viewer', 'admin'],
+    });
+  });
+
+  it('lets an administrator leave whom another one follows', async () => {
+    const { admin, user, invite, self, workspaceId } = await given();
+    const other = await user();
+    await invite(other.email, 'admin');
+
+    expect(await service.removeMember(admin, { memberId: self.id })).toMatchObject({ status: 'removed' });
+    expect(await reasonOf(service.listMembers(admin))).toBeUndefined();
+    expect(await reasonOf(service.removeMember(admin, { memberId: self.id }))).toBe('role_insufficient');
+    expect(await service.removeMember(inScope(workspaceId, other.id), { memberId: self.id })).toMatchObject({
+      status: 'removed',
+      pausedOrderIDs: [],
+    });
+  });
+
+  it('has its event and its entry in the audit trail, with the user', async () => {
+    const { admin, invite, accept, workspaceId, subject, list } = await given();
+    const { id: memberId, code } = await invite(newAddress(), 'viewer');
+    await service.changeMember(admin, { memberId, roles: ['member'] });
+    await service.changeMember(admin, { memberId, roles: ['member'] });
+    const { userID } = await accept(code!);
+    while ((await recordChanges(world.db)) > 0);
+    await service.removeMember(admin, { memberId });
+    while ((await recordChanges(world.db)) > 0);
+
+    const events = (await service.listEvents(admin)).items;
+    expect(events.map(({ type, actor }) => [type, actor.id])).toEqual([
+      ['member.invited', admin.actor],
+      ['member.changed', admin.actor],
+      ['member.changed', userID],
+      ['member.removed', admin.actor],
+    ]);
+    expect(events.map(({ resource }) => resource)).toEqual(events.map(() => ({ type: 'member', id: memberId })));
+    const { rows } = await world.owner.query<{ entry: Record<string, unknown> }>(
+      `select e as entry from audit_outbox, jsonb_array_elements(entries) e
+       where workspace_id = $1 and e ->> 'resourceType' = 'member' order by id`,
+      [workspaceId],
+    );
+    const of = (operation: string, userId: number, requestId = 'request-1', by = 'ada') => ({
+      ...{ operation, outcome: 'done', resourceType: 'member', resourceId: memberId, userId, requestId },
+      actor: { type: 'user', issuer: ISSUER, subject: by },
+      sourceAddress: '198.51.100.7',
+    });
+    expect(rows.map(({ entry }) => entry)).toEqual([
+      of('inviteMember', admin.actor),
+      of('changeMember', admin.actor),
+      of('acceptInvitation', userID!, 'request-2', subject.subject),
+      of('removeMember', admin.actor),
+    ]);
+    const { rows: grants } = await world.owner.query<{ by: string }>(
+      `select distinct changed_by as by from directory_change where relation = 'workspace_role' and (record ->> 'workspace_id')::bigint = $1
+         and changed_by <> 'spec' order by 1`,
+      [workspaceId],
+    );
+    expect(grants).toEqual([...new Set([admin.actor, userID!])].sort().map((id) => ({ by: `user ${id}` })));
+    expect(await list()).toHaveLength(1);
+  });
+
+  it('leaves the directory in agreement with its trail, and the events in order', async () => {
+    while ((await recordChanges(world.db)) > 0);
+    const { rows } = await world.owner.query<{ id: number }>('select id::int from workspace');
+    const ids = rows.map(({ id }) => id);
+
+    expect(await verifyDirectory(world.db, ids)).toEqual([]);
+    const findings = await verifyPayments(world.db, ids);
+    expect(findings.filter(({ check }) => check === EVENT_CHAIN.check)).toEqual([]);
+  });
+});
+
+describe('a removed member', () => {
+  it('has no order that runs and no webhook endpoint that receives, and the response lists them', async () => {
+    const { ada, provisioning, workspaceId, accountId, member, owner } = world;
+    const { id, email } = await member('member', 'admin');
+    const later = [await world.orderOf(id), await world.orderOf(id, 'scheduled')];
+    const cancelled = await world.orderOf(id);
+    await service.cancelOrder(ada, { accountId, orderId: cancelled.orderId });
+    const others = await world.orderOf(ada.actor);
+    const as = { ...ada, actor: id };
+    const { resource: endpoint } = await service.createWebhookEndpoint(as, { url: 'https://hooks.example/one' });
+    const { resource: kept } = await service.createWebhookEndpoint(ada, { url: 'https://hooks.example/two' });
+    const memberId = (await service.listMembers(ada)).items.find((one) => one.userID === id)!.id;
+
+    const removed = await service.removeMember(ada, { memberId });
+
+    expect(removed).toMatchObject({ email, status: 'removed', roles: [] });
+    expect(removed.pausedOrderIDs).toEqual(later.map(({ orderId }) => orderId));
+    expect(removed.disabledWebhookEndpointIDs).toEqual([endpoint.id]);
+    for (const order of later) {
+      expect(await order.read()).toMatchObject({ status: 'active', pauseReason: 'placer_without_role' });
+    }
+    expect((await others.read()).pausedAt).toBeUndefined();
+    const endpoints = (await service.listWebhookEndpoints(ada)).items;
+    expect(endpoints.find((one) => one.id === endpoint.id)).toMatchObject({ disabledReason: 'owner_without_role' });
+    expect(endpoints.find((one) => one.id === kept.id)).toMatchObject({ status: 'enabled' });
+    expect(await service.removeMember(ada, { memberId })).toMatchObject({
+      pausedOrderIDs: removed.pausedOrderIDs,
+      disabledWebhookEndpointIDs: [endpoint.id],
+    });
+    const { rows } = await owner.query<{ operation: string; by: number }>(
+      `select e ->> 'operation' as operation, (e ->> 'userId')::int as by from audit_outbox, jsonb_array_elements(entries) e
+       where workspace_id = $1 and e ->> 'operation' in ('pauseOrder', 'disableWebhookEndpoint') order by id`,
+      [workspaceId],
+    );
+    expect(rows).toEqual(
+      ['pauseOrder', 'pauseOrder', 'disableWebhookEndpoint'].map((operation) => ({ operation, by: ada.actor })),
+    );
+    await addGrants(provisioning, 'ops', { workspaceId, email, roles: ['member'] });
+  });
+
+  it('leaves a run that is being posted', async () => {
+    const { ada, owner, workspaceId, member } = world;
+    const { id } = await member();
+    const { orderId } = await world.orderOf(id);
+    const memberId = (await service.listMembers(ada)).items.find((one) => one.userID === id)!.id as MemberId;
+    await owner.query('begin');
+    await owner.query(`select set_config('app.workspaces', $1, true)`, [`{${workspaceId}}`]);
+    await owner.query('select from customer_order where id = $1 for no key update', [orderId]);
+
+    const removing = service.removeMember(ada, { memberId });
+    for (let isBlocked = false; !isBlocked;) {
+      const { rows } = await owner.query<{ is_blocked: boolean }>(
+        'select exists (select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))) as is_blocked',
+      );
+      isBlocked = rows[0]!.is_blocked;
+    }
+    await owner.query(`update execution set status = 'failed', failure_code = 'x' where order_id = $1`, [orderId]);
+    await owner.query('commit');
+
+    expect(await removing).toMatchObject({ status: 'removed' });
+  });
+});
+
+describe('the database', () => {
+  it('keeps an administrator of each workspace under any SQL of the service', async () => {
+    const { workspaceId } = await given();
+    const drop = (text: string) =>
+      world.owner.query(`begin; set local app.workspaces = '{${workspaceId}}'; ${text}; commit`);
+
+    for (const change of ['delete from workspace_role', `update workspace_role set role = 'member'`]) {
+      await expect(drop(`${change} where workspace_id = ${workspaceId}`)).rejects.toMatchObject({
+        code: RULE_VIOLATION.wrongMembers,
+      });
+      await world.owner.query('rollback');
+    }
+  });
+
+  it('changes members for administrators only, whatever the service has checked', async () => {
+    const { workspaceId, self, user, invite } = await given();
+    const other = await user();
+    await invite(other.email, 'viewer');
+    const calls = [
+      `select invite_member(${workspaceId}, 'x@x.example', array['admin'], sha256('x'), now() + interval '1 day', '{}')`,
+      `select change_member(${workspaceId}, ${self.id}, array['viewer'], '{}')`,
+    ];
+    for (const call of calls) {
+      for (const actor of ['', String(other.id), '999999']) {
+        const attack = world.owner.query(
+          `begin; set local role banking_api; select set_config('app.user', '${actor}', true), set_config('app.workspaces', '{${workspaceId}}', true); ${call}; commit`,
+        );
+        await expect(attack).rejects.toMatchObject({ code: RULE_VIOLATION.wrongMembers });
+        await world.owner.query('rollback');
+      }
+    }
+  });
+
+  it('lets no role of the service write members otherwise', async () => {
+    const { workspaceId } = await given();
+    for (const text of [
+      `insert into member (workspace_id, email, roles, code_hash, expires_at) values (${workspaceId}, 'x@x.example', '{admin}', sha256('x'), now())`,
+      `update member set roles = '{admin}'`,
+      'delete from member',
+      'delete from workspace_role',
+    ]) {
+      const attack = world.owner.query(
+        `begin; set local role banking_api; set local app.workspaces = '{${workspaceId}}'; ${text}; commit`,
+      );
+      await expect(attack).rejects.toMatchObject({ code: '42501' });
+      await world.owner.query('rollback');
+    }
+  });
+});

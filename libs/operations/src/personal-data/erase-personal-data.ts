@@ -1,0 +1,129 @@
+import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
+import { type Actor, actAs, emailOf } from '../provisioning/workspaces.js';
+import type { PersonalDataRetention } from './unused-personal-data.js';
+
+/** Whose personal data: a recipient, the payer of a deposit, or a user. */
+export interface PersonalDataSubject {
+  readonly subject: 'recipient' | 'payer' | 'user';
+  /** Of the recipient, the deposit or the user. */
+  readonly id: number;
+  /** Of the recipient or the deposit. */
+  readonly workspaceId?: number | undefined;
+}
+
+/** Why personal data have to be kept. */
+export type ReasonToKeep =
+  | 'order_active'
+  | 'payment_pending'
+  | 'discrepancy_open'
+  | 'deposit_open'
+  | 'entry_open'
+  | 'within_retention'
+  | 'has_roles';
+
+/** How many rows of each table were erased. */
+export type ErasedRows = Readonly<Record<string, number>>;
+
+interface ErasureRow {
+  readonly reasons: readonly ReasonToKeep[] | null;
+  readonly erased: ErasedRows | null;
+  readonly is_done: boolean | null;
+}
+
+const ERASE = sqlStatement<ErasureRow>(
+  'erase_personal_data',
+  'select reasons, erased, is_done from erase_personal_data($1, $2, $3, $4, $5, $6)',
+);
+
+/** Rows of each table in one database transaction. */
+const ROWS_MAX = 1_000;
+
+export interface Erasure {
+  /** How long payments are kept; the database keeps them for a year at least outside a sandbox. */
+  readonly retention: Pick<PersonalDataRetention, 'paymentsKeptDays'>;
+  /** Counts and changes nothing: the first rows of each table. */
+  readonly isDryRun: boolean;
+  readonly operator: Actor;
+}
+
+/**
+ * Makes the personal data of a subject pseudonyms, in batches, and archives a recipient. Books, hashes and proofs stay valid.
+ *
+ * @returns why they have to be kept, or what was erased: nothing if nothing was left. Undefined if there is no such subject
+ * @throws Refusal `unavailable`: what was erased before stays so, and another call goes on
+ */
+export async function erasePersonalData(
+  database: Database,
+  named: PersonalDataSubject,
+  { retention, isDryRun, operator }: Erasure,
+): Promise<{ readonly kept: readonly ReasonToKeep[] } | { readonly erased: ErasedRows } | undefined> {
+  const erased: Record<string, number> = {};
+  for (;;) {
+    const [, [row]] = await database.write(scopeOf(named), [
+      actAs(operator),
+      bind(
+        ERASE,
+        ...[named.subject, named.workspaceId ?? null, named.id],
+        ...[retention.paymentsKeptDays, ROWS_MAX, isDryRun],
+      ) as BoundStatement<ErasureRow>,
+    ] as const);
+    if (!row?.reasons) return undefined;
+    if (row.reasons.length > 0) return { kept: row.reasons };
+    for (const [table, count] of Object.entries(row.erased ?? {})) erased[table] = (erased[table] ?? 0) + count;
+    if (row.is_done === true || isDryRun) return { erased };
+  }
+}
+
+const scopeOf = ({ workspaceId }: PersonalDataSubject) =>
+  workspaceId === undefined ? {} : { workspaces: [workspaceId] };
+
+const RELATIONS = sqlStatement<{ relation: string }>(
+  'relations_with_personal_data',
+  'select relation from personal_columns() where subject = $1 group by relation order by max(place) desc',
+);
+
+const ROWS = sqlStatement<{ row: Readonly<Record<string, unknown>> }>(
+  'personal_data_of',
+  'select personal_data_of($1, $2, $3, $4, $5, $6) as row',
+);
+
+const PAGE = 500;
+
+/** A row that holds personal data, as it is stored but for salts. */
+export interface PersonalDataRow {
+  readonly table: string;
+  readonly row: Readonly<Record<string, unknown>>;
+}
+
+/** All rows that hold personal data of a subject, a page at a time. No row if there is no such subject. @throws Refusal `unavailable` */
+export async function* personalDataPages(
+  database: Database,
+  named: PersonalDataSubject,
+): AsyncGenerator<readonly PersonalDataRow[], void, undefined> {
+  const scope = scopeOf(named);
+  const [relations] = await database.pipeline(scope, [bind(RELATIONS, named.subject)] as const);
+  for (const { relation: table } of relations) {
+    for (let before = 0; ; before += PAGE) {
+      const [rows] = await database.pipeline(scope, [
+        bind(ROWS, named.subject, named.workspaceId ?? null, named.id, table, before, PAGE),
+      ] as const);
+      if (rows.length > 0) yield rows.map(({ row }) => ({ table, row }));
+      if (rows.length < PAGE) break;
+    }
+  }
+}
+
+const FIND_USER = sqlStatement<{ id: bigint }>(
+  'find_user_of_email',
+  `select id from (
+     select u.id, 1 as place from app_user u where u.email = $1
+     union all
+     select (l.record ->> 'id')::bigint, 2 from directory_change l where l.relation = 'app_user' and l.personal ->> 'email' = $1) f
+   order by place, id desc limit 1`,
+);
+
+/** The id of the user that has an e-mail, or had it last. @throws ProvisioningError if it is no e-mail */
+export async function findUserOfEmail(database: Database, email: string): Promise<number | undefined> {
+  const row = await database.read({}, bind(FIND_USER, emailOf(email)));
+  return row && Number(row.id);
+}

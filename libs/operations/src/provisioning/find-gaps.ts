@@ -1,0 +1,51 @@
+import { bind, type Database, sqlStatement } from '@banking/postgres';
+
+/** What a workspace with real money should have, and lacks. */
+export interface Gap {
+  readonly workspaceId: number;
+  readonly kind: 'limits' | 'administrators';
+  /** The gap and the next step. */
+  readonly detail: string;
+}
+
+interface GapRow {
+  readonly detail: string;
+}
+
+const LIMITS = sqlStatement<GapRow>(
+  'find_missing_limits',
+  `select 'has no limits: an order may take the whole balance of its account. Set limits: PUT /limits.' as detail
+   where not exists (select from limit_list m where m.workspace_id = $1 and m.limit_count > 0)`,
+);
+
+const ADMINISTRATORS = sqlStatement<GapRow>(
+  'find_missing_administrators',
+  `select case a.count
+      when 0 then 'has no administrator: only an operator can change its members, limits and accounts. Add one: banking grant add.'
+      else 'has one administrator: no other can act while that person cannot. Add another: banking grant add.' end as detail
+   from (
+     select count(distinct r.user_id) from workspace_role r join app_user u on u.id = r.user_id
+     where r.workspace_id = $1 and r.role = 'admin' and u.status = 'completed') a
+   where a.count < 2`,
+);
+
+/** A statement for each kind. Each row is a gap of the workspace `$1`. */
+const GAPS = [
+  { kind: 'limits', query: LIMITS },
+  { kind: 'administrators', query: ADMINISTRATORS },
+] as const;
+
+/** The gaps of workspaces, in their order. */
+export async function findGaps(database: Database, workspaceIds: readonly number[]): Promise<Gap[]> {
+  const gaps: Gap[] = [];
+  for (const workspaceId of workspaceIds) {
+    const found = await database.pipeline(
+      { workspaces: [workspaceId] },
+      GAPS.map(({ query }) => bind(query, workspaceId)),
+    );
+    GAPS.forEach(({ kind }, index) =>
+      gaps.push(...(found[index] ?? []).map(({ detail }) => ({ workspaceId, kind, detail }))),
+    );
+  }
+  return gaps;
+}

@@ -1,0 +1,250 @@
+-- Programs that call the service, and the keys that they call with. A service account is a row of `app_user`, so that roles, placers, trails
+-- and pauses are those of a user. No role may read the hash of a key: a function with the rights of the owner finds it by its id.
+
+create table service_account (
+  workspace_id bigint not null,
+  -- The id of its row of `app_user`, which is deleted with it.
+  id bigint not null,
+  name text not null check (char_length(name) between 1 and 140),
+  -- Null: all that its roles allow.
+  scopes text[] check (cardinality(scopes) > 0),
+  -- The administrator. Null for an operator.
+  created_by bigint,
+  created_at timestamptz not null default statement_timestamp(),
+  -- The last change of the name, the scopes or the roles.
+  updated_at timestamptz not null default statement_timestamp(),
+  deleted_at timestamptz,
+  primary key (workspace_id, id)
+);
+create index service_account_by_time on service_account (workspace_id, created_at desc, id desc) where deleted_at is null;
+
+create sequence service_account_key_id_seq maxvalue 9007199254740991;
+create table service_account_key (
+  workspace_id bigint not null,
+  id bigint not null default nextval('service_account_key_id_seq'),
+  service_account_id bigint not null,
+  -- SHA-256 of the key.
+  hash bytea not null check (length(hash) = 32),
+  -- The networks that requests come from. Empty for all.
+  networks cidr[] not null default '{}' check (cardinality(networks) <= 20),
+  -- It only falls: a rotation ends the former key earlier.
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  -- The begin of the minute.
+  last_used_at timestamptz,
+  created_by bigint,
+  created_at timestamptz not null default statement_timestamp(),
+  primary key (workspace_id, id),
+  constraint service_account_key_account foreign key (workspace_id, service_account_id) references service_account (workspace_id, id)
+);
+create index service_account_key_by_time on service_account_key (workspace_id, service_account_id, created_at desc, id desc)
+  where revoked_at is null;
+-- Finds a key before its workspace is known. Ids come from one sequence.
+create index service_account_key_by_id on service_account_key (id);
+
+-- A service account reads and pays. It never approves and never administers.
+create function require_role_of_kind() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  if new.role not in ('viewer', 'member')
+    and exists (select from app_user u where u.id = new.user_id and u.kind = 'service_account') then
+    raise exception 'a service account is viewer or member' using errcode = 'BK031';
+  end if;
+  return new;
+end $$;
+
+create trigger role_of_kind before insert or update on workspace_role for each row execute function require_role_of_kind();
+
+-- Who makes or changes a service account, or makes a key, administers its workspace at that moment, or is an operator. The roles of the
+-- administrator are locked: a removal waits, or this sees it. It runs as the owner, because only functions of the owner write the tables.
+create function require_administrator() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  by_user bigint := nullif(current_setting('app.user', true), '')::bigint;
+begin
+  if tg_relid not in ('banking.service_account'::regclass, 'banking.service_account_key'::regclass) then
+    raise exception 'require_administrator runs for service accounts and their keys only' using errcode = 'BK013';
+  end if;
+  if tg_op = 'INSERT' and new.created_by is distinct from by_user
+    or by_user is null and coalesce(current_setting('app.actor_type', true), '') <> 'operator' then
+    raise exception 'service accounts and keys have an administrator or an operator who makes them' using errcode = 'BK031';
+  end if;
+  if by_user is not null then
+    perform lock_role(by_user, new.workspace_id);
+    if not exists (
+      select from app_user u join workspace_role r on r.user_id = u.id
+      where u.id = by_user and u.status = 'completed' and r.workspace_id = new.workspace_id and r.role = 'admin') then
+      raise exception 'only administrators make and change service accounts and keys' using errcode = 'BK031';
+    end if;
+  end if;
+  return new;
+end $$;
+
+create trigger by_administrator before insert or update of name, scopes, updated_at on service_account
+  for each row execute function require_administrator();
+create trigger by_administrator before insert on service_account_key for each row execute function require_administrator();
+
+-- A key is of an account that is there and has a role. The lock is that of the account: a deletion and a removal of roles wait, or this sees
+-- them.
+create function require_account_of_key() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_relid <> 'banking.service_account_key'::regclass or tg_op <> 'INSERT' then
+    raise exception 'require_account_of_key runs before an INSERT into service_account_key only' using errcode = 'BK013';
+  end if;
+  perform from service_account s
+  where s.workspace_id = new.workspace_id and s.id = new.service_account_id and s.deleted_at is null for key share;
+  if not found or not exists (
+    select from workspace_role r where r.workspace_id = new.workspace_id and r.user_id = new.service_account_id) then
+    raise exception 'a key belongs to a service account with a role' using errcode = 'BK031';
+  end if;
+  return new;
+end $$;
+
+create trigger of_account before insert on service_account_key for each row execute function require_account_of_key();
+
+-- A service account without a role has no valid key, and does not get one back with another role.
+create function revoke_keys_without_role() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+begin
+  if tg_relid <> 'banking.workspace_role'::regclass or tg_op <> 'DELETE' then
+    raise exception 'revoke_keys_without_role runs after a DELETE from workspace_role only' using errcode = 'BK013';
+  end if;
+  perform set_config('app.workspaces', format('{%s}', old.workspace_id), true);
+  if not exists (select from workspace_role r where r.workspace_id = old.workspace_id and r.user_id = old.user_id) then
+    update service_account_key set revoked_at = statement_timestamp()
+    where workspace_id = old.workspace_id and service_account_id = old.user_id and revoked_at is null;
+  end if;
+  perform set_config('app.workspaces', scope, true);
+  return null;
+end $$;
+
+create trigger keys_need_role after delete on workspace_role for each row execute function revoke_keys_without_role();
+
+-- A key stays revoked, and never lives longer than it was made for.
+create trigger ends_once before update of expires_at, revoked_at on service_account_key for each row
+  when (old.revoked_at is not null and new.revoked_at is distinct from old.revoked_at
+    or coalesce(new.expires_at, 'infinity') > coalesce(old.expires_at, 'infinity'))
+  execute function refuse_change();
+create trigger deleted_once before update of deleted_at on service_account for each row
+  when (old.deleted_at is not null and new.deleted_at is distinct from old.deleted_at) execute function refuse_change();
+
+-- Events: ids only. Names, scopes and networks are in none.
+create function note_service_account() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  type text;
+begin
+  if tg_op not in ('INSERT', 'UPDATE')
+    or tg_relid not in ('banking.service_account'::regclass, 'banking.service_account_key'::regclass) then
+    raise exception 'note_service_account runs after changes of service accounts and their keys only' using errcode = 'BK013';
+  end if;
+  if tg_relid = 'banking.service_account'::regclass then
+    type := case when tg_op = 'INSERT' then 'created' when new.deleted_at is not null then 'deleted' else 'changed' end;
+    insert into change_outbox (changes) values (jsonb_build_array(jsonb_build_array(new.workspace_id, 'serviceAccount.' || type, new.id,
+      '{}'::jsonb)));
+  else
+    type := case when tg_op = 'INSERT' then 'created' else 'revoked' end;
+    insert into change_outbox (changes) values (jsonb_build_array(jsonb_build_array(new.workspace_id, 'key.' || type, new.id,
+      jsonb_build_object('serviceAccountId', new.service_account_id))));
+  end if;
+  return null;
+end $$;
+
+create trigger note_new after insert on service_account for each row execute function note_service_account();
+create trigger note_changed after update of updated_at, deleted_at on service_account for each row execute function note_service_account();
+create trigger note_new after insert on service_account_key for each row execute function note_service_account();
+create trigger note_revoked after update of revoked_at on service_account_key for each row
+  when (old.revoked_at is null and new.revoked_at is not null) execute function note_service_account();
+
+-- The service may not write the directory. These functions write rows of service accounts there, and no others.
+create function add_service_account(of_workspace bigint, named text, with_roles text[], with_scopes text[]) returns bigint
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  added bigint;
+begin
+  insert into app_user (kind) values ('service_account') returning id into added;
+  -- It checks who calls, and row-level security the workspace.
+  insert into service_account (workspace_id, id, name, scopes, created_by)
+  values (of_workspace, added, named, with_scopes, nullif(current_setting('app.user', true), '')::bigint);
+  insert into workspace_role (workspace_id, user_id, role) select of_workspace, added, unnest(with_roles);
+  return added;
+end $$;
+
+-- Changes what is given. Returns whether the account is there. The row is locked first, so that two changes follow one another.
+create function change_service_account(of_workspace bigint, account bigint, named text, with_roles text[], with_scopes text[])
+  returns boolean
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  former service_account;
+  changed bigint;
+begin
+  select s.* into former from service_account s where s.workspace_id = of_workspace and s.id = account and s.deleted_at is null for update;
+  if not found then
+    return false;
+  end if;
+  -- New roles first: between two roles, the account is never without one.
+  insert into workspace_role (workspace_id, user_id, role)
+  select of_workspace, account, w.role from unnest(with_roles) w (role)
+  where not exists (select from workspace_role r where r.workspace_id = of_workspace and r.user_id = account and r.role = w.role);
+  get diagnostics changed = row_count;
+  delete from workspace_role r where r.workspace_id = of_workspace and r.user_id = account and r.role <> all(with_roles);
+  if found or changed > 0 or named <> former.name
+    or with_scopes is not null and nullif(with_scopes, '{}') is distinct from former.scopes then
+    update service_account
+    set name = coalesce(named, name), scopes = case when with_scopes is null then scopes else nullif(with_scopes, '{}') end,
+      updated_at = statement_timestamp()
+    where workspace_id = of_workspace and id = account;
+  end if;
+  return true;
+end $$;
+
+-- The deletion of the user removes its roles, which revokes its keys. Returns whether the account was there.
+create function delete_service_account(of_workspace bigint, account bigint) returns boolean
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  update service_account set deleted_at = statement_timestamp()
+  where workspace_id = of_workspace and id = account and deleted_at is null;
+  if not found then
+    return false;
+  end if;
+  delete from app_user u where u.id = account and u.kind = 'service_account';
+  return true;
+end $$;
+
+-- The valid key of an id, and whether this database serves its workspace. It is the one look-up without a workspace.
+create function find_key(of_id bigint) returns table (service_account_id bigint, hash bytea, scopes text[], networks text[],
+  expires_at timestamptz, is_served boolean)
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select k.service_account_id, k.hash, s.scopes, k.networks::text[], k.expires_at, is_served_here(k.workspace_id)
+  from service_account_key k join service_account s on s.workspace_id = k.workspace_id and s.id = k.service_account_id
+  where k.id = of_id and k.revoked_at is null and coalesce(k.expires_at, 'infinity') > clock_timestamp()
+$$;
+
+-- Notes the minute in which a key was used.
+create function note_key_use(of_id bigint) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+  minute timestamptz := date_trunc('minute', clock_timestamp());
+begin
+  perform set_config('app.workspaces', coalesce((
+    select format('{%s}', k.workspace_id) from service_account_key k where k.id = of_id and is_served_here(k.workspace_id)), ''), true);
+  update service_account_key k set last_used_at = minute
+  where k.id = of_id and (k.last_used_at is null or k.last_used_at < minute);
+  perform set_config('app.workspaces', scope, true);
+end $$;
+
+-- The persons through whom a maker acts: the user itself, and for a service account those who created it or its keys.
+create function persons_behind(of_workspace bigint, of_user bigint) returns setof bigint
+  language sql stable set search_path = banking, pg_temp as $$
+  select of_user where not exists (select from service_account s where s.workspace_id = of_workspace and s.id = of_user)
+  union
+  select s.created_by from service_account s
+  where s.workspace_id = of_workspace and s.id = of_user and s.created_by is not null
+  union
+  select k.created_by from service_account_key k
+  where k.workspace_id = of_workspace and k.service_account_id = of_user and k.created_by is not null
+$$;

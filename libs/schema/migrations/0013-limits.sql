@@ -1,0 +1,405 @@
+-- Limits: what may be paid in an order, a day or a month.
+
+create sequence payment_limit_id_seq maxvalue 9007199254740991;
+create table payment_limit (
+  workspace_id bigint not null,
+  -- It stays while the limit is in the list, whatever its value.
+  id bigint not null default nextval('payment_limit_id_seq'),
+  -- Which orders it counts: all, those of an account, those that holders of a role place together, or those that one user places.
+  scope text not null check (scope in ('workspace', 'account', 'role', 'person', 'serviceAccount')),
+  account_id bigint,
+  role text,
+  -- Of a person or a service account. No foreign key: a user is removed at home, and a limit of nobody bounds nothing.
+  user_id bigint,
+  metric text not null check (metric in ('amount', 'count')),
+  per text not null check (per in ('order', 'day', 'month')),
+  -- The most that is allowed: minor units of the currency, or a number of orders.
+  value bigint not null check (value between 0 and 9007199254740991),
+  currency_id integer references currency,
+  primary key (workspace_id, id),
+  -- What it measures. A list has one limit of each.
+  constraint payment_limit_measure unique nulls not distinct (workspace_id, scope, account_id, role, user_id, metric, per, currency_id),
+  constraint payment_limit_list foreign key (workspace_id) references limit_list,
+  constraint payment_limit_account foreign key (workspace_id, account_id) references account (workspace_id, id),
+  check ((account_id is not null) = (scope = 'account') and (role is not null) = (scope = 'role')
+    and (user_id is not null) = (scope in ('person', 'serviceAccount'))),
+  check ((currency_id is not null) = (metric = 'amount') and (metric = 'amount' or per <> 'order'))
+);
+
+-- How much of a limit is used in a day or a month: the sum over the payments of the books, which `verify` compares. A missing row is
+-- made of the books, so each may be deleted.
+create table limit_use (
+  workspace_id bigint not null,
+  limit_id bigint not null,
+  period_start timestamptz not null,
+  period_end timestamptz not null check (period_end > period_start),
+  used numeric not null check (used >= 0),
+  primary key (workspace_id, limit_id, period_start),
+  constraint limit_use_limit foreign key (workspace_id, limit_id) references payment_limit on delete cascade
+) with (fillfactor = 50);
+
+-- What the books do not say of a payment that limits count, as it was when the payment was made. The worker deletes old ones.
+create table counted_payment (
+  workspace_id bigint not null,
+  transaction_id bigint not null,
+  placed_by bigint,
+  -- Of who placed it. Null until the payment is counted, at the end of its database transaction.
+  roles text[],
+  -- In currencies of limits that the payment neither left in nor arrived in.
+  amounts converted_amount[],
+  created_at timestamptz not null,
+  primary key (workspace_id, transaction_id)
+);
+
+create table limit_change (
+  workspace_id bigint not null,
+  version bigint not null check (version > 0),
+  changed_at timestamptz not null default statement_timestamp(),
+  -- The user who asked; null for the deployment itself.
+  changed_by bigint,
+  before jsonb not null,
+  after jsonb not null,
+  primary key (workspace_id, version),
+  constraint limit_change_list foreign key (workspace_id) references limit_list
+);
+
+-- The payments that limits count: what orders debit, without fees. `arriving_amount` is what the amount is worth in the currency that it
+-- was converted to, rounded up.
+create view limited_payment with (security_invoker = true) as
+select t.workspace_id, t.transaction_id, t.account_id, t.currency_id, t.amount, t.created_at, x.target_currency_id,
+       x.target_amount + div(x.remainder_numerator + x.remainder_denominator - 1, x.remainder_denominator) as arriving_amount,
+       p.placed_by, p.roles, p.amounts
+from transfer t
+join transaction x on x.workspace_id = t.workspace_id and x.id = t.transaction_id
+left join counted_payment p on p.workspace_id = t.workspace_id and p.transaction_id = t.transaction_id
+where t.direction = 'debit' and t.type in ('internal', 'spot', 'payout') and t.account_version is not null;
+
+-- What a payment counts towards a limit: nothing if it is not of its scope. In a currency that the payment has no amount in, it was
+-- made before the limit, and counts nothing.
+create function counted_amount(payment limited_payment, limits payment_limit) returns numeric
+  language sql stable as $$
+  select case
+    when not case limits.scope
+        when 'workspace' then true
+        when 'account' then payment.account_id = limits.account_id
+        when 'role' then coalesce(limits.role = any(payment.roles), false)
+        else coalesce(payment.placed_by = limits.user_id, false) end then 0
+    when limits.metric = 'count' then 1
+    when payment.currency_id = limits.currency_id then payment.amount
+    when payment.target_currency_id = limits.currency_id then payment.arriving_amount
+    else coalesce((select max(c.amount) from unnest(payment.amounts) c where c.currency_id = limits.currency_id), 0) end
+$$;
+
+-- A limit as the service reads it.
+create function limit_json(limits payment_limit) returns jsonb
+  language sql immutable as $$
+  select jsonb_strip_nulls(jsonb_build_object('id', limits.id, 'scope', limits.scope, 'accountId', limits.account_id, 'role', limits.role,
+    'userId', limits.user_id, 'metric', limits.metric, 'per', limits.per, 'value', limits.value::text, 'currencyId', limits.currency_id))
+$$;
+
+-- The day or month of an instant; none of a limit on each order. It begins where local midnight is, also where clocks skip or repeat it.
+create function limit_period(per text, at timestamptz, zone text, out starts timestamptz, out ends timestamptz)
+  language sql stable as $$
+  select p.starts, p.ends
+  from (
+    select date_trunc(u.unit, at at time zone zone) as day, ('1 ' || u.unit)::interval as step
+    -- Said again, because a planner may compute it for each limit.
+    from (select case per when 'month' then 'month' else 'day' end as unit) u) local
+  cross join lateral (
+    select (local.day + k * local.step) at time zone zone as starts, (local.day + (k + 1) * local.step) at time zone zone as ends
+    from unnest(array[0, -1, 1]) k) p
+  where per <> 'order' and p.starts <= at and at < p.ends
+  limit 1
+$$;
+
+-- Every payment and every change of limits takes it before it reads limits: payments together, a change alone. So no payment is between
+-- a change and its counters.
+create function limit_lock_key(of_workspace bigint) returns bigint
+  language sql immutable parallel safe
+  return hashtextextended('banking.limits', of_workspace);
+
+-- How much of a limit the payments of a time have used, by the books. Payments of this database transaction are not counted yet.
+create function used_of_limit(limits payment_limit, starts timestamptz, ends timestamptz) returns numeric
+  language sql stable as $$
+  select coalesce(sum(counted_amount(p, limits)), 0)
+  from limited_payment p
+  where p.workspace_id = limits.workspace_id and p.created_at >= starts and p.created_at < ends and p.roles is not null
+$$;
+
+-- Makes counters that are missing, and deletes those of earlier periods than the one before.
+create function make_limit_use(of_workspace bigint, at timestamptz) returns void
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  missing record;
+begin
+  for missing in
+    select l as limits, p.starts, p.ends
+    from limit_list m join payment_limit l on l.workspace_id = m.workspace_id and l.per <> 'order'
+    cross join lateral limit_period(l.per, at, m.time_zone) p
+    where m.workspace_id = of_workspace and not exists (
+      select from limit_use u where u.workspace_id = l.workspace_id and u.limit_id = l.id and u.period_start = p.starts)
+  loop
+    delete from limit_use u
+    where u.workspace_id = of_workspace and u.limit_id = (missing.limits).id and u.period_end < missing.starts;
+    insert into limit_use (workspace_id, limit_id, period_start, period_end, used)
+    select of_workspace, (missing.limits).id, missing.starts, missing.ends,
+           used_of_limit(missing.limits, missing.starts, missing.ends);
+  end loop;
+end $$;
+
+-- Locks the limits of workspaces that have some, in the order of their ids, and returns these workspaces. Their counters follow the time
+-- zone of the workspace. If it does not wait, it leaves out those that another session has locked.
+create function hold_limits(workspace_ids bigint[], waits boolean) returns bigint[]
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  held bigint[];
+  moved bigint[];
+begin
+  if waits then
+    perform pg_advisory_xact_lock_shared(limit_lock_key(w.id)) from (select distinct unnest(workspace_ids) as id order by 1) w;
+  else
+    workspace_ids := array(
+      select w.id from (select distinct unnest(workspace_ids) as id order by 1) w
+      where pg_try_advisory_xact_lock_shared(limit_lock_key(w.id)));
+  end if;
+  if not exists (select from limit_list l where l.workspace_id = any(workspace_ids) and l.limit_count > 0) then
+    return '{}';
+  end if;
+  if waits then
+    select array_agg(l.workspace_id) into held
+    from (select workspace_id from limit_list
+          where workspace_id = any(workspace_ids) and limit_count > 0 order by workspace_id for no key update) l;
+  else
+    select array_agg(l.workspace_id) into held
+    from (select workspace_id from limit_list
+          where workspace_id = any(workspace_ids) and limit_count > 0 order by workspace_id for no key update skip locked) l;
+  end if;
+  select array_agg(l.workspace_id) into moved
+  from limit_list l join workspace w on w.id = l.workspace_id
+  where l.workspace_id = any(held) and l.time_zone <> w.time_zone;
+  if moved is not null then
+    delete from limit_use where workspace_id = any(moved);
+    update limit_list l set time_zone = w.time_zone from workspace w where w.id = l.workspace_id and l.workspace_id = any(moved);
+  end if;
+  return coalesce(held, '{}');
+end $$;
+
+/**
+ * Locks the limits of workspaces until the end of the database transaction, and returns them with what is used of each, in the periods of the
+ * start of the database transaction and of this statement, and with the roles of users. A workspace without limits has no row, and neither
+ * has one that another session has locked, unless this one waits.
+ */
+create function lock_limits(workspace_ids bigint[], placers bigint[], waits boolean) returns table (workspace_id bigint, limits jsonb, roles jsonb)
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+#variable_conflict use_column
+declare
+  held bigint[] := hold_limits(workspace_ids, waits);
+  one bigint;
+begin
+  foreach one in array held loop
+    perform make_limit_use(one, now());
+    perform make_limit_use(one, statement_timestamp());
+  end loop;
+  return query
+    select m.workspace_id,
+           jsonb_agg(limit_json(l) || jsonb_build_object('uses', coalesce((
+             select jsonb_agg(jsonb_build_object('startsAt', rfc3339(u.period_start), 'endsAt', rfc3339(u.period_end), 'used', u.used::text))
+             from limit_use u where u.workspace_id = l.workspace_id and u.limit_id = l.id), '[]')) order by l.id),
+           coalesce((
+             select jsonb_object_agg(r.user_id, r.roles)
+             from (select r.user_id, jsonb_agg(r.role) as roles from workspace_role r
+                   where r.workspace_id = m.workspace_id and r.user_id = any(placers) group by r.user_id) r), '{}')
+    from limit_list m join payment_limit l on l.workspace_id = m.workspace_id
+    where m.workspace_id = any(held)
+    group by m.workspace_id;
+end $$;
+
+/**
+ * Counts payments that are about to be committed, and refuses what exceeds a limit. By the limits and the roles of this moment, whatever the
+ * caller has decided on.
+ */
+create function count_payments(workspace_ids bigint[], transaction_ids bigint[]) returns void
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  held bigint[] := hold_limits(workspace_ids, true);
+  one record;
+  exceeded jsonb;
+begin
+  if held = '{}' then
+    return;
+  end if;
+  for one in
+    select distinct x.workspace_id, x.created_at
+    from unnest(workspace_ids, transaction_ids) u (w, i)
+    cross join lateral (select * from transaction l where l.workspace_id = u.w and l.id = u.i limit 1) x
+    where u.w = any(held)
+    order by 1, 2
+  loop
+    perform make_limit_use(one.workspace_id, one.created_at);
+  end loop;
+  insert into counted_payment (workspace_id, transaction_id, placed_by, roles, created_at)
+  select p.workspace_id, p.transaction_id, o.placed_by,
+         array(select r.role from workspace_role r where r.workspace_id = p.workspace_id and r.user_id = o.placed_by order by r.role),
+         p.created_at
+  from (select distinct w, i from unnest(workspace_ids, transaction_ids) u (w, i) where w = any(held)) u
+  cross join lateral (
+    select distinct l.workspace_id, l.transaction_id, l.created_at from limited_payment l
+    where l.workspace_id = u.w and l.transaction_id = u.i offset 0) p
+  left join execution e on e.workspace_id = u.w and e.transaction_id = u.i
+  left join customer_order o on o.workspace_id = u.w and o.id = e.order_id
+  on conflict (workspace_id, transaction_id) do update set placed_by = excluded.placed_by, roles = excluded.roles;
+  with paid as materialized (
+    select p.*
+    from (select distinct w, i from unnest(workspace_ids, transaction_ids) u (w, i) where w = any(held)) u
+    cross join lateral (
+      select l as payment, l.* from limited_payment l where l.workspace_id = u.w and l.transaction_id = u.i offset 0) p),
+  measured as materialized (
+    select l.id, l.workspace_id, l.per, l.value, counted_amount(p.payment, l) as amount, p.created_at,
+           l.currency_id not in (p.currency_id, coalesce(p.target_currency_id, p.currency_id)) and not exists (
+             select from unnest(p.amounts) c
+             join currency s on s.id = p.currency_id join currency t on t.id = l.currency_id
+             where c.currency_id = l.currency_id and c.rate ~ '^(0|[1-9][0-9]{0,14})([.][0-9]{1,15})?$'
+               and c.amount = ceil(p.amount * c.rate::numeric * power(10::numeric, t.decimals - s.decimals))) as is_unconverted
+    from paid p join payment_limit l on l.workspace_id = p.workspace_id),
+  counted as (
+    update limit_use u set used = u.used + m.amount
+    from (
+      select m.workspace_id, m.id, p.period_start, max(m.value) as value, sum(m.amount) as amount
+      from measured m
+      join limit_use p on p.workspace_id = m.workspace_id and p.limit_id = m.id
+        and m.created_at >= p.period_start and m.created_at < p.period_end
+      where m.per <> 'order' and m.amount > 0 group by 1, 2, 3) m
+    where u.workspace_id = m.workspace_id and u.limit_id = m.id and u.period_start = m.period_start
+    returning u.workspace_id, u.limit_id, u.used - m.amount as used, u.period_end, u.used > m.value as is_exceeded)
+  select e.fault into exceeded
+  from (
+    select jsonb_build_object('isUnconverted', true) as fault from measured m where m.is_unconverted
+    union all
+    select jsonb_build_object('limit', limit_json(l), 'used', c.used::text, 'endsAt', rfc3339(c.period_end))
+    from counted c join payment_limit l on l.workspace_id = c.workspace_id and l.id = c.limit_id where c.is_exceeded
+    union all
+    select jsonb_build_object('limit', limit_json(l))
+    from measured m join payment_limit l on l.workspace_id = m.workspace_id and l.id = m.id where m.per = 'order' and m.amount > m.value) e
+  limit 1;
+  if exceeded is not null then
+    raise exception 'a payment exceeds a limit' using errcode = 'BK026', detail = exceeded::text;
+  end if;
+end $$;
+
+-- What every payment must satisfy when it is committed. A row of this table is a posting: one call for a batch.
+create function guard_payments() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_relid <> 'banking.unverified_posting'::regclass or tg_op <> 'INSERT' then
+    raise exception 'guard_payments runs after an INSERT into unverified_posting only' using errcode = 'BK013';
+  end if;
+  perform count_payments(new.workspace_ids, new.transaction_ids);
+  return null;
+end $$;
+
+create constraint trigger payment_guard after insert on unverified_posting
+  deferrable initially deferred for each row execute function guard_payments();
+
+-- A limit as it is in a list, without its id.
+create type stored_limit as (
+  scope text, account_id bigint, role text, user_id bigint, metric text, per text, value bigint, currency_id integer);
+
+create function limits_of(of_workspace bigint) returns stored_limit[]
+  language sql stable as $$
+  select coalesce(array_agg((l.scope, l.account_id, l.role, l.user_id, l.metric, l.per, l.value, l.currency_id)::stored_limit order by l.id), '{}')
+  from payment_limit l where l.workspace_id = of_workspace
+$$;
+
+-- Whether a list allows what another one does not: a limit of it is missing, or has a higher value.
+create function are_limits_raised(before stored_limit[], after stored_limit[]) returns boolean
+  language sql immutable as $$
+  select exists (
+    select from unnest(before) b
+    where not exists (
+      select from unnest(after) a
+      where (a.scope, a.account_id, a.role, a.user_id, a.metric, a.per, a.currency_id)
+          is not distinct from (b.scope, b.account_id, b.role, b.user_id, b.metric, b.per, b.currency_id)
+        and a.value <= b.value))
+$$;
+
+/**
+ * Replaces the limits of a workspace, if the version is that of the list. A list that is as requested already stays, whatever its version.
+ * Returns whether the list is as requested now.
+ */
+create function replace_limits(of_workspace bigint, from_version bigint, limits stored_limit[], audit_entries jsonb) returns boolean
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  list limit_list;
+  former stored_limit[];
+begin
+  perform pg_advisory_xact_lock(limit_lock_key(of_workspace));
+  select * into list from limit_list l where l.workspace_id = of_workspace for update;
+  former := limits_of(of_workspace);
+  if not are_limits_raised(former, limits) and not are_limits_raised(limits, former) then
+    return true;
+  end if;
+  if coalesce(list.version, 0) <> from_version then
+    return false;
+  end if;
+  if exists (
+    select from unnest(limits) l where l.user_id is not null and not exists (
+      select from workspace_role r where r.workspace_id = of_workspace and r.user_id = l.user_id)) then
+    raise exception 'a limit of a user needs a user of the workspace'
+      using errcode = 'foreign_key_violation', table = 'payment_limit', constraint = 'payment_limit_user';
+  end if;
+  insert into limit_list (workspace_id, version, limit_count, currency_ids, time_zone)
+  select of_workspace, from_version + 1, cardinality(limits),
+         array(select distinct l.currency_id from unnest(limits) l where l.currency_id is not null order by 1), w.time_zone
+  from workspace w where w.id = of_workspace
+  on conflict (workspace_id) do update
+  set version = excluded.version, limit_count = excluded.limit_count, currency_ids = excluded.currency_ids,
+      changed_at = excluded.changed_at;
+  -- A limit that stays keeps its id and its counters.
+  delete from payment_limit p
+  where p.workspace_id = of_workspace and not exists (
+    select from unnest(limits) l
+    where (l.scope, l.account_id, l.role, l.user_id, l.metric, l.per, l.currency_id)
+      is not distinct from (p.scope, p.account_id, p.role, p.user_id, p.metric, p.per, p.currency_id));
+  insert into payment_limit (workspace_id, scope, account_id, role, user_id, metric, per, value, currency_id)
+  select of_workspace, l.* from (
+    select scope, account_id, role, user_id, metric, per, value, currency_id from unnest(limits)) l
+  on conflict on constraint payment_limit_measure do update set value = excluded.value where payment_limit.value <> excluded.value;
+  -- Payments of before count too: by who placed them, with the roles of now.
+  if coalesce(list.limit_count, 0) = 0 then
+    insert into counted_payment (workspace_id, transaction_id, placed_by, roles, created_at)
+    select distinct p.workspace_id, p.transaction_id, o.placed_by,
+           array(select r.role from workspace_role r where r.workspace_id = of_workspace and r.user_id = o.placed_by order by r.role),
+           p.created_at
+    from limited_payment p
+    left join execution e on e.workspace_id = p.workspace_id and e.transaction_id = p.transaction_id
+    left join customer_order o on o.workspace_id = p.workspace_id and o.id = e.order_id
+    -- A month, wherever it begins.
+    where p.workspace_id = of_workspace and p.created_at > statement_timestamp() - interval '33 days'
+    on conflict do nothing;
+  end if;
+  perform make_limit_use(of_workspace, clock_timestamp());
+  insert into limit_change (workspace_id, version, changed_by, before, after)
+  values (of_workspace, from_version + 1, nullif(current_setting('app.user', true), '')::bigint, to_jsonb(former), to_jsonb(limits));
+  insert into change_outbox (changes) values (jsonb_build_array(jsonb_build_array(of_workspace, 'limits.changed', of_workspace, '{}'::jsonb)));
+  insert into audit_outbox (workspace_id, entries) values (of_workspace, audit_entries);
+  return true;
+end $$;
+
+-- Deletes what was noted of payments that no counter covers any more, at most so many of each workspace of the scope. Returns how many.
+create function delete_counted_payments(rows_max integer) returns integer
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  deleted integer;
+begin
+  delete from counted_payment p using (
+    select o.workspace_id, o.transaction_id
+    from unnest(nullif(current_setting('app.workspaces', true), '')::bigint[]) w (id)
+    cross join lateral (
+      select c.workspace_id, c.transaction_id, c.created_at from counted_payment c
+      where c.workspace_id = w.id order by c.workspace_id, c.transaction_id limit rows_max) o
+    -- Two months and some days: a counter of the month before is kept.
+    where o.created_at < statement_timestamp() - interval '70 days') o
+  where p.workspace_id = o.workspace_id and p.transaction_id = o.transaction_id;
+  get diagnostics deleted = row_count;
+  return deleted;
+end $$;

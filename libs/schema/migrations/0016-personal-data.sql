@@ -1,0 +1,502 @@
+-- Personal data: where it is, how it becomes pseudonyms, and what has to be kept. Amounts, ids, times and hashes never change: hashes cover
+-- personal texts by salted digests, and a salt is erased with its texts.
+
+/**
+ * The columns with personal data of each subject, and what an erasure makes of them: a new column is one more line. Fields of a relation
+ * are erased together, and the relation with the column `erased_at` is the last of its subject.
+ *
+ * `rows_of` is a condition on a row `t`. $1 has the workspaces, $2 the id of the subject (of an entry for a payer), $3 the transactions
+ * of its payments. `pseudonym` is an expression on `t`, and depends on ids only. Without a field, the rows are deleted.
+ *
+ * `until` says how long a statement may write something else: `fixed` never, `erased` until the row is erased, `free` always.
+ */
+create function personal_columns()
+  returns table (place integer, subject text, relation text, field text, rows_of text, pseudonym text, until text)
+  language sql immutable as $$
+  select row_number() over ()::integer, c.*
+  from (values
+    ('recipient', 'beneficiary', 'data', 't.workspace_id = any($1) and t.recipient_id = $2 and t.recipient_id is not null',
+      'erased_beneficiary(t.data, t.recipient_id)', 'fixed'),
+    ('recipient', 'customer_order', 'description', 't.workspace_id = any($1) and t.recipient_id = $2 and t.amount > 0', 'null', 'fixed'),
+    ('recipient', 'customer_order', 'metadata', '', 'null', 'fixed'),
+    ('recipient', 'customer_order', 'texts_salt', '', 'null', 'fixed'),
+    ('recipient', 'transfer', 'description', 't.workspace_id = any($1) and t.transaction_id = any($3)', 'null', 'fixed'),
+    ('recipient', 'transfer', 'description_salt', '', 'null', 'fixed'),
+    ('recipient', 'remittance_event', 'message',
+      't.workspace_id = any($1) and t.transaction_id = any($3) and t.transaction_id is not null', 'null', 'fixed'),
+    ('recipient', 'payout', 'reason', 't.workspace_id = any($1) and t.transaction_id = any($3)', 'null', 'free'),
+    ('recipient', 'file_payment', 'content', 't.ctid = any(array(
+        select f.place from payout p cross join lateral (
+          select i.ctid as place from file_payment i where i.rail = p.rail and i.key = key_of_payout(p) limit 1) f
+        where p.workspace_id = any($1) and p.transaction_id = any($3)))', '''{}''::jsonb', 'fixed'),
+    ('recipient', 'bank_entry', 'party', 't.payout_key = any(array(
+        select key_of_payout(p) from payout p where p.workspace_id = any($1) and p.transaction_id = any($3)))', '''{}''::jsonb', 'fixed'),
+    ('recipient', 'bank_entry', 'remittance', '', 'null', 'fixed'),
+    ('recipient', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
+    ('recipient', 'recipient', 'name', 't.workspace_id = any($1) and t.id = $2', '''erased-'' || t.id', 'fixed'),
+    ('recipient', 'recipient', 'account_code', '', '''erased-'' || t.id', 'fixed'),
+    ('recipient', 'recipient', 'alias', '', 'null', 'erased'),
+    ('recipient', 'recipient', 'person_salt', '', 'null', 'fixed'),
+    ('payer', 'transfer', 'description', 't.workspace_id = any($1) and t.transaction_id = any($3)', 'null', 'fixed'),
+    ('payer', 'transfer', 'description_salt', '', 'null', 'fixed'),
+    ('payer', 'bank_entry', 'party', 't.id = any(array(
+        select $2 union select d.reversal_id from deposit d where d.workspace_id = any($1) and d.entry_id = $2))', '''{}''::jsonb', 'fixed'),
+    ('payer', 'bank_entry', 'remittance', '', 'null', 'fixed'),
+    ('payer', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
+    ('payer', 'deposit', 'payer', 't.workspace_id = any($1) and t.entry_id = $2', 'jsonb_build_object(''name'', ''erased-'' || t.id)', 'erased'),
+    ('payer', 'deposit', 'reference', '', 'null', 'erased'),
+    ('entry', 'bank_entry', 'party', 't.id = $2', '''{}''::jsonb', 'fixed'),
+    ('entry', 'bank_entry', 'remittance', '', 'null', 'fixed'),
+    ('entry', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
+    ('user', 'user_identity', null, 't.user_id = $2', null, 'free'),
+    ('user', 'directory_change', 'personal', 't.ctid = any(array(
+        select l.ctid from directory_change l
+        where l.relation in (''app_user'', ''user_identity'') and coalesce(l.record -> ''user_id'', l.record -> ''id'')::bigint = $2
+          and l.personal ->> ''email'' is distinct from erased_email($2)))', 'null', 'fixed'),
+    ('user', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
+    ('user', 'app_user', 'email', 't.id = $2', 'erased_email(t.id)', 'erased'),
+    ('user', 'app_user', 'status', '', '''suspended''', 'erased')
+  ) c (subject, relation, field, rows_of, pseudonym, until)
+$$;
+
+-- What the books and the networks need of a beneficiary stays: countries, kind and bank.
+create function erased_beneficiary(data jsonb, recipient_id bigint) returns jsonb
+  language sql immutable parallel safe
+  return jsonb_strip_nulls(jsonb_build_object('beneficiaryName', 'erased-' || recipient_id, 'beneficiaryAddress', 'erased-' || recipient_id,
+    'beneficiaryAccountNumber', 'erased-' || recipient_id, 'destinationCountry', data -> 'destinationCountry',
+    'beneficiaryCountryCode', data -> 'beneficiaryCountryCode', 'beneficiaryAccountType', data -> 'beneficiaryAccountType',
+    'routingCodeType1', data -> 'routingCodeType1', 'routingCodeValue1', data -> 'routingCodeValue1'));
+
+-- An address that can receive no mail (RFC 2606).
+create function erased_email(user_id bigint) returns text
+  language sql immutable parallel safe
+  return 'erased-' || user_id || '@erased.invalid';
+
+-- The key of a payout at its network, as `payoutKey` of @banking/payouts writes it.
+create function key_of_payout(p payout) returns text
+  language sql immutable
+  return format('payout-%s-%s-%s', p.workspace_id, p.transaction_id, p.key_nonce);
+
+-- These transactions, and those by which their money came back.
+create function with_returns(of_workspaces bigint[], ids bigint[]) returns bigint[]
+  language sql stable set search_path = banking, pg_temp as $$
+  with recursive chained (workspace_id, id) as (
+    select x.workspace_id, x.id from transaction x where x.workspace_id = any(of_workspaces) and x.id = any(ids)
+    union
+    select x.workspace_id, x.id from chained c join transaction x on x.workspace_id = c.workspace_id and x.return_of = c.id)
+  select coalesce(array_agg(c.id), '{}') from chained c
+$$;
+
+-- The least time for which payments are kept, in days, whatever a caller says. A sandbox has no real persons.
+create function kept_days_least() returns integer
+  language sql stable set search_path = banking, pg_temp
+  return case when (select is_sandbox from deployment_mode) then 0 else 365 end;
+
+/**
+ * Why the personal data of a subject have to be kept; empty if they need not.
+ *
+ * @param of_id of a recipient, of the bank entry of a payer, of a bank entry or of a user
+ * @param kept_days how long payments are kept
+ */
+create function reasons_to_keep(of_subject text, of_workspaces bigint[], of_id bigint, kept_days integer) returns text[]
+  language plpgsql stable set search_path = banking, pg_temp as $$
+declare
+  since timestamptz := statement_timestamp() - make_interval(days => greatest(kept_days, kept_days_least()));
+begin
+  if of_subject = 'recipient' then
+    return array_remove(array[
+      case when exists (
+        select from customer_order o
+        where o.workspace_id = any(of_workspaces) and o.recipient_id = of_id and o.status = 'active' and o.amount > 0) then 'order_active' end,
+      case when exists (
+        select from transaction x
+        where x.workspace_id = any(of_workspaces) and x.status = 'pending' and exists (
+          select from transfer t where t.workspace_id = x.workspace_id and t.transaction_id = x.id and t.recipient_id = of_id offset 0))
+        then 'payment_pending' end,
+      case when exists (
+        select from discrepancy d
+        where d.workspace_id = any(of_workspaces) and d.resolved_at is null and exists (
+          select from transfer t
+          where t.workspace_id = d.workspace_id and t.transaction_id = d.transaction_id and t.recipient_id = of_id offset 0))
+        then 'discrepancy_open' end,
+      case when was_paid_since(of_workspaces, of_id, since) then 'within_retention' end], null);
+  elsif of_subject = 'payer' then
+    return array_remove(array[
+      case when exists (
+        select from deposit d where d.entry_id = of_id and d.status in ('pending', 'unmatched')) then 'deposit_open' end,
+      case when exists (select from deposit d where d.entry_id = of_id and d.created_at > since) then 'within_retention' end], null);
+  elsif of_subject = 'entry' then
+    return array_remove(array[
+      case when exists (select from bank_entry e where e.id = of_id and (e.outcome is null or e.outcome = 'deposit')) then 'entry_open' end,
+      case when exists (select from bank_entry e where e.id = of_id and e.received_at > since) then 'within_retention' end], null);
+  elsif of_subject = 'user' then
+    return array_remove(array[
+      case when exists (select from workspace_role r where r.user_id = of_id) then 'has_roles' end], null);
+  end if;
+  raise exception 'no subject of personal data: %', of_subject using errcode = '22023';
+end $$;
+
+-- For each kind of transfer, the index has the last one of a recipient at the end of a range.
+create function was_paid_since(of_workspaces bigint[], of_recipient bigint, since timestamptz) returns boolean
+  language sql stable set search_path = banking, pg_temp as $$
+  select exists (
+    select from unnest(of_workspaces) w (id)
+    cross join unnest(array['internal', 'spot', 'payout', 'fee', 'return', 'funding']) k (type)
+    cross join unnest(array['debit', 'credit']) s (direction)
+    cross join lateral (
+      select from transfer t
+      where t.workspace_id = w.id and t.recipient_id = of_recipient and t.type = k.type and t.direction = s.direction
+        and t.created_at > since and t.balance_after is not null and t.recipient_id is not null
+      order by t.created_at desc limit 1) t)
+$$;
+
+-- The same for orders, which need not have been paid.
+create function was_ordered_since(of_workspaces bigint[], of_recipient bigint, since timestamptz) returns boolean
+  language sql stable set search_path = banking, pg_temp as $$
+  select exists (
+    select from unnest(of_workspaces) w (id)
+    cross join unnest(array['active', 'completed', 'cancelled', 'failed']) k (status)
+    cross join unnest(array['instant', 'scheduled', 'recurring']) s (type)
+    cross join lateral (
+      select from customer_order o
+      where o.workspace_id = w.id and o.recipient_id = of_recipient and o.status = k.status and o.type = s.type
+        and o.created_at > since and o.amount > 0
+      order by o.created_at desc limit 1) o)
+$$;
+
+create function refuse_erasure() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  raise exception '% changes to a pseudonym only', tg_table_name using errcode = 'BK032';
+end $$;
+
+-- The second path: what has to be kept is kept, whatever function erases. For how long payments are kept is known to the function.
+create function require_nothing_to_keep() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  reasons text[] := reasons_to_keep(
+    case tg_table_name when 'deposit' then 'payer' when 'app_user' then 'user' else tg_table_name end,
+    case tg_table_name when 'app_user' then '{}' else array[(to_jsonb(new) ->> 'workspace_id')::bigint] end,
+    (to_jsonb(new) ->> case tg_table_name when 'deposit' then 'entry_id' else 'id' end)::bigint, 0);
+begin
+  if cardinality(reasons) > 0 then
+    raise exception 'the personal data of % are kept: %', tg_table_name, array_to_string(reasons, ', ') using errcode = 'BK032';
+  end if;
+  return new;
+end $$;
+
+do $$
+declare
+  of_relation text;
+  fields text;
+  refused text;
+begin
+  for of_relation, fields, refused in
+    select c.relation, string_agg(distinct quote_ident(c.field), ', '),
+           string_agg(distinct format('old.%1$I is distinct from new.%1$I and new.%1$I is distinct from (%2$s)%3$s', c.field,
+             regexp_replace(c.pseudonym, '\mt\.', 'old.', 'g'), case c.until when 'erased' then ' and old.erased_at is not null' else '' end), ' or ')
+    from personal_columns() c where c.field is not null and c.until <> 'free'
+    group by c.relation
+  loop
+    execute format('create trigger only_to_pseudonym before update of %s on %I for each row when (%s) execute function refuse_erasure()',
+      fields, of_relation, refused);
+  end loop;
+  foreach of_relation in array array['recipient', 'deposit', 'app_user'] loop
+    execute format('create trigger erased_for_good before update of erased_at on %I for each row
+      when (old.erased_at is not null and new.erased_at is distinct from old.erased_at) execute function refuse_erasure()', of_relation);
+    execute format('create trigger nothing_to_keep before update of erased_at on %I for each row
+      when (old.erased_at is null and new.erased_at is not null) execute function require_nothing_to_keep()', of_relation);
+  end loop;
+end $$;
+
+/**
+ * Erases the personal data of a subject, at most so many rows of each relation. The caller holds the locks and has set the scope.
+ *
+ * @param of_id of a recipient, of the bank entry of a payer, of a bank entry or of a user
+ * @param is_dry_run counts and changes nothing
+ * @returns how many rows of each relation, and whether nothing is left
+ */
+create function erase_rows(of_subject text, of_workspaces bigint[], of_id bigint, rows_max integer, is_dry_run boolean,
+  out erased jsonb, out is_done boolean)
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  part record;
+  places tid[];
+  transactions bigint[] := '{}';
+begin
+  erased := '{}';
+  is_done := true;
+  if of_subject = 'recipient' then
+    transactions := with_returns(of_workspaces, array(
+      select t.transaction_id from transfer t
+      where t.workspace_id = any(of_workspaces) and t.recipient_id = of_id and t.balance_after is not null and t.recipient_id is not null));
+  elsif of_subject = 'payer' then
+    transactions := with_returns(of_workspaces, array(
+      select d.transaction_id from deposit d where d.workspace_id = any(of_workspaces) and d.entry_id = of_id));
+  end if;
+  for part in
+    select c.relation, max(c.rows_of) as rows_of, count(c.field) = 0 as is_deleted,
+           string_agg('t.' || quote_ident(c.field), ', ') as fields, string_agg(c.pseudonym, ', ') as pseudonyms,
+           string_agg(quote_ident(c.field) || ' = ' || c.pseudonym, ', ') as assignments,
+           exists (
+             select from pg_attribute a
+             where a.attrelid = ('banking.' || quote_ident(c.relation))::regclass and a.attname = 'erased_at') as is_root
+    from personal_columns() c where c.subject = of_subject
+    group by c.relation order by min(c.place)
+  loop
+    continue when part.is_root and not is_done;
+    execute format('select array(select t.ctid from %I t where %s and (%s) limit $4%s)', part.relation, part.rows_of,
+      case when part.is_deleted then 'true'
+        else format('(%s) is distinct from (%s)', part.fields, part.pseudonyms) end, case when is_dry_run then '' else ' for update' end)
+      into places using of_workspaces, of_id, transactions, rows_max;
+    continue when cardinality(places) = 0;
+    erased := erased || jsonb_build_object(part.relation, cardinality(places));
+    is_done := is_done and cardinality(places) < rows_max;
+    continue when is_dry_run;
+    if part.is_deleted then
+      execute format('delete from %I t where t.ctid = any($1)', part.relation) using places;
+    else
+      execute format('update %I t set %s%s where t.ctid = any($1)', part.relation, part.assignments,
+        case when part.is_root then ', erased_at = coalesce(t.erased_at, statement_timestamp())' else '' end) using places;
+    end if;
+  end loop;
+end $$;
+
+-- Payments lock their account before they write. Behind these locks, none of the workspace is in between.
+create function hold_payments(of_workspace bigint) returns void
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  perform from account a where a.workspace_id = of_workspace and a.kind = 'customer' order by a.id for no key update;
+end $$;
+
+-- Who erased what kind for which id, in the audit trails of its workspaces. It has no values.
+create function note_erasure(of_subject text, of_workspaces bigint[], of_id bigint) returns void
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  actor jsonb := case when current_setting('app.actor_type', true) = 'operator' then audit_operator() else '{"type": "system"}' end;
+begin
+  insert into audit_outbox (workspace_id, entries)
+  select s.workspace_id, jsonb_agg(jsonb_build_object('operation', 'erasePersonalData', 'outcome', 'done', 'resourceType', s.type,
+    'resourceId', s.id, 'actor', actor) order by s.id)
+  from (
+    select w.id as workspace_id, 'recipient' as type, of_id as id from unnest(of_workspaces) w (id) where of_subject = 'recipient'
+    union all
+    select d.workspace_id, 'deposit', d.id from deposit d
+    where of_subject = 'payer' and d.workspace_id = any(of_workspaces) and d.entry_id = of_id) s
+  group by s.workspace_id order by s.workspace_id;
+end $$;
+
+/**
+ * Erases the personal data of a recipient, of the payer of a deposit or of a user: for operators. A recipient is archived first. Call it
+ * again until it is done: a call erases at most so many rows of each relation.
+ *
+ * @param of_id of the recipient, the deposit or the user
+ * @param kept_days how long payments are kept, at least a year outside a sandbox
+ * @returns why it erases nothing; how many rows of each relation it erased; whether nothing is left. All are null without such a subject
+ */
+create function erase_personal_data(of_subject text, of_workspace bigint, of_id bigint, kept_days integer, rows_max integer,
+  is_dry_run boolean, out reasons text[], out erased jsonb, out is_done boolean)
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+  acting_user text := coalesce(current_setting('app.user', true), '');
+  workspaces bigint[] := array[of_workspace];
+  key_id bigint := of_id;
+begin
+  if (of_subject in ('recipient', 'payer', 'user')) is not true or (rows_max between 1 and 10000) is not true or kept_days is null then
+    raise exception 'no erasure of personal data' using errcode = 'BK032';
+  end if;
+  if of_subject = 'recipient' then
+    if not is_dry_run then
+      perform hold_payments(of_workspace);
+    end if;
+    if not exists (select from recipient r where r.workspace_id = of_workspace and r.id = of_id) then
+      return;
+    end if;
+  elsif of_subject = 'payer' then
+    select d.entry_id into key_id from deposit d where d.workspace_id = of_workspace and d.id = of_id;
+    if key_id is null then
+      return;
+    end if;
+    -- An assigned deposit and the one that has its money are of one payer.
+    workspaces := array(select distinct d.workspace_id from deposit d where d.entry_id = key_id order by 1);
+    perform set_config('app.workspaces', workspaces::text, true);
+    if not is_dry_run then
+      perform from deposit d where d.workspace_id = any(workspaces) and d.entry_id = key_id order by d.workspace_id, d.id for update;
+    end if;
+  else
+    workspaces := '{}';
+    if not is_dry_run then
+      -- A role that is granted meanwhile waits: it refers to the user.
+      perform from app_user u where u.id = of_id for update;
+    end if;
+    perform set_config('app.user', of_id::text, true);
+    if not exists (select from app_user u where u.id = of_id)
+       and not exists (select from directory_change l where l.relation = 'app_user' and (l.record ->> 'id')::bigint = of_id) then
+      perform set_config('app.user', acting_user, true);
+      return;
+    end if;
+  end if;
+  reasons := reasons_to_keep(of_subject, workspaces, key_id, kept_days);
+  if reasons = '{}' then
+    if of_subject = 'recipient' and not is_dry_run then
+      update recipient r set forgotten_at = statement_timestamp(), updated_at = statement_timestamp()
+      where r.workspace_id = of_workspace and r.id = of_id and r.forgotten_at is null;
+    end if;
+    select e.erased, e.is_done into erased, is_done from erase_rows(of_subject, workspaces, key_id, rows_max, is_dry_run) e;
+    if is_done and erased <> '{}' and not is_dry_run then
+      perform note_erasure(of_subject, workspaces, key_id);
+    end if;
+  end if;
+  perform set_config('app.workspaces', scope, true);
+  perform set_config('app.user', acting_user, true);
+end $$;
+
+/**
+ * Erases what was not used for so long: recipients that are archived or unused, payers of deposits that ended, and the texts of other
+ * entries of bank accounts. At most so many rows are read, in the order of workspaces and ids, from after a position. For the worker.
+ *
+ * @param after_workspace 0 at the beginning; null after the last one
+ * @returns how many rows were erased
+ */
+create function erase_unused_personal_data(of_subject text, unused_days integer, kept_days integer, rows_max integer,
+  inout after_workspace bigint, inout after_id bigint, out erased bigint)
+  language plpgsql security definer set search_path = banking, pg_temp
+  -- In the order of the keys: a plan from the time when a table was small would read all of it.
+  set plan_cache_mode = force_custom_plan set enable_sort = off as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+  since timestamptz := statement_timestamp() - make_interval(days => greatest(unused_days, kept_days_least()));
+  rows_left integer := rows_max;
+  workspaces_left integer := 100;
+  candidate record;
+  workspaces bigint[];
+  last_id bigint;
+  is_held boolean;
+  part record;
+begin
+  if (of_subject in ('recipient', 'payer', 'entry')) is not true or (rows_max between 1 and 10000) is not true
+     or num_nulls(unused_days, kept_days) > 0 then
+    raise exception 'no erasure of personal data' using errcode = 'BK032';
+  end if;
+  erased := 0;
+  while rows_left > 0 and workspaces_left > 0 loop
+    if after_id is null then
+      -- Entries of bank accounts belong to no workspace: one pass.
+      if of_subject = 'entry' then
+        select 1 into after_workspace where after_workspace = 0;
+      else
+        select w.id into after_workspace from workspace w where w.id > after_workspace order by w.id limit 1;
+      end if;
+      exit when after_workspace is null;
+      after_id := 0;
+    end if;
+    if of_subject <> 'entry' then
+      -- A workspace that is being moved keeps its rows as they are, in both cells.
+      perform pg_advisory_xact_lock_shared(workspace_lock_key(after_workspace));
+      if not is_served_here(after_workspace) then
+        after_id := null;
+        workspaces_left := workspaces_left - 1;
+        continue;
+      end if;
+      perform set_config('app.workspaces', format('{%s}', after_workspace), true);
+    end if;
+    is_held := false;
+    last_id := null;
+    for candidate in execute format(
+      case of_subject
+        when 'recipient' then 'select r.id, r.id as key_id, r.erased_at is null and (r.forgotten_at < $3
+            or r.forgotten_at is null and greatest(r.created_at, r.updated_at) < $3
+              and not was_paid_since(array[$1], r.id, $3) and not was_ordered_since(array[$1], r.id, $3)) as is_unused
+          from (select * from recipient l where l.workspace_id = $1 and l.id > $2 order by l.id limit $4) r'
+        when 'payer' then 'select d.id, d.entry_id as key_id,
+            d.erased_at is null and d.status in (''booked'', ''assigned'', ''returned'') and d.updated_at < $3 as is_unused
+          from (select * from deposit l where l.workspace_id = $1 and l.id > $2 order by l.id limit $4) d'
+        else 'select e.id, e.id as key_id, e.outcome in (''payout'', ''return'', ''ignored'') and e.received_at < $3
+            and (e.party <> ''{}'' or num_nonnulls(e.remittance, e.creditor_reference) > 0) as is_unused
+          from (select * from bank_entry l where $1 = 1 and l.id > $2 order by l.id limit $4) e' end)
+      using after_workspace, after_id, since, rows_left
+    loop
+      -- A recipient with many payments takes several calls.
+      exit when rows_left <= 0;
+      rows_left := rows_left - 1;
+      last_id := candidate.id;
+      continue when candidate.is_unused is not true;
+      workspaces := array[after_workspace];
+      if of_subject = 'recipient' and not is_held then
+        perform hold_payments(after_workspace);
+        is_held := true;
+      elsif of_subject = 'payer' then
+        workspaces := array(select distinct d.workspace_id from deposit d where d.entry_id = candidate.key_id order by 1);
+        perform pg_advisory_xact_lock_shared(workspace_lock_key(w.id)) from unnest(workspaces) w (id);
+        continue when exists (select from unnest(workspaces) w (id) where not is_served_here(w.id));
+        perform set_config('app.workspaces', workspaces::text, true);
+        perform from deposit d where d.workspace_id = any(workspaces) and d.entry_id = candidate.key_id order by d.workspace_id, d.id for update;
+      end if;
+      continue when reasons_to_keep(of_subject, workspaces, candidate.key_id, kept_days) <> '{}';
+      if of_subject = 'recipient' then
+        update recipient r set forgotten_at = statement_timestamp(), updated_at = statement_timestamp()
+        where r.workspace_id = after_workspace and r.id = candidate.id and r.forgotten_at is null;
+      end if;
+      select * into part from erase_rows(of_subject, workspaces, candidate.key_id, rows_max, false);
+      if part.is_done and part.erased <> '{}' then
+        perform note_erasure(of_subject, workspaces, candidate.key_id);
+      end if;
+      erased := erased + (select coalesce(sum(e.value::integer), 0) from jsonb_each_text(part.erased) e);
+      rows_left := rows_left - (select coalesce(sum(e.value::integer), 0) from jsonb_each_text(part.erased) e);
+      if not part.is_done then
+        last_id := candidate.id - 1;
+        rows_left := 0;
+      end if;
+    end loop;
+    if rows_left > 0 then
+      after_id := null;
+      workspaces_left := workspaces_left - 1;
+    else
+      after_id := last_id;
+    end if;
+  end loop;
+  perform set_config('app.workspaces', scope, true);
+end $$;
+
+/**
+ * The rows that hold personal data of a subject, a page of each relation in the order of its key: for the export of what is held about a
+ * person. Salts and sealed values are left out.
+ *
+ * @param of_id of the recipient, the deposit or the user
+ */
+create function personal_data_of(of_subject text, of_workspace bigint, of_id bigint, of_relation text, rows_before bigint, rows_max integer)
+  returns setof jsonb
+  language plpgsql stable security definer set search_path = banking, pg_temp as $$
+declare
+  scope bigint[] := coalesce(nullif(current_setting('app.workspaces', true), '')::bigint[], '{}');
+  workspaces bigint[] := array[of_workspace];
+  key_id bigint := of_id;
+  transactions bigint[] := '{}';
+  condition text;
+  key text;
+begin
+  if of_subject <> 'user' and (of_workspace = any(scope)) is not true then
+    raise exception 'no export of another workspace' using errcode = 'BK032';
+  end if;
+  select max(c.rows_of) into condition from personal_columns() c where c.subject = of_subject and c.relation = of_relation;
+  if condition is null then
+    raise exception 'no relation with personal data: %', of_relation using errcode = '22023';
+  end if;
+  if of_subject = 'recipient' then
+    transactions := with_returns(workspaces, array(
+      select t.transaction_id from transfer t
+      where t.workspace_id = of_workspace and t.recipient_id = of_id and t.balance_after is not null and t.recipient_id is not null));
+  elsif of_subject = 'payer' then
+    select d.entry_id into key_id from deposit d where d.workspace_id = of_workspace and d.id = of_id;
+    transactions := with_returns(workspaces, array(
+      select d.transaction_id from deposit d where d.workspace_id = of_workspace and d.entry_id = key_id));
+  end if;
+  select string_agg(format('t.%I', a.attname), ', ' order by array_position(i.indkey, a.attnum)) into key
+  from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
+  where i.indrelid = ('banking.' || quote_ident(of_relation))::regclass and i.indisprimary;
+  return query execute format(
+    $sql$select jsonb_strip_nulls(to_jsonb(t) - array['person_salt', 'texts_salt', 'description_salt', 'personal_salt', 'own_legs'])
+      from %I t where %s order by %s offset $4 limit $5$sql$, of_relation, condition, key)
+    using workspaces, key_id, transactions, rows_before, rows_max;
+end $$;
