@@ -20,13 +20,13 @@ import { canonicalInput } from './approval-request.js';
 interface RulesRow {
   readonly version: bigint;
   readonly rules: readonly ApprovalRule[];
-  readonly changed_by: bigint | null;
+  readonly changed_by_id: bigint | null;
   readonly created_at: string;
 }
 
 const GET_RULES = sqlStatement<RulesRow>(
   'get_approval_rules',
-  `select version, rules, changed_by, created_at from approval_rules where workspace_id = $1 order by version desc limit 1`,
+  `select version, rules, changed_by as changed_by_id, created_at from approval_rules where workspace_id = $1 order by version desc limit 1`,
 );
 
 /** The rules in force. Version 0 for a workspace that never had any. */
@@ -35,18 +35,18 @@ export async function getApprovalRules(database: Database, workspaceId: Workspac
   return row ? composeRules(row) : { version: 0, rules: [] };
 }
 
-const composeRules = ({ version, rules, changed_by, created_at }: RulesRow): ApprovalRules =>
+const composeRules = ({ version, rules, changed_by_id, created_at }: RulesRow): ApprovalRules =>
   withoutNulls<ApprovalRules>({
     version: Number(version),
     rules,
-    changedBy: changed_by === null ? null : (Number(changed_by) as UserId),
+    changedBy: changed_by_id === null ? null : (Number(changed_by_id) as UserId),
     changedAt: timestampOf(created_at),
   });
 
 const INSERT_RULES = sqlStatement<RulesRow>(
   'insert_approval_rules',
   `insert into approval_rules (workspace_id, version, rules, changed_by) values ($1, $2, $3::jsonb, $4)
-   returning version, rules, changed_by, created_at`,
+   returning version, rules, changed_by as changed_by_id, created_at`,
 );
 
 interface Known {

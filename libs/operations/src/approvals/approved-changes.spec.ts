@@ -89,6 +89,13 @@ describe('a recipient that needs an approval', () => {
     );
     for (const { id } of [added, renamed]) await world.approve(bob!, id);
     const worker = world.database.as(WORKER_ROLE);
+    // An approval of one recipient changes no other.
+    const [another] = await named('Waits');
+    await expect(
+      world.service
+        .carryingOut(worker, renamed.id)
+        .changeRecipient(maker!, { recipientId: another!.id, alias: 'Died' }),
+    ).rejects.toMatchObject({ code: RULE_VIOLATION.notApproved });
     const options = { idempotencyKey: approvedKey(added.digest) };
     await world.service.carryingOut(worker, added.id).addInternalRecipient(maker!, added.input as never, options);
     await world.service.carryingOut(worker, renamed.id).changeRecipient(maker!, renamed.input as never);

@@ -52,7 +52,7 @@ describe('an order that needs an approval', () => {
 
     const paid = await world.reread(order);
     expect([paid.status, statesOf(paid)]).toEqual(['completed', ['completed']]);
-    expect(await world.balanceOf()).toBe(before! - 100);
+    expect(await world.balanceOf()).toBe(before - 100n);
     expect((await approvalOf(order)).outcome).toMatchObject({
       status: 'carried_out',
       resource: { type: 'order', id: order.id },

@@ -28,7 +28,7 @@ export interface CarryingOut {
 
 interface Approved {
   readonly operation: string;
-  readonly maker: bigint | null;
+  readonly maker_id: bigint | null;
   readonly input: object;
   readonly digest: string;
   /** Whether a database transaction has carried it out, whose outcome is not written yet. */
@@ -38,7 +38,7 @@ interface Approved {
 
 const READ_APPROVED = sqlStatement<Approved>(
   'read_approved_request',
-  `select a.operation, a.maker, a.request::jsonb -> 'input' as input, encode(a.digest, 'hex') as digest,
+  `select a.operation, a.maker as maker_id, a.request::jsonb -> 'input' as input, encode(a.digest, 'hex') as digest,
      a.carried_out_in is not null as is_carried_out,
      array(select r.role from workspace_role r join app_user u on u.id = r.user_id
            where r.workspace_id = a.workspace_id and r.user_id = a.maker and u.status = 'completed') as roles
@@ -83,7 +83,7 @@ type Method = (scope: Scope, input: object, options?: RequestOptions) => Promise
 async function carryOut(
   operations: BankingOperations,
   workspaceId: WorkspaceId,
-  { operation, maker, input, digest, is_carried_out, roles }: Approved,
+  { operation, maker_id, input, digest, is_carried_out, roles }: Approved,
 ): Promise<Outcome> {
   if (!approvable(operation)) throw new Error(`the approved operation ${operation} is none that can be approved`);
   const name = operation as ApprovableOperationName;
@@ -94,12 +94,12 @@ async function carryOut(
   try {
     // The maker may have lost the role since.
     if (
-      maker !== null &&
+      maker_id !== null &&
       Array.isArray(access) &&
       !(access as readonly RoleName[]).some((role) => roles.includes(role))
     )
       throw new Refusal('role_insufficient');
-    const scope = { workspaceId, ...(maker !== null && { actor: Number(maker) as UserId }) };
+    const scope = { workspaceId, ...(maker_id !== null && { actor: Number(maker_id) as UserId }) };
     const options = isCreation ? { idempotencyKey: approvedKey(digest) } : undefined;
     const made = await (operations[name] as Method)(scope, input, options);
     const created = isCreation ? (made as { readonly resource: { readonly id: number } }).resource.id : undefined;

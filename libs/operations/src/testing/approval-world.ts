@@ -3,6 +3,7 @@ import {
   type AccountId,
   type Approval,
   type ApprovalRule,
+  fromBalanceAmount,
   type Order,
   type RecipientId,
   type PlaceOrderInput,
@@ -109,8 +110,8 @@ export async function approvalWorld() {
       return service.decideApproval(by, { approvalId: approvalId as never, decision: 'approve', version });
     },
     reread: (order: Order): Promise<Order> => service.getOrderById(ada, { orderId: order.id }),
-    balanceOf: async (id: AccountId = accountId): Promise<number> =>
-      Number((await service.getAccount(ada, { accountId: id })).edges.balances[0]?.amount),
+    balanceOf: async (id: AccountId = accountId): Promise<bigint> =>
+      fromBalanceAmount((await service.getAccount(ada, { accountId: id })).edges.balances[0]!.amount),
     async expectInOrder(): Promise<void> {
       const all = Object.values(demo.workspaces);
       expect((await verifyBooks(world.database, all)).findings).toEqual([]);
