@@ -71,6 +71,7 @@ const STEPS: Readonly<Record<string, (model: Model, some: number, other: number)
     const { version } = await world.service.getApproval(by, { approvalId });
     const decision = other % 7 === 0 ? 'reject' : 'approve';
     const decided = await refusedOr(world.service.decideApproval(by, { approvalId, decision, version }));
+    if (known.approvers.has(by.actor)) return;
     const isAllowed = by.actor !== known.maker && approvers.has(by.actor);
     if (!isAllowed) expect(decided).toBeUndefined();
     else if (decided && decision === 'approve') known.approvers.add(by.actor);
@@ -90,7 +91,8 @@ const STEPS: Readonly<Record<string, (model: Model, some: number, other: number)
       }),
     );
     for (const by of decided) {
-      if (by === undefined) continue;
+      // A repeated decision is answered as done, whatever roles are left.
+      if (by === undefined || known.approvers.has(by)) continue;
       expect([by !== known.maker, approvers.has(by)]).toEqual([true, true]);
       known.approvers.add(by);
     }
