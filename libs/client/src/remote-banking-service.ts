@@ -1,4 +1,5 @@
 import {
+  ApprovalPending,
   BankingService,
   type Created,
   eachOperation,
@@ -137,9 +138,17 @@ async function creation(
   idempotencyKey: string = newIdempotencyKey(),
 ): Promise<CreationResult<unknown>> {
   if (!isIdempotencyKey(idempotencyKey)) throw new Refusal('idempotency_key_invalid');
-  const created = await transport.call({ ...call, idempotencyKey }, READERS.created, options);
+  const created = await transport
+    .call({ ...call, idempotencyKey }, READERS.created, options)
+    .catch((error: unknown) => Promise.reject(withKey(error, idempotencyKey)));
   return { ...(created as Created<unknown>), idempotencyKey };
 }
+
+/** The caller repeats a request that waits for approvals with the key that was drawn for it. */
+const withKey = (error: unknown, idempotencyKey: string): Error =>
+  error instanceof ApprovalPending
+    ? new ApprovalPending(error.approval, error.isReplay, idempotencyKey)
+    : (error as Error);
 
 /** A page that can be followed is read until the end of the hold. */
 const holdOf = ({ wait }: Input) => (typeof wait === 'number' && wait > 0 ? { holdMs: wait * 1_000 } : {});

@@ -6,11 +6,16 @@ interface ApprovableOperation {
   readonly group: ApprovalGroup;
   /** The operation that shows what is changed. The maker saw it, and so does the approver. */
   readonly shows?: OperationName;
+  /**
+   * Whether its response has a secret, which the worker could show to no one. The maker repeats the request with its key after it is
+   * approved, and gets the secret.
+   */
+  readonly isCarriedOutByMaker?: boolean;
 }
 
 /**
- * The operations that rules may require approvals of. An operation whose response has a secret is none of them: the worker carries out
- * what was approved, and could show the secret to no one.
+ * The operations that rules may require approvals of. Those that take rights away are none of them, because they must not wait. The secret
+ * of a webhook endpoint is none either: its address was approved.
  */
 export const APPROVABLE_OPERATIONS = {
   placeOrder: { group: 'orders' },
@@ -21,6 +26,13 @@ export const APPROVABLE_OPERATIONS = {
   createWebhookEndpoint: { group: 'endpoints' },
   changeWebhookEndpoint: { group: 'endpoints', shows: 'getWebhookEndpoint' },
   deleteWebhookEndpoint: { group: 'endpoints', shows: 'getWebhookEndpoint' },
+  inviteMember: { group: 'members' },
+  changeMember: { group: 'members', shows: 'getMember' },
+  createServiceAccount: { group: 'serviceAccounts' },
+  changeServiceAccount: { group: 'serviceAccounts', shows: 'getServiceAccount' },
+  createServiceAccountKey: { group: 'keys', shows: 'getServiceAccount', isCarriedOutByMaker: true },
+  rotateServiceAccountKey: { group: 'keys', shows: 'getServiceAccountKey', isCarriedOutByMaker: true },
+  replaceLimits: { group: 'limits', shows: 'getLimits' },
   replaceApprovalRules: { group: 'rules', shows: 'getApprovalRules' },
 } as const satisfies Partial<Record<OperationName, ApprovableOperation>>;
 

@@ -12,6 +12,8 @@ export class ApprovalPending extends BankingError {
     readonly approval: Approval,
     /** Whether a request with the same idempotency key asked for it before. */
     readonly isReplay = false,
+    /** The key of the request, which repeats it. */
+    readonly idempotencyKey?: string,
   ) {
     super('The operation waits for approvals.', { code: 'approval_pending', status: 202 });
   }

@@ -128,7 +128,7 @@ export class LedgerBankingService extends BankingService {
     const appUsers = new AppUsers(database);
     const { reading } = orders;
     const parts = { database, books, reading, orders, appUsers, quoteTerms, accountCodes, webhookTerms, home };
-    super(withApprovals(operationsOf(parts), reading));
+    super(withApprovals(operationsOf(parts), reading, (id) => carriedOut(parts, database, id)));
     this.parts = parts;
     this.orders = orders;
     this.appUsers = appUsers;
@@ -136,8 +136,7 @@ export class LedgerBankingService extends BankingService {
 
   /** The operations of an approved request, which the worker carries out. No approval is asked for. */
   carryingOut(worker: Database, approvalId: number): BankingOperations {
-    const database = worker.carryingOut(approvalId);
-    return operationsOf({ ...this.parts, database, reading: { ...this.parts.reading, database } });
+    return carriedOut(this.parts, worker, approvalId);
   }
 
   /** `listAppUsers` as JSON, in parts that are read when they are asked for: objects of users, separated by commas. */
@@ -156,6 +155,12 @@ interface Parts {
   readonly accountCodes: AccountCodes | undefined;
   readonly webhookTerms: WebhookTerms | undefined;
   readonly home: Database | undefined;
+}
+
+/** The operations whose database transactions name an approval. */
+function carriedOut(parts: Parts, of: Database, approvalId: number): BankingOperations {
+  const database = of.carryingOut(approvalId);
+  return operationsOf({ ...parts, database, reading: { ...parts.reading, database } });
 }
 
 function operationsOf({

@@ -389,7 +389,7 @@ create constraint trigger approved after insert on unchecked_payment deferrable 
 /**
  * Refuses a change of a table of a group of operations that the rules in force require approvals of, unless an approved request of this
  * group is being carried out: `app.approval` names it. The first change of a database transaction takes the approval, and no other one
- * can. The deployment itself changes the directory without approvals.
+ * can. Operators of the deployment act without the approvals of a workspace.
  *
  * Arguments: the group; then pairs of a column and the path of its value in the input of the request, such as `url`, `{url}`. A value that
  * the request has must be that of the row.
@@ -403,7 +403,8 @@ declare
   given approval;
   input jsonb;
 begin
-  if current_setting('role', true) = 'banking_provisioning' then
+  if current_setting('role', true) = 'banking_provisioning'
+    or current_setting('role', true) = 'banking_operator' and current_setting('app.actor_type', true) = 'operator' then
     return case tg_op when 'DELETE' then old else new end;
   end if;
   if named is not null then
@@ -444,6 +445,16 @@ create trigger approved_change before update of url, types, description, status,
     or old.status = 'disabled' and new.status = 'enabled')
   execute function require_approval('endpoints', 'id', '{webhookEndpointId}', 'url', '{url}', 'types', '{types}',
     'description', '{description}');
+
+-- Of the directory, changes over the interface: an invitation that is accepted was approved, and a removal does not wait.
+create trigger approved before update of change on member for each row
+  when (new.change is distinct from old.change and new.change ->> 'operation' in ('inviteMember', 'changeMember'))
+  execute function require_approval('members', 'id', '{memberId}');
+create trigger approved before insert or update of name, scopes, updated_at on service_account for each row
+  execute function require_approval('serviceAccounts', 'id', '{serviceAccountId}', 'name', '{name}');
+create trigger approved before insert on service_account_key for each row
+  execute function require_approval('keys', 'service_account_id', '{serviceAccountId}');
+create trigger approved before insert on limit_change for each row execute function require_approval('limits');
 
 -- Requests of all workspaces whose time has passed.
 create function approvals_due(approvals_max integer) returns table (workspace_id bigint, id bigint)

@@ -242,7 +242,8 @@ begin
     (written, 'insert on account_code, beneficiary, demo_step, quote'),
     (written, 'insert (workspace_id, version, rules, changed_by) on approval_rules'),
     (written, 'insert (workspace_id, id, operation, operations, request, digest, requirements, maker, order_id),
-      update (status, version, updated_at) on approval'),
+      update (status, version, updated_at, carried_out_in, outcome, outcome_reason, outcome_message, resource_type, resource_id, outcome_at) on
+      approval'),
     (written, 'insert (workspace_id, approval_id, user_id, decision, comment) on approval_decision'),
     (written, 'insert (code, workspace_id) on account_place'),
     (written, 'insert (workspace_id, entries) on audit_outbox'),
@@ -261,7 +262,6 @@ begin
     (written, 'update (due_at, leased_until, fence, tries, parked_at, reason, delays), delete on work'),
 
     -- What networks and other databases say of payments, and the money that comes back.
-    (worked, 'update (carried_out_in, outcome, outcome_reason, outcome_message, resource_type, resource_id, outcome_at) on approval'),
     (worked, 'execute on function approvals_due, apply_reference_changes, claim_webhook_endpoints, delete_audit_events, delete_counted_payments, delete_expired_keys, delete_old_deliveries,
       delete_old_events, lock_payouts, post_returns, post_sandbox_deposits, record_audit, record_changes, record_webhook_attempts,
       reseal_webhook_secret, settle_payments, webhook_endpoints_due, workspaces_to_audit, workspaces_with_old_deliveries'),

@@ -116,6 +116,7 @@ export class ApprovalRulesChangeDto implements ApprovalRulesChange {
     APPROVAL_RULES_MAX,
     'All rules, in place of the present ones. An operation needs the approvals of each rule that applies to it.',
     isApprovalRule,
+    [{ operations: 'orders', approvals: 2, roles: ['approver'] }],
   )
   readonly rules!: readonly ApprovalRuleDto[];
 }

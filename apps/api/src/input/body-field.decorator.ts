@@ -282,6 +282,7 @@ export const RecordsField = (
   maxItems: number,
   description: string,
   isItem: (value: unknown) => boolean,
+  example: readonly object[],
 ): PropertyDecorator =>
   applyDecorators(
     Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]),
@@ -289,7 +290,7 @@ export const RecordsField = (
       provenance,
       isRequired: true,
       // Swagger tells a deferred type from a class by the name of the function: `type`.
-      schema: { type: () => record(), isArray: true, maxItems, description } as ApiPropertyOptions,
+      schema: { type: () => record(), isArray: true, maxItems, description, example } as ApiPropertyOptions,
       must: `a list of at most ${maxItems} records with the documented fields and no others`,
       isValid: (value) => Array.isArray(value) && value.length <= maxItems && value.every((item) => isItem(item)),
     }),

@@ -1,10 +1,13 @@
 import {
+  approvable,
   type ApprovableOperationName,
   APPROVABLE_OPERATIONS,
   type Approval,
   ApprovalPending,
   type ApprovalRequirement,
+  approvedKey,
   type BankingOperations,
+  type Created,
   isReservedKey,
   type OperationName,
   OPERATIONS,
@@ -22,6 +25,7 @@ import type { CreationRequest } from '../idempotency/idempotency-key.js';
 import type { Reading } from '../resources/reading.js';
 import { approvalId, approvalRequest, canonicalInput, nextApproval, requestApproval } from './approval-request.js';
 import { requirementsOf } from './approval-requirements.js';
+import { writeOutcome } from './carry-out.js';
 import { getApprovalRules } from './approval-rules.js';
 import { approvalQuery } from './read-approvals.js';
 
@@ -33,6 +37,9 @@ const WORKSPACES_MAX = 4_000;
 const TRIES_MAX = 5;
 
 type Method = (scope: Scope, input?: object, options?: RequestOptions) => Promise<unknown>;
+
+/** The operations of an approved request, by the id of its approval. */
+type CarriedOut = (approvalId: number) => BankingOperations;
 
 /** What is asked for: an operation, its input, and the key of the caller. */
 interface Asked {
@@ -46,8 +53,12 @@ interface Asked {
  * The operations, of which those that rules may name are asked for here: without a rule they are carried out, and otherwise they are stored
  * as the request that they are, and throw `ApprovalPending`. An order stores its request with itself.
  */
-export function withApprovals(operations: BankingOperations, reading: Reading): BankingOperations {
-  const gate = new ApprovalGate(operations, reading);
+export function withApprovals(
+  operations: BankingOperations,
+  reading: Reading,
+  carryingOut: CarriedOut,
+): BankingOperations {
+  const gate = new ApprovalGate(operations, reading, carryingOut);
   const names = Object.keys(APPROVABLE_OPERATIONS) as ApprovableOperationName[];
   const gated = names.filter((name) => APPROVABLE_OPERATIONS[name].group !== 'orders');
   return { ...operations, ...Object.fromEntries(gated.map((name) => [name, gate.methodOf(name)])) };
@@ -59,6 +70,7 @@ class ApprovalGate {
   constructor(
     private readonly operations: BankingOperations,
     private readonly reading: Reading,
+    private readonly carryingOut: CarriedOut,
   ) {}
 
   methodOf(name: ApprovableOperationName): Method {
@@ -73,7 +85,8 @@ class ApprovalGate {
       let { version, rules } = await this.rules.get(known, read);
       for (let tried = 1; ; tried += 1) {
         try {
-          if (version > 0) await this.throwPending(asked);
+          const approved = version > 0 ? await this.approvedEarlier(scope, asked) : undefined;
+          if (approved) return await this.carryOutForMaker(scope, asked, approved);
           const requirements = requirementsOf(rules, group);
           if (requirements.length === 0) return await carryOut(scope, input, options);
           throw await this.request(scope, asked, requirements);
@@ -86,10 +99,30 @@ class ApprovalGate {
     };
   }
 
-  /** @throws ApprovalPending if the request was stored before: with its key, or as the same change that still waits */
-  private async throwPending(asked: Asked): Promise<void> {
+  /**
+   * The approval of a request that was stored with this key before, if the maker may carry it out.
+   *
+   * @throws ApprovalPending for any other request that was stored with the key
+   */
+  private async approvedEarlier(scope: Scope, asked: Asked): Promise<Approval | undefined> {
     const { replay } = await findReplay<Approval>(this.reading.database, requestOf(asked), asked.options);
-    if (replay) throw new ApprovalPending(replay.resource, true);
+    if (!replay) return undefined;
+    if (!isCarriedOutByMaker(asked)) throw new ApprovalPending(replay.resource, true);
+    const approval = await this.operations.getApproval(scope, { approvalId: replay.resource.id });
+    if (approval.status !== 'approved' || approval.makerID !== asked.caller.actor) {
+      throw new ApprovalPending(replay.resource, true);
+    }
+    return approval;
+  }
+
+  /** Once: a repeated request finds what it made by the key of the approval, without the secret. */
+  private async carryOutForMaker(scope: Scope, asked: Asked, { id, digest }: Approval): Promise<unknown> {
+    const { name, caller, input } = asked;
+    const carryOut = this.carryingOut(id)[name] as Method;
+    const made = (await carryOut(scope, input, { idempotencyKey: approvedKey(digest) })) as Created<{ id: number }>;
+    const approval = { workspaceId: caller.workspaceId, approvalId: id, operation: name };
+    await writeOutcome(this.reading.database, approval, { kind: 'carried_out', resourceId: made.resource.id });
+    return made;
   }
 
   /** Stores a request. A change without a key that waits already is not stored twice. */
@@ -100,6 +133,11 @@ class ApprovalGate {
   ): Promise<ApprovalPending> {
     const { name, caller, input, options } = asked;
     const { workspaceId, actor } = caller;
+    if (isCarriedOutByMaker(asked) && options.idempotencyKey === undefined) {
+      const message =
+        'The operation needs approvals. Send an Idempotency-Key, and repeat the request with it after they are given.';
+      throw new Refusal('idempotency_key_invalid', message);
+    }
     const shown = await this.shownOf(scope, asked);
     if (OPERATIONS[name].result !== 'created') {
       const waiting = await findSameRequest(this.reading.database, asked);
@@ -137,6 +175,8 @@ class ApprovalGate {
 export function refuseReservedKey({ idempotencyKey }: RequestOptions): void {
   if (idempotencyKey !== undefined && isReservedKey(idempotencyKey)) throw new Refusal('idempotency_key_invalid');
 }
+
+const isCarriedOutByMaker = ({ name }: Asked): boolean => approvable(name)?.isCarriedOutByMaker === true;
 
 /** The request to store an approval, for the key of the caller. */
 const requestOf = ({ name, caller: { workspaceId }, input }: Asked): CreationRequest => ({

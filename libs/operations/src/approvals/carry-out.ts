@@ -67,7 +67,8 @@ export const approvalHandler = (database: Database, banking: CarryingOut): WorkH
     const operations = banking.carryingOut(database, subjectId);
     for (;;) {
       const approved = await readApproved(database, workspaceId, subjectId);
-      if (!approved) return 'done';
+      // The maker carries out what has a secret.
+      if (!approved || approvable(approved.operation)?.isCarriedOutByMaker) return 'done';
       const outcome = await carryOut(operations, workspaceId as WorkspaceId, approved);
       await writeOutcome(database, { workspaceId, approvalId: subjectId, operation: approved.operation }, outcome);
     }
@@ -123,10 +124,13 @@ function namedBy(name: ApprovableOperationName, input: object): number | undefin
 const RESOURCE_TYPES: Readonly<Partial<Record<string, string>>> = {
   recipients: 'recipient',
   endpoints: 'webhookEndpoint',
+  members: 'member',
+  serviceAccounts: 'serviceAccount',
+  keys: 'key',
 };
 
 /** Not a refusal of a request that was carried out meanwhile. */
-async function writeOutcome(
+export async function writeOutcome(
   database: Database,
   { workspaceId, approvalId, operation }: { workspaceId: number; approvalId: number; operation: string },
   outcome: Outcome,

@@ -31,7 +31,7 @@ export const APPROVAL_CHECKS: readonly RangeCheck[] = [
                    select from approval_decision d
                    where d.workspace_id = $1 and d.approval_id = t.id and (d.user_id = any(t.makers) or cardinality(d.roles) = 0))
                  then 'has a decision of its maker, or of a user without a role'
-               when t.order_id is null and t.status = 'approved' and t.outcome is null and not exists (
+               when t.order_id is null and t.operations <> 'keys' and t.status = 'approved' and t.outcome is null and not exists (
                    select from work k where k.workspace_id = $1 and k.kind = '${APPROVAL}' and k.subject_id = t.id)
                  then 'is approved and not in the queue' end as why
            from approval t where t.workspace_id = $1 and t.id > $2 and t.id <= $3) a

@@ -1,0 +1,144 @@
+import { type Approval, ApprovalPending, type ApprovalRule, approvedKey } from '@banking/domain';
+import { bind, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
+import { approvalWorld, EVERY_ORDER } from '../testing/approval-world.js';
+import type { Member } from '../testing/order-world.js';
+
+let world: Awaited<ReturnType<typeof approvalWorld>>;
+let [bob, admin, other] = [] as Member[];
+
+beforeAll(async () => {
+  world = await approvalWorld();
+  bob = await world.person('approver');
+  admin = await world.person('admin', 'approver');
+  other = await world.person('admin');
+});
+afterAll(() => world.close());
+afterEach(() => world.expectInOrder());
+
+const ruleOf = (operations: ApprovalRule['operations']): ApprovalRule => ({
+  ...{ operations, approvals: 1, roles: ['approver', 'admin'] },
+});
+
+/** The approval that a call waits for. */
+async function pendingOf(call: Promise<unknown>): Promise<Approval> {
+  const error: unknown = await call.then(
+    () => new Error('was carried out'),
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ApprovalPending)) throw error as Error;
+  return error.approval;
+}
+
+/** Approves what a call waits for, and lets the worker carry it out. */
+async function carriedOut(call: Promise<unknown>): Promise<Approval> {
+  const { id } = await pendingOf(call);
+  await world.approve(other!, id);
+  await world.work();
+  return world.service.getApproval(bob!, { approvalId: id });
+}
+
+const write = (text: string, ...values: unknown[]) =>
+  world.database.write({ workspaces: [world.workspaceId], user: admin!.actor }, [
+    bind(sqlStatement(text.slice(0, 40), text), ...values),
+  ]);
+
+describe('limits', () => {
+  it('are replaced with approvals, and not around them', async () => {
+    await world.setRules(ruleOf('limits'));
+    const service = world.open();
+    const { version } = await service.getLimits(admin!);
+    const limits = [{ scope: 'workspace', metric: 'amount', per: 'day', value: '5000000', currency: 'USD' }] as const;
+    const replace = () => service.replaceLimits(admin!, { version, limits });
+    const first = await pendingOf(replace());
+    expect(await pendingOf(replace())).toEqual(first);
+    expect((await carriedOut(replace())).outcome).toMatchObject({ status: 'carried_out' });
+    expect(await service.getLimits(admin!)).toMatchObject({ limits: [{ value: '5000000' }] });
+    await expect(
+      world.service.carryingOut(world.database, first.id).replaceLimits(admin!, { version: version + 1, limits: [] }),
+    ).rejects.toMatchObject({ code: RULE_VIOLATION.notApproved });
+  });
+});
+
+describe('members', () => {
+  it('are invited and changed with approvals, and removed without', async () => {
+    await world.setRules(ruleOf('members'));
+    const service = world.open();
+    const invite = () => service.inviteMember(admin!, { email: 'new@northwind.example', roles: ['viewer'] });
+    const { outcome } = await carriedOut(invite());
+    expect(outcome).toMatchObject({ status: 'carried_out', resource: { type: 'member' } });
+    const memberId = outcome!.resource!.id as never;
+    const changed = await carriedOut(service.changeMember(admin!, { memberId, roles: ['member'] }));
+    expect(changed).toMatchObject({ shown: { roles: ['viewer'] }, outcome: { status: 'carried_out' } });
+    expect(await service.getMember(admin!, { memberId })).toMatchObject({ roles: ['member'] });
+    await expect(
+      write(
+        'select change_member($1, $2, $3, $4)',
+        world.workspaceId,
+        memberId,
+        ['admin'],
+        '{"actor":{"type":"user"}}',
+      ),
+    ).rejects.toMatchObject({ code: RULE_VIOLATION.notApproved });
+    await service.removeMember(admin!, { memberId });
+  });
+});
+
+describe('a service account', () => {
+  it('is created with approvals, and its keys by the maker who gets the secret once', async () => {
+    await world.setRules(ruleOf('serviceAccounts'), ruleOf('keys'));
+    const service = world.open();
+    const { outcome } = await carriedOut(service.createServiceAccount(admin!, { name: 'Payroll', roles: ['member'] }));
+    const serviceAccountId = outcome!.resource!.id as never;
+    const name = { serviceAccountId };
+    await expect(service.createServiceAccountKey(admin!, name)).rejects.toMatchObject({
+      reason: 'idempotency_key_invalid',
+    });
+    const options = { idempotencyKey: 'payroll' };
+    const create = (by = admin!) => service.createServiceAccountKey(by, name, options);
+    const approval = await pendingOf(create());
+    expect(await pendingOf(create())).toEqual(approval);
+    await world.approve(other!, approval.id);
+    await world.work();
+    expect((await service.listServiceAccountKeys(admin!, name)).items).toEqual([]);
+    expect(await pendingOf(create(other!))).toEqual(approval);
+
+    const made = await create();
+    expect(made).toMatchObject({ isReplay: false, resource: { secret: expect.any(String) as string } });
+    const again = await create();
+    expect(again.isReplay).toBe(true);
+    expect(again.resource).not.toHaveProperty('secret');
+    expect((await service.listServiceAccountKeys(admin!, name)).items).toHaveLength(1);
+    const read = await service.getApproval(admin!, { approvalId: approval.id });
+    expect(read.outcome).toMatchObject({ status: 'carried_out', resource: { type: 'key', id: made.resource.id } });
+
+    // One approval is one key.
+    await expect(
+      world.service
+        .carryingOut(world.database, approval.id)
+        .createServiceAccountKey(admin!, name, { idempotencyKey: approvedKey('0'.repeat(64)) }),
+    ).rejects.toMatchObject({ code: RULE_VIOLATION.notApproved });
+    const keyId = made.resource.id;
+    await pendingOf(service.rotateServiceAccountKey(admin!, { ...name, keyId }, { idempotencyKey: 'rotated' }));
+    await service.revokeServiceAccountKey(admin!, { ...name, keyId });
+  });
+
+  it('never approves, and nor does a person behind it', async () => {
+    await world.setRules();
+    const service = world.open();
+    const { resource } = await service.createServiceAccount(admin!, { name: 'Shop', roles: ['member'] });
+    const shop = { workspaceId: world.workspaceId, actor: resource.id as never } as Member;
+    await world.setRules(EVERY_ORDER);
+    const { resource: order } = await world.open().placeOrder(shop, world.order());
+    const approvalId = order.approvalID!;
+    const decide = (by: Member) => service.decideApproval(by, { approvalId, decision: 'approve', version: 1 });
+    await expect(decide(shop)).rejects.toMatchObject({ reason: 'approver_is_maker' });
+    await expect(decide(admin!)).rejects.toMatchObject({ reason: 'approver_is_maker' });
+    const { resource: another } = await world.service.placeOrder(world.ada, world.order());
+    await expect(
+      service.decideApproval(shop, { approvalId: another.approvalID!, decision: 'approve', version: 1 }),
+    ).rejects.toMatchObject({ reason: 'role_insufficient' });
+    await decide(bob!);
+    await world.work();
+    expect(await world.reread(order)).toMatchObject({ status: 'completed' });
+  });
+});
