@@ -168,8 +168,9 @@ class ApprovalOutcomeDto implements ApprovalOutcome {
   readonly at!: ApprovalOutcome['at'];
 }
 
-const ObjectOfAny = (description: string, example: object) =>
-  Field('ours', { type: 'object', additionalProperties: true, description, example } as never);
+/** Its fields depend on the operation. */
+const ObjectOfAny = (description: string) =>
+  Field('ours', { type: 'object', properties: {}, additionalProperties: true, description } as never);
 
 export class ApprovalDto implements Approval {
   @OwnIdField('The approval.', 1)
@@ -190,27 +191,27 @@ export class ApprovalDto implements Approval {
   @OwnTextField('The group of the operation, as rules name it.', 'orders')
   readonly operations!: Approval['operations'];
 
-  @ObjectOfAny('The parameters of the path and the query, and the fields of the body.', { amount: '250000' })
+  @ObjectOfAny('The parameters of the path and the query, and the fields of the body. Names of ids end in `ID`.')
   readonly input!: Approval['input'];
 
-  @ObjectOfAny('What the maker saw: the account, the recipient and the price of an order, or the resource as it was.', {
-    recipientName: 'Maria Muster',
-  })
+  @ObjectOfAny('What the maker saw: the account, the recipient and the price of an order, or the resource as it was.')
   readonly shown!: Approval['shown'];
 
-  @OwnTextField(
-    'SHA-256 of the request in canonical JSON, 64 hex digits. The hash of the transaction of an order covers it.',
-    '6c7a2f0d4c0d7b6b1d1c5b0f9e8d7c6b5a493827161504f3e2d1c0bfae9d8c7b',
-  )
+  @Field('ours', {
+    ...{ type: 'string', pattern: '^[0-9a-f]{64}$' },
+    example: '83d6d3628c21e908561da83484b2fd7d66b0bb4e1a5dc13345bd5a2ad59dda5f',
+    description:
+      'SHA-256 of the request in canonical JSON, 64 hex digits. The hash of the transaction of an order covers it.',
+  })
   readonly digest!: string;
 
   @OwnEdgeField(() => [ApprovalRequirementDto], 'One for each rule that applied. All must be met.')
   readonly requirements!: readonly ApprovalRequirementDto[];
 
-  @OwnIdField('The user who asked.', 1, false)
+  @OwnIdField('The user who asked.', 2, false)
   readonly makerID?: NonNullable<Approval['makerID']>;
 
-  @OwnIdField('The order that waits, or waited.', 1, false)
+  @OwnIdField('The order that waits, or waited.', 257, false)
   readonly orderID?: NonNullable<Approval['orderID']>;
 
   @OwnEdgeField(() => [ApprovalDecisionDto], 'The decisions, oldest first.')

@@ -129,27 +129,28 @@ function withBodies(requestBody: object, examples: readonly Example[]): NonNulla
   return { ...requestBody, content: { 'application/json': json } } as NonNullable<OperationObject['requestBody']>;
 }
 
-/** The recorded responses with a status. An order that awaits approvals is 202, and so is what any other operation waits for. */
+/** The recorded responses with a status. The demo data has no rules, so that what waits for approvals is made of what was recorded. */
 function examplesOf(operation: OperationId, status: string, source: ExampleSource): RecordedResponses {
   const group = approvable(operation)?.group;
-  const own = Object.entries(source.responses(operation));
-  if (group === 'orders') {
-    const isAccepted = status === '202';
-    return Object.fromEntries(
-      own.filter(([, { value }]) => value === undefined || awaitsApproval(value) === isAccepted),
-    );
-  }
-  if (group === undefined || status !== '202') return Object.fromEntries(own);
-  const approvals = Object.entries(source.responses('getApproval'));
-  return Object.fromEntries(
-    approvals.map(([name, { summary, value }]) => [name, { summary, value: { approval: value } }]),
+  const own = source.responses(operation);
+  if (group === undefined || status !== '202') return own;
+  const [[name, { summary, value }] = ['', { summary: '' }]] = Object.entries(
+    group === 'orders' ? own : source.responses('getApproval'),
   );
+  if (value === undefined) return {};
+  return { [name]: { summary, value: group === 'orders' ? asWaiting(value as Order) : { approval: value } } };
 }
 
-const awaitsApproval = (value: unknown): boolean => {
-  const { edges } = value as Order;
-  return edges.executions?.some((execution) => execution.status === 'awaiting_approval') === true;
-};
+/** An order as it is placed if it needs an approval. */
+const asWaiting = ({ edges, ...order }: Order): object => ({
+  ...{ ...order, status: 'active', approvalID: 1 },
+  edges: {
+    ...edges,
+    executions: edges.executions?.map(({ executedAt: _, ...execution }) => ({
+      ...{ ...execution, status: 'awaiting_approval', edges: {} },
+    })),
+  },
+});
 
 function withExamples(
   responses: Record<string, DeclaredResponse>,

@@ -90,7 +90,7 @@ export interface Approval {
   readonly operation: string;
   /** Its group. */
   readonly operations: Open<ApprovalGroup>;
-  /** The input of the operation: parameters of the path and the query, and the fields of the body. */
+  /** The input of the operation: parameters of the path and the query, and the fields of the body. Names of ids end in `ID`. */
   readonly input: Readonly<Record<string, unknown>>;
   /** What the maker saw, such as the recipient and the price of an order, or the resource as it was. */
   readonly shown: Readonly<Record<string, unknown>>;

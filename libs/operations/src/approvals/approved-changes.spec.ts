@@ -98,7 +98,9 @@ describe('a recipient that needs an approval', () => {
     ).rejects.toMatchObject({ code: RULE_VIOLATION.notApproved });
     const options = { idempotencyKey: approvedKey(added.digest) };
     await world.service.carryingOut(worker, added.id).addInternalRecipient(maker!, added.input as never, options);
-    await world.service.carryingOut(worker, renamed.id).changeRecipient(maker!, renamed.input as never);
+    await world.service
+      .carryingOut(worker, renamed.id)
+      .changeRecipient(maker!, { recipientId: world.recipientID, alias: 'Died' });
     const [recipient] = await named('Died');
     // A second worker at the same time changes nothing.
     await expect(

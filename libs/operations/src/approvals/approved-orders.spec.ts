@@ -36,7 +36,7 @@ describe('an order that needs an approval', () => {
       operations: 'orders',
       makerID: maker!.actor,
       orderID: order.id,
-      input: { amount: '100', accountId: world.accountId, recipientID: world.recipientID, type: 'instant' },
+      input: { amount: '100', accountID: world.accountId, recipientID: world.recipientID, type: 'instant' },
       shown: { amount: '100', currencyCode: 'USD', feeAmount: '0', targetAmount: '100' },
       requirements: [{ approvals: 1, roles: ['approver'] }],
       decisions: [],

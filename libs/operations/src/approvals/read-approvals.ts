@@ -80,7 +80,7 @@ function composeApproval(row: ApprovalRow): Approval {
     status: row.status,
     operation: row.operation,
     operations: row.operations,
-    input,
+    input: namedAsInBodies(input),
     shown,
     digest: row.digest,
     requirements: row.requirements,
@@ -93,6 +93,10 @@ function composeApproval(row: ApprovalRow): Approval {
     expiresAt: timestampOf(row.expiresAt),
   });
 }
+
+/** Parameters of a path are named `accountId`, and a body has `accountID`. */
+const namedAsInBodies = (input: Approval['input']): Approval['input'] =>
+  Object.fromEntries(Object.entries(input).map(([name, value]) => [name.replace(/Id$/, 'ID'), value]));
 
 const composeDecision = ([userId, decision, comment, roles, at]: DecisionRow): ApprovalDecision =>
   withoutNulls<ApprovalDecision>({
