@@ -21,7 +21,7 @@ const SURROGATES = { first: 0xd800, last: 0xdfff };
 const placeOrder = (description: string, metadata: string) =>
   `select place_orders(
      array[row(o.workspace_id, 'active', null, now(), 900001, o.account_id, o.recipient_id, 100, 'instant', ${description}, null, null, null, null,
-       null, null, null, ${metadata}, decode(repeat('5a', 16), 'hex'), decode(repeat('5a', 32), 'hex'))]::placed_order[],
+       null, null, null, ${metadata}, null, null, decode(repeat('5a', 16), 'hex'), decode(repeat('5a', 32), 'hex'))]::placed_order[],
      array[row(o.workspace_id, 900001, 900001, 1, 'scheduled', null, now(), null)]::placed_execution[])
    from (select * from customer_order limit 1) o`;
 

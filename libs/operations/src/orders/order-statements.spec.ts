@@ -60,7 +60,7 @@ async function place({
   const { id, run } = rows[0] as unknown as { id: bigint; run: bigint };
   const order = [
     ...[ada.workspaceId, status, null, 'now', id, accountId, recipientId, amount, 'instant'],
-    ...Array<null>(9).fill(null),
+    ...Array<null>(13).fill(null),
   ];
   const { transactionId: transaction, sequence = 1, orderId = id } = execution ?? {};
   const isRun = transaction !== undefined;
@@ -121,7 +121,7 @@ describe('orders that are placed', () => {
   ])('are refused with %s', async (_what, status, anchor, scheduledAt) => {
     const id = 9_100_000;
     const placed = `row(${given.ada.workspaceId}, '${status}', null, now(), ${id}, ${from}, ${recipient}, 100, 'scheduled', null, null, null, null,
-      ${anchor}, null, null, null, null, null, null)`;
+      ${anchor}, null, null, null, null, null, null, null, null)`;
     const run = `row(${given.ada.workspaceId}, ${id}, ${id}, 1, 'scheduled', null, ${scheduledAt}, null)`;
 
     await expect(

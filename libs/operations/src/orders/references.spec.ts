@@ -53,7 +53,7 @@ const writeTransfers = async ({ transactionId = NEW_ID, recipientId, currencyId 
   const named = recipientId === undefined ? 'null::bigint, null' : `${recipientId}, '${HASH}'`;
   const ownLeg = `row(nextval('transfer_id_seq'), ${await ownAccount(north)}, c.currency_id, 'internal', -5)::own_leg`;
   return `select write_books(
-    array[row(${north}, ${NEW_ID}, 'completed', '${HASH}', null, null, null, null, null, null)::posted_transaction],
+    array[row(${north}, ${NEW_ID}, 'completed', '${HASH}', null, null, null, null, null, null, null)::posted_transaction],
     array_agg(row(a.workspace_id, nextval('transfer_id_seq'), c.transaction_id, a.id, c.currency_id, 'credit', 5, 'internal', null, null,
       null, c.recipient, c.digest, a.version + c.n, a.balance + 5 * c.n, array[${ownLeg}], null)::posted_transfer),
     now())
@@ -67,7 +67,7 @@ const placeOrders = (...orders: readonly ReturnType<typeof order>[]) => {
   const placed = orders.map(
     ({ accountId, recipientId }, place) =>
       `row(${north}, 'active', null, now(), ${NEW_ID + place}, ${accountId}, ${recipientId}, 100, 'instant', null, null, null, null, null, null,
-        null, null, null, null, null)`,
+        null, null, null, null, null, null, null)`,
   );
   const runs = orders.map(
     (_, place) => `row(${north}, ${NEW_ID + place}, ${NEW_ID + place}, 1, 'scheduled', null, now(), null)`,
