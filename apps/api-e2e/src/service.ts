@@ -24,6 +24,8 @@ export interface Service {
   readonly world: DemoIds;
   /** The first id that each sequence gives at home. Default 1. */
   readonly firstId?: number;
+  /** Of a gateway: the address of the service behind it. */
+  readonly behind?: string;
   /** Whether the workspaces of the demo data are in different databases: a payment between them is pending at first. */
   readonly hasCrossings?: boolean;
   tokenOf(email: string): Promise<string>;

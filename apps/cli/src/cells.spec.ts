@@ -43,7 +43,7 @@ describe('banking reference apply', () => {
       exitCode: 1,
       stderr: expect.stringMatching(/^Cell b: Another document waits/) as string,
     });
-    expect(await listed()).toEqual(['home', 'b']);
+    expect(await listed()).toEqual(['home', 'b', 'b']);
     expect((await world.run(['reference', 'withdraw'], { ...CELLS, CELL: 'b' })).exitCode).toBe(0);
   });
 });

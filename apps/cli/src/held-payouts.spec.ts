@@ -28,7 +28,7 @@ describe('payouts that wait for a decision', () => {
   afterAll(() => world.close());
 
   const decide = (name: string, id: number, ...more: readonly string[]) =>
-    world.run(['payout', name, String(id), '--workspace', '1', '--note', 'ticket 4711', '--as', 'ada', ...more]);
+    world.run(['payout', name, String(id), '--workspace', '1', '--note', 'ticket 4711', ...more]);
   const due = (id: number) =>
     world.query(
       'select due_at <= clock_timestamp() as due from work where subject_id = $1 and kind = $2',
@@ -95,7 +95,7 @@ describe('payouts that wait for a decision', () => {
   });
 
   it('stay when the demand ends, which an operator does once with a note', async () => {
-    const end = () => world.run(['payout', 'end-decisions', '--note', 'the hook is retired', '--as', 'ada']);
+    const end = () => world.run(['payout', 'end-decisions', '--note', 'the hook is retired']);
 
     expect(await end()).toMatchObject({
       exitCode: 0,

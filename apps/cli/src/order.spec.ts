@@ -49,7 +49,7 @@ describe('banking order resume', () => {
 
     expect(await resume(orderId)).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('(cy@northwind.example) has no role in the workspace') as string,
+      stderr: expect.stringContaining('(cy@northwind.example) is no member of the workspace') as string,
     });
     expect(await resume(orderId, '--placer', 'eve@southwind.example')).toMatchObject({
       exitCode: 1,

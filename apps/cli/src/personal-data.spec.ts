@@ -1,4 +1,4 @@
-import { World } from './testing/world.js';
+import { OPERATOR, World } from './testing/world.js';
 
 const world = new World();
 let north: string;
@@ -50,7 +50,7 @@ describe('banking personal-data erase', () => {
       id,
     );
     expect(rows).toEqual([{ name: `erased-${id}`, code: `erased-${id}`, alias: null, person_salt: null }]);
-    expect(await trail('erasePersonalData')).toEqual([{ type: 'recipient', id, by: 'mia' }]);
+    expect(await trail('erasePersonalData')).toEqual([{ type: 'recipient', id, by: OPERATOR }]);
   });
 
   it('refuses a recipient with a recent payment, and states why', async () => {
@@ -85,7 +85,7 @@ describe('banking personal-data erase', () => {
     const { stdout } = await erase('--email', email);
 
     expect(stdout).toMatch(
-      /^Erased the personal data of user \d+; rows by table: user_identity 1, directory_change \d+, app_user 1\.$/m,
+      /^Erased the personal data of user \d+; rows by table: app_user 1, user_identity 1, directory_change \d+\.$/m,
     );
     expect(await world.query(`select from directory_change d where to_jsonb(d)::text like '%quxqb%'`)).toEqual([]);
     expect((await world.run(['verify'])).exitCode).toBe(0);
@@ -121,7 +121,7 @@ describe('banking personal-data export', () => {
       { table: 'recipient', row: expect.objectContaining({ id: Number(id), name: 'Quxqc' }) as object },
     ]);
     expect(stdout).not.toContain('salt');
-    expect(await trail('exportPersonalData')).toEqual([{ type: 'recipient', id, by: 'mia' }]);
+    expect(await trail('exportPersonalData')).toEqual([{ type: 'recipient', id, by: OPERATOR }]);
   });
 
   it('writes a user with its subjects', async () => {

@@ -169,7 +169,7 @@ describe('banking rail check', () => {
 
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^Check +Result +What to change$/m);
-    expect(stdout.match(/ met$/gm)).toHaveLength(16);
+    expect(stdout.match(/ met$/gm)).toHaveLength(17);
   });
 
   it('ends with exit code 1 and what to change', async () => {

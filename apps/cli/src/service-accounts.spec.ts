@@ -1,5 +1,5 @@
 import { idOfKey, type ServiceAccount, type ServiceAccountKey } from '@banking/domain';
-import { World } from './testing/world.js';
+import { OPERATOR, World } from './testing/world.js';
 
 const world = new World();
 const IN = ['--workspace', '1'];
@@ -38,7 +38,7 @@ it('banking service-account and banking key make, list and end programs and thei
     `select entries -> 0 -> 'actor' ->> 'name' as name from audit_outbox where entries::text like '%createServiceAccount"%'
      union all select actor ->> 'name' from audit_event where operation = 'createServiceAccount'`,
   );
-  expect(created).toEqual({ name: 'Rosa' });
+  expect(created).toEqual({ name: OPERATOR });
 });
 
 it.each([

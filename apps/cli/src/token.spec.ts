@@ -138,6 +138,7 @@ describe('banking demo', () => {
     expect(Object.keys(demo.users)).toEqual([
       'ada@northwind.example',
       'bob@northwind.example',
+      'dana@northwind.example',
       'cy@northwind.example',
       'eve@southwind.example',
       'gateway@northwind.example',

@@ -301,7 +301,7 @@ describe('worker', () => {
         }
 
         await setHead('');
-        await run(operator, `update payout_stop set resumed_at = now(), resumed_by = 'mia' where resumed_at is null`);
+        await run(operator, `update payout_stop set resumed_at = now() where resumed_at is null`);
         const worker = await startHealthy(dataDir);
         try {
           expect((await worker.ready(200)).body).toMatchObject({ status: 'ok' });

@@ -478,13 +478,20 @@ export const OPERATIONS = {
   }),
   /**
    * Approves or rejects a request. The last approval that it requires makes it due, and the worker carries it out. A repeated decision is
-   * answered as done. `approval_changed` unless `version` is that of the approval.
+   * answered as done. `approval_changed` unless `version` is that of the approval. `not_through_gateway` at a gateway.
    */
   decideApproval: acts<ApprovalDecisionInput, Approval>(
     '/approvals/{approvalId}/decision',
     APPROVERS_AND_ADMINISTRATORS,
     {
-      refusals: ['approval_not_found', 'approver_is_maker', 'approval_closed', 'approval_expired', 'approval_changed'],
+      refusals: [
+        'not_through_gateway',
+        'approval_not_found',
+        'approver_is_maker',
+        'approval_closed',
+        'approval_expired',
+        'approval_changed',
+      ],
       returns: 'approvalId',
       hasBody: true,
       isOptional: true,
@@ -526,9 +533,12 @@ export const OPERATIONS = {
     refusals: ['member_not_found', 'last_admin'],
     isOptional: true,
   }),
-  /** Accepts an invitation for the caller, who becomes a user of the service if need be. A code is valid for one user, who may repeat the call. */
+  /**
+   * Accepts an invitation for the caller, who becomes a user of the service if need be. A code is valid for one user, who may repeat the
+   * call. `not_through_gateway` at a gateway.
+   */
   acceptInvitation: acts<InvitationAcceptance, JoinedMember>('/invitations/acceptance', 'subject', {
-    refusals: ['invitation_not_found'],
+    refusals: ['not_through_gateway', 'invitation_not_found'],
     hasBody: true,
     isOptional: true,
   }),

@@ -103,6 +103,11 @@ const DENIED = {
     message: 'No role of the caller in the workspace allows the operation.',
     action: 'Ask an administrator of the workspace to call the operation, or to grant the role.',
   },
+  not_through_gateway: {
+    status: 403,
+    message: 'The operation is of a person, and the service behind this gateway knows the gateway only.',
+    action: 'Send the request to the service behind the gateway.',
+  },
   approver_is_maker: {
     status: 403,
     message: 'The caller made the request, or is a person behind its maker, and cannot decide on it.',
@@ -356,7 +361,7 @@ const BUSINESS = {
     action: 'Read the order: only a paused order can be resumed.',
   },
   member_exists: {
-    status: 409,
+    status: 422,
     message: 'The user is a member of the workspace.',
     action: 'Change the roles of the member instead.',
   },

@@ -389,7 +389,7 @@ describe('transfer constraints', () => {
     ])('are rejected with a leg of our own %s', async (_what, leg) => {
       const written = asApp(
         `select write_books(
-           array[row($1::bigint, 1000001, 'completed', decode(repeat('a', 64), 'hex'), null, null, null, null, null, null)::posted_transaction],
+           array[row($1::bigint, 1000001, 'completed', decode(repeat('a', 64), 'hex'), null, null, null, null, null, null, null)::posted_transaction],
            array[row($1::bigint, nextval('transfer_id_seq'), 1000001, $2::bigint, 978, 'debit', 200, 'internal', null, null, null, null,
              null, 2, 800, array[${leg(ours)}]::own_leg[], null)::posted_transfer],
            statement_timestamp())`,
@@ -407,7 +407,7 @@ describe('transfer constraints', () => {
   ])('refuse %s whose id is below zero, where no reader would find it', async (_what, transactionId, transferId) => {
     const written = asApp(
       `select write_books(
-         array[row($1::bigint, $3::bigint, 'completed', decode(repeat('a', 64), 'hex'), null, null, null, null, null, null)::posted_transaction],
+         array[row($1::bigint, $3::bigint, 'completed', decode(repeat('a', 64), 'hex'), null, null, null, null, null, null, null)::posted_transaction],
          array[row($1::bigint, ${transferId}, $3::bigint, $2::bigint, 978, 'debit', 200, 'internal', null, null, null, null, null, 2, 800,
                    null, null)::posted_transfer,
                row($1::bigint, nextval('transfer_id_seq'), $3::bigint, $4::bigint, 978, 'credit', 200, 'internal', null, null, null, null,

@@ -493,7 +493,9 @@ describe('a posting of deposits', () => {
     await expect(writeAs(WORKER_ROLE, postSandboxDeposits, funding(ada, euros('1.00')))).rejects.toMatchObject({
       code: RULE_VIOLATION.sandboxOnly,
     });
-    await expect(writeAs(OPERATOR_ROLE, postDeposits, funding(ada, euros('1.00')))).resolves.toBeUndefined();
+    await expect(writeAs(OPERATOR_ROLE, postDeposits, funding(ada, euros('1.00')))).rejects.toMatchObject({
+      code: RULE_VIOLATION.notApprovedByOperator,
+    });
     await world.owner.query(
       `set session_replication_role = replica; update deployment_mode set is_sandbox = true; set session_replication_role = origin`,
     );

@@ -58,8 +58,8 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
   }
   const isEmbedded = given('DATABASE_URL') === undefined && !isGateway;
   // A gateway has no database. It offers the operations of a sandbox unless it is set up like a live deployment.
-  const hasIssuer = text('OIDC_ISSUER') !== undefined || text('OIDC_ISSUERS_FILE') !== undefined;
-  const isSandbox = flag('SANDBOX', !isGateway || !hasIssuer);
+  const isLive = isGateway && ['OIDC_ISSUER', 'OIDC_ISSUERS_FILE'].some((name) => text(name) !== undefined);
+  const isSandbox = flag('SANDBOX', !isLive);
   if (text('SANDBOX') === undefined && !isEmbedded && !isGateway) {
     mistakes.push(
       'SANDBOX is not set. With DATABASE_URL, set SANDBOX=on for a database of demo money or SANDBOX=off for real money.',

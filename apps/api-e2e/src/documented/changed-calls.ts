@@ -1,5 +1,5 @@
 import type { ErrorBody } from '@banking/domain';
-import { BOB, DANA, type Service } from '../service.js';
+import { ADA, BOB, DANA, type Service } from '../service.js';
 import type { Call, DocumentedOperation, Route } from './document.js';
 import {
   DELIVERED,
@@ -90,6 +90,10 @@ const quotedIn =
     return { ...call, body: { ...body, targetCurrency } };
   };
 
+/** Changes the rules to one with these conditions. */
+const withRule = (conditions: object): Change =>
+  withField('rules', [{ operations: 'orders', approvals: 1, roles: ['approver'], ...conditions }]);
+
 const withoutBeneficiaryName = (call: Attempt): Attempt => {
   const body = call.body as { readonly data: Readonly<Record<string, string>> };
   const { beneficiaryName: _, ...data } = body.data;
@@ -135,7 +139,10 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     const isFrom = route.path.endsWith('/statement') || isOfAudit(route);
     return withParameter(isFrom ? 'from' : 'createdFrom', '2026-11-31')(call, route);
   },
-  account_not_found: inPathQueryOrBody('accountId', 999_999),
+  account_not_found: (call, route) =>
+    route.path === '/approval-rules'
+      ? withRule({ accountID: 999_999 })(call, route)
+      : inPathQueryOrBody('accountId', 999_999)(call, route),
   recipient_not_found: inPathOrQuery('recipientId', '999999'),
   recipient_invalid: (call, route) => {
     if (route.path.endsWith('/international')) return withoutBeneficiaryName(call);
@@ -153,7 +160,10 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   amount_out_of_range: withField('amount', '9223372036854775808'),
   amount_below_minimum: withField('amount', '1'),
   amount_above_maximum: withField('amount', '9223372036854775807'),
-  currency_unknown: quotedIn('XXX'),
+  currency_unknown: (call, route) =>
+    route.path === '/approval-rules'
+      ? withRule({ amountAbove: [{ currencyCode: 'XXX', amount: '1' }] })(call, route)
+      : quotedIn('XXX')(call, route),
   rate_unavailable: (call, route) =>
     route.path === '/quotes' ? quotedIn('GEL')(call, route) : withField('recipientID', PAID_IN_GEL)(call, route),
   // The recipient of the demo data that is an account of the service, so that no corridor refuses the order first.
@@ -191,7 +201,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   event_not_found: (call, route) =>
     (route.path.startsWith('/events') ? pathWith('999999') : withDelivery(WITHOUT_EVENT))(call, route),
   approval_not_found: pathWith('999999'),
-  approval_changed: (call, route) => (route.method === 'PUT' ? withField('version', 999_999)(call, route) : call),
+  approval_changed: withField('version', 999_999),
   member_not_found: pathWith('999999'),
   // The address of Bob, who is a member.
   member_exists: withField('email', BOB),
@@ -219,13 +229,21 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   corridor_not_found: withParameter('currencyCode', 'CHF'),
 };
 
-/** The caller by the reason of the refusal. The default is the admin. */
-export const REFUSED: Readonly<Record<string, string>> = { role_insufficient: DANA };
+/** The caller of a refused operation. The default is the admin. */
+export const callerFor = (reason: string, { operation }: Route): string => {
+  if (reason !== 'role_insufficient') return ADA;
+  // Dana decides on approvals.
+  return operation.operationId === 'decideApproval' ? BOB : DANA;
+};
+
+/** What only a person may do, and a gateway does for no one. */
+export const NOT_THROUGH_GATEWAY: readonly string[] = ['acceptInvitation', 'decideApproval'];
 
 /** Refusals whose cause is not in the call. */
 export const CIRCUMSTANCES = [
   // Of people and their roles: see approved-orders.spec.ts and approved-changes.spec.ts of the operations.
   'approver_is_maker',
+  'not_through_gateway',
   'approval_closed',
   'approval_expired',
   'approval_impossible',

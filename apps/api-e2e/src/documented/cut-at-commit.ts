@@ -7,6 +7,7 @@ const CHANGES = new RegExp(
   `\\0(${[
     ...['commit', 'change_account', 'change_recipient', 'delete_recipient', 'move_clock', 'change_webhook_endpoint'],
     ...['delete_webhook_endpoint', 'test_webhook_endpoint', 'replay_webhook_events', 'retry_webhook_delivery'],
+    ...['replace_limits', 'accept_invitation', 'revoke_service_account_key'],
   ].join('|')})\\0`,
 );
 

@@ -38,15 +38,9 @@ export function masked(value: unknown, key = ''): unknown {
   }
   if (key === 'trackingEventId' && Number.isInteger(value)) return 'an id';
   if (typeof value !== 'string') return value;
-  if (
-    /^(createdAt|updatedAt|lastUpdatedAt|expiresAt|scheduledAt|executedAt|nextAttemptAt|debitedAt|endedAt)$/.test(
-      key,
-    ) &&
-    TIME.test(value)
-  )
-    return 'a time';
+  if (/^[a-zA-Z]+At$/.test(key) && TIME.test(value)) return 'a time';
   if (key === 'valueDate' && DAY.test(value)) return 'a day';
-  if (key === 'hash' && HASH.test(value)) return 'a hash';
+  if (/^(hash|(recipientD|d)igest)$/.test(key) && HASH.test(value)) return 'a hash';
   if (key === 'code' && NEW_CODE.test(value)) return 'a new account code';
   if (/^requestI[dD]$/.test(key) && UUID.test(value)) return 'a request id';
   if (key === 'uetr' && UUID.test(value)) return 'a reference';

@@ -1,6 +1,7 @@
 import { fetchDocument } from './read-document.js';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { type ErrorBody, REFUSALS } from '@banking/domain';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { bind, type Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
@@ -11,10 +12,11 @@ import { newDataDir, RunningService } from '../running-service.js';
 import { ADA, BOB, CY, EVE, type Service } from '../service.js';
 import {
   type Attempt,
+  callerFor,
   CHANGES,
   CIRCUMSTANCES,
   ELSEWHERE,
-  REFUSED,
+  NOT_THROUGH_GATEWAY,
   sendAttempt,
   strangeNames,
   withField,
@@ -44,10 +46,10 @@ const without = (name: string, headers: Attempt['headers']) =>
 
 const namesOf = (route: Route) => Object.keys(examplesOf(route.operation, successOf(route)));
 
-/** A response without the header that marks a replay, and without the secret that the first response alone has. */
+/** A response without the header that marks a replay, and without the secret or code that the first response alone has. */
 const withoutReplayed = ({ headers, body, ...response }: Comparable) => ({
   ...response,
-  body: body.replace(/,"secret":"[^"]*"/, ''),
+  body: body.replace(/,"(secret|code)":"(inv_)?[^"]{40,}"/, ''),
   headers: headers.filter(([name]) => name !== 'idempotent-replayed' && name !== 'content-length'),
 });
 const isSuccess = ({ status }: Comparable) => status === 200 || status === 201;
@@ -71,6 +73,9 @@ beforeAll(async () => {
   owner = await openDatabase({ connection: server.connection, role: OWNER_ROLE, statementTimeoutMs: 60_000 });
   await makeApprovals(direct.url, await direct.tokenOf(ADA), await direct.tokenOf(BOB));
   await makeMore(owner, direct, await direct.tokenOf(ADA));
+  // The gateway keeps the lists of users for seconds, and Ada has another role now.
+  const users: Call = { method: 'GET', path: '/apps/1/users', headers: {}, needsToken: true };
+  await until(async () => isDeepStrictEqual(await requestAt(stacked, users), await requestAt(direct, users)));
 });
 afterAll(async () => {
   await owner?.end();
@@ -199,10 +204,16 @@ describe('documented errors', () => {
       const changed = CHANGES[reason]?.(callOf(route), route);
       if (!changed) throw new Error(`nothing changes a call into ${reason}`);
 
-      const email = REFUSED[reason] ?? ADA;
+      const email = callerFor(reason, route);
       const response = await sendRequest(changed, email);
       expectDocumented(route, reason, response);
-      expect({ call: changed, response: comparable(await sendAttempt(stacked, changed, email)) }).toEqual({
+      const throughGateway = await sendAttempt(stacked, changed, email);
+      if (throughGateway.body.includes('"not_through_gateway"')) {
+        expectDocumented(route, 'not_through_gateway', throughGateway);
+        expect(NOT_THROUGH_GATEWAY).toContain(route.operation.operationId);
+        continue;
+      }
+      expect({ call: changed, response: comparable(throughGateway) }).toEqual({
         call: changed,
         response: comparable(response),
       });
@@ -389,7 +400,12 @@ describe('demo data, changed directly and through a gateway', () => {
   });
 
   it('gives the same response to a change', async () => {
-    const changes = callsOf((route) => !takesKey(route) && ['PATCH', 'POST'].includes(route.method));
+    const changes = callsOf(
+      (route) =>
+        !takesKey(route) &&
+        ['PATCH', 'POST'].includes(route.method) &&
+        !NOT_THROUGH_GATEWAY.includes(route.operation.operationId),
+    );
     for (const [route, call] of changes) {
       const one = await requestAt(stacked, call);
       const other = await requestAt(direct, call);

@@ -51,7 +51,7 @@ export class StackedServices {
 
   /** The deployment, called through the gateway. */
   get stacked(): Service {
-    return this.at(this.front);
+    return { ...this.at(this.front), behind: this.books.url };
   }
 
   async stop(): Promise<void> {

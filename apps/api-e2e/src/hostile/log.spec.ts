@@ -59,6 +59,7 @@ describe('log of the service', () => {
         method: 'GET',
         route: '/transfers/:transferId',
         status: 200,
+        operation: 'getTransfer',
         ms: expect.any(Number),
         userId: idOf(service.world, 'users', ADA),
         workspaceId: workspace,

@@ -115,7 +115,7 @@ export const NO_IDENTIFIERS: Readonly<Record<string, string>> = {
   'body limits.*.currency': 'a currency',
   'body roles': 'roles',
   'body scopes': 'kinds of operations',
-  'body networks': 'networks of the internet',
+  'body networks.*': 'networks of the internet',
   'body expiresAt': 'a time',
   'body overlapSeconds': 'a number of seconds',
   'body url': 'an address on the internet',

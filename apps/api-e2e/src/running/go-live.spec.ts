@@ -55,7 +55,7 @@ describe('a live deployment by the page', () => {
     await bankingWith(command, 'workspace', 'add', 'Shipping', '--app', 'Harbour');
     const identity = ['--issuer', issuer.issuer, '--subject', SUBJECT];
     await bankingWith(command, 'user', 'add', 'mia@harbour.example', '--app', 'Harbour', ...identity);
-    await bankingWith(command, 'grant', 'add', 'mia@harbour.example', '--workspace', '1', '--role', 'admin');
+    await bankingWith(command, 'grant', 'add', 'mia@harbour.example', '--workspace', '1', '--role', 'admin', 'member');
     const client = new BankingClient({ baseUrl: service.url, token: issuer.token(SUBJECT) });
     const workspace = client.workspace(1 as WorkspaceId);
     const [product] = await client.products.list();

@@ -59,7 +59,7 @@ async function makeLiveData(): Promise<LiveData> {
   const identity = ['--issuer', provider.issuer, '--subject', SUBJECT];
   await bankingWith(command, 'user', 'add', MIA, '--app', 'Harbour', ...identity);
   await bankingWith(command, 'workspace', 'add', 'Shipping', '--app', 'Harbour');
-  await bankingWith(command, 'grant', 'add', MIA, '--workspace', '1', '--role', 'admin');
+  await bankingWith(command, 'grant', 'add', MIA, '--workspace', '1', '--role', 'admin', 'member');
   const client = new BankingClient({ baseUrl: service.url, token: token() });
   const dollar = (await client.products.list()).find(({ edges }) => edges.currency.code === 'USD');
   const { resource } = await client.workspace(1 as never).accounts.open({ productID: dollar!.id });

@@ -18,7 +18,7 @@ class AuditActorDto implements AuditActor {
   @OwnIdField('The user.', 1, false)
   readonly userID?: NonNullable<AuditActor['userID']>;
 
-  @OwnIdField('The service account.', 9, false)
+  @OwnIdField('The service account.', 8, false)
   readonly serviceAccountID?: NonNullable<AuditActor['serviceAccountID']>;
 
   @OwnIdField('The key that the service account called with.', 4, false)
@@ -66,7 +66,7 @@ class AuditedResourceDto {
 }
 
 class AuditEventDto implements AuditEvent {
-  @OwnIdField('Number of the entry in the workspace, from 1 and without gaps.', 7)
+  @OwnIdField('Number of the entry in the workspace, from 1 and without gaps.', 11)
   readonly id!: AuditEvent['id'];
 
   @OwnTimeField('Time of the change.', true)

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { offlineDocument } from './offline-document.js';
 
@@ -48,7 +49,7 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /** Fields that differ in each deployment. */
-const VOLATILE = /^(uetr|rateAsOf|hash|valueDate|\w+At)$/;
+const VOLATILE = /^(uetr|rateAsOf|hash|digest|code|valueDate|\w+At)$/;
 
 const WITH_SECRET = 'WebhookEndpointWithSecret';
 
@@ -94,10 +95,12 @@ describe('the examples of the document', () => {
   beforeAll(async () => {
     ({ schemas, operations } = await read());
     for (const operation of operations) for (const { schema, value } of responsesOf(operation)) collect(schema, value);
-    // The transfers of a transaction are transfers, and an endpoint with its secret is an endpoint.
+    // The transfers of a transaction are transfers, an endpoint with its secret is an endpoint, and an invited member is a member.
     shown.set('WebhookEndpoint', [...(shown.get('WebhookEndpoint') ?? []), ...(shown.get(WITH_SECRET) ?? [])]);
     const withSecret = shown.get('ServiceAccountKeyWithSecret') ?? [];
     shown.set('ServiceAccountKey', [...(shown.get('ServiceAccountKey') ?? []), ...withSecret]);
+    for (const name of ['InvitedMember', 'JoinedMember', 'RemovedMember'])
+      shown.set(name, [...(shown.get('Member') ?? []), ...(shown.get(name) ?? [])]);
     shown.set('Transfer', [...(shown.get('Transfer') ?? []), ...(shown.get('ExecutedTransfer') ?? [])]);
   });
 
@@ -123,13 +126,15 @@ describe('the examples of the document', () => {
       const id = properties['id']?.examples?.[0];
       if (id === undefined || name === 'ExecutedTransfer' || name === WITH_SECRET) return [];
       const instances = shown.get(name) ?? [];
-      const record = instances.find((one) => one['id'] === id);
+      const records = instances.filter((one) => one['id'] === id);
+      const valueOfRecord = (field: string, example: unknown) =>
+        (records.find((one) => isDeepStrictEqual(one[field], example)) ?? records[0])?.[field];
       return Object.entries(properties)
         .filter(([field, { examples }]) => examples && !VOLATILE.test(field))
         .map(([field, { examples }]) => ({
           field: `${name}.${field}`,
           example: examples?.[0],
-          shown: record?.[field] ?? elsewhere(instances, field, examples?.[0]),
+          shown: valueOfRecord(field, examples?.[0]) ?? elsewhere(instances, field, examples?.[0]),
         }));
     });
 

@@ -46,6 +46,14 @@ export function refusalExample(reason: RefusalReason, path: string): Refusal {
       return ofField(reason, '/amount', reason, 'The amount is below the corridor minimum of 10.00 USD.');
     case 'amount_above_maximum':
       return ofField(reason, '/amount', reason, 'The amount is above the corridor maximum of 50000.00 USD.');
+    case 'limit_exceeded':
+      return new Refusal(reason, LIMIT_EXCEEDED, {
+        details: [{ path: '/amount', reason, message: LIMIT_EXCEEDED, limit: LIMIT }],
+      });
+    case 'payment_limit_invalid':
+      return ofField(reason, '/limits/0', reason, 'A limit of this scope needs accountID.');
+    case 'network_invalid':
+      return ofField(reason, '/networks/0', reason, REFUSALS[reason].message);
     case 'rate_unavailable':
       return new Refusal(reason, 'There is no rate from USD to GEL. Choose another currency.');
     case 'header_repeated':
@@ -59,6 +67,16 @@ export function refusalExample(reason: RefusalReason, path: string): Refusal {
       return new Refusal(reason);
   }
 }
+
+const LIMIT_EXCEEDED = 'The limit of the account is 10000000.00 USD in an order.';
+const LIMIT = {
+  scope: 'account',
+  accountID: 1,
+  metric: 'amount',
+  currency: 'USD',
+  per: 'order',
+  value: '1000000000',
+} as const;
 
 /** The message of the recipient schemas. */
 const NAME_REQUIRED =

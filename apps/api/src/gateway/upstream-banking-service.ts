@@ -2,9 +2,12 @@ import { BankingService, Refusal } from '@banking/domain';
 import { RemoteBankingService, type BankingClientOptions } from '@banking/client';
 import { type AppUsers, type UserLists, visibleUsers } from './users/user-lists.js';
 
+const notHere = () => Promise.reject(new Refusal('not_through_gateway'));
+
 /**
  * Implements the port by another deployment of the interface. The upstream authenticates the gateway and not its caller, so the operations that
- * depend on the caller are served from the user lists: their apps, and the users they may see. An invitation is not accepted here. The client implements the others.
+ * depend on the caller are served from the user lists: their apps, and the users they may see. What only a person may do is refused here,
+ * because it would be done by the user of the credential. The client implements the others.
  */
 export const upstreamBankingService = (options: BankingClientOptions, lists: UserLists): BankingService =>
   new BankingService({
@@ -26,7 +29,6 @@ export const upstreamBankingService = (options: BankingClientOptions, lists: Use
       return visible;
     },
 
-    /** It would be accepted for the user of the credential. */
-    acceptInvitation: () =>
-      Promise.reject(new Refusal('invitation_not_found', 'Accept the invitation at the service behind this gateway.')),
+    acceptInvitation: notHere,
+    decideApproval: notHere,
   });

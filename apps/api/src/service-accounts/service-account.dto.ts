@@ -26,7 +26,7 @@ const ROLES = '`viewer` reads. `member` reads, and creates orders, recipients an
 const SCOPES = 'What it may do of what its roles allow';
 
 export class ServiceAccountDto implements ServiceAccount {
-  @OwnIdField('The service account: also the id of the actor in events and in the audit trail.', 9)
+  @OwnIdField('The service account: also the id of the actor in events and in the audit trail.', 8)
   readonly id!: ServiceAccount['id'];
 
   @OwnTextField('Your name for the program.', 'Payroll')
@@ -58,7 +58,7 @@ export class ServiceAccountKeyDto implements ServiceAccountKey {
   @OwnIdField('The key. Its text contains the id.', 4)
   readonly id!: ServiceAccountKey['id'];
 
-  @OwnIdField('The service account that calls with it.', 9)
+  @OwnIdField('The service account that calls with it.', 8)
   readonly serviceAccountID!: ServiceAccountKey['serviceAccountID'];
 
   @Field('ours', {

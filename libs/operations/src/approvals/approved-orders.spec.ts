@@ -1,4 +1,4 @@
-import type { Order, OrderId } from '@banking/domain';
+import type { Order, OrderId, TransferAmount } from '@banking/domain';
 import { bind, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
 import { approvalWorld, EVERY_ORDER } from '../testing/approval-world.js';
 import { type Member, statesOf } from '../testing/order-world.js';
@@ -57,6 +57,16 @@ describe('an order that needs an approval', () => {
       status: 'carried_out',
       resource: { type: 'order', id: order.id },
     });
+  });
+
+  it('waits by a rule that is newer than what the service remembers of its payments, also above the balance', async () => {
+    await world.setRules();
+    expect(statesOf(await place())).toEqual(['completed']);
+    expect(statesOf(await place())).toEqual(['completed']);
+
+    await world.setRules(EVERY_ORDER);
+
+    expect(statesOf(await place({ amount: '99999999' as TransferAmount }))).toEqual(['awaiting_approval']);
   });
 
   it('has the same response for the same key, also after it was paid', async () => {

@@ -349,7 +349,7 @@ describe('a change of members', () => {
     ]);
     const { rows: grants } = await world.owner.query<{ by: string }>(
       `select distinct changed_by as by from directory_change where relation = 'workspace_role' and (record ->> 'workspace_id')::bigint = $1
-         and changed_by <> 'spec' order by 1`,
+         and changed_by <> session_user order by 1`,
       [workspaceId],
     );
     expect(grants).toEqual([...new Set([admin.actor, userID!])].sort().map((id) => ({ by: `user ${id}` })));

@@ -259,14 +259,15 @@ describe('the audit trail of the directory', () => {
     const lines = (await trail()).map(({ by, what }) => `${by}: ${what}`);
 
     const name = await login();
-    expect(lines.slice(0, 5)).toEqual([
+    expect(lines.slice(0, 6)).toEqual([
       `${name} ops: insert app`,
       `${name} ops: insert workspace`,
       `${name} ops: insert app_user`,
       `${name} ops: insert app_membership`,
+      `${name} ops: insert member`,
       `${name} ops: insert workspace_role`,
     ]);
-    expect(lines.slice(5).sort()).toEqual([
+    expect(lines.slice(6).sort()).toEqual([
       `${name} root: delete app_membership`,
       `${name} root: delete app_user`,
       `${name} root: delete workspace_role`,

@@ -364,7 +364,7 @@ describe('the database', () => {
     await removeGrants(world.provisioning, 'ops', { workspaceId: ada.workspaceId, email, roles: ['admin'] });
     expect(await outcomeOf(account({}, bob))).toBe('role_insufficient');
     expect(await as('', add('{viewer}'))).toBe(wrong);
-    expect(await as(`set local app.actor = 'rosa'`, add('{viewer}'), OPERATOR_ROLE)).toBe('done');
+    expect(await as(`set local app.actor_type = 'operator'`, add('{viewer}'), OPERATOR_ROLE)).toBe('done');
   });
 
   it('refuses a service account and a key in a workspace outside of the scope', async () => {
