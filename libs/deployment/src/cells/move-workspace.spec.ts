@@ -3,7 +3,7 @@ import { verifyPayments } from '@banking/operations/verification';
 import { makeDemoData } from '@banking/operations/demo';
 import type { Order, TransferAmount, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
-import { isUnavailable, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA, WORKER_ROLE } from '@banking/postgres';
+import { isUnavailable, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
 import { reasonOf, sql, until, openDatabase } from '@banking/postgres/testing';
 import { recordAudit } from '@banking/operations';
 import { addApp, addWorkspace, removeWorkspace } from '@banking/operations/provisioning';
@@ -217,7 +217,7 @@ describe('orders during a move', () => {
        where e.operation = 'placeOrder' and o.external_reference ~ '^[abc]-[0-9]+$'`,
     );
     expect(audited!.count).toBe(placed.size);
-    const findings = await verifyPayments(process.cells.get(1).database, [northwind]);
+    const findings = await verifyPayments(process.cells.get(1).database.as(VERIFIER_ROLE), [northwind]);
     expect(findings.filter(({ check }) => check.includes('one chain of hashes'))).toEqual([]);
     const some = [...placed].filter((_, index) => index % 10 === 0);
     for (const [key, order] of some) expect(JSON.stringify(await place(key))).toBe(JSON.stringify(order));
