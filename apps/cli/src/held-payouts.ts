@@ -1,7 +1,15 @@
 import { Argument, type Command, Option } from 'commander';
 import { minorUnits, type WorkspaceId } from '@banking/domain';
-import { noteOperatorChanges } from '@banking/operations/provisioning';
-import { decideHeldPayout, type DecideOutcome, endDecisionDemand, listHeldPayouts } from '@banking/payouts';
+import { hasRequest, noteOperatorChanges } from '@banking/operations/provisioning';
+import type { Deployment } from '@banking/deployment';
+import {
+  decideHeldPayout,
+  type DecideOutcome,
+  endDecisionDemand,
+  listHeldPayouts,
+  readDecisionDemand,
+} from '@banking/payouts';
+import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
 import {
@@ -9,11 +17,11 @@ import {
   jsonOption,
   type JsonOptions,
   nameOption,
-  osUserName,
   parseIdOf,
   refuseLongNote,
   workspaceOption,
 } from './inputs.js';
+import { type ApproveOptions, approveOption, bySecondOperator, RequestStored } from './operator-request.js';
 import { print, printJson, printTable, Refused, shownAmount } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
@@ -22,7 +30,7 @@ interface ListOptions {
   readonly json?: boolean;
 }
 
-interface DecideOptions extends JsonOptions {
+interface DecideOptions extends ApproveOptions {
   readonly workspace: WorkspaceId;
   readonly note: string;
 }
@@ -68,6 +76,7 @@ export function addHeldPayoutsCommands(payouts: Command): void {
         'Payouts that wait for a decision still need one: release or reject them. A process with DECISION_URL demands decisions again.',
     )
     .addOption(nameOption('--note <text>', 'reason, stored with the end').makeOptionMandatory())
+    .addOption(approveOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking payout end-decisions --note "the hook is retired"'))
     .action(endDecisions);
@@ -130,18 +139,19 @@ function addDecisionCommand(
     )
     .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
     .addOption(nameOption('--note <text>', 'reason, stored with the decision').makeOptionMandatory())
+    .addOption(approveOption())
     .addOption(jsonOption())
     .addHelpText('after', examples(`banking payout ${name} 26 --workspace 1 --note "${exampleNote}"`))
     .action(async (transactionId: number, options: DecideOptions) => {
       const { workspace: workspaceId, note, json } = options;
       refuseLongNote(note);
-      const operator = osUserName();
+      const given = { workspaceId, transactionId, note };
+      const action = { action: decision === 'approve' ? 'releasePayout' : 'rejectPayout', arguments: given } as const;
       const outcome = await withDeployment(
-        ({ database }) =>
-          decideHeldPayout(database, {
-            ...{ workspaceId, transactionId, decision, note, by: operator },
-            noteChanges: noteOperatorChanges,
-          }),
+        (deployment, config) =>
+          bySecondOperator(deployment, config, options, action, ({ database }) =>
+            decideHeldPayout(database, { ...given, decision, noteChanges: noteOperatorChanges }),
+          ),
         await inCellOf(workspaceId),
       );
       const payout = `payout ${transactionId} of workspace ${workspaceId}`;
@@ -151,16 +161,47 @@ function addDecisionCommand(
     });
 }
 
-async function endDecisions(options: JsonOptions & Pick<DecideOptions, 'note'>): Promise<void> {
+type EndOptions = ApproveOptions & Pick<DecideOptions, 'note'>;
+
+async function endDecisions(options: EndOptions): Promise<void> {
   const { note, json } = options;
   refuseLongNote(note);
-  const ended = await onEachCell(async ({ openProvisioning }) => {
-    const provisioning = await openProvisioning();
-    return endDecisionDemand(provisioning, osUserName(), note).finally(() => provisioning.end());
-  });
-  const ends = ended.results.flatMap(({ cell, result }) => (result ? [{ ...(cell && { cell }), ...result }] : []));
+  const { cells } = readConfig().deployment;
+  const ended = await onEachCell((deployment) => endIn(deployment, options, cells !== undefined));
+  const requests = ended.results.flatMap(({ result }) => (result && 'requests' in result ? result.requests : []));
+  const ends = ended.results.flatMap(({ cell, result }) =>
+    result && 'demandedAt' in result ? [{ ...(cell && { cell }), ...result }] : [],
+  );
   if (json && ends.length > 0) printJson(ends);
   else if (ends.length > 0) print('New payouts need no decision. Decide those that wait: banking payout list --held.');
   ended.end();
+  if (requests.length > 0) throw new RequestStored(requests, json === true);
   if (ends.length === 0) throw new Refused('Decisions are not demanded.');
+}
+
+/**
+ * @param hasOthers whether there are several databases, of which one has the request
+ * @returns undefined if the database demands no decisions, or another one has the request
+ */
+async function endIn(
+  deployment: Deployment,
+  options: EndOptions,
+  hasOthers: boolean,
+): Promise<RequestStored | { readonly demandedAt: string } | undefined> {
+  const { approve, note } = options;
+  const reading = await deployment.openProvisioning();
+  const demand = await readDecisionDemand(reading).finally(() => reading.end());
+  if (!demand) return undefined;
+  if (hasOthers && approve !== undefined && !(await hasRequest(deployment.database, approve))) return undefined;
+  const action = { action: 'endDecisions', arguments: { demandId: demand.id, note } } as const;
+  try {
+    return await bySecondOperator(deployment, readConfig(), options, action, async (approved) => {
+      const provisioning = await approved.openProvisioning();
+      return endDecisionDemand(provisioning, demand.id, note).finally(() => provisioning.end());
+    });
+  } catch (error) {
+    // The other databases come next.
+    if (error instanceof RequestStored) return error;
+    throw error;
+  }
 }

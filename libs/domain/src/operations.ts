@@ -526,8 +526,8 @@ export const OPERATIONS = {
     isOptional: true,
   }),
   /**
-   * Removes all roles of a member, or an invitation. Pauses the later orders that the member has placed, and disables the webhook endpoints
-   * that belong to the member. A repeated call returns the same. `last_admin` if no administrator would be left.
+   * Removes all roles of a member, or an invitation. Pauses the later orders that the member has placed, disables the webhook endpoints
+   * that belong to the member, and revokes the keys of service accounts that the member has created. A repeated call returns the same. `last_admin` if no administrator would be left.
    */
   removeMember: removes<MemberName, RemovedMember>('/members/{memberId}', ADMINISTRATORS, {
     refusals: ['member_not_found', 'last_admin'],

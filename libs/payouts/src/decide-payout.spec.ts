@@ -4,7 +4,7 @@ import { API_ROLE, PROVISIONING_ROLE, RULE_VIOLATION, SQLSTATE, WORKER_ROLE } fr
 import { listWork, type Worker } from '@banking/work-queue';
 import { sql } from '@banking/postgres/testing';
 import type { DecisionHook, DecisionQuestion, HookAnswer, PayoutDecisions } from './decide-payout.js';
-import { demandDecisions, endDecisionDemand } from './decision-demand.js';
+import { demandDecisions, endDecisionDemand, readDecisionDemand } from './decision-demand.js';
 import { COUNT_HELD_PAYOUTS, decideHeldPayout, listHeldPayouts } from './held-payouts.js';
 import { SANDBOX_RAIL, SandboxRail } from './sandbox-rail.js';
 import {
@@ -84,7 +84,7 @@ const stateOf = async (id: number) =>
 
 const operate = (transactionId: number, decision: 'approve' | 'reject', workspaceId = NORTH) =>
   decideHeldPayout(world.database, {
-    ...{ workspaceId, transactionId, decision, note: 'ticket 4711', by: 'ada' },
+    ...{ workspaceId, transactionId, decision, note: 'ticket 4711' },
     noteChanges: () => sql('select 1'),
   });
 
@@ -257,7 +257,8 @@ describe('an operator', () => {
 describe('a payout that needs no decision', () => {
   const end = async () => {
     const provisioning = world.database.as(PROVISIONING_ROLE);
-    expect(await endDecisionDemand(provisioning, 'ada', 'the hook is gone')).toBeDefined();
+    const demand = await readDecisionDemand(provisioning);
+    expect(await endDecisionDemand(provisioning, demand!.id, 'the hook is gone')).toBeDefined();
   };
 
   afterEach(() => demandDecisions(world.database));

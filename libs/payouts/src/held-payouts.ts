@@ -91,8 +91,7 @@ const FIND_PAYOUT = sqlStatement<PayoutRow>(
 
 const STORE_DECISION = sqlStatement(
   'store_decision_of_operator',
-  `insert into payout_decision (workspace_id, transaction_id, decided_by, decision, reason, operator)
-   values ($1, $2, 'operator', $3, $4, $5)`,
+  `insert into payout_decision (workspace_id, transaction_id, decided_by, decision, reason) values ($1, $2, 'operator', $3, $4)`,
 );
 
 /** The higher fence ends the claim of a worker that asks the hook, or is about to record that the payout is held. */
@@ -109,8 +108,6 @@ export interface DecideHeldPayoutInput {
   readonly decision: Exclude<Decision, 'hold'>;
   /** Why. Stored with the decision. */
   readonly note: string;
-  /** The operator who decides. */
-  readonly by: string;
   /** Writes the decision to the audit trail. */
   readonly noteChanges: NoteChanges;
 }
@@ -126,7 +123,7 @@ export type DecideOutcome = 'not_found' | 'final' | 'not_held' | 'decided';
  * submits it, or returns its money as after a rejection by the network.
  */
 export async function decideHeldPayout(database: Database, input: DecideHeldPayoutInput): Promise<DecideOutcome> {
-  const { workspaceId, transactionId, decision, note, by, noteChanges } = input;
+  const { workspaceId, transactionId, decision, note, noteChanges } = input;
   const payouts = [{ workspaceId, transactionId }];
   return database.transaction({ workspaces: [workspaceId], actorType: 'operator' }, async (tx) => {
     // In the order of a worker, which begins a payout under the lock of its work.
@@ -136,7 +133,7 @@ export async function decideHeldPayout(database: Database, input: DecideHeldPayo
     if (obstacle) return obstacle;
     const operation = decision === 'approve' ? 'releasePayout' : 'rejectPayout';
     await tx.commit([
-      bind(STORE_DECISION, workspaceId, transactionId, decision, note, by),
+      bind(STORE_DECISION, workspaceId, transactionId, decision, note),
       bind(MAKE_DUE, workspaceId, transactionId),
       noteChanges([{ workspaceId, operation, resource: { type: 'transaction', id: transactionId } }]),
     ]);

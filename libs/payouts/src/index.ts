@@ -20,7 +20,7 @@ export {
   type Payer,
   type PayerReader,
 } from './decide-payout.js';
-export { demandDecisions, endDecisionDemand } from './decision-demand.js';
+export { demandDecisions, endDecisionDemand, readDecisionDemand } from './decision-demand.js';
 export {
   COUNT_HELD_PAYOUTS,
   decideHeldPayout,

@@ -207,6 +207,19 @@ begin
   get diagnostics deleted = row_count;
 end $$;
 
+-- The rules of a workspace, each version in full. The last one is in force. A workspace without a row never had rules.
+-- The table is here because payments depend on its version; what it means is in 0014-approvals.sql.
+create table approval_rules (
+  workspace_id bigint not null references workspace,
+  version bigint not null check (version between 1 and 9007199254740991),
+  -- As the interface has them: group of operations, conditions, number of approvals, and the roles of the approvers.
+  rules jsonb not null check (jsonb_typeof(rules) = 'array'),
+  -- Null for the deployment itself.
+  changed_by bigint,
+  created_at timestamptz not null default statement_timestamp(),
+  primary key (workspace_id, version)
+);
+
 -- The limits of a workspace as a whole. One that never had limits has no row. The limits themselves are in 0013-limits.sql: this row is
 -- here because payments depend on its version.
 create table limit_list (

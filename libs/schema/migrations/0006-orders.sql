@@ -228,14 +228,14 @@ $$;
 
 /**
  * What payments depend on besides their accounts, each as a text that changes with it: the recipient with its beneficiary and corridor, the
- * place of the account that is paid, the limits of the workspace, and the reference data. `xmin` changes with each update of a row; after a failover that has lost updates
+ * place of the account that is paid, the limits and approval rules of the workspace, and the reference data. `xmin` changes with each update of a row; after a failover that has lost updates
  * it may be given again, with another time. With `limit 1`, each row is found by its key, also by a plan from the time when a table was small.
  */
 create function payment_versions(workspace_ids bigint[], recipient_ids bigint[])
   returns table (place integer, versions text)
   language sql stable as $$
-  select (u.n - 1)::integer, format('%s %s %s %s %s %s %s %s %s %s', r.xmin, r.updated_at, n.xmin, n.updated_at, k.xmin, k.updated_at, o.xmin,
-    p.state, m.version, v.version)
+  select (u.n - 1)::integer, format('%s %s %s %s %s %s %s %s %s %s %s', r.xmin, r.updated_at, n.xmin, n.updated_at, k.xmin, k.updated_at, o.xmin,
+    p.state, m.version, g.version, v.version)
   from unnest(workspace_ids, recipient_ids) with ordinality u (w, r, n)
   cross join reference_version v
   left join lateral (
@@ -248,6 +248,7 @@ create function payment_versions(workspace_ids bigint[], recipient_ids bigint[])
     select x.xmin, x.workspace_id from account_code x where r.kind = 'internal' and x.code = r.account_code limit 1) o on true
   left join lateral (select x.state from cell_workspace x where x.workspace_id = o.workspace_id limit 1) p on true
   left join lateral (select x.version from limit_list x where x.workspace_id = u.w limit 1) m on true
+  left join lateral (select x.version from approval_rules x where x.workspace_id = u.w order by x.version desc limit 1) g on true
 $$;
 
 -- An account and a payment as a process remembers them, with the key and the reference of the order. The head of the account covers its

@@ -30,15 +30,19 @@ create table service_account_key (
   -- It only falls: a rotation ends the former key earlier.
   expires_at timestamptz,
   revoked_at timestamptz,
+  -- The member who created it was removed, and may know it.
+  revoked_reason text check (revoked_reason = 'creator_without_role'),
   -- The begin of the minute.
   last_used_at timestamptz,
   created_by bigint,
   created_at timestamptz not null default statement_timestamp(),
   primary key (workspace_id, id),
+  constraint service_account_key_reason check (revoked_reason is null or revoked_at is not null),
   constraint service_account_key_account foreign key (workspace_id, service_account_id) references service_account (workspace_id, id)
 );
 create index service_account_key_by_time on service_account_key (workspace_id, service_account_id, created_at desc, id desc)
   where revoked_at is null;
+create index service_account_key_by_creator on service_account_key (workspace_id, created_by) where created_by is not null;
 -- Finds a key before its workspace is known. Ids come from one sequence.
 create index service_account_key_by_id on service_account_key (id);
 

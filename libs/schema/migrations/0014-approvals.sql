@@ -1,17 +1,5 @@
 -- Approvals: which operations need a second person, and what was decided.
 
--- The rules of a workspace, each version in full. The last one is in force. A workspace without a row never had rules.
-create table approval_rules (
-  workspace_id bigint not null references workspace,
-  version bigint not null check (version between 1 and 9007199254740991),
-  -- As the interface has them: group of operations, conditions, number of approvals, and the roles of the approvers.
-  rules jsonb not null check (jsonb_typeof(rules) = 'array'),
-  -- Null for the deployment itself.
-  changed_by bigint,
-  created_at timestamptz not null default statement_timestamp(),
-  primary key (workspace_id, version)
-);
-
 -- A version follows the last one, so that of two concurrent changes one is refused.
 create function prove_approval_rules() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$

@@ -154,6 +154,39 @@ end $$;
 create trigger approved before update on payout_stop for each row
   when (new.resumed_at is not null) execute function require_approved_resumption();
 
+-- The decision hook decides alone, and an operator in its place with another one.
+create function require_approved_decision() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_relid <> 'banking.payout_decision'::regclass or tg_op <> 'INSERT' then
+    raise exception 'require_approved_decision runs before an INSERT into payout_decision only' using errcode = 'BK013';
+  end if;
+  new.operator := operator_name();
+  if new.decision = 'approve' then
+    perform require_second_operator('releasePayout', jsonb_build_object('workspaceId', new.workspace_id,
+      'transactionId', new.transaction_id, 'note', new.reason));
+  else
+    perform require_second_operator('rejectPayout', jsonb_build_object('workspaceId', new.workspace_id,
+      'transactionId', new.transaction_id, 'note', new.reason));
+  end if;
+  return new;
+end $$;
+create trigger approved before insert on payout_decision for each row
+  when (new.decided_by = 'operator') execute function require_approved_decision();
+
+create function require_approved_end() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_relid <> 'banking.decision_demand'::regclass or tg_op <> 'UPDATE' then
+    raise exception 'require_approved_end runs before an UPDATE of decision_demand only' using errcode = 'BK013';
+  end if;
+  new.ended_by := operator_name();
+  perform require_second_operator('endDecisions', jsonb_build_object('demandId', new.id, 'note', new.note));
+  return new;
+end $$;
+create trigger approved before update on decision_demand for each row
+  when (new.ended_at is not null) execute function require_approved_end();
+
 -- The API resumes an order for an administrator of the workspace. Any other role does it for an operator.
 create function require_requested_resumption() returns trigger
   language plpgsql security definer set search_path = banking, pg_temp as $$

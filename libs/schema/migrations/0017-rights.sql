@@ -221,8 +221,8 @@ begin
     (served, 'select (id, created_at) on change_outbox'),
     (served, 'select (id, changed_at, relation, action, record) on directory_change'),
     (served, 'select (id, stopped_at, finding_count, workspace_ids, resumed_at) on payout_stop'),
-    (served, 'select (workspace_id, id, service_account_id, networks, expires_at, revoked_at, last_used_at, created_by, created_at) on
-      service_account_key'),
+    (served, 'select (workspace_id, id, service_account_id, networks, expires_at, revoked_at, revoked_reason, last_used_at, created_by, created_at)
+      on service_account_key'),
     (served, 'select (workspace_id, id, url, types, description, status, disabled_reason, previous_valid_until, cursor_event_id,
       consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
       requested_deliveries, paused_until) on webhook_endpoint'),
@@ -252,8 +252,8 @@ begin
     (written, 'insert, update (alias, saved, forgotten_at, updated_at, verification_asked_at, verification, verified_name, verified_at) on recipient'),
     (written, 'insert (version, facts), delete on reference_snapshot'),
     (written, 'insert (workspace_id, now, moved_by), update (now, moved_by, moved_at) on sandbox_clock'),
-    (written, 'insert (workspace_id, id, service_account_id, hash, networks, expires_at, created_by), update (expires_at, revoked_at)
-      on service_account_key'),
+    (written, 'insert (workspace_id, id, service_account_id, hash, networks, expires_at, created_by), update (expires_at, revoked_at,
+      revoked_reason) on service_account_key'),
     (written, 'insert (workspace_id, id, endpoint_id, event_id, event_type, kind, next_attempt_at), update (status, next_attempt_at)
       on webhook_delivery'),
     (written, 'insert (workspace_id, id, url, types, description, sealed_secret, cursor_event_id, created_by), update (url, types,
@@ -271,7 +271,7 @@ begin
     (written, 'usage on sequence decision_demand_id_seq'),
     (written, 'select (id, ended_at), insert (demanded_at) on decision_demand'),
     (worked, 'insert (workspace_id, transaction_id, decision, reason) on payout_decision'),
-    (commanded, 'insert (decided_by, operator) on payout_decision'),
+    (commanded, 'insert (decided_by) on payout_decision'),
     (worked, 'usage on sequence rail_event_id_seq'),
     -- They have no workspace, and name payments of all.
     (worked, 'select, insert (rail), update (position, leased_until, fence) on rail_cursor'),
@@ -326,7 +326,7 @@ grant select, insert (id, email, status, user_type), update (email, status, upda
   banking_provisioning;
 grant select, insert (workspace_id), delete on cell_workspace to banking_provisioning;
 grant select, update (resumed_at) on payout_stop to banking_provisioning;
-grant select, update (ended_at, ended_by, note) on decision_demand to banking_provisioning;
+grant select, update (ended_at, note) on decision_demand to banking_provisioning;
 grant select, insert (issuer, subject, user_id) on user_identity to banking_provisioning;
 grant select, insert (id, app_id, name, type, time_zone), update (name, time_zone, updated_at), delete on workspace to banking_provisioning;
 grant select, insert (workspace_id, cell_number), delete on workspace_place to banking_provisioning;

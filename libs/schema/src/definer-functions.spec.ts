@@ -93,6 +93,8 @@ const DEFINER_FUNCTIONS = [
   { name: 'replace_limits', settings: [PINNED], executableBy: WRITING },
   { name: 'require_account_of_key', settings: [PINNED], executableBy: [] },
   { name: 'require_administrator', settings: [PINNED], executableBy: [] },
+  { name: 'require_approved_decision', settings: [PINNED], executableBy: [] },
+  { name: 'require_approved_end', settings: [PINNED], executableBy: [] },
   { name: 'require_approved_ignoring', settings: [PINNED], executableBy: [] },
   { name: 'require_approved_payout', settings: [PINNED], executableBy: [] },
   { name: 'require_approved_resolution', settings: [PINNED], executableBy: [] },

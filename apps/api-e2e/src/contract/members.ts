@@ -62,6 +62,7 @@ export function membersContract(provide: () => Service): void {
         roles: [],
         pausedOrderIDs: [],
         disabledWebhookEndpointIDs: [],
+        revokedKeyIDs: [],
       });
       expect(await members.get(resource.id)).toMatchObject({ status: 'removed', roles: [] });
       expect(await send(`/${resource.id}`, { method: 'PATCH', body: { roles: ['viewer'] } })).toMatchObject({

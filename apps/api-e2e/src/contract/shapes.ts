@@ -312,6 +312,9 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 const TABLES = {
   ...SHAPES,
-  RemovedMember: { ...SHAPES['Member'], pausedOrderIDs: 'id[]', disabledWebhookEndpointIDs: 'id[]' },
+  RemovedMember: {
+    ...SHAPES['Member'],
+    ...{ pausedOrderIDs: 'id[]', disabledWebhookEndpointIDs: 'id[]', revokedKeyIDs: 'id[]' },
+  },
   Transfer: { ...SHAPES['ExecutedTransfer'], 'edges.transaction': 'Transaction?' },
 } as Readonly<Record<string, Readonly<Record<string, string>>>>;

@@ -74,6 +74,9 @@ export class RemovedMemberDto extends MemberDto implements RemovedMember {
 
   @idsField('The webhook endpoints of the member, which are disabled.', 1)
   readonly disabledWebhookEndpointIDs!: RemovedMember['disabledWebhookEndpointIDs'];
+
+  @idsField('The keys of service accounts that the member has created, which are revoked.', 4)
+  readonly revokedKeyIDs!: RemovedMember['revokedKeyIDs'];
 }
 
 export class JoinedMemberEdgesDto {

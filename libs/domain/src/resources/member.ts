@@ -1,4 +1,4 @@
-import type { MemberId, OrderId, UserId, WebhookEndpointId } from '../ids.js';
+import type { MemberId, OrderId, ServiceAccountKeyId, UserId, WebhookEndpointId } from '../ids.js';
 import type { Open } from '../open.js';
 import type { Timestamp } from '../timestamp.js';
 import type { RoleName, Workspace } from './user.js';
@@ -36,6 +36,8 @@ export interface RemovedMember extends Member {
   readonly pausedOrderIDs: readonly OrderId[];
   /** The webhook endpoints that are disabled because of the removal. */
   readonly disabledWebhookEndpointIDs: readonly WebhookEndpointId[];
+  /** The keys of service accounts that the member has created, which are revoked because the member may know them. */
+  readonly revokedKeyIDs: readonly ServiceAccountKeyId[];
 }
 
 /** A member who has accepted an invitation, with the workspace. */

@@ -14,6 +14,7 @@ import {
   ROLE_NAMES,
   type RoleName,
   type UserId,
+  type ServiceAccountKeyId,
   type WebhookEndpointId,
 } from '@banking/domain';
 import { bind, type Database, type DbTransaction, sqlStatement } from '@banking/postgres';
@@ -245,7 +246,22 @@ const DISABLE_ENDPOINTS_OF_USER = sqlStatement(
    select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from disabled having count(*) > 0`,
 );
 
-const STOPPED_OF_USER = sqlStatement<{ orders: readonly bigint[]; endpoints: readonly bigint[] }>(
+/** A key is not paused: the member may know its text. */
+const REVOKE_KEYS_OF_USER = sqlStatement(
+  'revoke_keys_of_user',
+  `with revoked as (
+     update service_account_key set revoked_at = statement_timestamp(), revoked_reason = 'creator_without_role'
+     where workspace_id = $1 and created_by = $2 and revoked_at is null
+     returning id)
+   insert into audit_outbox (workspace_id, entries)
+   select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from revoked having count(*) > 0`,
+);
+
+const STOPPED_OF_USER = sqlStatement<{
+  orders: readonly bigint[];
+  endpoints: readonly bigint[];
+  keys: readonly bigint[];
+}>(
   'stopped_of_user',
   `select array(
        select o.id from customer_order o
@@ -254,7 +270,10 @@ const STOPPED_OF_USER = sqlStatement<{ orders: readonly bigint[]; endpoints: rea
      array(
        select e.id from webhook_endpoint e
        where e.workspace_id = $1 and e.created_by = $2 and e.disabled_reason = 'owner_without_role' and e.deleted_at is null order by e.id)
-       as endpoints`,
+       as endpoints,
+     array(
+       select k.id from service_account_key k
+       where k.workspace_id = $1 and k.created_by = $2 and k.revoked_reason = 'creator_without_role' order by k.id) as keys`,
 );
 
 /**
@@ -282,15 +301,17 @@ export function removeMember(
         return member.status === 'removed' ? member : put(directory, caller, Number(memberId), []);
       });
       const userId = row.userId === null ? null : (Number(row.userId) as UserId);
-      const [, , [stopped]] = await tx.commit([
+      const [, , , [stopped]] = await tx.commit([
         bind(PAUSE_ORDERS_OF_USER, workspaceId, userId, entryOf('pauseOrder', 'order')),
         bind(DISABLE_ENDPOINTS_OF_USER, workspaceId, userId, entryOf('disableWebhookEndpoint', 'webhookEndpoint')),
+        bind(REVOKE_KEYS_OF_USER, workspaceId, userId, entryOf('revokeServiceAccountKey', 'key')),
         bind(STOPPED_OF_USER, workspaceId, userId),
       ] as const);
       return {
         ...composeMember(row),
         pausedOrderIDs: stopped!.orders.map((id) => Number(id) as OrderId),
         disabledWebhookEndpointIDs: stopped!.endpoints.map((id) => Number(id) as WebhookEndpointId),
+        revokedKeyIDs: stopped!.keys.map((id) => Number(id) as ServiceAccountKeyId),
       };
     });
   return retryInDoubt(attempt, IN_DOUBT_POLICIES.change);

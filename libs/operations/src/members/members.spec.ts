@@ -310,6 +310,7 @@ describe('a change of members', () => {
     expect(await service.removeMember(inScope(workspaceId, other.id), { memberId: self.id })).toMatchObject({
       status: 'removed',
       pausedOrderIDs: [],
+      revokedKeyIDs: [],
     });
   });
 
@@ -378,6 +379,9 @@ describe('a removed member', () => {
     const as = { ...ada, actor: id };
     const { resource: endpoint } = await service.createWebhookEndpoint(as, { url: 'https://hooks.example/one' });
     const { resource: kept } = await service.createWebhookEndpoint(ada, { url: 'https://hooks.example/two' });
+    const { resource: program } = await service.createServiceAccount(ada, { name: 'Payroll', roles: ['viewer'] });
+    const { resource: key } = await service.createServiceAccountKey(as, { serviceAccountId: program.id });
+    const { resource: adas } = await service.createServiceAccountKey(ada, { serviceAccountId: program.id });
     const memberId = (await service.listMembers(ada)).items.find((one) => one.userID === id)!.id;
 
     const removed = await service.removeMember(ada, { memberId });
@@ -385,6 +389,9 @@ describe('a removed member', () => {
     expect(removed).toMatchObject({ email, status: 'removed', roles: [] });
     expect(removed.pausedOrderIDs).toEqual(later.map(({ orderId }) => orderId));
     expect(removed.disabledWebhookEndpointIDs).toEqual([endpoint.id]);
+    expect(removed.revokedKeyIDs).toEqual([key.id]);
+    const keys = (await service.listServiceAccountKeys(ada, { serviceAccountId: program.id })).items;
+    expect(keys.map((one) => one.id)).toEqual([adas.id]);
     for (const order of later) {
       expect(await order.read()).toMatchObject({ status: 'active', pauseReason: 'placer_without_role' });
     }
@@ -395,14 +402,18 @@ describe('a removed member', () => {
     expect(await service.removeMember(ada, { memberId })).toMatchObject({
       pausedOrderIDs: removed.pausedOrderIDs,
       disabledWebhookEndpointIDs: [endpoint.id],
+      revokedKeyIDs: [key.id],
     });
     const { rows } = await owner.query<{ operation: string; by: number }>(
       `select e ->> 'operation' as operation, (e ->> 'userId')::int as by from audit_outbox, jsonb_array_elements(entries) e
-       where workspace_id = $1 and e ->> 'operation' in ('pauseOrder', 'disableWebhookEndpoint') order by id`,
+       where workspace_id = $1 and e ->> 'operation' in ('pauseOrder', 'disableWebhookEndpoint', 'revokeServiceAccountKey') order by id`,
       [workspaceId],
     );
     expect(rows).toEqual(
-      ['pauseOrder', 'pauseOrder', 'disableWebhookEndpoint'].map((operation) => ({ operation, by: ada.actor })),
+      ['pauseOrder', 'pauseOrder', 'disableWebhookEndpoint', 'revokeServiceAccountKey'].map((operation) => ({
+        operation,
+        by: ada.actor,
+      })),
     );
     await addGrants(provisioning, 'ops', { workspaceId, email, roles: ['member'] });
   });

@@ -38,6 +38,9 @@ export interface OperatorActions {
     readonly resolution: string;
     readonly note?: string | undefined;
   };
+  readonly releasePayout: { readonly workspaceId: number; readonly transactionId: number; readonly note: string };
+  readonly rejectPayout: { readonly workspaceId: number; readonly transactionId: number; readonly note: string };
+  readonly endDecisions: { readonly demandId: number; readonly note: string };
   readonly resumePayouts: { readonly stopId: number };
   readonly resumeOrder: {
     readonly workspaceId: number;

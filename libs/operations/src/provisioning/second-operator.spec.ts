@@ -1,8 +1,12 @@
 import type { AccountId, TransactionId, TransferAmount } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
 import {
+  decideHeldPayout,
+  demandDecisions,
+  endDecisionDemand,
   listDiscrepancies,
   PAYOUT,
+  readDecisionDemand,
   readPayoutStop,
   releaseParkedWork,
   resolveDiscrepancy,
@@ -130,6 +134,24 @@ async function unmatched(): Promise<number> {
 const using = ({ database }: Operator, settings: ScopeSettings = {}) => database.with(settings);
 const note = 'ticket 4711';
 
+/** A payout that waits for a decision, which an operator makes. */
+async function decided(action: 'releasePayout' | 'rejectPayout'): Promise<Prepared> {
+  const given = { workspaceId: at.north, transactionId: await payout(), note };
+  await plant(`update payout set needs_decision = true where transaction_id = ${given.transactionId}`);
+  const decision = action === 'releasePayout' ? 'approve' : 'reject';
+  return {
+    action: { action, arguments: given },
+    run: (by, settings) =>
+      decideHeldPayout(using(by, settings), { ...given, decision, noteChanges: noteOperatorChanges }),
+    state: () =>
+      one(
+        `select count(*)::int as decisions, max(d.operator) as by, bool_or(w.due_at <= now()) as is_due
+         from work w left join payout_decision d on d.transaction_id = w.subject_id where w.subject_id = $1`,
+        given.transactionId,
+      ),
+  };
+}
+
 const ACTIONS: Readonly<Record<keyof OperatorActions, () => Promise<Prepared>>> = {
   async fundAccount() {
     const given = { accountId: account, reference: 'Invoice', key: undefined };
@@ -177,6 +199,18 @@ const ACTIONS: Readonly<Record<keyof OperatorActions, () => Promise<Prepared>>> 
           noteChanges: noteOperatorChanges,
         }),
       state: balance,
+    };
+  },
+  releasePayout: () => decided('releasePayout'),
+  rejectPayout: () => decided('rejectPayout'),
+  async endDecisions() {
+    await plant('delete from decision_demand');
+    await demandDecisions(at.database);
+    const { id: demandId } = (await readDecisionDemand(at.provisioning))!;
+    return {
+      action: { action: 'endDecisions', arguments: { demandId, note } },
+      run: (by, settings = {}) => endDecisionDemand(by.provisioning.with(settings), demandId, note),
+      state: () => one('select ended_by, note from decision_demand'),
     };
   },
   async submitPayoutAgain() {
@@ -341,7 +375,7 @@ describe.each(names)('outside a sandbox, %s', (name) => {
       `select e -> 'actor' as actor from audit_outbox cross join jsonb_array_elements(entries) e where e -> 'actor' ->> 'type' = 'operator'`,
     );
     const both = { type: 'operator', name: omar.login, operatingSystemUser: 'omar', requestedBy: lena.login };
-    const trails = { ignoreEntry: 0, assignDeposit: 2 } as Partial<Record<keyof OperatorActions, number>>;
+    const trails = { ignoreEntry: 0, endDecisions: 0, assignDeposit: 2 } as Partial<Record<keyof OperatorActions, number>>;
     expect(rows).toEqual(Array.from({ length: trails[name] ?? 1 }, () => ({ actor: both })));
     expect(await findings()).toEqual([]);
   });
@@ -362,6 +396,9 @@ const WITHOUT: Readonly<Record<keyof OperatorActions, string>> = {
   returnDeposit: 'return_deposit',
   ignoreEntry: 'require_approved_ignoring',
   returnPayout: 'require_approved_payout',
+  releasePayout: 'require_approved_decision',
+  rejectPayout: 'require_approved_decision',
+  endDecisions: 'require_approved_end',
   submitPayoutAgain: 'require_approved_payout',
   resolveDiscrepancy: 'require_approved_resolution',
   resumePayouts: 'require_approved_resumption',

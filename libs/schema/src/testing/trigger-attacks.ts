@@ -87,6 +87,17 @@ export const ATTACKS: Readonly<Record<string, (table: string) => readonly string
     `create trigger attack before insert on ${table} for each row ${ATTACHED}.require_administrator()`,
     `insert into ${table} values (1, 1)`,
   ],
+  require_approved_decision: (table) => [
+    `create table ${table} (workspace_id bigint, transaction_id bigint, decision text, reason text, operator text)`,
+    `create trigger attack before insert on ${table} for each row ${ATTACHED}.require_approved_decision()`,
+    `insert into ${table} values (1, 1, 'approve', 'note')`,
+  ],
+  require_approved_end: (table) => [
+    `create table ${table} (id bigint, note text, ended_by text)`,
+    `create trigger attack before update on ${table} for each row ${ATTACHED}.require_approved_end()`,
+    `insert into ${table} values (1)`,
+    `update ${table} set note = 'note'`,
+  ],
   require_approved_ignoring: (table) => [
     `create table ${table} (id bigint, note text, ignored_by text)`,
     `create trigger attack before update on ${table} for each row ${ATTACHED}.require_approved_ignoring()`,
