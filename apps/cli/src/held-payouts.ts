@@ -15,7 +15,6 @@ import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
 import {
   examples,
   jsonOption,
-  type JsonOptions,
   nameOption,
   parseIdOf,
   refuseLongNote,

@@ -1,5 +1,5 @@
 import type { AppId, ServiceAccountKeyId, UserId, WorkspaceId } from './ids.js';
-import type { OperationScope } from './operation-scopes.js';
+import type { OperationScope } from './resources/service-account.js';
 import type { RoleName } from './resources/user.js';
 
 /** The subject of a credential, as its issuer names it. */

@@ -1,8 +1,5 @@
 import { type Operation, type OperationName, OPERATIONS } from './operations.js';
-import { SERVICE_ACCOUNT_ROLES } from './resources/service-account.js';
-
-/** What a credential may do with one kind of resource, as a scope of OAuth 2.0 (RFC 6749, section 3.3): `orders:create`. */
-export type OperationScope = `${string}:${'read' | 'create' | 'update' | 'delete'}`;
+import { type OperationScope, SERVICE_ACCOUNT_ROLES } from './resources/service-account.js';
 
 const segmentsOf = (path: string): string[] => path.split('/').slice(1);
 

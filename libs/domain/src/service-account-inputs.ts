@@ -1,7 +1,6 @@
 import type { ServiceAccountId, ServiceAccountKeyId, PlainNumber } from './ids.js';
 import type { PageQuery } from './lists.js';
-import type { OperationScope } from './operation-scopes.js';
-import type { ServiceAccountRole } from './resources/service-account.js';
+import type { OperationScope, ServiceAccountRole } from './resources/service-account.js';
 
 /** The maximum number of service accounts of a workspace. */
 export const SERVICE_ACCOUNTS_MAX = 50;

@@ -81,7 +81,9 @@ describe('docs/integrate/sandbox.md', () => {
   const rows = page
     .split('\n')
     .filter((line) => line.startsWith('| `9'))
-    .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')));
+    .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')))
+    // The endings of the verification of payees have a table of their own.
+    .filter((cells) => cells.length > 4);
 
   it('lists every outcome, with an account of each country', () => {
     const listed = rows.map(([, ending, description, events]) => [ending, description, events]);

@@ -224,7 +224,7 @@ describe('the database refuses', () => {
         await tx.commit([
           ...settlePayments([{ workspaceId: NORTH, transactionId, ...contradiction }], 'network'),
           ...postReturns(posted),
-          sql(`update discrepancy set resolved_at = now(), resolution = 'returned', resolved_by = 'mallory',
+          sql(`update discrepancy set resolved_at = now(), resolution = 'returned',
                  resolution_transaction_id = ${posted[0]!.id} where transaction_id = ${transactionId}`),
         ]);
       });

@@ -67,14 +67,16 @@ const start = () => {
 
 const balance = async () => BigInt(String((await service.getAccount(ada, { accountId })).edges.balances[0]?.amount));
 
-/** Sends the payments of the recipient in India to an account that ends so. */
-const endWith = (ending: string) =>
-  world.owner.query(
-    `update beneficiary set updated_at = now(),
-            data = jsonb_set(data, '{beneficiaryAccountNumber}', to_jsonb('5010012345' || $1::text))
-     where recipient_id = $2`,
-    [ending, world.demo.recipients['international']],
-  );
+/** A recipient like that of the demo data, with another value. */
+async function payeeWith(changed: Readonly<Record<string, string>>): Promise<RecipientId> {
+  const recipientId = world.demo.recipients['international'] as RecipientId;
+  const { beneficiary } = (await service.getRecipient(ada, { recipientId })).edges;
+  const { resource } = await service.addInternationalRecipient(ada, {
+    ...{ countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' },
+    data: { ...beneficiary!.data, ...changed },
+  });
+  return resource.id;
+}
 
 const inputOf = (more: Partial<PlaceOrderInput> = {}): PlaceOrderInput => ({
   accountId,
@@ -84,8 +86,8 @@ const inputOf = (more: Partial<PlaceOrderInput> = {}): PlaceOrderInput => ({
 
 /** Places an order whose payment ends so. Returns its transaction. */
 async function place(ending = '0000'): Promise<number> {
-  await endWith(ending);
-  const { resource } = await service.placeOrder(ada, inputOf());
+  const recipientID = await payeeWith({ beneficiaryAccountNumber: `5010012345${ending}` });
+  const { resource } = await service.placeOrder(ada, inputOf({ recipientID }));
   const [execution] = resource.edges.executions!;
   return execution!.edges.transaction!.id;
 }

@@ -9,7 +9,7 @@ create table payment_limit (
   scope text not null check (scope in ('workspace', 'account', 'role', 'person', 'serviceAccount')),
   account_id bigint,
   role text,
-  -- Of a person or a service account. No foreign key: a user is removed at home, and a limit of nobody bounds nothing.
+  -- Of a person or a service account. No foreign key: a user is removed at home, and a limit of a former user bounds nothing.
   user_id bigint,
   metric text not null check (metric in ('amount', 'count')),
   per text not null check (per in ('order', 'day', 'month')),

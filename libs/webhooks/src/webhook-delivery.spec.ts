@@ -43,7 +43,8 @@ describe('the delivery of webhooks', () => {
         },
       });
     }
-    expect(await given.deliveries(id)).toMatchObject(
+    const deliveries = await given.deliveries(id);
+    expect(deliveries.sort((one, other) => Number(one['event_id']) - Number(other['event_id']))).toMatchObject(
       events.map((event) => ({
         event_id: BigInt(event),
         kind: 'event',

@@ -1,6 +1,13 @@
 import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiAcceptedResponse, ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
+import {
+  ApiAcceptedResponse,
+  ApiBearerAuth,
+  ApiExtension,
+  ApiHeader,
+  ApiOperation,
+  getSchemaPath,
+} from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
 import {
   approvable,
@@ -10,7 +17,6 @@ import {
   type RefusalReason,
   ROLE_NAMES,
 } from '@banking/domain';
-import { PendingApprovalDto } from '../approvals/approval.dto.js';
 import type { Provenance } from '../http/field.decorator.js';
 import { needsRole, type OperationId, ROWS } from './access-matrix.js';
 
@@ -143,7 +149,9 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
   if (needsRole(access)) decorators.push(WorkspaceHeader());
   if (isCreation) decorators.push(IdempotencyHeader());
   if (approvalGroupOf(id) !== undefined && id !== 'placeOrder') {
-    decorators.push(ApiAcceptedResponse({ description: 'It waits for approvals.', type: PendingApprovalDto }));
+    // By its name: the DTOs of approvals depend on this folder.
+    const schema = { $ref: getSchemaPath('PendingApprovalDto') };
+    decorators.push(ApiAcceptedResponse({ description: 'It waits for approvals.', schema }));
   }
   return applyDecorators(...decorators);
 }

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Module, Param, Post, Put, Query, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiExtraModels, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { type Approval, type ApprovalId, type ApprovalRules, BankingService } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
@@ -12,6 +12,7 @@ import {
   ApprovalQueryDto,
   ApprovalRulesChangeDto,
   ApprovalRulesDto,
+  PendingApprovalDto,
 } from './approval.dto.js';
 
 const APPROVAL_ID = [
@@ -20,6 +21,7 @@ const APPROVAL_ID = [
 ] as const;
 
 @ApiTags('Approvals')
+@ApiExtraModels(PendingApprovalDto)
 @Controller('approval-rules')
 class ApprovalRulesController {
   constructor(private readonly banking: BankingService) {}

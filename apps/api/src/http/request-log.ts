@@ -1,8 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { parseId } from '@banking/domain';
+import { type OperationName, parseId } from '@banking/domain';
 import { responseChannel } from '@banking/telemetry';
 import type { Tracing } from '@banking/telemetry/tracing';
-import type { OperationId } from '../access/access-matrix.js';
 import type { RequestContext, RowsRead } from './request-context.js';
 
 /** The fields of the line. A request that matches no route has `none` as its route. */
@@ -37,7 +36,7 @@ const LISTS_OF_PERSONS: ReadonlySet<string | undefined> = new Set([
   'listAccounts',
   'listDeposits',
   'listRecipients',
-] satisfies OperationId[]);
+] satisfies OperationName[]);
 
 export function logRequest(logger: FastifyBaseLogger, line: RequestLine): void {
   logger.info(line, 'request');

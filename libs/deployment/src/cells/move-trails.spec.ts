@@ -3,6 +3,7 @@ import type { TransferAmount, WorkspaceId } from '@banking/domain';
 import { proveExport } from '@banking/domain/proof';
 import { verifyBooks } from '@banking/ledger';
 import { verifyPayments } from '@banking/operations/verification';
+import { VERIFIER_ROLE } from '@banking/postgres';
 import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
 import { archiveWorkspace } from './remove-rows.js';
@@ -63,7 +64,7 @@ async function findingsOf(cell: Cell): Promise<readonly string[]> {
   const lines: string[] = [];
   const write = async (text: string) => void lines.push(...text.trimEnd().split('\n'));
   const books = await verifyBooks(database, [workspaceId]);
-  const payments = await verifyPayments(database, [workspaceId]);
+  const payments = await verifyPayments(database.as(VERIFIER_ROLE), [workspaceId]);
   await exportBooks(database, { id: workspaceId, name: 'main' }, write);
   await proveExport(lines);
   return [...books.findings, ...payments].map(({ detail }) => detail);

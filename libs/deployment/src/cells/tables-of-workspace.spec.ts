@@ -20,6 +20,7 @@ const OF_NO_WORKSPACE = [
     'verification_position',
     'unverified_posting',
     'change_outbox',
+    'decision_demand',
     'operator_request',
     'payout_stop',
     'rail_cursor',

@@ -1,8 +1,10 @@
 import type { ServiceAccountId, ServiceAccountKeyId, UserId } from '../ids.js';
 import type { Open } from '../open.js';
-import type { OperationScope } from '../operation-scopes.js';
 import type { Timestamp } from '../timestamp.js';
 import type { RoleName } from './user.js';
+
+/** What a credential may do with one kind of resource, as a scope of OAuth 2.0 (RFC 6749, section 3.3): `orders:create`. */
+export type OperationScope = `${string}:${'read' | 'create' | 'update' | 'delete'}`;
 
 /** The roles that a service account may have. None of them approves or administers. */
 export const SERVICE_ACCOUNT_ROLES = ['viewer', 'member'] as const satisfies readonly RoleName[];

@@ -18,6 +18,9 @@ afterEach(() =>
 );
 afterAll(() => faults.world.close());
 
+/** Texts of an order have a salted digest. */
+const SALTED = `texts_salt = decode(repeat('5a', 16), 'hex'), texts_digest = sha256('x')`;
+
 describe('the verification of what transactions cover', () => {
   const setOrder = (order: Order, change: string) => `update customer_order set ${change} where id = ${order.id}`;
   const setConversion = (change: string) =>
@@ -36,11 +39,11 @@ describe('the verification of what transactions cover', () => {
     'recipient_id = recipient_id + 1',
     'amount = amount + 1',
     `type = 'scheduled'`,
-    `description = 'Gift'`,
+    `description = 'Gift', ${SALTED}`,
     `purpose_code = 'IR002'`,
     'quote_id = quote_id + 1',
     `external_reference = 'other'`,
-    `metadata = '{"invoice":"2108"}'`,
+    `metadata = '{"invoice":"2108"}', ${SALTED}`,
   ])('finds an order after %s', async (change) => {
     await faults.plant(setOrder(orders.quoted, change));
 

@@ -53,15 +53,22 @@ afterAll(async () => {
   await world.close();
 });
 
+/** A recipient like that of the demo data, with another value. */
+async function payeeWith(changed: Readonly<Record<string, string>>): Promise<RecipientId> {
+  const recipientId = world.demo.recipients['international'] as RecipientId;
+  const { beneficiary } = (await service.getRecipient(ada, { recipientId })).edges;
+  const { resource } = await service.addInternationalRecipient(ada, {
+    ...{ countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' },
+    data: { ...beneficiary!.data, ...changed },
+  });
+  return resource.id;
+}
+
 /** Places an order to a recipient of this name. Returns its transaction. */
 async function placeTo(name: string): Promise<number> {
-  await world.owner.query(
-    `update beneficiary set updated_at = now(), data = jsonb_set(data, '{beneficiaryName}', to_jsonb($1::text)) where recipient_id = $2`,
-    [name, world.demo.recipients['international']],
-  );
   const input: PlaceOrderInput = {
     accountId,
-    recipientID: world.demo.recipients['international'] as RecipientId,
+    recipientID: await payeeWith({ beneficiaryName: name }),
     ...{ amount: '250000' as TransferAmount, type: 'instant', purposeCode: 'IR001' },
   };
   const { resource } = await service.placeOrder(ada, input);
