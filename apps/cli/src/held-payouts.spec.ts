@@ -1,4 +1,4 @@
-import { World } from './testing/world.js';
+import { OPERATOR, World } from './testing/world.js';
 
 describe('payouts that wait for a decision', () => {
   const world = new World();
@@ -67,8 +67,8 @@ describe('payouts that wait for a decision', () => {
         `select transaction_id::int as id, decision, reason, operator from payout_decision where decided_by = 'operator' order by 1`,
       ),
     ).toEqual([
-      { id: ids[0], decision: 'approve', reason: 'ticket 4711', operator: 'ada' },
-      { id: ids[1], decision: 'reject', reason: 'ticket 4711', operator: 'ada' },
+      { id: ids[0], decision: 'approve', reason: 'ticket 4711', operator: OPERATOR },
+      { id: ids[1], decision: 'reject', reason: 'ticket 4711', operator: OPERATOR },
     ]);
     expect([await due(ids[0]!), await due(ids[1]!), await due(ids[2]!)]).toEqual([
       [{ due: true }],
@@ -102,7 +102,7 @@ describe('payouts that wait for a decision', () => {
       stdout: expect.stringContaining('New payouts need no decision.') as string,
     });
     expect(await world.query('select ended_by, note from decision_demand')).toEqual([
-      { ended_by: 'ada', note: 'the hook is retired' },
+      { ended_by: OPERATOR, note: 'the hook is retired' },
     ]);
     expect(await end()).toMatchObject({ exitCode: 1, stderr: 'Decisions are not demanded.\n' });
     const { stdout } = await world.run(['payout', 'list', '--held', '--json']);

@@ -53,7 +53,7 @@ describe('banking order resume', () => {
     });
     expect(await resume(orderId, '--placer', 'eve@southwind.example')).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringMatching(/^eve@southwind\.example has no role in workspace 1/) as string,
+      stderr: expect.stringMatching(/^eve@southwind\.example is no member of workspace 1/) as string,
     });
     expect(await resume(orderId, '--placer', 'Ada@Northwind.example')).toMatchObject({ exitCode: 0 });
 

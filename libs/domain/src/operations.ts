@@ -464,7 +464,7 @@ export const OPERATIONS = {
    * rules; a repeated request is answered as done. `approval_impossible` for a rule that too few users could meet.
    */
   replaceApprovalRules: replaces<ApprovalRulesChange, ApprovalRules>('/approval-rules', ADMINISTRATORS, {
-    refusals: ['currency_unknown', 'account_not_found', 'approval_changed', 'approval_impossible'],
+    refusals: ['account_not_found', 'approval_changed', 'approval_impossible'],
     isOptional: true,
   }),
   /** The requests that wait or waited for approvals, newest first. */
@@ -497,9 +497,9 @@ export const OPERATIONS = {
       isOptional: true,
     },
   ),
-  /** Withdraws a request, for its maker and for administrators; `role_insufficient` for others. An order that waits is cancelled. */
-  withdrawApproval: acts<ApprovalName, Approval>('/approvals/{approvalId}/withdrawal', READERS, {
-    refusals: ['role_insufficient', 'approval_not_found', 'approval_closed', 'approval_expired'],
+  /** Withdraws a request, for its maker and for administrators; `role_insufficient` for others. An order that waits is cancelled. Not at a gateway. */
+  withdrawApproval: acts<ApprovalName, Approval>('/approvals/{approvalId}/withdrawal', PAYERS_AND_ADMINISTRATORS, {
+    refusals: ['not_through_gateway', 'role_insufficient', 'approval_not_found', 'approval_closed', 'approval_expired'],
     returns: 'approvalId',
     isOptional: true,
   }),

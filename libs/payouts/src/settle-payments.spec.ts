@@ -218,7 +218,7 @@ describe('the database refuses', () => {
       const posting = await preparePosting(world.books, [
         { entries: [await returnEntry(world.database, NORTH, returnedId)] },
       ]);
-      return world.database.as(WORKER_ROLE).transaction({ workspaces: [NORTH] }, async (tx) => {
+      return world.database.as(OPERATOR_ROLE).transaction({ workspaces: [NORTH] }, async (tx) => {
         const { context } = await lockAndRead(tx, posting);
         const posted = posting.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
         await tx.commit([

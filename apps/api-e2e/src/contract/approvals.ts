@@ -91,7 +91,9 @@ export function approvalsContract(provide: () => Service): void {
       expect(pending).toBeInstanceOf(ApprovalPending);
       const { approval } = pending as ApprovalPending;
       expect(approval.id).toBe((response.body as { approval: { id: number } }).approval.id);
-      expect(await ada.approvals.withdraw(approval.id)).toMatchObject({ status: 'withdrawn' });
+      expect(await (await viewOf(ADA, service.behind)).approvals.withdraw(approval.id)).toMatchObject({
+        status: 'withdrawn',
+      });
       expect((await ada.approvals.listPage({ status: 'withdrawn', limit: 1 })).items).toMatchObject([
         { id: approval.id },
       ]);

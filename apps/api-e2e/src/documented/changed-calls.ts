@@ -160,10 +160,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   amount_out_of_range: withField('amount', '9223372036854775808'),
   amount_below_minimum: withField('amount', '1'),
   amount_above_maximum: withField('amount', '9223372036854775807'),
-  currency_unknown: (call, route) =>
-    route.path === '/approval-rules'
-      ? withRule({ amountAbove: [{ currencyCode: 'XXX', amount: '1' }] })(call, route)
-      : quotedIn('XXX')(call, route),
+  currency_unknown: quotedIn('XXX'),
   rate_unavailable: (call, route) =>
     route.path === '/quotes' ? quotedIn('GEL')(call, route) : withField('recipientID', PAID_IN_GEL)(call, route),
   // The recipient of the demo data that is an account of the service, so that no corridor refuses the order first.
@@ -237,7 +234,7 @@ export const callerFor = (reason: string, { operation }: Route): string => {
 };
 
 /** What only a person may do, and a gateway does for no one. */
-export const NOT_THROUGH_GATEWAY: readonly string[] = ['acceptInvitation', 'decideApproval'];
+export const NOT_THROUGH_GATEWAY: readonly string[] = ['acceptInvitation', 'decideApproval', 'withdrawApproval'];
 
 /** Refusals whose cause is not in the call. */
 export const CIRCUMSTANCES = [

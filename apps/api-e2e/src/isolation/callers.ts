@@ -94,12 +94,14 @@ export async function provision(
   await userOf(quay.appId, callers.stranger.email, administering(far));
   await userOf(harbour.appId, callers.neighbour.email, administering(near));
   await userOf(harbour.appId, callers.colleague.email, [[near, 'member']]);
-  // Approvals need another person. They sign in nowhere.
-  await userOf(harbour.appId, `approver@${worldName}.example`, [
-    [owned, 'approver'],
-    [near, 'approver'],
-  ]);
-  await userOf(quay.appId, `far.approver@${worldName}.example`, [[far, 'approver']]);
+  // Approvals need two other persons. They sign in nowhere.
+  for (const [name, appId, workspaceId] of [
+    ['own', harbour.appId, owned],
+    ['near', harbour.appId, near],
+    ['far', quay.appId, far],
+  ] as const) {
+    for (const nth of [1, 2]) await userOf(appId, `${name}${nth}@${worldName}.example`, [[workspaceId, 'approver']]);
+  }
   const sharer = await userOf(harbour.appId, callers.sharer.email, [...administering(near), ...administering(owned)]);
   await rows.untilCopied();
   return { callers, sharedIds: [sharer] };
@@ -141,6 +143,7 @@ export class Holdings {
     const payout = await place({ ...abroad, type: 'instant', description: `${mark} payout` });
     const [transfer] = (await view.transfers.listPage({ recipientId: recipient })).items;
     const approval = await waitingApproval(view, account, recipient);
+    await waitingApproval(view, account, recipient);
     const webhookEndpoint = await addWebhookEndpoint(view, mark);
     await addWebhookEndpoint(view, mark);
     const { id: webhookDelivery } = await view.webhookEndpoints.test(webhookEndpoint);
@@ -206,7 +209,7 @@ export class Holdings {
     if (kind === 'member') return inviteMember(view, caller.mark);
     if (kind === 'webhookEndpoint') return addWebhookEndpoint(view, caller.mark);
     if (kind === 'serviceAccount') return addServiceAccount(view, caller.mark);
-    if (kind === 'serviceAccountKey') return addKey(view, Number(this.ids.serviceAccount));
+    if (kind === 'serviceAccountKey') return addKeyAgain(view, Number(this.ids.serviceAccount));
     if (kind !== 'order') throw new Error(`no operation uses up a resource of the kind ${kind}`);
     const monthly = {
       type: 'recurring',
@@ -271,4 +274,11 @@ function transactionOf({ edges }: Order): number {
   const id = edges.executions?.[0]?.edges.transaction?.id;
   if (id === undefined) throw new Error('the order has no transaction');
   return id;
+}
+
+/** Revokes the keys of rotations before, of which an account has ten at most. The first two stay. */
+async function addKeyAgain(view: WorkspaceView, serviceAccountId: number): Promise<number> {
+  const { items } = await view.serviceAccounts.keys.listPage(serviceAccountId);
+  for (const { id } of items.slice(0, -2)) await view.serviceAccounts.keys.revoke(serviceAccountId, id);
+  return addKey(view, serviceAccountId);
 }

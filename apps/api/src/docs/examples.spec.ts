@@ -48,8 +48,9 @@ const NAMED: Readonly<Record<string, string>> = {
   'Workspace-ID': 'Workspace',
 };
 
-/** Fields that differ in each deployment. */
-const VOLATILE = /^(uetr|rateAsOf|hash|digest|code|valueDate|\w+At)$/;
+/** Fields that differ in each deployment, and what a removal stops: the removed member of the recorded response has made nothing. */
+const VOLATILE =
+  /^(uetr|rateAsOf|hash|digest|code|valueDate|\w+At|pausedOrderIDs|disabledWebhookEndpointIDs|revokedKeyIDs)$/;
 
 const WITH_SECRET = 'WebhookEndpointWithSecret';
 

@@ -31,4 +31,5 @@ export const upstreamBankingService = (options: BankingClientOptions, lists: Use
 
     acceptInvitation: notHere,
     decideApproval: notHere,
+    withdrawApproval: notHere,
   });

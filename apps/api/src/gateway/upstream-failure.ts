@@ -182,9 +182,10 @@ function bounded({ status, errorCode, message, reason, details, retryAfterSecond
     reason: cut(reason),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     ...(details && {
-      details: details
-        .slice(0, PASSED_MAX.details)
-        .map((detail) => ({ path: cut(detail.path), reason: cut(detail.reason), message: cut(detail.message) })),
+      details: details.slice(0, PASSED_MAX.details).map(({ limit, ...detail }) => ({
+        ...{ path: cut(detail.path), reason: cut(detail.reason), message: cut(detail.message) },
+        ...(limit && JSON.stringify(limit).length <= PASSED_MAX.characters && { limit }),
+      })),
     }),
   };
 }

@@ -27,7 +27,7 @@ export class MemberDto implements Member {
     items: { type: 'string' },
     description:
       '`viewer`, `member`, `approver`, `admin`. None includes another. Empty for a removed member. New values may be added.',
-    example: ['approver'],
+    example: ['viewer', 'approver'],
   })
   readonly roles!: Member['roles'];
 

@@ -10,6 +10,7 @@ import {
   type RefusalDetail,
   type UserId,
   type WorkspaceId,
+  isCurrencyCode,
 } from '@banking/domain';
 import { bind, type Database, DatabaseError, sqlStatement } from '@banking/postgres';
 import { type AuditedCall, auditEntry, callerOf, noteAudit } from '../audit/audited-call.js';
@@ -60,12 +61,6 @@ const FIND_ACCOUNTS = sqlStatement<Known>(
      where not exists (select from account a where a.workspace_id = $1 and a.id = n.id and a.kind = 'customer')) as is_known`,
 );
 
-const FIND_CURRENCIES = sqlStatement<Known>(
-  'find_currencies_of_rules',
-  `select not exists (
-     select from unnest($1::text[]) n (code) where not exists (select from currency c where c.code = n.code)) as is_known`,
-);
-
 const IS_APPROVABLE = sqlStatement<{ is_approvable: boolean }>(
   'are_rules_approvable',
   `select is_approvable($1, $2::jsonb, '{}') as is_approvable`,
@@ -74,7 +69,7 @@ const IS_APPROVABLE = sqlStatement<{ is_approvable: boolean }>(
 /**
  * Replaces all rules of a workspace. A repeated request with the version before finds its own rules, and is answered as done.
  *
- * @throws Refusal `body_malformed`, `currency_unknown`, `account_not_found`, `approval_impossible`, `approval_changed`
+ * @throws Refusal `body_malformed`, `account_not_found`, `approval_impossible`, `approval_changed`
  */
 export async function replaceApprovalRules(
   database: Database,
@@ -85,21 +80,18 @@ export async function replaceApprovalRules(
   checkRules(rules);
   const scope = { workspaces: [workspaceId], user: actor };
   const accounts = rules.flatMap(({ accountID }) => accountID ?? []);
-  const currencies = rules.flatMap(({ amountAbove = [] }) => amountAbove.map(({ currencyCode }) => currencyCode));
   const requirements = rules.map(({ approvals, roles }): ApprovalRequirement => ({ approvals, roles }));
   const replace = () =>
     database.transaction(scope, async (tx) => {
-      const [[current], [account], [currency], [people]] = await tx.pipeline([
+      const [[current], [account], [people]] = await tx.pipeline([
         bind(GET_RULES, workspaceId),
         bind(FIND_ACCOUNTS, workspaceId, accounts),
-        bind(FIND_CURRENCIES, currencies),
         bind(IS_APPROVABLE, workspaceId, JSON.stringify(requirements)),
       ] as const);
       const present = current ? composeRules(current) : { version: 0, rules: [] };
       if (present.version === version + 1 && isSame(present.rules, rules)) return present;
       if (present.version !== version) throw new Refusal('approval_changed');
       if (account?.is_known !== true) throw new Refusal('account_not_found');
-      if (currency?.is_known !== true) throw new Refusal('currency_unknown');
       if (people?.is_approvable !== true) throw new Refusal('approval_impossible');
       const audited = { operation: 'replaceApprovalRules' };
       const [[made]] = await tx.commit([
@@ -150,6 +142,9 @@ function faultsOf(rule: ApprovalRule): (readonly [field: string, message: string
   }
   if (amountAbove && new Set(amountAbove.map(({ currencyCode }) => currencyCode)).size < amountAbove.length) {
     faults.push(['amountAbove', 'A currency has one amount.']);
+  }
+  if (amountAbove?.some(({ currencyCode }) => !isCurrencyCode(currencyCode))) {
+    faults.push(['amountAbove', 'A currency is a current code of ISO 4217.']);
   }
   return faults;
 }

@@ -222,7 +222,7 @@ describe('the approval rules', () => {
     for (const [rule, reason] of [
       [{ ...ruleOf('rules', ['admin']), approvals: 5 }, 'approval_impossible'],
       [{ ...ruleOf('orders'), accountID: 999_999 }, 'account_not_found'],
-      [{ ...ruleOf('orders'), amountAbove: [{ currencyCode: 'XXX', amount: '1' }] }, 'currency_unknown'],
+      [{ ...ruleOf('orders'), amountAbove: [{ currencyCode: 'XXX', amount: '1' }] }, 'body_malformed'],
       [ruleOf('orders', ['admin']), 'body_malformed'],
       [{ ...ruleOf('members'), recipientNewerThanDays: 1 }, 'body_malformed'],
       [{ ...ruleOf('orders'), approvals: 6 }, 'body_malformed'],

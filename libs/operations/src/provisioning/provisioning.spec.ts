@@ -270,6 +270,7 @@ describe('the audit trail of the directory', () => {
     expect(lines.slice(6).sort()).toEqual([
       `${name} root: delete app_membership`,
       `${name} root: delete app_user`,
+      `${name} root: delete member`,
       `${name} root: delete workspace_role`,
     ]);
     expect((await trail()).find(({ what }) => what === 'insert workspace_role')?.record).toMatchObject({

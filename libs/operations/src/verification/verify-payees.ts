@@ -21,7 +21,7 @@ interface DepartedRow {
 
 /**
  * A payment to another cell is a crossing, which names the code. A payment within a workspace that is being moved is compared by the
- * code of the credited account alone: its codes are not in the new database yet.
+ * code of the credited account alone: its codes are not in the new database yet. An erased recipient names no account any more.
  */
 export const DEPARTED = sqlStatement<DepartedRow>(
   'verify_departed',
@@ -29,7 +29,7 @@ export const DEPARTED = sqlStatement<DepartedRow>(
           c.kind, c.type, c.currency_id, c.amount, rfc3339(x.created_at) as created_at
    from execution e
      join customer_order o on o.workspace_id = $1 and o.id = e.order_id
-     join recipient r on r.workspace_id = $1 and r.id = o.recipient_id and r.kind = 'internal'
+     join recipient r on r.workspace_id = $1 and r.id = o.recipient_id and r.kind = 'internal' and r.erased_at is null
      join transaction x on x.workspace_id = $1 and x.id = e.transaction_id
      left join account_code k on k.code = r.account_code
      left join crossing g on g.workspace_id = $1 and g.transaction_id = x.id
