@@ -11,7 +11,7 @@ describe('payouts that wait for a decision', () => {
     const rows = await world.query(
       `with last as (
          select p.workspace_id, p.transaction_id from payout p join transaction x on x.workspace_id = p.workspace_id and x.id = p.transaction_id
-         where p.workspace_id = 1 and x.status = 'completed' order by 2 limit 3),
+         where p.workspace_id = 1 and x.status = 'completed' order by 2 limit 2),
        pending as (
          update transaction x set status = 'pending' from last where x.id = last.transaction_id),
        due as (
@@ -55,7 +55,23 @@ describe('payouts that wait for a decision', () => {
     });
   });
 
+  it('stay when the demand ends, which an operator does once with a note', async () => {
+    const end = () => world.run(['payout', 'end-decisions', '--note', 'the hook is retired']);
+
+    expect(await end()).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('New payouts need no decision.') as string,
+    });
+    expect(await world.query('select ended_by, note from decision_demand')).toEqual([
+      { ended_by: OPERATOR, note: 'the hook is retired' },
+    ]);
+    expect(await end()).toMatchObject({ exitCode: 1, stderr: 'Decisions are not demanded.\n' });
+    const { stdout } = await world.run(['payout', 'list', '--held', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject(ids.map((transactionId) => ({ transactionId })));
+  });
+
   it('are released and rejected once, by an operator with a note', async () => {
+    expect(await due(ids[0]!)).toEqual([{ due: false }]);
     expect(await decide('release', ids[0]!)).toMatchObject({
       exitCode: 0,
       stdout: `Released the payout ${ids[0]} of workspace 1. A worker submits it now.\n`,
@@ -70,19 +86,15 @@ describe('payouts that wait for a decision', () => {
       { id: ids[0], decision: 'approve', reason: 'ticket 4711', operator: OPERATOR },
       { id: ids[1], decision: 'reject', reason: 'ticket 4711', operator: OPERATOR },
     ]);
-    expect([await due(ids[0]!), await due(ids[1]!), await due(ids[2]!)]).toEqual([
-      [{ due: true }],
-      [{ due: true }],
-      [{ due: false }],
-    ]);
+    expect([await due(ids[0]!), await due(ids[1]!)]).toEqual([[{ due: true }], [{ due: true }]]);
     expect(
       await world.query(
         `select e ->> 'operation' as operation, e -> 'actor' ->> 'name' as name, (e ->> 'resourceId')::int as id
          from audit_outbox cross join jsonb_array_elements(entries) e where e ->> 'operation' ~ 'Payout$' order by 3`,
       ),
     ).toEqual([
-      { operation: 'releasePayout', name: 'ada', id: ids[0] },
-      { operation: 'rejectPayout', name: 'ada', id: ids[1] },
+      { operation: 'releasePayout', name: OPERATOR, id: ids[0] },
+      { operation: 'rejectPayout', name: OPERATOR, id: ids[1] },
     ]);
     expect(await decide('reject', ids[0]!)).toMatchObject({
       exitCode: 1,
@@ -92,20 +104,5 @@ describe('payouts that wait for a decision', () => {
       exitCode: 1,
       stderr: 'There is no payout 999999 of workspace 1. See banking payout list --held.\n',
     });
-  });
-
-  it('stay when the demand ends, which an operator does once with a note', async () => {
-    const end = () => world.run(['payout', 'end-decisions', '--note', 'the hook is retired']);
-
-    expect(await end()).toMatchObject({
-      exitCode: 0,
-      stdout: expect.stringContaining('New payouts need no decision.') as string,
-    });
-    expect(await world.query('select ended_by, note from decision_demand')).toEqual([
-      { ended_by: OPERATOR, note: 'the hook is retired' },
-    ]);
-    expect(await end()).toMatchObject({ exitCode: 1, stderr: 'Decisions are not demanded.\n' });
-    const { stdout } = await world.run(['payout', 'list', '--held', '--json']);
-    expect(JSON.parse(stdout)).toMatchObject([{ transactionId: ids[2] }]);
   });
 });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type FileHandle, link, open, unlink } from 'node:fs/promises';
 import Table from 'cli-table3';
-import { currencyOf, isCurrencyCode, type MinorUnits, toDecimal } from '@banking/domain';
+import { isAmountCurrency, type MinorUnits, toDecimal } from '@banking/domain';
 import type { RangeProgress } from '@banking/ledger';
 
 /** A request that a command refuses. The message states the fault and the next step. */
@@ -129,6 +129,6 @@ export function reportRanges(): (progress: RangeProgress) => void {
 
 /** An amount with the decimals of its currency, or in minor units if the currency defines no decimals. */
 export function shownAmount(amount: MinorUnits, currencyCode: string): string {
-  const hasDecimals = isCurrencyCode(currencyCode) && currencyOf(currencyCode).decimals !== undefined;
+  const hasDecimals = isAmountCurrency(currencyCode);
   return hasDecimals ? toDecimal(amount, currencyCode) : amount.toString();
 }

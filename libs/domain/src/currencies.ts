@@ -38,6 +38,11 @@ export function isCurrencyCode(text: string): text is CurrencyCode {
   return BY_CODE.has(text);
 }
 
+/** Whether amounts can be in it: a current currency with a smallest unit, unlike `XAU` and `XXX`. */
+export function isAmountCurrency(text: string): text is CurrencyCode {
+  return BY_CODE.get(text)?.decimals !== undefined;
+}
+
 /**
  * The currency of a code, in capital letters.
  *

@@ -88,6 +88,7 @@ const USES_UP: Readonly<Record<string, Kind>> = {
   deleteWebhookEndpoint: 'webhookEndpoint',
   deleteServiceAccount: 'serviceAccount',
   revokeServiceAccountKey: 'serviceAccountKey',
+  rotateServiceAccountKey: 'serviceAccountKey',
   withdrawApproval: 'approval',
   changeMember: 'member',
   removeMember: 'member',

@@ -1,4 +1,4 @@
-import { APPROVAL_GROUPS, APPROVALS_MAX, APPROVER_ROLES, isCurrencyCode, MINOR_UNITS_MAX } from '@banking/domain';
+import { APPROVAL_GROUPS, APPROVALS_MAX, APPROVER_ROLES, isAmountCurrency, MINOR_UNITS_MAX } from '@banking/domain';
 
 const DAYS_MAX = 3_650;
 const BOUNDS_MAX = 50;
@@ -15,7 +15,7 @@ const isBound = (value: unknown): boolean =>
   isRecord(value) &&
   Object.keys(value).length === 2 &&
   typeof value['currencyCode'] === 'string' &&
-  isCurrencyCode(value['currencyCode']) &&
+  isAmountCurrency(value['currencyCode']) &&
   typeof value['amount'] === 'string' &&
   /^[1-9][0-9]{0,18}$/.test(value['amount']) &&
   BigInt(value['amount']) <= MINOR_UNITS_MAX;

@@ -28,7 +28,8 @@ describe('the OpenAPI document', () => {
     const committed = readFileSync(join(__dirname, '../../openapi.json'), 'utf8');
 
     expect(JSON.stringify(committedForm(document))).toBe(JSON.stringify(JSON.parse(committed)));
-    expect(committed).not.toMatch(/"examples?": [[{]/);
+    // A field may have the name, and is an object.
+    expect(committed).not.toMatch(/"value": ["[\d]/);
   });
 
   it('is OpenAPI 3.1 with the version of the package, whose changes are documented', () => {

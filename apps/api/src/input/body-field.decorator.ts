@@ -3,10 +3,9 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import { ValidateBy, ValidateIf, ValidateNested } from 'class-validator';
 import {
-  currencyOf,
   foldEmail,
   FORBIDDEN_CHARACTERS,
-  isCurrencyCode,
+  isAmountCurrency,
   isFreeText,
   isInstant,
   MINOR_UNITS_MAX,
@@ -68,7 +67,7 @@ export const CurrencyBodyField = (provenance: Provenance, description: string, e
     schema: { type: 'string', pattern: '^[A-Z]{3}$', description, example },
     reason: 'currency_unknown',
     must: CURRENCY_RULE,
-    isValid: (value) => typeof value === 'string' && isCurrencyCode(value) && currencyOf(value).decimals !== undefined,
+    isValid: (value) => typeof value === 'string' && isAmountCurrency(value),
   });
 
 /** The rules of an amount in a request, to follow `<name> must be`. */

@@ -10,7 +10,7 @@ import {
   type RefusalDetail,
   type UserId,
   type WorkspaceId,
-  isCurrencyCode,
+  isAmountCurrency,
 } from '@banking/domain';
 import { bind, type Database, DatabaseError, sqlStatement } from '@banking/postgres';
 import { type AuditedCall, auditEntry, callerOf, noteAudit } from '../audit/audited-call.js';
@@ -143,8 +143,8 @@ function faultsOf(rule: ApprovalRule): (readonly [field: string, message: string
   if (amountAbove && new Set(amountAbove.map(({ currencyCode }) => currencyCode)).size < amountAbove.length) {
     faults.push(['amountAbove', 'A currency has one amount.']);
   }
-  if (amountAbove?.some(({ currencyCode }) => !isCurrencyCode(currencyCode))) {
-    faults.push(['amountAbove', 'A currency is a current code of ISO 4217.']);
+  if (amountAbove?.some(({ currencyCode }) => !isAmountCurrency(currencyCode))) {
+    faults.push(['amountAbove', 'A currency is a current code of ISO 4217, with a smallest unit.']);
   }
   return faults;
 }
