@@ -12,14 +12,7 @@ import {
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
-import {
-  examples,
-  jsonOption,
-  nameOption,
-  parseIdOf,
-  refuseLongNote,
-  workspaceOption,
-} from './inputs.js';
+import { examples, jsonOption, nameOption, parseIdOf, refuseLongNote, workspaceOption } from './inputs.js';
 import { type ApproveOptions, approveOption, bySecondOperator, RequestStored } from './operator-request.js';
 import { print, printJson, printTable, Refused, shownAmount } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';

@@ -16,7 +16,7 @@ export function addOperatorCommand(program: Command): void {
     .command('add')
     .summary('add a login of an operator')
     .description(
-      'Adds a login to the embedded database, and prints the DATABASE_URL of its commands. It has no password: whoever may use DATA_DIR may ' +
+      'Adds a login to the embedded database, and prints the DATABASE_URL of its commands. It has no password: a user of the machine who may use DATA_DIR may ' +
         'use it. Two operators who cannot act for each other need a PostgreSQL server.',
     )
     .addArgument(new Argument('<name>', 'name of the login, which trails show').argParser(parseLogin))

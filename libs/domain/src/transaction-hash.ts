@@ -133,13 +133,13 @@ export async function digestOf(text: string): Promise<string> {
 }
 
 /** A random UUID without hyphens, drawn for the personal texts of one record and erased with them. */
-export const SALT = text<string>(/^[0-9a-f]{32}$/);
+const SALT = text<string>(/^[0-9a-f]{32}$/);
 
 /**
  * The text whose SHA-256 covers personal texts: RFC 8785 JSON of an array of their salt and of the texts. Without the salt, a guess of the
  * texts cannot be compared with the digest. So they can be erased, and the hashes that cover the digest stay valid.
  */
-export const canonicalPersonal = (salt: string, ...texts: readonly CanonicalValue[]): string =>
+const canonicalPersonal = (salt: string, ...texts: readonly CanonicalValue[]): string =>
   canonicalJson([salt, ...texts]);
 
 /** The personal texts of a recipient. A line of an export is without them once they were erased. */

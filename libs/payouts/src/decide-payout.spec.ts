@@ -151,13 +151,13 @@ describe('a payout that needs a decision', () => {
 
   it('waits without an answer, and is asked about again with the same question', async () => {
     const id = await one();
-    let answer: HookAnswer | undefined;
-    const { hook, worker } = workerWith(() => answer);
+    const answers: HookAnswer[] = [];
+    const { hook, worker } = workerWith(() => answers[0]);
     await worker.step();
     expect(await stateOf(id)).toMatchObject({ ...WAITING, decisions: [] });
     expect(await listHeldPayouts(world.database, [NORTH])).toMatchObject([{ transactionId: id }]);
 
-    answer = APPROVE;
+    answers.push(APPROVE);
     await work(world, worker, 20);
 
     expect(new Set(hook.questions.map((question) => JSON.stringify(question))).size).toBe(1);

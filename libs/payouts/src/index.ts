@@ -11,23 +11,9 @@ export {
   uetrOf,
 } from './open-payouts.js';
 export { payoutHandler } from './submit-payout.js';
-export {
-  type Decision,
-  decisionChannel,
-  type DecisionHook,
-  type DecisionQuestion,
-  type HookAnswer,
-  type Payer,
-  type PayerReader,
-} from './decide-payout.js';
+export { decisionChannel, type DecisionHook, type Payer, type PayerReader } from './decide-payout.js';
 export { demandDecisions, endDecisionDemand, readDecisionDemand } from './decision-demand.js';
-export {
-  COUNT_HELD_PAYOUTS,
-  decideHeldPayout,
-  type DecideOutcome,
-  type HeldPayout,
-  listHeldPayouts,
-} from './held-payouts.js';
+export { COUNT_HELD_PAYOUTS, decideHeldPayout, type DecideOutcome, listHeldPayouts } from './held-payouts.js';
 export { EVENTS_MAX, receiveRailEvents } from './receive-rail-events.js';
 export { decideRailEvents, prepareRailEvents, recordEvent } from './record-rail-events.js';
 export { settlePayments } from './settle-payments.js';

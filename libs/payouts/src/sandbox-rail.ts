@@ -353,14 +353,14 @@ export function outcomeFor(account: string): SandboxOutcome {
 }
 
 /** What the network says of the holder of an account, by the last four characters of the account. Any other ending matches. */
-export const SANDBOX_VERIFICATIONS: Readonly<Record<string, PayeeVerificationResult | 'silent'>> = {
+const SANDBOX_VERIFICATIONS: Readonly<Record<string, PayeeVerificationResult | 'silent'>> = {
   '9031': 'close_match',
   '9032': 'no_match',
   '9033': 'not_possible',
   '9034': 'silent',
 };
 
-export function verificationFor(account: string): PayeeVerificationResult | 'silent' {
+function verificationFor(account: string): PayeeVerificationResult | 'silent' {
   const ending = account.slice(-4);
   return Object.hasOwn(SANDBOX_VERIFICATIONS, ending) ? SANDBOX_VERIFICATIONS[ending]! : 'match';
 }

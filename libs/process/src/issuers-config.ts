@@ -17,7 +17,7 @@ export interface IssuerConfig {
   readonly bindsByEmail?: boolean | undefined;
 }
 
-export const TOKEN_TYPES = ['at+jwt', 'JWT'] as const;
+const TOKEN_TYPES = ['at+jwt', 'JWT'] as const;
 
 export const DEFAULT_AUDIENCE = 'banking-api';
 

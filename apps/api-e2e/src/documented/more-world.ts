@@ -22,7 +22,7 @@ export const WITHOUT_EVENT = 3;
 export const FULL_ENDPOINT = 3;
 
 /** The service accounts that the examples name: their ids follow those of the demo users. Keys have the ids from 1 on. */
-export const PROGRAM = 8;
+const PROGRAM = 8;
 /** Service accounts with more valid keys than the limit, and without a role. */
 export const FULL_OF_KEYS = PROGRAM + 2;
 export const FIRST_OF_FULL = 3;

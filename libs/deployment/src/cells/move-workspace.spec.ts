@@ -3,7 +3,14 @@ import { verifyPayments } from '@banking/operations/verification';
 import { makeDemoData } from '@banking/operations/demo';
 import type { Order, TransferAmount, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
-import { isUnavailable, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
+import {
+  isUnavailable,
+  PROVISIONING_ROLE,
+  RULE_VIOLATION,
+  SCHEMA,
+  VERIFIER_ROLE,
+  WORKER_ROLE,
+} from '@banking/postgres';
 import { reasonOf, sql, until, openDatabase } from '@banking/postgres/testing';
 import { recordAudit } from '@banking/operations';
 import { addApp, addWorkspace, removeWorkspace } from '@banking/operations/provisioning';

@@ -209,7 +209,11 @@ describe('the verification of one cell', () => {
 
   it('leaves the sum over its workspaces to the verification of all cells', async () => {
     const verify = (isCell: boolean) =>
-      verifyDeployment(bookOf('home').as(VERIFIER_ROLE), workspacesOf('home'), { isWhole: true, isCell, directoryOf: 'none' });
+      verifyDeployment(bookOf('home').as(VERIFIER_ROLE), workspacesOf('home'), {
+        isWhole: true,
+        isCell,
+        directoryOf: 'none',
+      });
 
     const alone = await verify(false);
     const { findings, skippedChecks } = await verify(true);

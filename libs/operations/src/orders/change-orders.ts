@@ -245,7 +245,7 @@ async function resumeFor(
   const row = await database.transaction(scope, async (tx) => {
     const { order, isResumed } = await resume(tx, { caller, ...name, substituteId: actor });
     if (!order) throw new Refusal('order_not_found');
-    const isDone = isResumed || (isRetry && !order.is_paused && Number(order.changed_by) === actor);
+    const isDone = isResumed || (isRetry && !order.is_paused && String(order.changed_by) === String(actor));
     if (!isDone) throw new Refusal(order.is_paused ? 'role_insufficient' : 'order_not_paused');
     const [, [resumed]] = await tx.commit([PLAN_BY_ORDER, bound] as const);
     return resumed!;

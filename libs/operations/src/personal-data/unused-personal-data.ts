@@ -11,21 +11,21 @@ export interface PersonalDataRetention {
 }
 
 /** Ten years: the longest usual retention of payment records. */
-export const PERSONAL_DATA_RETENTION: PersonalDataRetention = {
+const PERSONAL_DATA_RETENTION: PersonalDataRetention = {
   paymentsKeptDays: 3_650,
   recipientsKeptDays: 3_650,
   payersKeptDays: 3_650,
 };
 
 /** The bound of how many rows one database transaction reads and erases. */
-export const UNUSED_ROWS_MAX = 200;
+const UNUSED_ROWS_MAX = 200;
 
 interface Position {
   readonly after_workspace: bigint | null;
   readonly after_id: bigint | null;
 }
 
-export const ERASE_UNUSED = sqlStatement<Position & { readonly erased: bigint }>(
+const ERASE_UNUSED = sqlStatement<Position & { readonly erased: bigint }>(
   'erase_unused_personal_data',
   'select after_workspace, after_id, erased from erase_unused_personal_data($1, $2, $3, $4, $5, $6)',
 );

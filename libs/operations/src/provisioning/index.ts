@@ -62,7 +62,7 @@ export {
   suspendUser,
   type UserRow,
 } from './users.js';
-export { findGaps, type Gap } from './find-gaps.js';
+export { findGaps } from './find-gaps.js';
 export { assignDeposit, findTarget, newestDeposits, returnDeposit, waitingEntries } from '../deposits/end-deposits.js';
 export {
   addKey,

@@ -375,7 +375,9 @@ describe.each(names)('outside a sandbox, %s', (name) => {
       `select e -> 'actor' as actor from audit_outbox cross join jsonb_array_elements(entries) e where e -> 'actor' ->> 'type' = 'operator'`,
     );
     const both = { type: 'operator', name: omar.login, operatingSystemUser: 'omar', requestedBy: lena.login };
-    const trails = { ignoreEntry: 0, endDecisions: 0, assignDeposit: 2 } as Partial<Record<keyof OperatorActions, number>>;
+    const trails = { ignoreEntry: 0, endDecisions: 0, assignDeposit: 2 } as Partial<
+      Record<keyof OperatorActions, number>
+    >;
     expect(rows).toEqual(Array.from({ length: trails[name] ?? 1 }, () => ({ actor: both })));
     expect(await findings()).toEqual([]);
   });

@@ -105,7 +105,7 @@ describe('the verification of a recipient', () => {
     expect(verification?.result).toBe('not_possible');
   });
 
-  it('is made once for a key, and the replay asks nobody', async () => {
+  it('is made once for a key, and the replay asks no one', async () => {
     const id = await add('00601234569031');
     const key = given.key();
     const first = await verify(id, key);

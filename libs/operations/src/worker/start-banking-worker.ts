@@ -320,7 +320,7 @@ const READ_PAYER = sqlStatement<{ account_id: bigint; order_id: bigint | null; c
 );
 
 /** Reads who pays a payout, for the decision hook. @throws Error for a transaction that is no payout */
-export function payerReader(database: Database): PayerReader {
+function payerReader(database: Database): PayerReader {
   return async (workspaceId, transactionId): Promise<Payer> => {
     const row = await database.read({ workspaces: [workspaceId] }, bind(READ_PAYER, workspaceId, transactionId));
     if (!row) throw new Error(`transaction ${transactionId} is no payout`);
