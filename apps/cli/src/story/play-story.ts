@@ -50,16 +50,10 @@ export async function playPart(stage: Stage, part: Part): Promise<void> {
   print(`\n${part.title}`);
   await printBalance(stage);
 
-  const { resource: recipient } = await workspace.recipients.addInternational({
-    ...CORRIDOR,
-    data: dataOf(part),
-    saved: false,
-  });
-  print(`  recipient   ${recipient.name}, account ${recipient.accountCode}`);
-  await events.printUntil('recipient.added', { type: 'recipient', id: recipient.id });
+  const recipientID = await addRecipient(stage, part);
   const { resource: quote } = await workspace.quotes.create({
     accountID: accountId,
-    recipientID: recipient.id,
+    recipientID,
     amount: AMOUNT,
   });
   print(`  quote       ${describeQuote(quote)}`);
@@ -67,7 +61,7 @@ export async function playPart(stage: Stage, part: Part): Promise<void> {
   const { resource: order } = await workspace.orders.place(
     {
       accountId,
-      recipientID: recipient.id,
+      recipientID,
       amount: AMOUNT,
       type: 'instant',
       quoteID: quote.id,
@@ -79,6 +73,13 @@ export async function playPart(stage: Stage, part: Part): Promise<void> {
 
   await follow(stage, order);
   await printBalance(stage);
+}
+
+export async function addRecipient({ workspace, print, events }: Stage, part: Part): Promise<RecipientId> {
+  const { resource } = await workspace.recipients.addInternational({ ...CORRIDOR, data: dataOf(part), saved: false });
+  print(`  recipient   ${resource.name}, account ${resource.accountCode}`);
+  await events.printUntil('recipient.added', { type: 'recipient', id: resource.id });
+  return resource.id;
 }
 
 /** Lets money arrive at the bank for the account, until it is booked. */
@@ -124,8 +125,10 @@ function describeQuote({ amount, rate, targetAmount, feeAmount, edges }: Quote):
   return `${money(parseTransferAmount(amount), from)} at ${rate} is ${money(parseTransferAmount(targetAmount), edges.targetCurrency.code)}${fee}`;
 }
 
+const UNFINISHED: readonly string[] = ['awaiting_approval', 'scheduled', 'pending'];
+
 /** Prints each event once, with the seconds since the order, until the final status. */
-async function follow({ workspace, accountId, print, events }: Stage, placed: Order): Promise<void> {
+export async function follow({ workspace, accountId, print, events }: Stage, placed: Order): Promise<void> {
   const began = performance.now();
   const line = (what: string) =>
     print(`  ${`+${((performance.now() - began) / 1_000).toFixed(1)} s`.padEnd(12)}${what}`);
@@ -139,8 +142,8 @@ async function follow({ workspace, accountId, print, events }: Stage, placed: Or
       if (!printed.has(event.id)) line(describeEvent(event));
       printed.add(event.id);
     }
-    if (execution && execution.status !== 'pending') {
-      line(`transaction ${transaction?.id ?? ''} is ${transaction?.status ?? execution.status}`);
+    if (execution && !UNFINISHED.includes(execution.status)) {
+      line(transaction ? `transaction ${transaction.id} is ${transaction.status}` : `the run is ${execution.status}`);
       if (execution.failureMessage !== undefined) line(execution.failureMessage);
       await printEnd(events, execution);
       return;
@@ -167,13 +170,16 @@ const MEANINGS: Readonly<Record<string, string>> = {
 const describeEvent = ({ status, reasonCode = '' }: RemittanceEvent) =>
   `${`${status} ${reasonCode}`.padEnd(10)}${MEANINGS[status] ?? ''}`.trimEnd();
 
-async function printBalance({ workspace, accountId, print }: Omit<Stage, 'events'>, name = 'balance'): Promise<void> {
+export async function printBalance(
+  { workspace, accountId, print }: Omit<Stage, 'events'>,
+  name = 'balance',
+): Promise<void> {
   const { edges } = await workspace.accounts.get(accountId);
   const [balance] = edges.balances;
   if (balance) print(`  ${name.padEnd(12)}${money(fromBalanceAmount(balance.amount), edges.currency.code)}`);
 }
 
-const money = (amount: MinorUnits, currency: string) => `${toDecimal(amount, currency)} ${currency}`;
+export const money = (amount: MinorUnits, currency: string) => `${toDecimal(amount, currency)} ${currency}`;
 
 /** The payer, and the workspace of the payee in another database. */
 export interface CellsStage extends Stage {
@@ -326,7 +332,7 @@ export class StoryEvents {
     const { print, name: label = 'event' } = this.options;
     for (const event of events.filter(isKnown)) {
       const { type, resource, sequence } = event;
-      print(`  ${label.padEnd(12)}${type.padEnd(24)}${resource.type} ${resource.id}, sequence ${sequence}`);
+      print(`  ${label.padEnd(12)}${type.padEnd(23)} ${resource.type} ${resource.id}, sequence ${sequence}`);
       for (const name of [...namesOf(event), accountOf(event)]) this.printed.add(`${type} of ${name}`);
     }
   }

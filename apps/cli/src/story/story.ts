@@ -12,10 +12,12 @@ import { orInterrupted, untilSignal, withDeployment } from '../deployment.js';
 import { examples } from '../inputs.js';
 import { print, Refused } from '../print.js';
 import { type OwnService, startOwnService } from './own-service.js';
+import { playApprovals } from './play-approvals.js';
 import { PARTS, playArrival, playCells, playPart, type Stage, StoryEvents } from './play-story.js';
 
 const ADA = 'ada@northwind.example';
 const NORTHWIND = 'Northwind Trading';
+const DANA = 'dana@northwind.example';
 const EVE = 'eve@southwind.example';
 const SOUTHWIND = 'Southwind Imports';
 const TOKEN_S = 600;
@@ -33,10 +35,17 @@ export function addStoryCommand(program: Command): void {
         'With --cells, starts a service with three databases in a temporary folder instead, pays twice between two of them, verifies the ' +
         'books, and removes all. The first payment arrives; the second comes back.\n\n' +
         'With --files, starts a service and a bank that exchange files of ISO 20022 in a temporary folder, makes the two payments over ' +
-        'it, lets a third one arrive, compares the statement of the bank with the books, and removes all.',
+        'it, lets a third one arrive, compares the statement of the bank with the books, and removes all.\n\n' +
+        'With --approvals, starts a service in a temporary folder, where large payments need a second person. One is approved and paid; ' +
+        'one is rejected. Removes all.',
     )
-    .addOption(new Option('--cells', 'pay between databases of a service of its own').conflicts(['url', 'files']))
-    .addOption(new Option('--files', 'pay over the files of a bank, on a service of its own').conflicts('url'))
+    .addOption(
+      new Option('--cells', 'pay between databases of a service of its own').conflicts(['url', 'files', 'approvals']),
+    )
+    .addOption(
+      new Option('--files', 'pay over the files of a bank, on a service of its own').conflicts(['url', 'approvals']),
+    )
+    .addOption(new Option('--approvals', 'pay with a second person, on a service of its own').conflicts('url'))
     .addOption(
       new Option('--url <url>', 'URL of the service')
         .argParser(parseUrl)
@@ -49,11 +58,13 @@ export function addStoryCommand(program: Command): void {
         'npm run story -- --url http://127.0.0.1:8080',
         'npm run story -- --cells',
         'npm run story -- --files',
+        'npm run story -- --approvals',
       ),
     )
-    .action(async ({ url, cells, files }: { url: URL; cells?: true; files?: true }) => {
+    .action(async ({ url, cells, files, approvals }: { url: URL; cells?: true; files?: true; approvals?: true }) => {
       if (cells) return untilSignal(playBetweenCells);
       if (files) return untilSignal(playOverFiles);
+      if (approvals) return untilSignal(playWithApprovals);
       const stage = await openStage(url);
       print(`Ada of ${NORTHWIND} makes two payments to India, on ${url.origin}.`);
       try {
@@ -81,6 +92,26 @@ async function playBetweenCells(signal: AbortSignal): Promise<void> {
       // It fails if there is a finding.
       const { cells } = JSON.parse(await service.banking('verify', '--json')) as { readonly cells: object };
       print(`\nThe books of ${Object.keys(cells).join(', ')} and the payments between them are verified: in order.`);
+    });
+  } finally {
+    await service.close();
+  }
+}
+
+async function playWithApprovals(signal: AbortSignal): Promise<void> {
+  print('Starting a service, in a temporary folder.');
+  const service = await startOwnService(signal, {});
+  try {
+    await orInterrupted(signal, async () => {
+      const { demo, viewOf } = await actorsOf(service);
+      print(`Ada of ${NORTHWIND} pays, and Dana approves.`);
+      const [workspace, approver] = [await viewOf(ADA, NORTHWIND), await viewOf(DANA, NORTHWIND)];
+      const accountId = demo.accounts[`${NORTHWIND} EUR`] as AccountId;
+      const events = await StoryEvents.open({ workspace, print });
+      await playApprovals({ workspace, approver, accountId, print, events });
+      // It fails if there is a finding.
+      await service.banking('verify');
+      print('\nThe books are verified: in order.');
     });
   } finally {
     await service.close();
