@@ -457,7 +457,9 @@ describe('the laws of decisions', () => {
           const final = state.decisions.filter((decision) => !decision.endsWith('hold'));
           expect(final.length).toBeLessThanOrEqual(1);
           const expected = final[0]?.endsWith('approve') ? PAID : final[0]?.endsWith('reject') ? RETURNED : WAITING;
-          expect({ plan: planOf.get(id), ...state }).toMatchObject(expected);
+          // A worker that was killed behind a submission does not know of it: the network gets the payment again, with its key.
+          const mayRepeat = plans[0]!.killedAt > 0 && state.submissions === 2;
+          expect({ plan: planOf.get(id), ...state, ...(mayRepeat && { submissions: 1 }) }).toMatchObject(expected);
           if (final.length === 0) await operate(id, 'reject');
         }
         await work(world, payoutWorker(world), 1);

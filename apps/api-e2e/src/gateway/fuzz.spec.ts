@@ -1,6 +1,7 @@
 import { offlineDocument } from '../documented/read-document.js';
 import { testOrProve } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
+import { NOT_THROUGH_GATEWAY } from '../documented/changed-calls.js';
 import { callOf, examplesOf, requestOf, type Route, routesOf, successOf } from '../documented/document.js';
 import { faultsInError } from '../hostile/raw-request.js';
 import { ADA } from '../service.js';
@@ -14,7 +15,10 @@ const seed = Date.now() & 0x7fffffff;
 const EXAMPLES = routesOf(offlineDocument())
   .filter(
     ({ operation }) =>
-      operation.security.length > 0 && !operation.responses['304'] && !/^listApp/.test(operation.operationId),
+      operation.security.length > 0 &&
+      !operation.responses['304'] &&
+      !/^listApp/.test(operation.operationId) &&
+      !NOT_THROUGH_GATEWAY.includes(operation.operationId),
   )
   .flatMap((route) =>
     Object.entries(examplesOf(route.operation, successOf(route))).map(([name, { value }]) => ({ route, name, value })),
