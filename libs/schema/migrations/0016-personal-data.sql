@@ -36,6 +36,7 @@ create function personal_columns()
     ('recipient', 'recipient', 'name', 't.workspace_id = any($1) and t.id = $2', '''erased-'' || t.id', 'fixed'),
     ('recipient', 'recipient', 'account_code', '', '''erased-'' || t.id', 'fixed'),
     ('recipient', 'recipient', 'alias', '', 'null', 'erased'),
+    ('recipient', 'recipient', 'verified_name', '', 'case when t.verified_name is not null then ''erased-'' || t.id end', 'erased'),
     ('recipient', 'recipient', 'person_salt', '', 'null', 'fixed'),
     ('payer', 'transfer', 'description', 't.workspace_id = any($1) and t.transaction_id = any($3)', 'null', 'fixed'),
     ('payer', 'transfer', 'description_salt', '', 'null', 'fixed'),

@@ -76,6 +76,11 @@ export async function personalWorld() {
         data,
         alias: `Alias ${marker}`,
       });
+      // As a bank may answer whose account it is.
+      await world.owner.query(
+        `update recipient set verification = 'close_match', verified_name = $2, verified_at = now() where id = $1`,
+        [resource.id, `Firm ${marker} Limited`],
+      );
       return resource.id;
     },
     async near(marker: string): Promise<RecipientId> {
