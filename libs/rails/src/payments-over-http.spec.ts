@@ -8,7 +8,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { LedgerBankingService, startBankingWorker } from '@banking/operations';
-import { demoDatabase, verifyPayments } from '@banking/operations/testing';
+import { demoDatabase, recipientLike, verifyPayments } from '@banking/operations/testing';
 import { until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
 import { HttpRail } from './http-rail.js';
@@ -67,16 +67,8 @@ const start = () => {
 
 const balance = async () => BigInt(String((await service.getAccount(ada, { accountId })).edges.balances[0]?.amount));
 
-/** A recipient like that of the demo data, with another value. */
-async function payeeWith(changed: Readonly<Record<string, string>>): Promise<RecipientId> {
-  const recipientId = world.demo.recipients['international'] as RecipientId;
-  const { beneficiary } = (await service.getRecipient(ada, { recipientId })).edges;
-  const { resource } = await service.addInternationalRecipient(ada, {
-    ...{ countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' },
-    data: { ...beneficiary!.data, ...changed },
-  });
-  return resource.id;
-}
+const payeeWith = (changed: Readonly<Record<string, string>>) =>
+  recipientLike(service, ada, world.demo.recipients['international'] as RecipientId, changed);
 
 const inputOf = (more: Partial<PlaceOrderInput> = {}): PlaceOrderInput => ({
   accountId,

@@ -194,6 +194,19 @@ export async function recipientAbroad(service: BankingService, scope: Scope, iba
   return (await service.addInternationalRecipient(scope, { ...corridor, data })).resource.id;
 }
 
+/** Adds a recipient in India like this one, with another name or account. */
+export async function recipientLike(
+  service: BankingService,
+  scope: Scope,
+  recipientId: RecipientId,
+  changed: Readonly<Record<string, string>>,
+): Promise<RecipientId> {
+  const { beneficiary } = (await service.getRecipient(scope, { recipientId })).edges;
+  const corridor = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' };
+  const data = { ...beneficiary!.data, ...changed };
+  return (await service.addInternationalRecipient(scope, { ...corridor, data })).resource.id;
+}
+
 /** `verifyPayments` for a database with demo data, which has bookings without orders. */
 export async function verifyPayments(
   database: Database,
