@@ -91,9 +91,30 @@ describe('banking personal-data erase', () => {
     expect((await world.run(['verify'])).exitCode).toBe(0);
   });
 
+  it('erases the invitations to an address that is no user, when they are closed', async () => {
+    const email = 'quxqd@harbour.example';
+    const [invited] = await world.query(
+      `insert into member (workspace_id, email, roles, code_hash, expires_at)
+       values ($1, $2, '{viewer}', sha256('code'), now() + interval '1 day') returning id`,
+      north,
+      email,
+    );
+    expect((await erase('--email', email)).stderr).toContain('- An invitation is open.');
+    await world.query(`update member set roles = null, code_hash = null, expires_at = null where email = $1`, email);
+
+    const { stdout } = await erase('--email', email);
+
+    const id = String(invited!['id']);
+    expect(stdout).toBe(`Erased the personal data of invitation ${id}; rows by table: member 1.\n`);
+    expect(await world.query('select email from member where id = $1', id)).toEqual([
+      { email: `erased-invitation-${id}@erased.invalid` },
+    ]);
+    expect((await erase('--email', email)).stderr).toContain('No user has or had this e-mail, and no invitation.');
+  });
+
   it.each([
     [['--recipient', '1'], /'--workspace <id>' is needed/],
-    [[], /one of the options '--recipient', '--deposit', '--user' and '--email' is needed/],
+    [[], /one of the options '--recipient', '--deposit', '--approval', '--user' and '--email' is needed/],
     [['--user', '1', '--email', 'a@b.example'], /cannot be used with option/],
   ])('refuses the arguments %j', async (args, message) => {
     expect(await erase(...args)).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(message) as string });

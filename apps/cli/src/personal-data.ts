@@ -3,7 +3,7 @@ import type { WorkspaceId } from '@banking/domain';
 import {
   type ErasedRows,
   erasePersonalData,
-  findUserOfEmail,
+  findSubjectOfEmail,
   notePersonalDataExport,
   type PersonalDataSubject,
   personalDataPages,
@@ -27,6 +27,7 @@ import { createFile, print, printJson, Refused, reportProgress, toStandardOutput
 interface SubjectOptions extends JsonOptions {
   readonly recipient?: number;
   readonly deposit?: number;
+  readonly approval?: number;
   readonly user?: number;
   readonly email?: string;
   readonly workspace?: WorkspaceId;
@@ -45,8 +46,8 @@ export function addPersonalDataCommands(program: Command): void {
     .command('personal-data')
     .summary('export and erase what is held about a person')
     .description(
-      'Exports what is held about a recipient, the payer of a deposit or a user, and erases it: names, account numbers and texts become ' +
-        'pseudonyms. Books, hashes and proofs stay valid, because hashes cover these texts by salted digests.\n\n' +
+      'Exports what is held about a recipient, the payer of a deposit, a user or an invited person, and erases it: names, account numbers ' +
+        'and texts become pseudonyms. Books, hashes and proofs stay valid, because hashes cover these texts by salted digests.\n\n' +
         'The worker erases what was not used for RECIPIENTS_KEPT_DAYS and PAYERS_KEPT_DAYS. Nothing is erased within PAYMENTS_KEPT_DAYS of a payment.',
     )
     .addHelpText(
@@ -66,23 +67,31 @@ function addSubjectOptions(command: Command): Command {
     .addOption(
       new Option('--recipient <id>', 'a recipient of --workspace')
         .argParser(parseIdOf<number>)
-        .conflicts(['deposit', 'user', 'email']),
+        .conflicts(['deposit', 'approval', 'user', 'email']),
     )
     .addOption(
       new Option('--deposit <id>', 'the payer of a deposit of --workspace')
         .argParser(parseIdOf<number>)
+        .conflicts(['approval', 'user', 'email']),
+    )
+    .addOption(
+      new Option('--approval <id>', 'a request for approvals of --workspace that is of no recipient')
+        .argParser(parseIdOf<number>)
         .conflicts(['user', 'email']),
     )
-    .addOption(workspaceOption('workspace of the recipient or the deposit'))
+    .addOption(workspaceOption('workspace of the recipient, the deposit or the approval'))
     .addOption(new Option('--user <id>', 'a user').argParser(parseIdOf<number>).conflicts(['email', 'workspace']))
-    .addOption(lookupOption('--email <email>', 'the user who has this e-mail, or had it last').conflicts('workspace'));
+    .addOption(
+      lookupOption('--email <email>', 'the user who has this e-mail, or had it last, or whom it invited').conflicts(
+        'workspace',
+      ),
+    );
 }
 
 function addExportCommand(personalData: Command): void {
   addSubjectOptions(personalData.command('export').summary('write what is held about a person as JSON lines'))
     .description(
-      'Writes each row that holds personal data of a recipient, of the payer of a deposit or of a user: one line of JSON with the table ' +
-        'and the row. Salts of digests are left out. An existing file is not replaced.\n\nNot in it: stored responses, which expire after 30 ' +
+      'Writes each row that holds personal data of such a person: one line of JSON with the table and the row. Salts of digests are left out. An existing file is not replaced.\n\nNot in it: stored responses, which expire after 30 ' +
         'days, and log lines.',
     )
     .addOption(lookupOption('--out <file>', 'new file, readable by its owner only (standard output)'))
@@ -99,13 +108,10 @@ async function exported(options: SubjectOptions, write: (text: string) => Promis
   return withDeployment(
     async ({ database }) => {
       const subject = await subjectOf(database, options);
-      const { workspaceId } = subject;
-      if (workspaceId !== undefined) {
-        const type = subject.subject === 'recipient' ? 'recipient' : 'deposit';
-        await notePersonalDataExport(database, workspaceId as WorkspaceId, {
-          type,
-          id: subject.id,
-        });
+      const { workspaceId, subject: kind, id } = subject;
+      if (workspaceId !== undefined && kind !== 'user' && kind !== 'invitation') {
+        const type = kind === 'payer' ? 'deposit' : kind;
+        await notePersonalDataExport(database, workspaceId as WorkspaceId, { type, id });
       }
       let count = 0;
       for await (const page of personalDataPages(database, subject)) {
@@ -158,6 +164,9 @@ const REASONS: Readonly<Record<ReasonToKeep, string>> = {
   deposit_open:
     'The deposit is pending or unmatched. Wait for its booking, assign it or return it: banking deposit list.',
   entry_open: 'The entry of the bank account waits for a decision.',
+  approval_open: 'A request for approvals is open. Wait for its decision, or withdraw it.',
+  has_recipient: 'The request is of a recipient. Erase the recipient.',
+  invitation_open: 'An invitation is open. Remove it, or wait until it expires.',
   within_retention: 'A payment is younger than PAYMENTS_KEPT_DAYS.',
   has_roles: 'The user has roles in workspaces. Remove them: banking grant list.',
 };
@@ -168,12 +177,18 @@ function reportOf(subject: PersonalDataSubject, erased: ErasedRows, isDryRun: bo
   return `${isDryRun ? 'Would erase' : 'Erased'} the personal data of ${nameOf(subject)}; rows by table: ${tables.join(', ')}.`;
 }
 
-function requireSubject({ recipient, deposit, user, email, workspace }: SubjectOptions, command: Command): void {
-  if (recipient === undefined && deposit === undefined && user === undefined && email === undefined) {
-    command.error(`error: one of the options '--recipient', '--deposit', '--user' and '--email' is needed`);
+function requireSubject(
+  { recipient, deposit, approval, user, email, workspace }: SubjectOptions,
+  command: Command,
+): void {
+  const ofWorkspace = recipient ?? deposit ?? approval;
+  if (ofWorkspace === undefined && user === undefined && email === undefined) {
+    command.error(
+      `error: one of the options '--recipient', '--deposit', '--approval', '--user' and '--email' is needed`,
+    );
   }
-  if ((recipient ?? deposit) !== undefined && workspace === undefined) {
-    command.error(`error: option '--workspace <id>' is needed with '--recipient' and '--deposit'`);
+  if (ofWorkspace !== undefined && workspace === undefined) {
+    command.error(`error: option '--workspace <id>' is needed with '--recipient', '--deposit' and '--approval'`);
   }
 }
 
@@ -183,19 +198,27 @@ const placeOf = ({ workspace }: SubjectOptions) =>
 
 async function subjectOf(
   database: Database,
-  { recipient, deposit, user, email, workspace: workspaceId }: SubjectOptions,
+  { recipient, deposit, approval, user, email, workspace: workspaceId }: SubjectOptions,
 ): Promise<PersonalDataSubject> {
   if (recipient !== undefined) return { subject: 'recipient', id: recipient, workspaceId };
   if (deposit !== undefined) return { subject: 'payer', id: deposit, workspaceId };
-  const id = user ?? (await findUserOfEmail(database, email ?? ''));
-  if (id === undefined) throw new Refused('No user has or had this e-mail. See banking user list.');
-  return { subject: 'user', id };
+  if (approval !== undefined) return { subject: 'approval', id: approval, workspaceId };
+  if (user !== undefined) return { subject: 'user', id: user };
+  const found = await findSubjectOfEmail(database, email ?? '');
+  if (!found) throw new Refused('No user has or had this e-mail, and no invitation. See banking user list.');
+  return found;
 }
 
-function nameOf({ subject, id, workspaceId }: PersonalDataSubject): string {
-  if (subject === 'user') return `user ${id}`;
-  return `${subject === 'recipient' ? 'recipient' : 'the payer of deposit'} ${id} of workspace ${workspaceId}`;
-}
+const NAMES: Readonly<Record<PersonalDataSubject['subject'], string>> = {
+  recipient: 'recipient',
+  payer: 'the payer of deposit',
+  approval: 'approval',
+  invitation: 'invitation',
+  user: 'user',
+};
+
+const nameOf = ({ subject, id, workspaceId }: PersonalDataSubject): string =>
+  `${NAMES[subject]} ${id}${workspaceId === undefined ? '' : ` of workspace ${workspaceId}`}`;
 
 const notFound = (subject: PersonalDataSubject): Refused =>
   new Refused(`There is no ${nameOf(subject).replace(/^the payer of /, '')}.`);

@@ -21,7 +21,7 @@ async function exported(): Promise<{ readonly text: string; readonly proof: Expo
 /** A person whose personal data are held. */
 interface Person {
   readonly marker: string;
-  readonly subject: 'recipient' | 'payer' | 'user';
+  readonly subject: 'recipient' | 'payer' | 'approval' | 'invitation' | 'user';
   readonly id: number;
   /** Orders that still run. */
   readonly active: number[];
@@ -32,7 +32,8 @@ interface Person {
 
 type Step =
   | { readonly act: 'abroad' | 'rejected' | 'near' | 'payer' | 'unmatched' | 'user' | 'work' | 'retain' }
-  | { readonly act: 'pay' | 'schedule' | 'cancel' | 'erase' | 'dry run'; readonly nth: number };
+  | { readonly act: 'approved near' | 'not approved' | 'invited' }
+  | { readonly act: 'pay approved' | 'pay' | 'schedule' | 'cancel' | 'erase' | 'dry run'; readonly nth: number };
 
 const nth = fc.nat(5);
 const steps = fc.array(
@@ -45,10 +46,19 @@ const steps = fc.array(
       weight: 3,
       arbitrary: fc.record({ act: fc.constantFrom('payer' as const, 'unmatched' as const, 'user' as const) }),
     },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        act: fc.constantFrom('approved near' as const, 'not approved' as const, 'invited' as const),
+      }),
+    },
     { weight: 2, arbitrary: fc.record({ act: fc.constantFrom('work' as const, 'retain' as const) }) },
     {
       weight: 4,
-      arbitrary: fc.record({ act: fc.constantFrom('pay' as const, 'schedule' as const, 'cancel' as const), nth }),
+      arbitrary: fc.record({
+        act: fc.constantFrom('pay' as const, 'pay approved' as const, 'schedule' as const, 'cancel' as const),
+        nth,
+      }),
     },
     { weight: 5, arbitrary: fc.record({ act: fc.constantFrom('erase' as const, 'dry run' as const), nth }) },
   ),
@@ -92,10 +102,23 @@ class Held {
         const marker = newMarker();
         return this.add('user', marker, await world.user(marker));
       }
-      case 'pay': {
+      case 'approved near': {
+        const marker = newMarker();
+        return this.add('recipient', marker, await world.approved(marker));
+      }
+      case 'not approved': {
+        const marker = newMarker();
+        return this.add('approval', marker, await world.rejected(marker));
+      }
+      case 'invited': {
+        const marker = newMarker();
+        return this.add('invitation', marker, await world.invited(marker));
+      }
+      case 'pay':
+      case 'pay approved': {
         const paid = pick(recipients);
         if (!paid) return;
-        await world.pay(paid.id as never, paid.marker);
+        await (step.act === 'pay' ? world.pay : world.payApproved)(paid.id as never, paid.marker);
         return;
       }
       case 'schedule': {
@@ -117,7 +140,7 @@ class Held {
         await this.seePending();
         await world.eraseUnused();
         expect(await world.rest()).toEqual(before);
-        for (const person of this.persons) if (person.subject !== 'user' && !mustBeKept(person)) person.isErased = true;
+        for (const person of this.persons) if (!isOfDirectory(person) && !mustBeKept(person)) person.isErased = true;
         return;
       }
       case 'erase':
@@ -132,7 +155,7 @@ class Held {
   private async erase(person: Person, isDryRun: boolean): Promise<void> {
     await this.seePending();
     const before = await world.rest();
-    const workspaceId = person.subject === 'user' ? undefined : world.workspaceId;
+    const workspaceId = isOfDirectory(person) ? undefined : world.workspaceId;
     const named = { subject: person.subject, id: person.id, workspaceId };
 
     const done = await world.erase(named, { isDryRun });
@@ -167,6 +190,8 @@ class Held {
   }
 }
 
+/** People of the directory are erased by request only. */
+const isOfDirectory = ({ subject }: Person) => subject === 'user' || subject === 'invitation';
 const reasonsOf = ({ active, isPending }: Person) => Number(active.length > 0) + Number(isPending);
 const mustBeKept = (person: Person) => !person.isErased && reasonsOf(person) > 0;
 

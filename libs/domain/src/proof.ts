@@ -24,6 +24,7 @@ export {
   canonicalDescription,
   canonicalOrder,
   canonicalOrderTexts,
+  canonicalRequest,
   canonicalPerson,
   canonicalRecipient,
   canonicalTransaction,

@@ -183,6 +183,10 @@ export const ORDER_TEXTS = record<OrderTexts>({
 export const canonicalOrderTexts = ({ salt, description, metadata }: OrderTexts): string =>
   canonicalPersonal(salt, description ?? null, metadata === undefined ? null : { ...metadata });
 
+/** The text whose SHA-256 is the `digest` of an approval: of its request in canonical JSON. */
+export const canonicalRequest = ({ salt, text }: { readonly salt: string; readonly text: string }): string =>
+  canonicalPersonal(salt, text);
+
 /** The details of a recipient that a transaction covers by their digest. None of them ever changes. */
 export interface HashedRecipient {
   readonly id: number;

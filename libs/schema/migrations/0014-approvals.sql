@@ -73,9 +73,11 @@ create table approval (
   -- The operation, and the group of operations that the rules name.
   operation text not null check (operation ~ '^[a-zA-Z]{1,100}$'),
   operations text not null check (operations ~ '^[a-zA-Z]{1,50}$'),
-  -- In canonical JSON: the id, the workspace, the maker, the operation with its input, and what the maker saw.
+  -- In canonical JSON: the id, the workspace, the maker, the operation with its input, and what the maker saw. Both personal data and the
+  -- salt of the digest are erased with the recipient.
   request text not null,
-  digest bytea not null check (digest = sha256(convert_to(request, 'UTF8'))),
+  request_salt bytea check (length(request_salt) = 16),
+  digest bytea not null check (length(digest) = 32),
   -- Of the rules in force at the time of the request.
   requirements jsonb not null check (jsonb_typeof(requirements) = 'array' and jsonb_array_length(requirements) > 0),
   -- The user who asked; null for the deployment itself.
@@ -98,6 +100,7 @@ create table approval (
   resource_id bigint,
   outcome_at timestamptz,
   primary key (workspace_id, id),
+  constraint approval_digest check (request_salt is null or digest = salted_digest(request_salt, array[request])),
   constraint approval_order check ((order_id is not null) = (operation = 'placeOrder')),
   constraint approval_outcome check ((outcome is null) = (outcome_at is null) and (outcome is null or status = 'approved')
     and (outcome_reason is not null) = coalesce(outcome = 'refused', false))
@@ -105,6 +108,15 @@ create table approval (
 create unique index approval_of_order on approval (workspace_id, order_id) where order_id is not null;
 create index approval_by_class on approval (workspace_id, status, created_at desc, id desc) where id >= 1;
 create index approval_by_expiry on approval (expires_at) where status = 'required';
+
+-- The recipient that a request pays or changes, or that it has added.
+create function recipient_of_request(request text, resource_type text, resource_id bigint) returns bigint
+  language sql immutable parallel safe
+  return case resource_type when 'recipient' then resource_id
+    else coalesce(request::jsonb #>> '{input,recipientID}', request::jsonb #>> '{input,recipientId}')::bigint end;
+
+create index approval_of_recipient on approval (workspace_id, recipient_of_request(request, resource_type, resource_id))
+  where operations in ('orders', 'recipients');
 
 create table approval_decision (
   workspace_id bigint not null,
@@ -143,7 +155,7 @@ declare
   required jsonb := approval_requirements(new.workspace_id, new.operations, (input ->> 'accountId')::bigint,
     (input ->> 'recipientID')::bigint, case new.operation when 'placeOrder' then (input ->> 'amount')::bigint end);
 begin
-  if (new.status = 'required' and new.version = 1 and num_nonnulls(new.carried_out_in, new.outcome) = 0
+  if (new.status = 'required' and new.version = 1 and num_nonnulls(new.carried_out_in, new.outcome) = 0 and new.request_salt is not null
       and request ->> 'approvalID' = new.id::text and request ->> 'workspaceID' = new.workspace_id::text
       and request ->> 'operation' = new.operation and request ->> 'makerID' is not distinct from new.maker::text
       and request ->> 'orderID' is not distinct from new.order_id::text

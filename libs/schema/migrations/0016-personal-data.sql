@@ -3,7 +3,7 @@
 
 /**
  * The columns with personal data of each subject, and what an erasure makes of them: a new column is one more line. Fields of a relation
- * are erased together, and the relation with the column `erased_at` is the last of its subject.
+ * are erased together. The last relation of a subject is that by which the others are found.
  *
  * `rows_of` is a condition on a row `t`. $1 has the workspaces, $2 the id of the subject (of an entry for a payer), $3 the transactions
  * of its payments. `pseudonym` is an expression on `t`, and depends on ids only. Without a field, the rows are deleted.
@@ -33,6 +33,10 @@ create function personal_columns()
         select key_of_payout(p) from payout p where p.workspace_id = any($1) and p.transaction_id = any($3)))', '''{}''::jsonb', 'fixed'),
     ('recipient', 'bank_entry', 'remittance', '', 'null', 'fixed'),
     ('recipient', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
+    ('recipient', 'approval_decision', 'comment', 't.workspace_id = any($1) and t.approval_id = any(approvals_of_recipient($1, $2))', 'null', 'fixed'),
+    ('recipient', 'approval', 'request', 't.workspace_id = any($1) and t.id = any(approvals_of_recipient($1, $2))',
+      'erased_request(t.request)', 'fixed'),
+    ('recipient', 'approval', 'request_salt', '', 'null', 'fixed'),
     ('recipient', 'recipient', 'name', 't.workspace_id = any($1) and t.id = $2', '''erased-'' || t.id', 'fixed'),
     ('recipient', 'recipient', 'account_code', '', '''erased-'' || t.id', 'fixed'),
     ('recipient', 'recipient', 'alias', '', 'null', 'erased'),
@@ -49,12 +53,22 @@ create function personal_columns()
     ('entry', 'bank_entry', 'party', 't.id = $2', '''{}''::jsonb', 'fixed'),
     ('entry', 'bank_entry', 'remittance', '', 'null', 'fixed'),
     ('entry', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
+    ('approval', 'approval_decision', 'comment', 't.workspace_id = any($1) and t.approval_id = $2', 'null', 'fixed'),
+    ('approval', 'approval', 'request', 't.workspace_id = any($1) and t.id = $2', 'erased_request(t.request)', 'fixed'),
+    ('approval', 'approval', 'request_salt', '', 'null', 'fixed'),
+    ('invitation', 'directory_change', 'personal', 't.relation = ''member''
+      and t.personal ->> ''email'' in (select m.email from member m where m.id = $2 and m.email <> erased_invitation(m.id))', 'null', 'fixed'),
+    ('invitation', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
+    ('invitation', 'member', 'email', 't.user_id is null and t.email in (select m.email from member m where m.id = $2)',
+      'erased_invitation(t.id)', 'free'),
     ('user', 'user_identity', null, 't.user_id = $2', null, 'free'),
     ('user', 'directory_change', 'personal', 't.ctid = any(array(
         select l.ctid from directory_change l
         where l.relation in (''app_user'', ''user_identity'') and coalesce(l.record -> ''user_id'', l.record -> ''id'')::bigint = $2
-          and l.personal ->> ''email'' is distinct from erased_email($2)))', 'null', 'fixed'),
+          and l.personal ->> ''email'' is distinct from erased_email($2)
+          or l.relation = ''member'' and l.personal ->> ''email'' in (select unnest(addresses_of_user($2)))))', 'null', 'fixed'),
     ('user', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
+    ('user', 'member', 'email', 't.user_id is null and t.email in (select unnest(addresses_of_user($2)))', 'erased_invitation(t.id)', 'free'),
     ('user', 'app_user', 'email', 't.id = $2', 'erased_email(t.id)', 'erased'),
     ('user', 'app_user', 'status', '', '''suspended''', 'erased')
   ) c (subject, relation, field, rows_of, pseudonym, until)
@@ -73,6 +87,43 @@ create function erased_email(user_id bigint) returns text
   language sql immutable parallel safe
   return 'erased-' || user_id || '@erased.invalid';
 
+create function erased_invitation(member_id bigint) returns text
+  language sql immutable parallel safe
+  return 'erased-invitation-' || member_id || '@erased.invalid';
+
+-- What decides that a payment is approved stays, and what names no person.
+create function erased_request(request text) returns text
+  language sql immutable parallel safe
+  return (
+    select (r.content || jsonb_object_agg(p.part, (
+      select coalesce(jsonb_object_agg(e.key, e.value), '{}') from jsonb_each(r.content -> p.part) e
+      where e.key in ('accountId', 'amount', 'countryCode', 'currencyCode', 'feeAmount', 'id', 'memberId', 'payoutMethod', 'purposeCode',
+        'quoteID', 'rate', 'recipientDigest', 'recipientID', 'recipientId', 'roles', 'saved', 'startAt', 'status', 'stopAt', 'targetAmount',
+        'targetCurrencyCode', 'type', 'userID'))))::text
+    from (select request::jsonb as content) r cross join (values ('input'), ('shown')) p (part)
+    group by r.content);
+
+create function approvals_of_recipient(of_workspaces bigint[], of_recipient bigint) returns bigint[]
+  language sql stable set search_path = banking, pg_temp
+  return array(
+    select a.id from approval a
+    where a.workspace_id = any(of_workspaces) and a.operations in ('orders', 'recipients')
+      and recipient_of_request(a.request, a.resource_type, a.resource_id) = of_recipient);
+
+-- The e-mail of a user, and those it had before.
+create function addresses_of_user(of_user bigint) returns text[]
+  language sql stable set search_path = banking, pg_temp
+  return array(
+    select u.email from app_user u where u.id = of_user
+    union
+    select l.personal ->> 'email' from directory_change l
+    where l.relation = 'app_user' and (l.record ->> 'id')::bigint = of_user and l.personal ? 'email');
+
+-- The last of the invitations to an address that no user has accepted.
+create function invitation_to(address text) returns bigint
+  language sql stable security definer set search_path = banking, pg_temp
+  return (select m.id from member m where m.user_id is null and m.email = address order by m.id desc limit 1);
+
 -- The key of a payout at its network, as `payoutKey` of @banking/payouts writes it.
 create function key_of_payout(p payout) returns text
   language sql immutable
@@ -88,6 +139,11 @@ create function with_returns(of_workspaces bigint[], ids bigint[]) returns bigin
   select coalesce(array_agg(c.id), '{}') from chained c
 $$;
 
+-- Whether a request waits for approvals, or is approved and not carried out yet.
+create function is_open_request(a approval) returns boolean
+  language sql immutable
+  return a.status = 'required' or a.status = 'approved' and a.outcome is null;
+
 -- The least time for which payments are kept, in days, whatever a caller says. A sandbox has no real persons.
 create function kept_days_least() returns integer
   language sql stable set search_path = banking, pg_temp
@@ -96,7 +152,7 @@ create function kept_days_least() returns integer
 /**
  * Why the personal data of a subject have to be kept; empty if they need not.
  *
- * @param of_id of a recipient, of the bank entry of a payer, of a bank entry or of a user
+ * @param of_id of a recipient, of the bank entry of a payer, of a bank entry, of an approval, of an invitation or of a user
  * @param kept_days how long payments are kept
  */
 create function reasons_to_keep(of_subject text, of_workspaces bigint[], of_id bigint, kept_days integer) returns text[]
@@ -115,6 +171,10 @@ begin
           select from transfer t where t.workspace_id = x.workspace_id and t.transaction_id = x.id and t.recipient_id = of_id offset 0))
         then 'payment_pending' end,
       case when exists (
+        select from approval a
+        where a.workspace_id = any(of_workspaces) and a.operations = 'recipients'
+          and a.id = any(approvals_of_recipient(of_workspaces, of_id)) and is_open_request(a)) then 'approval_open' end,
+      case when exists (
         select from discrepancy d
         where d.workspace_id = any(of_workspaces) and d.resolved_at is null and exists (
           select from transfer t
@@ -130,6 +190,20 @@ begin
     return array_remove(array[
       case when exists (select from bank_entry e where e.id = of_id and (e.outcome is null or e.outcome = 'deposit')) then 'entry_open' end,
       case when exists (select from bank_entry e where e.id = of_id and e.received_at > since) then 'within_retention' end], null);
+  elsif of_subject = 'approval' then
+    return array_remove(array[
+      case when exists (select from approval a where a.workspace_id = any(of_workspaces) and a.id = of_id and is_open_request(a))
+        then 'approval_open' end,
+      -- Its texts are erased with those of the payments.
+      case when exists (
+        select from approval a
+        where a.workspace_id = any(of_workspaces) and a.id = of_id
+          and recipient_of_request(a.request, a.resource_type, a.resource_id) is not null) then 'has_recipient' end], null);
+  elsif of_subject = 'invitation' then
+    return array_remove(array[
+      case when exists (
+        select from member m join member o on o.email = m.email
+        where m.id = of_id and o.roles is not null and o.expires_at > statement_timestamp()) then 'invitation_open' end], null);
   elsif of_subject = 'user' then
     return array_remove(array[
       case when exists (select from workspace_role r where r.user_id = of_id) then 'has_roles' end], null);
@@ -213,7 +287,7 @@ end $$;
 /**
  * Erases the personal data of a subject, at most so many rows of each relation. The caller holds the locks and has set the scope.
  *
- * @param of_id of a recipient, of the bank entry of a payer, of a bank entry or of a user
+ * @param of_id of a recipient, of the bank entry of a payer, of a bank entry, of an approval, of an invitation or of a user
  * @param is_dry_run counts and changes nothing
  * @returns how many rows of each relation, and whether nothing is left
  */
@@ -241,11 +315,13 @@ begin
            string_agg(quote_ident(c.field) || ' = ' || c.pseudonym, ', ') as assignments,
            exists (
              select from pg_attribute a
-             where a.attrelid = ('banking.' || quote_ident(c.relation))::regclass and a.attname = 'erased_at') as is_root
+             where a.attrelid = ('banking.' || quote_ident(c.relation))::regclass and a.attname = 'erased_at') as is_marked,
+           max(c.place) = max(max(c.place)) over () as is_last
     from personal_columns() c where c.subject = of_subject
     group by c.relation order by min(c.place)
   loop
-    continue when part.is_root and not is_done;
+    -- The others are found by it.
+    continue when part.is_last and not is_done;
     execute format('select array(select t.ctid from %I t where %s and (%s) limit $4%s)', part.relation, part.rows_of,
       case when part.is_deleted then 'true'
         else format('(%s) is distinct from (%s)', part.fields, part.pseudonyms) end, case when is_dry_run then '' else ' for update' end)
@@ -258,7 +334,7 @@ begin
       execute format('delete from %I t where t.ctid = any($1)', part.relation) using places;
     else
       execute format('update %I t set %s%s where t.ctid = any($1)', part.relation, part.assignments,
-        case when part.is_root then ', erased_at = coalesce(t.erased_at, statement_timestamp())' else '' end) using places;
+        case when part.is_marked then ', erased_at = coalesce(t.erased_at, statement_timestamp())' else '' end) using places;
     end if;
   end loop;
 end $$;
@@ -283,15 +359,18 @@ begin
     select w.id as workspace_id, 'recipient' as type, of_id as id from unnest(of_workspaces) w (id) where of_subject = 'recipient'
     union all
     select d.workspace_id, 'deposit', d.id from deposit d
-    where of_subject = 'payer' and d.workspace_id = any(of_workspaces) and d.entry_id = of_id) s
+    where of_subject = 'payer' and d.workspace_id = any(of_workspaces) and d.entry_id = of_id
+    union all
+    select a.workspace_id, 'approval', a.id from approval a
+    where of_subject = 'approval' and a.workspace_id = any(of_workspaces) and a.id = of_id) s
   group by s.workspace_id order by s.workspace_id;
 end $$;
 
 /**
- * Erases the personal data of a recipient, of the payer of a deposit or of a user: for operators. A recipient is archived first. Call it
- * again until it is done: a call erases at most so many rows of each relation.
+ * Erases the personal data of a recipient, of the payer of a deposit, of a request for approvals, of invitations to one address or of a
+ * user: for operators. A recipient is archived first. Call it again until it is done: a call erases at most so many rows of each relation.
  *
- * @param of_id of the recipient, the deposit or the user
+ * @param of_id of the recipient, the deposit, the approval, one of the invitations or the user
  * @param kept_days how long payments are kept, at least a year outside a sandbox
  * @returns why it erases nothing; how many rows of each relation it erased; whether nothing is left. All are null without such a subject
  */
@@ -304,7 +383,7 @@ declare
   workspaces bigint[] := array[of_workspace];
   key_id bigint := of_id;
 begin
-  if (of_subject in ('recipient', 'payer', 'user')) is not true or (rows_max between 1 and 10000) is not true or kept_days is null then
+  if (of_subject in ('recipient', 'payer', 'approval', 'invitation', 'user')) is not true or (rows_max between 1 and 10000) is not true or kept_days is null then
     raise exception 'no erasure of personal data' using errcode = 'BK032';
   end if;
   if of_subject = 'recipient' then
@@ -325,8 +404,28 @@ begin
     if not is_dry_run then
       perform from deposit d where d.workspace_id = any(workspaces) and d.entry_id = key_id order by d.workspace_id, d.id for update;
     end if;
+  elsif of_subject = 'approval' then
+    if not is_dry_run then
+      perform from approval a where a.workspace_id = of_workspace and a.id = of_id for update;
+    end if;
+    if not exists (select from approval a where a.workspace_id = of_workspace and a.id = of_id) then
+      return;
+    end if;
+  elsif of_subject = 'invitation' then
+    if not is_dry_run then
+      -- An invitation, and a change of one, wait.
+      perform pg_advisory_xact_lock(hashtextextended('banking.directory', 0));
+    end if;
+    workspaces := array(
+      select distinct o.workspace_id from member m join member o on o.email = m.email where m.id = of_id order by 1);
+    if workspaces = '{}' then
+      return;
+    end if;
+    perform set_config('app.workspaces', workspaces::text, true);
   else
-    workspaces := '{}';
+    workspaces := array(
+      select distinct m.workspace_id from member m where m.user_id is null and m.email in (select unnest(addresses_of_user(of_id))) order by 1);
+    perform set_config('app.workspaces', workspaces::text, true);
     if not is_dry_run then
       -- A role that is granted meanwhile waits: it refers to the user.
       perform from app_user u where u.id = of_id for update;
@@ -354,8 +453,8 @@ begin
 end $$;
 
 /**
- * Erases what was not used for so long: recipients that are archived or unused, payers of deposits that ended, and the texts of other
- * entries of bank accounts. At most so many rows are read, in the order of workspaces and ids, from after a position. For the worker.
+ * Erases what was not used for so long: recipients that are archived or unused, payers of deposits that ended, the texts of other entries
+ * of bank accounts, and requests for recipients and members that have ended. At most so many rows are read, in the order of workspaces and ids, from after a position. For the worker.
  *
  * @param after_workspace 0 at the beginning; null after the last one
  * @returns how many rows were erased
@@ -376,7 +475,7 @@ declare
   is_held boolean;
   part record;
 begin
-  if (of_subject in ('recipient', 'payer', 'entry')) is not true or (rows_max between 1 and 10000) is not true
+  if (of_subject in ('recipient', 'payer', 'entry', 'approval')) is not true or (rows_max between 1 and 10000) is not true
      or num_nulls(unused_days, kept_days) > 0 then
     raise exception 'no erasure of personal data' using errcode = 'BK032';
   end if;
@@ -413,6 +512,9 @@ begin
         when 'payer' then 'select d.id, d.entry_id as key_id,
             d.erased_at is null and d.status in (''booked'', ''assigned'', ''returned'') and d.updated_at < $3 as is_unused
           from (select * from deposit l where l.workspace_id = $1 and l.id > $2 order by l.id limit $4) d'
+        when 'approval' then 'select a.id, a.id as key_id, a.request_salt is not null and a.operations in (''recipients'', ''members'')
+            and a.updated_at < $3 as is_unused
+          from (select * from approval l where l.workspace_id = $1 and l.id > $2 order by l.id limit $4) a'
         else 'select e.id, e.id as key_id, e.outcome in (''payout'', ''return'', ''ignored'') and e.received_at < $3
             and (e.party <> ''{}'' or num_nonnulls(e.remittance, e.creditor_reference) > 0) as is_unused
           from (select * from bank_entry l where $1 = 1 and l.id > $2 order by l.id limit $4) e' end)
@@ -464,7 +566,7 @@ end $$;
  * The rows that hold personal data of a subject, a page of each relation in the order of its key: for the export of what is held about a
  * person. Salts and sealed values are left out.
  *
- * @param of_id of the recipient, the deposit or the user
+ * @param of_id of the recipient, the deposit, the approval, one of the invitations or the user
  */
 create function personal_data_of(of_subject text, of_workspace bigint, of_id bigint, of_relation text, rows_before bigint, rows_max integer)
   returns setof jsonb
@@ -477,7 +579,7 @@ declare
   condition text;
   key text;
 begin
-  if of_subject <> 'user' and (of_workspace = any(scope)) is not true then
+  if of_subject not in ('user', 'invitation') and (of_workspace = any(scope)) is not true then
     raise exception 'no export of another workspace' using errcode = 'BK032';
   end if;
   select max(c.rows_of) into condition from personal_columns() c where c.subject = of_subject and c.relation = of_relation;
@@ -497,7 +599,7 @@ begin
   from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
   where i.indrelid = ('banking.' || quote_ident(of_relation))::regclass and i.indisprimary;
   return query execute format(
-    $sql$select jsonb_strip_nulls(to_jsonb(t) - array['person_salt', 'texts_salt', 'description_salt', 'personal_salt', 'own_legs'])
+    $sql$select jsonb_strip_nulls(to_jsonb(t) - array['person_salt', 'texts_salt', 'description_salt', 'personal_salt', 'request_salt', 'code_hash', 'own_legs'])
       from %I t where %s order by %s offset $4 limit $5$sql$, of_relation, condition, key)
     using workspaces, key_id, transactions, rows_before, rows_max;
 end $$;

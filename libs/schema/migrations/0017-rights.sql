@@ -76,7 +76,7 @@ declare
   columns text;
 begin
   for relation, refused in values
-    ('account', 'delete'), ('approval', 'delete'), ('approval_decision', 'update or delete'), ('approval_rules', 'update or delete'),
+    ('account', 'delete'), ('approval', 'delete'), ('approval_decision', 'delete'), ('approval_rules', 'update or delete'),
     ('audit_head', 'delete'), ('corridor', 'delete'), ('crossing', 'delete'), ('currency', 'delete'),
     ('customer_order', 'delete'), ('deposit', 'delete'), ('limit_change', 'update or delete'), ('limit_list', 'delete'),
     ('discrepancy', 'delete'), ('event_deletion', 'delete'), ('execution', 'delete'), ('operator_request', 'delete'), ('payout', 'delete'),
@@ -97,7 +97,7 @@ begin
   -- What never changes of the others.
   for relation, columns in values
     ('account', 'workspace_id, id, currency_id'),
-    ('approval', 'workspace_id, id, operation, operations, request, digest, requirements, maker, makers, order_id, created_at,
+    ('approval', 'workspace_id, id, operation, operations, digest, requirements, maker, makers, order_id, created_at,
       expires_at'),
     -- Where a corridor leads and what a product holds: recipients and accounts refer to them.
     ('corridor', 'id, destination_country, destination_currency_id, payout_method, beneficiary_account_type, routing_code_type'),
@@ -119,6 +119,7 @@ begin
     ('payout_stop', 'id, stopped_at, finding_count, workspace_ids, findings'),
     ('decision_demand', 'id, demanded_at'),
     -- Personal data become pseudonyms; see 0016-personal-data.sql.
+    ('approval_decision', 'workspace_id, approval_id, user_id, decision, roles, created_at'),
     ('beneficiary', 'workspace_id, id, recipient_id, created_at'),
     ('directory_change', 'id, changed_at, changed_by, relation, action, record, operating_system_user, hash'),
     ('recipient', 'workspace_id, id, kind, currency_id, bank_id, created_at, corridor_id, person_digest'),
@@ -227,8 +228,8 @@ begin
       consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
       requested_deliveries, paused_until) on webhook_endpoint'),
     (served, 'execute on function analyze_next_table, approval_requirements, approval_rules_in_force, are_audit_entries, audit_content, count_unrecorded_audit, directory_chain,
-      deciding_roles, directory_head, entries_of_deposits, has_approvals, erased_beneficiary, erased_email, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, is_approvable, is_payment_approved, held_payouts, is_served_here, makers_of, member_status, next_audit_hash,
-      order_of_reference, pause_required, payment_versions, persons_behind, rejected_three_in_a_row, require_open_workspaces, rfc3339, salted_digest, unrecorded_resources, webhook_backlog, workspace_lock_key'),
+      deciding_roles, directory_head, entries_of_deposits, has_approvals, erased_beneficiary, erased_email, erased_request, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, is_approvable, is_payment_approved, held_payouts, is_served_here, makers_of, member_status, next_audit_hash,
+      order_of_reference, pause_required, payment_versions, persons_behind, recipient_of_request, rejected_three_in_a_row, require_open_workspaces, rfc3339, salted_digest, unrecorded_resources, webhook_backlog, workspace_lock_key'),
 
     -- The books: a payment, and no other way to move money.
     (written, 'usage on sequence account_id_seq, approval_id_seq, audit_outbox_id_seq, beneficiary_id_seq, customer_order_id_seq, execution_id_seq,
@@ -241,7 +242,7 @@ begin
       on account'),
     (written, 'insert on account_code, beneficiary, demo_step, quote'),
     (written, 'insert (workspace_id, version, rules, changed_by) on approval_rules'),
-    (written, 'insert (workspace_id, id, operation, operations, request, digest, requirements, maker, order_id),
+    (written, 'insert (workspace_id, id, operation, operations, request, request_salt, digest, requirements, maker, order_id),
       update (status, version, updated_at, carried_out_in, outcome, outcome_reason, outcome_message, resource_type, resource_id, outcome_at) on
       approval'),
     (written, 'insert (workspace_id, approval_id, user_id, decision, comment) on approval_decision'),
@@ -299,7 +300,7 @@ begin
     (commanded, 'usage on sequence operator_request_id_seq'),
     (commanded, 'select, insert (content, digest, operating_system_user) on operator_request'),
     -- Erasure and export of personal data: operators by request, the worker what was not used for long. No service may call them.
-    (commanded, 'execute on function erase_personal_data, personal_columns, personal_data_of'),
+    (commanded, 'execute on function erase_personal_data, invitation_to, personal_columns, personal_data_of'),
     (worked, 'execute on function erase_unused_personal_data'),
 
     (commanded, 'update (note) on bank_entry'),

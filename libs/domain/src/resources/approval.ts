@@ -94,7 +94,10 @@ export interface Approval {
   readonly input: Readonly<Record<string, unknown>>;
   /** What the maker saw, such as the recipient and the price of an order, or the resource as it was. */
   readonly shown: Readonly<Record<string, unknown>>;
-  /** SHA-256 in hex of the request in canonical JSON. The transaction of an order covers it. */
+  /**
+   * SHA-256 in hex over the request in canonical JSON and a random salt. The transaction of an order covers it. It stays when the personal
+   * data of the recipient are erased from `input` and `shown`.
+   */
   readonly digest: string;
   readonly requirements: readonly ApprovalRequirement[];
   /** The user who asked. */

@@ -1,6 +1,6 @@
 import { type ApprovalGroup, type ApprovalRequirement, Refusal } from '@banking/domain';
-import { canonicalJson, type CanonicalValue } from '@banking/domain/proof';
-import { digestNow } from '@banking/ledger';
+import { canonicalJson, canonicalRequest, type CanonicalValue } from '@banking/domain/proof';
+import { digestNow, newSalt } from '@banking/ledger';
 import { bind, type BoundStatement, byteaOf, sqlStatement } from '@banking/postgres';
 
 /** A request that waits for approvals, before it is stored. */
@@ -17,9 +17,10 @@ interface WaitingRequest {
   readonly orderId?: number | undefined;
 }
 
-/** A request with the text that is approved, and its digest in hex. */
+/** A request with the text that is approved, and its salted digest in hex. */
 export interface ApprovalRequest extends WaitingRequest {
   readonly text: string;
+  readonly salt: string;
   readonly digest: string;
 }
 
@@ -41,19 +42,29 @@ export function approvalRequest(request: WaitingRequest): ApprovalRequest {
     input: asJson(input),
     shown: asJson(shown),
   });
-  return { ...request, text, digest: digestNow(text) };
+  const salt = newSalt();
+  return { ...request, text, salt, digest: digestNow(canonicalRequest({ salt, text })) };
 }
 
 const REQUEST_APPROVAL = sqlStatement(
   'request_approval',
-  `insert into approval (workspace_id, id, operation, operations, request, digest, requirements, maker, order_id)
-   values ($1, $2, $3, $4, $5, $6, $7::jsonb, $8, $9)`,
+  `insert into approval (workspace_id, id, operation, operations, request, request_salt, digest, requirements, maker, order_id)
+   values ($1, $2, $3, $4, $5, $6, $7, $8::jsonb, $9, $10)`,
 );
 
 /** The database rejects it with `RULE_VIOLATION.notApproved` unless it has all requirements of the rules in force. */
 export const requestApproval = (request: ApprovalRequest): BoundStatement<unknown> => {
-  const { workspaceId, id, operation, group, text, digest, requirements, maker, orderId } = request;
-  const values = [workspaceId, id, operation, group, text, byteaOf(digest), JSON.stringify(requirements)];
+  const { workspaceId, id, operation, group, text, salt, digest, requirements, maker, orderId } = request;
+  const values = [
+    workspaceId,
+    id,
+    operation,
+    group,
+    text,
+    byteaOf(salt),
+    byteaOf(digest),
+    JSON.stringify(requirements),
+  ];
   return bind(REQUEST_APPROVAL, ...values, maker ?? null, orderId ?? null);
 };
 

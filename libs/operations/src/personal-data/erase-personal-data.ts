@@ -2,12 +2,15 @@ import { bind, type BoundStatement, type Database, sqlStatement } from '@banking
 import { type Actor, actAs, emailOf } from '../provisioning/workspaces.js';
 import type { PersonalDataRetention } from './unused-personal-data.js';
 
-/** Whose personal data: a recipient, the payer of a deposit, or a user. */
+/**
+ * Whose personal data: a recipient, the payer of a deposit, a request for approvals that is of no recipient, invitations to one address
+ * that no user has accepted, or a user.
+ */
 export interface PersonalDataSubject {
-  readonly subject: 'recipient' | 'payer' | 'user';
-  /** Of the recipient, the deposit or the user. */
+  readonly subject: 'recipient' | 'payer' | 'approval' | 'invitation' | 'user';
+  /** Of the recipient, the deposit, the approval, the member that one of the invitations is, or the user. */
   readonly id: number;
-  /** Of the recipient or the deposit. */
+  /** Of the recipient, the deposit or the approval. */
   readonly workspaceId?: number | undefined;
 }
 
@@ -19,6 +22,9 @@ export type ReasonToKeep =
   | 'deposit_open'
   | 'entry_open'
   | 'within_retention'
+  | 'approval_open'
+  | 'has_recipient'
+  | 'invitation_open'
   | 'has_roles';
 
 /** How many rows of each table were erased. */
@@ -122,8 +128,22 @@ const FIND_USER = sqlStatement<{ id: bigint }>(
    order by place, id desc limit 1`,
 );
 
-/** The id of the user that has an e-mail, or had it last. @throws ProvisioningError if it is no e-mail */
-export async function findUserOfEmail(database: Database, email: string): Promise<number | undefined> {
-  const row = await database.read({}, bind(FIND_USER, emailOf(email)));
-  return row && Number(row.id);
+const FIND_INVITATION = sqlStatement<{ id: bigint }>(
+  'find_invitation_of_email',
+  'select id from invitation_to($1) as id where id is not null',
+);
+
+/**
+ * The user that has an e-mail, or had it last; without one, the invitations to it.
+ *
+ * @throws ProvisioningError if it is no e-mail
+ */
+export async function findSubjectOfEmail(database: Database, text: string): Promise<PersonalDataSubject | undefined> {
+  const email = emailOf(text);
+  const [[user], [invitation]] = await database.pipeline({}, [
+    bind(FIND_USER, email),
+    bind(FIND_INVITATION, email),
+  ] as const);
+  if (user) return { subject: 'user', id: Number(user.id) };
+  return invitation && { subject: 'invitation', id: Number(invitation.id) };
 }

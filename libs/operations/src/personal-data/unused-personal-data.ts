@@ -4,7 +4,7 @@ import { bind, type Database, sqlStatement } from '@banking/postgres';
 export interface PersonalDataRetention {
   /** After a payment, those of its recipient or payer, whatever else is set. By law; at least a year outside a sandbox. */
   readonly paymentsKeptDays: number;
-  /** Recipients after they were archived or last used. */
+  /** Recipients after they were archived or last used, and ended requests to add recipients and members. */
   readonly recipientsKeptDays: number;
   /** Payers of deposits after these ended, and the texts of other entries of bank accounts. */
   readonly payersKeptDays: number;
@@ -33,7 +33,7 @@ const ERASE_UNUSED = sqlStatement<Position & { readonly erased: bigint }>(
 const BEGINNING: Position = { after_workspace: 0n, after_id: null };
 
 /** In this order: the entry of a deposit is erased with its payer. */
-const SUBJECTS = ['recipient', 'payer', 'entry'] as const;
+const SUBJECTS = ['recipient', 'payer', 'entry', 'approval'] as const;
 
 /** Makes personal data that were not used for long pseudonyms, a batch at a time over all workspaces: a chore of the worker. */
 export class UnusedPersonalData {
@@ -50,7 +50,7 @@ export class UnusedPersonalData {
   async eraseBatch(): Promise<number> {
     const { paymentsKeptDays, recipientsKeptDays, payersKeptDays } = this.retention;
     const subject = SUBJECTS[this.subject]!;
-    const unusedDays = subject === 'recipient' ? recipientsKeptDays : payersKeptDays;
+    const unusedDays = subject === 'recipient' || subject === 'approval' ? recipientsKeptDays : payersKeptDays;
     const { after_workspace: workspace, after_id: id } = this.from;
     const [[next]] = await this.database.pipeline({}, [
       bind(

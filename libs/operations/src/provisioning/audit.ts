@@ -40,7 +40,7 @@ const WORKSPACES_OF_USER = sqlStatement<{ id: bigint }>(
 /** What an operator has read or issued, which changes no rows. */
 interface OperatorUse {
   readonly operation: 'exportBooks' | 'exportAuditTrail' | 'exportPersonalData' | 'issueToken';
-  readonly resource: { readonly type: 'workspace' | 'user' | 'recipient' | 'deposit'; readonly id: number };
+  readonly resource: { readonly type: 'workspace' | 'user' | 'recipient' | 'deposit' | 'approval'; readonly id: number };
 }
 
 /** Writes an entry into the audit trails of those workspaces that the database serves. */
@@ -62,7 +62,7 @@ export const noteExport = (
 export const notePersonalDataExport = (
   database: Database,
   workspaceId: WorkspaceId,
-  resource: { readonly type: 'recipient' | 'deposit'; readonly id: number },
+  resource: { readonly type: 'recipient' | 'deposit' | 'approval'; readonly id: number },
 ): Promise<void> => noteUse(database, [workspaceId], { operation: 'exportPersonalData', resource });
 
 /**

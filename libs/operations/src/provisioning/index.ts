@@ -2,7 +2,7 @@ export { auditPages, noteExport, notePersonalDataExport, noteOperatorChanges, no
 export {
   type ErasedRows,
   erasePersonalData,
-  findUserOfEmail,
+  findSubjectOfEmail,
   type PersonalDataSubject,
   personalDataPages,
   type ReasonToKeep,

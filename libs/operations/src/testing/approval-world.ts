@@ -27,10 +27,24 @@ const APP = 'Northwind Treasury';
 
 const NETWORKS = { allowedNetworks: [], refusedNetworks: [], isLocal: true };
 
+type Owner = Awaited<ReturnType<typeof demoDatabase>>['owner'];
+
 const CHORES = ['events', 'expired-approvals', 'audit'];
 
 /** A rule of one approver for each order. */
 export const EVERY_ORDER: ApprovalRule = { operations: 'orders', approvals: 1, roles: ['approver'] };
+
+/** Puts rules into force, whatever the present ones are. */
+export async function setRules(owner: Owner, workspaceId: number, rules: readonly ApprovalRule[]): Promise<void> {
+  await owner.query('begin');
+  await owner.query(`set local session_replication_role = replica`);
+  await owner.query(
+    `insert into approval_rules (workspace_id, version, rules)
+     select $1, coalesce(max(version), 0) + 1, $2::jsonb from approval_rules where workspace_id = $1`,
+    [workspaceId, JSON.stringify(rules)],
+  );
+  await owner.query('commit');
+}
 
 /**
  * The demo data with people of each role, an account with a balance, a recipient, and a worker that carries out what is approved. Its
@@ -87,17 +101,7 @@ export async function approvalWorld() {
       ...{ accountId, recipientID, amount: '100' as TransferAmount, type: 'instant' },
       ...more,
     }),
-    /** Puts rules into force, whatever the present ones are. */
-    async setRules(...rules: readonly ApprovalRule[]): Promise<void> {
-      await owner.query('begin');
-      await owner.query(`set local session_replication_role = replica`);
-      await owner.query(
-        `insert into approval_rules (workspace_id, version, rules)
-         select $1, coalesce(max(version), 0) + 1, $2::jsonb from approval_rules where workspace_id = $1`,
-        [workspaceId, JSON.stringify(rules)],
-      );
-      await owner.query('commit');
-    },
+    setRules: (...rules: readonly ApprovalRule[]) => setRules(owner, workspaceId, rules),
     grant: (email: string, ...roles: readonly RoleName[]): Promise<unknown> =>
       addGrants(provisioning, 'ops', { workspaceId, email, roles }),
     findings: (): ReturnType<typeof verifyPayments> => verifyPayments(world.database, [workspaceId]),

@@ -1,4 +1,13 @@
-import type { PlaceOrderInput, RecipientId, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
+import {
+  type ApprovalGroup,
+  type ApprovalId,
+  ApprovalPending,
+  type PlaceOrderInput,
+  type RecipientId,
+  type TransferAmount,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
 import { booksAs, verifyBooks } from '@banking/ledger';
 import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { OPERATOR_ROLE, WORKER_ROLE } from '@banking/postgres';
@@ -8,11 +17,13 @@ import { BookDeposits } from '../deposits/book-deposits.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { erasePersonalData, type PersonalDataSubject } from '../personal-data/erase-personal-data.js';
 import { type PersonalDataRetention, UnusedPersonalData } from '../personal-data/unused-personal-data.js';
+import { addGrants } from '../provisioning/index.js';
 import { addUser, bindUser } from '../provisioning/users.js';
 import { verifyDirectory } from '../verification/verify-trails.js';
 import { workOf } from '../worker/start-banking-worker.js';
 import { recordChanges } from '../events/record-changes.js';
 import { recordAudit } from '../audit/record-audit.js';
+import { setRules } from './approval-world.js';
 import { verifyPayments } from './order-world.js';
 import { demoDatabase } from './test-databases.js';
 
@@ -20,11 +31,23 @@ import { demoDatabase } from './test-databases.js';
 const AT_ONCE: PersonalDataRetention = { paymentsKeptDays: 0, recipientsKeptDays: 0, payersKeptDays: 0 };
 
 const OPERATOR = 'ops';
+const APP = 'Northwind Treasury';
 /** The last characters of an IBAN choose what the network of the sandbox does. */
 const IBANS = { paid: 'DE89370400440532013000', rejected: 'DE52370400440532019001' } as const;
 
 /** Columns that an erasure writes besides those with personal data. */
 const MARKS = ['erased_at', 'forgotten_at', 'updated_at'];
+
+/** The approval that an operation waits for. */
+async function approvalOf(operation: Promise<unknown>): Promise<ApprovalId> {
+  try {
+    await operation;
+  } catch (pending) {
+    if (pending instanceof ApprovalPending) return pending.approval.id;
+    throw pending;
+  }
+  throw new Error('the operation needed no approval');
+}
 
 export type PersonalWorld = Awaited<ReturnType<typeof personalWorld>>;
 
@@ -34,12 +57,24 @@ export async function personalWorld() {
   const { owner, demo, database } = world;
   const asOperator = database.as(OPERATOR_ROLE);
   const asWorker = booksAs(world.books, WORKER_ROLE);
-  const service = new LedgerBankingService(database, world.books, { rates: DEMO_RATES, rails: SANDBOX_ROUTING }, true);
+  const rates = { rates: DEMO_RATES, rails: SANDBOX_ROUTING };
+  const service = new LedgerBankingService(database, world.books, rates, true);
   const workspaceId = demo.workspaces['Northwind Trading'] as WorkspaceId;
   const ada = { workspaceId, actor: demo.users['ada@northwind.example'] as UserId };
   const errors: unknown[] = [];
   const onError = (error: unknown) => void errors.push(error);
-  const worker = new Worker(workOf(world, { orders: service.orders, rails: sandboxRails, onError }));
+  const worker = new Worker(
+    workOf(world, { orders: service.orders, approvals: service, rails: sandboxRails, onError }),
+  );
+  const approver = {
+    workspaceId,
+    actor: (await addUser(world.provisioning, OPERATOR, { email: 'approver@northwind.example', app: APP })) as UserId,
+  };
+  await addGrants(world.provisioning, OPERATOR, {
+    workspaceId,
+    email: 'approver@northwind.example',
+    roles: ['approver'],
+  });
   const { resource: from } = await service.openAccount(ada, { productID: 2 as never });
   const { resource: own } = await service.openAccount(ada, { productID: 2 as never });
   await service.fundAccount(ada, { accountId: from.id, amount: '100000000' as TransferAmount });
@@ -57,6 +92,39 @@ export async function personalWorld() {
   );
   let entries = 0;
 
+  const work = async (): Promise<void> => {
+    while ((await worker.step()) > 0);
+  };
+  /** Asks for an operation while a rule requires an approval of its group, and decides it with a comment. */
+  const decided = async (
+    operations: ApprovalGroup,
+    marker: string,
+    decision: 'approve' | 'reject',
+    ask: (asked: LedgerBankingService) => Promise<ApprovalId>,
+  ): Promise<ApprovalId> => {
+    await setRules(owner, workspaceId, [{ operations, approvals: 1, roles: ['approver'] }]);
+    // It knows no rules from before, and is not asked again after they are gone.
+    const asked = new LedgerBankingService(database, world.books, rates, true);
+    const approvalId = await ask(asked);
+    await asked.decideApproval(approver, { approvalId, decision, version: 1, comment: `I know ${marker}` });
+    await setRules(owner, workspaceId, []);
+    await work();
+    return approvalId;
+  };
+  /** An invitation that was withdrawn before anyone has accepted it. @returns the id of the member */
+  const invite = async (email: string): Promise<number> => {
+    const { resource } = await service.inviteMember(ada, { email, roles: ['viewer'] });
+    await service.removeMember(ada, { memberId: resource.id });
+    return resource.id;
+  };
+  const paymentTo = (
+    recipientID: RecipientId,
+    marker: string,
+    more: Partial<PlaceOrderInput> = {},
+  ): PlaceOrderInput => ({
+    ...{ accountId: from.id, recipientID, amount: '10000' as TransferAmount, type: 'instant', purposeCode: 'IR001' },
+    ...{ description: `For ${marker}`, metadata: { person: marker }, ...more },
+  });
   const erase = (named: PersonalDataSubject, { isDryRun = false } = {}) =>
     erasePersonalData(asOperator, named, { retention: AT_ONCE, isDryRun, operator: OPERATOR });
   return {
@@ -87,22 +155,30 @@ export async function personalWorld() {
       const input = { accountCode: own.code ?? '', name: `Firm ${marker}`, alias: `Alias ${marker}` };
       return (await service.addInternalRecipient(ada, input)).resource.id;
     },
+    /** A recipient whose addition an approver has allowed. */
+    async approved(marker: string): Promise<RecipientId> {
+      const input = { accountCode: own.code ?? '', name: `Firm ${marker}`, alias: `Alias ${marker}` };
+      const approvalId = await decided('recipients', marker, 'approve', (asked) =>
+        approvalOf(asked.addInternalRecipient(ada, input)),
+      );
+      return (await service.getApproval(ada, { approvalId })).outcome!.resource!.id as RecipientId;
+    },
+    /** A request to add a recipient that an approver has rejected. */
+    rejected(marker: string): Promise<number> {
+      const input = { accountCode: own.code ?? '', name: `Firm ${marker}` };
+      return decided('recipients', marker, 'reject', (asked) => approvalOf(asked.addInternalRecipient(ada, input)));
+    },
+    invited: (marker: string): Promise<number> => invite(`${marker.toLowerCase()}@invited.example`),
     async pay(recipientID: RecipientId, marker: string, more: Partial<PlaceOrderInput> = {}): Promise<number> {
-      const texts = { description: `For ${marker}`, metadata: { person: marker } };
-      const purpose = { purposeCode: 'IR001' };
-      const { resource } = await service.placeOrder(ada, {
-        ...{
-          accountId: from.id,
-          recipientID,
-          amount: '10000' as TransferAmount,
-          type: 'instant',
-          ...purpose,
-          ...texts,
-          ...more,
-        },
-      });
+      const { resource } = await service.placeOrder(ada, paymentTo(recipientID, marker, more));
       return resource.id;
     },
+    /** A payment that an approver has allowed. */
+    payApproved: (recipientID: RecipientId, marker: string): Promise<number> =>
+      decided('orders', marker, 'approve', async (asked) => {
+        const { resource } = await asked.placeOrder(ada, paymentTo(recipientID, marker));
+        return resource.approvalID!;
+      }),
     cancel: (orderId: number) => service.cancelOrder(ada, { accountId: from.id, orderId: orderId as never }),
     /** Money of a payer. @param toSuspense names no account, so that it waits for an operator */
     async deposit(marker: string, toSuspense = false): Promise<number> {
@@ -117,9 +193,10 @@ export async function personalWorld() {
       const found = await owner.query<{ id: bigint }>('select id from deposit where entry_id = $1', [rows[0]!.id]);
       return Number(found.rows[0]!.id);
     },
-    /** A user with a subject, whose texts have the marker, and who has no role. */
+    /** A user with a subject, whose texts have the marker, who was invited once and has no role. */
     async user(marker: string): Promise<number> {
       const email = `${marker.toLowerCase()}@northwind.example`;
+      await invite(email);
       const id = await addUser(world.provisioning, 'ops', { email, app: 'Northwind Treasury' });
       await bindUser(world.provisioning, 'ops', email, {
         issuer: 'https://id.example',
@@ -129,19 +206,20 @@ export async function personalWorld() {
     },
     /** Carries out all due work, and ends what is on its way: the events of the network are due now. */
     async work(): Promise<void> {
-      while ((await worker.step()) > 0);
+      await work();
       await owner.query(`update sandbox_rail_event set due_at = clock_timestamp() - interval '1 minute'`);
-      while ((await worker.step()) > 0);
+      await work();
     },
     /** A pass of the chore that erases what is not used. */
     async eraseUnused(retention: PersonalDataRetention = AT_ONCE): Promise<void> {
       const chore = new UnusedPersonalData(asWorker.database, retention);
       while ((await chore.eraseBatch()) > 0);
     },
-    /** The tables in which a text is anywhere, in small letters or not. */
+    /** The tables in which a text is anywhere, in small letters or not. Stored responses expire with their keys. */
     async tablesWith(text: string): Promise<readonly string[]> {
       const found: string[] = [];
       for (const { name } of relations) {
+        if (name === 'idempotency') continue;
         const { rows } = await owner.query(
           `select from banking.${name} t where to_jsonb(t)::text ilike '%' || $1 || '%' limit 1`,
           [text],

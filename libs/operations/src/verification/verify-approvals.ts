@@ -24,7 +24,7 @@ export const APPROVAL_CHECKS: readonly RangeCheck[] = [
         `select format('approval %s %s', a.id, a.why) as detail
          from (
            select t.id, case
-               when t.digest <> sha256(convert_to(t.request, 'UTF8')) then 'has the digest of another request'
+               when t.digest <> salted_digest(t.request_salt, array[t.request]) then 'has the digest of another request'
                when (t.status = 'approved') <> has_approvals($1, t.id) then format('is %s, and its decisions say otherwise', t.status)
                when t.carried_out_in is not null and t.status <> 'approved' then 'was carried out and is not approved'
                when exists (
