@@ -24,33 +24,52 @@ import {
   OwnTimeField,
 } from '../http/field.decorator.js';
 import {
+  AmountBodyField,
+  CurrencyBodyField,
   LineField,
-  RecordsField,
+  ListBodyField,
+  OptionalIdBodyField,
+  OptionalListBodyField,
   RequiredChoiceField,
+  RequiredChoicesField,
   RequiredWholeNumberField,
+  WholeNumberField,
 } from '../input/body-field.decorator.js';
 import { PageQueryDto } from '../input/page.js';
 import { ChoiceParameter } from '../input/parameter.decorator.js';
-import { isApprovalRule } from './is-approval-rule.js';
 
-const listed = (values: readonly string[]) => values.map((value) => `\`${value}\``).join(', ');
+const INTEGER = { type: 'integer', format: 'int32' } as const;
 
-const COUNT = { type: 'integer', format: 'int32' } as const;
+const DAYS_MAX = 3_650;
+const BOUNDS_MAX = 50;
+
+const GROUP = 'The group of operations';
+const COUNT = 'How many people must approve.';
+const ROLES = 'The roles that may approve';
+const CURRENCY = 'The currency, ISO 4217.';
+const AMOUNT = 'The largest amount that needs no approval, in minor units of the currency.';
+const AMOUNT_ABOVE =
+  'Orders above the amount of the currency of their account, and all orders in currencies that are not listed.';
+const ACCOUNT = 'Orders of this account.';
+const NEWER_THAN_DAYS = 'Orders to a recipient that was added less than so many days ago.';
+
+const openList = (meaning: string, values: readonly string[]) =>
+  `${meaning}: ${values.map((value) => `\`${value}\``).join(', ')}. New values may be added.`;
 
 const RolesField = () =>
   Field('ours', {
     type: 'array',
     items: { type: 'string' },
-    description: `The roles that may approve: ${listed(APPROVER_ROLES)}. New values may be added.`,
+    description: openList(ROLES, APPROVER_ROLES),
     example: ['approver'],
   });
 
-const VersionField = (description: string) => Field('ours', { ...COUNT, minimum: 0, description, example: 1 });
+const VersionField = (description: string) => Field('ours', { ...INTEGER, minimum: 0, description, example: 1 });
 
 export class ApprovalRequirementDto implements ApprovalRequirement {
   @Field('ours', {
-    ...{ ...COUNT, minimum: 1, maximum: APPROVALS_MAX, example: 1 },
-    description: 'How many people must approve.',
+    ...{ ...INTEGER, minimum: 1, maximum: APPROVALS_MAX, example: 1 },
+    description: COUNT,
   })
   readonly approvals!: number;
 
@@ -59,30 +78,26 @@ export class ApprovalRequirementDto implements ApprovalRequirement {
 }
 
 class ApprovalBoundDto implements ApprovalBound {
-  @OwnTextField('The currency, ISO 4217.', 'EUR')
+  @OwnTextField(CURRENCY, 'EUR')
   readonly currencyCode!: ApprovalBound['currencyCode'];
 
-  @OwnAmountField('The largest amount that needs no approval, in minor units of the currency.', '1000000')
+  @OwnAmountField(AMOUNT, '1000000')
   readonly amount!: string;
 }
 
 export class ApprovalRuleDto extends ApprovalRequirementDto implements ApprovalRule {
-  @OwnTextField(`The group of operations: ${listed(APPROVAL_GROUPS)}. New values may be added.`, 'orders')
+  @OwnTextField(openList(GROUP, APPROVAL_GROUPS), 'orders')
   readonly operations!: ApprovalRule['operations'];
 
-  @OwnEdgeField(
-    () => [ApprovalBoundDto],
-    'Orders above the amount of the currency of their account, and all orders in currencies that are not listed.',
-    false,
-  )
+  @OwnEdgeField(() => [ApprovalBoundDto], AMOUNT_ABOVE, false)
   readonly amountAbove?: readonly ApprovalBoundDto[];
 
-  @OwnIdField('Orders of this account.', 1, false)
+  @OwnIdField(ACCOUNT, 1, false)
   readonly accountID?: NonNullable<ApprovalRule['accountID']>;
 
   @Field('ours', {
-    ...{ ...COUNT, minimum: 1, maximum: 3_650, example: 30, required: false },
-    description: 'Orders to a recipient that was added less than so many days ago.',
+    ...{ ...INTEGER, minimum: 1, maximum: DAYS_MAX, example: 30, required: false },
+    description: NEWER_THAN_DAYS,
   })
   readonly recipientNewerThanDays?: number;
 }
@@ -101,6 +116,34 @@ export class ApprovalRulesDto implements ApprovalRules {
   readonly changedAt?: NonNullable<ApprovalRules['changedAt']>;
 }
 
+class ApprovalBoundTermsDto implements ApprovalBound {
+  @CurrencyBodyField('ours', CURRENCY, 'EUR')
+  readonly currencyCode!: string;
+
+  @AmountBodyField('ours', AMOUNT, '1000000')
+  readonly amount!: string;
+}
+
+class ApprovalRuleTermsDto implements ApprovalRule {
+  @RequiredChoiceField('ours', APPROVAL_GROUPS, `${GROUP}.`)
+  readonly operations!: ApprovalRule['operations'];
+
+  @RequiredWholeNumberField('ours', { minimum: 1, maximum: APPROVALS_MAX }, COUNT, 1)
+  readonly approvals!: number;
+
+  @RequiredChoicesField('ours', APPROVER_ROLES, `${ROLES}.`)
+  readonly roles!: ApprovalRule['roles'];
+
+  @OptionalListBodyField('ours', () => ApprovalBoundTermsDto, { minItems: 1, maxItems: BOUNDS_MAX }, AMOUNT_ABOVE)
+  readonly amountAbove?: readonly ApprovalBoundTermsDto[];
+
+  @OptionalIdBodyField('ours', ACCOUNT, 1)
+  readonly accountID?: NonNullable<ApprovalRule['accountID']>;
+
+  @WholeNumberField('ours', { minimum: 1, maximum: DAYS_MAX }, NEWER_THAN_DAYS, 30)
+  readonly recipientNewerThanDays?: number;
+}
+
 export class ApprovalRulesChangeDto implements ApprovalRulesChange {
   @RequiredWholeNumberField(
     'ours',
@@ -110,15 +153,14 @@ export class ApprovalRulesChangeDto implements ApprovalRulesChange {
   )
   readonly version!: number;
 
-  @RecordsField(
+  @ListBodyField(
     'ours',
-    () => ApprovalRuleDto,
-    APPROVAL_RULES_MAX,
+    () => ApprovalRuleTermsDto,
+    { maxItems: APPROVAL_RULES_MAX },
     'All rules, in place of the present ones. An operation needs the approvals of each rule that applies to it.',
-    isApprovalRule,
     [{ operations: 'orders', approvals: 2, roles: ['approver'] }],
   )
-  readonly rules!: readonly ApprovalRuleDto[];
+  readonly rules!: readonly ApprovalRuleTermsDto[];
 }
 
 class ApprovalDecisionDto implements ApprovalDecision {

@@ -103,7 +103,7 @@ const MONEY = paragraphs(
   "| `Transfer.amount`, `Transfer.feeAmount` | string of digits, up to 19 | the account's `edges.currency` |",
   '| `Order.amount` | string of digits, up to 19 | the currency of the account that pays |',
   '| `Quote.amount`, `Quote.feeAmount` | string of digits, up to 19 | the currency of the account that pays |',
-  '| `ApprovalBound.amount` | string of digits, up to 19 | its `currencyCode` |',
+  '| `ApprovalBound.amount`, `ApprovalBoundTerms.amount` | string of digits, up to 19 | its `currencyCode` |',
   '| `Limit.value`, `Limit.used` | string of digits; of a `count`, a number of orders | `currency` of the limit |',
   '| `Deposit.amount` | string of digits, up to 19 | the currency of the account |',
   '| `BankReconciliation.openingBalance`, `BankReconciliation.closingBalance`, `BankReconciliation.unknownAmount` | string of digits,' +

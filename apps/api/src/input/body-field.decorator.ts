@@ -60,15 +60,20 @@ export const OptionalIdBodyField = idBodyField(false);
 export const CURRENCY_RULE = 'the code of a current currency of ISO 4217, in three capital letters';
 
 /** A currency with known decimals. */
-export const CurrencyBodyField = (provenance: Provenance, description: string, example: string): PropertyDecorator =>
-  BodyField({
-    provenance,
-    isRequired: false,
-    schema: { type: 'string', pattern: '^[A-Z]{3}$', description, example },
-    reason: 'currency_unknown',
-    must: CURRENCY_RULE,
-    isValid: (value) => typeof value === 'string' && isAmountCurrency(value),
-  });
+const currencyBodyField =
+  (isRequired: boolean) =>
+  (provenance: Provenance, description: string, example: string): PropertyDecorator =>
+    BodyField({
+      provenance,
+      isRequired,
+      schema: { type: 'string', pattern: '^[A-Z]{3}$', description, example },
+      reason: 'currency_unknown',
+      must: CURRENCY_RULE,
+      isValid: (value) => typeof value === 'string' && isAmountCurrency(value),
+    });
+
+export const CurrencyBodyField = currencyBodyField(true);
+export const OptionalCurrencyBodyField = currencyBodyField(false);
 
 /** The rules of an amount in a request, to follow `<name> must be`. */
 export const AMOUNT_RULES = {
@@ -252,48 +257,38 @@ export const DigitsBodyField = (
 
 const DIGITS = /^(0|[1-9][0-9]{0,15})$/;
 
-/** A list of objects, each with the fields of a DTO. */
-export const ListBodyField = (
-  provenance: Provenance,
-  itemOf: () => new () => object,
-  maxItems: number,
-  description: string,
-): PropertyDecorator =>
-  applyDecorators(
-    Type(itemOf),
-    ValidateNested({ each: true }),
-    BodyField({
-      provenance,
-      isRequired: true,
-      schema: { type: () => [itemOf()], maxItems, description } as ApiPropertyOptions,
-      must: `a list of at most ${maxItems} objects`,
-      isValid: (value) =>
-        Array.isArray(value) &&
-        value.length <= maxItems &&
-        value.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item)),
-    }),
-  );
+const listBodyField =
+  (isRequired: boolean) =>
+  (
+    provenance: Provenance,
+    itemOf: () => new () => object,
+    { minItems = 0, maxItems }: { readonly minItems?: number; readonly maxItems: number },
+    description: string,
+    example?: readonly object[],
+  ): PropertyDecorator =>
+    applyDecorators(
+      Type(itemOf),
+      ValidateNested({ each: true }),
+      BodyField({
+        provenance,
+        isRequired,
+        schema: {
+          ...{ type: () => [itemOf()], maxItems, description },
+          ...(minItems > 0 && { minItems }),
+          ...(example && { example }),
+        } as ApiPropertyOptions,
+        must: `a list of ${minItems > 0 ? `${minItems} to` : 'at most'} ${maxItems} objects`,
+        isValid: (value) =>
+          Array.isArray(value) &&
+          value.length >= minItems &&
+          value.length <= maxItems &&
+          value.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item)),
+      }),
+    );
 
-/** A list of records, which are passed on exactly as they were sent. */
-export const RecordsField = (
-  provenance: Provenance,
-  record: () => new () => object,
-  maxItems: number,
-  description: string,
-  isItem: (value: unknown) => boolean,
-  example: readonly object[],
-): PropertyDecorator =>
-  applyDecorators(
-    Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]),
-    BodyField({
-      provenance,
-      isRequired: true,
-      // Swagger tells a deferred type from a class by the name of the function: `type`.
-      schema: { type: () => record(), isArray: true, maxItems, description, example } as ApiPropertyOptions,
-      must: `a list of at most ${maxItems} records with the documented fields and no others`,
-      isValid: (value) => Array.isArray(value) && value.length <= maxItems && value.every((item) => isItem(item)),
-    }),
-  );
+/** A list of objects, each with the fields of a DTO. */
+export const ListBodyField = listBodyField(true);
+export const OptionalListBodyField = listBodyField(false);
 
 /** The caller's own pairs of name and text. */
 export const PairsField = (

@@ -12,9 +12,9 @@ import {
 import { Field, OwnEdgeField, OwnIdField, OwnTextField, OwnTimeField } from '../http/field.decorator.js';
 import {
   ChoiceField,
-  CurrencyBodyField,
   DigitsBodyField,
   ListBodyField,
+  OptionalCurrencyBodyField,
   OptionalIdBodyField,
   RequiredChoiceField,
   RequiredWholeNumberField,
@@ -105,7 +105,7 @@ class LimitTermsDto implements LimitTerms {
   @DigitsBodyField('ours', BigInt(Number.MAX_SAFE_INTEGER), VALUE, '1000000')
   readonly value!: string;
 
-  @CurrencyBodyField('ours', CURRENCY, 'EUR')
+  @OptionalCurrencyBodyField('ours', CURRENCY, 'EUR')
   readonly currency?: string;
 }
 
@@ -118,6 +118,11 @@ export class LimitReplacementDto implements LimitReplacement {
   )
   readonly version!: number;
 
-  @ListBodyField('ours', () => LimitTermsDto, LIMITS_MAX, 'All limits, one of each measure. Empty for none.')
+  @ListBodyField(
+    'ours',
+    () => LimitTermsDto,
+    { maxItems: LIMITS_MAX },
+    'All limits, one of each measure. Empty for none.',
+  )
   readonly limits!: LimitTermsDto[];
 }

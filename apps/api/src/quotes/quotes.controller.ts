@@ -8,7 +8,7 @@ import { AccountDto } from '../accounts/account.dto.js';
 import { Field, OwnAmountField, OwnEdgeField, OwnIdField, OwnTimeField } from '../http/field.decorator.js';
 import { ApiIdParam, bodyPipe, IdPipe } from '../input/input.pipe.js';
 import {
-  CurrencyBodyField,
+  OptionalCurrencyBodyField,
   IdBodyField,
   OptionalAmountBodyField,
   OptionalIdBodyField,
@@ -94,7 +94,7 @@ class CreateQuoteInputDto implements CreateQuoteInput {
   @OptionalIdBodyField('ours', 'The recipient. Set this or `targetCurrency`.', 2)
   readonly recipientID?: NonNullable<CreateQuoteInput['recipientID']>;
 
-  @CurrencyBodyField(
+  @OptionalCurrencyBodyField(
     'ours',
     'The currency that arrives, for a quote without a recipient: an ISO 4217 code. Set this or `recipientID`.',
     'INR',
