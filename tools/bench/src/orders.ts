@@ -27,6 +27,9 @@ const AIMS = { accounts: 0.28, workspaces: 0.28, hot: 1.3 } as const;
 export const CASES = ['accounts', 'workspaces', 'hot'] as const;
 type Case = keyof Payers & (typeof CASES)[number];
 
+/** Of the CPU time of an order in a workspace without limits and rules. */
+const BOUNDED_AIM = 1.1;
+
 /** Of the CPU time of another version. */
 const AGAINST_AIM = 0.55;
 
@@ -60,7 +63,13 @@ export function benchOrders(options: OrdersOptions): Promise<Figure[]> {
           postmasterOf(dataDir),
         ),
       }));
-      const figures = await compareAll(comparisons, options);
+      const bounded = {
+        name: `Orders ${where.accounts}, under limits and rules`,
+        ...{ control: 'a workspace without them', of: 'cpu' as const, aim: BOUNDED_AIM },
+        ours: placing(service, payers.bounded, connections),
+        theirs: placing(service, payers.accounts, connections),
+      };
+      const figures = await compareAll([...comparisons, ...(cases.includes('accounts') ? [bounded] : [])], options);
       if (against === undefined) return figures;
       const before = await startVersion(against, folder('before'), options);
       runs(before.service);

@@ -1,7 +1,14 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseAmount, type TransferAmount, type UserId, type WorkspaceId } from '@banking/domain';
+import {
+  type ApprovalRule,
+  type LimitTerms,
+  parseAmount,
+  type TransferAmount,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
 import { verifyDeployment } from '@banking/books-proof';
 import { openDeployment, type Deployment } from '@banking/deployment';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
@@ -133,8 +140,11 @@ export interface Payer {
   readonly recipientID: number;
 }
 
-/** Who pays in which case: many accounts of one workspace, as many in many workspaces, or one account. */
-export type Payers = Readonly<Record<'accounts' | 'workspaces' | 'hot', readonly Payer[]>>;
+/**
+ * Who pays in which case: many accounts of one workspace, as many in many workspaces, one account, or the many accounts of a workspace with
+ * limits and approval rules that every order is held against and none exceeds.
+ */
+export type Payers = Readonly<Record<'accounts' | 'workspaces' | 'hot' | 'bounded', readonly Payer[]>>;
 
 /** Enough for more orders than any run places. */
 const FUNDS = '10000000000000' as TransferAmount;
@@ -154,6 +164,20 @@ const ABROAD = {
     routingCodeValue1: 'DEUTDEFF',
   },
 } as const;
+
+/** Above all orders of a run together. */
+const ABOVE_ALL = '9000000000000000';
+const LIMITS: readonly LimitTerms[] = [
+  { scope: 'workspace', metric: 'amount', per: 'day', value: ABOVE_ALL, currency: CURRENCY },
+  { scope: 'workspace', metric: 'count', per: 'month', value: ABOVE_ALL },
+  { scope: 'role', role: 'member', metric: 'amount', per: 'order', value: ABOVE_ALL, currency: CURRENCY },
+];
+const RULES: readonly ApprovalRule[] = [
+  {
+    ...{ operations: 'orders', approvals: 1, roles: ['approver'] },
+    amountAbove: [{ currencyCode: CURRENCY, amount: ABOVE_ALL }],
+  },
+];
 
 /** Makes accounts, workspaces and recipients. */
 export function makePayers(dataDir: string, accounts: number, workspaces: number): Promise<Payers> {
@@ -184,8 +208,17 @@ export function makePayers(dataDir: string, accounts: number, workspaces: number
       await addGrants(directory, 'bench', { workspaceId: id, email: ADA, roles: ['admin', 'member'] });
       far.push(...(await openIn(id as WorkspaceId, Math.ceil(accounts / workspaces))));
     }
+    const bounded = (await addWorkspace(directory, 'bench', {
+      app: 'Northwind Treasury',
+      name: 'Bounded',
+    })) as WorkspaceId;
+    await addGrants(directory, 'bench', { workspaceId: bounded, email: ADA, roles: ['admin', 'member', 'approver'] });
     await directory.end();
-    return { accounts: spread, workspaces: far, hot: await openIn(home, 1) };
+    const under = await openIn(bounded, accounts);
+    const scope = { workspaceId: bounded, actor: demo.users[ADA] as UserId };
+    await banking.replaceLimits(scope, { version: 0, limits: LIMITS });
+    await banking.replaceApprovalRules(scope, { version: 0, rules: RULES });
+    return { accounts: spread, workspaces: far, hot: await openIn(home, 1), bounded: under };
   });
 }
 

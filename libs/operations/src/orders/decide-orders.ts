@@ -5,7 +5,7 @@ import { keyConflict } from '../idempotency/idempotency-key.js';
 import type { OrderFacts } from '../resources/compose-order.js';
 import type { CountedPayment, LockedLimits } from '../limits/locked-limits.js';
 import type { LockedOrder } from './lock-orders.js';
-import { isLimited, placerOf, type PreparedOrder, proposalOf } from './prepared-order.js';
+import { isLimited, type LockedElsewhere, placerOf, type PreparedOrder, proposalOf } from './prepared-order.js';
 
 /** An order of a batch with the decision on it. */
 export type OrderDecision =
@@ -19,8 +19,7 @@ export type OrderDecision =
   | { readonly kind: 'replays'; readonly order: PreparedOrder; readonly original: PostedOrder }
   /** It was prepared of facts that are out of date. */
   | { readonly kind: 'outdated'; readonly order: PreparedOrder }
-  /** Another session has locked an account, order or claim. */
-  | { readonly kind: 'locked'; readonly order: PreparedOrder }
+  | { readonly kind: 'locked'; readonly order: PreparedOrder; readonly by: LockedElsewhere }
   /** The run was carried out or cancelled, or another worker has its claim. */
   | { readonly kind: 'not_due'; readonly order: PreparedOrder };
 
@@ -64,8 +63,8 @@ function decideOrder(
   postedByUniqueKey: PostedByUniqueKey,
   limits: LockedLimits | undefined,
 ): OrderDecision {
-  const { order, isLockedElsewhere, placedEarlier, stored, runState } = lockedOrder;
-  if (isLockedElsewhere) return { kind: 'locked', order };
+  const { order, lockedElsewhere, placedEarlier, stored, runState } = lockedOrder;
+  if (lockedElsewhere) return { kind: 'locked', order, by: lockedElsewhere };
   if (placedEarlier !== undefined) {
     if (stored) return { kind: 'stored', order, record: stored.answer, isReplay: false };
     return { kind: 'existing', order, facts: placedEarlier };
@@ -73,7 +72,8 @@ function decideOrder(
   const replay = decideReplay(lockedOrder, postedByUniqueKey);
   if (replay) return replay;
   if (lockedOrder.isOutdated) return { kind: 'outdated', order };
-  if (runState === 'locked' || runState === 'not_due') return { kind: runState, order };
+  if (runState === 'locked') return { kind: 'locked', order, by: 'account' };
+  if (runState === 'not_due') return { kind: 'not_due', order };
   const counted = countedPaymentOf(order);
   const refusal =
     order.refusal ?? conflictOf(lockedOrder, postedByUniqueKey) ?? (counted && limits?.refusalOf(counted, context.at));

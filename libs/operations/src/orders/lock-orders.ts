@@ -11,6 +11,7 @@ import { EXECUTION } from './order-statements.js';
 import {
   findPlacedOrders,
   isLimited,
+  type LockedElsewhere,
   type OrderConflicts,
   type Placement,
   placerOf,
@@ -26,8 +27,7 @@ export type AccountsByKey = ReadonlyMap<string, AccountRow>;
 /** A prepared order with what was read of it under the locks. */
 export interface LockedOrder {
   readonly order: PreparedOrder;
-  /** Whether another session has locked one of its accounts, or its limits. */
-  readonly isLockedElsewhere: boolean;
+  readonly lockedElsewhere: LockedElsewhere | undefined;
   /** The order, if an earlier attempt to place it was committed. */
   readonly placedEarlier: OrderFacts | undefined;
   readonly stored: StoredResponse | undefined;
@@ -144,10 +144,13 @@ export async function lockOrders(
     if (rowOf(lockedRuns, order)) return 'due';
     return rowOf(dueRuns, order) ? 'locked' : 'not_due';
   };
+  const lockedElsewhere = (order: PreparedOrder): LockedElsewhere | undefined => {
+    if (!context.hasLocked(proposalOf(order))) return 'account';
+    return isLimited(order) && !limits.has(order.workspaceId) ? 'limits' : undefined;
+  };
   const lockedOrders = orders.map((order) => ({
     order,
-    isLockedElsewhere:
-      !waitsForLocks && (!context.hasLocked(proposalOf(order)) || (isLimited(order) && !limits.has(order.workspaceId))),
+    lockedElsewhere: waitsForLocks ? undefined : lockedElsewhere(order),
     placedEarlier: rowOf(placedEarlier, order),
     stored: rowOf(stored, order),
     conflicts: rowOf(conflicts, order),

@@ -15,6 +15,7 @@ import { openReading, type Reading } from '../resources/reading.js';
 import { failure, type HandOver, postOrders } from './post-orders.js';
 import { RememberedAccounts } from './remembered-accounts.js';
 import {
+  hasLimits,
   type OrderMessage,
   type OrderOutcome,
   type PreparedOrder,
@@ -124,8 +125,10 @@ interface WaitingOrder {
   readonly order: PreparedOrder;
   /** The key of its account. */
   readonly account: string;
-  /** The keys of all accounts that it locks. */
-  readonly accounts: readonly string[];
+  /** The key of the limits of its workspace, if that has some. */
+  readonly limits: string | undefined;
+  /** The keys of all that it locks: accounts, and the limits. */
+  readonly locks: readonly string[];
   readonly resolve: (outcome: OrderOutcome) => void;
   readonly reject: (reason: unknown) => void;
   readonly signal: AbortSignal | undefined;
@@ -172,22 +175,23 @@ const CONTENDED_MAX = 2;
 /**
  * Group commit: orders that arrive while a batch is carried out form the next batch. Batches
  * take one order of each workspace in turn, so that a busy workspace delays the others little. Two running batches have no account in
- * common, that of a payee included, so the orders of one account keep their order.
+ * common, that of a payee included, so the orders of one account keep their order. Nor have they a workspace with limits in common.
  *
  * An account that another session has locked does not delay the batch. Its orders leave the batch and wait for the account in batches of
- * their own. Contended accounts take turns as well, batch by batch.
+ * their own, and those of a workspace whose limits are locked wait for these together. What is contended takes turns as well, batch by
+ * batch.
  */
 export class OrderBatcher {
   private readonly waiting = new RoundRobin<number, WaitingOrder>();
-  /** By account: the orders that have left a batch, and later orders of the same account. */
+  /** By account or limits: the orders that have left a batch, and later orders of the same. */
   private readonly contended = new Map<string, WaitingOrder[]>();
-  /** The contended accounts by workspace. */
+  /** What is contended, by workspace. */
   private readonly contendedTurns = new RoundRobin<number, string>();
   private contendedRunners = 0;
   private waitingCount = 0;
   private readonly waitingOf = new Map<number, number>();
-  /** The accounts of the running batches. */
-  private readonly runningAccounts = new Set<string>();
+  /** What the running batches lock. */
+  private readonly runningLocks = new Set<string>();
   private runningBatches = 0;
   /** Whether a batch is being decided. */
   private isDeciding = false;
@@ -222,7 +226,8 @@ export class OrderBatcher {
     let withdraw: () => void = () => undefined;
     try {
       return await new Promise<OrderOutcome>((resolve, reject) => {
-        const keys = { account: accountOf(order), accounts: accountsOf(order) };
+        const limits = hasLimits(order) ? `limits of ${workspaceId}` : undefined;
+        const keys = { account: accountOf(order), limits, locks: [...accountsOf(order), ...(limits ? [limits] : [])] };
         const state = { isWithdrawn: false, isTaken: false };
         const waiting: WaitingOrder = { order, ...keys, resolve, reject, signal, message, ...state };
         withdraw = () => withdrawUnlessTaken(waiting);
@@ -239,7 +244,8 @@ export class OrderBatcher {
   }
 
   private enqueue(waiting: WaitingOrder): void {
-    const queue = this.contended.get(waiting.account);
+    const { account, limits } = waiting;
+    const queue = this.contended.get(account) ?? (limits === undefined ? undefined : this.contended.get(limits));
     if (queue) {
       queue.push(waiting);
       return;
@@ -257,14 +263,14 @@ export class OrderBatcher {
   /** Begins the next batch, if there is one and another may run. */
   private decideNext(): void {
     if (!this.mayDecide) return;
-    const isFree = ({ accounts }: WaitingOrder) => !accounts.some((account) => this.runningAccounts.has(account));
+    const isFree = ({ locks }: WaitingOrder) => !locks.some((lock) => this.runningLocks.has(lock));
     const batch = takeBatch(() => this.waiting.shift(isFree));
     if (batch.length > 0) void this.runBatch(batch);
   }
 
   private async runBatch(batch: readonly WaitingOrder[]): Promise<void> {
-    const accounts = new Set(batch.flatMap((waiting) => waiting.accounts));
-    for (const account of accounts) this.runningAccounts.add(account);
+    const locks = new Set(batch.flatMap((waiting) => waiting.locks));
+    for (const lock of locks) this.runningLocks.add(lock);
     this.runningBatches += 1;
     this.isDeciding = true;
     let decidedAt: number | undefined;
@@ -282,68 +288,68 @@ export class OrderBatcher {
       const excessMs = Math.max(0, this.now() - decidedAt - ROWS_OF_ORDER_MS * batch.length);
       this.commitExcessMs += (excessMs - this.commitExcessMs) / COMMITS_OF_MEAN;
     }
-    locked.forEach((waiting) => this.moveToContended(waiting));
-    for (const account of new Set(locked.map((waiting) => waiting.account))) this.followContended(account);
-    for (const account of accounts) this.runningAccounts.delete(account);
+    locked.forEach(({ waiting, lock }) => this.moveToContended(waiting, lock));
+    for (const lock of new Set(locked.map(({ lock }) => lock))) this.followContended(lock);
+    for (const lock of locks) this.runningLocks.delete(lock);
     this.runningBatches -= 1;
     onDecided();
     this.decideNext();
   }
 
-  /** Returns the orders that another session's locks kept from being decided. */
+  /** Returns the orders that another session's lock kept from being decided, each with the key of the lock. */
   private async carryOut(
     batch: readonly WaitingOrder[],
     waitsForLocks: boolean,
     onDecided: () => void = () => undefined,
-  ): Promise<WaitingOrder[]> {
+  ): Promise<{ readonly waiting: WaitingOrder; readonly lock: string }[]> {
     if (batch.length === 0) return [];
     const orders = batch.map(({ order }) => order);
     const outcomes = await traceOrderBatch(batch, waitsForLocks, () =>
       this.postBatch(orders, waitsForLocks, onDecided),
     ).catch((error: Error) => orders.map(() => failure(error)));
-    return batch.filter((waiting, index) => {
+    return batch.flatMap((waiting, index) => {
       const outcome = outcomes[index] ?? failure(new Error('a batch returned no outcome for an order'));
       if (outcome.kind !== 'locked') {
         waiting.resolve(outcome);
-        return false;
+        return [];
       }
       waiting.isTaken = false;
       if (waiting.signal?.aborted) withdrawUnlessTaken(waiting);
-      return !waiting.isWithdrawn;
+      const { account, limits = account } = waiting;
+      return waiting.isWithdrawn ? [] : [{ waiting, lock: outcome.by === 'limits' ? limits : account }];
     });
   }
 
-  private moveToContended(waiting: WaitingOrder): void {
-    const { account } = waiting;
-    const queue = this.contended.get(account);
+  private moveToContended(waiting: WaitingOrder, lock: string): void {
+    const queue = this.contended.get(lock);
     if (queue) {
       queue.push(waiting);
       return;
     }
-    this.contended.set(account, [waiting]);
-    this.contendedTurns.push(waiting.order.workspaceId, account);
+    this.contended.set(lock, [waiting]);
+    this.contendedTurns.push(waiting.order.workspaceId, lock);
     if (this.contendedRunners >= CONTENDED_MAX) return;
     this.contendedRunners += 1;
     setImmediate(() => void this.runContended());
   }
 
-  /** Later orders of a contended account follow those that left a batch. */
-  private followContended(account: string): void {
-    const isOfAccount = (waiting: WaitingOrder) => waiting.account === account;
-    for (let next = this.waiting.shift(isOfAccount); next; next = this.waiting.shift(isOfAccount)) {
-      this.moveToContended(next);
+  /** Later orders of a contended account, or of contended limits, follow those that left a batch. */
+  private followContended(lock: string): void {
+    const isOfLock = ({ account, limits }: WaitingOrder) => account === lock || limits === lock;
+    for (let next = this.waiting.shift(isOfLock); next; next = this.waiting.shift(isOfLock)) {
+      this.moveToContended(next, lock);
     }
   }
 
-  /** Takes one batch of an account, then the next account. A wait that times out fails that batch alone. */
+  /** Takes one batch of an account or of limits, then the next. A wait that times out fails that batch alone. */
   private async runContended(): Promise<void> {
-    for (let account = this.contendedTurns.shift(); account !== undefined; account = this.contendedTurns.shift()) {
-      const orders = this.contended.get(account) ?? [];
+    for (let lock = this.contendedTurns.shift(); lock !== undefined; lock = this.contendedTurns.shift()) {
+      const orders = this.contended.get(lock) ?? [];
       const batch = takeBatch(() => orders.shift());
-      orders.unshift(...(await this.carryOut(batch, true)));
+      orders.unshift(...(await this.carryOut(batch, true)).map(({ waiting }) => waiting));
       const [next] = orders;
-      if (next) this.contendedTurns.push(next.order.workspaceId, account);
-      else this.contended.delete(account);
+      if (next) this.contendedTurns.push(next.order.workspaceId, lock);
+      else this.contended.delete(lock);
     }
     this.contendedRunners -= 1;
   }

@@ -119,7 +119,7 @@ async function postRemembered(
 /** What `hold_accounts` requires behind the locks. */
 const asIfLocked = (order: RememberedPayment): LockedOrder => ({
   order,
-  isLockedElsewhere: false,
+  lockedElsewhere: undefined,
   placedEarlier: undefined,
   stored: undefined,
   conflicts: undefined,
@@ -292,7 +292,7 @@ async function outcomeOf(
     case 'refused':
       return { kind: 'refused', refusal: decision.refusal };
     case 'locked':
-      return { kind: 'locked' };
+      return { kind: 'locked', by: decision.by };
     case 'outdated':
       return { kind: 'outdated' };
     case 'not_due':

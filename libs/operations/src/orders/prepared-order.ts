@@ -78,9 +78,11 @@ export interface PreparedRun extends Common {
   readonly readVersions?: string | undefined;
 }
 
+/** Whether its workspace has limits. */
+export const hasLimits = ({ terms }: PreparedOrder): boolean => terms?.convertedAmounts !== undefined;
+
 /** Whether limits count it: it pays now, in a workspace with limits. */
-export const isLimited = ({ entries, terms }: PreparedOrder): boolean =>
-  entries.length > 0 && terms?.convertedAmounts !== undefined;
+export const isLimited = (order: PreparedOrder): boolean => order.entries.length > 0 && hasLimits(order);
 
 /** The user who placed it. */
 export const placerOf = (order: PreparedOrder): number | undefined =>
@@ -95,8 +97,11 @@ export type OrderOutcome =
   | { readonly kind: 'failed'; readonly error: Error }
   /** The facts of the order are out of date. Nothing was decided. Prepare the order again, of the present facts. */
   | { readonly kind: 'outdated' }
-  /** Another session has locked an account, order or claim. Nothing was decided. */
-  | { readonly kind: 'locked' };
+  /** Nothing was decided. */
+  | { readonly kind: 'locked'; readonly by: LockedElsewhere };
+
+/** What another session has locked: an account, order or claim, or the limits of the workspace. */
+export type LockedElsewhere = 'account' | 'limits';
 
 /** The proposal of an order to the books. */
 export const proposalOf = ({ workspaceId, accountId, entries }: PreparedOrder): Proposal => ({

@@ -224,7 +224,7 @@ export async function verifyPlanted(database: Database, workspaceIds: readonly n
 
 export const RUN: OrderOutcome = { kind: 'run' };
 
-export const LOCKED: OrderOutcome = { kind: 'locked' };
+export const LOCKED: OrderOutcome = { kind: 'locked', by: 'account' };
 
 const refusal = new Refusal('account_not_found');
 
