@@ -454,16 +454,6 @@ begin
     insert into counted_payment (workspace_id, transaction_id, amounts, created_at)
     select x.workspace_id, x.id, x.converted_amounts, at from unnest(transactions) x where x.converted_amounts is not null;
   end if;
-  if exists (
-    select from (select distinct x.workspace_id from unnest(transactions) x) w
-    where exists (select from approval_rules r where r.workspace_id = w.workspace_id limit 1)) then
-    insert into unchecked_payment (workspace_id, transaction_id)
-    select x.workspace_id, x.id from unnest(transactions) x
-    where exists (select from approval_rules r where r.workspace_id = x.workspace_id limit 1)
-      and exists (
-        select from unnest(transfers) t
-        where t.workspace_id = x.workspace_id and t.transaction_id = x.id and t.direction = 'debit');
-  end if;
   return query with leaving as (
     select x.workspace_id, x.id, coalesce(x.is_submitted, false) as is_submitted, x.rail, x.terms_change_id,
            -- No worker takes more at once.

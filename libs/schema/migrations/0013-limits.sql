@@ -63,7 +63,7 @@ create table limit_change (
   constraint limit_change_list foreign key (workspace_id) references limit_list
 );
 
--- The payments that limits count: what orders debit, without fees. `arriving_amount` is what the amount is worth in the currency that it
+-- The payments that limits count and rules are about: what orders debit, without fees. `arriving_amount` is what the amount is worth in the currency that it
 -- was converted to, rounded up.
 create view limited_payment with (security_invoker = true) as
 select t.workspace_id, t.transaction_id, t.account_id, t.currency_id, t.amount, t.created_at, x.target_currency_id,
@@ -294,6 +294,7 @@ begin
     raise exception 'guard_payments runs after an INSERT into unverified_posting only' using errcode = 'BK013';
   end if;
   perform count_payments(new.workspace_ids, new.transaction_ids);
+  perform check_approvals(new.workspace_ids, new.transaction_ids);
   return null;
 end $$;
 

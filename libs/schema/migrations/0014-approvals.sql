@@ -341,13 +341,6 @@ begin
   end if;
 end $$;
 
--- Payments of workspaces that have or had rules, until they are checked at commit.
-create table unchecked_payment (
-  workspace_id bigint not null,
-  transaction_id bigint not null,
-  primary key (workspace_id, transaction_id)
-);
-
 /**
  * A payment is of an order. If the order has an approval, it was approved by as many people as it required, and account, amount and
  * recipient are those that they approved.
@@ -370,21 +363,25 @@ create function is_payment_approved(of_workspace bigint, of_transaction bigint) 
           and t.recipient_id = (r.content -> 'input' ->> 'recipientID')::bigint
           and encode(t.recipient_digest, 'hex') = r.content -> 'shown' ->> 'recipientDigest')));
 
-create function check_approved_payment() returns trigger
-  language plpgsql security definer set search_path = banking, pg_temp as $$
+-- For `guard_payments`: of workspaces that have or had rules, each payment has the approvals of its order.
+create function check_approvals(workspace_ids bigint[], transaction_ids bigint[]) returns void
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  ruled bigint[] := array(
+    select w.id from (select distinct unnest(workspace_ids) as id) w
+    where exists (select from approval_rules r where r.workspace_id = w.id limit 1));
 begin
-  if tg_relid <> 'banking.unchecked_payment'::regclass or tg_op <> 'INSERT' then
-    raise exception 'check_approved_payment runs after an INSERT into unchecked_payment only' using errcode = 'BK013';
-  end if;
-  if not is_payment_approved(new.workspace_id, new.transaction_id) then
+  if ruled <> '{}' and exists (
+    select from (select distinct w, i from unnest(workspace_ids, transaction_ids) u (w, i) where w = any(ruled)) u
+    cross join lateral (
+      select from limited_payment l where l.workspace_id = u.w and l.transaction_id = u.i offset 0) p
+    where not exists (
+        select from execution e join customer_order o on o.workspace_id = e.workspace_id and o.id = e.order_id
+        where e.workspace_id = u.w and e.transaction_id = u.i and o.approval_id is null offset 0)
+      and not is_payment_approved(u.w, u.i)) then
     raise exception 'a payment without the approvals that the rules required' using errcode = 'BK027';
   end if;
-  delete from unchecked_payment where workspace_id = new.workspace_id and transaction_id = new.transaction_id;
-  return null;
 end $$;
-
-create constraint trigger approved after insert on unchecked_payment deferrable initially deferred
-  for each row execute function check_approved_payment();
 
 /**
  * Refuses a change of a table of a group of operations that the rules in force require approvals of, unless an approved request of this

@@ -36,7 +36,6 @@ const DEFINER_FUNCTIONS = [
   { name: 'change_member', settings: [PINNED], executableBy: WRITING },
   { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
   { name: 'change_service_account', settings: [PINNED], executableBy: WRITING },
-  { name: 'check_approved_payment', settings: [PINNED], executableBy: [] },
   { name: 'claim_webhook_endpoints', settings: [PINNED], executableBy: WORKING },
   { name: 'count_unrecorded_audit', settings: [PINNED], executableBy: SERVING },
   { name: 'delete_audit_events', settings: [PINNED], executableBy: WORKING },

@@ -109,7 +109,7 @@ export function approvalsContract(provide: () => Service): void {
         });
       expect(await put([{ ...rule, colour: 'blue' }])).toMatchObject({
         status: 400,
-        body: { reason: 'body_malformed' },
+        body: { reason: 'field_unknown' },
       });
       expect(await put([{ ...rule, roles: ['member'] }])).toMatchObject({ status: 400 });
     });

@@ -1,4 +1,4 @@
-import { Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
+import { type AccountId, type Limit, Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
 import { malformedId, refusalOf, unknownMessage } from '../input/input.pipe.js';
 import { AMOUNT_RULES, CURRENCY_RULE } from '../input/body-field.decorator.js';
 import { mustBe, onceMessage, PARAMETER_RULES } from '../input/parameter.decorator.js';
@@ -69,14 +69,14 @@ export function refusalExample(reason: RefusalReason, path: string): Refusal {
 }
 
 const LIMIT_EXCEEDED = 'The limit of the account is 10000000.00 USD in an order.';
-const LIMIT = {
+const LIMIT: Limit = {
   scope: 'account',
-  accountID: 1,
+  accountID: 1 as AccountId,
   metric: 'amount',
   currency: 'USD',
   per: 'order',
   value: '1000000000',
-} as const;
+};
 
 /** The message of the recipient schemas. */
 const NAME_REQUIRED =

@@ -12,8 +12,7 @@ export class ErrorDetailDto implements RefusalDetail {
   readonly message!: string;
 
   @Field('ours', {
-    type: 'object',
-    additionalProperties: true,
+    allOf: [{ $ref: '#/components/schemas/LimitDto' }],
     description: 'Of `limit_exceeded`: the limit as `GET /limits` returns it, with `used` and `resetsAt`.',
     example: {
       ...{ scope: 'workspace', metric: 'amount', per: 'day', value: '1000000', currency: 'EUR' },

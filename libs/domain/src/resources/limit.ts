@@ -25,21 +25,23 @@ export const LIMITS_MAX = 100;
 export interface LimitTerms {
   readonly scope: Open<LimitScope>;
   /** Of the scope `account`. */
-  readonly accountID?: AccountId | PlainNumber | undefined;
+  readonly accountID?: AccountId | PlainNumber;
   /** Of the scope `role`. */
-  readonly role?: Open<RoleName> | undefined;
+  readonly role?: Open<RoleName>;
   /** The user of the scope `person`, and of the scope `serviceAccount`. */
-  readonly userID?: UserId | PlainNumber | undefined;
+  readonly userID?: UserId | PlainNumber;
   readonly metric: Open<LimitMetric>;
   readonly per: Open<LimitPeriod>;
   /** The most that is allowed, in digits: minor units of `currency`, or a number of orders. */
   readonly value: string;
   /** ISO 4217 alpha-3. Of the metric `amount`. */
-  readonly currency?: string | undefined;
+  readonly currency?: string;
 }
 
 /** A limit with its use in the current day or month. */
 export interface Limit extends LimitTerms {
+  readonly accountID?: AccountId;
+  readonly userID?: UserId;
   /** How much of it is used, in the units of `value`. Left out for a limit on each order. It may exceed a value that was lowered. */
   readonly used?: string;
   /** When the next day or month begins. */

@@ -297,7 +297,7 @@ describe('payments of a workspace with approval rules', () => {
 
     // And with the trigger off it is paid, which the verification of the books finds.
     const { resource: other } = await world.service.placeOrder(people[0]!, world.order());
-    await world.owner.query(`alter table unchecked_payment disable trigger user`);
+    await world.owner.query(`alter table unverified_posting disable trigger payment_guard`);
     await world.owner.query(`set session_replication_role = replica`);
     await world.owner.query(`update approval set status = 'approved', version = 2 where order_id = $1`, [other.id]);
     await world.owner.query(`update execution set status = 'scheduled' where order_id = $1`, [other.id]);
@@ -308,8 +308,7 @@ describe('payments of a workspace with approval rules', () => {
     );
     await world.owner.query(`set session_replication_role = origin`);
     await world.work();
-    await world.owner.query(`alter table unchecked_payment enable trigger user`);
-    await world.owner.query(`delete from unchecked_payment`);
+    await world.owner.query(`alter table unverified_posting enable trigger payment_guard`);
     expect(await world.balanceOf()).toBe(before - parseTransferAmount(other.amount));
     const findings = await world.findings();
     expect(findings.map(({ check }) => check)).toContain('every payment has the approvals that its order waited for');

@@ -1,4 +1,13 @@
-import { type CurrencyCode, type Limit, type MinorUnits, Refusal, type Timestamp, toDecimal } from '@banking/domain';
+import {
+  type AccountId,
+  type CurrencyCode,
+  type Limit,
+  type MinorUnits,
+  Refusal,
+  type Timestamp,
+  toDecimal,
+  type UserId,
+} from '@banking/domain';
 import { currencyCode } from '@banking/ledger';
 
 /** A limit as `limit_json` of the database writes it. Numbers of 64 bits are text. */
@@ -24,9 +33,9 @@ export function limitOf(row: LimitRow, use?: LimitUse): Limit {
   const { scope, accountId, role, userId, metric, per, value, currencyId } = row;
   return {
     scope,
-    ...(accountId !== undefined && { accountID: accountId }),
+    ...(accountId !== undefined && { accountID: accountId as AccountId }),
     ...(role !== undefined && { role }),
-    ...(userId !== undefined && { userID: userId }),
+    ...(userId !== undefined && { userID: userId as UserId }),
     metric,
     per,
     value,

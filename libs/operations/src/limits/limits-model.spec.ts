@@ -49,7 +49,8 @@ afterAll(async () => {
 const plannedOrder = fc.record({
   from: fc.nat(2),
   to: fc.nat(1),
-  amount: fc.integer({ min: 1, max: 600 }),
+  // 1 arrives as 0 in another currency, and is refused.
+  amount: fc.integer({ min: 2, max: 600 }),
   service: fc.nat(1),
   by: fc.nat(1),
 });

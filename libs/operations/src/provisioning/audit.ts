@@ -40,7 +40,10 @@ const WORKSPACES_OF_USER = sqlStatement<{ id: bigint }>(
 /** What an operator has read or issued, which changes no rows. */
 interface OperatorUse {
   readonly operation: 'exportBooks' | 'exportAuditTrail' | 'exportPersonalData' | 'issueToken';
-  readonly resource: { readonly type: 'workspace' | 'user' | 'recipient' | 'deposit' | 'approval'; readonly id: number };
+  readonly resource: {
+    readonly type: 'workspace' | 'user' | 'recipient' | 'deposit' | 'approval';
+    readonly id: number;
+  };
 }
 
 /** Writes an entry into the audit trails of those workspaces that the database serves. */

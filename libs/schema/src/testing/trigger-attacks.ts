@@ -12,11 +12,6 @@ export const ATTACKS: Readonly<Record<string, (table: string) => readonly string
     `create trigger attack after insert on ${table} for each row ${ATTACHED}.change_reference_version()`,
     `insert into ${table} values (1)`,
   ],
-  check_approved_payment: (table) => [
-    `create table ${table} (workspace_id bigint, transaction_id bigint)`,
-    `create trigger attack after insert on ${table} for each row ${ATTACHED}.check_approved_payment()`,
-    `insert into ${table} values (1, 1)`,
-  ],
   end_approved_order: (table) => [
     `create table ${table} (workspace_id bigint, order_id bigint, status text, transaction_id bigint, failure_code text, failure_message text)`,
     `create trigger attack after update on ${table} for each row ${ATTACHED}.end_approved_order()`,
