@@ -13,6 +13,8 @@ const SHARED_MIN = 3;
 const ROUNDS_MAX = 40;
 const ORDERS_OF_A_KIND = 5;
 const NOWHERE = 8_999_999_999_999_999;
+/** Of the account of the owner, and below the amount from which its orders wait for approvals. */
+const MORE_THAN_FUNDS = '700000000000';
 
 /** The orders of two workspaces in the same batches. */
 export class SharedBatches {
@@ -71,7 +73,7 @@ export class SharedBatches {
     const [one, other, tooLarge, toRecipient, fromAccount] = await Promise.all([
       this.place('owner', owned.account, { recipientID: owned.recipient, description: `owner ${mark}` }),
       this.place('stranger', account, { recipientID: recipient, description: `stranger ${mark}` }),
-      this.place('owner', owned.account, { recipientID: owned.recipient, amount: '9000000000000000' }),
+      this.place('owner', owned.account, { recipientID: owned.recipient, amount: MORE_THAN_FUNDS }),
       this.place('stranger', account, { recipientID: owned.recipient }),
       this.place('stranger', owned.account, { recipientID: recipient }),
     ]);

@@ -122,7 +122,8 @@ export class Holdings {
     readonly ids: Identifiers,
   ) {}
 
-  static async make(service: CalledService, caller: Caller): Promise<Holdings> {
+  /** @param hasServiceAccounts which exist in the database of the directory only */
+  static async make(service: CalledService, caller: Caller, hasServiceAccounts: boolean): Promise<Holdings> {
     const token = await service.tokenOf(caller.email);
     const view = new BankingClient({ baseUrl: service.url, token }).workspace(caller.workspaceId);
     const { mark } = caller;
@@ -148,10 +149,7 @@ export class Holdings {
     await addWebhookEndpoint(view, mark);
     const { id: webhookDelivery } = await view.webhookEndpoints.test(webhookEndpoint);
     await view.webhookEndpoints.test(webhookEndpoint);
-    const serviceAccount = await addServiceAccount(view, mark);
-    await addServiceAccount(view, mark);
-    const serviceAccountKey = await addKey(view, serviceAccount);
-    await addKey(view, serviceAccount);
+    const programs = hasServiceAccounts ? await addPrograms(view, mark) : { serviceAccount: 0, serviceAccountKey: 0 };
     const holdings = new Holdings(view, caller, account, {
       workspace: caller.workspaceId,
       app: caller.appId,
@@ -170,8 +168,7 @@ export class Holdings {
       approval,
       webhookEndpoint,
       webhookDelivery,
-      serviceAccount,
-      serviceAccountKey,
+      ...programs,
       member: await inviteMember(view, mark),
     });
     return holdings.with('order').then((made) => made.with('quote'));
@@ -253,6 +250,15 @@ async function waitingApproval(view: WorkspaceView, account: Account, recipientI
 async function addWebhookEndpoint(view: WorkspaceView, mark: string): Promise<number> {
   const input = { url: 'https://hooks.example', description: `${mark} endpoint` };
   return (await view.webhookEndpoints.create(input)).resource.id;
+}
+
+/** A service account with a key, and another one of each. */
+async function addPrograms(view: WorkspaceView, mark: string) {
+  const serviceAccount = await addServiceAccount(view, mark);
+  await addServiceAccount(view, mark);
+  const serviceAccountKey = await addKey(view, serviceAccount);
+  await addKey(view, serviceAccount);
+  return { serviceAccount, serviceAccountKey };
 }
 
 async function addServiceAccount(view: WorkspaceView, mark: string): Promise<number> {

@@ -28,8 +28,8 @@ const READ_LIMITS = sqlStatement<ListRow>(
         where u.workspace_id = l.workspace_id and u.limit_id = l.id and u.period_start = p.starts and m.time_zone = w.time_zone),
        used_of_limit(l, p.starts, p.ends))::text) end order by l.id)
      from payment_limit l left join lateral limit_period(l.per, statement_timestamp(), w.time_zone) p on l.per <> 'order'
-     where l.workspace_id = w.id), '[]') as limits
-   from workspace w left join limit_list m on m.workspace_id = w.id
+     where l.workspace_id = $1), '[]') as limits
+   from workspace w left join limit_list m on m.workspace_id = $1
    where w.id = $1`,
 );
 

@@ -234,6 +234,57 @@ describe('an order whose caller aborts', () => {
   });
 });
 
+describe('orders of a workspace with limits', () => {
+  const limited = (workspaceId: number, accountId: number): PreparedOrder => ({
+    ...order(workspaceId, accountId),
+    terms: { convertedAmounts: [] } as never,
+  });
+
+  it('wait together for limits that another session has locked', async () => {
+    const { batcher, batches } = slowBatcher(({ workspaceId }, waits) =>
+      workspaceId === 1 && !waits ? { kind: 'locked', by: 'limits' } : RUN,
+    );
+    const early = [limited(1, 1), limited(1, 2), limited(2, 3)].map((one) => batcher.submit(one));
+    await turn();
+    batches[0]?.finish();
+    await early[2];
+    await turn();
+    const late = [limited(1, 4), limited(2, 3)].map((one) => batcher.submit(one));
+    await turn();
+
+    expect(batches.map(({ of, waits }) => [of.join(' '), waits])).toEqual([
+      ['1/1 2/3 1/2', false],
+      ['1/1 1/2', true],
+      ['2/3', false],
+    ]);
+    batches.slice(1).forEach(({ finish }) => finish());
+    await turn();
+    await turn();
+    expect(batches.slice(3).map(({ of, waits }) => [of.join(' '), waits])).toEqual([['1/4', true]]);
+    batches[3]?.finish();
+    expect(await Promise.all([...early, ...late])).toHaveLength(5);
+  });
+
+  it('are not in two running batches', async () => {
+    const { batcher, batches, slowDown } = slowBatcher();
+    await slowDown();
+    const orders = [batcher.submit(limited(1, 1))];
+    await turn();
+    orders.push(...[limited(1, 2), limited(2, 3)].map((one) => batcher.submit(one)));
+
+    batches[0]?.commit();
+    await turn();
+
+    expect(batches.map(({ of }) => of)).toEqual([['1/1'], ['2/3']]);
+    batches[1]?.commit();
+    batches[0]?.finish();
+    await turn();
+    expect(batches.map(({ of }) => of)[2]).toEqual(['1/2']);
+    batches.slice(1).forEach(({ finish }) => finish());
+    expect(await Promise.all(orders)).toEqual([RUN, RUN, RUN]);
+  });
+});
+
 describe('orders that arrive during a slow commit', () => {
   it('are decided while the batch before them is committed, but for those of its accounts', async () => {
     const { batcher, batches, slowDown } = slowBatcher();

@@ -111,7 +111,7 @@ const factsBy = (clock: string): string =>
           case when r.kind is distinct from 'internal' then false
                when o.code is null then exists (select from cell_identity)
                else exists (select from cell_workspace c where c.workspace_id = o.workspace_id and c.state = 'gone') end as payee_is_elsewhere,
-          (select m.currency_ids from limit_list m where m.workspace_id = u.w and m.limit_count > 0) as limit_currency_ids,
+          (select m.currency_ids from limit_list m where m.workspace_id = u.w and m.limit_count > 0 limit 1) as limit_currency_ids,
           coalesce(extract(epoch from statement_timestamp() - r.created_at), 0)::float8 as recipient_age_s,
           approval_rules_in_force(u.w) as approval_rules,
           case when q.id is not null then json_build_object(
