@@ -86,9 +86,8 @@ export const NO_IDENTIFIERS: Readonly<Record<string, string>> = {
   'query resourceType': 'a type of resources',
   // See the contract of approvals for one of another workspace.
   'body rules.*.accountID': 'an account, which is not found unless it is one of the workspace',
-  'body rules.*.operations': 'a group of operations',
   'body rules.*.approvals': 'a number of approvals',
-  'body rules.*.roles.*': 'a role',
+  'body rules.*.roles': 'a role',
   'body rules.*.recipientNewerThanDays': 'a number of days',
   'body rules.*.amountAbove.*.currencyCode': 'a currency',
   'body rules.*.amountAbove.*.amount': 'an amount',
