@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Caller } from './callers.js';
 import { sql } from '@banking/postgres/testing';
 import type { HttpResponse } from '../responses.js';
@@ -71,8 +72,8 @@ export class SharedBatches {
     const owned = this.world.ownerHoldings.ids;
     const { account, recipient } = this.world.holdingsOf('stranger').ids;
     const [one, other, tooLarge, toRecipient, fromAccount] = await Promise.all([
-      this.place('owner', owned.account, { recipientID: owned.recipient, description: `owner ${mark}` }),
-      this.place('stranger', account, { recipientID: recipient, description: `stranger ${mark}` }),
+      this.place('owner', owned.account, { recipientID: owned.recipient, ...this.marked(`owner ${mark}`) }),
+      this.place('stranger', account, { recipientID: recipient, ...this.marked(`stranger ${mark}`) }),
       this.place('owner', owned.account, { recipientID: owned.recipient, amount: MORE_THAN_FUNDS }),
       this.place('stranger', account, { recipientID: owned.recipient }),
       this.place('stranger', owned.account, { recipientID: recipient }),
@@ -83,6 +84,9 @@ export class SharedBatches {
     this.expectRefused(toRecipient, absent?.recipient);
     this.expectRefused(fromAccount, absent?.account);
   }
+
+  /** With a reference of its own, the order is decided on what is read: with limits or without, in the same database transactions. */
+  private readonly marked = (description: string) => ({ description, externalReference: randomUUID() });
 
   private expectPlaced({ status, text }: HttpResponse, mark: string, secrets: readonly string[]): void {
     if (status !== 200 || !text.includes(`"description":"${mark}"`)) this.faults.push(`${mark} is refused: ${text}`);
