@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { BankingClient } from '@banking/client';
 import type { Caller } from './callers.js';
 import { sql } from '@banking/postgres/testing';
 import type { HttpResponse } from '../responses.js';
@@ -16,6 +16,14 @@ const ORDERS_OF_A_KIND = 5;
 const NOWHERE = 8_999_999_999_999_999;
 /** Of the account of the owner, and below the amount from which its orders wait for approvals. */
 const MORE_THAN_FUNDS = '700000000000';
+
+/** Orders of a workspace with limits are decided on what is read, and those of another one on what is remembered: in two batches. */
+async function removeLimits(service: CalledService, { email, workspaceId }: Caller): Promise<void> {
+  const token = await service.tokenOf(email);
+  const { limits } = new BankingClient({ baseUrl: service.url, token }).workspace(workspaceId);
+  const { version } = await limits.get();
+  await limits.replace({ version, limits: [] });
+}
 
 /** The orders of two workspaces in the same batches. */
 export class SharedBatches {
@@ -43,6 +51,7 @@ export class SharedBatches {
       return canaries.filter((canary) => canary !== world.ownerHoldings.ids.accountCode);
     };
     const secrets = { owner: await secretsOf(owner), stranger: await secretsOf(stranger) };
+    for (const caller of [owner, stranger]) await removeLimits(service, caller);
     const batches = new SharedBatches(service, world, rows, secrets);
     await batches.placeAll(isUnknown);
     return batches.faults;
@@ -72,8 +81,8 @@ export class SharedBatches {
     const owned = this.world.ownerHoldings.ids;
     const { account, recipient } = this.world.holdingsOf('stranger').ids;
     const [one, other, tooLarge, toRecipient, fromAccount] = await Promise.all([
-      this.place('owner', owned.account, { recipientID: owned.recipient, ...this.marked(`owner ${mark}`) }),
-      this.place('stranger', account, { recipientID: recipient, ...this.marked(`stranger ${mark}`) }),
+      this.place('owner', owned.account, { recipientID: owned.recipient, description: `owner ${mark}` }),
+      this.place('stranger', account, { recipientID: recipient, description: `stranger ${mark}` }),
       this.place('owner', owned.account, { recipientID: owned.recipient, amount: MORE_THAN_FUNDS }),
       this.place('stranger', account, { recipientID: owned.recipient }),
       this.place('stranger', owned.account, { recipientID: recipient }),
@@ -84,9 +93,6 @@ export class SharedBatches {
     this.expectRefused(toRecipient, absent?.recipient);
     this.expectRefused(fromAccount, absent?.account);
   }
-
-  /** With a reference of its own, the order is decided on what is read: with limits or without, in the same database transactions. */
-  private readonly marked = (description: string) => ({ description, externalReference: randomUUID() });
 
   private expectPlaced({ status, text }: HttpResponse, mark: string, secrets: readonly string[]): void {
     if (status !== 200 || !text.includes(`"description":"${mark}"`)) this.faults.push(`${mark} is refused: ${text}`);
