@@ -346,7 +346,8 @@ end $$;
  * recipient are those that they approved.
  */
 create function is_payment_approved(of_workspace bigint, of_transaction bigint) returns boolean
-  language sql stable set search_path = banking, pg_temp
+  -- After cheaper conditions.
+  language sql stable cost 10000 set search_path = banking, pg_temp
   return exists (
     select from execution e join customer_order o on o.workspace_id = e.workspace_id and o.id = e.order_id
     where e.workspace_id = of_workspace and e.transaction_id = of_transaction
