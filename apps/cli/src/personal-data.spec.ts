@@ -91,6 +91,35 @@ describe('banking personal-data erase', () => {
     expect((await world.run(['verify'])).exitCode).toBe(0);
   });
 
+  it('keeps a recipient while a request to change it is open, and erases the request with it', async () => {
+    const id = await recipient('Quxqe');
+    const request = JSON.stringify({ input: { recipientId: Number(id), alias: 'Quxqe' }, shown: { name: 'Quxqe' } });
+    const [asked] = await world.query(
+      `insert into approval (workspace_id, id, operation, operations, request, request_salt, digest, requirements, makers)
+       select $1, nextval('approval_id_seq'), 'changeRecipient', 'recipients', $2, s.salt, salted_digest(s.salt, array[$2]), '[{}]', '{}'
+       from (select uuid_send(gen_random_uuid()) as salt) s returning id, digest`,
+      north,
+      request,
+    );
+    const approval = String(asked!['id']);
+    expect((await erase(...inNorth(id))).stderr).toContain('- A request for approvals is open.');
+    await world.query(`update approval set status = 'rejected' where id = $1`, approval);
+    expect((await erase('--approval', approval, '--workspace', north)).stderr).toContain(
+      '- The request is of a recipient.',
+    );
+
+    const { stdout } = await erase(...inNorth(id));
+
+    expect(stdout).toContain('rows by table: approval 1, recipient 1.');
+    const rows = await world.query(
+      'select request::jsonb as request, request_salt, digest from approval where id = $1',
+      approval,
+    );
+    expect(rows).toEqual([
+      { request: { input: { recipientId: Number(id) }, shown: {} }, request_salt: null, digest: asked!['digest'] },
+    ]);
+  });
+
   it('erases the invitations to an address that is no user, when they are closed', async () => {
     const email = 'quxqd@harbour.example';
     const [invited] = await world.query(

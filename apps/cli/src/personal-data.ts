@@ -82,17 +82,18 @@ function addSubjectOptions(command: Command): Command {
     .addOption(workspaceOption('workspace of the recipient, the deposit or the approval'))
     .addOption(new Option('--user <id>', 'a user').argParser(parseIdOf<number>).conflicts(['email', 'workspace']))
     .addOption(
-      lookupOption('--email <email>', 'the user who has this e-mail, or had it last, or whom it invited').conflicts(
-        'workspace',
-      ),
+      lookupOption(
+        '--email <email>',
+        'the user who has this e-mail, or had it last, or else the invitations to it',
+      ).conflicts('workspace'),
     );
 }
 
 function addExportCommand(personalData: Command): void {
   addSubjectOptions(personalData.command('export').summary('write what is held about a person as JSON lines'))
     .description(
-      'Writes each row that holds personal data of such a person: one line of JSON with the table and the row. Salts of digests are left out. An existing file is not replaced.\n\nNot in it: stored responses, which expire after 30 ' +
-        'days, and log lines.',
+      'Writes each row that holds personal data of such a person: one line of JSON with the table and the row. Salts of digests are left ' +
+        'out. An existing file is not replaced.\n\nNot in it: stored responses, which expire after 30 days, and log lines.',
     )
     .addOption(lookupOption('--out <file>', 'new file, readable by its owner only (standard output)'))
     .addHelpText('after', examples('banking personal-data export --recipient 7 --workspace 1 --out person.jsonl'))
@@ -109,7 +110,7 @@ async function exported(options: SubjectOptions, write: (text: string) => Promis
     async ({ database }) => {
       const subject = await subjectOf(database, options);
       const { workspaceId, subject: kind, id } = subject;
-      if (workspaceId !== undefined && kind !== 'user' && kind !== 'invitation') {
+      if (kind !== 'user' && kind !== 'invitation') {
         const type = kind === 'payer' ? 'deposit' : kind;
         await notePersonalDataExport(database, workspaceId as WorkspaceId, { type, id });
       }

@@ -32,8 +32,13 @@ const ERASE_UNUSED = sqlStatement<Position & { readonly erased: bigint }>(
 
 const BEGINNING: Position = { after_workspace: 0n, after_id: null };
 
-/** In this order: the entry of a deposit is erased with its payer. */
-const SUBJECTS = ['recipient', 'payer', 'entry', 'approval'] as const;
+/** With how long they are kept. In this order: the entry of a deposit is erased with its payer. */
+const SUBJECTS = [
+  ['recipient', 'recipientsKeptDays'],
+  ['payer', 'payersKeptDays'],
+  ['entry', 'payersKeptDays'],
+  ['approval', 'recipientsKeptDays'],
+] as const;
 
 /** Makes personal data that were not used for long pseudonyms, a batch at a time over all workspaces: a chore of the worker. */
 export class UnusedPersonalData {
@@ -48,14 +53,12 @@ export class UnusedPersonalData {
 
   /** Reads one batch and erases what may be erased of it. @returns 1 while the pass goes on, 0 at its end. @throws Refusal `unavailable` */
   async eraseBatch(): Promise<number> {
-    const { paymentsKeptDays, recipientsKeptDays, payersKeptDays } = this.retention;
-    const subject = SUBJECTS[this.subject]!;
-    const unusedDays = subject === 'recipient' || subject === 'approval' ? recipientsKeptDays : payersKeptDays;
+    const [subject, kept] = SUBJECTS[this.subject]!;
     const { after_workspace: workspace, after_id: id } = this.from;
     const [[next]] = await this.database.pipeline({}, [
       bind(
         ERASE_UNUSED,
-        ...[subject, unusedDays, paymentsKeptDays, UNUSED_ROWS_MAX],
+        ...[subject, this.retention[kept], this.retention.paymentsKeptDays, UNUSED_ROWS_MAX],
         ...[workspace?.toString(), id?.toString()],
       ),
     ] as const);
