@@ -259,17 +259,18 @@ create type held_payment as (
 
 /**
  * In front of other statements it makes what a process remembers part of the database transaction: locks the accounts, in the order of
- * their ids, and refuses if one is locked elsewhere, has changed or has a later time, if what a payment depends on has changed, or if a
- * key or a reference was used. The detail has the positions, from 0, of what it refuses in both lists. The payments are then decided on
+ * their ids, then the limits of the limited workspaces, and refuses if one is locked elsewhere, if an account has changed or has a later
+ * time, if what a payment depends on has changed, or if a key or a reference was used. The detail has the positions, from 0, of what it refuses in both lists. The payments are then decided on
  * what is read. The time of a payment may be up to a second before this one, and the rest of it is left to its statements.
  */
-create function hold_accounts(accounts held_account[], payments held_payment[], at timestamptz) returns void
+create function hold_accounts(accounts held_account[], payments held_payment[], limited bigint[], at timestamptz) returns void
   language plpgsql as $$
 declare
   other_accounts integer[];
   other_payments integer[];
   workspace_ids bigint[];
   recipient_ids bigint[];
+  held_limits bigint[];
 begin
   select array_agg(h.n - 1) into other_accounts
   from (
@@ -281,6 +282,9 @@ begin
     for no key update skip locked) a on true
   where (a.head = h.head and a.status = h.status and a.balance_at <= at
     and (h.updated_at is null or a.updated_at = h.updated_at and a.alias is not distinct from h.alias)) is not true;
+  if limited <> '{}' then
+    held_limits := hold_limits(limited, false);
+  end if;
   select array_agg(x.workspace_id), array_agg(x.recipient_id) into workspace_ids, recipient_ids from unnest(payments) x;
   select array_agg(p.n - 1) into other_payments
   from unnest(payments) with ordinality p (workspace_id, recipient_id, versions, operation, key, external_reference, n)
@@ -289,7 +293,8 @@ begin
     select i.key from idempotency i
     where i.workspace_id = p.workspace_id and i.operation = p.operation and i.key = p.key limit 1) answered on true
   left join lateral order_of_reference(p.workspace_id, p.external_reference) referred on true
-  where v.versions is distinct from p.versions or answered.key is not null or referred.id is not null;
+  where v.versions is distinct from p.versions or answered.key is not null or referred.id is not null
+    or p.workspace_id = any(limited) and p.workspace_id <> all(held_limits);
   if other_accounts is not null or other_payments is not null or at not between clock_timestamp() - interval '900 ms' and clock_timestamp() then
     raise exception 'what was remembered has changed' using errcode = 'BK024',
       detail = json_build_object('accounts', coalesce(other_accounts, '{}'), 'payments', coalesce(other_payments, '{}'));

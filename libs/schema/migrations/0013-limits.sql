@@ -74,8 +74,13 @@ join transaction x on x.workspace_id = t.workspace_id and x.id = t.transaction_i
 left join counted_payment p on p.workspace_id = t.workspace_id and p.transaction_id = t.transaction_id
 where t.direction = 'debit' and t.type in ('internal', 'spot', 'payout') and t.account_version is not null;
 
--- What a payment counts towards a limit: nothing if it is not of its scope. In a currency that the payment has no amount in, it was
--- made before the limit, and counts nothing.
+-- In a currency that the payment has no amount in, it was made before the limit, and counts nothing.
+create function amount_in(currency integer, amounts converted_amount[]) returns numeric
+  language sql immutable
+  return coalesce((select max(c.amount) from unnest(amounts) c where c.currency_id = currency), 0);
+
+-- What a payment counts towards a limit: nothing if it is not of its scope. Without a query of its own, so that it becomes a part of each
+-- query that calls it.
 create function counted_amount(payment limited_payment, limits payment_limit) returns numeric
   language sql stable as $$
   select case
@@ -87,7 +92,7 @@ create function counted_amount(payment limited_payment, limits payment_limit) re
     when limits.metric = 'count' then 1
     when payment.currency_id = limits.currency_id then payment.amount
     when payment.target_currency_id = limits.currency_id then payment.arriving_amount
-    else coalesce((select max(c.amount) from unnest(payment.amounts) c where c.currency_id = limits.currency_id), 0) end
+    else amount_in(limits.currency_id, payment.amounts) end
 $$;
 
 -- A limit as the service reads it.
@@ -150,7 +155,7 @@ end $$;
 -- Locks the limits of workspaces that have some, in the order of their ids, and returns these workspaces. Their counters follow the time
 -- zone of the workspace. If it does not wait, it leaves out those that another session has locked.
 create function hold_limits(workspace_ids bigint[], waits boolean) returns bigint[]
-  language plpgsql set search_path = banking, pg_temp as $$
+  language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
   held bigint[];
   moved bigint[];
@@ -206,9 +211,9 @@ begin
              select jsonb_agg(jsonb_build_object('startsAt', rfc3339(u.period_start), 'endsAt', rfc3339(u.period_end), 'used', u.used::text))
              from limit_use u where u.workspace_id = l.workspace_id and u.limit_id = l.id), '[]')) order by l.id),
            coalesce((
-             select jsonb_object_agg(r.user_id, r.roles)
-             from (select r.user_id, jsonb_agg(r.role) as roles from workspace_role r
-                   where r.workspace_id = m.workspace_id and r.user_id = any(placers) group by r.user_id) r), '{}')
+             select jsonb_object_agg(p.id, array(
+               select r.role from workspace_role r where r.workspace_id = m.workspace_id and r.user_id = p.id))
+             from unnest(placers) p (id)), '{}')
     from limit_list m join payment_limit l on l.workspace_id = m.workspace_id
     where m.workspace_id = any(held)
     group by m.workspace_id;
@@ -237,30 +242,29 @@ begin
   loop
     perform make_limit_use(one.workspace_id, one.created_at);
   end loop;
-  insert into counted_payment (workspace_id, transaction_id, placed_by, roles, created_at)
-  select p.workspace_id, p.transaction_id, o.placed_by,
-         array(select r.role from workspace_role r where r.workspace_id = p.workspace_id and r.user_id = o.placed_by order by r.role),
-         p.created_at
-  from (select distinct w, i from unnest(workspace_ids, transaction_ids) u (w, i) where w = any(held)) u
-  cross join lateral (
-    select distinct l.workspace_id, l.transaction_id, l.created_at from limited_payment l
-    where l.workspace_id = u.w and l.transaction_id = u.i offset 0) p
-  left join execution e on e.workspace_id = u.w and e.transaction_id = u.i
-  left join customer_order o on o.workspace_id = u.w and o.id = e.order_id
-  on conflict (workspace_id, transaction_id) do update set placed_by = excluded.placed_by, roles = excluded.roles;
   with paid as materialized (
-    select p.*
+    select row(p.workspace_id, p.transaction_id, p.account_id, p.currency_id, p.amount, p.created_at, p.target_currency_id,
+             p.arriving_amount, o.placed_by,
+             array(select r.role from workspace_role r where r.workspace_id = p.workspace_id and r.user_id = o.placed_by order by r.role),
+             p.amounts)::limited_payment as payment
     from (select distinct w, i from unnest(workspace_ids, transaction_ids) u (w, i) where w = any(held)) u
     cross join lateral (
-      select l as payment, l.* from limited_payment l where l.workspace_id = u.w and l.transaction_id = u.i offset 0) p),
+      select l.* from limited_payment l where l.workspace_id = u.w and l.transaction_id = u.i offset 0) p
+    left join execution e on e.workspace_id = u.w and e.transaction_id = u.i
+    left join customer_order o on o.workspace_id = u.w and o.id = e.order_id),
+  noted as (
+    insert into counted_payment (workspace_id, transaction_id, placed_by, roles, created_at)
+    select distinct (p.payment).workspace_id, (p.payment).transaction_id, (p.payment).placed_by, (p.payment).roles, (p.payment).created_at
+    from paid p
+    on conflict (workspace_id, transaction_id) do update set placed_by = excluded.placed_by, roles = excluded.roles),
   measured as materialized (
-    select l.id, l.workspace_id, l.per, l.value, counted_amount(p.payment, l) as amount, p.created_at,
-           l.currency_id not in (p.currency_id, coalesce(p.target_currency_id, p.currency_id)) and not exists (
-             select from unnest(p.amounts) c
-             join currency s on s.id = p.currency_id join currency t on t.id = l.currency_id
+    select l.id, l.workspace_id, l.per, l.value, counted_amount(p.payment, l) as amount, (p.payment).created_at,
+           l.currency_id not in ((p.payment).currency_id, coalesce((p.payment).target_currency_id, (p.payment).currency_id)) and not exists (
+             select from unnest((p.payment).amounts) c
+             join currency s on s.id = (p.payment).currency_id join currency t on t.id = l.currency_id
              where c.currency_id = l.currency_id and c.rate ~ '^(0|[1-9][0-9]{0,14})([.][0-9]{1,15})?$'
-               and c.amount = ceil(p.amount * c.rate::numeric * power(10::numeric, t.decimals - s.decimals))) as is_unconverted
-    from paid p join payment_limit l on l.workspace_id = p.workspace_id),
+               and c.amount = ceil((p.payment).amount * c.rate::numeric * power(10::numeric, t.decimals - s.decimals))) as is_unconverted
+    from paid p join payment_limit l on l.workspace_id = (p.payment).workspace_id),
   counted as (
     update limit_use u set used = u.used + m.amount
     from (
@@ -273,12 +277,12 @@ begin
     returning u.workspace_id, u.limit_id, u.used - m.amount as used, u.period_end, u.used > m.value as is_exceeded)
   select e.fault into exceeded
   from (
-    select jsonb_build_object('isUnconverted', true) as fault from measured m where m.is_unconverted
+    select jsonb_build_object('workspaceId', m.workspace_id) as fault from measured m where m.is_unconverted
     union all
-    select jsonb_build_object('limit', limit_json(l), 'used', c.used::text, 'endsAt', rfc3339(c.period_end))
+    select jsonb_build_object('workspaceId', c.workspace_id, 'limit', limit_json(l), 'used', c.used::text, 'endsAt', rfc3339(c.period_end))
     from counted c join payment_limit l on l.workspace_id = c.workspace_id and l.id = c.limit_id where c.is_exceeded
     union all
-    select jsonb_build_object('limit', limit_json(l))
+    select jsonb_build_object('workspaceId', m.workspace_id, 'limit', limit_json(l))
     from measured m join payment_limit l on l.workspace_id = m.workspace_id and l.id = m.id where m.per = 'order' and m.amount > m.value) e
   limit 1;
   if exceeded is not null then

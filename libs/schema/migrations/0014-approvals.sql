@@ -18,27 +18,34 @@ create function approval_rules_in_force(of_workspace bigint) returns jsonb
   language sql stable
   return (select r.rules from approval_rules r where r.workspace_id = of_workspace order by r.version desc limit 1);
 
-/**
- * What the rules in force require of an operation: of each rule that applies, how many approvals of which roles. Without an order, the
- * group alone decides. An order in a currency that a rule does not name is above its amounts.
- */
+-- The rules in force that apply to an operation. Without an order, the group alone decides. An order in a currency that a rule does not
+-- name is above its amounts. Without settings of its own, so that it becomes a part of each query that calls it.
+create function applying_rules(of_workspace bigint, of_group text, of_account bigint, of_recipient bigint, of_amount bigint, at timestamptz)
+  returns table (rule jsonb, place bigint)
+  language sql stable as $$
+  select r.rule, r.place
+  from (select g.rules from approval_rules g where g.workspace_id = of_workspace order by g.version desc limit 1) f
+  cross join lateral jsonb_array_elements(f.rules) with ordinality r (rule, place)
+  where r.rule ->> 'operations' = of_group
+    and (not r.rule ? 'accountID' or (r.rule ->> 'accountID')::bigint = of_account)
+    and (not r.rule ? 'amountAbove' or not exists (
+      select from jsonb_array_elements(r.rule -> 'amountAbove') b (bound)
+      join account a on a.workspace_id = of_workspace and a.id = of_account
+      join currency c on c.id = a.currency_id and c.code = b.bound ->> 'currencyCode'
+      where of_amount <= (b.bound ->> 'amount')::numeric))
+    and (not r.rule ? 'recipientNewerThanDays' or (
+      select p.created_at from recipient p where p.workspace_id = of_workspace and p.id = of_recipient)
+      > at - make_interval(days => (r.rule ->> 'recipientNewerThanDays')::integer))
+$$;
+
+-- What the rules in force require of an operation: of each rule that applies, how many approvals of which roles.
 create function approval_requirements(of_workspace bigint, of_group text, of_account bigint default null, of_recipient bigint default null,
     of_amount bigint default null, at timestamptz default statement_timestamp())
   returns jsonb
   language sql stable set search_path = banking, pg_temp
   return (
-    select coalesce(jsonb_agg(jsonb_build_object('approvals', r.rule -> 'approvals', 'roles', r.rule -> 'roles') order by r.position), '[]')
-    from jsonb_array_elements(coalesce(approval_rules_in_force(of_workspace), '[]')) with ordinality r (rule, position)
-    where r.rule ->> 'operations' = of_group
-      and (not r.rule ? 'accountID' or (r.rule ->> 'accountID')::bigint = of_account)
-      and (not r.rule ? 'amountAbove' or not exists (
-        select from jsonb_array_elements(r.rule -> 'amountAbove') b (bound)
-        join account a on a.workspace_id = of_workspace and a.id = of_account
-        join currency c on c.id = a.currency_id and c.code = b.bound ->> 'currencyCode'
-        where of_amount <= (b.bound ->> 'amount')::numeric))
-      and (not r.rule ? 'recipientNewerThanDays' or (
-        select p.created_at from recipient p where p.workspace_id = of_workspace and p.id = of_recipient)
-        > at - make_interval(days => (r.rule ->> 'recipientNewerThanDays')::integer)));
+    select coalesce(jsonb_agg(jsonb_build_object('approvals', r.rule -> 'approvals', 'roles', r.rule -> 'roles') order by r.place), '[]')
+    from applying_rules(of_workspace, of_group, of_account, of_recipient, of_amount, at) r);
 
 -- The roles by which a user may decide: none for the maker and the persons behind it, nor for one who is no person.
 create function deciding_roles(of_workspace bigint, of_user bigint, makers bigint[]) returns text[]
@@ -332,7 +339,7 @@ begin
     left join approval a on a.workspace_id = o.workspace_id and a.id = o.approval_id
     where case
       when o.approval_id is null
-        then approval_requirements(o.workspace_id, 'orders', o.account_id, o.recipient_id, o.amount, o.at) <> '[]'
+        then exists (select from applying_rules(o.workspace_id, 'orders', o.account_id, o.recipient_id, o.amount, o.at))
       else (a.status = 'required' and a.order_id = o.id and encode(a.digest, 'hex') = o.approval_digest
         and a.maker is not distinct from o.placed_by
         and a.request::jsonb -> 'input' @> jsonb_build_object('accountId', o.account_id, 'recipientID', o.recipient_id,
@@ -346,8 +353,7 @@ end $$;
  * recipient are those that they approved.
  */
 create function is_payment_approved(of_workspace bigint, of_transaction bigint) returns boolean
-  -- After cheaper conditions.
-  language sql stable cost 10000 set search_path = banking, pg_temp
+  language sql stable set search_path = banking, pg_temp
   return exists (
     select from execution e join customer_order o on o.workspace_id = e.workspace_id and o.id = e.order_id
     where e.workspace_id = of_workspace and e.transaction_id = of_transaction
@@ -367,19 +373,19 @@ create function is_payment_approved(of_workspace bigint, of_transaction bigint) 
 -- For `guard_payments`: of workspaces that have or had rules, each payment has the approvals of its order.
 create function check_approvals(workspace_ids bigint[], transaction_ids bigint[]) returns void
   language plpgsql set search_path = banking, pg_temp as $$
-declare
-  ruled bigint[] := array(
-    select w.id from (select distinct unnest(workspace_ids) as id) w
-    where exists (select from approval_rules r where r.workspace_id = w.id limit 1));
 begin
-  if ruled <> '{}' and exists (
-    select from (select distinct w, i from unnest(workspace_ids, transaction_ids) u (w, i) where w = any(ruled)) u
-    cross join lateral (
-      select from limited_payment l where l.workspace_id = u.w and l.transaction_id = u.i offset 0) p
-    where not exists (
+  if not exists (select from approval_rules r where r.workspace_id = any(workspace_ids)) then
+    return;
+  end if;
+  if exists (
+    select from (select distinct w, i from unnest(workspace_ids, transaction_ids) u (w, i)) u
+    where case
+      when exists (
         select from execution e join customer_order o on o.workspace_id = e.workspace_id and o.id = e.order_id
-        where e.workspace_id = u.w and e.transaction_id = u.i and o.approval_id is null offset 0)
-      and not is_payment_approved(u.w, u.i)) then
+        where e.workspace_id = u.w and e.transaction_id = u.i and o.approval_id is null) then false
+      else exists (select from approval_rules r where r.workspace_id = u.w)
+        and exists (select from limited_payment l where l.workspace_id = u.w and l.transaction_id = u.i)
+        and not is_payment_approved(u.w, u.i) end) then
     raise exception 'a payment without the approvals that the rules required' using errcode = 'BK027';
   end if;
 end $$;

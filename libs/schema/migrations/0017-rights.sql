@@ -227,7 +227,7 @@ begin
     (served, 'select (workspace_id, id, url, types, description, status, disabled_reason, previous_valid_until, cursor_event_id,
       consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
       requested_deliveries, paused_until) on webhook_endpoint'),
-    (served, 'execute on function analyze_next_table, approval_requirements, approval_rules_in_force, are_audit_entries, audit_content, count_unrecorded_audit, directory_chain,
+    (served, 'execute on function amount_in, analyze_next_table, applying_rules, approval_requirements, approval_rules_in_force, are_audit_entries, audit_content, count_unrecorded_audit, directory_chain,
       deciding_roles, directory_head, entries_of_deposits, has_approvals, erased_beneficiary, erased_email, erased_request, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, is_approvable, is_payment_approved, held_payouts, is_served_here, makers_of, member_status, next_audit_hash,
       order_of_reference, pause_required, payment_versions, persons_behind, recipient_of_request, rejected_three_in_a_row, require_open_workspaces, rfc3339, salted_digest, unrecorded_resources, webhook_backlog, workspace_lock_key'),
 
@@ -236,7 +236,7 @@ begin
       quote_id_seq, recipient_id_seq, service_account_key_id_seq, transaction_id_seq, transfer_id_seq, webhook_delivery_id_seq,
       webhook_endpoint_id_seq'),
     (written, 'execute on function add_service_account, accept_invitation, bind_subject, change_service_account, delete_service_account, find_key, change_member, hold_accounts,
-      hold_work, invite_member, lock_limits, lock_role, note_key_use, replace_limits, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
+      hold_limits, hold_work, invite_member, lock_limits, lock_role, note_key_use, replace_limits, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
     ('banking_api, banking_worker' || demonstrated, 'execute on function place_orders, post_payments'),
     (written, 'insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status), update (alias, status, updated_at)
       on account'),

@@ -63,6 +63,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'follow_approval', settings: [PINNED], executableBy: [] },
   { name: 'guard_payments', settings: [PINNED], executableBy: [] },
   { name: 'held_payouts', settings: [PINNED], executableBy: SERVING },
+  { name: 'hold_limits', settings: [PINNED], executableBy: WRITING },
   { name: 'invitation_to', settings: [PINNED], executableBy: [OPERATOR_ROLE] },
   { name: 'invite_member', settings: [PINNED], executableBy: WRITING },
   { name: 'keep_administrator', settings: [PINNED], executableBy: [] },
@@ -126,6 +127,8 @@ const DEFINER_FUNCTIONS = [
 
 /** Functions with the rights of their caller that a role calls. All others are functions of triggers, which need no right to run. */
 const CALLED: Readonly<Record<string, readonly string[]>> = {
+  'amount_in(integer,converted_amount[])': SERVING,
+  'applying_rules(bigint,text,bigint,bigint,bigint,timestamp with time zone)': SERVING,
   'approval_requirements(bigint,text,bigint,bigint,bigint,timestamp with time zone)': SERVING,
   'approval_rules_in_force(bigint)': SERVING,
   'deciding_roles(bigint,bigint,bigint[])': SERVING,
@@ -146,7 +149,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   'has_forbidden_character(jsonb)': ALL,
   'has_forbidden_character(text)': ALL,
   'has_role(bigint,bigint,text)': SERVING,
-  'hold_accounts(held_account[],held_payment[],timestamp with time zone)': WRITING,
+  'hold_accounts(held_account[],held_payment[],bigint[],timestamp with time zone)': WRITING,
   'hold_credit_entries(bigint[],text)': WORKING,
   'hold_work(bigint,text,bigint,bigint)': WRITING,
   'is_served_here(bigint)': SERVING,

@@ -19,7 +19,7 @@ import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { addGrants, addWorkspace } from '../provisioning/index.js';
 import { type Member, orderWorld, type OrderWorld, verifyPayments } from '../testing/order-world.js';
-import { LockedLimits } from './locked-limits.js';
+import { BatchLimits } from './batch-limits.js';
 
 const RUNS = testOrProve(12, 120);
 const seed = Date.now() & 0x7fffffff;
@@ -284,7 +284,7 @@ describe('a planted gap', () => {
   });
 
   it('in TypeScript is closed by the database, and found because it refuses', async () => {
-    jest.spyOn(LockedLimits.prototype, 'refusalOf').mockReturnValue(undefined);
+    jest.spyOn(BatchLimits.prototype, 'refusalOf').mockReturnValue(undefined);
     const rejected = jest.spyOn(at.world.database, 'transaction');
 
     const { faults, findings } = await carryOut(ONE_LIMIT);

@@ -3,7 +3,7 @@ import { decide, type DecisionContext, type PostedTransaction } from '@banking/l
 import { auditEntry, type AuditEntry, BY_SYSTEM, callerOf } from '../audit/audited-call.js';
 import { keyConflict } from '../idempotency/idempotency-key.js';
 import type { OrderFacts } from '../resources/compose-order.js';
-import type { CountedPayment, LockedLimits } from '../limits/locked-limits.js';
+import type { CountedPayment, BatchLimits } from '../limits/batch-limits.js';
 import type { LockedOrder } from './lock-orders.js';
 import { isLimited, type LockedElsewhere, placerOf, type PreparedOrder, proposalOf } from './prepared-order.js';
 
@@ -42,7 +42,7 @@ type PostedByUniqueKey = Map<string, PostedOrder>;
 export function decideOrders(
   context: DecisionContext,
   batch: readonly LockedOrder[],
-  limits?: LockedLimits,
+  limits: BatchLimits,
 ): OrderDecision[] {
   const postedByUniqueKey: PostedByUniqueKey = new Map();
   return batch.map((lockedOrder) => {
@@ -61,7 +61,7 @@ function decideOrder(
   context: DecisionContext,
   lockedOrder: LockedOrder,
   postedByUniqueKey: PostedByUniqueKey,
-  limits: LockedLimits | undefined,
+  limits: BatchLimits,
 ): OrderDecision {
   const { order, lockedElsewhere, placedEarlier, stored, runState } = lockedOrder;
   if (lockedElsewhere) return { kind: 'locked', order, by: lockedElsewhere };
@@ -76,10 +76,10 @@ function decideOrder(
   if (runState === 'not_due') return { kind: 'not_due', order };
   const counted = countedPaymentOf(order);
   const refusal =
-    order.refusal ?? conflictOf(lockedOrder, postedByUniqueKey) ?? (counted && limits?.refusalOf(counted, context.at));
+    order.refusal ?? conflictOf(lockedOrder, postedByUniqueKey) ?? (counted && limits.refusalOf(counted, context.at));
   if (refusal) return { kind: 'refused', order, refusal };
   const { posted, refused } = decide(context, proposalOf(order));
-  if (posted && counted) limits?.count(counted, context.at);
+  if (posted && counted) limits.count(counted, context.at);
   return posted ? { kind: 'posted', order, posted, at: context.at } : { kind: 'refused', order, refusal: refused };
 }
 

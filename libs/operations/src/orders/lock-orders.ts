@@ -1,7 +1,7 @@
 import { accountKey, type AccountRef, type DecisionContext, lockAndRead, type PreparedPosting } from '@banking/ledger';
 import { bind, type BoundStatement, type DbTransaction, lookup, sqlStatement } from '@banking/postgres';
 import { findStoredResponses, type StoredResponse } from '../idempotency/idempotency-key.js';
-import { LockedLimits, lockLimits } from '../limits/locked-limits.js';
+import { BatchLimits, lockLimits } from '../limits/batch-limits.js';
 import { isElsewhere, versionsOf } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
 import { selected } from '../resources/columns.js';
@@ -101,7 +101,7 @@ export async function lockOrders(
   waitsForLocks: boolean,
 ): Promise<{
   readonly context: DecisionContext;
-  readonly limits: LockedLimits;
+  readonly limits: BatchLimits;
   readonly lockedOrders: readonly LockedOrder[];
   readonly accounts: AccountsByKey;
 }> {
@@ -135,7 +135,7 @@ export async function lockOrders(
   const rowsOfQuery = new Map<unknown, ReadonlyMap<PreparedOrder, unknown>>(
     queries.map((each, index) => [each, rowsByOrder(each, (rows[index] ?? []) as readonly OfOrder<unknown>[])]),
   );
-  const limits = new LockedLimits(limited.length === 0 ? [] : (rows[queries.length] as never));
+  const limits = BatchLimits.ofRows(limited.length === 0 ? [] : (rows[queries.length] as never));
   const rowOf = <Row>(query: OrderQuery<Row>, order: PreparedOrder) =>
     rowsOfQuery.get(query)?.get(order) as Row | undefined;
 
@@ -146,7 +146,7 @@ export async function lockOrders(
   };
   const lockedElsewhere = (order: PreparedOrder): LockedElsewhere | undefined => {
     if (!context.hasLocked(proposalOf(order))) return 'account';
-    return isLimited(order) && !limits.has(order.workspaceId) ? 'limits' : undefined;
+    return isLimited(order) && !limits.workspaces.has(order.workspaceId) ? 'limits' : undefined;
   };
   const lockedOrders = orders.map((order) => ({
     order,

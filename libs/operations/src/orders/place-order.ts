@@ -57,8 +57,7 @@ export async function placeOrder(
     return preparePlacement({ content, executionId, caller }, { facts, reference }, orders);
   };
   const remembered = mayRecall ? orders.remembered.recall(payment) : undefined;
-  // Limits are counted behind their lock, and are not remembered.
-  const first = remembered?.limit_currency_ids === null ? await prepare(remembered) : undefined;
+  const first = remembered && (await prepare(remembered));
   // No refusal is given of what is remembered.
   if (first && !first.refusal && first.requirements.length === 0) {
     const order = { ...first, key, rememberedVersions: remembered?.versions };

@@ -23,6 +23,7 @@ import { auditEntriesOf, decideOrders, type OrderDecision, type PostedOrder } fr
 import { type AccountsByKey, type LockedOrder, lockOrders, payeeIn } from './lock-orders.js';
 import { type IdempotencyKey, storeResponses } from '../idempotency/idempotency-key.js';
 import type { ReferenceData } from '../reference/reference.js';
+import type { BatchLimits } from '../limits/batch-limits.js';
 import { limitExceeded, type LimitRow, type LimitUse } from '../limits/limit-row.js';
 import { ORDER, type OrderFacts } from '../resources/compose-order.js';
 import type { AccountRow } from '../resources/compose-parties.js';
@@ -95,8 +96,8 @@ async function postRemembered(
     const batch = await prepareBatch(posting, payments, onDecided);
     const recalled = posting.remembered.recall(batch.prepared, payments);
     if (!recalled) return [];
-    const { context, accounts } = recalled;
-    const decisions = decideOrders(context, payments.map(asIfLocked)).filter(isPlaced);
+    const { context, accounts, limits } = recalled;
+    const decisions = decideOrders(context, payments.map(asIfLocked), limits).filter(isPlaced);
     const placed = decisions.map(({ order }) => order);
     if (placed.length === 0) return [];
     const held = recalled.heldFor(placed);
@@ -220,11 +221,18 @@ interface Written {
   readonly leased: readonly LeasedPayout[];
 }
 
+/** What a batch was decided on, as its orders leave it. */
+interface DecidedOn {
+  readonly context: DecisionContext;
+  readonly accounts: AccountsByKey;
+  readonly limits: BatchLimits;
+}
+
 /** Writes all decisions and commits. The responses are composed of the rows that are written, before these are sent. */
 async function writeDecisions(
   tx: DbTransaction,
   decisions: readonly OrderDecision[],
-  { context, accounts }: { readonly context: DecisionContext; readonly accounts: AccountsByKey },
+  { context, accounts, limits }: DecidedOn,
   { compose, onDecided, remembered, leasedMax }: Batch & { readonly leasedMax: ReadonlyMap<string, number> },
   before: readonly BoundStatement<unknown>[] = [],
 ): Promise<Written> {
@@ -251,7 +259,7 @@ async function writeDecisions(
     ...(keyed.length === 0 ? [] : [storeResponses(keyed)]),
     ...(entries.length === 0 ? [] : [noteAudit(entries)]),
   ]);
-  remembered.remember(context, after);
+  remembered.remember(context, after, limits);
   remembered.noteUsed(answers.map(({ decision }) => decision.order));
   return { decisions, resources: responses, leased: transactions.length > 0 ? leasedPayouts(rows[before.length]) : [] };
 }
@@ -323,14 +331,11 @@ async function outcomeOfRejection(
   error: DatabaseError,
 ): Promise<OrderOutcome> {
   if (error.code === RULE_VIOLATION.limitExceeded) {
-    const { limit, ...use } = JSON.parse(error.detail ?? '{}') as Partial<ExceededLimit>;
+    const { limit, used, endsAt } = JSON.parse(error.detail ?? '{}') as Partial<ExceededLimit>;
     // The limits were changed since it was prepared.
     if (!limit) return { kind: 'outdated' };
-    return outcomeOfRefusal(
-      posting,
-      order,
-      limitExceeded(limit, use.endsAt === undefined ? undefined : (use as LimitUse)),
-    );
+    const use = used === undefined || endsAt === undefined ? undefined : { used, endsAt };
+    return outcomeOfRefusal(posting, order, limitExceeded(limit, use));
   }
   const unapproved = error.code === RULE_VIOLATION.notApproved ? outcomeOfUnapproved(order) : undefined;
   if (unapproved) return unapproved;

@@ -14,12 +14,12 @@ import { DecisionContext, type LockedAccount } from '@banking/ledger';
 import { SANDBOX_ROUTING } from '@banking/payouts';
 import { API_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
 import { openDatabase, sql, testOrProve } from '@banking/postgres/testing';
+import { BatchLimits } from '../limits/batch-limits.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { order, orderWorld, type OrderWorld, recipientAbroad, roundTripsOf } from '../testing/order-world.js';
 import type { AccountsByKey } from './lock-orders.js';
 import type { AccountRow } from '../resources/compose-parties.js';
-import type { Placement } from './prepared-order.js';
-import { holdAccounts, RememberedAccounts } from './remembered-accounts.js';
+import { holdAccounts, RememberedAccounts, type RememberedPayment } from './remembered-accounts.js';
 
 const AT = '2026-11-24T10:00:00.000000Z' as Timestamp;
 const NOTHING = { proposals: [], workspaces: [], transactionIds: [], transferIds: [] };
@@ -250,7 +250,7 @@ describe('an account that one process uses', () => {
       const state = { workspaceId: 1, id: 2, currencyId: 978, status: 'enabled', balance: 0n, version: 0, head: '' };
       const context = new DecisionContext({ ...NOTHING, ownAccounts: new Map() }, [state], AT);
       remembered.compare(context);
-      remembered.remember(context, new Map([['1/2', {} as AccountRow]]));
+      remembered.remember(context, new Map([['1/2', {} as AccountRow]]), new BatchLimits(new Map()));
     });
 
     it('unless all of it is remembered', () => {
@@ -340,7 +340,7 @@ describe('hold_accounts', () => {
   interface Held {
     states: LockedAccount[];
     accounts: AccountsByKey;
-    order: Placement;
+    order: RememberedPayment;
     at: Timestamp;
   }
 
@@ -367,6 +367,7 @@ describe('hold_accounts', () => {
       order: {
         workspaceId,
         content: { accountId, recipientId },
+        entries: [],
         rememberedVersions: versions,
         key: { workspaceId, operation: `placeOrder/${accountId}`, key: 'unused' },
       } as never,

@@ -16,12 +16,16 @@ import {
   RULE_VIOLATION,
   sqlStatement,
 } from '@banking/postgres';
+import { BatchLimits, copyOfLimits, type WorkspaceLimits } from '../limits/batch-limits.js';
 import type { AccountRow } from '../resources/compose-parties.js';
 import { type AccountsByKey, accountsShown } from './lock-orders.js';
-import { type Placement, type PreparedOrder, proposalOf } from './prepared-order.js';
+import { isLimited, type Placement, placerOf, type PreparedOrder, proposalOf } from './prepared-order.js';
 
 /** About 1 kB each. */
 const ACCOUNTS_MAX = 4_000;
+
+/** About 10 kB each, with the most limits. */
+const WORKSPACES_MAX = 400;
 
 /** About 200 bytes each. */
 const USED_MAX = 10_000;
@@ -47,15 +51,19 @@ interface Recalled {
   readonly heldFor: (payments: readonly RememberedPayment[]) => readonly LockedAccount[];
   /** The accounts that the responses show. */
   readonly accounts: AccountsByKey;
+  readonly limits: BatchLimits;
 }
 
 /**
  * The accounts as the last batches of this process left them, so that payments are decided before their round trip: `holdAccounts`
  * compares them behind the locks. An account that another process uses as well is not recalled, and neither is an order whose key or
  * reference was used lately: it would be refused, and carried out a second time.
+ *
+ * So are limits, which the database counts at the commit. An order that seems to exceed one, or exceeds one there, is read.
  */
 export class RememberedAccounts {
   private readonly accounts = new LRUCache<string, RememberedAccount>({ max: ACCOUNTS_MAX });
+  private readonly limits = new LRUCache<number, WorkspaceLimits>({ max: WORKSPACES_MAX });
   private readonly used = new LRUCache<string, true>({ max: USED_MAX });
   private clock: { readonly microseconds: number; readonly readAtMs: number } | undefined;
 
@@ -70,6 +78,7 @@ export class RememberedAccounts {
       const isRecallable =
         isRemembered(order) &&
         !usesOf(order).some((use) => this.used.has(use)) &&
+        this.knowsLimitsOf(order) &&
         keys.every((key) => !others.has(key) && this.accounts.get(key)?.isAlone === true) &&
         [...accountsShown([order]).keys()].every((key) => this.accounts.get(key)?.row);
       if (!isRecallable) keys.forEach((key) => others.add(key));
@@ -93,12 +102,18 @@ export class RememberedAccounts {
       accounts.set(key, row);
     }
     if (at === undefined) return undefined;
+    const limits = new Map<number, WorkspaceLimits>();
+    for (const { workspaceId } of payments.filter(isLimited)) {
+      const known = this.limits.get(workspaceId);
+      if (!known) return undefined;
+      if (!limits.has(workspaceId)) limits.set(workspaceId, copyOfLimits(known));
+    }
     const copies = [...states.values()].map((state) => ({ ...state }));
     const heldFor = (held: readonly RememberedPayment[]) => {
       const keys = new Set(held.flatMap(accountKeysOf));
       return [...states].filter(([key]) => keys.has(key)).map(([, state]) => state);
     };
-    return { context: new DecisionContext(posting, copies, at), heldFor, accounts };
+    return { context: new DecisionContext(posting, copies, at), heldFor, accounts, limits: new BatchLimits(limits) };
   }
 
   /** Compares what is remembered with what was read behind the locks of a batch. Call it before the batch is decided. */
@@ -111,11 +126,14 @@ export class RememberedAccounts {
   }
 
   /** Call it after the commit of a batch. */
-  remember({ lockedAccounts }: DecisionContext, rows: AccountsByKey): void {
+  remember({ lockedAccounts }: DecisionContext, rows: AccountsByKey, { workspaces }: BatchLimits): void {
     for (const [key, state] of lockedAccounts) {
       const known = this.accounts.get(key);
       const row = rows.get(key) ?? (known?.state.head === state.head ? known.row : undefined);
       this.accounts.set(key, { state, row, isAlone: known?.isAlone ?? true });
+    }
+    for (const [workspaceId, { limits, roles }] of workspaces) {
+      this.limits.set(workspaceId, { limits, roles: { ...this.limits.get(workspaceId)?.roles, ...roles } });
     }
   }
 
@@ -124,8 +142,15 @@ export class RememberedAccounts {
     for (const order of orders) for (const use of usesOf(order)) this.used.set(use, true);
   }
 
+  private knowsLimitsOf(order: PreparedOrder): boolean {
+    if (!isLimited(order)) return true;
+    const [known, placer] = [this.limits.get(order.workspaceId), placerOf(order)];
+    return known !== undefined && (placer === undefined || known.roles[placer] !== undefined);
+  }
+
   /**
-   * The payments that the database has refused to hold. None for another error.
+   * The payments that the database has refused to hold, or those of a workspace with a limit that one of them exceeds. None for another
+   * error.
    *
    * @param held the accounts that were to be held, in their order
    */
@@ -134,6 +159,10 @@ export class RememberedAccounts {
     held: readonly LockedAccount[],
     payments: readonly RememberedPayment[],
   ): readonly RememberedPayment[] {
+    if (code === RULE_VIOLATION.limitExceeded) {
+      const { workspaceId: exceeded } = JSON.parse(detail ?? '{}') as { workspaceId?: number };
+      return payments.filter(({ workspaceId }) => workspaceId === exceeded);
+    }
     if (code !== RULE_VIOLATION.outdatedMemory) return [];
     const positions = JSON.parse(detail ?? '{}') as { accounts?: readonly number[]; payments?: readonly number[] };
     const named = new Set(positions.payments?.map((position) => payments[position]));
@@ -178,11 +207,11 @@ function timestampAt(microseconds: number): Timestamp {
 
 const HOLD_ACCOUNTS = sqlStatement(
   'hold_accounts',
-  'select hold_accounts($1::held_account[], $2::held_payment[], $3::timestamptz)',
+  'select hold_accounts($1::held_account[], $2::held_payment[], $3::bigint[], $4::timestamptz)',
 );
 
 /**
- * Locks the accounts of payments and compares all that they were decided on. Send it before what they write.
+ * Locks the accounts and the limits of payments, and compares all that they were decided on. Send it before what they write.
  *
  * The database rejects it with `RULE_VIOLATION.outdatedMemory` if anything has changed.
  *
@@ -191,13 +220,14 @@ const HOLD_ACCOUNTS = sqlStatement(
 export const holdAccounts = (
   states: readonly LockedAccount[],
   accounts: AccountsByKey,
-  payments: readonly Placement[],
+  payments: readonly RememberedPayment[],
   at: Timestamp,
 ): BoundStatement<unknown> =>
   bind(
     HOLD_ACCOUNTS,
     states.map((state) => heldAccount(state, accounts)),
     payments.map(heldPayment),
+    [...new Set(payments.filter(isLimited).map(({ workspaceId }) => workspaceId))],
     at,
   );
 

@@ -16,7 +16,7 @@ export interface CountedPayment {
 interface LockedRow {
   readonly workspace_id: bigint;
   readonly limits: readonly (LimitRow & { readonly uses: readonly (LimitUse & { readonly startsAt: Timestamp })[] })[];
-  /** Of users, by their ids. */
+  /** Of the users who placed payments, by their ids. */
   readonly roles: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -44,24 +44,22 @@ interface LimitState {
   readonly periods: readonly { readonly startsAt: Timestamp; readonly endsAt: Timestamp; used: bigint }[];
 }
 
-interface WorkspaceLimits {
+/** The limits of a workspace, and the roles of those who place its payments. */
+export interface WorkspaceLimits {
   readonly limits: readonly LimitState[];
   readonly roles: LockedRow['roles'];
 }
 
-/** The locked limits of the workspaces of a batch. Each payment is checked on what those before it left. */
-export class LockedLimits {
-  private readonly workspaces: ReadonlyMap<number, WorkspaceLimits>;
+/** The limits of the workspaces of a batch. Each payment is checked on what those before it left. */
+export class BatchLimits {
+  constructor(readonly workspaces: ReadonlyMap<number, WorkspaceLimits>) {}
 
-  constructor(rows: readonly LockedRow[]) {
-    this.workspaces = new Map(
-      rows.map(({ workspace_id, limits, roles }) => [Number(workspace_id), { limits: limits.map(stateOf), roles }]),
+  static ofRows(rows: readonly LockedRow[]): BatchLimits {
+    return new BatchLimits(
+      new Map(
+        rows.map(({ workspace_id, limits, roles }) => [Number(workspace_id), { limits: limits.map(stateOf), roles }]),
+      ),
     );
-  }
-
-  /** Whether limits of the workspace are locked. */
-  has(workspaceId: number): boolean {
-    return this.workspaces.has(workspaceId);
   }
 
   /** The refusal of a payment that would exceed a limit. @param at when it is made, in the text of PostgreSQL */
@@ -89,6 +87,12 @@ export class LockedLimits {
     return limits.filter(({ row }) => isInScope(row, payment, roles));
   }
 }
+
+/** A copy, so that a batch can be counted that may not be committed. */
+export const copyOfLimits = ({ limits, roles }: WorkspaceLimits): WorkspaceLimits => ({
+  limits: limits.map((limit) => ({ ...limit, periods: limit.periods.map((period) => ({ ...period })) })),
+  roles,
+});
 
 const stateOf = ({ uses, ...row }: LockedRow['limits'][number]): LimitState => ({
   row,
