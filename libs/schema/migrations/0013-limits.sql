@@ -191,8 +191,9 @@ end $$;
 
 /**
  * Locks the limits of workspaces until the end of the database transaction, and returns them with what is used of each, in the periods of the
- * start of the database transaction and of this statement, and with the roles of users. A workspace without limits has no row, and neither
- * has one that another session has locked, unless this one waits.
+ * start of the database transaction and of this statement, and with the roles of those who place payments in them: `placers` has one for
+ * each id of a workspace, or null. A workspace without limits has no row, and neither has one that another session has locked, unless
+ * this one waits.
  */
 create function lock_limits(workspace_ids bigint[], placers bigint[], waits boolean) returns table (workspace_id bigint, limits jsonb, roles jsonb)
   language plpgsql security definer set search_path = banking, pg_temp as $$
@@ -211,9 +212,9 @@ begin
              select jsonb_agg(jsonb_build_object('startsAt', rfc3339(u.period_start), 'endsAt', rfc3339(u.period_end), 'used', u.used::text))
              from limit_use u where u.workspace_id = l.workspace_id and u.limit_id = l.id), '[]')) order by l.id),
            coalesce((
-             select jsonb_object_agg(p.id, array(
-               select r.role from workspace_role r where r.workspace_id = m.workspace_id and r.user_id = p.id))
-             from unnest(placers) p (id)), '{}')
+             select jsonb_object_agg(p.placer, array(
+               select r.role from workspace_role r where r.workspace_id = m.workspace_id and r.user_id = p.placer))
+             from unnest(workspace_ids, placers) p (w, placer) where p.w = m.workspace_id and p.placer is not null), '{}')
     from limit_list m join payment_limit l on l.workspace_id = m.workspace_id
     where m.workspace_id = any(held)
     group by m.workspace_id;
@@ -250,8 +251,8 @@ begin
     from (select distinct w, i from unnest(workspace_ids, transaction_ids) u (w, i) where w = any(held)) u
     cross join lateral (
       select l.* from limited_payment l where l.workspace_id = u.w and l.transaction_id = u.i offset 0) p
-    left join execution e on e.workspace_id = u.w and e.transaction_id = u.i
-    left join customer_order o on o.workspace_id = u.w and o.id = e.order_id),
+    left join lateral execution_of_payment(u.w, u.i) e on true
+    left join lateral (select c.placed_by from customer_order c where c.workspace_id = u.w and c.id = e.order_id limit 1) o on true),
   noted as (
     insert into counted_payment (workspace_id, transaction_id, placed_by, roles, created_at)
     select distinct (p.payment).workspace_id, (p.payment).transaction_id, (p.payment).placed_by, (p.payment).roles, (p.payment).created_at
@@ -275,16 +276,16 @@ begin
       where m.per <> 'order' and m.amount > 0 group by 1, 2, 3) m
     where u.workspace_id = m.workspace_id and u.limit_id = m.id and u.period_start = m.period_start
     returning u.workspace_id, u.limit_id, u.used - m.amount as used, u.period_end, u.used > m.value as is_exceeded)
-  select e.fault into exceeded
+  -- All workspaces, and the first fault.
+  select jsonb_build_object('workspaceIds', jsonb_agg(distinct e.workspace_id)) || (array_agg(e.fault))[1] into exceeded
   from (
-    select jsonb_build_object('workspaceId', m.workspace_id) as fault from measured m where m.is_unconverted
+    select m.workspace_id, '{}'::jsonb as fault from measured m where m.is_unconverted
     union all
-    select jsonb_build_object('workspaceId', c.workspace_id, 'limit', limit_json(l), 'used', c.used::text, 'endsAt', rfc3339(c.period_end))
+    select c.workspace_id, jsonb_build_object('limit', limit_json(l), 'used', c.used::text, 'endsAt', rfc3339(c.period_end))
     from counted c join payment_limit l on l.workspace_id = c.workspace_id and l.id = c.limit_id where c.is_exceeded
     union all
-    select jsonb_build_object('workspaceId', m.workspace_id, 'limit', limit_json(l))
-    from measured m join payment_limit l on l.workspace_id = m.workspace_id and l.id = m.id where m.per = 'order' and m.amount > m.value) e
-  limit 1;
+    select m.workspace_id, jsonb_build_object('limit', limit_json(l))
+    from measured m join payment_limit l on l.workspace_id = m.workspace_id and l.id = m.id where m.per = 'order' and m.amount > m.value) e;
   if exceeded is not null then
     raise exception 'a payment exceeds a limit' using errcode = 'BK026', detail = exceeded::text;
   end if;

@@ -355,9 +355,9 @@ end $$;
 create function is_payment_approved(of_workspace bigint, of_transaction bigint) returns boolean
   language sql stable set search_path = banking, pg_temp
   return exists (
-    select from execution e join customer_order o on o.workspace_id = e.workspace_id and o.id = e.order_id
-    where e.workspace_id = of_workspace and e.transaction_id = of_transaction
-      and (o.approval_id is null or exists (
+    select from execution_of_payment(of_workspace, of_transaction) e
+    cross join lateral (select * from customer_order c where c.workspace_id = of_workspace and c.id = e.order_id limit 1) o
+    where (o.approval_id is null or exists (
         select from approval a
         cross join lateral (select a.request::jsonb as content offset 0) r
         join lateral (
@@ -377,14 +377,16 @@ begin
   if not exists (select from approval_rules r where r.workspace_id = any(workspace_ids)) then
     return;
   end if;
+  -- With `offset 0` each row is found by its key, and no plan reads all orders of a workspace.
   if exists (
     select from (select distinct w, i from unnest(workspace_ids, transaction_ids) u (w, i)) u
     where case
       when exists (
-        select from execution e join customer_order o on o.workspace_id = e.workspace_id and o.id = e.order_id
-        where e.workspace_id = u.w and e.transaction_id = u.i and o.approval_id is null) then false
-      else exists (select from approval_rules r where r.workspace_id = u.w)
-        and exists (select from limited_payment l where l.workspace_id = u.w and l.transaction_id = u.i)
+        select from execution_of_payment(u.w, u.i) e
+        cross join lateral (select c.approval_id from customer_order c where c.workspace_id = u.w and c.id = e.order_id limit 1) o
+        where o.approval_id is null offset 0) then false
+      else exists (select from approval_rules r where r.workspace_id = u.w offset 0)
+        and exists (select from limited_payment l where l.workspace_id = u.w and l.transaction_id = u.i offset 0)
         and not is_payment_approved(u.w, u.i) end) then
     raise exception 'a payment without the approvals that the rules required' using errcode = 'BK027';
   end if;

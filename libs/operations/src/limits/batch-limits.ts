@@ -32,8 +32,8 @@ export const lockLimits = (
 ): BoundStatement<LockedRow> =>
   bind(
     LOCK_LIMITS,
-    [...new Set(payments.map(({ workspaceId }) => workspaceId))],
-    [...new Set(payments.flatMap(({ placedBy }) => placedBy ?? []))],
+    payments.map(({ workspaceId }) => workspaceId),
+    payments.map(({ placedBy }) => placedBy ?? null),
     waits,
   );
 
@@ -48,6 +48,8 @@ interface LimitState {
 export interface WorkspaceLimits {
   readonly limits: readonly LimitState[];
   readonly roles: LockedRow['roles'];
+  /** When the first of the present periods ends. Undefined without limits on a day or a month. */
+  readonly endsAt: Timestamp | undefined;
 }
 
 /** The limits of the workspaces of a batch. Each payment is checked on what those before it left. */
@@ -55,11 +57,7 @@ export class BatchLimits {
   constructor(readonly workspaces: ReadonlyMap<number, WorkspaceLimits>) {}
 
   static ofRows(rows: readonly LockedRow[]): BatchLimits {
-    return new BatchLimits(
-      new Map(
-        rows.map(({ workspace_id, limits, roles }) => [Number(workspace_id), { limits: limits.map(stateOf), roles }]),
-      ),
-    );
+    return new BatchLimits(new Map(rows.map((row) => [Number(row.workspace_id), limitsOf(row)])));
   }
 
   /** The refusal of a payment that would exceed a limit. @param at when it is made, in the text of PostgreSQL */
@@ -89,10 +87,38 @@ export class BatchLimits {
 }
 
 /** A copy, so that a batch can be counted that may not be committed. */
-export const copyOfLimits = ({ limits, roles }: WorkspaceLimits): WorkspaceLimits => ({
+export const copyOfLimits = ({ limits, ...more }: WorkspaceLimits): WorkspaceLimits => ({
   limits: limits.map((limit) => ({ ...limit, periods: limit.periods.map((period) => ({ ...period })) })),
-  roles,
+  ...more,
 });
+
+/** Whether two readings of limits are of the same list, and as much is used of each. */
+export function areUsedAlike(one: WorkspaceLimits, other: WorkspaceLimits): boolean {
+  return (
+    one.limits.length === other.limits.length &&
+    one.limits.every((limit, index) => isUsedAlike(limit, other.limits[index]!))
+  );
+}
+
+/** A period that only one has seen was not used before. */
+const isUsedAlike = (one: LimitState, other: LimitState): boolean =>
+  one.row.id === other.row.id &&
+  one.value === other.value &&
+  other.periods.every(
+    ({ startsAt, used }) => used === (one.periods.find((period) => period.startsAt === startsAt)?.used ?? 0n),
+  );
+
+function limitsOf({ limits, roles }: LockedRow): WorkspaceLimits {
+  const states = limits.map(stateOf);
+  const ends = states.flatMap(
+    ({ periods }) =>
+      periods
+        .map(({ endsAt }) => endsAt)
+        .sort()
+        .at(-1) ?? [],
+  );
+  return { limits: states, roles, endsAt: ends.sort()[0] };
+}
 
 const stateOf = ({ uses, ...row }: LockedRow['limits'][number]): LimitState => ({
   row,

@@ -3,7 +3,7 @@ import { decide, type DecisionContext, type PostedTransaction } from '@banking/l
 import { auditEntry, type AuditEntry, BY_SYSTEM, callerOf } from '../audit/audited-call.js';
 import { keyConflict } from '../idempotency/idempotency-key.js';
 import type { OrderFacts } from '../resources/compose-order.js';
-import type { CountedPayment, BatchLimits } from '../limits/batch-limits.js';
+import type { BatchLimits, CountedPayment } from '../limits/batch-limits.js';
 import type { LockedOrder } from './lock-orders.js';
 import { isLimited, type LockedElsewhere, placerOf, type PreparedOrder, proposalOf } from './prepared-order.js';
 

@@ -138,7 +138,7 @@ async function postRead(
   const batch = await prepareBatch(posting, orders, onDecided);
   const { decisions, resources } = await writeBatch(posting, batch, orders, async (tx, leasedMax) => {
     const locked = await lockOrders(tx, batch.prepared, orders, waitsForLocks);
-    remembered.compare(locked.context);
+    remembered.compare(locked.context, locked.limits);
     const decided = decideOrders(locked.context, locked.lockedOrders, locked.limits);
     return writeDecisions(tx, decided, locked, { ...batch, leasedMax });
   });
@@ -343,7 +343,7 @@ async function outcomeOfRejection(
   return refusal ? outcomeOfRefusal(posting, order, refusal) : { kind: 'failed', error };
 }
 
-/** What `count_payments` of the database says of a payment that it rejects. */
+/** What `count_payments` of the database says of a payment that it rejects, beside the workspaces. */
 interface ExceededLimit extends LimitUse {
   readonly limit: LimitRow;
 }

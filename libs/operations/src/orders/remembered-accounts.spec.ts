@@ -24,6 +24,8 @@ import { holdAccounts, RememberedAccounts, type RememberedPayment } from './reme
 const AT = '2026-11-24T10:00:00.000000Z' as Timestamp;
 const NOTHING = { proposals: [], workspaces: [], transactionIds: [], transferIds: [] };
 
+const NO_LIMITS = new BatchLimits(new Map());
+
 let given: OrderWorld;
 let euro: number;
 let recipientId: RecipientId;
@@ -249,8 +251,8 @@ describe('an account that one process uses', () => {
     beforeAll(() => {
       const state = { workspaceId: 1, id: 2, currencyId: 978, status: 'enabled', balance: 0n, version: 0, head: '' };
       const context = new DecisionContext({ ...NOTHING, ownAccounts: new Map() }, [state], AT);
-      remembered.compare(context);
-      remembered.remember(context, new Map([['1/2', {} as AccountRow]]), new BatchLimits(new Map()));
+      remembered.compare(context, NO_LIMITS);
+      remembered.remember(context, new Map([['1/2', {} as AccountRow]]), NO_LIMITS);
     });
 
     it('unless all of it is remembered', () => {
@@ -259,6 +261,29 @@ describe('an account that one process uses', () => {
 
     it('if an earlier attempt may have been committed', () => {
       expect(remembered.recallable([{ ...known, mayExist: true }])).toHaveLength(0);
+    });
+
+    it('in a period of its limits that had not begun when these were read', () => {
+      let nowMs = 0;
+      const memory = new RememberedAccounts(() => nowMs);
+      const state = { workspaceId: 1, id: 2, currencyId: 978, status: 'enabled', balance: 0n, version: 0, head: '' };
+      const context = new DecisionContext({ ...NOTHING, ownAccounts: new Map() }, [state, { ...state, id: 3 }], AT);
+      const use = { startsAt: '2026-11-24T00:00:00.000000Z', endsAt: '2026-11-24T10:00:05.000000Z', used: '1' };
+      const row = { id: 1, scope: 'workspace', metric: 'count', per: 'day', value: '9', uses: [use] };
+      const limits = BatchLimits.ofRows([{ workspace_id: 1n, limits: [row], roles: {} } as never]);
+      memory.compare(context, limits);
+      memory.remember(context, new Map([['1/2', {} as AccountRow]]), limits);
+      const limited = {
+        ...order(1, 2, 3),
+        rememberedVersions: '1',
+        refusal: undefined,
+        terms: { convertedAmounts: [] },
+      };
+
+      const recallable = () => memory.recallable([limited as never]).length;
+      expect(recallable()).toBe(1);
+      nowMs += 5_001;
+      expect(recallable()).toBe(0);
     });
 
     it('if one before it in the batch is', () => {
@@ -325,7 +350,7 @@ describe('the time of a remembered batch', () => {
     let nowMs = 1_000;
     const remembered = new RememberedAccounts(() => nowMs);
     expect(remembered.recall(posting, [])).toBeUndefined();
-    remembered.compare(new DecisionContext(posting, [], '2026-11-24T23:59:59.999001Z' as Timestamp));
+    remembered.compare(new DecisionContext(posting, [], '2026-11-24T23:59:59.999001Z' as Timestamp), NO_LIMITS);
 
     nowMs += 1.5;
     expect(remembered.recall(posting, [])?.context.at).toBe('2026-11-25T00:00:00.000501Z');
@@ -418,7 +443,7 @@ describe('hold_accounts', () => {
     ]);
     held.at = new Date(Date.parse(held.at) - 1_000).toISOString() as Timestamp;
 
-    await expect(hold(held)).rejects.toMatchObject({ detail: '{"accounts" : [], "payments" : []}' });
+    await expect(hold(held)).rejects.toMatchObject({ detail: '{"accounts" : [], "payments" : [], "limits" : []}' });
   });
 
   it('names what it refuses by its position', async () => {
@@ -438,7 +463,7 @@ describe('hold_accounts', () => {
     const held = given.world.database.transaction({ workspaces: [workspaceId] }, (tx) =>
       tx.pipeline([holdAccounts(both.states, both.accounts, [other.order, one.order], both.at)]),
     );
-    await expect(held).rejects.toMatchObject({ detail: '{"accounts" : [1], "payments" : [1]}' });
+    await expect(held).rejects.toMatchObject({ detail: '{"accounts" : [1], "payments" : [1], "limits" : []}' });
   });
 
   it('finds each account by its key, also by a plan from the time when the workspace had few', async () => {

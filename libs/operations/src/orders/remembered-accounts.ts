@@ -16,7 +16,7 @@ import {
   RULE_VIOLATION,
   sqlStatement,
 } from '@banking/postgres';
-import { BatchLimits, copyOfLimits, type WorkspaceLimits } from '../limits/batch-limits.js';
+import { areUsedAlike, BatchLimits, copyOfLimits, type WorkspaceLimits } from '../limits/batch-limits.js';
 import type { AccountRow } from '../resources/compose-parties.js';
 import { type AccountsByKey, accountsShown } from './lock-orders.js';
 import { isLimited, type Placement, placerOf, type PreparedOrder, proposalOf } from './prepared-order.js';
@@ -24,8 +24,11 @@ import { isLimited, type Placement, placerOf, type PreparedOrder, proposalOf } f
 /** About 1 kB each. */
 const ACCOUNTS_MAX = 4_000;
 
-/** About 10 kB each, with the most limits. */
-const WORKSPACES_MAX = 400;
+/** The limits and users of all workspaces together: about 600 bytes each. */
+const LIMITS_MAX = 20_000;
+
+/** The users of a workspace whose roles are remembered. */
+const PLACERS_MAX = 200;
 
 /** About 200 bytes each. */
 const USED_MAX = 10_000;
@@ -44,6 +47,11 @@ interface RememberedAccount {
   readonly isAlone: boolean;
 }
 
+interface RememberedLimits extends WorkspaceLimits {
+  /** Whether no other process has used them between the last two times that this one looked. */
+  readonly isAlone: boolean;
+}
+
 /** What payments are decided on without reading it. */
 interface Recalled {
   readonly context: DecisionContext;
@@ -59,11 +67,14 @@ interface Recalled {
  * compares them behind the locks. An account that another process uses as well is not recalled, and neither is an order whose key or
  * reference was used lately: it would be refused, and carried out a second time.
  *
- * So are limits, which the database counts at the commit. An order that seems to exceed one, or exceeds one there, is read.
+ * So are limits, which the database counts at the commit. An order that seems to exceed one is read.
  */
 export class RememberedAccounts {
   private readonly accounts = new LRUCache<string, RememberedAccount>({ max: ACCOUNTS_MAX });
-  private readonly limits = new LRUCache<number, WorkspaceLimits>({ max: WORKSPACES_MAX });
+  private readonly limits = new LRUCache<number, RememberedLimits>({
+    maxSize: LIMITS_MAX,
+    sizeCalculation: ({ limits, roles }) => 1 + limits.length + Object.keys(roles).length,
+  });
   private readonly used = new LRUCache<string, true>({ max: USED_MAX });
   private clock: { readonly microseconds: number; readonly readAtMs: number } | undefined;
 
@@ -71,14 +82,15 @@ export class RememberedAccounts {
 
   /** The orders that can be decided on what is remembered. An order on an account of one before it that cannot is none of them. */
   recallable(orders: readonly PreparedOrder[]): RememberedPayment[] {
-    if (this.timeOfDatabase() === undefined) return [];
+    const at = this.timeOfDatabase();
+    if (at === undefined) return [];
     const others = new Set<string>();
     return orders.filter((order): order is RememberedPayment => {
       const keys = accountKeysOf(order);
       const isRecallable =
         isRemembered(order) &&
         !usesOf(order).some((use) => this.used.has(use)) &&
-        this.knowsLimitsOf(order) &&
+        this.knowsLimitsOf(order, at) &&
         keys.every((key) => !others.has(key) && this.accounts.get(key)?.isAlone === true) &&
         [...accountsShown([order]).keys()].every((key) => this.accounts.get(key)?.row);
       if (!isRecallable) keys.forEach((key) => others.add(key));
@@ -103,10 +115,10 @@ export class RememberedAccounts {
     }
     if (at === undefined) return undefined;
     const limits = new Map<number, WorkspaceLimits>();
-    for (const { workspaceId } of payments.filter(isLimited)) {
+    for (const workspaceId of limitedOf(payments)) {
       const known = this.limits.get(workspaceId);
       if (!known) return undefined;
-      if (!limits.has(workspaceId)) limits.set(workspaceId, copyOfLimits(known));
+      limits.set(workspaceId, copyOfLimits(known));
     }
     const copies = [...states.values()].map((state) => ({ ...state }));
     const heldFor = (held: readonly RememberedPayment[]) => {
@@ -117,23 +129,29 @@ export class RememberedAccounts {
   }
 
   /** Compares what is remembered with what was read behind the locks of a batch. Call it before the batch is decided. */
-  compare({ lockedAccounts, at }: DecisionContext): void {
+  compare({ lockedAccounts, at }: DecisionContext, { workspaces }: BatchLimits): void {
     this.clock = { microseconds: microsecondsOf(at), readAtMs: this.now() };
     for (const [key, state] of lockedAccounts) {
       const known = this.accounts.get(key);
       if (known) this.accounts.set(key, { ...known, isAlone: known.state.head === state.head });
     }
+    for (const [workspaceId, limits] of workspaces) {
+      const known = this.limits.get(workspaceId);
+      if (known) this.limits.set(workspaceId, { ...known, isAlone: areUsedAlike(known, limits) });
+    }
   }
 
-  /** Call it after the commit of a batch. */
+  /** Call it after the commit of a batch, with the accounts and the limits as it leaves them. */
   remember({ lockedAccounts }: DecisionContext, rows: AccountsByKey, { workspaces }: BatchLimits): void {
     for (const [key, state] of lockedAccounts) {
       const known = this.accounts.get(key);
       const row = rows.get(key) ?? (known?.state.head === state.head ? known.row : undefined);
       this.accounts.set(key, { state, row, isAlone: known?.isAlone ?? true });
     }
-    for (const [workspaceId, { limits, roles }] of workspaces) {
-      this.limits.set(workspaceId, { limits, roles: { ...this.limits.get(workspaceId)?.roles, ...roles } });
+    for (const [workspaceId, limits] of workspaces) {
+      const known = this.limits.get(workspaceId);
+      const roles = rolesOf(known?.roles, limits.roles);
+      this.limits.set(workspaceId, { ...limits, roles, isAlone: known?.isAlone ?? true });
     }
   }
 
@@ -142,14 +160,25 @@ export class RememberedAccounts {
     for (const order of orders) for (const use of usesOf(order)) this.used.set(use, true);
   }
 
-  private knowsLimitsOf(order: PreparedOrder): boolean {
+  /** Not in a period that had not begun when they were read: another process may have used that. */
+  private knowsLimitsOf(order: PreparedOrder, at: Timestamp): boolean {
     if (!isLimited(order)) return true;
     const [known, placer] = [this.limits.get(order.workspaceId), placerOf(order)];
-    return known !== undefined && (placer === undefined || known.roles[placer] !== undefined);
+    if (!known?.isAlone || (placer !== undefined && known.roles[placer] === undefined)) return false;
+    return known.endsAt === undefined || at < known.endsAt;
+  }
+
+  /** Has the orders of these workspaces read until a read finds their limits as this process left them. */
+  private notAlone(workspaceIds: readonly number[] = []): ReadonlySet<number> {
+    for (const workspaceId of workspaceIds) {
+      const known = this.limits.get(workspaceId);
+      if (known) this.limits.set(workspaceId, { ...known, isAlone: false });
+    }
+    return new Set(workspaceIds);
   }
 
   /**
-   * The payments that the database has refused to hold, or those of a workspace with a limit that one of them exceeds. None for another
+   * The payments that the database has refused to hold, or those of workspaces with a limit that one of them exceeds. None for another
    * error.
    *
    * @param held the accounts that were to be held, in their order
@@ -160,17 +189,23 @@ export class RememberedAccounts {
     payments: readonly RememberedPayment[],
   ): readonly RememberedPayment[] {
     if (code === RULE_VIOLATION.limitExceeded) {
-      const { workspaceId: exceeded } = JSON.parse(detail ?? '{}') as { workspaceId?: number };
-      return payments.filter(({ workspaceId }) => workspaceId === exceeded);
+      const { workspaceIds } = JSON.parse(detail ?? '{}') as { workspaceIds?: readonly number[] };
+      const exceeded = this.notAlone(workspaceIds);
+      return payments.filter(({ workspaceId }) => exceeded.has(workspaceId));
     }
     if (code !== RULE_VIOLATION.outdatedMemory) return [];
-    const positions = JSON.parse(detail ?? '{}') as { accounts?: readonly number[]; payments?: readonly number[] };
-    const named = new Set(positions.payments?.map((position) => payments[position]));
+    const refused = JSON.parse(detail ?? '{}') as Partial<
+      Record<'accounts' | 'payments' | 'limits', readonly number[]>
+    >;
+    const named = new Set(refused.payments?.map((position) => payments[position]));
     this.noteUsed(payments.filter((payment) => named.has(payment)));
     const keys = new Set(
-      positions.accounts?.map((position) => accountKey(held[position]!.workspaceId, held[position]!.id)),
+      refused.accounts?.map((position) => accountKey(held[position]!.workspaceId, held[position]!.id)),
     );
-    return payments.filter((payment) => named.has(payment) || accountKeysOf(payment).some((key) => keys.has(key)));
+    const locked = this.notAlone(refused.limits);
+    const isRefused = (payment: RememberedPayment) =>
+      named.has(payment) || locked.has(payment.workspaceId) || accountKeysOf(payment).some((key) => keys.has(key));
+    return payments.filter(isRefused);
   }
 
   /** Not after the present time of the database: the clock was read before its time arrived here. */
@@ -179,6 +214,16 @@ export class RememberedAccounts {
     const passedMs = this.now() - this.clock.readAtMs;
     return passedMs < CLOCK_MAX_MS ? timestampAt(this.clock.microseconds + Math.floor(passedMs * 1_000)) : undefined;
   }
+}
+
+/** The workspaces that have limits. */
+const limitedOf = (payments: readonly RememberedPayment[]): readonly number[] => [
+  ...new Set(payments.filter(isLimited).map(({ workspaceId }) => workspaceId)),
+];
+
+function rolesOf(known: WorkspaceLimits['roles'] = {}, read: WorkspaceLimits['roles']): WorkspaceLimits['roles'] {
+  if (known === read || Object.keys(known).length > PLACERS_MAX) return read;
+  return { ...known, ...read };
 }
 
 const accountKeysOf = (order: PreparedOrder): readonly string[] =>
@@ -227,7 +272,7 @@ export const holdAccounts = (
     HOLD_ACCOUNTS,
     states.map((state) => heldAccount(state, accounts)),
     payments.map(heldPayment),
-    [...new Set(payments.filter(isLimited).map(({ workspaceId }) => workspaceId))],
+    limitedOf(payments),
     at,
   );
 

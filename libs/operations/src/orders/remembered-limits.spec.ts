@@ -110,6 +110,53 @@ describe('the limits of a workspace', () => {
     expect(ways).toEqual([REMEMBERED, REMEMBERED, READ, ['limit_exceeded', undefined]]);
   });
 
+  it('are read while two processes take turns with them', async () => {
+    const second = await apart();
+    await pay(one, bounded, '10');
+    await pay(other, second, '10');
+    const ways = [];
+    for (let turns = 0; turns < 3; turns += 1) {
+      ways.push(await wayOf(() => pay(one, bounded, '10')));
+      await pay(other, second, '10');
+    }
+
+    // The count at the commit is that of both, so the first is carried out on what is remembered.
+    expect(ways).toEqual([
+      [REMEMBERED, undefined],
+      [REMEMBERED, undefined],
+      [REMEMBERED, undefined],
+    ]);
+    expect(await used()).toEqual(['80']);
+
+    await pay(other, second, '900');
+    expect(await wayOf(() => pay(one, bounded, '30'))).toEqual([REMEMBERED, READ, 'limit_exceeded']);
+    await pay(other, second, '10');
+    expect(await wayOf(() => pay(one, bounded, '5'))).toEqual([READ, undefined]);
+    expect(await wayOf(() => pay(one, bounded, '4'))).toEqual([READ, undefined]);
+    expect(await wayOf(() => pay(one, bounded, '1'))).toEqual([REMEMBERED, undefined]);
+    expect(await used()).toEqual(['1000']);
+  });
+
+  it('of two workspaces that are exceeded are refused together', async () => {
+    const [first, second] = [bounded, await payer()];
+    await at.service.replaceLimits(second.ada, { version: 0, limits: [DAY] });
+    for (const [workspace, from] of [
+      [first, await at.account(1, '100000', first.ada)],
+      [second, await at.account(1, '100000', second.ada)],
+    ] as const) {
+      const to = await at.near(await at.account(1, '0', workspace.ada), workspace.ada, workspace.ada);
+      await pay(one, workspace, '100');
+      await pay(other, { ...workspace, from, to }, '800');
+    }
+    await pay(one, free, '100');
+
+    const ways = await wayOf(() =>
+      Promise.all([pay(one, first, '101'), pay(one, free, '100'), pay(one, second, '101')]),
+    );
+
+    expect(ways).toEqual([REMEMBERED, REMEMBERED, READ, ['limit_exceeded', undefined, 'limit_exceeded']]);
+  });
+
   it('are counted once where a batch is tried again', async () => {
     await pay(one, bounded, '100');
     await pay(one, free, '100');
@@ -141,6 +188,15 @@ describe('the limits of a workspace', () => {
     // Read once to find that what it was prepared of has changed.
     expect(await wayOf(() => pay(one, bounded, '100'))).toEqual([REMEMBERED, READ, READ, 'limit_exceeded']);
     expect(await wayOf(() => pay(one, bounded, '99'))).toEqual([REMEMBERED, undefined]);
+  });
+
+  it('name no user of another workspace', async () => {
+    const second = await payer();
+    await at.service.replaceLimits(second.ada, { version: 0, limits: [DAY] });
+    await Promise.all([pay(one, bounded, '100', bounded.bob), pay(one, second, '100')]);
+
+    expect(await wayOf(() => pay(one, bounded, '1'))).toEqual([READ, undefined]);
+    expect(await wayOf(() => pay(one, second, '1', second.bob))).toEqual([READ, undefined]);
   });
 
   it('make the orders of their workspace wait alone while another session has locked them', async () => {
