@@ -72,6 +72,13 @@ create table beneficiary (
 
 create unique index beneficiary_of_recipient on beneficiary (workspace_id, recipient_id) where recipient_id is not null;
 
+-- The beneficiary of a recipient. The condition on the workspace, beside that of row-level security, is not for an index: where one
+-- workspace of thousands is large, a planner that counts both expects one row of each workspace, and reads all of the large one.
+create function beneficiary_of(of_workspace bigint, of_recipient bigint) returns setof beneficiary
+  language sql stable as $$
+  select * from beneficiary b where b.recipient_id = of_recipient and b.workspace_id + 0 = of_workspace limit 1
+$$;
+
 -- But for its erasure.
 create trigger archived_for_good before update on recipient for each row
   when (old.forgotten_at is not null and (old.erased_at is not null or new.erased_at is null)) execute function refuse_change();

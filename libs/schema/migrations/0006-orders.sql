@@ -125,8 +125,7 @@ create table execution (
 create unique index execution_of_order on execution (workspace_id, order_id, sequence) where order_id is not null;
 create unique index execution_by_transaction on execution (workspace_id, transaction_id) where transaction_id is not null;
 
--- The run of a payment. A second condition on the workspace, beside that of row-level security, is not for an index: where one workspace
--- of thousands is large, a planner that counts both expects one row of each workspace, and reads all runs of the large one.
+-- The run of a payment, with a condition as in `beneficiary_of`.
 create function execution_of_payment(of_workspace bigint, of_transaction bigint) returns setof execution
   language sql stable as $$
   select * from execution e where e.transaction_id = of_transaction and e.workspace_id + 0 = of_workspace limit 1
@@ -249,7 +248,7 @@ create function payment_versions(workspace_ids bigint[], recipient_ids bigint[])
     select x.xmin, x.updated_at, x.kind, x.corridor_id, x.account_code from recipient x
     where x.workspace_id = u.w and x.id = u.r and x.forgotten_at is null limit 1) r on true
   left join lateral (
-    select x.xmin, x.updated_at from beneficiary x where r.kind = 'international' and x.workspace_id = u.w and x.recipient_id = u.r limit 1) n on true
+    select x.xmin, x.updated_at from beneficiary x where r.kind = 'international' and x.workspace_id + 0 = u.w and x.recipient_id = u.r limit 1) n on true
   left join corridor k on k.id = r.corridor_id
   left join lateral (
     select x.xmin, x.workspace_id from account_code x where r.kind = 'internal' and x.code = r.account_code limit 1) o on true

@@ -64,15 +64,15 @@ create table limit_change (
 );
 
 -- The payments that limits count and rules are about: what orders debit, without fees. `arriving_amount` is what the amount is worth in the currency that it
--- was converted to, rounded up.
+-- was converted to, rounded up. The indexes of a time are for queries that say that `account_version` is not null.
 create view limited_payment with (security_invoker = true) as
 select t.workspace_id, t.transaction_id, t.account_id, t.currency_id, t.amount, t.created_at, x.target_currency_id,
        x.target_amount + div(x.remainder_numerator + x.remainder_denominator - 1, x.remainder_denominator) as arriving_amount,
-       p.placed_by, p.roles, p.amounts
+       p.placed_by, p.roles, p.amounts, t.account_version
 from transfer t
 join transaction x on x.workspace_id = t.workspace_id and x.id = t.transaction_id
 left join counted_payment p on p.workspace_id = t.workspace_id and p.transaction_id = t.transaction_id
-where t.direction = 'debit' and t.type in ('internal', 'spot', 'payout') and t.account_version is not null;
+where t.direction = 'debit' and t.type in ('internal', 'spot', 'payout');
 
 -- In a currency that the payment has no amount in, it was made before the limit, and counts nothing.
 create function amount_in(currency integer, amounts converted_amount[]) returns numeric
@@ -129,6 +129,7 @@ create function used_of_limit(limits payment_limit, starts timestamptz, ends tim
   select coalesce(sum(counted_amount(p, limits)), 0)
   from limited_payment p
   where p.workspace_id = limits.workspace_id and p.created_at >= starts and p.created_at < ends and p.roles is not null
+    and p.account_version is not null
 $$;
 
 -- Makes counters that are missing, and deletes those of earlier periods than the one before.
@@ -247,7 +248,7 @@ begin
     select row(p.workspace_id, p.transaction_id, p.account_id, p.currency_id, p.amount, p.created_at, p.target_currency_id,
              p.arriving_amount, o.placed_by,
              array(select r.role from workspace_role r where r.workspace_id = p.workspace_id and r.user_id = o.placed_by order by r.role),
-             p.amounts)::limited_payment as payment
+             p.amounts, p.account_version)::limited_payment as payment
     from (select distinct w, i from unnest(workspace_ids, transaction_ids) u (w, i) where w = any(held)) u
     cross join lateral (
       select l.* from limited_payment l where l.workspace_id = u.w and l.transaction_id = u.i offset 0) p
@@ -380,7 +381,8 @@ begin
     left join execution e on e.workspace_id = p.workspace_id and e.transaction_id = p.transaction_id
     left join customer_order o on o.workspace_id = p.workspace_id and o.id = e.order_id
     -- A month, wherever it begins.
-    where p.workspace_id = of_workspace and p.created_at > statement_timestamp() - interval '33 days'
+    where p.workspace_id = of_workspace and p.account_version is not null
+      and p.created_at > statement_timestamp() - interval '33 days'
     on conflict do nothing;
   end if;
   perform make_limit_use(of_workspace, clock_timestamp());

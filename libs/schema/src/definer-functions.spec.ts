@@ -141,6 +141,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   'audit_operator()': [OPERATOR_ROLE],
   'audit_content(bigint,bigint,text,text,text,integer,text,bigint,bigint,jsonb,text,text,timestamp with time zone)':
     SERVING,
+  'beneficiary_of(bigint,bigint)': SERVING,
   'counted_amount(limited_payment,payment_limit)': SERVING,
   'erased_beneficiary(jsonb,bigint)': SERVING,
   'erased_email(bigint)': ALL,

@@ -126,13 +126,13 @@ const factsBy = (clock: string): string =>
    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) with ordinality u(w, a, r, q, reference, n)
    left join ${lookup(`select * from account p where p.workspace_id = u.w and p.id = u.a and p.kind = 'customer'`)} a on true
    left join currency ac on ac.id = a.currency_id
-   left join recipient r on r.workspace_id = u.w and r.id = u.r and r.forgotten_at is null
-   left join ${lookup(`select * from beneficiary b where r.kind = 'international' and b.workspace_id = r.workspace_id and b.recipient_id = r.id`)} n on true
+   left join ${lookup('select * from recipient l where l.workspace_id = u.w and l.id = u.r and l.forgotten_at is null')} r on true
+   left join lateral beneficiary_of(r.workspace_id, case r.kind when 'international' then r.id end) n on true
    left join currency rc on rc.id = r.currency_id
    left join corridor k on k.id = r.corridor_id
    left join currency l on l.id = k.limit_currency_id
    left join account_code o on r.kind = 'internal' and o.code = r.account_code
-   left join quote q on q.workspace_id = u.w and q.id = u.q
+   left join ${lookup('select * from quote l where l.workspace_id = u.w and l.id = u.q')} q on true
    order by u.n`;
 
 /** The rounding of the arriving amount. A conversion never pays out more than it takes in, whatever amount the caller chooses. */

@@ -35,7 +35,7 @@ const FIND_PAYEE = sqlStatement<PayeeRow>(
    from recipient r
    join currency c on c.id = r.currency_id
    left join corridor k on k.id = r.corridor_id
-   left join beneficiary n on n.workspace_id = r.workspace_id and n.recipient_id = r.id
+   left join lateral beneficiary_of(r.workspace_id, r.id) n on true
    where r.workspace_id = $1 and r.id = $2 and r.forgotten_at is null`,
 );
 

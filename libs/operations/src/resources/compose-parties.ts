@@ -122,7 +122,7 @@ export type BeneficiaryRow = RowOf<typeof BENEFICIARY_COLUMNS>;
 
 /** The join of the beneficiary `n` of a recipient. */
 export const beneficiaryOf = (r: string): string =>
-  `left join beneficiary n on (n.workspace_id, n.recipient_id) = (${r}.workspace_id, ${r}.id)`;
+  `left join lateral beneficiary_of(${r}.workspace_id, ${r}.id) n on true`;
 
 /** Null if there is no recipient. */
 export function composeRecipient(reference: Reference, row: RecipientRow & BeneficiaryRow): Recipient | null {
@@ -187,7 +187,7 @@ const recipientOf = unpacking({ ...RECIPIENT_COLUMNS, ...BENEFICIARY_COLUMNS });
 /** A recipient with its beneficiary, looked up by itself: see `joined`. */
 export const packedRecipient = (alias: string): PackedRow<RecipientFacts> => ({
   packed: packed(RECIPIENT_COLUMNS, alias, listed(BENEFICIARY_COLUMNS, 'n')),
-  joins: joined('beneficiary', 'n', `l.workspace_id = ${alias}.workspace_id and l.recipient_id = ${alias}.id`),
+  joins: beneficiaryOf(alias),
   rowOf: recipientOf,
 });
 

@@ -16,7 +16,7 @@ export const LIMIT_COUNTERS: RangeCheck = {
          cross join lateral (
            select coalesce(sum(counted_amount(p, l)), 0) as used, count(*) filter (where p.roles is null) as uncounted
            from limited_payment p
-           where p.workspace_id = $1 and p.created_at >= u.period_start and p.created_at < u.period_end offset 0) b
+           where p.workspace_id = $1 and p.account_version is not null and p.created_at >= u.period_start and p.created_at < u.period_end offset 0) b
        where l.workspace_id = $1 and l.id > $2 and l.id <= $3 and (u.used <> b.used or b.uncounted > 0)`,
     ),
   },

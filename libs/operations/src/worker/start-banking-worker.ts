@@ -286,7 +286,7 @@ export const READ_PAYMENTS = sqlStatement<PaymentRow>(
    cross join ${lookup(`select t.recipient_id, t.description, t.purpose from transfer t
      where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id
        and t.direction = 'debit' and t.type <> 'fee'`)} d
-   cross join ${lookup('select b.data from beneficiary b where b.workspace_id = u.workspace_id and b.recipient_id = d.recipient_id')} n
+   cross join lateral beneficiary_of(u.workspace_id, d.recipient_id) n
    cross join ${lookup(`select k.payout_method from recipient r join corridor k on k.id = r.corridor_id
      where r.workspace_id = u.workspace_id and r.id = d.recipient_id`)} k
    join ${ownLegsOf('settlement', { workspaceId: 'u.workspace_id', id: 'u.transaction_id' })} s on s.direction = 'credit'
