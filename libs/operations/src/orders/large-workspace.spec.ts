@@ -85,7 +85,7 @@ afterAll(async () => {
   await at.world.close();
 });
 
-/** The rows of tables that a call has read, most first. */
+/** The tables of which a call has read many rows. Other sessions state what they have read at any time, but nothing of these tables. */
 async function rowsRead(call: () => Promise<unknown>): Promise<readonly (readonly [string, number])[]> {
   const before = await rowsOfTables();
   await call();
@@ -97,10 +97,11 @@ async function rowsRead(call: () => Promise<unknown>): Promise<readonly (readonl
 
 async function rowsOfTables(): Promise<ReadonlyMap<string, number>> {
   await database.pipeline({ workspaces: [] }, [sql('select pg_stat_force_next_flush()')] as const);
-  await database.pipeline({ workspaces: [] }, [sql('select')] as const);
   await at.world.owner.query('select pg_stat_clear_snapshot()');
   const { rows } = await at.world.owner.query<{ name: string; rows: number }>(
-    `select relname as name, (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_user_tables where schemaname = 'banking'`,
+    `select relname as name, (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows 
+     from pg_stat_user_tables where schemaname = $1 and relname = any($2)`,
+    [SCHEMA, Object.keys(TABLES)],
   );
   return new Map(rows.map(({ name, rows: read }) => [name, read]));
 }
