@@ -164,15 +164,19 @@ describe('commit in doubt', () => {
     });
 
     it('is refused with `unavailable` if it was not committed, and succeeds when retried', async () => {
-      cutOnce(wire, 'toServer', 'commit');
-
-      // A busy machine may not have noticed yet that a connection of the test before is lost: that attempt reaches no commit.
+      // A busy machine may not have noticed yet that a connection of the test before is lost. That attempt reaches no commit, or takes the
+      // cut, so each has a cut and a key of its own.
+      let attempts = 0;
+      let key = '';
       const refused = await until(
-        () =>
-          open('doubt-2').then(
+        () => {
+          key = `doubt-2-${(attempts += 1)}`;
+          cutOnce(wire, 'toServer', 'commit');
+          return open(key).then(
             () => undefined,
             (error: Refusal) => error,
-          ),
+          );
+        },
         (error) => error?.cause instanceof Refusal,
       );
       expect(refused).toMatchObject({
@@ -182,8 +186,8 @@ describe('commit in doubt', () => {
         cause: { reason: 'outcome_unknown' },
       });
 
-      expect(await count('doubt-2')).toBe(0);
-      expect(await open('doubt-2')).toMatchObject({ isReplay: false });
+      expect(await count(key)).toBe(0);
+      expect(await open(key)).toMatchObject({ isReplay: false });
     });
 
     it('is refused with `outcome_unknown` if the database stays unreachable, and is a replay later', async () => {
