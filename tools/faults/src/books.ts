@@ -116,10 +116,15 @@ function checkOrder(operation: Operation, orders: readonly BookedOrder[]): Viola
   return violationsOf('acknowledged', [`${key} differs from what was sent in ${differs.join(', ')}`]);
 }
 
-/** An instant order is executed with its placement, so an order and its one debit exist together or not at all. */
-function checkDebit({ key, outcome, amount }: Operation, debit: KeyedDebits | undefined): Violation[] {
+/**
+ * An instant order is executed with its placement, so an order and its one debit exist together or not at all. One that needs approvals
+ * has at most one debit.
+ */
+function checkDebit({ key, outcome, amount, needsApproval }: Operation, debit: KeyedDebits | undefined): Violation[] {
   if (debit === undefined) {
-    return outcome === 'ok' ? violationsOf('acknowledged', [`${key} was acknowledged, and moved no money`]) : [];
+    return outcome === 'ok' && !needsApproval
+      ? violationsOf('acknowledged', [`${key} was acknowledged, and moved no money`])
+      : [];
   }
   if (debit.transactions > 1)
     return violationsOf('one-order-per-key', [`${key} moved money ${debit.transactions} times`]);

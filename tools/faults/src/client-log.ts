@@ -11,6 +11,8 @@ export interface SentOrder {
   readonly recipientId: number;
   readonly amount: string;
   readonly isPayout: boolean;
+  /** Whether a rule applies to it, so that it moves no money before its approvals. */
+  readonly needsApproval?: boolean;
 }
 
 interface SendEvent extends SentOrder {
@@ -123,12 +125,12 @@ export function operationsOf(events: readonly LoggedEvent[]): Operation[] {
     if (event.event === 'response') responses.set(`${event.key} ${event.attempt}`, event);
   }
   return [...sent.values()].map((attempts): Operation => {
-    const { key, workspaceId, accountId, recipientId, amount, isPayout, at } = attempts[0]!;
-    const received = attempts.map(({ attempt }) => responses.get(`${key} ${attempt}`));
+    const { event: _, attempt: _attempt, api: _api, at, ...order } = attempts[0]!;
+    const received = attempts.map(({ attempt }) => responses.get(`${order.key} ${attempt}`));
     const acknowledged = received.filter((response) => response?.outcome === 'ok');
     const isRefused = received.every((response) => response?.outcome === 'refused');
     return {
-      ...{ key, workspaceId, accountId, recipientId, amount, isPayout, sentAt: at, attempts: attempts.length },
+      ...{ ...order, sentAt: at, attempts: attempts.length },
       outcome: acknowledged.length > 0 ? 'ok' : isRefused ? 'refused' : 'unknown',
       acknowledgedAt: acknowledged[0]?.at,
       digests: acknowledged.flatMap((response) => response?.digest ?? []),

@@ -11,9 +11,10 @@ const POLL_MS = 500;
 
 const UNSETTLED = `
   select (select count(*) from payout where status in ('due', 'submitting', 'submitted') and created_at > $1)::int
-    + (select count(*) from crossing where status = 'due' and created_at > $1)::int as count`;
+    + (select count(*) from crossing where status = 'due' and created_at > $1)::int
+    + (select count(*) from approval where status = 'approved' and outcome is null and created_at > $1)::int as count`;
 
-/** Ends all faults, and waits until the payouts, and the payments to other cells, since a time are settled. */
+/** Ends all faults, and waits until the payouts and the payments to other cells since a time are settled, and what was approved is carried out. */
 export async function settle({ cluster, tally, onProgress }: RunContext, since: Date): Promise<void> {
   onProgress('ending all faults, and waiting until the payouts are settled');
   await cluster.heal();
@@ -24,7 +25,10 @@ export async function settle({ cluster, tally, onProgress }: RunContext, since: 
     for (const server of cluster.databases) unsettled += await server.count(UNSETTLED, [since]);
     if (unsettled === 0) return;
     if (Date.now() > until) {
-      return tally.violate('payouts', `${unsettled} payouts or payments between cells are not settled`);
+      return tally.violate(
+        'payouts',
+        `${unsettled} payouts, payments between cells or approved requests are not settled`,
+      );
     }
     await sleep(POLL_MS);
   }

@@ -1,14 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type MinorUnits, parseTransferAmount, subtract } from '@banking/domain';
 import type { SentOrder } from './client-log.js';
-import { call, type Endpoint, isRetried, type Sent, sendOrder } from './orders.js';
+import { call, type Endpoint, type Sent, sendUntilDone } from './orders.js';
 import type { Random } from './random.js';
 import type { RunContext } from './scenario.js';
 import { FUNDS, type LoadAccount, type LoadWorld, PAYOUT_AMOUNT, PAYOUT_FEE } from './world.js';
 import { wait } from './wait.js';
 
-/** A client gives up an order after this time; its outcome may then stay unknown. */
-const GIVE_UP_MS = 60_000;
 const PAUSE_MS = [50, 400] as const;
 /** Minor units. The least of a conversion is more than a unit of the other currency. */
 const AMOUNTS = [5, 500] as const;
@@ -101,19 +98,10 @@ class LoadClient {
   }
 
   /** Sends the order, with the same key again while that is worth it, each time to any api. */
-  private async place(order: SentOrder): Promise<Sent & { readonly api: number }> {
+  private place(order: SentOrder): Promise<Sent & { readonly api: number }> {
     const sender = { endpoint: this.endpoint, log: this.context.log };
-    const until = Date.now() + GIVE_UP_MS;
-    let hasUnknown = false;
-    for (;;) {
-      const api = this.random.below(2);
-      const sent = await sendOrder(sender, order, api);
-      hasUnknown ||= sent.outcome === 'unknown';
-      if (!isRetried(sent) || Date.now() > until) {
-        return { ...sent, api, outcome: sent.outcome === 'refused' && hasUnknown ? 'unknown' : sent.outcome };
-      }
-      await sleep(this.random.between(...PAUSE_MS));
-    }
+    const pauseMs = () => this.random.between(...PAUSE_MS);
+    return sendUntilDone(sender, order, () => this.random.below(2), { pauseMs });
   }
 
   private count({ amount, isPayout }: SentOrder, outcome: Sent['outcome']): void {

@@ -21,7 +21,7 @@ export interface Received {
 
 export interface CallOptions {
   readonly api: number;
-  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly path: string;
   readonly workspaceId: number;
   readonly key?: string | undefined;
@@ -131,18 +131,61 @@ export async function sendOrder(
   return { ...event, body: received.body, retryAfter: Number(received.headers?.['retry-after'] ?? NaN) };
 }
 
-/** Sends an order with the same key until it is acknowledged, or refused for good, or all tries are used. */
+interface Patience {
+  /** No attempt begins after so many milliseconds. */
+  readonly patienceMs?: number;
+  readonly pauseMs?: () => number;
+}
+
+/** The processes and the database start again in this time, also on a machine under load. */
+const PATIENCE_MS = 60_000;
+const PAUSE_MS = 100;
+
+/**
+ * Sends an order with the same key until it is acknowledged or refused, or the patience is over. A refusal after an attempt with an
+ * unknown outcome is unknown too: the earlier request may still be on its way.
+ */
 export async function sendUntilDone(
   sender: Sender,
   order: SentOrder,
   apiOf: (attempt: number) => number,
-  { tries = 40, pauseMs = 100 } = {},
-): Promise<Sent> {
+  { patienceMs = PATIENCE_MS, pauseMs = () => PAUSE_MS }: Patience = {},
+): Promise<Sent & { readonly api: number }> {
+  const until = Date.now() + patienceMs;
+  let hasUnknown = false;
   for (let attempt = 1; ; attempt += 1) {
-    const sent = await sendOrder(sender, order, apiOf(attempt));
-    if (!isRetried(sent) || attempt === tries) return sent;
-    await sleep(pauseMs);
+    const api = apiOf(attempt);
+    const sent = await sendOrder(sender, order, api);
+    hasUnknown ||= sent.outcome === 'unknown';
+    if (!isRetried(sent) || Date.now() > until) {
+      return { ...sent, api, outcome: sent.outcome === 'refused' && hasUnknown ? 'unknown' : sent.outcome };
+    }
+    await sleep(pauseMs());
   }
+}
+
+/**
+ * Sends a request that may be repeated to one api after the other, until a response says how it ended.
+ *
+ * @throws Error if the patience is over
+ */
+export async function callUntilDone(endpoint: Endpoint, options: CallOptions): Promise<Answer> {
+  const until = Date.now() + PATIENCE_MS;
+  for (let api = options.api; ; api += 1) {
+    const { status, body, error } = await call(endpoint, { ...options, api });
+    const parsed = parsedOf(body);
+    const isRetriedCall =
+      status === undefined || status >= 500 || parsed === undefined || parsed['reason'] === 'idempotency_in_progress';
+    if (!isRetriedCall) return { status, body: parsed };
+    if (Date.now() > until) throw new Error(`${options.method} ${options.path} failed: ${status ?? error}`);
+    await sleep(PAUSE_MS);
+  }
+}
+
+/** A response that is neither a failure nor an invitation to try again. */
+export interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
 }
 
 /**
@@ -170,7 +213,7 @@ export function parsedOf(body: string): Record<string, unknown> | undefined {
 }
 
 /** Whether the same order is worth another attempt: its outcome is unknown, or the service asked to come later. */
-export function isRetried({ outcome, status, reason }: Pick<Sent, 'outcome' | 'status' | 'reason'>): boolean {
+function isRetried({ outcome, status, reason }: Pick<Sent, 'outcome' | 'status' | 'reason'>): boolean {
   return outcome === 'unknown' || status === 503 || reason === 'idempotency_in_progress';
 }
 

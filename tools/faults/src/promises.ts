@@ -5,6 +5,7 @@ import { clockJumps } from './scenarios/clock-jumps.js';
 import { DATABASE_SCENARIOS } from './scenarios/database.js';
 import { gateway } from './scenarios/gateway.js';
 import { KEY_SCENARIOS } from './scenarios/keys.js';
+import { limitsAndApprovals } from './scenarios/limits-and-approvals.js';
 import { LOAD_SCENARIOS } from './scenarios/load.js';
 import { MOVE_SCENARIOS } from './scenarios/moves.js';
 import { PAYOUT_SCENARIOS } from './scenarios/payouts.js';
@@ -12,7 +13,7 @@ import { RECOVERY_SCENARIOS } from './scenarios/recovery.js';
 import { WEBHOOK_SCENARIOS } from './scenarios/webhooks.js';
 
 export const SCENARIOS: readonly Scenario[] = [
-  ...[...LOAD_SCENARIOS, ...KEY_SCENARIOS, ...PAYOUT_SCENARIOS, ...DATABASE_SCENARIOS, clockJumps],
+  ...[...LOAD_SCENARIOS, ...KEY_SCENARIOS, ...PAYOUT_SCENARIOS, ...DATABASE_SCENARIOS, clockJumps, limitsAndApprovals],
   ...[...CLIENT_SCENARIOS, gateway, ...WEBHOOK_SCENARIOS, ...CELL_SCENARIOS, ...MOVE_SCENARIOS, ...RECOVERY_SCENARIOS],
 ];
 
@@ -76,7 +77,9 @@ P38 | The other cells are served while home is away     | home-away        | fau
 P39 | The ids of cells are disjoint                     | cell-away        | faults 12, ids 2000          | ids
 P40 | A payment between cells arrives once or comes back | crossing-crash  | kills 200                    | ALL crossings
 P41 | A workspace is moved without losing an order      | moved-workspace  | faults 10, acknowledged 2000 | MOVES
-P42 | A move that is killed is resumed or abandoned     | killed-move      | faults 40                    | MOVES`;
+P42 | A move that is killed is resumed or abandoned     | killed-move      | faults 40                    | MOVES
+P45 | Orders never exceed a limit, and use all of it    | limits-and-approvals | kills 50, rounds 100     | limits ALL
+P46 | What needs approvals happens once, and after them | limits-and-approvals | kills 50, decisions 1000 | approvals ALL`;
 
 const checksOf = (words: string): string[] =>
   words.split(' ').flatMap((word) => (GROUPS[word] === undefined ? [word] : checksOf(GROUPS[word])));

@@ -105,6 +105,40 @@ describe('run under faults', () => {
   );
 
   it(
+    'reports a limit that is exceeded, an approval that is missing, and a request that was carried out after a rejection',
+    async () => {
+      const scenario = planted(scenarioOf('limits-and-approvals'), async (database) => {
+        await database.changeSilently(
+          `update payment_limit set value = 1 where scope = 'account' and metric = 'amount'`,
+        );
+        const carriedOut = `select workspace_id, id from approval where operation = 'addInternalRecipient' and outcome = 'carried_out'`;
+        const first = `(workspace_id, approval_id) = (${carriedOut} order by id limit 1)`;
+        await database.changeSilently(`delete from approval_decision where ${first}`);
+        await database.changeSilently(
+          `update approval set status = 'rejected', outcome = null, outcome_at = null
+           where (workspace_id, id) = (${carriedOut} order by id desc limit 1)`,
+        );
+      });
+      const promises = PROMISES.filter(({ id }) => id === 'P46').map((one) => ({ ...one, goals: { decisions: 40 } }));
+
+      const [result] = await runScenarios([scenario], { ...options, promises }, 60_000);
+
+      expect(result?.error).toBeUndefined();
+      const detailsOf = (wanted: string) =>
+        result?.violations.flatMap(({ check, detail }) => (check === wanted ? [detail] : []));
+      expect(detailsOf('limits')).toEqual([expect.stringMatching(/has paid [0-9]+, above its limit of 1 \(amount\)$/)]);
+      expect(detailsOf('approvals')).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/is approved with 0 approvals$/),
+          expect.stringMatching(/has the outcome null, and was carried out 1 times$/),
+          expect.stringMatching(/^the decision to approve approval [0-9]+ was acknowledged, and is lost$/),
+        ]),
+      );
+    },
+    RUN_MS,
+  );
+
+  it(
     'finds no violation of P37 to P42',
     async () => {
       const promises = PROMISES.flatMap((promise) => {

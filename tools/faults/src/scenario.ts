@@ -30,6 +30,7 @@ export const UNITS = {
   ids: 'ids',
   events: 'events',
   deliveries: 'deliveries of webhooks',
+  decisions: 'decisions',
   recovered: 'books recovered',
 } as const;
 

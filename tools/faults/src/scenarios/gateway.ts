@@ -40,7 +40,7 @@ export const gateway: Scenario = {
         const order = { ...payment, key: `${prefix}-${number}`, amount: String(random.between(1, 500)) };
         const isReset = number % RESET_SHARE === 0;
         if (isReset) proxy.resets.add(order.key);
-        const { outcome } = await sendUntilDone(sender, order, () => 0, { pauseMs: PAUSE_MS });
+        const { outcome } = await sendUntilDone(sender, order, () => 0, { pauseMs: () => PAUSE_MS });
         tally.countOperation(outcome === 'ok');
         if (outcome !== 'ok') continue;
         for (const figure of ['acknowledged', 'keys'] as const) tally.count(figure);

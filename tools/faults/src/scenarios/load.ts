@@ -71,7 +71,7 @@ function boundedEndpoint({ cluster, tally }: RunContext): Endpoint {
 }
 
 /** Repeats the work until the signal. While the database is down, it tries to connect again. */
-async function whileConnected(
+export async function whileConnected(
   database: DatabaseServer,
   signal: AbortSignal,
   work: (client: Client) => Promise<void>,
