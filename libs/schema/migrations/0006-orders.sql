@@ -125,10 +125,10 @@ create table execution (
 create unique index execution_of_order on execution (workspace_id, order_id, sequence) where order_id is not null;
 create unique index execution_by_transaction on execution (workspace_id, transaction_id) where transaction_id is not null;
 
--- The run of a payment, with a condition as in `beneficiary_of`.
+-- The run of a payment, found as in `beneficiary_of`.
 create function execution_of_payment(of_workspace bigint, of_transaction bigint) returns setof execution
   language sql stable as $$
-  select * from execution e where e.transaction_id = of_transaction and e.workspace_id + 0 = of_workspace limit 1
+  select * from execution e where e.workspace_id = of_workspace and e.transaction_id = of_transaction limit 1
 $$;
 
 create type placed_order as (
@@ -377,8 +377,8 @@ begin
       case when exists (select from crossing c where c.workspace_id = n.workspace_id and c.transaction_id = n.id)
         then 'The account of the recipient takes no such payment, and the money has come back.'
         else 'The payout was rejected, and the money has come back.' end end
-  from stepped n cross join lateral execution_of_payment(n.workspace_id, n.id) f
-  where n.status <> 'pending' and e.workspace_id = n.workspace_id and e.id = f.id and e.status = 'pending';
+  from stepped n
+  where n.status <> 'pending' and e.workspace_id = n.workspace_id and e.transaction_id = n.id and e.status = 'pending';
   return null;
 end $$;
 

@@ -294,8 +294,8 @@ create function require_approved_order() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 begin
   if not exists (
-    select from customer_order o join approval a on a.workspace_id = o.workspace_id and a.id = o.approval_id
-    where o.workspace_id = new.workspace_id and o.id = new.order_id and a.status = 'approved') then
+    select from approval a where a.workspace_id = new.workspace_id and a.status = 'approved' and a.id = (
+      select o.approval_id from customer_order o where o.workspace_id = new.workspace_id and o.id = new.order_id)) then
     raise exception 'an order is scheduled when it is approved' using errcode = 'BK027';
   end if;
   return new;
@@ -336,7 +336,7 @@ create function check_placed_orders(orders placed_order[]) returns void
 begin
   if exists (
     select from unnest(orders) o
-    left join approval a on a.workspace_id = o.workspace_id and a.id = o.approval_id
+    left join lateral (select * from approval r where r.workspace_id = o.workspace_id and r.id = o.approval_id limit 1) a on true
     where case
       when o.approval_id is null
         then exists (select from applying_rules(o.workspace_id, 'orders', o.account_id, o.recipient_id, o.amount, o.at))

@@ -39,18 +39,22 @@ interface StoredApproval {
 }
 
 const APPROVALS = `
-  select a.id::float8 as id, k.key, a.status, a.outcome, a.outcome_reason as reason, m.email as maker,
-         array(select u.email from approval_decision d join app_user u on u.id = d.user_id
-               where (d.workspace_id, d.approval_id) = (a.workspace_id, a.id) and d.decision = 'approve') as approvers,
-         array(select u.email from approval_decision d join app_user u on u.id = d.user_id
-               where (d.workspace_id, d.approval_id) = (a.workspace_id, a.id) and d.decision = 'reject') as rejecters,
-         case a.operation when 'placeOrder' then
-           (select count(distinct t.transaction_id) from transfer t
-            where t.workspace_id = a.workspace_id and t.description = k.key and t.direction = 'debit' and t.type <> 'fee')
-         else (select count(*) from recipient r where r.workspace_id = a.workspace_id and r.name = k.key) end::int as made
-  from approval a join app_user m on m.id = a.maker
-  cross join lateral (select coalesce(a.request::jsonb #>> '{input,description}', a.request::jsonb #>> '{input,name}') as key) k
-  where a.workspace_id = $1
+  with keyed as materialized (
+    select *, coalesce(request::jsonb #>> '{input,description}', request::jsonb #>> '{input,name}') as key
+    from approval where workspace_id = $1),
+  made as materialized (
+    select description as key, count(distinct transaction_id) as times from transfer
+    where workspace_id = $1 and direction = 'debit' and type <> 'fee' group by description
+    union all
+    select name, count(*) from recipient where workspace_id = $1 group by name)
+  select a.id::float8 as id, a.key, a.status, a.outcome, a.outcome_reason as reason, u.email as maker,
+         coalesce(d.approvers, '{}') as approvers, coalesce(d.rejecters, '{}') as rejecters, coalesce(m.times, 0)::int as made
+  from keyed a join app_user u on u.id = a.maker
+  left join made m on m.key = a.key
+  left join (
+    select d.approval_id, array_agg(p.email) filter (where d.decision = 'approve') as approvers,
+           array_agg(p.email) filter (where d.decision = 'reject') as rejecters
+    from approval_decision d join app_user p on p.id = d.user_id where d.workspace_id = $1 group by d.approval_id) d on d.approval_id = a.id
   order by a.id`;
 
 /** Payments of an account, however they came into the books, and recipients with a name of a run. */

@@ -192,7 +192,7 @@ const READ_RUN = sqlStatement<
           o.paused_at is not null or pause_required(o.workspace_id, o.id) is not null as "isPaused",
           o.placed_by is null or has_role(o.placed_by, o.workspace_id, 'member') as "placerMayPay",
           (select a.request::jsonb -> 'shown' from approval a where a.workspace_id = o.workspace_id and a.id = o.approval_id) as approved
-   from execution e join customer_order o on (o.workspace_id, o.id) = (e.workspace_id, e.order_id)
+   from execution e cross join ${lookup('select * from customer_order c where (c.workspace_id, c.id) = (e.workspace_id, e.order_id)')} o
    where e.workspace_id = $1 and e.id = $2 and e.status = 'scheduled' and o.status = 'active'`,
 );
 
