@@ -149,7 +149,7 @@ describe('a table of the schema', () => {
       `select c.relname || ' ' || p.polname as name, coalesce(pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) as rule
        from pg_policy p join pg_class c on c.oid = p.polrelid where c.relnamespace = '${SCHEMA}'::regnamespace`,
     );
-    const list = `(workspace_id = ANY (( SELECT (NULLIF(current_setting('app.workspaces'::text, true), ''::text))::bigint[] AS "nullif")::bigint[]))`;
+    const list = `COALESCE((workspace_id = ANY (( SELECT (NULLIF(current_setting('app.workspaces'::text, true), ''::text))::bigint[] AS "nullif")::bigint[])), false)`;
 
     const others = rows.filter(({ rule }) => rule !== list).map(({ name }) => name);
 
