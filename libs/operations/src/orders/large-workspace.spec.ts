@@ -99,7 +99,7 @@ beforeAll(async () => {
      where n.nspname = 'banking' and c.relkind = 'S'`,
   );
   await owner.query('analyze');
-  // Plans of the small tables are forgotten with the session.
+  // The session ends with its plans for small tables.
   await database.end();
   await openService(await openDatabase({ connection, role: API_ROLE, schema: SCHEMA, poolSize: 1 }));
 });

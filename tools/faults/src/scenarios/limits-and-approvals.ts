@@ -140,8 +140,7 @@ async function exceedLimits(context: RunContext, world: World): Promise<void> {
   let unknown = 0;
   for (let round = 1; !signal.aborted; round += 1) {
     limit = add(limit, ROUND.amount);
-    const few = round * MAKERS;
-    version = await replaceLimits(context, world, { version, limit, few });
+    version = await replaceLimits(context, world, { version, limit, count: round });
     const orders = Array.from({ length: ROUND.orders }, (_, client) => {
       const payment = { workspaceId, accountId: limited.id, recipientId, isPayout: false };
       return { ...payment, key: `${prefix}-limit-${round}-${client}`, amount: AMOUNT };
@@ -166,13 +165,13 @@ async function exceedLimits(context: RunContext, world: World): Promise<void> {
 async function replaceLimits(
   { cluster }: RunContext,
   { workspaceId, limited, reviewed }: World,
-  { version, limit, few }: { readonly version: number; readonly limit: MinorUnits; readonly few: number },
+  { version, limit, count }: { readonly version: number; readonly limit: MinorUnits; readonly count: number },
 ): Promise<number> {
   const amount = { metric: 'amount', per: 'day', currency: 'EUR' };
   const limits = [
     { ...amount, scope: 'account', accountID: limited.id, value: String(limit) },
     // Fewer than are approved, so that some are refused when they are carried out.
-    { metric: 'count', per: 'day', scope: 'account', accountID: reviewed.id, value: String(few) },
+    { metric: 'count', per: 'day', scope: 'account', accountID: reviewed.id, value: String(count) },
     { ...amount, scope: 'role', role: 'member', value: '1000000000' },
     { metric: 'count', per: 'month', scope: 'workspace', value: '1000000' },
   ];
