@@ -117,11 +117,23 @@ describe('accepted tokens', () => {
 
   describe('the scopes and the sign-in of a token', () => {
     it('are those of this service, and none without one', async () => {
-      const scopesOf = async (scope: unknown) => (await verifier.subjectOf(await tokenOf({ scope }))).scopes;
+      const scopesOf = async (claims: object) => (await verifier.subjectOf(await tokenOf({ ...claims }))).scopes;
 
-      expect(await scopesOf('openid orders:create email transfers:read')).toEqual(['orders:create', 'transfers:read']);
-      for (const other of ['openid profile', '', undefined, 7, ['orders:create'], 'ORDERS:CREATE']) {
-        expect(await scopesOf(other)).toBeUndefined();
+      const text = 'openid orders:create email transfers:read';
+      expect(await scopesOf({ scope: text })).toEqual(['orders:create', 'transfers:read']);
+      expect(await scopesOf({ scope: ['openid', 'orders:create'] })).toEqual(['orders:create']);
+      expect(await scopesOf({ scp: text })).toEqual(['orders:create', 'transfers:read']);
+      expect(await scopesOf({ scope: 'openid', scp: ['orders:read'] })).toEqual(['orders:read']);
+      for (const other of ['openid profile', '', undefined, [], 'ORDERS:CREATE']) {
+        expect(await scopesOf({ scope: other })).toBeUndefined();
+      }
+    });
+
+    it('are none where a claim has another type, so that such a token allows nothing', async () => {
+      for (const wrong of [7, null, true, { 0: 'orders:create' }, ['orders:create', 7]]) {
+        for (const name of ['scope', 'scp']) {
+          expect((await verifier.subjectOf(await tokenOf({ [name]: wrong }))).scopes).toEqual([]);
+        }
       }
     });
 

@@ -207,7 +207,7 @@ export class TokenVerifier {
     if (payload['cnf'] !== undefined) throw new CredentialError('proof_required');
     if (config.type === 'JWT' && !isAccessToken(payload)) throw new CredentialError('no_access_token');
     const isVerified = config.bindsByEmail && typeof email === 'string' && verified === true;
-    const scopes = this.scopesOf(payload['scope']);
+    const scopes = this.scopesOf([payload['scope'], payload['scp']]);
     return {
       subject: {
         ...{ issuer, subject: sub, email: isVerified ? foldEmail(email) : undefined },
@@ -220,11 +220,21 @@ export class TokenVerifier {
     };
   }
 
-  /** The scopes of this service in a claim `scope` (RFC 9068, section 2.2.3.1). Those of other services mean nothing here. */
-  private scopesOf(claim: unknown): readonly OperationScope[] | undefined {
-    const scopes = typeof claim === 'string' ? claim.split(' ').filter(isOperationScope) : [];
-    return scopes.length > 0 || this.requiresScopes ? scopes : undefined;
+  /**
+   * The scopes of this service in the claim `scope` (RFC 9068, section 2.2.3.1), or `scp`, as some providers name it. Those of other
+   * services mean nothing here. A claim of another type allows nothing.
+   */
+  private scopesOf(claims: readonly unknown[]): readonly OperationScope[] | undefined {
+    const named = claims.filter((claim) => claim !== undefined).map(namesIn);
+    const scopes = named.flatMap((names) => names ?? []).filter(isOperationScope);
+    return scopes.length > 0 || this.requiresScopes || named.includes(undefined) ? scopes : undefined;
   }
+}
+
+/** The names in a claim: separated by spaces, or a list. Undefined for a claim of another type. */
+function namesIn(claim: unknown): readonly string[] | undefined {
+  if (typeof claim === 'string') return claim.split(' ');
+  return Array.isArray(claim) && claim.every((name) => typeof name === 'string') ? claim : undefined;
 }
 
 function keysOf(
