@@ -199,7 +199,8 @@ function startOne(
   const terms = { rates: source, rails, bankAccounts: rails.bankAccounts, ...handOverTo(() => worker) };
   const codes = place && accountCodes(place.home, place.others);
   const secrets = webhooks && { ...webhooks, refusedUrl: (url: string) => refusedUrl(url, webhooks.policy) };
-  const banking = new LedgerBankingService(database, books, terms, isSandbox, codes, secrets);
+  const home = place !== undefined && place.number !== 0 ? place.home : undefined;
+  const banking = new LedgerBankingService(database, books, terms, isSandbox, codes, secrets, home);
   const worker: Worker = startBankingWorker(deployment, {
     orders: banking.orders,
     approvals: banking,
