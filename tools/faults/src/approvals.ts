@@ -1,7 +1,7 @@
 import type { Server } from './servers.js';
 
 /** A request that the service accepted as one that waits. */
-export interface Request {
+export interface AcceptedRequest {
   /** In the description of the order, or the name of the recipient. */
   readonly key: string;
   readonly approvalId: number;
@@ -15,7 +15,7 @@ export interface Decision {
   readonly email?: string;
 }
 
-/** The accounts of a workspace that have paid more than their limits, by the transfers of the books. It is no older than a day. */
+/** The accounts of a workspace that have paid more than their limits, by the transfers of the books. The workspace is no older than its day. */
 export const EXCEEDED_LIMITS = `
   select format('account %s has paid %s, above its limit of %s (%s)', l.account_id, s.used, l.value, l.metric) as fault
   from banking.payment_limit l
@@ -36,6 +36,8 @@ interface StoredApproval {
   readonly maker: string;
   /** Payments, or recipients, that were made of it. */
   readonly made: number;
+  /** Whether it was made before the last decision. */
+  readonly isEarly: boolean;
 }
 
 const APPROVALS = `
@@ -43,16 +45,17 @@ const APPROVALS = `
     select *, coalesce(request::jsonb #>> '{input,description}', request::jsonb #>> '{input,name}') as key
     from approval where workspace_id = $1),
   made as materialized (
-    select description as key, count(distinct transaction_id) as times from transfer
+    select description as key, count(distinct transaction_id) as times, min(created_at) as first from transfer
     where workspace_id = $1 and direction = 'debit' and type <> 'fee' group by description
     union all
-    select name, count(*) from recipient where workspace_id = $1 group by name)
+    select name, count(*), min(created_at) from recipient where workspace_id = $1 group by name)
   select a.id::float8 as id, a.key, a.status, a.outcome, a.outcome_reason as reason, u.email as maker,
-         coalesce(d.approvers, '{}') as approvers, coalesce(d.rejecters, '{}') as rejecters, coalesce(m.times, 0)::int as made
+         coalesce(d.approvers, '{}') as approvers, coalesce(d.rejecters, '{}') as rejecters, coalesce(m.times, 0)::int as made,
+         coalesce(m.first < d.last, false) as "isEarly"
   from keyed a join app_user u on u.id = a.maker
   left join made m on m.key = a.key
   left join (
-    select d.approval_id, array_agg(p.email) filter (where d.decision = 'approve') as approvers,
+    select d.approval_id, max(d.created_at) as last, array_agg(p.email) filter (where d.decision = 'approve') as approvers,
            array_agg(p.email) filter (where d.decision = 'reject') as rejecters
     from approval_decision d join app_user p on p.id = d.user_id where d.workspace_id = $1 group by d.approval_id) d on d.approval_id = a.id
   order by a.id`;
@@ -80,7 +83,7 @@ interface Asked {
 export async function checkApprovals(
   database: Server,
   { workspaceId, reviewed, prefix }: Asked,
-  { requests, decisions }: { readonly requests: readonly Request[]; readonly decisions: readonly Decision[] },
+  { requests, decisions }: { readonly requests: readonly AcceptedRequest[]; readonly decisions: readonly Decision[] },
 ): Promise<string[]> {
   const approvals = await database.query<StoredApproval>(APPROVALS, [workspaceId]);
   const byId = new Map(approvals.map((approval) => [approval.id, approval]));
@@ -106,7 +109,17 @@ export async function checkApprovals(
   ];
 }
 
-function faultsOf({ id, status, outcome, reason, approvers, rejecters, maker, made }: StoredApproval): string[] {
+function faultsOf({
+  id,
+  status,
+  outcome,
+  reason,
+  approvers,
+  rejecters,
+  maker,
+  made,
+  isEarly,
+}: StoredApproval): string[] {
   const faults: string[] = [];
   const find = (isFault: boolean, detail: string) => isFault && faults.push(`approval ${id} ${detail}`);
   const isApproved = status === 'approved';
@@ -117,6 +130,7 @@ function faultsOf({ id, status, outcome, reason, approvers, rejecters, maker, ma
   );
   find(rejecters.length > 0 && status !== 'rejected', `is ${status} after a rejection`);
   find(made !== (outcome === 'carried_out' ? 1 : 0), `has the outcome ${outcome}, and was carried out ${made} times`);
+  find(isEarly, 'was carried out before its last decision');
   find(isApproved && outcome === null, 'was approved, and was not carried out');
   find(outcome === 'refused' && reason !== 'limit_exceeded', `was refused with ${reason}`);
   return faults;

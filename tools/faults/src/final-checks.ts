@@ -16,7 +16,7 @@ const UNSETTLED = `
 
 /** Ends all faults, and waits until the payouts and the payments to other cells since a time are settled, and what was approved is carried out. */
 export async function settle({ cluster, tally, onProgress }: RunContext, since: Date): Promise<void> {
-  onProgress('ending all faults, and waiting until the payouts are settled');
+  onProgress('ending all faults, and waiting until payouts are settled and approved requests are carried out');
   await cluster.heal();
   tally.violate('processes', ...cluster.ownEnds);
   const until = Date.now() + SETTLE_MS;

@@ -132,7 +132,7 @@ export async function sendOrder(
 }
 
 interface Patience {
-  /** No attempt begins after so many milliseconds. */
+  /** After so many milliseconds, the outcome of an attempt stands. */
   readonly patienceMs?: number;
   readonly pauseMs?: () => number;
 }
@@ -174,9 +174,9 @@ export async function callUntilDone(endpoint: Endpoint, options: CallOptions): P
   for (let api = options.api; ; api += 1) {
     const { status, body, error } = await call(endpoint, { ...options, api });
     const parsed = parsedOf(body);
-    const isRetriedCall =
-      status === undefined || status >= 500 || parsed === undefined || parsed['reason'] === 'idempotency_in_progress';
-    if (!isRetriedCall) return { status, body: parsed };
+    if (status !== undefined && parsed !== undefined && !isUndecided(status, parsed['reason'])) {
+      return { status, body: parsed };
+    }
     if (Date.now() > until) throw new Error(`${options.method} ${options.path} failed: ${status ?? error}`);
     await sleep(PAUSE_MS);
   }
@@ -214,8 +214,12 @@ export function parsedOf(body: string): Record<string, unknown> | undefined {
 
 /** Whether the same order is worth another attempt: its outcome is unknown, or the service asked to come later. */
 function isRetried({ outcome, status, reason }: Pick<Sent, 'outcome' | 'status' | 'reason'>): boolean {
-  return outcome === 'unknown' || status === 503 || reason === 'idempotency_in_progress';
+  return outcome === 'unknown' || isUndecided(status, reason);
 }
+
+/** Whether a response says neither that a request was done nor that it was refused for good. */
+const isUndecided = (status: number | undefined, reason: unknown): boolean =>
+  status === undefined || status === 408 || status >= 500 || reason === 'idempotency_in_progress';
 
 /** Whether a response says that nothing was done, and when to try again. */
 export const isUnavailable = ({ status, headers }: Received): boolean =>

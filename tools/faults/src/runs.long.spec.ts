@@ -119,7 +119,7 @@ describe('run under faults', () => {
            where (workspace_id, id) = (${carriedOut} order by id desc limit 1)`,
         );
       });
-      const promises = PROMISES.filter(({ id }) => id === 'P46').map((one) => ({ ...one, goals: { decisions: 40 } }));
+      const promises = PROMISES.filter(({ id }) => id === 'P46').map((one) => ({ ...one, goals: { decisions: 100 } }));
 
       const [result] = await runScenarios([scenario], { ...options, promises }, 60_000);
 

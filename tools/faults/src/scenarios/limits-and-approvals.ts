@@ -1,9 +1,10 @@
 import { add, type MinorUnits, minorUnits } from '@banking/domain';
-import { checkApprovals, EXCEEDED_LIMITS, outcomesOf, type Decision, type Request } from '../approvals.js';
+import { checkApprovals, EXCEEDED_LIMITS, outcomesOf, type AcceptedRequest, type Decision } from '../approvals.js';
 import { injectFaults, type PlannedKind } from '../faults.js';
 import { type Answer, callUntilDone, type Endpoint, parsedOf, sendUntilDone } from '../orders.js';
 import type { Random } from '../random.js';
 import { type RunContext, type Scenario, violationsOf } from '../scenario.js';
+import type { Server } from '../servers.js';
 import { wait } from '../wait.js';
 import { type LoadAccount, PAYOUT_AMOUNT, Preparation } from '../world.js';
 import { whileConnected } from './load.js';
@@ -50,23 +51,23 @@ export const limitsAndApprovals: Scenario = {
     const world = await prepare(context);
     const { workspaceId } = world;
     const people = new People(context, world);
-    await Promise.all([
+    const [rounds] = await Promise.all([
+      exceedLimits(context, world),
       injectFaults(context, FAULTS, { afterMs: [200, 1_500], lastsMs: [500, 2_000] }),
       whileConnected(cluster.database, signal, async (client) => {
         const { rows } = await client.query<Exceeded>(EXCEEDED_LIMITS, [workspaceId]);
         tally.violate('limits', ...rows.map(({ fault }) => fault));
       }),
-      exceedLimits(context, world),
       people.run(),
     ]);
     const check = async () => {
       const exceeded = await cluster.database.query<Exceeded>(EXCEEDED_LIMITS, [workspaceId]);
-      const details = exceeded.map(({ fault }) => fault);
+      const details = [...exceeded.map(({ fault }) => fault), ...(await checkUse(cluster.database, world, rounds))];
       const faults = await checkApprovals(cluster.database, { ...world, prefix: context.prefix }, people);
       tally.notes.push(await outcomesOf(cluster.database, workspaceId));
       return [...violationsOf('limits', details), ...violationsOf('approvals', faults)];
     };
-    return { check };
+    return { owned: [world.limited], check };
   },
 };
 
@@ -130,14 +131,36 @@ function noonZone(): string {
   return hours === 0 ? 'Etc/GMT' : `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`;
 }
 
+interface Rounds {
+  readonly count: number;
+  /** Whether the last one has used all of the limit: it refused an order. */
+  readonly isFull: boolean;
+}
+
+const PAID = `
+  select count(distinct transaction_id)::int as count from transfer
+  where workspace_id = $1 and account_id = $2 and direction = 'debit' and type <> 'fee'`;
+
+/** What was paid is what all rounds allow, also of the orders whose outcome their clients do not know. */
+async function checkUse(
+  database: Server,
+  { workspaceId, limited }: World,
+  { count, isFull }: Rounds,
+): Promise<readonly string[]> {
+  const paid = await database.count(PAID, [workspaceId, limited.id]);
+  const allowed = count * ROUND.allowed;
+  return paid === allowed || (paid < allowed && !isFull)
+    ? []
+    : [`${paid} orders were paid in ${count} rounds, and ${allowed} are allowed`];
+}
+
 /** Raises the limits, and places more orders than the limit of their account allows, until the signal. */
-async function exceedLimits(context: RunContext, world: World): Promise<void> {
+async function exceedLimits(context: RunContext, world: World): Promise<Rounds> {
   const { cluster, log, prefix, signal, tally } = context;
   const { workspaceId, limited, recipientId } = world;
   const sender = { endpoint: cluster.endpoint, log };
   let [version, limit] = [0, minorUnits(0n)];
-  let placed = 0;
-  let unknown = 0;
+  let [placed, unknown, rounds, isFull] = [0, 0, 0, false];
   for (let round = 1; !signal.aborted; round += 1) {
     limit = add(limit, ROUND.amount);
     version = await replaceLimits(context, world, { version, limit, count: round });
@@ -149,8 +172,10 @@ async function exceedLimits(context: RunContext, world: World): Promise<void> {
       orders.map((order, client) => sendUntilDone(sender, order, (attempt) => client + attempt)),
     );
     placed += sent.filter(({ outcome }) => outcome === 'ok').length;
-    unknown += sent.filter(({ outcome }) => outcome === 'unknown').length;
-    const others = sent.filter(({ outcome, reason }) => outcome === 'refused' && reason !== 'limit_exceeded');
+    // A machine that is busy may refuse an order to the end.
+    unknown += sent.filter(({ outcome, status }) => outcome === 'unknown' || status === 503).length;
+    const refused = sent.filter(({ outcome, status }) => outcome === 'refused' && status !== 503);
+    const others = refused.filter(({ reason }) => reason !== 'limit_exceeded');
     tally.violate('outcome', ...others.map(({ key, reason }) => `${key} was refused with ${reason}`));
     const allowed = round * ROUND.allowed;
     // An order whose outcome is unknown may have used a part of the limit.
@@ -158,7 +183,9 @@ async function exceedLimits(context: RunContext, world: World): Promise<void> {
     if (!isExact) tally.violate('limits', `${placed} orders were paid in ${round} rounds, and ${allowed} are allowed`);
     tally.countOperation(isExact);
     tally.count('rounds');
+    [rounds, isFull] = [round, refused.length > 0];
   }
+  return { count: rounds, isFull };
 }
 
 /** @returns the version of the limits */
@@ -180,9 +207,14 @@ async function replaceLimits(
   return (await expectOk(callUntilDone(cluster.endpoint, options)))['version'] as number;
 }
 
+interface Waiting {
+  readonly id: number;
+  readonly version: number;
+}
+
 /** Makers and approvers, and what the service has acknowledged to them. */
 class People {
-  readonly requests: Request[] = [];
+  readonly requests: AcceptedRequest[] = [];
   readonly decisions: Decision[] = [];
 
   constructor(
@@ -215,7 +247,7 @@ class People {
     }
   }
 
-  /** @returns the approval that the order waits for; undefined if the outcome is unknown */
+  /** @returns the approval that the order waits for; undefined if none is known */
   private async placeOrder(
     key: string,
     { isPayout, random }: { readonly isPayout: boolean; readonly random: Random },
@@ -231,7 +263,6 @@ class People {
     tally.countOperation(sent.outcome === 'ok');
     if (sent.outcome === 'refused') tally.violate('outcome', `${key} was refused with ${sent.reason}`);
     if (sent.outcome !== 'ok') return undefined;
-    tally.count('acknowledged');
     const approvalId = parsedOf(sent.body)?.['approvalID'];
     if (typeof approvalId === 'number') return approvalId;
     tally.violate('approvals', `${key} was accepted without approvals`);
@@ -261,7 +292,8 @@ class People {
     for (let api = 0; !signal.aborted; api += 1) {
       const path = '/approvals?status=required&limit=100';
       const answer = await callUntilDone(endpoint, { api, method: 'GET', path, workspaceId });
-      const waiting = answer.body as unknown as { readonly id: number; readonly version: number }[];
+      if (answer.status !== 200) tally.violate('outcome', `the list of approvals got ${answer.status}`);
+      const waiting = (answer.status === 200 ? answer.body : []) as readonly Waiting[];
       const open = waiting.filter(({ id }) => !decided.has(id));
       if (open.length === 0) {
         await wait(PAUSE_MS[0], signal);
@@ -270,7 +302,7 @@ class People {
       const { id: approvalId, version } = random.pick(open);
       const decision = random.below(REJECTED_OF) === 0 ? 'reject' : 'approve';
       const body = await this.send(endpoint, api, `/approvals/${approvalId}/decision`, { decision, version });
-      // Otherwise another decision or a withdrawal came first, or the own one was stored without a response.
+      // Otherwise another decision or a withdrawal came first.
       if (body) {
         this.decisions.push({ approvalId, decision, email });
         decided.add(approvalId);
