@@ -165,7 +165,7 @@ const SIDES = sqlStatement<Side>(
   `select t.workspace_id, t.transaction_id, t.currency_id, rfc3339(t.created_at) as created_at,
           case t.direction when 'credit' then t.amount else -t.amount end as moved
    from account a join leg t on t.workspace_id = a.workspace_id and t.account_id = a.id
-   where a.workspace_id = any($1::bigint[]) and a.kind = 'interworkspace'
+   where a.workspace_id = any($1::bigint[]) and t.workspace_id = any($1::bigint[]) and a.kind = 'interworkspace'
      and t.transaction_id > $2 and t.transaction_id <= $3 and t.created_at <= $4::timestamptz`,
 );
 

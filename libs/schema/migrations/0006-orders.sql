@@ -248,7 +248,7 @@ create function payment_versions(workspace_ids bigint[], recipient_ids bigint[])
     select x.xmin, x.updated_at, x.kind, x.corridor_id, x.account_code from recipient x
     where x.workspace_id = u.w and x.id = u.r and x.forgotten_at is null limit 1) r on true
   left join lateral (
-    select x.xmin, x.updated_at from beneficiary x where r.kind = 'international' and x.workspace_id + 0 = u.w and x.recipient_id = u.r limit 1) n on true
+    select x.xmin, x.updated_at from beneficiary x where r.kind = 'international' and x.workspace_id = u.w and x.recipient_id = u.r limit 1) n on true
   left join corridor k on k.id = r.corridor_id
   left join lateral (
     select x.xmin, x.workspace_id from account_code x where r.kind = 'internal' and x.code = r.account_code limit 1) o on true

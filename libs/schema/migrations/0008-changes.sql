@@ -611,7 +611,7 @@ begin
            (e.entry ->> 'resourceId')::bigint as resource_id, (e.entry ->> 'userId')::bigint as user_id, e.entry -> 'actor' as actor,
            e.entry ->> 'requestId' as request_id, e.entry ->> 'sourceAddress' as source_address, e.created_at,
            coalesce(h.hash, repeat('0', 64)) as start
-    from entry e left join audit_head h on h.workspace_id = e.workspace_id),
+    from entry e left join lateral (select * from audit_head x where x.workspace_id = e.workspace_id limit 1) h on true),
   chained as (
     insert into audit_event (workspace_id, id, operation, outcome, reason, count, resource_type, resource_id, user_id, actor, request_id,
                              source_address, created_at, hash)

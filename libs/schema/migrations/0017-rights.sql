@@ -5,7 +5,8 @@ declare
   -- The setting lists the workspaces that a database transaction acts for; unset or empty means none. It is read by a subquery, once for
   -- a statement and never by the planner: a plan made for the workspace of the moment, which may have no rows, serves all workspaces. With
   -- `coalesce` the planner does not count the workspace twice, as the statement and the policy state it: where one workspace of thousands
-  -- is large, it would expect one row of each, and read all of the large one.
+  -- is large, it would expect one row of each, and read all of the large one. No index takes the policy, so each statement states the
+  -- workspace itself.
   in_scope text := $sql$coalesce(workspace_id = any((select nullif(current_setting('app.workspaces', true), '')::bigint[])::bigint[]), false)$sql$;
   is_expired text := $sql$created_at <= statement_timestamp() - interval '30 days'$sql$;
   -- A row has the time of its database transaction or of its statement, also where the clock of the server steps back between the two. What

@@ -46,8 +46,8 @@ const DELETE_PARKED_RUNS = sqlStatement(
 
 const LOCK_ORDER_OF_RUN = sqlStatement(
   'lock_order_of_run',
-  `select from customer_order o join execution e on e.workspace_id = $1 and e.order_id = o.id
-   where o.workspace_id = $1 and e.id = $2 for share of o`,
+  `select from customer_order o
+   where o.workspace_id = $1 and o.id = (select e.order_id from execution e where e.workspace_id = $1 and e.id = $2) for share of o`,
 );
 
 const DELETE_CANCELLED_RUN = sqlStatement(

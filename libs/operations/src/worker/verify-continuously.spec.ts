@@ -240,10 +240,13 @@ describe('verify continuously', () => {
         const probe = await PlanProbe.open(
           at.world,
           NEXT_ROWS[table],
-          'bigint, bigint, bigint, int',
+          'bigint, bigint, bigint, int, bigint[]',
           PLAN_BY_ORDER.statement,
         );
-        await probe.cost('0, 0, 0, 500');
+        const workspaces = Object.values(at.world.demo.workspaces);
+        const cost = (highest: number, rows: number) =>
+          probe.cost(`0, 0, ${highest}, ${rows}, '{${String(workspaces)}}'`, workspaces);
+        await cost(0, 500);
         await plant(
           `insert into account (workspace_id, kind, currency_id, product_id, name, type, code)
        select $1, 'customer', 840, 1, 'Many', 'CACC', 'M' || n from generate_series(1, 20000) n`,
@@ -254,11 +257,9 @@ describe('verify continuously', () => {
        select $1, 'completed', decode(repeat('0', 64), 'hex') from generate_series(1, 20000) n`,
           at.eve.workspaceId,
         );
-        const workspaces = Object.values(at.world.demo.workspaces);
-        const cost = () => probe.cost('0, 0, 1000000, 100', workspaces);
-        const before = await cost();
+        const before = await cost(1_000_000, 100);
         await at.world.owner.query('analyze');
-        const after = await cost();
+        const after = await cost(1_000_000, 100);
         await probe.close();
 
         for (const { buffers, filtered } of [before, after]) expect(buffers + filtered).toBeLessThan(300);

@@ -58,7 +58,7 @@ const nextRows = (table: Subject) =>
   sqlStatement<{ workspace_id: bigint; id: bigint }>(
     `${table}s_to_verify`,
     `select workspace_id, id from ${table}
-     where (workspace_id, id) > ($1::bigint, $2::bigint) and workspace_id <= $3
+     where (workspace_id, id) > ($1::bigint, $2::bigint) and workspace_id <= $3 and workspace_id = any($5::bigint[])
      order by workspace_id, id limit $4`,
   );
 
@@ -150,7 +150,7 @@ export class ContinuousVerification {
     const [list] = await this.database.pipeline({}, [bind(NEXT_WORKSPACES, workspaceId, STEP_WORKSPACES)] as const);
     const workspaces = list.map((row) => Number(row.id));
     const highest = workspaces.at(-1) ?? 0;
-    const query = bind(NEXT_ROWS[subject], workspaceId, id, highest, STEP);
+    const query = bind(NEXT_ROWS[subject], workspaceId, id, highest, STEP, workspaces);
     const [, rows] = await this.database.pipeline({ workspaces }, [PLAN_BY_ORDER, query] as const);
     const outcome = rows.length === 0 ? 'proven' : await this.verify(storedRows(subject, rows));
     this.published(subject, outcome, rows.length);
