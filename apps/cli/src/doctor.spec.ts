@@ -47,6 +47,25 @@ describe('banking doctor', () => {
     expect(await doctor()).toEqual({ exitCode: 0, stderr: '', gaps: [] });
   });
 
+  it('says which approval rules one administrator could remove alone', async () => {
+    const setRules = (version: number, ...groups: readonly string[]) =>
+      world.query(
+        `insert into approval_rules (workspace_id, version, rules)
+         select 1, ${version}, coalesce(jsonb_agg(jsonb_build_object('operations', g, 'approvals', 1, 'roles', '["admin"]'::jsonb)), '[]')
+         from unnest('{${String(groups)}}'::text[]) g`,
+      );
+    await setRules(1, 'endpoints', 'members');
+    const { exitCode, stdout } = await run('doctor');
+
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^Workspace {2}Gap\n {8}1 {2}has approval rules, but none for limits, rules: .*\n$/);
+
+    await setRules(2, 'limits', 'members', 'rules');
+    expect((await doctor()).gaps).toEqual([]);
+    await setRules(3);
+    expect((await doctor()).gaps).toEqual([]);
+  });
+
   it('refuses a workspace that does not exist', async () => {
     expect(await run('doctor', '--workspace', '9')).toMatchObject({
       exitCode: 1,

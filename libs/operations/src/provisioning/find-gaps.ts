@@ -3,7 +3,7 @@ import { bind, type Database, sqlStatement } from '@banking/postgres';
 /** What a workspace with real money should have, and lacks. */
 export interface Gap {
   readonly workspaceId: number;
-  readonly kind: 'limits' | 'administrators';
+  readonly kind: 'limits' | 'administrators' | 'approvals';
   /** The gap and the next step. */
   readonly detail: string;
 }
@@ -29,10 +29,22 @@ const ADMINISTRATORS = sqlStatement<GapRow>(
    where a.count < 2`,
 );
 
+/** Groups whose operations let one administrator end the approvals of all others, or add an approver of their own. */
+const UNGUARDED = sqlStatement<GapRow>(
+  'find_unguarded_rules',
+  `select 'has approval rules, but none for ' || string_agg(g.name, ', ' order by g.name) ||
+      ': one administrator can change them alone. Add rules for them: PUT /approval-rules.' as detail
+   from unnest(array['limits', 'members', 'rules']) g (name)
+   where jsonb_array_length(approval_rules_in_force($1)) > 0
+     and not approval_rules_in_force($1) @> jsonb_build_array(jsonb_build_object('operations', g.name))
+   having count(*) > 0`,
+);
+
 /** A statement for each kind. Each row is a gap of the workspace `$1`. */
 const GAPS = [
   { kind: 'limits', query: LIMITS },
   { kind: 'administrators', query: ADMINISTRATORS },
+  { kind: 'approvals', query: UNGUARDED },
 ] as const;
 
 /** The gaps of workspaces, in their order. */
