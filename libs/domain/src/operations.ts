@@ -80,7 +80,7 @@ import { type App, ROLE_NAMES, type RoleName, type User } from './resources/user
 import type { WebhookDelivery, WebhookEndpoint, WebhookEndpointWithSecret } from './resources/webhook.js';
 
 /**
- * Who may call an operation. `subject`: every person with a valid token, also one who is no user yet. `user`: every user with a valid
+ * Who may call an operation. `subject`: every person with a valid token, also one who is no user yet, and no key. `user`: every user with a valid
  * token. Roles: every user with one of them in the workspace of the scope, which
  * the operation then belongs to. No role includes another.
  */
@@ -535,10 +535,10 @@ export const OPERATIONS = {
   }),
   /**
    * Accepts an invitation for the caller, who becomes a user of the service if need be. A code is valid for one user, who may repeat the
-   * call. `not_through_gateway` at a gateway.
+   * call. `not_through_gateway` at a gateway, `role_insufficient` for a key.
    */
   acceptInvitation: acts<InvitationAcceptance, JoinedMember>('/invitations/acceptance', 'subject', {
-    refusals: ['not_through_gateway', 'invitation_not_found'],
+    refusals: ['not_through_gateway', 'role_insufficient', 'invitation_not_found'],
     hasBody: true,
     isOptional: true,
   }),

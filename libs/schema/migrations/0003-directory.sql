@@ -25,7 +25,8 @@ create table app_user (
 
 -- The subject by which an issuer names a user. One subject for a user at each issuer: a second is refused.
 create table user_identity (
-  issuer text not null,
+  -- Not that of the keys of service accounts: a program is no person, and gets no roles of one.
+  issuer text not null constraint user_identity_of_person check (issuer <> 'urn:banking:keys'),
   subject text not null,
   user_id bigint not null references app_user on delete cascade,
   bound_at timestamptz not null default now(),

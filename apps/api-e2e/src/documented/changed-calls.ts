@@ -236,6 +236,9 @@ export const callerFor = (reason: string, { operation }: Route): string => {
 /** What only a person may do, and a gateway does for no one. */
 export const NOT_THROUGH_GATEWAY: readonly string[] = ['acceptInvitation', 'decideApproval', 'withdrawApproval'];
 
+/** By reason, the operation that is refused for it to keys alone: see keys.spec.ts. */
+export const OF_KEYS: Readonly<Record<string, string>> = { role_insufficient: 'acceptInvitation' };
+
 /** Refusals whose cause is not in the call. */
 export const CIRCUMSTANCES = [
   // Of people and their roles: see approved-orders.spec.ts and approved-changes.spec.ts of the operations.

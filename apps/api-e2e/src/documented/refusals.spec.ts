@@ -17,6 +17,7 @@ import {
   CIRCUMSTANCES,
   ELSEWHERE,
   NOT_THROUGH_GATEWAY,
+  OF_KEYS,
   sendAttempt,
   strangeNames,
   withField,
@@ -103,7 +104,8 @@ async function expectEqual(call: Call, more: Readonly<Record<string, string>> = 
 }
 
 /** Every operation that documents the reason, with its call. */
-const refusing = (reason: string) => routes.filter(({ operation }) => reasonsOf(operation).includes(reason));
+const refusing = (reason: string) =>
+  routes.filter(({ operation }) => reasonsOf(operation).includes(reason) && OF_KEYS[reason] !== operation.operationId);
 
 /** One operation for all, because they share the code. */
 const only = (reason: string): Route => {

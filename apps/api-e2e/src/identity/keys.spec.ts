@@ -56,6 +56,10 @@ describe('a program with a key', () => {
     ]) {
       expect(await get(path, secret)).toMatchObject({ status: 403, body: { reason: 'role_insufficient' } });
     }
+    const acceptance = { as: secret, body: { code: 'inv_any' } };
+    expect(await sendRequest(service, '/invitations/acceptance', acceptance)).toMatchObject({
+      ...{ status: 403, body: { reason: 'role_insufficient' } },
+    });
     const place = await until(async () => {
       const { items } = await admin.auditEvents.listPage({ operation: 'placeOrder', resourceId: order.id });
       return items[0];

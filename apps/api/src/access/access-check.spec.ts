@@ -172,6 +172,13 @@ describe('AccessCheck', () => {
       expect(await reasonOf('/opening')).toBe('role_insufficient');
     });
 
+    it('is no person, who would accept an invitation', async () => {
+      directory.grants = granted('member');
+      scopes = undefined;
+
+      expect(await reasonOf('/acceptance')).toBe('role_insufficient');
+    });
+
     it('does no more than its scopes, of every kind of operation', async () => {
       directory.grants = granted('member');
       scopes = ['orders:create', 'apps:read'];

@@ -132,6 +132,9 @@ export class AccessCheck {
         request.confirmAccess = async () =>
           void sufficient(await this.dependencies.roles.currentRolesIn(subject, workspaceId), access);
       }
+    } else if (access === 'subject' && origin?.keyId !== undefined) {
+      // A key is of a program: as a person, it would count as an administrator or an approver, with no one behind it.
+      throw new Refusal('role_insufficient');
     }
     requireScope(reply, scopes, operation as OperationName);
     this.requireSignIn(reply, signIn, operation as OperationName);

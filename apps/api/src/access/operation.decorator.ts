@@ -198,7 +198,7 @@ function refusalsOf(id: OperationId, hasQuery: boolean): RefusalReason[] {
 function accessText(id: OperationId): string {
   const { access } = ROWS[id];
   if (access === 'public') return 'public.';
-  if (access === 'subject') return 'every person with a token, also one who is no user of the service yet.';
+  if (access === 'subject') return 'every person with a token, also one who is no user of the service yet. No key.';
   if (!needsRole(access)) return 'every user with a token.';
   const roles = access.map((role) => `\`${role}\``);
   return `role ${roles.join(' or ')} in the workspace of the \`Workspace-ID\` header.`;

@@ -1,5 +1,14 @@
-import type { BankingService, MemberId, RoleName, Scope, Subject, UserId, WorkspaceId } from '@banking/domain';
-import { RULE_VIOLATION } from '@banking/postgres';
+import {
+  type BankingService,
+  KEY_ISSUER,
+  type MemberId,
+  type RoleName,
+  type Scope,
+  type Subject,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
+import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { reasonOf } from '@banking/postgres/testing';
 import { LedgerDirectory } from '../apps/directory.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -63,7 +72,7 @@ async function given() {
       (await service.inviteMember(admin, { email: address, roles })).resource,
     list: async () =>
       (await service.listMembers(admin)).items.map((member) => [member.email, member.status, member.roles.join(' ')]),
-    accept: (code: string, of: Partial<Scope> = {}) =>
+    accept: (code: string, of: Partial<Scope & { readonly subject: Subject }> = {}) =>
       service.acceptInvitation({ subject, requestId: 'request-2', origin: ORIGIN, ...of }, { code }),
   };
 }
@@ -453,6 +462,16 @@ describe('the database', () => {
       });
       await world.owner.query('rollback');
     }
+  });
+
+  it('makes no person of a key, whatever the service has checked', async () => {
+    const { admin, invite, accept } = await given();
+    const { code, id } = await invite(newAddress(), 'admin');
+
+    await expect(accept(code!, { subject: { issuer: KEY_ISSUER, subject: '1' } })).rejects.toMatchObject({
+      code: SQLSTATE.checkViolation,
+    });
+    expect(await service.getMember(admin, { memberId: id })).toMatchObject({ status: 'invited' });
   });
 
   it('changes members for administrators only, whatever the service has checked', async () => {
