@@ -123,8 +123,8 @@ describe('banking personal-data erase', () => {
   it('erases the invitations to an address that is no user, when they are closed', async () => {
     const email = 'quxqd@harbour.example';
     const [invited] = await world.query(
-      `insert into member (workspace_id, email, roles, code_hash, expires_at)
-       values ($1, $2, '{viewer}', sha256('code'), now() + interval '1 day') returning id`,
+      `insert into member (workspace_id, email, roles, code_hash, expires_at, invited_by)
+       values ($1, $2, '{viewer}', sha256('code'), now() + interval '1 day', 1) returning id`,
       north,
       email,
     );

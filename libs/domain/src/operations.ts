@@ -520,14 +520,18 @@ export const OPERATIONS = {
     refusals: ['member_not_found'],
     isOptional: true,
   }),
-  /** Replaces the roles of a member or of an open invitation. `last_admin` if no administrator would be left. */
+  /**
+   * Replaces the roles of a member or of an open invitation. Without `admin`, withdraws the open invitations that the member has made.
+   * `last_admin` if no administrator would be left.
+   */
   changeMember: changes<MemberChange, Member>('/members/{memberId}', ADMINISTRATORS, {
     refusals: ['member_not_found', 'member_removed', 'last_admin'],
     isOptional: true,
   }),
   /**
    * Removes all roles of a member, or an invitation. Pauses the later orders that the member has placed, disables the webhook endpoints
-   * that belong to the member, and revokes the keys of service accounts that the member has created. A repeated call returns the same. `last_admin` if no administrator would be left.
+   * that belong to the member, revokes the keys of service accounts that the member has created, and withdraws the open
+   * invitations that the member has made. A repeated call returns the same. `last_admin` if no administrator would be left.
    */
   removeMember: removes<MemberName, RemovedMember>('/members/{memberId}', ADMINISTRATORS, {
     refusals: ['member_not_found', 'last_admin'],

@@ -13,6 +13,8 @@ create table member (
   -- SHA-256 of 256 random bits. It stays with the user who has accepted the invitation, who may repeat the request.
   code_hash bytea check (length(code_hash) = 32),
   expires_at timestamptz,
+  -- The administrator who made the code of the invitation. It is open only while that user is one: see withdraw_invitations.
+  invited_by bigint,
   -- The last change over the interface: its operation, its event, its time, and the caller as in the audit trail.
   change jsonb,
   created_at timestamptz not null default statement_timestamp(),
@@ -20,12 +22,14 @@ create table member (
   primary key (workspace_id, id),
   unique (workspace_id, user_id),
   constraint member_or_invitation check ((user_id is null) = (email is not null)),
-  constraint member_invitation check (num_nonnulls(roles, expires_at) in (0, 2) and (roles is null or user_id is null and code_hash is not null))
+  constraint member_invitation check (num_nonnulls(roles, expires_at) in (0, 2)
+    and (roles is null or user_id is null and num_nulls(code_hash, invited_by) = 0))
 );
 create index member_by_time on member (workspace_id, created_at desc, id desc) where id >= 1;
 create unique index invitation_of_email on member (workspace_id, email) where email is not null;
 create unique index invitation_of_code on member (code_hash) where code_hash is not null;
 create index open_invitation_by_email on member (email) where roles is not null;
+create index open_invitation_by_maker on member (invited_by) where roles is not null;
 create index member_of_user on member (user_id) where user_id is not null;
 
 -- The status of a member. The roles of a user who is not completed do not count.
@@ -156,9 +160,10 @@ begin
     select of_workspace, invited, role from unnest(wanted) w (role) on conflict (workspace_id, user_id, role) do nothing;
     select id into of_member from member where workspace_id = of_workspace and user_id = invited;
   else
-    insert into member (workspace_id, email, roles, code_hash, expires_at) values (of_workspace, address, wanted, hash, valid_until)
+    insert into member (workspace_id, email, roles, code_hash, expires_at, invited_by)
+    values (of_workspace, address, wanted, hash, valid_until, current_setting('app.user')::bigint)
     on conflict (workspace_id, email) where email is not null
-    do update set roles = excluded.roles, code_hash = excluded.code_hash, expires_at = excluded.expires_at
+    do update set roles = excluded.roles, code_hash = excluded.code_hash, expires_at = excluded.expires_at, invited_by = excluded.invited_by
     returning id into of_member;
   end if;
   perform tell_member(of_workspace, of_member, 'inviteMember', 'member.invited');
@@ -195,6 +200,44 @@ begin
   end if;
   perform set_config('app.workspaces', scope, true);
 end $$;
+
+-- An invitation stands on the right of the administrator who made it, who may know its code and have its address: without the right, it is
+-- withdrawn, whoever took the right away. It runs behind the lock of the directory, which the trail of the change has taken.
+create function withdraw_invitations() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+  -- A role of a user, or a user.
+  lost jsonb := to_jsonb(old);
+  m member;
+begin
+  if tg_relid not in ('banking.workspace_role'::regclass, 'banking.app_user'::regclass) or tg_op not in ('UPDATE', 'DELETE') then
+    raise exception 'withdraw_invitations runs after changes of users and their roles only' using errcode = 'BK013';
+  end if;
+  for m in
+    select i.* from member i
+    where i.roles is not null and i.invited_by = coalesce(lost ->> 'user_id', lost ->> 'id')::bigint
+      and i.workspace_id = coalesce((lost ->> 'workspace_id')::bigint, i.workspace_id)
+    order by i.workspace_id, i.id
+  loop
+    perform set_config('app.workspaces', array[m.workspace_id]::text, true);
+    update member set roles = null, code_hash = null, expires_at = null, updated_at = statement_timestamp(),
+      change = coalesce(nullif(current_setting('app.caller', true), '')::jsonb, jsonb_build_object('actor', audit_operator()))
+        || jsonb_build_object('operation', 'removeMember', 'event', 'member.removed', 'at', rfc3339(clock_timestamp()))
+    where workspace_id = m.workspace_id and id = m.id;
+  end loop;
+  perform set_config('app.workspaces', scope, true);
+  return null;
+end $$;
+
+-- After `trail`: triggers run in the order of their names.
+create trigger withdraws_invitations_after_update after update on workspace_role for each row
+  when (old.role = 'admin' and (new.role, new.workspace_id, new.user_id) is distinct from (old.role, old.workspace_id, old.user_id))
+  execute function withdraw_invitations();
+create trigger withdraws_invitations_after_delete after delete on workspace_role for each row
+  when (old.role = 'admin') execute function withdraw_invitations();
+create trigger withdraws_invitations after update of status on app_user for each row
+  when (old.status = 'completed' and new.status <> 'completed') execute function withdraw_invitations();
 
 -- Gives a user what these open invitations promise, and closes them.
 create function join_workspaces(of_user bigint, invitations member[]) returns void

@@ -64,6 +64,7 @@ const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   invitation_of_code: 'finds the workspace that a code invites to',
   member_of_user: 'finds what a removed user was a member of',
   open_invitation_by_email: 'finds the workspaces that a person is invited to who signs in',
+  open_invitation_by_maker: 'finds what an administrator has invited to, who is suspended',
   payout_held: 'finds what waits for a decision, of every workspace',
   idempotency_by_age: 'finds what has expired, of every workspace',
   work_by_claim: 'finds what is due, whose ever it is',

@@ -119,6 +119,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'wake_webhook_endpoints', settings: [PINNED], executableBy: WRITING },
   { name: 'webhook_backlog', settings: [PINNED], executableBy: SERVING },
   { name: 'webhook_endpoints_due', settings: [PINNED], executableBy: WORKING },
+  { name: 'withdraw_invitations', settings: [PINNED], executableBy: [] },
   { name: 'withdraw_operator_request', settings: [PINNED], executableBy: [OPERATOR_ROLE] },
   { name: 'withdraw_reference_changes', settings: [PINNED], executableBy: [OPERATOR_ROLE] },
   { name: 'workspaces_to_audit', settings: [PINNED], executableBy: WORKING },

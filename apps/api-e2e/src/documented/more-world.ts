@@ -46,8 +46,8 @@ export const REMOVED_MEMBER = 10;
 const CODE = 'inv_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwLxKlQ0YfDZo';
 const ADD_INVITATION = sqlStatement(
   'add_invitation',
-  `insert into banking.member (workspace_id, email, roles, code_hash, expires_at)
-   values (1, 'finn@northwind.example', '{viewer}', sha256($1::text::bytea), now() + interval '1 day')`,
+  `insert into banking.member (workspace_id, email, roles, code_hash, expires_at, invited_by)
+   values (1, 'finn@northwind.example', '{viewer}', sha256($1::text::bytea), now() + interval '1 day', 1)`,
 );
 
 /** The invitation that the examples accept, whose code the service cannot choose. */

@@ -12,7 +12,15 @@ import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { reasonOf } from '@banking/postgres/testing';
 import { LedgerDirectory } from '../apps/directory.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { addApp, addGrants, addUser, addWorkspace, removeUser, suspendUser } from '../provisioning/index.js';
+import {
+  addApp,
+  addGrants,
+  addUser,
+  addWorkspace,
+  removeGrants,
+  removeUser,
+  suspendUser,
+} from '../provisioning/index.js';
 import { recordChanges } from '../events/record-changes.js';
 import { TERMS } from '../testing/event-world.js';
 import { placerWorld } from '../testing/order-world.js';
@@ -276,6 +284,63 @@ describe('an invitation of another address', () => {
   });
 });
 
+describe('an invitation of an administrator', () => {
+  type Given = Awaited<ReturnType<typeof given>>;
+  type Other = { readonly memberId: MemberId; readonly email: string; readonly workspaceId: number };
+  const ops = () => [world.provisioning, 'spec'] as const;
+
+  it.each<[string, (admin: Given['admin'], other: Other) => Promise<unknown>]>([
+    ['was removed', (admin, { memberId }) => service.removeMember(admin, { memberId })],
+    ['lost the role', (admin, { memberId }) => service.changeMember(admin, { memberId, roles: ['viewer'] })],
+    ['lost the role by an operator', (_, other) => removeGrants(...ops(), { ...other, roles: ['admin'] })],
+    ['was suspended by an operator', (_, { email }) => suspendUser(...ops(), email)],
+    ['was removed by an operator', (_, { email }) => removeUser(...ops(), email)],
+  ])('who %s is withdrawn, and those of others stay', async (_, change) => {
+    const [{ admin, user, invite, accept, workspaceId }, elsewhere] = [await given(), await given()];
+    const other = await user();
+    const { id: memberId } = await invite(other.email, 'admin', 'viewer');
+    const { code: stays } = await invite(newAddress(), 'viewer');
+    const [byCode, byEmail] = [newAddress(), newAddress()];
+    const by = (email: string) =>
+      service.inviteMember(inScope(workspaceId, other.id), { email, roles: ['admin', 'approver'] });
+    const { resource: invited } = await by(byCode);
+    await by(byEmail);
+    await elsewhere.invite(byEmail, 'viewer');
+
+    await change(admin, { memberId, email: other.email, workspaceId });
+
+    expect(await reasonOf(accept(invited.code!))).toBe('invitation_not_found');
+    const joined = await directory.userOf({ issuer: ISSUER, subject: `by ${byEmail}`, email: byEmail });
+    expect(joined?.grants.map((grant) => grant.workspaceId)).toEqual([elsewhere.workspaceId]);
+    expect(await service.getMember(admin, { memberId: invited.id })).toMatchObject({ status: 'removed', roles: [] });
+    while ((await recordChanges(world.db)) > 0);
+    const { items } = await service.listEvents(admin);
+    expect(items.filter(({ type, resource }) => type === 'member.removed' && resource.id === invited.id)).toHaveLength(
+      1,
+    );
+    const { rows } = await world.owner.query<{ entries: number }>(
+      `select count(*)::int as entries from audit_outbox, jsonb_array_elements(entries) e
+       where workspace_id = $1 and e ->> 'operation' = 'removeMember' and (e ->> 'resourceId')::bigint = $2`,
+      [workspaceId, invited.id],
+    );
+    expect(rows).toEqual([{ entries: 1 }]);
+    expect(await accept(stays!)).toMatchObject({ status: 'active' });
+  });
+
+  it('is that of the administrator who has made its code last', async () => {
+    const { admin, user, invite, accept, workspaceId } = await given();
+    const other = await user();
+    const { id: memberId } = await invite(other.email, 'admin');
+    const email = newAddress();
+    await service.inviteMember(inScope(workspaceId, other.id), { email, roles: ['viewer'] });
+    const { code } = await invite(email, 'viewer');
+
+    await service.removeMember(admin, { memberId });
+
+    expect(await accept(code!)).toMatchObject({ email, status: 'active' });
+  });
+});
+
 describe('a change of members', () => {
   it('is refused for a user who is no administrator, or not any more', async () => {
     const { admin, user, invite, self, workspaceId } = await given();
@@ -496,7 +561,7 @@ describe('the database', () => {
   it('lets no role of the service write members otherwise', async () => {
     const { workspaceId } = await given();
     for (const text of [
-      `insert into member (workspace_id, email, roles, code_hash, expires_at) values (${workspaceId}, 'x@x.example', '{admin}', sha256('x'), now())`,
+      `insert into member (workspace_id, email, roles, code_hash, expires_at, invited_by) values (${workspaceId}, 'x@x.example', '{admin}', sha256('x'), now(), 1)`,
       `update member set roles = '{admin}'`,
       'delete from member',
       'delete from workspace_role',

@@ -161,4 +161,10 @@ export const ATTACKS: Readonly<Record<string, (table: string) => readonly string
     `create trigger attack after insert on ${table} for each row ${ATTACHED}.trail_payout_stop()`,
     `insert into ${table} values (1, '{1}', 'mallory')`,
   ],
+  withdraw_invitations: (table) => [
+    `create table ${table} (workspace_id bigint, user_id bigint, role text)`,
+    `create trigger attack after delete on ${table} for each row ${ATTACHED}.withdraw_invitations()`,
+    `insert into ${table} values (1, 1, 'admin')`,
+    `delete from ${table}`,
+  ],
 };
