@@ -521,7 +521,8 @@ export const OPERATIONS = {
     isOptional: true,
   }),
   /**
-   * Replaces the roles of a member or of an open invitation. Without `admin`, withdraws the open invitations that the member has made.
+   * Replaces the roles of a member or of an open invitation. Without `admin`, revokes the keys of service accounts that the
+   * member has created, and withdraws the open invitations that the member has made.
    * `last_admin` if no administrator would be left.
    */
   changeMember: changes<MemberChange, Member>('/members/{memberId}', ADMINISTRATORS, {

@@ -30,7 +30,7 @@ create table service_account_key (
   -- It only falls: a rotation ends the former key earlier.
   expires_at timestamptz,
   revoked_at timestamptz,
-  -- The member who created it was removed, and may know it.
+  -- The member who created it lost the role admin, and may know it.
   revoked_reason text check (revoked_reason = 'creator_without_role'),
   -- The begin of the minute.
   last_used_at timestamptz,
@@ -218,14 +218,27 @@ begin
   return true;
 end $$;
 
--- The valid key of an id, and whether this database serves its workspace. It is the one look-up without a workspace.
+-- The valid key of an id, and whether this database serves its workspace. It is the one look-up without a workspace. A key is valid only
+-- while the user who created it, who may know it, is an active administrator, whoever takes that right away and in whichever database.
+-- A key of an operator has no such user.
 create function find_key(of_id bigint) returns table (service_account_id bigint, hash bytea, scopes text[], networks text[],
   expires_at timestamptz, is_served boolean)
-  language sql stable security definer set search_path = banking, pg_temp as $$
-  select k.service_account_id, k.hash, s.scopes, k.networks::text[], k.expires_at, is_served_here(k.workspace_id)
-  from service_account_key k join service_account s on s.workspace_id = k.workspace_id and s.id = k.service_account_id
-  where k.id = of_id and k.revoked_at is null and coalesce(k.expires_at, 'infinity') > clock_timestamp()
-$$;
+  language plpgsql stable security definer set search_path = banking, pg_temp as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+  key service_account_key;
+begin
+  select k.* into key from service_account_key k
+  where k.id = of_id and k.revoked_at is null and coalesce(k.expires_at, 'infinity') > clock_timestamp();
+  -- The owner sees the roles of the scope.
+  perform set_config('app.workspaces', coalesce(format('{%s}', key.workspace_id), ''), true);
+  return query
+    select key.service_account_id, key.hash, s.scopes, key.networks::text[], key.expires_at, is_served_here(key.workspace_id)
+    from service_account s
+    where s.workspace_id = key.workspace_id and s.id = key.service_account_id
+      and (key.created_by is null or has_role(key.created_by, key.workspace_id, 'admin'));
+  perform set_config('app.workspaces', scope, true);
+end $$;
 
 -- Notes the minute in which a key was used.
 create function note_key_use(of_id bigint) returns void

@@ -89,6 +89,7 @@ class MembersController {
     description: paragraphs(
       'Replaces all roles of a member or of an open invitation. The last active administrator keeps the role `admin`.',
       'Later orders of a user who is no `member` any more are paused when they fall due.',
+      'Without the role `admin`, the keys of service accounts that the member has created are revoked, and the open invitations that the member has made are withdrawn.',
     ),
     provenance: 'ours',
   })
@@ -108,6 +109,7 @@ class MembersController {
     description: paragraphs(
       'Removes all roles of a member, or withdraws an invitation. The last active administrator stays.',
       'The later and recurring orders of the member are paused, and the webhook endpoints of the member are disabled. The response lists them.',
+      'The open invitations that the member has made are withdrawn.',
       'A repeated request returns the same.',
     ),
     provenance: 'ours',

@@ -187,9 +187,27 @@ async function put(
   return member!;
 }
 
+/** A key is not paused: the member may know its text. */
+const REVOKE_KEYS_OF_USER = sqlStatement(
+  'revoke_keys_of_user',
+  `with revoked as (
+     update service_account_key set revoked_at = statement_timestamp(), revoked_reason = 'creator_without_role'
+     where workspace_id = $1 and created_by = $2 and revoked_at is null
+     returning id)
+   insert into audit_outbox (workspace_id, entries)
+   select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from revoked having count(*) > 0`,
+);
+
+/** Begins the entry of what a change of a member brings about. */
+const entryOf = (caller: AuditedCall, operation: string, type: string) =>
+  auditEntry(caller.workspaceId, { operation, resource: { type, id: 0 } }, callerOf(caller)).json;
+
+const revokeKeys = (caller: AuditedCall, userId: MemberRow['userId']) =>
+  bind(REVOKE_KEYS_OF_USER, caller.workspaceId, userId, entryOf(caller, 'revokeServiceAccountKey', 'key'));
+
 /**
- * Replaces the roles of a member. Retried once if the connection is lost around the commit; nothing is changed if the roles are those
- * already.
+ * Replaces the roles of a member. Without `admin`, revokes the keys that the member has created. Retried once if the connection is lost
+ * around the commit; the member is not changed if the roles are those already.
  *
  * @throws Refusal `member_not_found`, `member_removed`, `last_admin`, `role_insufficient`, and `outcome_unknown` if the retry fails as well
  */
@@ -208,7 +226,8 @@ export function changeMember(
         const isUnchanged = String(inOrder(member.roles)) === String(inOrder(roles));
         return isUnchanged ? member : put(directory, caller, Number(memberId), inOrder(roles));
       });
-      await tx.commit();
+      // Also if the roles are unchanged: at home, they may have been changed by an attempt that was lost here.
+      await tx.commit(row.roles.includes('admin') ? [] : [revokeKeys(caller, row.userId)]);
       return composeMember(row);
     });
   return retryInDoubt(attempt, IN_DOUBT_POLICIES.change);
@@ -246,17 +265,6 @@ const DISABLE_ENDPOINTS_OF_USER = sqlStatement(
    select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from disabled having count(*) > 0`,
 );
 
-/** A key is not paused: the member may know its text. */
-const REVOKE_KEYS_OF_USER = sqlStatement(
-  'revoke_keys_of_user',
-  `with revoked as (
-     update service_account_key set revoked_at = statement_timestamp(), revoked_reason = 'creator_without_role'
-     where workspace_id = $1 and created_by = $2 and revoked_at is null
-     returning id)
-   insert into audit_outbox (workspace_id, entries)
-   select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from revoked having count(*) > 0`,
-);
-
 const STOPPED_OF_USER = sqlStatement<{
   orders: readonly bigint[];
   endpoints: readonly bigint[];
@@ -290,8 +298,6 @@ export function removeMember(
 ): Promise<RemovedMember> {
   const { workspaceId } = caller;
   const scope = { workspaces: [workspaceId], user: caller.actor };
-  const entryOf = (operation: string, type: string) =>
-    auditEntry(workspaceId, { operation, resource: { type, id: 0 } }, callerOf(caller)).json;
   const attempt = () =>
     database.transaction(scope, async (tx) => {
       const [[user]] = await tx.pipeline([bind(USER_OF_MEMBER, workspaceId, memberId)] as const);
@@ -302,9 +308,14 @@ export function removeMember(
       });
       const userId = row.userId === null ? null : (Number(row.userId) as UserId);
       const [, , , [stopped]] = await tx.commit([
-        bind(PAUSE_ORDERS_OF_USER, workspaceId, userId, entryOf('pauseOrder', 'order')),
-        bind(DISABLE_ENDPOINTS_OF_USER, workspaceId, userId, entryOf('disableWebhookEndpoint', 'webhookEndpoint')),
-        bind(REVOKE_KEYS_OF_USER, workspaceId, userId, entryOf('revokeServiceAccountKey', 'key')),
+        bind(PAUSE_ORDERS_OF_USER, workspaceId, userId, entryOf(caller, 'pauseOrder', 'order')),
+        bind(
+          DISABLE_ENDPOINTS_OF_USER,
+          workspaceId,
+          userId,
+          entryOf(caller, 'disableWebhookEndpoint', 'webhookEndpoint'),
+        ),
+        revokeKeys(caller, userId),
         bind(STOPPED_OF_USER, workspaceId, userId),
       ] as const);
       return {

@@ -4,17 +4,19 @@ import {
   type MemberId,
   type RoleName,
   type Scope,
+  type ServiceAccountKeyId,
   type Subject,
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
-import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { OPERATOR_ROLE, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { reasonOf } from '@banking/postgres/testing';
 import { LedgerDirectory } from '../apps/directory.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import {
   addApp,
   addGrants,
+  addKey,
   addUser,
   addWorkspace,
   removeGrants,
@@ -84,6 +86,23 @@ async function given() {
       service.acceptInvitation({ subject, requestId: 'request-2', origin: ORIGIN, ...of }, { code }),
   };
 }
+
+type Given = Awaited<ReturnType<typeof given>>;
+/** An administrator beside the one who acts. */
+interface Other {
+  readonly memberId: MemberId;
+  readonly email: string;
+  readonly workspaceId: number;
+}
+const ops = () => [world.provisioning, 'spec'] as const;
+/** How an administrator becomes none. */
+const LOSSES: readonly (readonly [string, (admin: Given['admin'], other: Other) => Promise<unknown>])[] = [
+  ['was removed', (admin, { memberId }) => service.removeMember(admin, { memberId })],
+  ['lost the role', (admin, { memberId }) => service.changeMember(admin, { memberId, roles: ['viewer'] })],
+  ['lost the role by an operator', (_, other) => removeGrants(...ops(), { ...other, roles: ['admin'] })],
+  ['was suspended by an operator', (_, { email }) => suspendUser(...ops(), email)],
+  ['was removed by an operator', (_, { email }) => removeUser(...ops(), email)],
+];
 
 describe('the members of a workspace', () => {
   it('are the users with roles, however granted, and the open invitations', async () => {
@@ -285,17 +304,7 @@ describe('an invitation of another address', () => {
 });
 
 describe('an invitation of an administrator', () => {
-  type Given = Awaited<ReturnType<typeof given>>;
-  type Other = { readonly memberId: MemberId; readonly email: string; readonly workspaceId: number };
-  const ops = () => [world.provisioning, 'spec'] as const;
-
-  it.each<[string, (admin: Given['admin'], other: Other) => Promise<unknown>]>([
-    ['was removed', (admin, { memberId }) => service.removeMember(admin, { memberId })],
-    ['lost the role', (admin, { memberId }) => service.changeMember(admin, { memberId, roles: ['viewer'] })],
-    ['lost the role by an operator', (_, other) => removeGrants(...ops(), { ...other, roles: ['admin'] })],
-    ['was suspended by an operator', (_, { email }) => suspendUser(...ops(), email)],
-    ['was removed by an operator', (_, { email }) => removeUser(...ops(), email)],
-  ])('who %s is withdrawn, and those of others stay', async (_, change) => {
+  it.each(LOSSES)('who %s is withdrawn, and those of others stay', async (_, change) => {
     const [{ admin, user, invite, accept, workspaceId }, elsewhere] = [await given(), await given()];
     const other = await user();
     const { id: memberId } = await invite(other.email, 'admin', 'viewer');
@@ -439,6 +448,52 @@ describe('a change of members', () => {
     expect(await verifyDirectory(world.db, ids)).toEqual([]);
     const findings = await verifyPayments(world.db, ids);
     expect(findings.filter(({ check }) => check === EVENT_CHAIN.check)).toEqual([]);
+  });
+});
+
+describe('a key that an administrator has created', () => {
+  const found = (id: ServiceAccountKeyId) => directory.userOf({ issuer: KEY_ISSUER, subject: String(id) });
+
+  it.each(LOSSES)('who %s is not valid, and those of others stay', async (_, change) => {
+    const { admin, user, invite, workspaceId } = await given();
+    const other = await user();
+    const { id: memberId } = await invite(other.email, 'admin', 'viewer');
+    const { resource: program } = await service.createServiceAccount(admin, { name: 'Payroll', roles: ['member'] });
+    const ofProgram = { serviceAccountId: program.id };
+    const { resource: key } = await service.createServiceAccountKey(inScope(workspaceId, other.id), ofProgram);
+    const { resource: own } = await service.createServiceAccountKey(admin, ofProgram);
+    const byOperator = await addKey(world.db.as(OPERATOR_ROLE), workspaceId, ofProgram);
+    expect(await found(key.id)).toMatchObject({ id: program.id });
+
+    await change(admin, { memberId, email: other.email, workspaceId });
+
+    expect(await found(key.id)).toBeUndefined();
+    expect(await found(own.id)).toMatchObject({ id: program.id });
+    expect(await found(byOperator.id)).toMatchObject({ id: program.id });
+  });
+
+  it('is revoked with the role, with its entry, and does not come back with it', async () => {
+    const { admin, user, invite, workspaceId } = await given();
+    const other = await user();
+    const { id: memberId } = await invite(other.email, 'admin');
+    const { resource: program } = await service.createServiceAccount(admin, { name: 'Payroll', roles: ['member'] });
+    const as = inScope(workspaceId, other.id);
+    const { resource: key } = await service.createServiceAccountKey(as, { serviceAccountId: program.id });
+
+    await service.changeMember(admin, { memberId, roles: ['admin', 'viewer'] });
+    expect(await found(key.id)).toBeDefined();
+    await service.changeMember(admin, { memberId, roles: ['viewer'] });
+    await service.changeMember(admin, { memberId, roles: ['admin'] });
+
+    expect(await found(key.id)).toBeUndefined();
+    const { rows } = await world.owner.query(
+      `select k.revoked_reason, e ->> 'operation' as operation, (e ->> 'userId')::int as by
+       from service_account_key k join audit_outbox o on o.workspace_id = k.workspace_id, jsonb_array_elements(o.entries) e
+       where k.id = $1 and e ->> 'resourceType' = 'key' and (e ->> 'resourceId')::bigint = k.id and e ->> 'operation' like 'revoke%'`,
+      [key.id],
+    );
+    const operation = 'revokeServiceAccountKey';
+    expect(rows).toEqual([{ revoked_reason: 'creator_without_role', operation, by: admin.actor }]);
   });
 });
 
