@@ -507,8 +507,8 @@ export const OPERATIONS = {
   /** The members of the workspace and its open invitations, newest first, without removed ones. */
   listMembers: readsPage<PageQuery, Page<Member>>('/members', ADMINISTRATORS, { isOptional: true }),
   /**
-   * Gives a user of the service roles at once. Any other address is invited: the person who signs in with it, or accepts the invitation with
-   * its code, becomes a member. Another invitation of the address replaces the former one. The result has the code, and the replay of a
+   * Gives a user of the service whose address is verified roles at once. Any other address is invited: the person who signs in with it, or
+   * accepts the invitation with its code, becomes a member. Another invitation of the address replaces the former one. The result has the code, and the replay of a
    * request has none. `member_exists` for a user who is a member.
    */
   inviteMember: creates<InviteMemberInput, InvitedMember>('/members', ADMINISTRATORS, {
@@ -540,7 +540,7 @@ export const OPERATIONS = {
   }),
   /**
    * Accepts an invitation for the caller, who becomes a user of the service if need be. A code is valid for one user, who may repeat the
-   * call. `not_through_gateway` at a gateway, `role_insufficient` for a key.
+   * call, and for no one with another verified e-mail. `not_through_gateway` at a gateway, `role_insufficient` for a key.
    */
   acceptInvitation: acts<InvitationAcceptance, JoinedMember>('/invitations/acceptance', 'subject', {
     refusals: ['not_through_gateway', 'role_insufficient', 'invitation_not_found'],

@@ -14,6 +14,9 @@ create table app_user (
   kind text not null default 'person' check (kind in ('person', 'service_account')),
   -- In ASCII and small letters, so that one mailbox is one user and no look-alike of another script folds to it. A service account has none.
   email text check (email ~ '^[!-?[-~]+@[a-z0-9.-]+$') unique,
+  -- Whether an operator or the identity provider vouches for the e-mail. Of a person who came by the code of an invitation alone, only the
+  -- administrator who invited does: for no other workspace is that user whom the e-mail names.
+  is_email_verified boolean not null default true,
   status text not null default 'completed',
   user_type text not null default 'business' check (user_type in ('personal', 'business')),
   created_at timestamptz not null default now(),
@@ -204,7 +207,8 @@ begin
     when 'workspace_role delete' then 'removeGrant'
     when 'user_identity insert' then 'bindUser'
     when 'app_user update' then case
-      when to_jsonb(old) ->> 'email' <> changed ->> 'email' then 'renameUser'
+      when (to_jsonb(old) ->> 'email', to_jsonb(old) ->> 'is_email_verified')
+        is distinct from (changed ->> 'email', changed ->> 'is_email_verified') then 'renameUser'
       when changed ->> 'status' = 'suspended' then 'suspendUser'
       when to_jsonb(old) ->> 'status' = 'suspended' then 'resumeUser'
       when changed ->> 'status' = 'completed' then 'completeUser'

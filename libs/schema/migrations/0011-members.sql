@@ -143,7 +143,8 @@ begin
   end if;
 end $$;
 
--- Gives a user the roles at once, and invites an address that is no user. Another invitation of the address replaces the former one.
+-- Gives a user the roles at once, and invites an address that is no user, or whose user was never verified to have it. Another invitation of
+-- the address replaces the former one.
 create function invite_member(of_workspace bigint, address text, wanted text[], hash bytea, valid_until timestamptz, caller jsonb)
   returns bigint
   language plpgsql security definer set search_path = banking, pg_temp as $$
@@ -153,7 +154,7 @@ declare
   of_member bigint;
 begin
   perform begin_member_change(of_workspace, caller);
-  select u.id into invited from app_user u where u.email = address;
+  select u.id into invited from app_user u where u.email = address and u.is_email_verified;
   if invited is not null then
     insert into app_membership (app_id, user_id) select w.app_id, invited from workspace w where w.id = of_workspace on conflict do nothing;
     insert into workspace_role (workspace_id, user_id, role)
@@ -270,8 +271,9 @@ end $$;
 create type joined_workspace as (workspace_id bigint, member_id bigint);
 
 -- Accepts the open invitation of a code, for the user of a subject. A person who is no user becomes one, with the address that was invited,
--- unless that is a user already. Returns nothing if there is no such invitation. The user who has accepted it may repeat the request.
-create function accept_invitation(hash bytea, of_issuer text, of_subject text, caller jsonb) returns joined_workspace
+-- unless that is a user already. Returns nothing if there is no such invitation, or if the subject has another verified e-mail. The user
+-- who has accepted it may repeat the request.
+create function accept_invitation(hash bytea, of_issuer text, of_subject text, verified_email text, caller jsonb) returns joined_workspace
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
   m member;
@@ -287,14 +289,15 @@ begin
     perform set_config('app.workspaces', array[m.workspace_id]::text, true);
     return row(m.workspace_id, m.id)::joined_workspace;
   end if;
-  if coalesce(m.expires_at <= clock_timestamp(), true) then
+  if coalesce(m.expires_at <= clock_timestamp(), true) or verified_email <> m.email then
     return null;
   end if;
   caller := caller || jsonb_build_object('actor', (caller -> 'actor')
     || jsonb_build_object('type', 'user', 'issuer', left(of_issuer, 255), 'subject', left(of_subject, 255)));
   perform set_config('app.caller', caller::text, true);
   if accepting is null then
-    insert into app_user (email) values (m.email) on conflict (email) do nothing returning id into accepting;
+    insert into app_user (email, is_email_verified) values (m.email, verified_email is not null)
+    on conflict (email) do nothing returning id into accepting;
     if accepting is null then
       return null;
     end if;
@@ -308,7 +311,8 @@ end $$;
 
 -- What a request without a role changes in the directory: the first sign-in of a subject binds it to the user with its verified e-mail, and
 -- accepts the open invitations of that address. A person who was invited becomes a user. Returns the user, or null if no user has that
--- e-mail and no open invitation, the user has a subject of this issuer, or the subject is bound already.
+-- e-mail and no open invitation, the user has a subject of this issuer or was never verified to have the e-mail, or the subject is bound
+-- already.
 create function bind_subject(of_issuer text, of_subject text, verified_email text) returns bigint
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
@@ -327,7 +331,7 @@ begin
     end if;
   end if;
   insert into user_identity (issuer, subject, user_id)
-  select of_issuer, of_subject, u.id from app_user u where u.email = verified_email
+  select of_issuer, of_subject, u.id from app_user u where u.email = verified_email and u.is_email_verified
   on conflict do nothing
   returning user_id into bound;
   if bound is not null and invitations is not null then

@@ -326,7 +326,7 @@ grant usage on sequence app_id_seq, app_user_id_seq, workspace_id_seq, workspace
 grant select on cell, cell_identity, workspace_move to banking_provisioning;
 grant select, insert (id, name), update (name, updated_at), delete on app to banking_provisioning;
 grant select, insert (app_id, user_id) on app_membership to banking_provisioning;
-grant select, insert (id, email, status, user_type), update (email, status, updated_at), delete on app_user to
+grant select, insert (id, email, status, user_type), update (email, is_email_verified, status, updated_at), delete on app_user to
   banking_provisioning;
 grant select, insert (workspace_id), delete on cell_workspace to banking_provisioning;
 grant select, update (resumed_at) on payout_stop to banking_provisioning;

@@ -47,12 +47,12 @@ const CODE = 'inv_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwLxKlQ0YfDZo';
 const ADD_INVITATION = sqlStatement(
   'add_invitation',
   `insert into banking.member (workspace_id, email, roles, code_hash, expires_at, invited_by)
-   values (1, 'finn@northwind.example', '{viewer}', sha256($1::text::bytea), now() + interval '1 day', 1)`,
+   values (1, $2, '{viewer}', sha256($1::text::bytea), now() + interval '1 day', 1)`,
 );
 
-/** The invitation that the examples accept, whose code the service cannot choose. */
+/** The invitation that the examples accept, whose code the service cannot choose. Of the caller, whose token has that verified e-mail. */
 const makeInvitation = (owner: Database): Promise<unknown> =>
-  owner.pipeline({ workspaces: [1] }, [bind(ADD_INVITATION, CODE)]);
+  owner.pipeline({ workspaces: [1] }, [bind(ADD_INVITATION, CODE, ADA)]);
 
 /** The same in the database of a running service. */
 export async function makeInvitationIn(dataDir: string): Promise<void> {

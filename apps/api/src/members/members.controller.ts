@@ -52,7 +52,7 @@ class MembersController {
   @Operation('inviteMember', {
     summary: 'Invite a member',
     description: paragraphs(
-      'Gives roles in the workspace to an e-mail address. A user of the service has them at once.',
+      'Gives roles in the workspace to an e-mail address. A user of the service whose address is verified has them at once.',
       `Any other address is invited for ${INVITATION_DAYS} days. The first person who signs in with it, verified by the identity provider, becomes a member.`,
       'Where the deployment does not recognise users by their address, the person accepts the `code`.',
       '',
@@ -132,7 +132,7 @@ class InvitationsController {
     summary: 'Accept an invitation',
     description: paragraphs(
       'Accepts an invitation by its code. A person who is no user of the service becomes one, with the address that was invited.',
-      'The code is valid for one person, who may repeat the request.',
+      'The code is valid for one person, who may repeat the request, and for no token with another verified e-mail.',
       'Requests that were refused because the person was no user may be refused for one more second.',
     ),
     provenance: 'ours',

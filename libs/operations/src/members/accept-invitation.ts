@@ -1,5 +1,6 @@
 import {
   type AppId,
+  foldEmail,
   type InvitationAcceptance,
   type JoinedMember,
   Refusal,
@@ -15,7 +16,7 @@ import { composeMember, MEMBER_COLUMNS, type MemberRow } from './members.js';
 /** Sets the scope of the database transaction to the workspace that is joined. */
 const ACCEPT = sqlStatement<{ workspace_id: bigint | null }>(
   'accept_invitation',
-  `select (accept_invitation($1, $2, $3, $4)).workspace_id`,
+  `select (accept_invitation($1, $2, $3, $4, $5)).workspace_id`,
 );
 
 /** Of the workspace that was just joined, which alone is in the scope. */
@@ -31,7 +32,8 @@ const JOINED = sqlStatement<MemberRow & { workspace: Workspace & { readonly appI
 /**
  * Accepts an invitation for the subject of the caller, who becomes a user if need be. A repeated call returns the same.
  *
- * @throws Refusal `invitation_not_found`: also for an expired or used code, and if the invited address is that of another user
+ * @throws Refusal `invitation_not_found`: also for an expired or used code, for a caller with another verified e-mail, and if the invited
+ *   address is that of another user
  */
 export async function acceptInvitation(
   database: Database,
@@ -39,9 +41,11 @@ export async function acceptInvitation(
   subject: Subject,
   { code }: InvitationAcceptance,
 ): Promise<JoinedMember> {
+  // One that cannot be of a user is another one too.
+  const email = subject.email === undefined ? undefined : (foldEmail(subject.email) ?? subject.email);
   const caller = JSON.stringify(callerOf({ workspaceId: 0 as never, actor, requestId, origin }));
   const [, [joined]] = await database.write({ user: actor }, [
-    bind(ACCEPT, hashOfCode(code), subject.issuer, subject.subject, caller),
+    bind(ACCEPT, hashOfCode(code), subject.issuer, subject.subject, email, caller),
     bind(JOINED, subject.issuer, subject.subject),
   ] as const);
   if (!joined) throw new Refusal('invitation_not_found');

@@ -19,8 +19,10 @@ import {
   addKey,
   addUser,
   addWorkspace,
+  bindUser,
   removeGrants,
   removeUser,
+  renameUser,
   suspendUser,
 } from '../provisioning/index.js';
 import { recordChanges } from '../events/record-changes.js';
@@ -230,6 +232,59 @@ describe('an invitation of another address', () => {
       'invitation_not_found',
     );
     expect(await service.getMember(admin, { memberId: id })).toMatchObject({ userID: joined.userID, status: 'active' });
+  });
+
+  it('is not accepted by its code with a token of another verified e-mail', async () => {
+    const [{ invite, accept, subject, grantsOf }, elsewhere] = [await given(), await given()];
+    const email = newAddress();
+    const { code } = await invite(email, 'viewer');
+    const withToken = (of: string) => accept(code!, { subject: { ...subject, email: of } });
+
+    for (const other of [newAddress(), 'İ@bank.example']) {
+      expect(await reasonOf(withToken(other))).toBe('invitation_not_found');
+    }
+    expect(await grantsOf(subject)).toBeUndefined();
+    const { userID } = await withToken(email.toUpperCase());
+    expect(await elsewhere.invite(email, 'viewer')).toMatchObject({ userID, status: 'active' });
+  });
+
+  it('names for no other workspace, and for no operator, the person who accepted it by its code alone', async () => {
+    const [{ invite, accept, subject, admin }, elsewhere] = [await given(), await given()];
+    const email = newAddress();
+    const { code, id: memberId } = await invite(email, 'viewer');
+    const { userID } = await accept(code!);
+
+    // The person with the address is not taken for the one who accepted.
+    const verified = { issuer: 'https://other.example', subject: 'vic', email };
+    expect(await directory.userOf(verified)).toBeUndefined();
+    const another = await elsewhere.invite(email, 'admin');
+    expect(another).toMatchObject({ email, status: 'invited', code: expect.stringMatching(/^inv_/) as string });
+    expect(await elsewhere.grantsOf(subject)).toBeUndefined();
+    expect(await directory.userOf(verified)).toBeUndefined();
+    const grant = { workspaceId: elsewhere.workspaceId, email, roles: ['viewer'] as const };
+    const identity = { issuer: 'https://other.example', subject: 'vic' };
+    for (const call of [
+      () => addUser(world.provisioning, 'spec', { email, app: 'Harbour' }),
+      () => addGrants(world.provisioning, 'spec', grant),
+      () => bindUser(world.provisioning, 'spec', email, identity),
+    ]) {
+      expect(await reasonOf(call())).toContain(`run banking user rename ${email} ${email}`);
+    }
+    expect(await elsewhere.grantsOf(subject)).toBeUndefined();
+
+    // The same person accepts the code of the other workspace too.
+    const joined = await elsewhere.accept(another.code!, { subject });
+    expect(joined).toMatchObject({ id: another.id, userID, roles: ['admin'] });
+    await service.removeMember(admin, { memberId });
+    const again = await invite(email, 'approver');
+    expect(again.status).toBe('invited');
+    expect(await accept(again.code!)).toMatchObject({ id: memberId, userID, roles: ['approver'] });
+
+    await renameUser(world.provisioning, 'spec', email, email);
+    const third = await given();
+    expect(await third.invite(email, 'viewer')).toMatchObject({ userID, status: 'active' });
+    expect(await addGrants(world.provisioning, 'spec', grant)).toHaveLength(2);
+    expect(await directory.userOf(verified)).toMatchObject({ id: userID });
   });
 
   it('adds its roles to those of a member who accepts it by its code', async () => {

@@ -38,14 +38,31 @@ const ADD_USER = sqlStatement<{ id: bigint }>(
 const JOIN_APP = sqlStatement<{ user_id: bigint }>(
   'join_app',
   `insert into app_membership (app_id, user_id)
-   select a.id, u.id from app a, app_user u where a.name = $1 and u.email = $2
+   select a.id, u.id from app a, app_user u where a.name = $1 and u.email = $2 and u.is_email_verified
    returning user_id`,
 );
 
 const NAME_SUBJECT = sqlStatement<{ user_id: bigint }>(
   'name_subject',
-  `insert into user_identity (issuer, subject, user_id) select $1, $2, id from app_user where email = $3 returning user_id`,
+  `insert into user_identity (issuer, subject, user_id)
+   select $1, $2, id from app_user where email = $3 and is_email_verified returning user_id`,
 );
+
+/** A user who accepted an invitation by its code alone. */
+const UNVERIFIED_USER = sqlStatement<{ id: bigint }>(
+  'unverified_user',
+  'select id from app_user where email = $1 and not is_email_verified',
+);
+
+/** An operator who names a person by an address must not meet someone who was only invited at it. */
+function requireVerified(email: string, unverified: readonly unknown[]): void {
+  if (unverified.length === 0) return;
+  throw new ProvisioningError(
+    `The address of the user ${email} was never verified: the user has accepted an invitation by its code. ` +
+      'Ask the person for the subject that banking user list --json shows. ' +
+      `If it is theirs, run banking user rename ${email} ${email}. Else run banking user remove ${email}.`,
+  );
+}
 
 const REMOVE_USER = sqlStatement<{ id: bigint }>('remove_user', 'delete from app_user where email = $1 returning id');
 
@@ -62,7 +79,7 @@ const STATUS_OF_USER = sqlStatement<{ status: string }>(
 
 const RENAME_USER = sqlStatement<{ id: bigint }>(
   'rename_user',
-  'update app_user set email = $2, updated_at = now() where email = $1 returning id',
+  'update app_user set email = $2, is_email_verified = true, updated_at = now() where email = $1 returning id',
 );
 
 const ALL_USERS = sqlStatement<{ user: UserRow }>(
@@ -74,17 +91,19 @@ const ALL_USERS = sqlStatement<{ user: UserRow }>(
    from app_user u where u.kind = 'person' order by u.id`,
 );
 
-/** @throws ProvisioningError if the e-mail is invalid, the app is unknown, or the user or the subject exists */
+/** @throws ProvisioningError if the e-mail is invalid or not verified, the app is unknown, or the user or the subject exists */
 export async function addUser(database: Database, actor: Actor, user: NewUser): Promise<number> {
   const { app, status = 'completed', userType = 'business', identity } = user;
   const email = emailOf(user.email);
   return provisioned(
     database.transaction({}, async (tx) => {
-      const [, [added], joined] = await tx.pipeline([
+      const [, [added], joined, unverified] = await tx.pipeline([
         actAs(actor),
         bind(ADD_USER, email, status, userType),
         bind(JOIN_APP, app, email),
+        bind(UNVERIFIED_USER, email),
       ] as const);
+      requireVerified(email, unverified);
       if (joined.length === 0) throw new ProvisioningError(`There is no app named ${app}. See banking app list.`);
       await tx.commit(identity ? [bind(NAME_SUBJECT, identity.issuer, identity.subject, email)] : []);
       return Number(added!.id);
@@ -96,7 +115,8 @@ export async function addUser(database: Database, actor: Actor, user: NewUser): 
 /**
  * Binds a subject to an existing user.
  *
- * @throws ProvisioningError if the user does not exist or has a subject of this issuer, or if the subject is bound to another user
+ * @throws ProvisioningError if the user does not exist, is not verified or has a subject of this issuer, or if the subject is bound to
+ *   another user
  */
 export async function bindUser(
   database: Database,
@@ -105,9 +125,14 @@ export async function bindUser(
   { issuer, subject }: Identity,
 ): Promise<void> {
   const email = emailOf(wanted);
-  const binding = database.write({}, [actAs(actor), bind(NAME_SUBJECT, issuer, subject, email)] as const);
+  const binding = database.write({}, [
+    actAs(actor),
+    bind(NAME_SUBJECT, issuer, subject, email),
+    bind(UNVERIFIED_USER, email),
+  ] as const);
   const taken = `${email} has a subject of this issuer already, or that subject is bound to another user. See banking user list --json.`;
-  const [, bound] = await provisioned(binding, { taken });
+  const [, bound, unverified] = await provisioned(binding, { taken });
+  requireVerified(email, unverified);
   if (bound.length === 0) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
 }
 
@@ -167,7 +192,7 @@ export const resumeUser = (database: Database, actor: Actor, email: string): Pro
   changeStatus(database, actor, email, 'resume');
 
 /**
- * Gives a user another e-mail. Bound subjects stay bound.
+ * Gives a user another e-mail, or vouches for the same. Bound subjects stay bound.
  *
  * @throws ProvisioningError if the user does not exist, or another user has the new e-mail
  */
@@ -196,7 +221,7 @@ const ADD_GRANTS = sqlStatement(
    join app_membership m on m.app_id = w.app_id
    join app_user u on u.id = m.user_id
    cross join unnest($3::text[]) with ordinality wanted (role, n)
-   where w.id = $1 and u.email = $2
+   where w.id = $1 and u.email = $2 and u.is_email_verified
    order by wanted.n
    on conflict (workspace_id, user_id, role) do nothing`,
 );
@@ -230,7 +255,7 @@ interface Grants {
  * Adds roles to those that the user has in the workspace.
  *
  * @returns all roles of the user in the workspace
- * @throws ProvisioningError if the workspace does not exist, or the user does not belong to its app
+ * @throws ProvisioningError if the workspace does not exist, or the user is not verified or does not belong to its app
  */
 export async function addGrants(
   database: Database,
@@ -239,11 +264,13 @@ export async function addGrants(
 ): Promise<readonly GrantRow[]> {
   const scope = { workspaces: [workspaceId] };
   const wanted = emailOf(email);
-  const [, , rows] = await database.write(scope, [
+  const [, , rows, unverified] = await database.write(scope, [
     actAs(actor),
     bind(ADD_GRANTS, workspaceId, wanted, roles),
     bind(GRANTS_OF_USER, workspaceId, wanted),
+    bind(UNVERIFIED_USER, wanted),
   ] as const);
+  requireVerified(wanted, unverified);
   if (rows.length === 0) {
     throw new ProvisioningError(
       `There is no workspace ${workspaceId}, or ${email} is not a user of its app. See banking workspace list and banking user list.`,
