@@ -343,10 +343,11 @@ export const OPERATIONS = {
   ),
   /**
    * Resumes a paused order. Of the missed runs, one starts now. The order stays with the user who placed it while that user is a member,
-   * and otherwise becomes an order of the user who resumes it. `role_insufficient` if neither is a member.
+   * and otherwise becomes an order of the user who resumes it. `role_insufficient` if neither is a member, and `approver_is_maker` if it waits
+   * for approvals or the user has decided on it.
    */
   resumeOrder: acts<OrderName, Order>('/accounts/{accountId}/orders/{orderId}/resumption', ADMINISTRATORS, {
-    refusals: ['order_not_found', 'order_not_paused'],
+    refusals: ['order_not_found', 'order_not_paused', 'approver_is_maker'],
     returns: 'orderId',
   }),
 

@@ -110,8 +110,9 @@ const DENIED = {
   },
   approver_is_maker: {
     status: 403,
-    message: 'The caller made the request, or is a person behind its maker, and cannot decide on it.',
-    action: 'Ask another approver of the workspace.',
+    message: 'Who makes a request, or takes over its order, and who decides on it are different people.',
+    action:
+      'Ask another approver of the workspace. Take an order over after it is approved, by a user who has not decided on it.',
   },
   approval_not_found: {
     status: 404,

@@ -337,8 +337,9 @@ create function require_placer() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 begin
   if not coalesce(old.paused_at is not null and new.paused_at is null and new.status = 'active'
-       and has_role(new.placed_by, new.workspace_id, 'member'), false) then
-    raise exception 'an order gets another placer only when it is resumed, and only a member' using errcode = 'BK004';
+       and has_role(new.placed_by, new.workspace_id, 'member')
+       and may_take_over(new.workspace_id, new.approval_id, new.placed_by), false) then
+    raise exception 'an order gets another placer only when it is resumed, and only a member who approves none of it' using errcode = 'BK004';
   end if;
   return new;
 end $$;

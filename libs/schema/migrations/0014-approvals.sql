@@ -153,6 +153,16 @@ create function has_approvals(of_workspace bigint, of_approval bigint) returns b
       from approval a cross join lateral jsonb_array_elements(a.requirements) r (required)
       where a.workspace_id = of_workspace and a.id = of_approval) is true;
 
+-- Whether an order with this approval, if it has one, may run for another user, so that who pays and who approves stay different people. While
+-- it waits it stays with its maker, whom no decision is of. Then its decisions are final, and are read without a lock.
+create function may_take_over(of_workspace bigint, of_approval bigint, of_user bigint) returns boolean
+  language sql stable set search_path = banking, pg_temp
+  return not exists (
+    select from approval a
+    where a.workspace_id = of_workspace and a.id = of_approval and (a.status = 'required' or exists (
+      select from approval_decision d
+      where d.workspace_id = a.workspace_id and d.approval_id = a.id and d.user_id = any(makers_of(of_workspace, of_user)))));
+
 -- A request is stored as it is, with no less than the rules in force require of it.
 create function prove_approval() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$

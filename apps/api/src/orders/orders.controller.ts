@@ -214,6 +214,7 @@ class OrdersController {
       'An order is paused if the user who placed it is no member of the workspace, or after three of its payouts in a row were rejected.',
       'The order runs on for the user who placed it if that user is a member, and otherwise for the administrator who resumes it.',
       'If neither is a member, the response is `role_insufficient`.',
+      'An order that waits for approvals stays with its user, and one that the administrator has decided on too: `approver_is_maker`.',
       'Earlier rejections do not pause it again.',
       'After a lost response, `order_not_paused` can mean that the order is resumed: read the order.',
     ),

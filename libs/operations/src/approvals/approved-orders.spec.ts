@@ -1,6 +1,7 @@
 import type { Order, OrderId, TransferAmount } from '@banking/domain';
 import { bind, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
 import { approvalWorld, EVERY_ORDER } from '../testing/approval-world.js';
+import { resumePausedOrder } from '../provisioning/index.js';
 import { type Member, statesOf } from '../testing/order-world.js';
 
 let world: Awaited<ReturnType<typeof approvalWorld>>;
@@ -210,6 +211,54 @@ describe('a later order', () => {
     await world.work();
     expect(statesOf(await world.reread(order))).toEqual(['completed', 'completed', 'scheduled']);
     await world.service.cancelOrder(maker!, { accountId: world.accountId, orderId: order.id });
+  });
+});
+
+describe('an order whose maker is removed', () => {
+  /** A later order of a member who is removed then: before its approvals, or after them. */
+  async function leftOrder(approvers: readonly Member[]): Promise<Order> {
+    const leaving = await world.person('member');
+    const later = { type: 'scheduled', startAt: '2099-03-01T09:00:00Z' } as const;
+    const { resource: order } = await world.service.placeOrder(leaving, world.order(later));
+    for (const by of approvers) await world.approve(by, order.approvalID!);
+    const { items } = await world.service.listMembers(world.ada, { limit: 100 });
+    const { id: memberId } = items.find(({ userID }) => userID === leaving.actor)!;
+    await world.service.removeMember(world.ada, { memberId });
+    return order;
+  }
+  const resume = (by: Member, { id: orderId }: Order) =>
+    world.service.resumeOrder(by, { accountId: world.accountId, orderId });
+  const takeOver = (by: Member, { id }: Order) => {
+    const text = `update customer_order set paused_at = null, pause_reason = null, placed_by = $1 where id = $2`;
+    return world.database.write({ workspaces: [world.workspaceId], user: by.actor }, [
+      bind(sqlStatement('take_over', text), by.actor, id),
+    ]);
+  };
+  const illegalStep = { code: RULE_VIOLATION.illegalStep };
+
+  it('stays with the maker while it waits, so that no one takes it over and approves it alone', async () => {
+    const taker = await world.person('admin', 'member', 'approver');
+    const order = await leftOrder([]);
+    await expect(resume(taker, order)).rejects.toMatchObject({ reason: 'approver_is_maker' });
+    await expect(takeOver(taker, order)).rejects.toMatchObject(illegalStep);
+    const byOperator = { workspaceId: world.workspaceId, orderId: order.id, placer: taker.email };
+    await expect(resumePausedOrder(world.database, byOperator)).rejects.toThrow(/waits for approvals/);
+
+    await world.approve(bob!, order.approvalID!);
+    expect(await resume(taker, order)).toMatchObject({ placedBy: taker.actor });
+    await world.service.cancelOrder(taker, { accountId: world.accountId, orderId: order.id });
+  });
+
+  it('is never resumed as that of a person who approved it', async () => {
+    await world.setRules({ ...EVERY_ORDER, approvals: 2 });
+    const taker = await world.person('admin', 'member', 'approver');
+    const other = await world.person('admin', 'member');
+    const order = await leftOrder([taker, bob!]);
+    await expect(resume(taker, order)).rejects.toMatchObject({ reason: 'approver_is_maker' });
+    await expect(takeOver(taker, order)).rejects.toMatchObject(illegalStep);
+
+    expect(await resume(other, order)).toMatchObject({ placedBy: other.actor });
+    await world.service.cancelOrder(other, { accountId: world.accountId, orderId: order.id });
   });
 });
 

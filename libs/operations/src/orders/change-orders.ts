@@ -167,18 +167,21 @@ interface LockedOrder {
   readonly changed_by: bigint | null;
   /** The e-mail of the user who placed it, or null if the user is unknown or was removed. */
   readonly placer: string | null;
+  /** Whether its approval keeps it from the new placer. */
+  readonly is_kept: boolean;
 }
 
 const LOCK_TO_RESUME = sqlStatement<LockedOrder>(
   'lock_order_to_resume',
   `select o.paused_at is not null as is_paused, (select u.email from app_user u where u.id = o.placed_by) as placer,
+     $4::bigint is not null and not may_take_over(o.workspace_id, o.approval_id, $4) as is_kept,
      (select c.user_id from order_change c where c.workspace_id = o.workspace_id and c.order_id = o.id order by c.id desc limit 1) as changed_by
    from customer_order o
    where o.workspace_id = $1 and o.id = $2 and o.account_id = coalesce($3, o.account_id)
    for no key update`,
 );
 
-/** Requires a placer who is a member. Without one the order would be paused again at once. */
+/** Requires a placer who is a member, and a new one whom the approval allows. Without a member the order would be paused again at once. */
 const RESUME_ORDER = sqlStatement<{ id: bigint }>(
   'resume_order',
   `with paused as (
@@ -192,6 +195,7 @@ const RESUME_ORDER = sqlStatement<{ id: bigint }>(
        placed_by = p.placer
      from paused p
      where o.workspace_id = $1 and o.id = p.id and (p.placer is null or has_role(p.placer, o.workspace_id, 'member'))
+       and (p.placer is not distinct from o.placed_by or may_take_over(o.workspace_id, o.approval_id, p.placer))
      returning o.id),
    noted as (insert into audit_outbox (workspace_id, entries) select $1, $6::jsonb from resumed)
    select id from resumed`,
@@ -213,7 +217,7 @@ export async function resume(
   const { workspaceId } = caller;
   const audited = { operation: 'resumeOrder', resource: { type: 'order', id: orderId } };
   const [[order], [resumed]] = await tx.pipeline([
-    bind(LOCK_TO_RESUME, workspaceId, orderId, accountId),
+    bind(LOCK_TO_RESUME, workspaceId, orderId, accountId, placerId ?? substituteId),
     bind(RESUME_ORDER, workspaceId, orderId, accountId, placerId, substituteId, entriesOf(caller, audited)),
   ] as const);
   if (resumed) await tx.pipeline([bind(RELEASE_RUN, workspaceId, orderId)]);
@@ -225,8 +229,8 @@ export async function resume(
  * has to be a member, becomes its placer. Retried once if the connection is lost around the commit: an order that is not paused then and
  * was changed last by this user was resumed by the first attempt.
  *
- * @throws Refusal `order_not_found`, `order_not_paused`, `role_insufficient` if neither user is a member, and `outcome_unknown` if the
- *   retry fails as well
+ * @throws Refusal `order_not_found`, `order_not_paused`, `approver_is_maker` if the order waits for approvals or the administrator has
+ *   decided on it, `role_insufficient` if neither user is a member, and `outcome_unknown` if the retry fails as well
  */
 export async function resumeOrder(reading: Reading, caller: AuditedCall, name: OrderName): Promise<Order> {
   return retryInDoubt((isRetry) => resumeFor(reading, caller, name, isRetry), IN_DOUBT_POLICIES.change);
@@ -246,7 +250,8 @@ async function resumeFor(
     const { order, isResumed } = await resume(tx, { caller, ...name, substituteId: actor });
     if (!order) throw new Refusal('order_not_found');
     const isDone = isResumed || (isRetry && !order.is_paused && String(order.changed_by) === String(actor));
-    if (!isDone) throw new Refusal(order.is_paused ? 'role_insufficient' : 'order_not_paused');
+    if (!isDone && !order.is_paused) throw new Refusal('order_not_paused');
+    if (!isDone) throw new Refusal(order.is_kept ? 'approver_is_maker' : 'role_insufficient');
     const [, [resumed]] = await tx.commit([PLAN_BY_ORDER, bound] as const);
     return resumed!;
   });

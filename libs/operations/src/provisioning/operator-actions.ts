@@ -183,8 +183,8 @@ export async function placerAfter(
 /**
  * Resumes a paused order for an operator. Its missed run is due now, once. Earlier rejections do not pause it again.
  *
- * @throws ProvisioningError if the order does not exist or is not paused, or if its placer is no member of the workspace: it
- *   would be paused again
+ * @throws ProvisioningError if the order does not exist or is not paused, if its approval keeps it from the new placer, or if its placer is
+ *   no member of the workspace: it would be paused again
  */
 export async function resumePausedOrder(
   database: Database,
@@ -199,10 +199,14 @@ export async function resumePausedOrder(
     const { order, isResumed } = await resume(tx, { caller, orderId, placerId: user && (Number(user.id) as UserId) });
     if (!order) throw new ProvisioningError(`There is no ${name}.`);
     if (!order.is_paused) throw new ProvisioningError(`The ${name} is not paused.`);
+    if (!isResumed && order.is_kept) throw new ProvisioningError(keptFrom(name, email));
     if (!isResumed) throw new ProvisioningError(withoutMember(name, workspaceId, email, order.placer));
     await tx.commit();
   });
 }
+
+const keptFrom = (name: string, email: string | undefined): string =>
+  `The ${name} waits for approvals, or ${email} has decided on it. It is handed to a user who has not, after it is approved.`;
 
 function withoutMember(name: string, workspaceId: number, email: string | undefined, placer: string | null): string {
   if (email !== undefined) {

@@ -29,8 +29,9 @@ export const APPROVAL_CHECKS: readonly RangeCheck[] = [
                when t.carried_out_in is not null and t.status <> 'approved' then 'was carried out and is not approved'
                when exists (
                    select from approval_decision d
-                   where d.workspace_id = $1 and d.approval_id = t.id and (d.user_id = any(t.makers) or cardinality(d.roles) = 0))
-                 then 'has a decision of its maker, or of a user without a role'
+                   where d.workspace_id = $1 and d.approval_id = t.id and (d.user_id = any(t.makers) or cardinality(d.roles) = 0
+                     or d.user_id = (select o.placed_by from customer_order o where o.workspace_id = $1 and o.id = t.order_id)))
+                 then 'has a decision of its maker, of whom its order runs for, or of a user without a role'
                when t.order_id is null and t.operations <> 'keys' and t.status = 'approved' and t.outcome is null and not exists (
                    select from work k where k.workspace_id = $1 and k.kind = '${APPROVAL}' and k.subject_id = t.id)
                  then 'is approved and not in the queue' end as why
