@@ -26,7 +26,7 @@ export const APPROVABLE_OPERATIONS = {
   createWebhookEndpoint: { group: 'endpoints' },
   changeWebhookEndpoint: { group: 'endpoints', shows: 'getWebhookEndpoint' },
   deleteWebhookEndpoint: { group: 'endpoints', shows: 'getWebhookEndpoint' },
-  inviteMember: { group: 'members' },
+  inviteMember: { group: 'members', isCarriedOutByMaker: true },
   changeMember: { group: 'members', shows: 'getMember' },
   createServiceAccount: { group: 'serviceAccounts' },
   changeServiceAccount: { group: 'serviceAccounts', shows: 'getServiceAccount' },

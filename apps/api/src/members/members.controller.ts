@@ -58,6 +58,8 @@ class MembersController {
       '',
       'The response shows the `code` once: send it to the person. The service stores a hash of it, and the replay of a request with the same',
       '`Idempotency-Key` has no `code`. Another invitation of the address replaces the former one and its code.',
+      '',
+      'If a rule requires approvals, send an `Idempotency-Key`, and the same request again after they are given: it invites, and shows the `code`.',
     ),
     provenance: 'ours',
   })

@@ -60,13 +60,48 @@ describe('limits', () => {
 });
 
 describe('members', () => {
+  /** Invites with an approval: the maker repeats the request after it. */
+  async function invited(email: string) {
+    const service = world.open();
+    const options = { idempotencyKey: email };
+    const invite = () => service.inviteMember(admin!, { email, roles: ['viewer'] }, options);
+    const { id: approvalId } = await carriedOut(invite());
+    const made = await invite();
+    expect(made.isReplay).toBe(false);
+    const again = await invite();
+    expect(again).toMatchObject({ isReplay: true, resource: { id: made.resource.id } });
+    expect(again.resource).not.toHaveProperty('code');
+    const { outcome } = await service.getApproval(admin!, { approvalId });
+    expect(outcome).toMatchObject({
+      status: 'carried_out',
+      resource: { type: 'member', id: made.resource.id },
+    });
+    return made.resource;
+  }
+
+  it('accept an approved invitation by its code, which the maker gets once', async () => {
+    await world.setRules(ruleOf('members'));
+    const service = world.open();
+    const input = { email: 'coded@northwind.example', roles: ['viewer'] } as const;
+    await expect(service.inviteMember(admin!, input)).rejects.toMatchObject({ reason: 'idempotency_key_invalid' });
+    const { code } = await invited(input.email);
+    const subject = { issuer: 'https://id.northwind.example', subject: 'coded' };
+    const scope = { workspaceId: world.workspaceId, subject } as never;
+    expect(await service.acceptInvitation(scope, { code: code! })).toMatchObject({ roles: ['viewer'] });
+  });
+
+  it('have their roles at once if the address is of a user', async () => {
+    await world.setRules(ruleOf('members'));
+    const known = await world.person();
+    const member = await invited(known.email);
+    expect(member).toMatchObject({ userID: known.actor, status: 'active', roles: ['viewer'] });
+    expect(member).not.toHaveProperty('code');
+  });
+
   it('are invited and changed with approvals, and removed without', async () => {
     await world.setRules(ruleOf('members'));
     const service = world.open();
-    const invite = () => service.inviteMember(admin!, { email: 'new@northwind.example', roles: ['viewer'] });
-    const { outcome } = await carriedOut(invite());
-    expect(outcome).toMatchObject({ status: 'carried_out', resource: { type: 'member' } });
-    const memberId = outcome!.resource!.id as never;
+    const memberId = (await invited('new@northwind.example')).id as never;
     const changed = await carriedOut(service.changeMember(admin!, { memberId, roles: ['member'] }));
     expect(changed).toMatchObject({ shown: { roles: ['viewer'] }, outcome: { status: 'carried_out' } });
     expect(await service.getMember(admin!, { memberId })).toMatchObject({ roles: ['member'] });

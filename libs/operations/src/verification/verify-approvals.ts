@@ -1,6 +1,10 @@
+import { APPROVABLE_OPERATIONS, approvable } from '@banking/domain';
 import { sqlStatement } from '@banking/postgres';
 import { APPROVAL } from '../approvals/carry-out.js';
 import type { FindingRow, RangeCheck } from './verify-ranges.js';
+
+/** No worker carries them out, so they are in the queue for a moment only. */
+const BY_MAKER = Object.keys(APPROVABLE_OPERATIONS).filter((name) => approvable(name)?.isCarriedOutByMaker === true);
 
 /** The rules of approvals, from what is stored of them. */
 export const APPROVAL_CHECKS: readonly RangeCheck[] = [
@@ -32,7 +36,7 @@ export const APPROVAL_CHECKS: readonly RangeCheck[] = [
                    where d.workspace_id = $1 and d.approval_id = t.id and (d.user_id = any(t.makers) or cardinality(d.roles) = 0
                      or d.user_id = (select o.placed_by from customer_order o where o.workspace_id = $1 and o.id = t.order_id)))
                  then 'has a decision of its maker, of whom its order runs for, or of a user without a role'
-               when t.order_id is null and t.operations <> 'keys' and t.status = 'approved' and t.outcome is null and not exists (
+               when t.order_id is null and t.operation <> all('{${BY_MAKER.join()}}') and t.status = 'approved' and t.outcome is null and not exists (
                    select from work k where k.workspace_id = $1 and k.kind = '${APPROVAL}' and k.subject_id = t.id)
                  then 'is approved and not in the queue' end as why
            from approval t where t.workspace_id = $1 and t.id > $2 and t.id <= $3) a
