@@ -128,7 +128,8 @@ export class LedgerBankingService extends BankingService {
     const appUsers = new AppUsers(database);
     const { reading } = orders;
     const parts = { database, books, reading, orders, appUsers, quoteTerms, accountCodes, webhookTerms, home };
-    super(withApprovals(operationsOf(parts), reading, (id) => carriedOut(parts, database, id)));
+    const replays = operationsOf({ ...parts, reading: { ...reading, isOfReplays: true } });
+    super(withApprovals(operationsOf(parts), replays, reading, (id) => carriedOut(parts, database, id)));
     this.parts = parts;
     this.orders = orders;
     this.appUsers = appUsers;

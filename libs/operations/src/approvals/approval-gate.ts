@@ -20,7 +20,7 @@ import {
 import { bind, type Database, DatabaseError, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
 import { ExpiringCache } from '@banking/process';
 import { type AuditedCall, acting } from '../audit/audited-call.js';
-import { createOnce, findReplay } from '../idempotency/create-once.js';
+import { createOnce, findReplay, NotCreatedBefore } from '../idempotency/create-once.js';
 import type { CreationRequest } from '../idempotency/idempotency-key.js';
 import type { Reading } from '../resources/reading.js';
 import { approvalId, approvalRequest, canonicalInput, nextApproval, requestApproval } from './approval-request.js';
@@ -52,13 +52,16 @@ interface Asked {
 /**
  * The operations, of which those that rules may name are asked for here: without a rule they are carried out, and otherwise they are stored
  * as the request that they are, and throw `ApprovalPending`. An order stores its request with itself.
+ *
+ * @param replays the operations, whose creations are only repeated
  */
 export function withApprovals(
   operations: BankingOperations,
+  replays: BankingOperations,
   reading: Reading,
   carryingOut: CarriedOut,
 ): BankingOperations {
-  const gate = new ApprovalGate(operations, reading, carryingOut);
+  const gate = new ApprovalGate(operations, replays, reading, carryingOut);
   const names = Object.keys(APPROVABLE_OPERATIONS) as ApprovableOperationName[];
   const gated = names.filter((name) => APPROVABLE_OPERATIONS[name].group !== 'orders');
   return { ...operations, ...Object.fromEntries(gated.map((name) => [name, gate.methodOf(name)])) };
@@ -69,6 +72,7 @@ class ApprovalGate {
 
   constructor(
     private readonly operations: BankingOperations,
+    private readonly replays: BankingOperations,
     private readonly reading: Reading,
     private readonly carryingOut: CarriedOut,
   ) {}
@@ -89,6 +93,8 @@ class ApprovalGate {
           if (approved) return await this.carryOutForMaker(scope, asked, approved);
           const requirements = requirementsOf(rules, group);
           if (requirements.length === 0) return await carryOut(scope, input, options);
+          const created = await this.createdEarlier(scope, asked);
+          if (created) return created;
           throw await this.request(scope, asked, requirements);
         } catch (error) {
           if (!isUnapproved(error)) throw error;
@@ -113,6 +119,21 @@ class ApprovalGate {
       throw new ApprovalPending(replay.resource, true);
     }
     return approval;
+  }
+
+  /**
+   * What was created with the key before a rule required approvals of it. What refuses a request before its key is asked refuses it here.
+   *
+   * @throws Refusal `idempotency_key_reused`, `idempotency_in_progress`, and those of the operation
+   */
+  private async createdEarlier(scope: Scope, { name, input, options }: Asked): Promise<unknown> {
+    if (OPERATIONS[name].result !== 'created' || options.idempotencyKey === undefined) return undefined;
+    try {
+      return await (this.replays[name] as Method)(scope, input, options);
+    } catch (error) {
+      if (error instanceof NotCreatedBefore) return undefined;
+      throw error;
+    }
   }
 
   /** Once: a repeated request finds what it made by the key of the approval, without the secret. */

@@ -118,6 +118,46 @@ describe('members', () => {
   });
 });
 
+describe('a creation from before its rule', () => {
+  it('has its first response for its key, and no approval is asked for', async () => {
+    await world.setRules();
+    const before = world.open();
+    const account = await before.createServiceAccount(admin!, { name: 'Early', roles: ['viewer'] });
+    const serviceAccountId = account.resource.id;
+    const { code: accountCode = '' } = await before.getAccount(admin!, { accountId: world.payeeId });
+    const options = { idempotencyKey: 'early' };
+    type Creation = (service: typeof before, text: string) => Promise<{ resource: { id: number }; isReplay: boolean }>;
+    const creations: Readonly<Record<string, Creation>> = {
+      recipient: (service, name) => service.addInternalRecipient(admin!, { accountCode, name }, options),
+      endpoint: (service, path) => service.createWebhookEndpoint(admin!, { url: `https://a.example/${path}` }, options),
+      serviceAccount: (service, name) => service.createServiceAccount(admin!, { name, roles: ['viewer'] }, options),
+      member: (service, name) =>
+        service.inviteMember(admin!, { email: `${name}@northwind.example`, roles: ['viewer'] }, options),
+      key: (service, text) =>
+        service.createServiceAccountKey(
+          admin!,
+          { serviceAccountId, expiresAt: `20${text.length + 90}-01-01T00:00:00Z` },
+          options,
+        ),
+    };
+    const made = new Map<string, number>();
+    for (const [name, create] of Object.entries(creations)) made.set(name, (await create(before, 'one')).resource.id);
+
+    const groups = ['recipients', 'endpoints', 'serviceAccounts', 'members', 'keys'] as const;
+    await world.setRules(...groups.map(ruleOf));
+    const approvals = () => before.listApprovals(admin!, { status: 'required', limit: 100 });
+    const waiting = await approvals();
+    for (const [name, create] of Object.entries(creations)) {
+      const service = world.open();
+      const again = await create(service, 'one');
+      expect([name, again.resource.id, again.isReplay]).toEqual([name, made.get(name), true]);
+      expect(again.resource).not.toHaveProperty('secret');
+      await expect(create(service, 'three')).rejects.toMatchObject({ reason: 'idempotency_key_reused' });
+    }
+    expect(await approvals()).toEqual(waiting);
+  });
+});
+
 describe('a service account', () => {
   it('is created with approvals, and its keys by the maker who gets the secret once', async () => {
     await world.setRules(ruleOf('serviceAccounts'), ruleOf('keys'));

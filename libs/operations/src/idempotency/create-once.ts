@@ -57,6 +57,9 @@ export interface CreationLimit<Row> {
   check(row: Row): void;
 }
 
+/** What would be created, where creations are only repeated, was not created with its key before. */
+export class NotCreatedBefore extends Error {}
+
 /** The writes that create a resource. */
 export interface Creation<Row, T> {
   readonly writes: readonly BoundStatement<unknown>[];
@@ -96,9 +99,10 @@ export async function findReplay<T, R extends readonly BoundStatement<unknown>[]
  * @param create decides and returns the writes; it may read in `tx`, and it may refuse
  * @throws Refusal `idempotency_key_invalid`, `idempotency_in_progress`, `idempotency_key_reused`, and refusals of `create`
  * @throws Refusal `outcome_unknown` if the connection is lost around the commit and the key does not tell the outcome
+ * @throws NotCreatedBefore instead of creating, where creations are only repeated
  */
 export function createOnce<Row, T>(
-  reading: Pick<Reading, 'database' | 'reference'>,
+  reading: Pick<Reading, 'database' | 'reference' | 'isOfReplays'>,
   request: CreationRequest,
   options: RequestOptions,
   caller: AuditedCall,
@@ -106,7 +110,9 @@ export function createOnce<Row, T>(
 ): Promise<Created<T>> {
   return once<Row, T>(reading, request, options, caller, async ({ tx, key, write }) => {
     const replay = key && replayOf<T>(key, await tx.pipeline(lockAndFind(key)));
-    return replay ?? write(await create(tx));
+    if (replay) return replay;
+    if (reading.isOfReplays) throw new NotCreatedBefore();
+    return write(await create(tx));
   });
 }
 

@@ -8,6 +8,8 @@ export interface Reading {
   readonly database: Database;
   readonly reference: ReferenceData;
   readonly cursors: CursorSigner;
+  /** Whether creations are only repeated. One that was not made with its key before is not made, and throws `NotCreatedBefore`. */
+  readonly isOfReplays?: boolean;
 }
 
 /** One for each process: it keeps the reference data. */
