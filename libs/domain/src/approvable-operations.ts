@@ -1,4 +1,4 @@
-import type { OperationName } from './operations.js';
+import { type Operation, type OperationName, OPERATIONS } from './operations.js';
 import type { ApprovalGroup } from './resources/approval.js';
 
 interface ApprovableOperation {
@@ -41,3 +41,20 @@ export type ApprovableOperationName = keyof typeof APPROVABLE_OPERATIONS;
 /** The row of an operation that rules may require approvals of. */
 export const approvable = (name: string): ApprovableOperation | undefined =>
   Object.hasOwn(APPROVABLE_OPERATIONS, name) ? APPROVABLE_OPERATIONS[name as ApprovableOperationName] : undefined;
+
+const isForAdministrators = (name: OperationName): boolean => {
+  const { access }: Operation = OPERATIONS[name];
+  return typeof access !== 'string' && access.every((role) => role === 'admin');
+};
+
+/**
+ * The groups whose resources only administrators read. A request of them has what these resources have, so it is shown to administrators, to
+ * those with a role that it requires, and to its maker.
+ */
+export const ADMINISTRATORS_GROUPS: readonly ApprovalGroup[] = [
+  ...new Set(
+    Object.values<ApprovableOperation>(APPROVABLE_OPERATIONS)
+      .filter(({ shows }) => shows !== undefined && isForAdministrators(shows))
+      .map(({ group }) => group),
+  ),
+];

@@ -251,8 +251,8 @@ function operationsOf({
 
     getApprovalRules: (scope) => getApprovalRules(database, workspaceOf(scope)),
     replaceApprovalRules: (scope, change) => replaceApprovalRules(database, acting(scope), change),
-    listApprovals: (scope, query = {}) => listApprovals(reading, workspaceOf(scope), query),
-    getApproval: (scope, name) => getApproval(reading, workspaceOf(scope), name),
+    listApprovals: (scope, query = {}) => listApprovals(reading, workspaceOf(scope), query, scope.actor),
+    getApproval: (scope, name) => getApproval(reading, workspaceOf(scope), name, scope.actor),
     decideApproval: (scope, input) => decideApproval(reading, acting(scope), input),
     withdrawApproval: (scope, name) => withdrawApproval(reading, acting(scope), name),
 

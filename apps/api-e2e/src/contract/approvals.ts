@@ -2,7 +2,7 @@ import { BankingClient } from '@banking/client';
 import { ApprovalPending, type ApprovalRule } from '@banking/domain';
 import { until } from '@banking/postgres/testing';
 import { sendRequest } from '../responses.js';
-import { ADA, idOf, type Service } from '../service.js';
+import { ADA, BOB, idOf, type Service } from '../service.js';
 
 /** Approves in Northwind Trading, and neither pays nor administers. */
 const DANA = 'dana@northwind.example';
@@ -97,6 +97,23 @@ export function approvalsContract(provide: () => Service): void {
       expect((await ada.approvals.listPage({ status: 'withdrawn', limit: 1 })).items).toMatchObject([
         { id: approval.id },
       ]);
+    });
+
+    it('shows an invitation that waits to those who read members or may approve it, and to no one else', async () => {
+      await replace({ operations: 'members', approvals: 1, roles: ['approver'] });
+      const [ada, bob, dana] = await Promise.all([viewOf(ADA), viewOf(BOB), viewOf(DANA)]);
+      const pending = await ada.members
+        .invite({ email: 'waiting@northwind.example', roles: ['viewer'] }, { idempotencyKey: 'waiting' })
+        .catch((error: unknown) => error);
+      expect(pending).toBeInstanceOf(ApprovalPending);
+      const { id } = (pending as ApprovalPending).approval;
+      const newest = async (view: typeof ada) => (await view.approvals.listPage({ status: 'required' })).items[0]?.id;
+      for (const view of [ada, dana]) {
+        expect([(await view.approvals.get(id)).id, await newest(view)]).toEqual([id, id]);
+      }
+      await expect(bob.approvals.get(id)).rejects.toMatchObject({ status: 404, reason: 'approval_not_found' });
+      expect(await newest(bob)).not.toBe(id);
+      await (await viewOf(ADA, service.behind)).approvals.withdraw(id);
     });
 
     it('refuses rules of unknown fields, and of an account of another workspace', async () => {

@@ -1,7 +1,13 @@
 import { Body, Controller, Get, HttpCode, Module, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { type Approval, type ApprovalId, type ApprovalRules, BankingService } from '@banking/domain';
+import {
+  ADMINISTRATORS_GROUPS,
+  type Approval,
+  type ApprovalId,
+  type ApprovalRules,
+  BankingService,
+} from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { ApiIdParam, bodyPipe, IdPipe, queryPipe } from '../input/input.pipe.js';
@@ -57,6 +63,11 @@ class ApprovalRulesController {
   }
 }
 
+const HIDDEN =
+  'Requests of ' +
+  `${ADMINISTRATORS_GROUPS.map((group) => `\`${group}\``).join(', ')} are shown to administrators, to those with a role that they require, ` +
+  'and to their maker only.';
+
 @ApiTags('Approvals')
 @Controller('approvals')
 class ApprovalsController {
@@ -65,7 +76,10 @@ class ApprovalsController {
   @Get()
   @Operation('listApprovals', {
     summary: 'List approvals',
-    description: 'Lists the requests of the workspace that wait or waited for approvals, newest first.',
+    description: paragraphs(
+      'Lists the requests of the workspace that wait or waited for approvals, newest first.',
+      HIDDEN,
+    ),
     provenance: 'ours',
   })
   @ApiOkResponse({ description: 'A page of approvals.', type: [ApprovalDto] })
@@ -80,7 +94,10 @@ class ApprovalsController {
   @Get(':approvalId')
   @Operation('getApproval', {
     summary: 'Retrieve an approval',
-    description: 'Returns one request with its decisions, and with its outcome after it was carried out.',
+    description: paragraphs(
+      'Returns one request with its decisions, and with its outcome after it was carried out.',
+      HIDDEN,
+    ),
     provenance: 'ours',
   })
   @ApiIdParam(...APPROVAL_ID)

@@ -125,6 +125,43 @@ describe('events behind a gateway', () => {
   });
 });
 
+describe('approvals behind a gateway', () => {
+  const APPROVAL = {
+    ...{ id: 1, version: 1, status: 'required', operation: 'inviteMember', operations: 'members', digest: '00' },
+    ...{ input: { email: 'mia@bank.example' }, shown: {}, decisions: [], makerID: 1 },
+    requirements: [{ approvals: 1, roles: ['approver'] }],
+    ...{ createdAt: '2026-11-21T09:30:00.123456Z', updatedAt: '2026-11-21T09:30:00.123456Z' },
+    expiresAt: '2026-11-28T09:30:00.123456Z',
+  };
+  const OPEN = { ...APPROVAL, id: 2, operation: 'addInternalRecipient', operations: 'recipients', input: {} };
+  const user = (id: number, role: string) => ({
+    ...{ id, email: `${role}@bank.example`, status: 'completed' },
+    edges: { roles: [{ id: 1, role, edges: { workspace: { id: 1, name: 'Bank' } } }] },
+  });
+
+  it.each([
+    ['admin', [1, 2]],
+    ['approver', [1, 2]],
+    ['viewer', [2]],
+    ['member', [2]],
+  ] as const)('of what only administrators read are shown by the roles of a caller: %s', async (role, shown) => {
+    upstream.says('GET /apps/1/users', {
+      status: 200,
+      body: ['admin', 'approver', 'viewer', 'member'].map((each, index) => user(index + 10, each)),
+    });
+    for (const approval of [APPROVAL, OPEN])
+      upstream.says(`GET /approvals/${approval.id}`, { status: 200, body: approval });
+    upstream.says('GET /approvals', { status: 200, body: [APPROVAL, OPEN] });
+    await withGatewayOf(upstream.url, {}, async (by) => {
+      const send = (call: string) => by.send(call, {}, `${role}@bank.example`);
+      const listed = (await (await send('GET /approvals')).json()) as { readonly id: number }[];
+      expect(listed.map(({ id }) => id)).toEqual(shown);
+      const statuses = [(await send('GET /approvals/1')).status, (await send('GET /approvals/2')).status];
+      expect(statuses).toEqual([(shown as readonly number[]).includes(1) ? 200 : 404, 200]);
+    });
+  });
+});
+
 describe('resources of upstream', () => {
   const ORDER = { id: 5, amount: '5', status: 'completed', type: 'instant', edges: { executions: [] } };
   const TRANSACTION = { id: 5, status: 'completed', edges: { transfers: [] } };

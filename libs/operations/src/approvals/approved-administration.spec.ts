@@ -118,6 +118,76 @@ describe('members', () => {
   });
 });
 
+describe('a request of a group whose resources only administrators read', () => {
+  it('is shown to them, to approvers whom it names and to its maker, and is not found by anyone else', async () => {
+    const maker = await world.person('admin');
+    const [viewer, member] = [await world.person('viewer'), await world.person('member')];
+    await world.setRules();
+    const before = world.open();
+    const key = await before.createServiceAccount(admin!, { name: 'Reader', roles: ['viewer'] });
+    const reader = { workspaceId: world.workspaceId, actor: key.resource.id as never } as Member;
+    const ask = async (roles: ApprovalRule['roles'], as: Member): Promise<readonly Approval[]> => {
+      await world.setRules(
+        ...(['members', 'endpoints', 'serviceAccounts', 'keys'] as const).map((group) => ({ ...ruleOf(group), roles })),
+      );
+      const service = world.open();
+      const options = { idempotencyKey: `shown-to-${roles.join()}` };
+      const name = { serviceAccountId: key.resource.id };
+      return [
+        await pendingOf(service.inviteMember(as, { email: 'hidden@northwind.example', roles: ['viewer'] }, options)),
+        await pendingOf(service.createWebhookEndpoint(as, { url: 'https://a.example/token' }, options)),
+        await pendingOf(service.createServiceAccount(as, { name: 'Hidden', roles: ['viewer'] }, options)),
+        await pendingOf(service.createServiceAccountKey(as, name, options)),
+      ];
+    };
+    const ofAdministrators = await ask(['admin'], maker);
+    const ofApprovers = await ask(['approver'], maker);
+    // Of a group that everyone reads.
+    await world.setRules(ruleOf('recipients'));
+    const { code: accountCode = '' } = await before.getAccount(admin!, { accountId: world.payeeId });
+    const open = await pendingOf(world.open().addInternalRecipient(admin!, { accountCode, name: 'Open' }));
+    await world.owner.query(`delete from workspace_role where user_id = $1 and role = 'admin'`, [maker.actor]);
+    await world.grant(maker.email, 'viewer');
+
+    const { service } = world;
+    const idsOf = (approvals: readonly Approval[]) => approvals.map(({ id }) => id);
+    /** By pages of one, so that what is hidden leaves no gap. */
+    const listed = async (by: Member): Promise<readonly Approval[]> => {
+      const items: Approval[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await service.listApprovals(by, { status: 'required', limit: 1, cursor });
+        expect(page.items).toHaveLength(1);
+        items.push(...page.items);
+        cursor = page.next;
+      } while (cursor !== undefined);
+      return items;
+    };
+    const all = [...ofAdministrators, ...ofApprovers, open];
+    for (const [by, shown] of [
+      [other!, all],
+      [maker, all],
+      [bob!, [...ofApprovers, open]],
+      [viewer, [open]],
+      [member, [open]],
+      [reader, [open]],
+    ] as const) {
+      const ids = idsOf(await listed(by));
+      expect(ids.filter((id) => idsOf(all).includes(id))).toEqual([...idsOf(shown)].reverse());
+      for (const { id } of all) {
+        const read = service.getApproval(by, { approvalId: id });
+        if (idsOf(shown).includes(id)) expect((await read).id).toBe(id);
+        else await expect(read).rejects.toMatchObject({ reason: 'approval_not_found' });
+      }
+    }
+    const hidden = { approvalId: ofAdministrators[0]!.id };
+    await expect(service.decideApproval(bob!, { ...hidden, decision: 'approve', version: 1 })).rejects.toMatchObject({
+      reason: 'approval_not_found',
+    });
+    await expect(service.withdrawApproval(member, hidden)).rejects.toMatchObject({ reason: 'approval_not_found' });
+  });
+});
+
 describe('a creation from before its rule', () => {
   it('has its first response for its key, and no approval is asked for', async () => {
     await world.setRules();

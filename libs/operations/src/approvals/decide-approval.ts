@@ -9,7 +9,7 @@ import { bind, type Database, type DbTransaction, sqlStatement } from '@banking/
 import { type AuditedCall, auditEntry, type AuditEntry, callerOf, noteAudit } from '../audit/audited-call.js';
 import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/create-once.js';
 import type { Reading } from '../resources/reading.js';
-import { approvalQuery } from './read-approvals.js';
+import { approvalQuery, isShownTo } from './read-approvals.js';
 
 /** An approval under its lock, and what the caller is to it. */
 interface LockedApproval {
@@ -35,7 +35,7 @@ const LOCK_APPROVAL = sqlStatement<LockedApproval>(
      has_role($3, a.workspace_id, 'admin') as is_admin,
      (select d.decision from approval_decision d
       where d.workspace_id = a.workspace_id and d.approval_id = a.id and d.user_id = $3) as decided
-   from approval a where a.workspace_id = $1 and a.id = $2 for no key update of a`,
+   from approval a where a.workspace_id = $1 and a.id = $2 and ${isShownTo('a', '$3')} for no key update of a`,
 );
 
 const INSERT_DECISION = sqlStatement(

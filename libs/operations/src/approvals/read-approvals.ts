@@ -1,4 +1,5 @@
 import {
+  ADMINISTRATORS_GROUPS,
   type Approval,
   type ApprovalDecision,
   type ApprovalId,
@@ -120,23 +121,38 @@ function outcomeOf(row: ApprovalRow): ApprovalOutcome | null {
   });
 }
 
+/**
+ * The condition on a row of `approval` that it is shown to a user; `$1` is the workspace. Roles are read once for a statement. The deployment
+ * itself, which is no user, sees all.
+ */
+export const isShownTo = (approval: string, user: string): string =>
+  `(${approval}.operations <> all('{${ADMINISTRATORS_GROUPS.join()}}') or ${user}::bigint is null or ${approval}.maker = ${user}::bigint
+    or (jsonb_path_query_array(${approval}.requirements, '$[*].roles[*]') || '["admin"]') ?| (select deciding_roles($1, ${user}::bigint, '{}')))`;
+
 const GET_APPROVAL = sqlStatement<ApprovalRow>(
   'get_approval',
-  `select ${selected(APPROVAL_COLUMNS, 't')} from approval t where t.workspace_id = $1 and t.id = $2`,
+  `select ${selected(APPROVAL_COLUMNS, 't')} from approval t
+   where t.workspace_id = $1 and t.id = $2 and ${isShownTo('t', '$3')}`,
 );
 
-export const approvalQuery = (workspaceId: number, approvalId: number): ResourceQuery<ApprovalRow, Approval> => ({
-  bound: bind(GET_APPROVAL, workspaceId, approvalId),
+/** @param reader to whom it must be shown; without one, it is read as it is */
+export const approvalQuery = (
+  workspaceId: number,
+  approvalId: number,
+  reader?: UserId,
+): ResourceQuery<ApprovalRow, Approval> => ({
+  bound: bind(GET_APPROVAL, workspaceId, approvalId, reader ?? null),
   compose: (_, row) => composeApproval(row),
 });
 
-/** @throws Refusal `approval_not_found` also for one of another workspace */
+/** @throws Refusal `approval_not_found` also for one of another workspace, and for one that is not shown to the reader */
 export async function getApproval(
   reading: Reading,
   workspaceId: WorkspaceId,
   { approvalId }: ApprovalName,
+  reader: UserId | undefined,
 ): Promise<Approval> {
-  const approval = await readResource(reading, workspaceId, approvalQuery(workspaceId, approvalId));
+  const approval = await readResource(reading, workspaceId, approvalQuery(workspaceId, approvalId, reader));
   if (!approval) throw new Refusal('approval_not_found');
   return approval;
 }
@@ -146,7 +162,7 @@ const APPROVALS: PagedList<RowFacts, Approval> = {
   table: 'approval',
   indexes: [{ where: 'l.id >= 1' }],
   classes: { status: 'text' },
-  filters: {},
+  filters: { reader: (user) => isShownTo('l', user) },
   page: pageByClass,
   items: pageOfRows(
     { packed: packed(APPROVAL_COLUMNS, 't'), joins: '', rowOf: unpacking(APPROVAL_COLUMNS) },
@@ -159,4 +175,5 @@ export const listApprovals = (
   reading: Reading,
   workspaceId: WorkspaceId,
   { limit, cursor, status }: ApprovalQuery,
-): Promise<Page<Approval>> => listPage(reading, APPROVALS, { workspaceId, limit, cursor, filters: { status } });
+  reader: UserId | undefined,
+): Promise<Page<Approval>> => listPage(reading, APPROVALS, { workspaceId, limit, cursor, filters: { status, reader } });
