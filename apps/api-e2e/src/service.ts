@@ -25,7 +25,7 @@ export interface Service {
   /** The first id that each sequence gives at home. Default 1. */
   readonly firstId?: number;
   /** Of a gateway: the address of the service behind it. */
-  readonly behind?: string;
+  readonly behind?: string | undefined;
   /** Whether the workspaces of the demo data are in different databases: a payment between them is pending at first. */
   readonly hasCrossings?: boolean;
   tokenOf(email: string): Promise<string>;
@@ -70,6 +70,9 @@ export const startedLater = (provide: () => Service, more: Partial<Service> = {}
   },
   get world() {
     return provide().world;
+  },
+  get behind() {
+    return provide().behind;
   },
   tokenOf: (email) => provide().tokenOf(email),
   ...more,

@@ -236,6 +236,10 @@ export const callerFor = (reason: string, { operation }: Route): string => {
 /** What only a person may do, and a gateway does for no one. */
 export const NOT_THROUGH_GATEWAY: readonly string[] = ['acceptInvitation', 'decideApproval', 'withdrawApproval'];
 
+/** The status of a response that is this one without a gateway: a gateway refuses what it does not do before it looks for it. */
+export const statusAt = ({ behind }: Pick<Service, 'behind'>, operation: string | undefined, status: number): number =>
+  behind !== undefined && status === 404 && NOT_THROUGH_GATEWAY.includes(operation ?? '') ? 403 : status;
+
 /** By reason, the operation that is refused for it to keys alone: see keys.spec.ts. */
 export const OF_KEYS: Readonly<Record<string, string>> = { role_insufficient: 'acceptInvitation' };
 
