@@ -176,4 +176,4 @@ export const listApprovals = (
   workspaceId: WorkspaceId,
   { limit, cursor, status }: ApprovalQuery,
   reader: UserId | undefined,
-): Promise<Page<Approval>> => listPage(reading, APPROVALS, { workspaceId, limit, cursor, filters: { status, reader } });
+): Promise<Page<Approval>> => listPage(reading, APPROVALS, { workspaceId, limit, cursor, reader, filters: { status } });

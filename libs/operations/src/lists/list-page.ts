@@ -7,6 +7,7 @@ import {
   type PlainNumber,
   type RecipientId,
   Refusal,
+  type UserId,
   type WorkspaceId,
 } from '@banking/domain';
 import { bind, type BoundStatement, sqlStatement, type SqlStatement } from '@banking/postgres';
@@ -28,6 +29,8 @@ interface Named {
 interface PageOptions extends PageQuery {
   readonly workspaceId: WorkspaceId;
   readonly filters: Readonly<Record<string, unknown>>;
+  /** Who reads, for a list with the condition `reader`. A cursor is valid for every reader. */
+  readonly reader?: UserId | undefined;
   readonly named?: readonly Named[];
 }
 
@@ -47,10 +50,11 @@ export async function listPage<Facts, Resource>(
   list: PagedList<Facts, Resource>,
   options: PageOptions,
 ): Promise<Page<Resource>> {
-  const { workspaceId, cursor, named = [] } = options;
+  const { workspaceId, cursor, reader, named = [] } = options;
   const limit = checkedLimit(options);
-  const filters = Object.entries(options.filters).filter(([, value]) => value !== undefined);
-  const scope = { list: list.name, workspaceId, filters: Object.fromEntries(filters) };
+  const chosen = Object.entries(options.filters).filter(([, value]) => value !== undefined);
+  const scope = { list: list.name, workspaceId, filters: Object.fromEntries(chosen) };
+  const filters = reader === undefined ? chosen : [...chosen, ['reader', reader] as const];
   const after = cursor === undefined ? undefined : await cursors.verify(scope, cursor);
 
   const page = bind(
