@@ -203,7 +203,7 @@ begin
 end $$;
 
 -- An invitation stands on the right of the administrator who made it, who may know its code and have its address: without the right, it is
--- withdrawn, whoever took the right away. It runs behind the lock of the directory, which the trail of the change has taken.
+-- withdrawn, in whatever way the right was taken. It runs behind the lock of the directory, which the trail of the change has taken.
 create function withdraw_invitations() returns trigger
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare

@@ -219,7 +219,7 @@ begin
 end $$;
 
 -- The valid key of an id, and whether this database serves its workspace. It is the one look-up without a workspace. A key is valid only
--- while the user who created it, who may know it, is an active administrator, whoever takes that right away and in whichever database.
+-- while the user who created it, who may know it, is an active administrator, in whatever way that right is taken, and in each database.
 -- A key of an operator has no such user.
 create function find_key(of_id bigint) returns table (service_account_id bigint, hash bytea, scopes text[], networks text[],
   expires_at timestamptz, is_served boolean)
