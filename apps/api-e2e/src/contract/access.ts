@@ -228,7 +228,7 @@ const CASES = MATRIX.flatMap((row) =>
   (Object.keys(PEOPLE) as Person[]).map((person, index) => ({
     ...row,
     person,
-    status: row.expected[index],
+    status: row.expected[index]!,
     where: row.workspace ?? 'no workspace',
     row,
   })),
