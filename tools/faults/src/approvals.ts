@@ -66,14 +66,13 @@ const MADE = `
           where workspace_id = $1 and account_id = $2 and direction = 'debit' and type <> 'fee')::int
     + (select count(*) from recipient where workspace_id = $1 and name like $3)::int as count`;
 
-/** How many people must approve each request. */
-const APPROVERS = 2;
-
 interface Asked {
   readonly workspaceId: number;
   /** Pays nothing but what was approved. */
   readonly reviewed: { readonly id: number };
   readonly prefix: string;
+  /** How many people must approve each request. */
+  readonly approvals: number;
 }
 
 /**
@@ -82,7 +81,7 @@ interface Asked {
  */
 export async function checkApprovals(
   database: Server,
-  { workspaceId, reviewed, prefix }: Asked,
+  { workspaceId, reviewed, prefix, approvals: required }: Asked,
   { requests, decisions }: { readonly requests: readonly AcceptedRequest[]; readonly decisions: readonly Decision[] },
 ): Promise<string[]> {
   const approvals = await database.query<StoredApproval>(APPROVALS, [workspaceId]);
@@ -91,7 +90,7 @@ export async function checkApprovals(
   const made = await database.count(MADE, [workspaceId, reviewed.id, `${prefix}-%`]);
   const approved = approvals.reduce((sum, approval) => sum + approval.made, 0);
   return [
-    ...approvals.flatMap(faultsOf),
+    ...approvals.flatMap((approval) => faultsOf(approval, required)),
     ...(keys.size < approvals.length ? [`${approvals.length} approvals are of ${keys.size} requests`] : []),
     ...(made === approved ? [] : [`${made} payments and recipients were made, and ${approved} have an approval`]),
     ...requests
@@ -109,23 +108,16 @@ export async function checkApprovals(
   ];
 }
 
-function faultsOf({
-  id,
-  status,
-  outcome,
-  reason,
-  approvers,
-  rejecters,
-  maker,
-  made,
-  isEarly,
-}: StoredApproval): string[] {
+function faultsOf(
+  { id, status, outcome, reason, approvers, rejecters, maker, made, isEarly }: StoredApproval,
+  required: number,
+): string[] {
   const faults: string[] = [];
   const find = (isFault: boolean, detail: string) => isFault && faults.push(`approval ${id} ${detail}`);
   const isApproved = status === 'approved';
   find(approvers.includes(maker) || rejecters.includes(maker), 'was decided by its maker');
   find(
-    isApproved !== (approvers.length === APPROVERS && rejecters.length === 0),
+    isApproved !== (approvers.length === required && rejecters.length === 0),
     `is ${status} with ${approvers.length} approvals`,
   );
   find(rejecters.length > 0 && status !== 'rejected', `is ${status} after a rejection`);

@@ -63,7 +63,11 @@ export const limitsAndApprovals: Scenario = {
     const check = async () => {
       const exceeded = await cluster.database.query<Exceeded>(EXCEEDED_LIMITS, [workspaceId]);
       const details = [...exceeded.map(({ fault }) => fault), ...(await checkUse(cluster.database, world, rounds))];
-      const faults = await checkApprovals(cluster.database, { ...world, prefix: context.prefix }, people);
+      const faults = await checkApprovals(
+        cluster.database,
+        { ...world, prefix: context.prefix, approvals: APPROVERS.length },
+        people,
+      );
       tally.notes.push(await outcomesOf(cluster.database, workspaceId));
       return [...violationsOf('limits', details), ...violationsOf('approvals', faults)];
     };
@@ -104,11 +108,11 @@ async function prepare({ cluster, prefix }: RunContext): Promise<World> {
   const rules = [
     {
       operations: 'orders',
-      approvals: 2,
+      approvals: APPROVERS.length,
       roles: ['approver'],
       amountAbove: [{ currencyCode: 'EUR', amount: `${BOUND}` }],
     },
-    { operations: 'recipients', approvals: 2, roles: ['approver'] },
+    { operations: 'recipients', approvals: APPROVERS.length, roles: ['approver'] },
   ];
   await expectOk(
     callUntilDone(cluster.endpoint, {
@@ -240,8 +244,8 @@ class People {
         : await this.placeOrder(key, { isPayout: kind < SHARES.recipient + SHARES.payout, random });
       if (approvalId !== undefined) this.requests.push({ key, approvalId });
       if (approvalId !== undefined && random.below(WITHDRAWN_OF) === 0) {
-        const body = await this.send(cluster.endpoint, number, `/approvals/${approvalId}/withdrawal`);
-        if (body) this.decisions.push({ approvalId, decision: 'withdraw' });
+        const isWithdrawn = await this.send(cluster.endpoint, number, `/approvals/${approvalId}/withdrawal`);
+        if (isWithdrawn) this.decisions.push({ approvalId, decision: 'withdraw' });
       }
       await wait(random.between(...PAUSE_MS), signal);
     }
@@ -301,9 +305,9 @@ class People {
       }
       const { id: approvalId, version } = random.pick(open);
       const decision = random.below(REJECTED_OF) === 0 ? 'reject' : 'approve';
-      const body = await this.send(endpoint, api, `/approvals/${approvalId}/decision`, { decision, version });
+      const isDecided = await this.send(endpoint, api, `/approvals/${approvalId}/decision`, { decision, version });
       // Otherwise another decision or a withdrawal came first.
-      if (body) {
+      if (isDecided) {
         this.decisions.push({ approvalId, decision, email });
         decided.add(approvalId);
         tally.count('decisions');
@@ -311,20 +315,15 @@ class People {
     }
   }
 
-  /** @returns the approval after a decision or withdrawal; undefined if another one came first */
-  private async send(
-    endpoint: Endpoint,
-    api: number,
-    path: string,
-    body: unknown = {},
-  ): Promise<Answer['body'] | undefined> {
+  /** @returns whether a decision or withdrawal was accepted; not if another one came first */
+  private async send(endpoint: Endpoint, api: number, path: string, body: unknown = {}): Promise<boolean> {
     const { workspaceId } = this.world;
     const { status, body: answer } = await callUntilDone(endpoint, { api, method: 'POST', path, workspaceId, body });
-    if (status === 200) return answer;
+    if (status === 200) return true;
     const reason = String(answer['reason']);
     if (!['approval_closed', 'approval_changed'].includes(reason)) {
       this.context.tally.violate('outcome', `${path.split('/').at(-1)} got ${status} ${reason}`);
     }
-    return undefined;
+    return false;
   }
 }
