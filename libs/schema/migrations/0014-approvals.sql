@@ -403,49 +403,57 @@ begin
 end $$;
 
 /**
- * Refuses a change of a table of a group of operations that the rules in force require approvals of, unless an approved request of this
- * group is being carried out: `app.approval` names it. The first change of a database transaction takes the approval, and no other one
- * can. Operators of the deployment act without the approvals of a workspace.
+ * Refuses a change of a group of operations that the rules in force require approvals of, unless an approved request of this group is
+ * being carried out: `app.approval` names it. The first change of a database transaction takes the approval, and no other one can.
+ * Operators of the deployment act without the approvals of a workspace.
  *
- * Arguments: the group; then pairs of a column and the path of its value in the input of the request, such as `url`, `{url}`. A value that
- * the request has must be that of the row.
+ * @param content of the row that is written
+ * @param compared pairs of a field of the content and the path of its value in the input of the request, such as `url`, `{url}`. A value
+ *   that the request has must be that of the content
  */
-create function require_approval() returns trigger
+create function take_approval(of_workspace bigint, of_group text, content jsonb, compared text[]) returns void
   language plpgsql set search_path = banking, pg_temp as $$
 declare
-  content jsonb := case tg_op when 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
-  of_workspace bigint := (content ->> 'workspace_id')::bigint;
   named bigint := nullif(current_setting('app.approval', true), '')::bigint;
   given approval;
   input jsonb;
 begin
   if current_setting('role', true) = 'banking_provisioning'
     or current_setting('role', true) = 'banking_operator' and current_setting('app.actor_type', true) = 'operator' then
-    return case tg_op when 'DELETE' then old else new end;
+    return;
   end if;
   if named is not null then
     select * into given from approval a
-    where a.workspace_id = of_workspace and a.id = named and a.operations = tg_argv[0] for no key update;
+    where a.workspace_id = of_workspace and a.id = named and a.operations = of_group for no key update;
   end if;
   if given.id is null then
-    if approval_requirements(of_workspace, tg_argv[0]) <> '[]' then
-      raise exception '% changes with the approvals that the rules require', tg_table_name using errcode = 'BK027';
+    if approval_requirements(of_workspace, of_group) <> '[]' then
+      raise exception '% change with the approvals that the rules require', of_group using errcode = 'BK027';
     end if;
-    return case tg_op when 'DELETE' then old else new end;
+    return;
   end if;
   input := given.request::jsonb -> 'input';
   if (given.status = 'approved' and given.outcome is null and has_approvals(given.workspace_id, given.id)
       and (given.carried_out_in is null or given.carried_out_in = pg_current_xact_id())) is not true then
     raise exception 'the request is not approved, or was carried out' using errcode = 'BK027';
   end if;
-  for i in 1 .. tg_nargs - 1 by 2 loop
-    if input #> tg_argv[i + 1]::text[] is not null and content -> tg_argv[i] is distinct from input #> tg_argv[i + 1]::text[] then
+  for i in 1 .. cardinality(compared) by 2 loop
+    if input #> compared[i + 1]::text[] is not null and content -> compared[i] is distinct from input #> compared[i + 1]::text[] then
       raise exception 'what is carried out is not what was approved' using errcode = 'BK027';
     end if;
   end loop;
   if given.carried_out_in is null then
     update approval a set carried_out_in = pg_current_xact_id() where a.workspace_id = given.workspace_id and a.id = given.id;
   end if;
+end $$;
+
+-- `take_approval` for a table of a group. Arguments: the group, then what is compared.
+create function require_approval() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  content jsonb := case tg_op when 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
+begin
+  perform take_approval((content ->> 'workspace_id')::bigint, tg_argv[0], content, tg_argv[1:]);
   return case tg_op when 'DELETE' then old else new end;
 end $$;
 
@@ -462,7 +470,8 @@ create trigger approved_change before update of url, types, description, status,
   execute function require_approval('endpoints', 'id', '{webhookEndpointId}', 'url', '{url}', 'types', '{types}',
     'description', '{description}');
 
--- Of the directory, changes over the interface: an invitation that is accepted was approved, and a removal does not wait.
+-- Of the directory, changes over the interface: an invitation that is accepted was approved, and a removal does not wait. Of a workspace
+-- in another cell, home has no rules: `changeMember` and `inviteMember` take the approval in its cell.
 create trigger approved before update of change on member for each row
   when (new.change is distinct from old.change and new.change ->> 'operation' in ('inviteMember', 'changeMember'))
   execute function require_approval('members', 'id', '{memberId}');

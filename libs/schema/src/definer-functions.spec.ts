@@ -138,6 +138,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   'is_payment_approved(bigint,bigint)': SERVING,
   'makers_of(bigint,bigint)': SERVING,
   'may_take_over(bigint,bigint,bigint)': SERVING,
+  'take_approval(bigint,text,jsonb,text[])': SERVING,
   'are_audit_entries(jsonb)': SERVING,
   'are_limits_raised(stored_limit[],stored_limit[])': SERVING,
   'audit_operator()': [OPERATOR_ROLE],

@@ -131,8 +131,11 @@ export function canariesOf(rows: readonly string[], marks: readonly string[]): s
 }
 
 const PLACE = `insert into workspace_place (workspace_id, cell_number) values ($1, $2)`;
-const COPIED = `select (select count(*) from workspace_role)::int + (select count(*) from app_membership)::int as count,
-  (select count(*) from workspace_place)::int as places`;
+/** The rows of the directory that requests change, as home has them and each copy has them a moment later. */
+const COPIED = `select md5(string_agg(line, ' ' order by line)) as digest
+  from (select to_jsonb(t)::text as line from workspace_role t union all select to_jsonb(t)::text from member t
+        union all select to_jsonb(t)::text from app_membership t union all select to_jsonb(t)::text from app_user t
+        union all select to_jsonb(t)::text from workspace_place t) rows_of_directory`;
 const OPEN = `select from cell_workspace where workspace_id = $1 and state = 'open'`;
 
 /** The rows of a deployment with several embedded databases. New workspaces are in all of them, in turn. */
@@ -178,13 +181,7 @@ export class CellRows implements Rows {
   }
 
   async untilCopied(): Promise<void> {
-    const [expected] = await this.sendAtHome([...this.places.keys()], sql<object>(COPIED));
-    for (const cell of this.cells) {
-      await until(async () => {
-        const [found] = await cell.send([...this.places.keys()], sql<object>(COPIED));
-        return JSON.stringify(found) === JSON.stringify(expected);
-      });
-    }
+    await this.untilCopiesAgree();
     for (const id of this.places.keys()) {
       await until(async () => (await this.send([id], sql(OPEN, id))).length > 0);
     }
@@ -192,6 +189,8 @@ export class CellRows implements Rows {
 
   /** In every database, because none but its own may have any besides the directory. */
   async rowsOf(workspaceId: number): Promise<readonly string[]> {
+    // What a request before has changed at home is a change of that request, and not of the next one.
+    await this.untilCopiesAgree();
     const rows = [];
     for (const [number, cell] of this.cells.entries()) {
       for (const row of await cell.rowsOf(workspaceId)) rows.push(`${number} ${row}`);
@@ -202,6 +201,17 @@ export class CellRows implements Rows {
   async end(): Promise<void> {
     for (const cell of this.cells) await cell.end();
     for (const server of [...this.servers].reverse()) await server.detach();
+  }
+
+  private async untilCopiesAgree(): Promise<void> {
+    const workspaces = [...this.places.keys()];
+    const [expected] = await this.sendAtHome(workspaces, sql<{ digest: string }>(COPIED));
+    for (const cell of this.cells) {
+      await until(async () => {
+        const [found] = await cell.send(workspaces, sql<{ digest: string }>(COPIED));
+        return found?.digest === expected?.digest;
+      });
+    }
   }
 }
 

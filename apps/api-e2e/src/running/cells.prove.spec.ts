@@ -2,7 +2,9 @@ import { offlineDocument } from '../documented/read-document.js';
 import { countOf, plansOf } from '../isolation/cases.js';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Order } from '@banking/domain';
+import type { WorkspaceView } from '@banking/client';
+import type { ApprovalPending, ApprovalRule, Order, RoleName } from '@banking/domain';
+import { until } from '@banking/postgres/testing';
 import { bankingWith, launch, newDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { contract } from '../contract/contract.js';
 import { Payer } from '../contract/paying.js';
@@ -11,7 +13,7 @@ import { Matrix } from '../isolation/matrix.js';
 import { CellRows, ENVIRONMENT } from '../isolation/services.js';
 import { makeWorld, type World } from '../isolation/world.js';
 import { bugsIn, secretsIn } from '../log-lines.js';
-import { type DemoIds, EVE, localToken, startedLater } from '../service.js';
+import { ADA, BOB, DANA, type DemoIds, EVE, idOf, localToken, startedLater } from '../service.js';
 
 const CELLS = { CELLS: '3' };
 
@@ -56,6 +58,41 @@ describe('a payment to an account in another database', () => {
     expect(await ada.finalStatus(from.id, (body as Order).id)).toBe('failed');
     expect([await ada.balanceOf(from.id), await eve.balanceOf(theirs.id)]).toEqual(['1000', '0']);
   });
+});
+
+/** Changes a member of a workspace in another database, at once after a rule is made, and approves it. */
+async function changeWithApproval(roles: readonly RoleName[]): Promise<void> {
+  const workspace = 'Ada personal';
+  const [ada, dana] = [ADA, DANA].map((email) => new Payer(service, workspace, email).view) as [
+    WorkspaceView,
+    WorkspaceView,
+  ];
+  const replace = async (...rules: readonly ApprovalRule[]) =>
+    ada.approvalRules.replace({ version: (await ada.approvalRules.get()).version, rules });
+  const findBob = async () => (await ada.members.listPage()).items.find(({ email }) => email === BOB);
+  for (const [email, role] of [
+    [DANA, 'approver'],
+    [BOB, 'viewer'],
+  ] as const) {
+    await banking('grant', 'add', email, '--workspace', String(idOf(world, 'workspaces', workspace)), '--role', role);
+  }
+  // Copies arrive in the order of the changes.
+  const bob = await until(findBob, (found) => found?.roles.includes('viewer') === true);
+  await replace({ operations: 'members', approvals: 1, roles: ['approver'] });
+
+  const change = ada.members.change(bob!.id, { roles });
+
+  const { approval } = (await change.catch((error: unknown) => error)) as ApprovalPending;
+  expect((await findBob())?.roles).toEqual(bob!.roles);
+  await dana.approvals.decide(approval.id, { decision: 'approve', version: approval.version });
+  const outcome = await until(async () => (await ada.approvals.get(approval.id)).outcome);
+  expect(outcome).toMatchObject({ status: 'carried_out' });
+  await until(findBob, (found) => String(found?.roles) === String(roles));
+  await replace();
+}
+
+describe('a change of members that waits for approvals, in a workspace of another database', () => {
+  it('is carried out at home, where the members are', () => changeWithApproval(['approver']));
 });
 
 describe('the three databases after the contract suite', () => {
@@ -103,6 +140,8 @@ describe('a worker of three databases', () => {
   let ports: { healthPort: number; metricsPort: number };
 
   beforeAll(async () => {
+    await running.stop();
+    running = await RunningService.start({ dataDir: folder.path, environment: { ...CELLS, WORKER: 'off' } });
     const environment = { ...CELLS, HEALTH_PORT: '0', METRICS_PORT: '0' };
     worker = launch('worker', { dataDir: folder.path, environment });
     ports = JSON.parse(await worker.output.matched(/^.*"working".*$/m)) as typeof ports;
@@ -125,6 +164,8 @@ describe('a worker of three databases', () => {
     expect(Object.keys(work.cells)).toEqual(['home', 'b', 'c']);
     expect(work.cells['b']).toMatchObject({ parked: {}, oldestDueSeconds: expect.any(Number) as number });
   });
+
+  it('carries out an approved change of members at home', () => changeWithApproval(['viewer', 'member']));
 
   it('has metrics of each of them, and of the copies of the directory', async () => {
     const { text } = await read(ports.metricsPort, '/metrics');

@@ -72,6 +72,15 @@ const MEMBER_OF_EMAIL = sqlStatement<MemberRow>(
    order by t.user_id nulls last limit 1`,
 );
 
+/**
+ * For a change that rules may require approvals of. In the cell of the workspace, which has its rules: at home, the trigger of the table
+ * knows those of its own workspaces only.
+ */
+const TAKE_APPROVAL = sqlStatement(
+  'take_approval',
+  `select take_approval($1, 'members', jsonb_build_object('id', $2::bigint), '{id,"{memberId}"}')`,
+);
+
 const INVITE = sqlStatement<{ id: bigint }>(
   'invite_member',
   `select invite_member($1, $2, $3, $4, clock_timestamp() + make_interval(days => $5), $6) as id`,
@@ -124,6 +133,7 @@ export async function inviteMember(
     options,
     caller,
     async (tx) => {
+      await tx.pipeline([bind(TAKE_APPROVAL, workspaceId, null)]);
       const row = await inDirectory(tx, caller, async (directory) => {
         await begin(directory, caller);
         const [[known]] = await directory.pipeline([bind(MEMBER_OF_EMAIL, workspaceId, email)] as const);
@@ -220,6 +230,7 @@ export function changeMember(
   const scope = { workspaces: [caller.workspaceId], user: caller.actor };
   const attempt = () =>
     database.transaction(scope, async (tx) => {
+      await tx.pipeline([bind(TAKE_APPROVAL, caller.workspaceId, memberId)]);
       const row = await inDirectory(tx, caller, async (directory) => {
         const member = await beginChange(directory, caller, { memberId }, roles);
         if (member.status === 'removed') throw new Refusal('member_removed');
