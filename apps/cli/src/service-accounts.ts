@@ -17,6 +17,9 @@ import {
   type ServiceAccountRow,
   serviceAccountsOf,
 } from '@banking/operations/provisioning';
+import type { Database } from '@banking/postgres';
+import { HOME_CELL } from '@banking/process';
+import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
 import { examples, jsonOption, type JsonOptions, nameArgument, parseIdOf, workspaceOption } from './inputs.js';
@@ -50,6 +53,18 @@ const read = async (workspaceId: WorkspaceId): Promise<readonly ServiceAccountRo
     changesNothing: true,
     ...(await inCellOf(workspaceId)),
   });
+
+/** Changes service accounts in the database of their workspace, whose users and roles are in the directory at home. */
+async function changing<T>(
+  workspaceId: WorkspaceId,
+  change: (database: Database, home: Database | undefined) => Promise<T>,
+): Promise<T> {
+  const { cell = readConfig().cell ?? HOME_CELL } = await inCellOf(workspaceId);
+  if (cell === HOME_CELL) return withDeployment(({ database }) => change(database, undefined), { cell });
+  return withDeployment(({ database: home }) => withDeployment(({ database }) => change(database, home), { cell }), {
+    cell: HOME_CELL,
+  });
+}
 
 /** The service accounts of a workspace: programs that call the service. */
 export function addServiceAccountCommands(program: Command): void {
@@ -97,9 +112,8 @@ export function addServiceAccountCommands(program: Command): void {
     )
     .action(async (name: string, options: AddOptions) => {
       const { workspace: workspaceId, role: roles, scope: scopes, json } = options;
-      const account = await withDeployment(
-        ({ database }) => addServiceAccount(database, workspaceId, { name, roles, scopes }),
-        await inCellOf(workspaceId),
+      const account = await changing(workspaceId, (database, home) =>
+        addServiceAccount(database, home, workspaceId, { name, roles, scopes }),
       );
       if (json) printJson(account);
       else
@@ -117,9 +131,8 @@ export function addServiceAccountCommands(program: Command): void {
     .addOption(jsonOption())
     .action(async (serviceAccountId: ServiceAccountId, options: OfWorkspace) => {
       const { workspace: workspaceId, json } = options;
-      await withDeployment(
-        ({ database }) => removeServiceAccount(database, workspaceId, { serviceAccountId }),
-        await inCellOf(workspaceId),
+      await changing(workspaceId, (database, home) =>
+        removeServiceAccount(database, home, workspaceId, { serviceAccountId }),
       );
       if (json) printJson({ workspaceId, id: serviceAccountId });
       else print(`Removed service account ${serviceAccountId} of workspace ${workspaceId}, and revoked its keys.`);

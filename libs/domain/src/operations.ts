@@ -658,7 +658,7 @@ export const OPERATIONS = {
   }),
   /** Creates a service account without a key. */
   createServiceAccount: creates<CreateServiceAccountInput, ServiceAccount>('/service-accounts', ADMINISTRATORS, {
-    refusals: ['service_account_limit', 'service_accounts_unavailable'],
+    refusals: ['service_account_limit'],
     isOptional: true,
   }),
   getServiceAccount: reads<ServiceAccountName, ServiceAccount>('/service-accounts/{serviceAccountId}', ADMINISTRATORS, {
@@ -669,11 +669,11 @@ export const OPERATIONS = {
   changeServiceAccount: changes<ServiceAccountChange, ServiceAccount>(
     '/service-accounts/{serviceAccountId}',
     ADMINISTRATORS,
-    { refusals: ['service_account_not_found', 'service_accounts_unavailable'], isOptional: true },
+    { refusals: ['service_account_not_found'], isOptional: true },
   ),
   /** Deletes the service account and revokes its keys. Its standing orders pause. */
   deleteServiceAccount: deletes<ServiceAccountName, void>('/service-accounts/{serviceAccountId}', ADMINISTRATORS, {
-    refusals: ['service_account_not_found', 'service_accounts_unavailable'],
+    refusals: ['service_account_not_found'],
     isOptional: true,
   }),
   /** The keys of a service account that are not revoked, newest first, without their secrets. */

@@ -422,11 +422,6 @@ const BUSINESS = {
     message: 'The service account has no role, so a key of it could do nothing.',
     action: 'Give the service account a role, then create the key.',
   },
-  service_accounts_unavailable: {
-    status: 422,
-    message: 'The database of this workspace cannot create, change or delete service accounts.',
-    action: 'Use a workspace of the home database, or ask the operator of the deployment.',
-  },
   key_limit: {
     status: 422,
     message: 'The service account has 10 valid keys, which is the limit.',

@@ -29,7 +29,7 @@ import {
   openAccount,
 } from './accounts/accounts.js';
 import { acceptInvitation } from './members/accept-invitation.js';
-import { changeMember, inDirectoryHere, inDirectoryOf, inviteMember, removeMember } from './members/change-members.js';
+import { changeMember, inviteMember, removeMember } from './members/change-members.js';
 import { getMember, listMembers } from './members/members.js';
 import { createQuote, getQuote } from './quotes/quotes.js';
 import { EventWaits } from './events/event-waits.js';
@@ -42,6 +42,7 @@ import { listReconciliations } from './deposits/list-reconciliations.js';
 import { getPaymentAdvice } from './transfers/advice.js';
 import { getTransaction, getTransfer, listTransfers } from './transfers/transfers.js';
 import { AppUsers, listApps } from './apps/directory.js';
+import { inDirectoryHere, inDirectoryOf } from './apps/in-directory.js';
 import { listAuditEvents } from './audit/list-audit-events.js';
 import { listCorridors, listProducts, listPurposes, listRecipientSchemas } from './corridors/corridors.js';
 import { acting, required } from './audit/audited-call.js';
@@ -278,10 +279,11 @@ function operationsOf({
     retryWebhookDelivery: (scope, query) => retryWebhookDelivery(database, acting(scope), query),
 
     listServiceAccounts: (scope, query = {}) => listServiceAccounts(reading, workspaceOf(scope), query),
-    createServiceAccount: (scope, input, options = {}) => createServiceAccount(reading, acting(scope), input, options),
+    createServiceAccount: (scope, input, options = {}) =>
+      createServiceAccount(reading, acting(scope), input, options, inDirectory),
     getServiceAccount: (scope, query) => getServiceAccount(reading, workspaceOf(scope), query),
-    changeServiceAccount: (scope, change) => changeServiceAccount(reading, acting(scope), change),
-    deleteServiceAccount: (scope, query) => deleteServiceAccount(database, acting(scope), query),
+    changeServiceAccount: (scope, change) => changeServiceAccount(reading, acting(scope), change, inDirectory),
+    deleteServiceAccount: (scope, query) => deleteServiceAccount(reading, acting(scope), query, inDirectory),
     listServiceAccountKeys: (scope, query) => listServiceAccountKeys(reading, workspaceOf(scope), query),
     createServiceAccountKey: (scope, input, options = {}) =>
       createServiceAccountKey(reading, acting(scope), input, options),

@@ -21,7 +21,10 @@ create table app_user (
   user_type text not null default 'business' check (user_type in ('personal', 'business')),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- Of a service account: the one workspace in which it has roles.
+  service_workspace_id bigint,
   check ((kind = 'person') = (email is not null)),
+  constraint app_user_of_workspace check ((kind = 'service_account') = (service_workspace_id is not null)),
   -- When its e-mail and its subjects became pseudonyms.
   erased_at timestamptz
 );
@@ -59,6 +62,8 @@ create table workspace (
   constraint workspace_time_zone check (
     time_zone ~ '^[A-Z][A-Za-z0-9_+/-]{1,63}$' and (timestamptz 'epoch' at time zone time_zone) is not null)
 );
+
+alter table app_user add constraint app_user_service_workspace foreign key (service_workspace_id) references workspace;
 
 create sequence workspace_role_id_seq maxvalue 9007199254740991;
 create table workspace_role (

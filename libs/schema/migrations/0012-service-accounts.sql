@@ -46,13 +46,15 @@ create index service_account_key_by_creator on service_account_key (workspace_id
 -- Finds a key before its workspace is known. Ids come from one sequence.
 create index service_account_key_by_id on service_account_key (id);
 
--- A service account reads and pays. It never approves and never administers.
+-- A service account reads and pays, in its own workspace. It never approves and never administers.
 create function require_role_of_kind() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 begin
-  if new.role not in ('viewer', 'member')
-    and exists (select from app_user u where u.id = new.user_id and u.kind = 'service_account') then
-    raise exception 'a service account is viewer or member' using errcode = 'BK031';
+  if exists (
+    select from app_user u
+    where u.id = new.user_id and u.kind = 'service_account'
+      and (new.role not in ('viewer', 'member') or u.service_workspace_id <> new.workspace_id)) then
+    raise exception 'a service account is viewer or member of its workspace' using errcode = 'BK031';
   end if;
   return new;
 end $$;
@@ -88,6 +90,19 @@ create trigger by_administrator before insert or update of name, scopes, updated
   for each row execute function require_administrator();
 create trigger by_administrator before insert on service_account_key for each row execute function require_administrator();
 
+-- An account is of the user that was made for it, and of no person: its keys act as that user. In another cell the copy of the user arrives
+-- after it.
+create function require_service_user() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  if exists (select from app_user u where u.id = new.id and u.service_workspace_id is distinct from new.workspace_id) then
+    raise exception 'a service account is of a user that was made for it' using errcode = 'BK031';
+  end if;
+  return new;
+end $$;
+
+create trigger of_service_user before insert on service_account for each row execute function require_service_user();
+
 -- A key is of an account that is there and has a role. The lock is that of the account: a deletion and a removal of roles wait, or this sees
 -- them.
 create function require_account_of_key() returns trigger
@@ -107,25 +122,41 @@ end $$;
 
 create trigger of_account before insert on service_account_key for each row execute function require_account_of_key();
 
--- A service account without a role has no valid key, and does not get one back with another role.
+-- A service account without a role has no valid key, and does not get one back with another role. In another cell it runs when the copy of
+-- the change arrives, where triggers of tables that are no copies do not.
 create function revoke_keys_without_role() returns trigger
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
   scope text := coalesce(current_setting('app.workspaces', true), '');
+  ended service_account_key;
 begin
   if tg_relid <> 'banking.workspace_role'::regclass or tg_op <> 'DELETE' then
     raise exception 'revoke_keys_without_role runs after a DELETE from workspace_role only' using errcode = 'BK013';
   end if;
+  if current_setting('session_replication_role') = 'replica' then
+    perform pg_advisory_xact_lock_shared(workspace_lock_key(old.workspace_id));
+    if not is_served_here(old.workspace_id) then
+      return null;
+    end if;
+  end if;
   perform set_config('app.workspaces', format('{%s}', old.workspace_id), true);
   if not exists (select from workspace_role r where r.workspace_id = old.workspace_id and r.user_id = old.user_id) then
-    update service_account_key set revoked_at = statement_timestamp()
-    where workspace_id = old.workspace_id and service_account_id = old.user_id and revoked_at is null;
+    for ended in
+      update service_account_key set revoked_at = statement_timestamp()
+      where workspace_id = old.workspace_id and service_account_id = old.user_id and revoked_at is null
+      returning *
+    loop
+      if current_setting('session_replication_role') = 'replica' then
+        perform tell_key(ended, 'revoked');
+      end if;
+    end loop;
   end if;
   perform set_config('app.workspaces', scope, true);
   return null;
 end $$;
 
 create trigger keys_need_role after delete on workspace_role for each row execute function revoke_keys_without_role();
+alter table workspace_role enable always trigger keys_need_role;
 
 -- A key stays revoked, and never lives longer than it was made for.
 create trigger ends_once before update of expires_at, revoked_at on service_account_key for each row
@@ -136,6 +167,12 @@ create trigger deleted_once before update of deleted_at on service_account for e
   when (old.deleted_at is not null and new.deleted_at is distinct from old.deleted_at) execute function refuse_change();
 
 -- Events: ids only. Names, scopes and networks are in none.
+create function tell_key(key service_account_key, happened text) returns void
+  language sql set search_path = banking, pg_temp as $$
+  insert into change_outbox (changes) values (jsonb_build_array(jsonb_build_array(key.workspace_id, 'key.' || happened, key.id,
+    jsonb_build_object('serviceAccountId', key.service_account_id))))
+$$;
+
 create function note_service_account() returns trigger
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
@@ -150,9 +187,7 @@ begin
     insert into change_outbox (changes) values (jsonb_build_array(jsonb_build_array(new.workspace_id, 'serviceAccount.' || type, new.id,
       '{}'::jsonb)));
   else
-    type := case when tg_op = 'INSERT' then 'created' else 'revoked' end;
-    insert into change_outbox (changes) values (jsonb_build_array(jsonb_build_array(new.workspace_id, 'key.' || type, new.id,
-      jsonb_build_object('serviceAccountId', new.service_account_id))));
+    perform tell_key(new, case when tg_op = 'INSERT' then 'created' else 'revoked' end);
   end if;
   return null;
 end $$;
@@ -163,60 +198,93 @@ create trigger note_new after insert on service_account_key for each row execute
 create trigger note_revoked after update of revoked_at on service_account_key for each row
   when (old.revoked_at is null and new.revoked_at is not null) execute function note_service_account();
 
--- The service may not write the directory. These functions write rows of service accounts there, and no others.
-create function add_service_account(of_workspace bigint, named text, with_roles text[], with_scopes text[]) returns bigint
-  language plpgsql security definer set search_path = banking, pg_temp as $$
+-- The directory has the user and the roles of a service account, at home; the cell of its workspace has the account and its keys. The
+-- service may write neither but by these functions.
+
+-- Begins a change at home: behind the lock of the directory, the caller administers the workspace, or is an operator.
+create function begin_service_user_change(of_workspace bigint) returns void
+  language plpgsql set search_path = banking, pg_temp as $$
 declare
-  added bigint;
+  by_user bigint := nullif(current_setting('app.user', true), '')::bigint;
 begin
-  insert into app_user (kind) values ('service_account') returning id into added;
-  -- It checks who calls, and row-level security the workspace.
-  insert into service_account (workspace_id, id, name, scopes, created_by)
-  values (of_workspace, added, named, with_scopes, nullif(current_setting('app.user', true), '')::bigint);
-  insert into workspace_role (workspace_id, user_id, role) select of_workspace, added, unnest(with_roles);
-  return added;
+  perform pg_advisory_xact_lock(hashtextextended('banking.directory', 0));
+  perform set_config('app.workspaces', array[of_workspace]::text, true);
+  if (by_user is null and coalesce(current_setting('app.actor_type', true), '') <> 'operator'
+      or by_user is not null and not has_role(by_user, of_workspace, 'admin')) is not false then
+    raise exception 'only administrators make and change service accounts' using errcode = 'BK031';
+  end if;
 end $$;
 
--- Changes what is given. Returns whether the account is there. The row is locked first, so that two changes follow one another.
-create function change_service_account(of_workspace bigint, account bigint, named text, with_roles text[], with_scopes text[])
-  returns boolean
+-- Gives the user of a service account these roles and no others, and makes the user if none is named. Returns the user, and whether
+-- anything changed.
+create function put_service_user(of_workspace bigint, inout service_user bigint, with_roles text[], out is_changed boolean)
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
-  former service_account;
-  changed bigint;
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+  added bigint;
 begin
-  select s.* into former from service_account s where s.workspace_id = of_workspace and s.id = account and s.deleted_at is null for update;
-  if not found then
-    return false;
+  perform begin_service_user_change(of_workspace);
+  if service_user is null then
+    insert into app_user (kind, service_workspace_id) values ('service_account', of_workspace) returning id into service_user;
+  elsif not exists (select from app_user u where u.id = service_user and u.service_workspace_id = of_workspace) then
+    raise exception 'the workspace has no such service account' using errcode = 'BK031';
   end if;
   -- New roles first: between two roles, the account is never without one.
   insert into workspace_role (workspace_id, user_id, role)
-  select of_workspace, account, w.role from unnest(with_roles) w (role)
-  where not exists (select from workspace_role r where r.workspace_id = of_workspace and r.user_id = account and r.role = w.role);
-  get diagnostics changed = row_count;
-  delete from workspace_role r where r.workspace_id = of_workspace and r.user_id = account and r.role <> all(with_roles);
-  if found or changed > 0 or named <> former.name
-    or with_scopes is not null and nullif(with_scopes, '{}') is distinct from former.scopes then
-    update service_account
-    set name = coalesce(named, name), scopes = case when with_scopes is null then scopes else nullif(with_scopes, '{}') end,
-      updated_at = statement_timestamp()
-    where workspace_id = of_workspace and id = account;
-  end if;
-  return true;
+  select of_workspace, service_user, w.role from unnest(with_roles) w (role)
+  where not exists (select from workspace_role r where r.workspace_id = of_workspace and r.user_id = service_user and r.role = w.role);
+  get diagnostics added = row_count;
+  delete from workspace_role r where r.workspace_id = of_workspace and r.user_id = service_user and r.role <> all(with_roles);
+  is_changed := found or added > 0;
+  perform set_config('app.workspaces', scope, true);
 end $$;
 
--- The deletion of the user removes its roles, which revokes its keys. Returns whether the account was there.
-create function delete_service_account(of_workspace bigint, account bigint) returns boolean
+-- The deletion of the user removes its roles, which revokes its keys.
+create function delete_service_user(of_workspace bigint, service_user bigint) returns void
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+begin
+  perform begin_service_user_change(of_workspace);
+  delete from app_user u where u.id = service_user and u.service_workspace_id = of_workspace;
+  perform set_config('app.workspaces', scope, true);
+end $$;
+
+-- The account of a user that was made for it. A trigger checks who calls, and row-level security the workspace.
+create function add_service_account(of_workspace bigint, account bigint, named text, with_scopes text[]) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
+  insert into service_account (workspace_id, id, name, scopes, created_by)
+  values (of_workspace, account, named, with_scopes, nullif(current_setting('app.user', true), '')::bigint);
+end $$;
+
+-- Locks an account, so that two changes follow one another. Returns whether it is there.
+create function lock_service_account(of_workspace bigint, account bigint) returns boolean
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  perform from service_account s where s.workspace_id = of_workspace and s.id = account and s.deleted_at is null for update;
+  return found;
+end $$;
+
+-- Changes what is given of an account, and notes a change of its roles.
+create function change_service_account(of_workspace bigint, account bigint, named text, with_scopes text[], are_roles_changed boolean)
+  returns void
+  language sql security definer set search_path = banking, pg_temp as $$
+  update service_account s
+  set name = coalesce(named, s.name), scopes = case when with_scopes is null then s.scopes else nullif(with_scopes, '{}') end,
+    updated_at = statement_timestamp()
+  where s.workspace_id = of_workspace and s.id = account and s.deleted_at is null
+    and (are_roles_changed or named <> s.name or with_scopes is not null and nullif(with_scopes, '{}') is distinct from s.scopes)
+$$;
+
+-- Ends an account and its keys, before the directory does.
+create function delete_service_account(of_workspace bigint, account bigint) returns void
+  language sql security definer set search_path = banking, pg_temp as $$
+  update service_account_key set revoked_at = statement_timestamp()
+  where workspace_id = of_workspace and service_account_id = account and revoked_at is null;
   update service_account set deleted_at = statement_timestamp()
   where workspace_id = of_workspace and id = account and deleted_at is null;
-  if not found then
-    return false;
-  end if;
-  delete from app_user u where u.id = account and u.kind = 'service_account';
-  return true;
-end $$;
+$$;
 
 -- The valid key of an id, and whether this database serves its workspace. It is the one look-up without a workspace. A key is valid only
 -- while the user who created it, who may know it, is an active administrator, in whatever way that right is taken, and in each database.

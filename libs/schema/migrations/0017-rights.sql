@@ -238,8 +238,9 @@ begin
     (written, 'usage on sequence account_id_seq, approval_id_seq, audit_outbox_id_seq, beneficiary_id_seq, customer_order_id_seq, execution_id_seq,
       quote_id_seq, recipient_id_seq, service_account_key_id_seq, transaction_id_seq, transfer_id_seq, webhook_delivery_id_seq,
       webhook_endpoint_id_seq'),
-    (written, 'execute on function add_service_account, accept_invitation, bind_subject, change_service_account, delete_service_account, find_key, change_member, hold_accounts,
-      hold_limits, hold_work, invite_member, lock_limits, lock_role, note_key_use, replace_limits, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
+    (written, 'execute on function add_service_account, accept_invitation, bind_subject, change_service_account, delete_service_account,
+      delete_service_user, find_key, change_member, hold_accounts, hold_limits, hold_work, invite_member, lock_limits, lock_role,
+      lock_service_account, note_key_use, put_service_user, replace_limits, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
     ('banking_api, banking_worker' || demonstrated, 'execute on function place_orders, post_payments'),
     (written, 'insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status), update (alias, status, updated_at)
       on account'),

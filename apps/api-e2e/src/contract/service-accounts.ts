@@ -55,6 +55,17 @@ export function serviceAccountsContract(provide: () => Service): void {
       });
     });
 
+    it('get a key at once, also in a workspace of another app', async () => {
+      const { id } = (await send('', { body: INPUT }, EVE)).body as ServiceAccount;
+      const { status } = await send(`/${id}/keys`, { body: {} }, EVE);
+      const { body } = await send(`/${id}`, {}, EVE);
+      const deleted = await send(`/${id}`, { method: 'DELETE' }, EVE);
+
+      expect([status, deleted.status]).toEqual([201, 204]);
+      expect(body).toMatchObject(INPUT);
+      expect((await send(`/${id}`, {}, EVE)).status).toBe(404);
+    });
+
     it('show a key at its creation only', async () => {
       const { id } = await create();
       const options = {

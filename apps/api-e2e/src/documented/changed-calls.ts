@@ -267,8 +267,6 @@ export const CIRCUMSTANCES = [
   // Of a token or a key with scopes, and of an operation that STEP_UP names: see several-issuers.spec.ts.
   'scope_insufficient',
   'step_up_required',
-  // Of a workspace in another database than home: see service-accounts-over-cells.spec.ts.
-  'service_accounts_unavailable',
   // Of a workspace with one administrator: see members.spec.ts.
   'last_admin',
 ];

@@ -31,7 +31,8 @@ export const WITHOUT_ROLE = PROGRAM + 3;
 const ACT = sqlStatement('act', `select set_config('app.actor_type', 'operator', true)`);
 const ADD_PROGRAMS = sqlStatement(
   'add_programs',
-  `select banking.add_service_account($1, 'Program ' || n, '{viewer}', null) from generate_series(1, 50) n`,
+  `select banking.add_service_account($1, u.service_user, 'Program ' || n, null)
+   from generate_series(1, 50) n cross join lateral banking.put_service_user($1, null, array[case when n > 0 then 'viewer' end]) u`,
 );
 const ADD_KEYS = sqlStatement(
   'add_keys',

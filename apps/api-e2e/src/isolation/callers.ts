@@ -122,8 +122,7 @@ export class Holdings {
     readonly ids: Identifiers,
   ) {}
 
-  /** @param hasServiceAccounts which exist in the database of the directory only */
-  static async make(service: CalledService, caller: Caller, hasServiceAccounts: boolean): Promise<Holdings> {
+  static async make(service: CalledService, caller: Caller): Promise<Holdings> {
     const token = await service.tokenOf(caller.email);
     const view = new BankingClient({ baseUrl: service.url, token }).workspace(caller.workspaceId);
     const { mark } = caller;
@@ -149,7 +148,7 @@ export class Holdings {
     await addWebhookEndpoint(view, mark);
     const { id: webhookDelivery } = await view.webhookEndpoints.test(webhookEndpoint);
     await view.webhookEndpoints.test(webhookEndpoint);
-    const programs = hasServiceAccounts ? await addPrograms(view, mark) : { serviceAccount: 0, serviceAccountKey: 0 };
+    const programs = await addPrograms(view, mark);
     const holdings = new Holdings(view, caller, account, {
       workspace: caller.workspaceId,
       app: caller.appId,

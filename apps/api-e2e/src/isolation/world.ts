@@ -43,12 +43,11 @@ export async function makeWorld(
   worldName = 'isolation',
 ): Promise<World> {
   const routes = plans.map(({ route }) => route);
-  const hasServiceAccounts = plans.some(({ operationId }) => operationId === 'createServiceAccount');
   const { callers, sharedIds } = await provision(rows, worldName);
   const holdings = {
-    owner: await Holdings.make(service, callers.owner, hasServiceAccounts),
-    stranger: await Holdings.make(service, callers.stranger, hasServiceAccounts),
-    neighbour: await Holdings.make(service, callers.neighbour, hasServiceAccounts),
+    owner: await Holdings.make(service, callers.owner),
+    stranger: await Holdings.make(service, callers.stranger),
+    neighbour: await Holdings.make(service, callers.neighbour),
   };
   for (const name of ['owner', 'stranger', 'neighbour'] as const) {
     const { workspaceId } = callers[name];

@@ -18,7 +18,7 @@ describe('story --approvals on a terminal', () => {
       expect(before! - after!).toBeGreaterThanOrEqual(250_000n);
       expect(balances(rejected)).toEqual([after, after]);
       for (const part of [approved, rejected]) {
-        expect(part).toMatch(/^ {2}Ada +cannot approve: The caller made the request/m);
+        expect(part).toMatch(/^ {2}Ada +cannot approve: Who makes a request/m);
         expect(part).toMatch(/^ {2}Dana +sees 2500\.00 EUR for Asha Rao, who gets \d+\.\d\d INR$/m);
         expect(part).toMatch(/^ {2}event +approval\.required +approval \d+, sequence 1$/m);
       }

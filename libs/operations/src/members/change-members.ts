@@ -17,35 +17,14 @@ import {
   type ServiceAccountKeyId,
   type WebhookEndpointId,
 } from '@banking/domain';
-import { bind, type Database, type DbTransaction, sqlStatement } from '@banking/postgres';
+import { bind, type DbTransaction, sqlStatement } from '@banking/postgres';
+import type { InDirectory } from '../apps/in-directory.js';
+import { takeApproval } from '../approvals/take-approval.js';
 import { type AuditedCall, auditEntry, callerOf } from '../audit/audited-call.js';
 import { createOnce, IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/create-once.js';
 import type { Reading } from '../resources/reading.js';
 import { hashOfCode, newCode } from './invitation-code.js';
 import { composeMember, MEMBER_COLUMNS, memberQuery, type MemberRow } from './members.js';
-
-/** Carries out a change of the directory: in the database transaction of the operation, or in one at home. */
-export type InDirectory = <T>(
-  tx: DbTransaction,
-  caller: AuditedCall,
-  change: (tx: DbTransaction) => Promise<T>,
-) => Promise<T>;
-
-/** The directory is in the same database. */
-export const inDirectoryHere: InDirectory = (tx, _, change) => change(tx);
-
-/**
- * The directory is at home, and the workspace in another cell. What is changed at home is committed first. The cell tells of the change
- * in its trails when the copy arrives.
- */
-export const inDirectoryOf =
-  (home: Database): InDirectory =>
-  (_, { actor }, change) =>
-    home.transaction({ user: actor }, async (tx) => {
-      const result = await change(tx);
-      await tx.commit();
-      return result;
-    });
 
 /**
  * Every change of the directory takes this lock before it is committed, so behind it the rows are as they stay. At home, the usual scope
@@ -70,15 +49,6 @@ const MEMBER_OF_EMAIL = sqlStatement<MemberRow>(
   `select ${MEMBER_COLUMNS} from member t
    where t.workspace_id = $1 and (t.user_id = (select u.id from app_user u where u.email = $2) or t.email = $2)
    order by t.user_id nulls last limit 1`,
-);
-
-/**
- * For a change that rules may require approvals of. In the cell of the workspace, which has its rules: at home, the trigger of the table
- * knows those of its own workspaces only.
- */
-const TAKE_APPROVAL = sqlStatement(
-  'take_approval',
-  `select take_approval($1, 'members', jsonb_build_object('id', $2::bigint), '{id,"{memberId}"}')`,
 );
 
 const INVITE = sqlStatement<{ id: bigint }>(
@@ -133,8 +103,8 @@ export async function inviteMember(
     options,
     caller,
     async (tx) => {
-      await tx.pipeline([bind(TAKE_APPROVAL, workspaceId, null)]);
-      const row = await inDirectory(tx, caller, async (directory) => {
+      await tx.pipeline([takeApproval(workspaceId, 'members', null)]);
+      const row = await inDirectory.change(tx, caller, async (directory) => {
         await begin(directory, caller);
         const [[known]] = await directory.pipeline([bind(MEMBER_OF_EMAIL, workspaceId, email)] as const);
         if (known && known.userId !== null && known.status !== 'removed') throw new Refusal('member_exists');
@@ -154,7 +124,8 @@ export async function inviteMember(
       };
     },
   );
-  const { resource, isReplay } = created;
+  const { isReplay } = created;
+  const resource = await arrived(reading, caller, created.resource, inDirectory);
   // After a lost connection, the invitation of the key may be that of another request.
   const isOurs = !isReplay && resource.id === invitedId;
   return isOurs ? { resource: { ...resource, code }, isReplay } : created;
@@ -166,6 +137,20 @@ const packedRow = (row: MemberRow) => ({
   id: Number(row.id),
   userId: row.userId === null ? null : Number(row.userId),
 });
+
+/** Waits until this database has a member as the directory has it. */
+async function arrived<M extends Member>(
+  { database }: Reading,
+  { workspaceId }: AuditedCall,
+  member: M,
+  inDirectory: InDirectory,
+): Promise<M> {
+  await inDirectory.arrival(async () => {
+    const row = await database.readCoalesced({ workspaces: [workspaceId] }, memberQuery(workspaceId, member.id).bound);
+    return row !== undefined && composeMember(row).updatedAt >= member.updatedAt;
+  });
+  return member;
+}
 
 /** Reads the member behind the lock, and refuses to leave the workspace without an administrator. */
 async function beginChange(
@@ -221,17 +206,17 @@ const revokeKeys = (caller: AuditedCall, userId: MemberRow['userId']) =>
  *
  * @throws Refusal `member_not_found`, `member_removed`, `last_admin`, `role_insufficient`, and `outcome_unknown` if the retry fails as well
  */
-export function changeMember(
-  { database }: Reading,
+export async function changeMember(
+  reading: Reading,
   caller: AuditedCall,
   { memberId, roles }: MemberChange,
   inDirectory: InDirectory,
 ): Promise<Member> {
   const scope = { workspaces: [caller.workspaceId], user: caller.actor };
   const attempt = () =>
-    database.transaction(scope, async (tx) => {
-      await tx.pipeline([bind(TAKE_APPROVAL, caller.workspaceId, memberId)]);
-      const row = await inDirectory(tx, caller, async (directory) => {
+    reading.database.transaction(scope, async (tx) => {
+      await tx.pipeline([takeApproval(caller.workspaceId, 'members', memberId)]);
+      const row = await inDirectory.change(tx, caller, async (directory) => {
         const member = await beginChange(directory, caller, { memberId }, roles);
         if (member.status === 'removed') throw new Refusal('member_removed');
         const isUnchanged = String(inOrder(member.roles)) === String(inOrder(roles));
@@ -241,7 +226,7 @@ export function changeMember(
       await tx.commit(row.roles.includes('admin') ? [] : [revokeKeys(caller, row.userId)]);
       return composeMember(row);
     });
-  return retryInDoubt(attempt, IN_DOUBT_POLICIES.change);
+  return arrived(reading, caller, await retryInDoubt(attempt, IN_DOUBT_POLICIES.change), inDirectory);
 }
 
 const USER_OF_MEMBER = sqlStatement<{ id: bigint | null }>(
@@ -301,8 +286,8 @@ const STOPPED_OF_USER = sqlStatement<{
  *
  * @throws Refusal `member_not_found`, `last_admin`, `role_insufficient`, and `outcome_unknown` if the retry fails as well
  */
-export function removeMember(
-  { database }: Reading,
+export async function removeMember(
+  reading: Reading,
   caller: AuditedCall,
   { memberId }: MemberName,
   inDirectory: InDirectory,
@@ -310,10 +295,10 @@ export function removeMember(
   const { workspaceId } = caller;
   const scope = { workspaces: [workspaceId], user: caller.actor };
   const attempt = () =>
-    database.transaction(scope, async (tx) => {
+    reading.database.transaction(scope, async (tx) => {
       const [[user]] = await tx.pipeline([bind(USER_OF_MEMBER, workspaceId, memberId)] as const);
       if (user?.id != null) await tx.pipeline([bind(LOCK_ORDERS_OF_USER, workspaceId, user.id)]);
-      const row = await inDirectory(tx, caller, async (directory) => {
+      const row = await inDirectory.change(tx, caller, async (directory) => {
         const member = await beginChange(directory, caller, { memberId }, []);
         return member.status === 'removed' ? member : put(directory, caller, Number(memberId), []);
       });
@@ -336,5 +321,5 @@ export function removeMember(
         revokedKeyIDs: stopped!.keys.map((id) => Number(id) as ServiceAccountKeyId),
       };
     });
-  return retryInDoubt(attempt, IN_DOUBT_POLICIES.change);
+  return arrived(reading, caller, await retryInDoubt(attempt, IN_DOUBT_POLICIES.change), inDirectory);
 }

@@ -9,6 +9,7 @@ import type {
   WorkspaceId,
 } from '@banking/domain';
 import type { Database } from '@banking/postgres';
+import { inDirectoryHere, inDirectoryOf } from '../apps/in-directory.js';
 import type { AuditedCall } from '../audit/audited-call.js';
 import { openReading } from '../resources/reading.js';
 import {
@@ -57,22 +58,33 @@ export async function serviceAccountsOf(
   return rows;
 }
 
-/** @throws ProvisioningError without the workspace; Refusal as `createServiceAccount` of the port */
+const inDirectory = (home: Database | undefined) => (home ? inDirectoryOf(home) : inDirectoryHere);
+
+/**
+ * @param home the database of the directory, if it is another one
+ * @throws ProvisioningError without the workspace; Refusal as `createServiceAccount` of the port
+ */
 export async function addServiceAccount(
   database: Database,
+  home: Database | undefined,
   workspaceId: WorkspaceId,
   input: CreateServiceAccountInput,
 ): Promise<ServiceAccount> {
   await requireWorkspace(database, workspaceId);
-  return (await createServiceAccount(openReading(database), callOf(workspaceId), input, {})).resource;
+  const reading = openReading(database);
+  return (await createServiceAccount(reading, callOf(workspaceId), input, {}, inDirectory(home))).resource;
 }
 
-/** @throws Refusal as `deleteServiceAccount` of the port */
+/**
+ * @param home the database of the directory, if it is another one
+ * @throws Refusal as `deleteServiceAccount` of the port
+ */
 export const removeServiceAccount = (
   database: Database,
+  home: Database | undefined,
   workspaceId: WorkspaceId,
   name: ServiceAccountName,
-): Promise<void> => deleteServiceAccount(database, callOf(workspaceId), name);
+): Promise<void> => deleteServiceAccount(openReading(database), callOf(workspaceId), name, inDirectory(home));
 
 /** @throws Refusal as `createServiceAccountKey` of the port */
 export async function addKey(

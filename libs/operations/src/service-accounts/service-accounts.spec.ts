@@ -336,7 +336,9 @@ describe('the database', () => {
     }
   };
   const by = (user: number) => `select set_config('app.user', '${user}', true)`;
-  const add = (roles: string) => `select add_service_account(${ada.workspaceId}, 'X', '${roles}', null)`;
+  const addTo = (workspaceId: number, roles: string) =>
+    `select add_service_account(${workspaceId}, service_user, 'X', null) from put_service_user(${workspaceId}, null, '${roles}')`;
+  const add = (roles: string) => addTo(ada.workspaceId, roles);
   const wrong = RULE_VIOLATION.wrongServiceAccount;
 
   it('refuses a service account that approves or administers', async () => {
@@ -345,6 +347,20 @@ describe('the database', () => {
     const { id } = await account();
     const grant = `insert into workspace_role (workspace_id, user_id, role) values (${ada.workspaceId}, ${id}, 'admin')`;
     expect(await as('', grant, 'banking_provisioning')).toBe(wrong);
+    const elsewhere = `insert into workspace_role (workspace_id, user_id, role) values (${eve.workspaceId}, ${id}, 'viewer')`;
+    expect(await as(`set local app.workspaces = '{${eve.workspaceId}}'`, elsewhere, 'banking_provisioning')).toBe(
+      wrong,
+    );
+  });
+
+  it('refuses a service account of a person, and one of the user of another one', async () => {
+    const [theirs = await account({}, eve)] = (await service.listServiceAccounts(eve)).items;
+    const { id } = theirs;
+    for (const user of [ada.actor, id]) {
+      expect(await as(by(ada.actor), `select add_service_account(${ada.workspaceId}, ${user}, 'X', null)`)).toBe(wrong);
+    }
+    const put = `select put_service_user(${ada.workspaceId}, ${id}, '{member}')`;
+    expect(await as(by(ada.actor), put)).toBe(wrong);
   });
 
   it('refuses a user who does not administer the workspace at that moment', async () => {
@@ -368,9 +384,7 @@ describe('the database', () => {
   });
 
   it('refuses a service account and a key in a workspace outside of the scope', async () => {
-    const elsewhere = `select add_service_account(${eve.workspaceId}, 'X', '{viewer}', null)`;
-
-    expect(await as(by(eve.actor), elsewhere)).toBe('42501');
+    expect(await as(by(eve.actor), addTo(eve.workspaceId, '{viewer}'))).toBe('42501');
   });
 
   it('never shows the hash of a key to a role, and never lets a key live longer or again', async () => {

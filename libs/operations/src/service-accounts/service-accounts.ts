@@ -16,12 +16,13 @@ import {
 import {
   bind,
   type BoundStatement,
-  type Database,
   DatabaseError,
   type DbTransaction,
   RULE_VIOLATION,
   sqlStatement,
 } from '@banking/postgres';
+import type { InDirectory } from '../apps/in-directory.js';
+import { takeApproval } from '../approvals/take-approval.js';
 import { type AuditedCall, auditEntry, callerOf, noteAudit } from '../audit/audited-call.js';
 import { createOnce } from '../idempotency/create-once.js';
 import { listPage } from '../lists/list-page.js';
@@ -123,9 +124,14 @@ const COUNT_SERVICE_ACCOUNTS = sqlStatement<{ count: number }>(
   'select count(*)::int as count from service_account s where s.workspace_id = $1 and s.deleted_at is null',
 );
 
-const ADD_SERVICE_ACCOUNT = sqlStatement<{ id: bigint }>(
+const PUT_SERVICE_USER = sqlStatement<{ id: bigint; isChanged: boolean }>(
+  'put_service_user',
+  'select service_user as id, is_changed as "isChanged" from put_service_user($1, $2, $3)',
+);
+
+const ADD_SERVICE_ACCOUNT = sqlStatement(
   'add_service_account',
-  `select add_service_account($1, $2, $3, nullif($4::text[], '{}')) as id`,
+  `select add_service_account($1, $2, $3, nullif($4::text[], '{}'))`,
 );
 
 const ACT_AS_OPERATOR = sqlStatement('act_as_operator', `select set_config('app.actor_type', 'operator', true)`);
@@ -134,98 +140,137 @@ const ACT_AS_OPERATOR = sqlStatement('act_as_operator', `select set_config('app.
 export const actingOperator = ({ origin }: AuditedCall): readonly BoundStatement<unknown>[] =>
   origin?.isOperator ? [bind(ACT_AS_OPERATOR)] : [];
 
-/** What the database refuses at the commit: the caller has lost the role since, or this is not the home database. */
-const REFUSED: Readonly<Record<string, () => Refusal>> = {
-  [RULE_VIOLATION.wrongServiceAccount]: () => new Refusal('role_insufficient'),
-  [RULE_VIOLATION.directoryCopy]: () => new Refusal('service_accounts_unavailable'),
-};
-
-/** @throws Refusal of the rule that the database enforces, and any other error as it is */
+/** What the database refuses: the caller has lost the role since. @throws Refusal `role_insufficient`, and any other error as it is */
 export function refusedByRule(error: unknown): never {
-  const refused = error instanceof DatabaseError ? REFUSED[error.code ?? ''] : undefined;
-  throw refused === undefined ? error : refused();
+  const isRefused = error instanceof DatabaseError && error.code === RULE_VIOLATION.wrongServiceAccount;
+  throw isRefused ? new Refusal('role_insufficient') : error;
 }
 
-/** @throws Refusal `service_account_limit`, `service_accounts_unavailable`, `role_insufficient`, and those of `createOnce` */
-export function createServiceAccount(
+/** Gives the user of a service account its roles in the directory. @param user null for a new one */
+function putUser(
+  inDirectory: InDirectory,
+  tx: DbTransaction,
+  caller: AuditedCall,
+  user: number | null,
+  roles: readonly string[],
+): Promise<{ readonly id: bigint; readonly isChanged: boolean }> {
+  return inDirectory.change(tx, caller, async (directory) => {
+    const put = bind(PUT_SERVICE_USER, caller.workspaceId, user, [...roles]);
+    const rows = await directory.pipeline([...actingOperator(caller), put]);
+    return rows.at(-1)![0] as { readonly id: bigint; readonly isChanged: boolean };
+  });
+}
+
+/** As they are read. */
+const inOrder = (roles: readonly string[]) => [...new Set(roles)].sort().reverse();
+
+/** Waits until this database has the roles, so that a key can be made and the account is read as it is. */
+async function rolesArrived(
+  reading: Reading,
+  { workspaceId }: AuditedCall,
+  { id, roles }: ServiceAccount,
+  inDirectory: InDirectory,
+): Promise<void> {
+  await inDirectory.arrival(async () => {
+    const { bound } = serviceAccountQuery(workspaceId, id);
+    const row = await reading.database.readCoalesced({ workspaces: [workspaceId] }, bound);
+    return row === undefined || String(row.roles) === String(roles);
+  });
+}
+
+/**
+ * If the connection is lost between the directory and the database of the workspace, a user without an account is left: it has no key.
+ *
+ * @throws Refusal `service_account_limit`, `role_insufficient`, and those of `createOnce`
+ */
+export async function createServiceAccount(
   reading: Reading,
   caller: AuditedCall,
   { name, roles, scopes = [] }: CreateServiceAccountInput,
   options: RequestOptions,
+  inDirectory: InDirectory,
 ): Promise<Created<ServiceAccount>> {
   const { workspaceId } = caller;
   const content = { name, roles: [...roles], scopes: [...scopes] };
   const request = { workspaceId, operation: 'createServiceAccount', content };
-  return createOnce<ServiceAccountRow, ServiceAccount>(reading, request, options, caller, async (tx) => {
+  const created = await createOnce<ServiceAccountRow, ServiceAccount>(reading, request, options, caller, async (tx) => {
     const [, [counted]] = await tx.pipeline([
       bind(LOCK_SERVICE_ACCOUNTS, workspaceId),
       bind(COUNT_SERVICE_ACCOUNTS, workspaceId),
+      takeApproval(workspaceId, 'serviceAccounts', null),
     ] as const);
     if (counted!.count >= SERVICE_ACCOUNTS_MAX) throw new Refusal('service_account_limit');
-    const statements = [
-      ...actingOperator(caller),
-      bind(ADD_SERVICE_ACCOUNT, workspaceId, name, [...roles], [...scopes]),
-    ];
-    const rows = await tx.pipeline(statements).catch(refusedByRule);
-    const accountId = Number((rows.at(-1)![0] as { readonly id: bigint }).id);
+    const accountId = Number((await putUser(inDirectory, tx, caller, null, roles)).id);
+    const { bound } = serviceAccountQuery(workspaceId, accountId);
     return {
-      writes: [],
+      writes: [...actingOperator(caller), bind(ADD_SERVICE_ACCOUNT, workspaceId, accountId, name, [...scopes])],
       audited: { type: 'serviceAccount', id: accountId },
-      resource: serviceAccountQuery(workspaceId, accountId),
+      resource: { bound, compose: (_, row) => composeServiceAccount({ ...row, roles: inOrder(roles) }) },
     };
-  });
+  }).catch(refusedByRule);
+  if (!created.isReplay) await rolesArrived(reading, caller, created.resource, inDirectory);
+  return created;
 }
 
-const CHANGE_SERVICE_ACCOUNT = sqlStatement<{ found: boolean }>(
-  'change_service_account',
-  'select change_service_account($1, $2, $3, $4, $5) as found',
+const LOCK_SERVICE_ACCOUNT = sqlStatement<{ isThere: boolean }>(
+  'lock_service_account',
+  'select lock_service_account($1, $2) as "isThere"',
 );
 
-/** @throws Refusal `service_account_not_found`, `service_accounts_unavailable`, `role_insufficient` */
+const CHANGE_SERVICE_ACCOUNT = sqlStatement(
+  'change_service_account',
+  'select change_service_account($1, $2, $3, $4, $5)',
+);
+
+/** @throws Refusal `service_account_not_found`, `role_insufficient` */
 export async function changeServiceAccount(
-  { database }: Reading,
+  reading: Reading,
   caller: AuditedCall,
   { serviceAccountId, name, roles, scopes }: ServiceAccountChange,
+  inDirectory: InDirectory,
 ): Promise<ServiceAccount> {
   const { workspaceId } = caller;
-  const fields = [name, roles && [...roles], scopes && [...scopes]];
-  return changing(database, caller, 'changeServiceAccount', serviceAccountId, async (tx, note) => {
-    await found(tx, caller, bind(CHANGE_SERVICE_ACCOUNT, workspaceId, serviceAccountId, ...fields));
-    const [, [row]] = await tx.commit([note, serviceAccountQuery(workspaceId, serviceAccountId).bound] as const);
-    return composeServiceAccount(row!);
+  const changed = await changing(reading, caller, 'changeServiceAccount', serviceAccountId, async (tx, note) => {
+    await tx.pipeline([takeApproval(workspaceId, 'serviceAccounts', Number(serviceAccountId))]);
+    const areRolesChanged =
+      roles !== undefined && (await putUser(inDirectory, tx, caller, Number(serviceAccountId), roles)).isChanged;
+    const fields = [name, scopes && [...scopes], areRolesChanged];
+    const rows = await tx.commit([
+      ...actingOperator(caller),
+      bind(CHANGE_SERVICE_ACCOUNT, workspaceId, serviceAccountId, ...fields),
+      note,
+      serviceAccountQuery(workspaceId, serviceAccountId).bound,
+    ]);
+    const row = rows.at(-1)![0] as ServiceAccountRow;
+    return composeServiceAccount(roles ? { ...row, roles: inOrder(roles) } : row);
   });
+  await rolesArrived(reading, caller, changed, inDirectory);
+  return changed;
 }
 
-const DELETE_SERVICE_ACCOUNT = sqlStatement<{ found: boolean }>(
-  'delete_service_account',
-  'select delete_service_account($1, $2) as found',
-);
+const DELETE_SERVICE_ACCOUNT = sqlStatement('delete_service_account', 'select delete_service_account($1, $2)');
+const DELETE_SERVICE_USER = sqlStatement('delete_service_user', 'select delete_service_user($1, $2)');
 
-/** @throws Refusal `service_account_not_found`, `service_accounts_unavailable`, `role_insufficient` */
+/** @throws Refusal `service_account_not_found`, `role_insufficient` */
 export async function deleteServiceAccount(
-  database: Database,
+  reading: Reading,
   caller: AuditedCall,
   { serviceAccountId }: ServiceAccountName,
+  inDirectory: InDirectory,
 ): Promise<void> {
-  await changing(database, caller, 'deleteServiceAccount', serviceAccountId, async (tx, note) => {
-    await found(tx, caller, bind(DELETE_SERVICE_ACCOUNT, caller.workspaceId, serviceAccountId));
+  const named = [caller.workspaceId, serviceAccountId];
+  await changing(reading, caller, 'deleteServiceAccount', serviceAccountId, async (tx, note) => {
+    await tx.pipeline([bind(DELETE_SERVICE_ACCOUNT, ...named)]);
+    await inDirectory.change(tx, caller, (directory) =>
+      directory.pipeline([...actingOperator(caller), bind(DELETE_SERVICE_USER, ...named)]),
+    );
     await tx.commit([note]);
   });
 }
 
-/** @throws Refusal `service_account_not_found` */
-async function found(
-  tx: DbTransaction,
-  caller: AuditedCall,
-  change: BoundStatement<{ found: boolean }>,
-): Promise<void> {
-  const rows = await tx.pipeline([...actingOperator(caller), change]);
-  if (!(rows.at(-1)![0] as { readonly found: boolean }).found) throw new Refusal('service_account_not_found');
-}
-
-/** A change in a database transaction, with its entry of the audit trail. */
+/** A change of a service account that is there and locked, with its entry of the audit trail. @throws Refusal `service_account_not_found` */
 function changing<T>(
-  database: Database,
+  { database }: Reading,
   caller: AuditedCall,
   operation: string,
   id: number,
@@ -235,5 +280,11 @@ function changing<T>(
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
   const audited = { operation, resource: { type: 'serviceAccount', id } };
   const note = noteAudit([auditEntry(workspaceId, audited, callerOf(caller))]);
-  return database.transaction(scope, (tx) => change(tx, note)).catch(refusedByRule);
+  return database
+    .transaction(scope, async (tx) => {
+      const [[account]] = await tx.pipeline([bind(LOCK_SERVICE_ACCOUNT, workspaceId, id)] as const);
+      if (!account?.isThere) throw new Refusal('service_account_not_found');
+      return change(tx, note);
+    })
+    .catch(refusedByRule);
 }
