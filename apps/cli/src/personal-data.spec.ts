@@ -141,6 +141,34 @@ describe('banking personal-data erase', () => {
     expect((await erase('--email', email)).stderr).toContain('No user has or had this e-mail, and no invitation.');
   });
 
+  it('erases and exports with a person the requests that name it, also where it was never a member', async () => {
+    const email = 'quxqf@harbour.example';
+    const ask = async (status: string) => {
+      const request = JSON.stringify({ input: { email: 'Quxqf@Harbour.example', roles: ['viewer'] }, shown: {} });
+      const [asked] = await world.query(
+        `insert into approval (workspace_id, id, operation, operations, request, request_salt, digest, requirements, makers, status)
+         select $1, nextval('approval_id_seq'), 'inviteMember', 'members', $2, s.salt, salted_digest(s.salt, array[$2]), '[{}]', '{}', $3
+         from (select uuid_send(gen_random_uuid()) as salt) s returning id`,
+        north,
+        request,
+        status,
+      );
+      return String(asked!['id']);
+    };
+    await ask('rejected');
+    const open = await ask('required');
+
+    expect((await erase('--email', email)).stderr).toContain('- A request for approvals is open.');
+    expect((await world.run(['personal-data', 'export', '--email', email])).stdout.match(/Quxqf@/g)).toHaveLength(2);
+    await world.query(`update approval set status = 'withdrawn' where id = $1`, open);
+    await world.run(['user', 'add', email, '--app', 'Northwind Treasury']);
+    const { stdout } = await erase('--email', email);
+
+    expect(stdout).toMatch(/^Erased the personal data of user \d+; rows by table: approval 2, /);
+    expect(await world.query(`select from approval where request ilike '%quxqf%'`)).toEqual([]);
+    expect((await erase('--email', email)).stderr).toContain('No user has or had this e-mail, and no invitation.');
+  });
+
   it.each([
     [['--recipient', '1'], /'--workspace <id>' is needed/],
     [[], /one of the options '--recipient', '--deposit', '--approval', '--user' and '--email' is needed/],
@@ -171,7 +199,7 @@ describe('banking personal-data export', () => {
       { table: 'recipient', row: expect.objectContaining({ id: Number(id), name: 'Quxqc' }) as object },
     ]);
     expect(stdout).not.toContain('salt');
-    expect(await trail('exportPersonalData')).toEqual([{ type: 'recipient', id, by: OPERATOR }]);
+    expect(await trail('exportPersonalData')).toContainEqual({ type: 'recipient', id, by: OPERATOR });
   });
 
   it('writes a user with its subjects', async () => {

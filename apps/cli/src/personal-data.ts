@@ -3,16 +3,17 @@ import type { WorkspaceId } from '@banking/domain';
 import {
   type ErasedRows,
   erasePersonalData,
-  findSubjectOfEmail,
+  findPerson,
   notePersonalDataExport,
   type PersonalDataSubject,
   personalDataPages,
   type ReasonToKeep,
+  requestsNaming,
 } from '@banking/operations/provisioning';
 import type { Database } from '@banking/postgres';
 import { HOME_CELL } from '@banking/process';
 import { withDeployment } from './deployment.js';
-import { inCellOf } from './each-cell.js';
+import { inCellOf, onEachCell } from './each-cell.js';
 import {
   examples,
   jsonOption,
@@ -84,7 +85,7 @@ function addSubjectOptions(command: Command): Command {
     .addOption(
       lookupOption(
         '--email <email>',
-        'the user who has this e-mail, or had it last, or else the invitations to it',
+        'the user who has this e-mail, or had it last, or else the invitations to it, and the requests to invite it',
       ).conflicts('workspace'),
     );
 }
@@ -106,24 +107,34 @@ function addExportCommand(personalData: Command): void {
 
 /** @returns the report of the export, a sentence */
 async function exported(options: SubjectOptions, write: (text: string) => Promise<void>): Promise<string> {
-  return withDeployment(
-    async ({ database }) => {
-      const subject = await subjectOf(database, options);
-      const { workspaceId, subject: kind, id } = subject;
-      if (kind !== 'user' && kind !== 'invitation') {
-        const type = kind === 'payer' ? 'deposit' : kind;
-        await notePersonalDataExport(database, workspaceId as WorkspaceId, { type, id });
-      }
-      let count = 0;
-      for await (const page of personalDataPages(database, subject)) {
-        await write(page.map((row) => `${JSON.stringify(row)}\n`).join(''));
-        count += page.length;
-      }
-      if (count === 0) throw notFound(subject);
-      return `Wrote ${count} rows with personal data of ${nameOf(subject)}.`;
-    },
-    { ...(await placeOf(options)), changesNothing: true },
-  );
+  const held = await heldOf(options);
+  let count = 0;
+  for (const { subject, place } of held) {
+    const use = { ...place, changesNothing: true };
+    count += await withDeployment(({ database }) => exportedOf(database, subject, write), use);
+  }
+  const { subject } = held.at(-1)!;
+  if (count === 0) throw notFound(subject);
+  return `Wrote ${count} rows with personal data of ${nameOf(subject)}.`;
+}
+
+/** @returns how many rows it has written */
+async function exportedOf(
+  database: Database,
+  subject: PersonalDataSubject,
+  write: (text: string) => Promise<void>,
+): Promise<number> {
+  const { workspaceId, subject: kind, id } = subject;
+  if (kind !== 'user' && kind !== 'invitation') {
+    const type = kind === 'payer' ? 'deposit' : kind;
+    await notePersonalDataExport(database, workspaceId as WorkspaceId, { type, id });
+  }
+  let count = 0;
+  for await (const page of personalDataPages(database, subject)) {
+    await write(page.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    count += page.length;
+  }
+  return count;
 }
 
 function addEraseCommand(personalData: Command): void {
@@ -139,22 +150,37 @@ function addEraseCommand(personalData: Command): void {
     .action(async (options: EraseOptions, command: Command) => {
       requireSubject(options, command);
       const { dryRun: isDryRun = false, json } = options;
-      const { subject, outcome } = await withDeployment(
-        async ({ database }, { deployment }) => {
-          const named = await subjectOf(database, options);
-          const erasure = { retention: deployment.personalData, isDryRun, operator: osUserName() };
-          return { subject: named, outcome: await erasePersonalData(database, named, erasure) };
-        },
-        await placeOf(options),
-      );
-      if (!outcome) throw notFound(subject);
-      if ('kept' in outcome) {
-        const reasons = outcome.kept.map((reason) => `\n- ${REASONS[reason]}`).join('');
-        throw new Refused(`The personal data of ${nameOf(subject)} have to be kept, and nothing was erased:${reasons}`);
-      }
-      if (json) return printJson({ ...subject, isDryRun, ...outcome });
-      print(reportOf(subject, outcome.erased, isDryRun));
+      const held = await heldOf(options);
+      const { subject } = held.at(-1)!;
+      // Nothing is erased of a person of whom something has to be kept.
+      if (held.length > 1) await eraseEach(held, true);
+      const erased = await eraseEach(held, isDryRun);
+      if (json) return printJson({ ...subject, isDryRun, erased });
+      print(reportOf(subject, erased, isDryRun));
     });
+}
+
+/** @returns the rows that it erased by table. @throws Refused for a subject that there is not, or whose data have to be kept */
+async function eraseEach(held: readonly Held[], isDryRun: boolean): Promise<ErasedRows> {
+  const erased: Record<string, number> = {};
+  for (const { subject, place } of held) {
+    const outcome = await withDeployment(
+      ({ database }, { deployment }) =>
+        erasePersonalData(database, subject, {
+          retention: deployment.personalData,
+          isDryRun,
+          operator: osUserName(),
+        }),
+      place,
+    );
+    if (!outcome) throw notFound(subject);
+    if ('kept' in outcome) {
+      const reasons = outcome.kept.map((reason) => `\n- ${REASONS[reason]}`).join('');
+      throw new Refused(`The personal data of ${nameOf(subject)} have to be kept, and nothing was erased:${reasons}`);
+    }
+    for (const [table, count] of Object.entries(outcome.erased)) erased[table] = (erased[table] ?? 0) + count;
+  }
+  return erased;
 }
 
 /** Why personal data are kept, and what ends it. */
@@ -193,21 +219,40 @@ function requireSubject(
   }
 }
 
-/** Users are at home, the others in the database of their workspace. */
-const placeOf = ({ workspace }: SubjectOptions) =>
-  workspace === undefined ? Promise.resolve({ cell: HOME_CELL }) : inCellOf(workspace);
+/** A part of what is held about a person, and the database that has it. */
+interface Held {
+  readonly subject: PersonalDataSubject;
+  readonly place: { readonly cell?: string };
+}
 
-async function subjectOf(
-  database: Database,
-  { recipient, deposit, approval, user, email, workspace: workspaceId }: SubjectOptions,
-): Promise<PersonalDataSubject> {
-  if (recipient !== undefined) return { subject: 'recipient', id: recipient, workspaceId };
-  if (deposit !== undefined) return { subject: 'payer', id: deposit, workspaceId };
-  if (approval !== undefined) return { subject: 'approval', id: approval, workspaceId };
-  if (user !== undefined) return { subject: 'user', id: user };
-  const found = await findSubjectOfEmail(database, email ?? '');
-  if (!found) throw new Refused('No user has or had this e-mail, and no invitation. See banking user list.');
-  return found;
+/** What is held about a recipient, a payer or a person of the directory, who is last, because the others are found by it. */
+async function heldOf(options: SubjectOptions): Promise<readonly [Held, ...Held[]]> {
+  const { recipient, deposit, approval, user, email, workspace: workspaceId } = options;
+  const named = user ?? email;
+  if (named === undefined) {
+    const place = await inCellOf(workspaceId);
+    const [kind, id] =
+      recipient !== undefined
+        ? (['recipient', recipient] as const)
+        : deposit !== undefined
+          ? (['payer', deposit] as const)
+          : (['approval', approval!] as const);
+    return [{ subject: { subject: kind, id, workspaceId }, place }];
+  }
+  const atHome = { cell: HOME_CELL, changesNothing: true };
+  const person = await withDeployment(({ database }) => findPerson(database, named), atHome);
+  const read = await onEachCell(({ database }) => requestsNaming(database, person.addresses), { changesNothing: true });
+  read.end();
+  const requests = read.results.flatMap(({ cell, result }) =>
+    result.map((subject) => ({ subject, place: cell === undefined ? {} : { cell } })),
+  );
+  const held: Held[] = [
+    ...requests,
+    ...(person.subject ? [{ subject: person.subject, place: { cell: HOME_CELL } }] : []),
+  ];
+  const [first, ...others] = held;
+  if (!first) throw new Refused('No user has or had this e-mail, and no invitation. See banking user list.');
+  return [first, ...others];
 }
 
 const NAMES: Readonly<Record<PersonalDataSubject['subject'], string>> = {

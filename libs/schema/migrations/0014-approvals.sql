@@ -125,6 +125,13 @@ create function recipient_of_request(request text, resource_type text, resource_
 create index approval_of_recipient on approval (workspace_id, recipient_of_request(request, resource_type, resource_id))
   where operations in ('orders', 'recipients');
 
+-- The e-mail that a request to invite or change a member names, in small letters. None once it is erased.
+create function email_of_request(request text) returns text
+  language sql immutable parallel safe
+  return lower(coalesce(request::jsonb #>> '{input,email}', request::jsonb #>> '{shown,email}'));
+
+create index approval_of_email on approval (email_of_request(request)) where operations = 'members';
+
 create table approval_decision (
   workspace_id bigint not null,
   approval_id bigint not null,

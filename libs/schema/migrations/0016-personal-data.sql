@@ -124,6 +124,14 @@ create function invitation_to(address text) returns bigint
   language sql stable security definer set search_path = banking, pg_temp
   return (select m.id from member m where m.user_id is null and m.email = address order by m.id desc limit 1);
 
+-- The requests to invite or change a member that name one of these e-mails, of all workspaces of this database.
+create function requests_naming(addresses text[]) returns table (workspace_id bigint, id bigint)
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select a.workspace_id, a.id from approval a
+  where a.operations = 'members' and email_of_request(a.request) = any(addresses) and is_served_here(a.workspace_id)
+  order by a.workspace_id, a.id
+$$;
+
 -- The key of a payout at its network, as `payoutKey` of @banking/payouts writes it.
 create function key_of_payout(p payout) returns text
   language sql immutable

@@ -231,7 +231,7 @@ begin
       consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
       requested_deliveries, paused_until) on webhook_endpoint'),
     (served, 'execute on function amount_in, analyze_next_table, applying_rules, approval_requirements, approval_rules_in_force, are_audit_entries, audit_content, beneficiary_of, count_unrecorded_audit, directory_chain,
-      deciding_roles, directory_head, entries_of_deposits, has_approvals, erased_beneficiary, erased_email, erased_request, execution_of_payment, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, is_approvable, is_payment_approved, held_payouts, is_served_here, makers_of, may_take_over, member_status, next_audit_hash,
+      deciding_roles, directory_head, email_of_request, entries_of_deposits, has_approvals, erased_beneficiary, erased_email, erased_request, execution_of_payment, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, is_approvable, is_payment_approved, held_payouts, is_served_here, makers_of, may_take_over, member_status, next_audit_hash,
       order_of_reference, pause_required, payment_versions, persons_behind, recipient_of_request, rejected_three_in_a_row, require_open_workspaces, rfc3339, salted_digest, take_approval, unrecorded_resources, webhook_backlog, workspace_lock_key'),
 
     -- The books: a payment, and no other way to move money.
@@ -304,7 +304,7 @@ begin
     (commanded, 'usage on sequence operator_request_id_seq'),
     (commanded, 'select, insert (content, digest, operating_system_user) on operator_request'),
     -- Erasure and export of personal data: operators by request, the worker what was not used for long. No service may call them.
-    (commanded, 'execute on function erase_personal_data, invitation_to, personal_columns, personal_data_of'),
+    (commanded, 'execute on function addresses_of_user, erase_personal_data, invitation_to, personal_columns, personal_data_of, requests_naming'),
     (worked, 'execute on function erase_unused_personal_data'),
 
     (commanded, 'update (note) on bank_entry'),

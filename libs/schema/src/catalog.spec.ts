@@ -57,6 +57,7 @@ const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   account_code_pkey: 'finds the workspace of a code: the one thing a workspace may learn of another',
   account_place_pkey: 'the same over all databases',
   approval_by_expiry: 'finds what has expired, of every workspace',
+  approval_of_email: 'finds what is held about a person, in every workspace',
   audit_outbox_by_id: 'finds what is not recorded, of every workspace',
   deposit_by_entry: 'finds who has the money of an entry, for functions of the owner',
   deposit_of_entry: 'lets one workspace have the money of an entry',

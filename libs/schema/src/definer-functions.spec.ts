@@ -95,6 +95,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'record_reference_change', settings: [PINNED], executableBy: [OPERATOR_ROLE] },
   { name: 'record_webhook_attempts', settings: [PINNED], executableBy: WORKING },
   { name: 'replace_limits', settings: [PINNED], executableBy: WRITING },
+  { name: 'requests_naming', settings: [PINNED], executableBy: [OPERATOR_ROLE] },
   { name: 'require_account_of_key', settings: [PINNED], executableBy: [] },
   { name: 'require_administrator', settings: [PINNED], executableBy: [] },
   { name: 'require_approved_decision', settings: [PINNED], executableBy: [] },
@@ -131,11 +132,13 @@ const DEFINER_FUNCTIONS = [
 
 /** Functions with the rights of their caller that a role calls. All others are functions of triggers, which need no right to run. */
 const CALLED: Readonly<Record<string, readonly string[]>> = {
+  'addresses_of_user(bigint)': [OPERATOR_ROLE],
   'amount_in(integer,converted_amount[])': SERVING,
   'applying_rules(bigint,text,bigint,bigint,bigint,timestamp with time zone)': SERVING,
   'approval_requirements(bigint,text,bigint,bigint,bigint,timestamp with time zone)': SERVING,
   'approval_rules_in_force(bigint)': SERVING,
   'deciding_roles(bigint,bigint,bigint[])': SERVING,
+  'email_of_request(text)': SERVING,
   'has_approvals(bigint,bigint)': SERVING,
   'is_approvable(bigint,jsonb,bigint[])': SERVING,
   'is_payment_approved(bigint,bigint)': SERVING,

@@ -133,17 +133,55 @@ const FIND_INVITATION = sqlStatement<{ id: bigint }>(
   'select id from invitation_to($1) as id where id is not null',
 );
 
+const ADDRESSES = sqlStatement<{ addresses: readonly string[] }>(
+  'addresses_of_user',
+  'select addresses_of_user($1) as addresses',
+);
+
+/** A person of the directory. */
+export interface Person {
+  /** The user, or the invitations to the e-mail. Undefined if there is neither. */
+  readonly subject: PersonalDataSubject | undefined;
+  /** The e-mails that the person has and had. */
+  readonly addresses: readonly string[];
+}
+
 /**
- * The user that has an e-mail, or had it last; without one, the invitations to it.
+ * The user that has an e-mail, or had it last; without one, the invitations to it. In the database of the directory.
  *
+ * @param named the id of a user, or an e-mail
  * @throws ProvisioningError if it is no e-mail
  */
-export async function findSubjectOfEmail(database: Database, text: string): Promise<PersonalDataSubject | undefined> {
-  const email = emailOf(text);
-  const [[user], [invitation]] = await database.pipeline({}, [
+export async function findPerson(directory: Database, named: number | string): Promise<Person> {
+  if (typeof named === 'number') return personOf(directory, named, []);
+  const email = emailOf(named);
+  const [[user], [invitation]] = await directory.pipeline({}, [
     bind(FIND_USER, email),
     bind(FIND_INVITATION, email),
   ] as const);
-  if (user) return { subject: 'user', id: Number(user.id) };
-  return invitation && { subject: 'invitation', id: Number(invitation.id) };
+  if (user) return personOf(directory, Number(user.id), [email]);
+  return { subject: invitation && { subject: 'invitation', id: Number(invitation.id) }, addresses: [email] };
+}
+
+async function personOf(directory: Database, user: number, named: readonly string[]): Promise<Person> {
+  const [[row]] = await directory.pipeline({}, [bind(ADDRESSES, user)] as const);
+  return { subject: { subject: 'user', id: user }, addresses: [...new Set([...named, ...row!.addresses])] };
+}
+
+const REQUESTS_NAMING = sqlStatement<{ workspace_id: bigint; id: bigint }>(
+  'requests_naming',
+  'select workspace_id, id from requests_naming($1)',
+);
+
+/** The requests of a database to invite or change a member that name one of these e-mails. */
+export async function requestsNaming(
+  database: Database,
+  addresses: readonly string[],
+): Promise<readonly PersonalDataSubject[]> {
+  const [rows] = await database.pipeline({}, [bind(REQUESTS_NAMING, [...addresses])] as const);
+  return rows.map(({ workspace_id: workspaceId, id }) => ({
+    subject: 'approval',
+    id: Number(id),
+    workspaceId: Number(workspaceId),
+  }));
 }

@@ -2,8 +2,9 @@ export { auditPages, noteExport, notePersonalDataExport, noteOperatorChanges, no
 export {
   type ErasedRows,
   erasePersonalData,
-  findSubjectOfEmail,
+  findPerson,
   type PersonalDataSubject,
+  requestsNaming,
   personalDataPages,
   type ReasonToKeep,
 } from '../personal-data/erase-personal-data.js';
