@@ -113,8 +113,10 @@ begin
   end if;
   perform from service_account s
   where s.workspace_id = new.workspace_id and s.id = new.service_account_id and s.deleted_at is null for key share;
+  -- The copy of the user is there, because that of its role is.
   if not found or not exists (
-    select from workspace_role r where r.workspace_id = new.workspace_id and r.user_id = new.service_account_id) then
+    select from workspace_role r join app_user u on u.id = r.user_id
+    where r.workspace_id = new.workspace_id and r.user_id = new.service_account_id and u.service_workspace_id = new.workspace_id) then
     raise exception 'a key belongs to a service account with a role' using errcode = 'BK031';
   end if;
   return new;
@@ -133,7 +135,7 @@ begin
   if tg_relid <> 'banking.workspace_role'::regclass or tg_op <> 'DELETE' then
     raise exception 'revoke_keys_without_role runs after a DELETE from workspace_role only' using errcode = 'BK013';
   end if;
-  if current_setting('session_replication_role') = 'replica' then
+  if exists (select from cell_identity) then
     perform pg_advisory_xact_lock_shared(workspace_lock_key(old.workspace_id));
     if not is_served_here(old.workspace_id) then
       return null;
@@ -141,6 +143,8 @@ begin
   end if;
   perform set_config('app.workspaces', format('{%s}', old.workspace_id), true);
   if not exists (select from workspace_role r where r.workspace_id = old.workspace_id and r.user_id = old.user_id) then
+    -- A new key waits, and then reads the roles again.
+    perform from service_account s where s.workspace_id = old.workspace_id and s.id = old.user_id for update;
     for ended in
       update service_account_key set revoked_at = statement_timestamp()
       where workspace_id = old.workspace_id and service_account_id = old.user_id and revoked_at is null
@@ -224,6 +228,10 @@ declare
   added bigint;
 begin
   perform begin_service_user_change(of_workspace);
+  -- Of a workspace of another cell, that has taken the approval.
+  if is_served_here(of_workspace) then
+    perform take_approval(of_workspace, 'serviceAccounts', jsonb_build_object('id', service_user), array['id', '{serviceAccountId}']);
+  end if;
   if service_user is null then
     insert into app_user (kind, service_workspace_id) values ('service_account', of_workspace) returning id into service_user;
   elsif not exists (select from app_user u where u.id = service_user and u.service_workspace_id = of_workspace) then
@@ -266,15 +274,17 @@ begin
   return found;
 end $$;
 
--- Changes what is given of an account, and notes a change of its roles.
-create function change_service_account(of_workspace bigint, account bigint, named text, with_scopes text[], are_roles_changed boolean)
-  returns void
+-- Changes what is given of an account, and notes a change of its roles. Without a role, its keys end at once, before the copy of that arrives.
+create function change_service_account(of_workspace bigint, account bigint, named text, with_scopes text[], are_roles_changed boolean,
+  is_without_role boolean) returns void
   language sql security definer set search_path = banking, pg_temp as $$
+  update service_account_key set revoked_at = statement_timestamp()
+  where is_without_role and workspace_id = of_workspace and service_account_id = account and revoked_at is null;
   update service_account s
   set name = coalesce(named, s.name), scopes = case when with_scopes is null then s.scopes else nullif(with_scopes, '{}') end,
     updated_at = statement_timestamp()
   where s.workspace_id = of_workspace and s.id = account and s.deleted_at is null
-    and (are_roles_changed or named <> s.name or with_scopes is not null and nullif(with_scopes, '{}') is distinct from s.scopes)
+    and (are_roles_changed or named <> s.name or with_scopes is not null and nullif(with_scopes, '{}') is distinct from s.scopes);
 $$;
 
 -- Ends an account and its keys, before the directory does.

@@ -454,13 +454,16 @@ begin
   end if;
 end $$;
 
--- `take_approval` for a table of a group. Arguments: the group, then what is compared.
+-- `take_approval` for a table of a group. Arguments: the group, then what is compared. Of a workspace in another cell, home has no rules, or
+-- former ones: its cell takes the approval of a change of the directory.
 create function require_approval() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 declare
   content jsonb := case tg_op when 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
 begin
-  perform take_approval((content ->> 'workspace_id')::bigint, tg_argv[0], content, tg_argv[1:]);
+  if is_served_here((content ->> 'workspace_id')::bigint) then
+    perform take_approval((content ->> 'workspace_id')::bigint, tg_argv[0], content, tg_argv[1:]);
+  end if;
   return case tg_op when 'DELETE' then old else new end;
 end $$;
 
@@ -477,8 +480,7 @@ create trigger approved_change before update of url, types, description, status,
   execute function require_approval('endpoints', 'id', '{webhookEndpointId}', 'url', '{url}', 'types', '{types}',
     'description', '{description}');
 
--- Of the directory, changes over the interface: an invitation that is accepted was approved, and a removal does not wait. Of a workspace
--- in another cell, home has no rules: `changeMember` and `inviteMember` take the approval in its cell.
+-- Of the directory, changes over the interface: an invitation that is accepted was approved, and a removal does not wait.
 create trigger approved before update of change on member for each row
   when (new.change is distinct from old.change and new.change ->> 'operation' in ('inviteMember', 'changeMember'))
   execute function require_approval('members', 'id', '{memberId}');

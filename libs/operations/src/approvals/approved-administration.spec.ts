@@ -1,5 +1,6 @@
 import { type Approval, ApprovalPending, type ApprovalRule, approvedKey } from '@banking/domain';
-import { bind, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
+import { bind, OPERATOR_ROLE, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
+import { addServiceAccount, removeServiceAccount } from '../provisioning/service-accounts.js';
 import { approvalWorld, EVERY_ORDER } from '../testing/approval-world.js';
 import type { Member } from '../testing/order-world.js';
 
@@ -115,6 +116,43 @@ describe('members', () => {
       ),
     ).rejects.toMatchObject({ code: RULE_VIOLATION.notApproved });
     await service.removeMember(admin!, { memberId });
+  });
+});
+
+describe('service accounts', () => {
+  it('are made and changed with approvals, by operators without, and not around them in the directory', async () => {
+    await world.setRules(ruleOf('serviceAccounts'));
+    const service = world.open();
+    const input = { name: 'Payroll', roles: ['viewer'] } as const;
+    const { outcome } = await carriedOut(service.createServiceAccount(admin!, input));
+    const serviceAccountId = outcome!.resource!.id as never;
+    const changed = await carriedOut(service.changeServiceAccount(admin!, { serviceAccountId, roles: ['member'] }));
+    expect(changed.outcome).toMatchObject({ status: 'carried_out' });
+    expect(await service.getServiceAccount(admin!, { serviceAccountId })).toMatchObject({ roles: ['member'] });
+
+    for (const user of [serviceAccountId, null]) {
+      await expect(
+        write('select put_service_user($1, $2, $3)', world.workspaceId, user, ['viewer', 'member']),
+      ).rejects.toMatchObject({ code: RULE_VIOLATION.notApproved });
+    }
+
+    const asOperator = world.database.as(OPERATOR_ROLE);
+    const { id } = await addServiceAccount(asOperator, undefined, world.workspaceId, input);
+    await removeServiceAccount(asOperator, undefined, world.workspaceId, { serviceAccountId: id });
+    const { rows } = await world.owner.query(
+      `select actor ->> 'type' as type from (
+         select entries -> 0 -> 'actor' as actor, entries -> 0 ->> 'resourceId' as id, entries -> 0 ->> 'operation' as operation from audit_outbox
+         union all select actor, resource_id::text, operation from audit_event) e
+       where id = $1 and operation in ('createServiceAccount', 'deleteServiceAccount')`,
+      [String(id)],
+    );
+    expect(rows).toEqual([{ type: 'operator' }, { type: 'operator' }]);
+    const told = await world.owner.query(
+      `select actor_type as type from change_outbox where changes -> 0 ->> 2 = $1 and changes -> 0 ->> 1 like 'serviceAccount.%'
+       union all select actor ->> 'type' from event where resource_id = $2 and type like 'serviceAccount.%'`,
+      [String(id), id],
+    );
+    expect(told.rows).toEqual([{ type: 'operator' }, { type: 'operator' }]);
   });
 });
 

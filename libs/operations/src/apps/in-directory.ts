@@ -4,6 +4,8 @@ import type { AuditedCall } from '../audit/audited-call.js';
 
 /** The directory, as the database of a workspace changes it. */
 export interface InDirectory {
+  /** Whether a change is committed before the operation, and stays if that fails. */
+  readonly isCommittedBefore: boolean;
   /** Carries out a change of the directory: in the database transaction of the operation, or in one at home. */
   change<T>(tx: DbTransaction, caller: AuditedCall, change: (tx: DbTransaction) => Promise<T>): Promise<T>;
   /** Resolves when this database has a change, or after a while. Call it after the operation, whose locks a copy may wait for. */
@@ -12,6 +14,7 @@ export interface InDirectory {
 
 /** The directory is in the same database. */
 export const inDirectoryHere: InDirectory = {
+  isCommittedBefore: false,
   change: (tx, _, change) => change(tx),
   arrival: () => Promise.resolve(),
 };
@@ -25,6 +28,7 @@ const POLL_MS = 10;
  * member in its trails when the copy arrives.
  */
 export const inDirectoryOf = (home: Database): InDirectory => ({
+  isCommittedBefore: true,
   change: (_, { actor }, change) =>
     home.transaction({ user: actor }, async (tx) => {
       const result = await change(tx);

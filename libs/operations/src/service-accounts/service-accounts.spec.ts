@@ -363,6 +363,20 @@ describe('the database', () => {
     expect(await as(by(ada.actor), put)).toBe(wrong);
   });
 
+  it('refuses a key of an account that was made before its user, who is a person', async () => {
+    const next = await world.owner.query<{ id: bigint }>(`select nextval('app_user_id_seq') + 1 as id`);
+    const ofPerson = `select add_service_account(${ada.workspaceId}, ${next.rows[0]!.id}, 'X', null);
+      set local role none; set local app.workspaces = '{${ada.workspaceId}}';
+      insert into app_user (email) values ('coming@northwind.example');
+      insert into workspace_role (workspace_id, user_id, role)
+        select ${ada.workspaceId}, id, 'admin' from app_user where email = 'coming@northwind.example';
+      set local role ${API_ROLE};
+      insert into service_account_key (workspace_id, service_account_id, hash, created_by)
+        select ${ada.workspaceId}, id, sha256('key'), ${ada.actor} from app_user where email = 'coming@northwind.example'`;
+
+    expect(await as(by(ada.actor), ofPerson)).toBe(wrong);
+  });
+
   it('refuses a user who does not administer the workspace at that moment', async () => {
     const email = 'short@northwind.example';
     const id = await addUser(world.provisioning, 'ops', { email, app: 'Northwind Treasury' });

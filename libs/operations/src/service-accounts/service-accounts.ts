@@ -178,8 +178,14 @@ async function rolesArrived(
   });
 }
 
+/** The right of the caller in the database of the workspace, before the directory is changed elsewhere. An operator is no user. */
+const READ_RIGHT = sqlStatement<{ isAdmin: boolean }>(
+  'read_right',
+  `select $1::bigint is null or has_role($1, $2, 'admin') as "isAdmin"`,
+);
+
 /**
- * If the connection is lost between the directory and the database of the workspace, a user without an account is left: it has no key.
+ * If the connection is lost between the commit of the directory elsewhere and the one here, a user without an account is left: it has no key.
  *
  * @throws Refusal `service_account_limit`, `role_insufficient`, and those of `createOnce`
  */
@@ -190,20 +196,26 @@ export async function createServiceAccount(
   options: RequestOptions,
   inDirectory: InDirectory,
 ): Promise<Created<ServiceAccount>> {
-  const { workspaceId } = caller;
+  const { workspaceId, actor } = caller;
   const content = { name, roles: [...roles], scopes: [...scopes] };
   const request = { workspaceId, operation: 'createServiceAccount', content };
+  // Of an attempt before.
+  let user: number | null = null;
   const created = await createOnce<ServiceAccountRow, ServiceAccount>(reading, request, options, caller, async (tx) => {
-    const [, [counted]] = await tx.pipeline([
-      bind(LOCK_SERVICE_ACCOUNTS, workspaceId),
+    await tx.pipeline([...actingOperator(caller), bind(LOCK_SERVICE_ACCOUNTS, workspaceId)]);
+    const [[counted], [right]] = await tx.pipeline([
       bind(COUNT_SERVICE_ACCOUNTS, workspaceId),
+      bind(READ_RIGHT, actor ?? null, workspaceId),
       takeApproval(workspaceId, 'serviceAccounts', null),
     ] as const);
+    if (!right!.isAdmin) throw new Refusal('role_insufficient');
     if (counted!.count >= SERVICE_ACCOUNTS_MAX) throw new Refusal('service_account_limit');
-    const accountId = Number((await putUser(inDirectory, tx, caller, null, roles)).id);
+    const put = await putUser(inDirectory, tx, caller, user, roles);
+    const accountId = Number(put.id);
+    if (inDirectory.isCommittedBefore) user = accountId;
     const { bound } = serviceAccountQuery(workspaceId, accountId);
     return {
-      writes: [...actingOperator(caller), bind(ADD_SERVICE_ACCOUNT, workspaceId, accountId, name, [...scopes])],
+      writes: [bind(ADD_SERVICE_ACCOUNT, workspaceId, accountId, name, [...scopes])],
       audited: { type: 'serviceAccount', id: accountId },
       resource: { bound, compose: (_, row) => composeServiceAccount({ ...row, roles: inOrder(roles) }) },
     };
@@ -219,7 +231,7 @@ const LOCK_SERVICE_ACCOUNT = sqlStatement<{ isThere: boolean }>(
 
 const CHANGE_SERVICE_ACCOUNT = sqlStatement(
   'change_service_account',
-  'select change_service_account($1, $2, $3, $4, $5)',
+  'select change_service_account($1, $2, $3, $4, $5, $6)',
 );
 
 /** @throws Refusal `service_account_not_found`, `role_insufficient` */
@@ -230,13 +242,16 @@ export async function changeServiceAccount(
   inDirectory: InDirectory,
 ): Promise<ServiceAccount> {
   const { workspaceId } = caller;
+  // By this attempt, or by one before.
+  let areRolesChanged = false;
   const changed = await changing(reading, caller, 'changeServiceAccount', serviceAccountId, async (tx, note) => {
     await tx.pipeline([takeApproval(workspaceId, 'serviceAccounts', Number(serviceAccountId))]);
-    const areRolesChanged =
-      roles !== undefined && (await putUser(inDirectory, tx, caller, Number(serviceAccountId), roles)).isChanged;
-    const fields = [name, scopes && [...scopes], areRolesChanged];
+    if (roles !== undefined) {
+      const put = await putUser(inDirectory, tx, caller, Number(serviceAccountId), roles);
+      areRolesChanged ||= put.isChanged;
+    }
+    const fields = [name, scopes && [...scopes], areRolesChanged, roles?.length === 0];
     const rows = await tx.commit([
-      ...actingOperator(caller),
       bind(CHANGE_SERVICE_ACCOUNT, workspaceId, serviceAccountId, ...fields),
       note,
       serviceAccountQuery(workspaceId, serviceAccountId).bound,
@@ -244,7 +259,7 @@ export async function changeServiceAccount(
     const row = rows.at(-1)![0] as ServiceAccountRow;
     return composeServiceAccount(roles ? { ...row, roles: inOrder(roles) } : row);
   });
-  await rolesArrived(reading, caller, changed, inDirectory);
+  if (roles) await rolesArrived(reading, caller, changed, inDirectory);
   return changed;
 }
 
@@ -282,8 +297,13 @@ function changing<T>(
   const note = noteAudit([auditEntry(workspaceId, audited, callerOf(caller))]);
   return database
     .transaction(scope, async (tx) => {
-      const [[account]] = await tx.pipeline([bind(LOCK_SERVICE_ACCOUNT, workspaceId, id)] as const);
-      if (!account?.isThere) throw new Refusal('service_account_not_found');
+      await tx.pipeline(actingOperator(caller));
+      const [[account], [right]] = await tx.pipeline([
+        bind(LOCK_SERVICE_ACCOUNT, workspaceId, id),
+        bind(READ_RIGHT, actor ?? null, workspaceId),
+      ] as const);
+      if (!right!.isAdmin) throw new Refusal('role_insufficient');
+      if (!account!.isThere) throw new Refusal('service_account_not_found');
       return change(tx, note);
     })
     .catch(refusedByRule);
