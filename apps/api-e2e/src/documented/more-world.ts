@@ -29,6 +29,7 @@ export const FIRST_OF_FULL = 3;
 export const WITHOUT_ROLE = PROGRAM + 3;
 
 const ACT = sqlStatement('act', `select set_config('app.actor_type', 'operator', true)`);
+/** The function names `n`, so that it is called for each. */
 const ADD_PROGRAMS = sqlStatement(
   'add_programs',
   `select banking.add_service_account($1, u.service_user, 'Program ' || n, null)
