@@ -139,5 +139,5 @@ describe('workers that read files', () => {
     }
     process.stdout.write(`${kills} kills in ${rounds} rounds of ${operations} operations\n`);
     expect(expected?.map(({ length }) => length)).toEqual([7, 7, 1, 4, 1]);
-  }, 600_000);
+  }, 1_800_000);
 });
