@@ -107,13 +107,12 @@ function addExportCommand(personalData: Command): void {
 
 /** @returns the report of the export, a sentence */
 async function exported(options: SubjectOptions, write: (text: string) => Promise<void>): Promise<string> {
-  const held = await heldOf(options);
+  const { subject, parts } = await heldOf(options);
   let count = 0;
-  for (const { subject, place } of held) {
+  for (const { subjects, place } of parts) {
     const use = { ...place, changesNothing: true };
-    count += await withDeployment(({ database }) => exportedOf(database, subject, write), use);
+    count += await withDeployment(({ database }) => exportedOf(database, subjects, write), use);
   }
-  const { subject } = held.at(-1)!;
   if (count === 0) throw notFound(subject);
   return `Wrote ${count} rows with personal data of ${nameOf(subject)}.`;
 }
@@ -121,18 +120,20 @@ async function exported(options: SubjectOptions, write: (text: string) => Promis
 /** @returns how many rows it has written */
 async function exportedOf(
   database: Database,
-  subject: PersonalDataSubject,
+  subjects: readonly PersonalDataSubject[],
   write: (text: string) => Promise<void>,
 ): Promise<number> {
-  const { workspaceId, subject: kind, id } = subject;
-  if (kind !== 'user' && kind !== 'invitation') {
-    const type = kind === 'payer' ? 'deposit' : kind;
-    await notePersonalDataExport(database, workspaceId as WorkspaceId, { type, id });
-  }
   let count = 0;
-  for await (const page of personalDataPages(database, subject)) {
-    await write(page.map((row) => `${JSON.stringify(row)}\n`).join(''));
-    count += page.length;
+  for (const subject of subjects) {
+    const { workspaceId, subject: kind, id } = subject;
+    if (kind !== 'user' && kind !== 'invitation') {
+      const type = kind === 'payer' ? 'deposit' : kind;
+      await notePersonalDataExport(database, workspaceId as WorkspaceId, { type, id });
+    }
+    for await (const page of personalDataPages(database, subject)) {
+      await write(page.map((row) => `${JSON.stringify(row)}\n`).join(''));
+      count += page.length;
+    }
   }
   return count;
 }
@@ -150,35 +151,33 @@ function addEraseCommand(personalData: Command): void {
     .action(async (options: EraseOptions, command: Command) => {
       requireSubject(options, command);
       const { dryRun: isDryRun = false, json } = options;
-      const held = await heldOf(options);
-      const { subject } = held.at(-1)!;
+      const { subject, parts } = await heldOf(options);
       // Nothing is erased of a person of whom something has to be kept.
-      if (held.length > 1) await eraseEach(held, true);
-      const erased = await eraseEach(held, isDryRun);
+      if (parts.flatMap(({ subjects }) => subjects).length > 1) await erasedOf(parts, true);
+      const erased = await erasedOf(parts, isDryRun);
       if (json) return printJson({ ...subject, isDryRun, erased });
       print(reportOf(subject, erased, isDryRun));
     });
 }
 
 /** @returns the rows that it erased by table. @throws Refused for a subject that there is not, or whose data have to be kept */
-async function eraseEach(held: readonly Held[], isDryRun: boolean): Promise<ErasedRows> {
+async function erasedOf(parts: readonly Part[], isDryRun: boolean): Promise<ErasedRows> {
   const erased: Record<string, number> = {};
-  for (const { subject, place } of held) {
-    const outcome = await withDeployment(
-      ({ database }, { deployment }) =>
-        erasePersonalData(database, subject, {
-          retention: deployment.personalData,
-          isDryRun,
-          operator: osUserName(),
-        }),
-      place,
-    );
-    if (!outcome) throw notFound(subject);
-    if ('kept' in outcome) {
-      const reasons = outcome.kept.map((reason) => `\n- ${REASONS[reason]}`).join('');
-      throw new Refused(`The personal data of ${nameOf(subject)} have to be kept, and nothing was erased:${reasons}`);
-    }
-    for (const [table, count] of Object.entries(outcome.erased)) erased[table] = (erased[table] ?? 0) + count;
+  for (const { subjects, place } of parts) {
+    await withDeployment(async ({ database }, { deployment }) => {
+      const erasure = { retention: deployment.personalData, isDryRun, operator: osUserName() };
+      for (const subject of subjects) {
+        const outcome = await erasePersonalData(database, subject, erasure);
+        if (!outcome) throw notFound(subject);
+        if ('kept' in outcome) {
+          const reasons = outcome.kept.map((reason) => `\n- ${REASONS[reason]}`).join('');
+          throw new Refused(
+            `The personal data of ${nameOf(subject)} have to be kept, and nothing was erased:${reasons}`,
+          );
+        }
+        for (const [table, count] of Object.entries(outcome.erased)) erased[table] = (erased[table] ?? 0) + count;
+      }
+    }, place);
   }
   return erased;
 }
@@ -219,40 +218,39 @@ function requireSubject(
   }
 }
 
-/** A part of what is held about a person, and the database that has it. */
-interface Held {
-  readonly subject: PersonalDataSubject;
+/** What one database holds about a person. */
+interface Part {
   readonly place: { readonly cell?: string };
+  readonly subjects: readonly PersonalDataSubject[];
 }
 
-/** What is held about a recipient, a payer or a person of the directory, who is last, because the others are found by it. */
-async function heldOf(options: SubjectOptions): Promise<readonly [Held, ...Held[]]> {
+/** Who is asked for, and where what is held is. A person of the directory is last, because the requests are found by it. */
+async function heldOf(
+  options: SubjectOptions,
+): Promise<{ readonly subject: PersonalDataSubject; readonly parts: readonly Part[] }> {
   const { recipient, deposit, approval, user, email, workspace: workspaceId } = options;
   const named = user ?? email;
   if (named === undefined) {
-    const place = await inCellOf(workspaceId);
     const [kind, id] =
       recipient !== undefined
         ? (['recipient', recipient] as const)
         : deposit !== undefined
           ? (['payer', deposit] as const)
           : (['approval', approval!] as const);
-    return [{ subject: { subject: kind, id, workspaceId }, place }];
+    const subject = { subject: kind, id, workspaceId };
+    return { subject, parts: [{ place: await inCellOf(workspaceId), subjects: [subject] }] };
   }
-  const atHome = { cell: HOME_CELL, changesNothing: true };
-  const person = await withDeployment(({ database }) => findPerson(database, named), atHome);
-  const read = await onEachCell(({ database }) => requestsNaming(database, person.addresses), { changesNothing: true });
-  read.end();
-  const requests = read.results.flatMap(({ cell, result }) =>
-    result.map((subject) => ({ subject, place: cell === undefined ? {} : { cell } })),
-  );
-  const held: Held[] = [
-    ...requests,
-    ...(person.subject ? [{ subject: person.subject, place: { cell: HOME_CELL } }] : []),
-  ];
-  const [first, ...others] = held;
-  if (!first) throw new Refused('No user has or had this e-mail, and no invitation. See banking user list.');
-  return [first, ...others];
+  const atHome = { cell: HOME_CELL };
+  const reading = { changesNothing: true };
+  const person = await withDeployment(({ database }) => findPerson(database, named), { ...atHome, ...reading });
+  const requests = await onEachCell(({ database }) => requestsNaming(database, person.addresses), reading);
+  requests.end();
+  const parts = requests.results
+    .filter(({ result }) => result.length > 0)
+    .map(({ cell, result }): Part => ({ place: cell === undefined ? {} : { cell }, subjects: result }));
+  const subject = person.subject ?? parts[0]?.subjects[0];
+  if (!subject) throw new Refused('No user has or had this e-mail, and no invitation. See banking user list.');
+  return { subject, parts: person.subject ? [...parts, { place: atHome, subjects: [subject] }] : parts };
 }
 
 const NAMES: Readonly<Record<PersonalDataSubject['subject'], string>> = {
