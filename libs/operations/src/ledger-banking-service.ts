@@ -42,7 +42,7 @@ import { listReconciliations } from './deposits/list-reconciliations.js';
 import { getPaymentAdvice } from './transfers/advice.js';
 import { getTransaction, getTransfer, listTransfers } from './transfers/transfers.js';
 import { AppUsers, listApps } from './apps/directory.js';
-import { inDirectoryHere, inDirectoryOf } from './apps/in-directory.js';
+import { inDirectoryOf } from './apps/in-directory.js';
 import { listAuditEvents } from './audit/list-audit-events.js';
 import { listCorridors, listProducts, listPurposes, listRecipientSchemas } from './corridors/corridors.js';
 import { acting, required } from './audit/audited-call.js';
@@ -181,7 +181,7 @@ function operationsOf({
   // What the sandbox simulates has the rights of the worker, which receives it elsewhere.
   const asWorker = booksAs(books, WORKER_ROLE);
   const readingAsWorker = { ...reading, database: asWorker.database };
-  const inDirectory = home ? inDirectoryOf(home) : inDirectoryHere;
+  const inDirectory = inDirectoryOf(home);
   const newCode = accountCodes?.newCode ?? newAccountCode;
   const quotes = { rates, rails, validS, openMax };
   const inSandbox = async <T>(call: () => Promise<T>) => {

@@ -71,6 +71,35 @@ describe('service accounts of a deployment with several databases', () => {
     expect(await server.query(cell, told)).toHaveLength(1);
   });
 
+  it('are as their own database says, where another has rows of a workspace that moves', async () => {
+    const { banking } = process;
+    const { resource: account } = await banking.createServiceAccount(as('b'), { name: 'Copied', roles: ['member'] });
+    const { resource: key } = await banking.createServiceAccountKey(as('b'), { serviceAccountId: account.id });
+    const rowOfKey = `from service_account_key where id = ${key.id}`;
+    await server.query(
+      'home',
+      `set session_replication_role = replica;
+       insert into service_account (workspace_id, id, name) values (${ids.get('b')}, ${account.id}, 'Copied');
+       insert into service_account_key (workspace_id, id, service_account_id, hash)
+       values (${ids.get('b')}, ${key.id}, ${account.id}, sha256('key'));
+       insert into approval_rules (workspace_id, version, rules, changed_by)
+       values (${ids.get('b')}, 1, '[{"operations": "members", "approvals": 1, "roles": ["admin"]}]', null)`,
+    );
+    const outbox = 'select from change_outbox';
+    const before = await server.query('home', outbox);
+
+    // Home has former rules: they decide nothing.
+    const { resource: member } = await banking.inviteMember(as('b'), { email: 'm@harbour.example', roles: ['viewer'] });
+    expect(await banking.changeMember(as('b'), { memberId: member.id, roles: ['member'] })).toMatchObject({
+      roles: ['member'],
+    });
+    await banking.deleteServiceAccount(as('b'), { serviceAccountId: account.id });
+
+    expect(await server.query('home', `select revoked_at ${rowOfKey}`)).toEqual([{ revoked_at: null }]);
+    expect(await server.query('b', `select ${rowOfKey} and revoked_at is not null`)).toHaveLength(1);
+    expect(await server.query('home', outbox)).toHaveLength(before.length);
+  });
+
   it('wait for approvals by the rules of a workspace in another database', async () => {
     const { banking } = process;
     const rules = [{ operations: 'serviceAccounts', approvals: 1, roles: ['admin'] }] as const;

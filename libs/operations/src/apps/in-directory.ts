@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Database, DbTransaction } from '@banking/postgres';
+import { type Database, type DbTransaction, isUnavailable } from '@banking/postgres';
 import type { AuditedCall } from '../audit/audited-call.js';
 
 /** The directory, as the database of a workspace changes it. */
@@ -8,12 +8,15 @@ export interface InDirectory {
   readonly isCommittedBefore: boolean;
   /** Carries out a change of the directory: in the database transaction of the operation, or in one at home. */
   change<T>(tx: DbTransaction, caller: AuditedCall, change: (tx: DbTransaction) => Promise<T>): Promise<T>;
-  /** Resolves when this database has a change, or after a while. Call it after the operation, whose locks a copy may wait for. */
+  /**
+   * Resolves when this database has a change, after a while, or when it cannot be read: the change is made all the same. Call it after the
+   * operation, whose locks a copy may wait for.
+   */
   arrival(hasArrived: () => Promise<boolean>): Promise<void>;
 }
 
 /** The directory is in the same database. */
-export const inDirectoryHere: InDirectory = {
+const inDirectoryHere: InDirectory = {
   isCommittedBefore: false,
   change: (tx, _, change) => change(tx),
   arrival: () => Promise.resolve(),
@@ -27,7 +30,7 @@ const POLL_MS = 10;
  * The directory is at home, and the workspace in another cell. What is changed at home is committed first. The cell tells of a change of a
  * member in its trails when the copy arrives.
  */
-export const inDirectoryOf = (home: Database): InDirectory => ({
+const inDirectoryAt = (home: Database): InDirectory => ({
   isCommittedBefore: true,
   change: (_, { actor }, change) =>
     home.transaction({ user: actor }, async (tx) => {
@@ -37,6 +40,17 @@ export const inDirectoryOf = (home: Database): InDirectory => ({
     }),
   async arrival(hasArrived) {
     const endsAtMs = performance.now() + ARRIVAL_MAX_MS;
-    while (!(await hasArrived()) && performance.now() < endsAtMs) await pause(POLL_MS);
+    const isOver = () => hasArrived().catch(endIfUnavailable);
+    while (!(await isOver()) && performance.now() < endsAtMs) await pause(POLL_MS);
   },
 });
+
+/** `unavailable` would say that nothing was changed. */
+function endIfUnavailable(error: unknown): true {
+  if (isUnavailable(error)) return true;
+  throw error;
+}
+
+/** @param home the database of the directory, if it is another one */
+export const inDirectoryOf = (home: Database | undefined): InDirectory =>
+  home === undefined ? inDirectoryHere : inDirectoryAt(home);

@@ -9,7 +9,7 @@ import type {
   WorkspaceId,
 } from '@banking/domain';
 import type { Database } from '@banking/postgres';
-import { inDirectoryHere, inDirectoryOf } from '../apps/in-directory.js';
+import { inDirectoryOf } from '../apps/in-directory.js';
 import type { AuditedCall } from '../audit/audited-call.js';
 import { openReading } from '../resources/reading.js';
 import {
@@ -58,8 +58,6 @@ export async function serviceAccountsOf(
   return rows;
 }
 
-const inDirectory = (home: Database | undefined) => (home ? inDirectoryOf(home) : inDirectoryHere);
-
 /**
  * @param home the database of the directory, if it is another one
  * @throws ProvisioningError without the workspace; Refusal as `createServiceAccount` of the port
@@ -72,7 +70,7 @@ export async function addServiceAccount(
 ): Promise<ServiceAccount> {
   await requireWorkspace(database, workspaceId);
   const reading = openReading(database);
-  return (await createServiceAccount(reading, callOf(workspaceId), input, {}, inDirectory(home))).resource;
+  return (await createServiceAccount(reading, callOf(workspaceId), input, {}, inDirectoryOf(home))).resource;
 }
 
 /**
@@ -84,7 +82,7 @@ export const removeServiceAccount = (
   home: Database | undefined,
   workspaceId: WorkspaceId,
   name: ServiceAccountName,
-): Promise<void> => deleteServiceAccount(openReading(database), callOf(workspaceId), name, inDirectory(home));
+): Promise<void> => deleteServiceAccount(openReading(database), callOf(workspaceId), name, inDirectoryOf(home));
 
 /** @throws Refusal as `createServiceAccountKey` of the port */
 export async function addKey(
