@@ -1,5 +1,4 @@
 import type { AccountId, Order, PlaceOrderInput, RecipientId, TransactionId, TransferAmount } from '@banking/domain';
-import { verifyBooks } from '@banking/ledger';
 import { recordEvent, releaseParkedWork, SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { reasonOf, until } from '@banking/postgres/testing';
@@ -7,7 +6,13 @@ import { DEMO_RATES } from '@banking/reference';
 import { listWork, Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { resumePausedOrder } from '../provisioning/index.js';
-import { onceReadRun, orderWorld, type OrderWorld, recipientAbroad, verifyPayments } from '../testing/order-world.js';
+import {
+  onceReadRun,
+  orderWorld,
+  type OrderWorld,
+  recipientAbroad,
+  expectBooksInOrder,
+} from '../testing/order-world.js';
 import { startBankingWorker, workOf } from '../worker/start-banking-worker.js';
 
 let worker: Worker;
@@ -288,8 +293,7 @@ describe('cancelled orders', () => {
 
   afterEach(async () => {
     const all = Object.values(world.demo.workspaces);
-    expect((await verifyBooks(world.database, all)).findings).toEqual([]);
-    expect(await verifyPayments(world.database, all)).toEqual([]);
+    await expectBooksInOrder(world.database, all);
     expect(errors).toEqual([]);
   });
 

@@ -13,13 +13,18 @@ import {
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
-import { verifyBooks } from '@banking/ledger';
 import { SANDBOX_ROUTING } from '@banking/payouts';
 import { pipelineChannel, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { reasonOf, sql } from '@banking/postgres/testing';
 import { DEMO_RATES, NO_RATES, type RateSource } from '@banking/reference';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { expectWellFormed, orderWorld, type OrderWorld, verifyPayments } from '../testing/order-world.js';
+import {
+  expectWellFormed,
+  orderWorld,
+  type OrderWorld,
+  expectBooksInOrder,
+  verifyPayments,
+} from '../testing/order-world.js';
 
 let usd: AccountId;
 let ravi: RecipientId;
@@ -458,8 +463,7 @@ describe('quotes by target amount', () => {
 
     it('leaves books and payments without findings', async () => {
       const all = Object.values(world.demo.workspaces) as WorkspaceId[];
-      expect((await verifyBooks(world.database, all)).findings).toEqual([]);
-      expect(await verifyPayments(world.database, all)).toEqual([]);
+      await expectBooksInOrder(world.database, all);
     });
   });
 

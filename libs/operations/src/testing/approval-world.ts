@@ -12,7 +12,6 @@ import {
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
-import { verifyBooks } from '@banking/ledger';
 import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { DEMO_RATES } from '@banking/reference';
 import { openWebhooks } from '@banking/webhooks';
@@ -20,7 +19,7 @@ import { Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { addGrants, addUser } from '../provisioning/index.js';
 import { workOf } from '../worker/start-banking-worker.js';
-import { type Member, verifyPayments } from './order-world.js';
+import { type Member, expectBooksInOrder, verifyPayments } from './order-world.js';
 import { demoDatabase } from './test-databases.js';
 
 const APP = 'Northwind Treasury';
@@ -118,8 +117,7 @@ export async function approvalWorld() {
       fromBalanceAmount((await service.getAccount(ada, { accountId: id })).edges.balances[0]!.amount),
     async expectInOrder(): Promise<void> {
       const all = Object.values(demo.workspaces);
-      expect((await verifyBooks(world.database, all)).findings).toEqual([]);
-      expect(await verifyPayments(world.database, all)).toEqual([]);
+      await expectBooksInOrder(world.database, all);
       expect(errors).toEqual([]);
     },
   };
