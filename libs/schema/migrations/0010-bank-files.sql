@@ -54,6 +54,16 @@ create trigger filed_for_good before update of file_id, payment_information_id o
     and (new.file_id, new.payment_information_id) is distinct from (old.file_id, old.payment_information_id))
   execute function refuse_step();
 
+-- Only the end of a file says what is in it. So its rows may change in the database transaction that has written them, and never after.
+create function refuse_later_change() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  if old.xmin <> pg_current_xact_id()::xid then
+    raise exception 'a row of % does not change after the transaction that wrote it', tg_table_name using errcode = 'BK003';
+  end if;
+  return new;
+end $$;
+
 create sequence bank_file_id_seq maxvalue 9007199254740991;
 -- Each file of a bank that was read or refused. The same content again does nothing.
 create table bank_file (
@@ -77,6 +87,7 @@ create table bank_file (
 create unique index bank_file_read_once on bank_file (rail, digest) where outcome = 'read';
 create index bank_file_refused on bank_file (received_at) where outcome = 'refused';
 create index bank_file_by_time on bank_file (rail, received_at desc, id desc);
+create trigger read_at_once before update on bank_file for each row execute function refuse_later_change();
 
 create sequence bank_statement_id_seq maxvalue 9007199254740991;
 -- A statement of a bank account (`camt.053`): what its reconciliation begins and ends with.
@@ -101,6 +112,7 @@ create table bank_statement (
   received_at timestamptz not null default clock_timestamp()
 );
 create index bank_statement_of_account on bank_statement (rail, bank_account, closed_on desc, id desc);
+create trigger read_at_once before update on bank_statement for each row execute function refuse_later_change();
 
 create sequence bank_entry_id_seq maxvalue 9007199254740991;
 -- An entry of a bank account, or a detail of one that stands for several payments. Read in several files, it is one row.
@@ -119,10 +131,9 @@ create table bank_entry (
   is_reversal boolean not null default false,
   booked_on date,
   value_on date,
-  -- The file that it was first read in, and the first statement that lists it as booked. Both rows are written after the entries, because
-  -- only the end of a file says what is in them. An entry of the demo data has no file.
-  file_id bigint references bank_file deferrable initially deferred,
-  statement_id bigint references bank_statement deferrable initially deferred,
+  -- The file that it was first read in, and the first statement that lists it as booked. An entry of the demo data has no file.
+  file_id bigint references bank_file,
+  statement_id bigint references bank_statement,
   -- The reference of our own payment, where the bank repeats it.
   end_to_end_id text check (char_length(end_to_end_id) between 1 and 100),
   uetr text check (char_length(uetr) between 1 and 40),

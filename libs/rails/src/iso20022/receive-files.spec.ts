@@ -112,6 +112,41 @@ describe('a file of a bank', () => {
     expect(seeFolder()).toEqual([[], ['a.xml', 'a.xml.2', 'b.xml'], []]);
   });
 
+  it('is stored again with a statement of the same name that has other entries', async () => {
+    put('a.xml', cashReport('053', OURS, [{ amount: '12.50', reference: 'REF1' }]));
+    await receive();
+    const more = [{ amount: '12.50', reference: 'REF1' }, { amount: '1.00' }];
+    put('b.xml', cashReport('053', OURS, more));
+    await receive();
+    put('c.xml', `${cashReport('053', OURS, more)} `);
+    await receive();
+
+    expect(await rowsOf('select entry_count from bank_statement order by id')).toEqual([
+      { entry_count: 1 },
+      { entry_count: 2 },
+    ]);
+    expect(
+      await rowsOf('select distinct s.entry_count from bank_entry e join bank_statement s on s.id = e.statement_id'),
+    ).toEqual([{ entry_count: 1 }]);
+  });
+
+  it('leaves nothing to be checked when it is committed: that would be one statement for all its entries', async () => {
+    const deferred = `select conname from pg_constraint where condeferrable and conrelid::regclass::text like 'bank%'`;
+    expect(await rowsOf(deferred)).toEqual([]);
+  });
+
+  it('does not change once it is stored, nor its statements', async () => {
+    put('a.xml', cashReport('053', OURS, [{ amount: '12.50' }]));
+    await receive();
+    for (const change of [
+      `update bank_file set note = 'changed'`,
+      'update bank_statement set entry_sum = 1',
+      'delete from bank_file',
+    ]) {
+      await expect(world.owner.query(change)).rejects.toMatchObject({ code: 'BK003' });
+    }
+  });
+
   it('books an entry once that is notified, reported and listed', async () => {
     const entry = { amount: '12.50', reference: 'REF1' };
     put('1.xml', cashReport('054', OURS, [{ ...entry, status: 'PDNG' }]));

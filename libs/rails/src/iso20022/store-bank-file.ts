@@ -1,39 +1,40 @@
 import { bind, type DbTransaction, sqlStatement } from '@banking/postgres';
 import type { BankAccount, FileRailConfig } from '../rail-config.js';
-import {
-  BankFileError,
-  type BankRecord,
-  type EntryRecord,
-  type MessageRecord,
-  type StatementRecord,
-} from './bank-records.js';
+import { BankFileError, type BankRecord, type EntryRecord, type StatementRecord } from './bank-records.js';
 import { storeEntries } from './store-entries.js';
 import { StatusStore } from './store-statuses.js';
 
-const NEXT_FILE = sqlStatement<{ id: bigint }>('next_bank_file', `select nextval('bank_file_id_seq') as id`);
-const NEXT_STATEMENT = sqlStatement<{ id: bigint; same_id: bigint | null }>(
-  'next_bank_statement',
-  `select nextval('bank_statement_id_seq') as id, (
-     select s.id from bank_statement s
-     where s.rail = $1 and s.bank_account = $2 and s.currency = $3 and s.statement_id = $4 and s.sequence is not distinct from $5::numeric
-       and s.opening_balance = $6 and s.closing_balance = $7 and s.opened_on = $8 and s.closed_on = $9
-     order by s.id limit 1) as same_id`,
+/** Before its entries, so that each of them finds it at once: at the end, one statement would look for hundreds of thousands. */
+const OPEN_FILE = sqlStatement<{ id: bigint }>(
+  'open_bank_file',
+  `insert into bank_file (rail, name, digest, message, message_id, outcome) values ($1, $2, $3, $4, $5, 'read') returning id`,
 );
-const STORE_FILE = sqlStatement(
-  'store_bank_file',
-  `insert into bank_file (id, rail, name, digest, message, message_id, outcome, note) values ($1, $2, $3, $4, $5, $6, 'read', $7)`,
+const NOTE_FILE = sqlStatement('note_bank_file', `update bank_file set note = $2 where id = $1`);
+
+const IS_SAME = `s.rail = $2 and s.bank_account = $3 and s.currency = $4 and s.statement_id = $5 and s.sequence is not distinct from $6::numeric
+       and s.opening_balance = $7 and s.closing_balance = $8 and s.opened_on = $9 and s.closed_on = $10`;
+const COLUMNS = `file_id, rail, bank_account, currency, statement_id, sequence, opening_balance, closing_balance, opened_on, closed_on`;
+const VALUES = `$1::bigint, $2, $3, $4, $5, $6::numeric, $7::bigint, $8::bigint, $9::date, $10::date`;
+
+/** The entries of a statement that an earlier file had already belong to that one. */
+const OPEN_STATEMENT = sqlStatement<{ id: bigint; is_new: boolean }>(
+  'open_bank_statement',
+  `with earlier as (select s.id from bank_statement s where ${IS_SAME} order by s.id limit 1),
+     opened as (
+       insert into bank_statement (${COLUMNS}, entry_count, entry_sum)
+       select ${VALUES}, 0, 0 where not exists (select from earlier) returning id)
+   select id, false as is_new from earlier union all select id, true from opened`,
 );
-/** A statement that another file had already is not stored again. */
+const CLOSE_STATEMENT = sqlStatement(
+  'close_bank_statement',
+  `update bank_statement set entry_count = $2, entry_sum = $3 where id = $1`,
+);
+/** One that an earlier file had with other entries. */
 const STORE_STATEMENT = sqlStatement(
   'store_bank_statement',
-  `insert into bank_statement (id, file_id, rail, bank_account, currency, statement_id, sequence, opening_balance, closing_balance,
-     opened_on, closed_on, entry_count, entry_sum)
-   select $1, $2, $3, $4, $5, $6, $7::numeric, $8::bigint, $9::bigint, $10::date, $11::date, $12::integer, $13::bigint
-   where not exists (
-     select from bank_statement s
-     where s.rail = $3 and s.bank_account = $4 and s.currency = $5 and s.statement_id = $6 and s.sequence is not distinct from $7::numeric
-       and s.opening_balance = $8 and s.closing_balance = $9 and s.opened_on = $10 and s.closed_on = $11
-       and s.entry_count = $12 and s.entry_sum = $13)`,
+  `insert into bank_statement (${COLUMNS}, entry_count, entry_sum)
+   select ${VALUES}, $11::integer, $12::bigint
+   where not exists (select from bank_statement s where ${IS_SAME} and s.entry_count = $11 and s.entry_sum = $12)`,
 );
 
 /** Rows of one statement of SQL. */
@@ -41,17 +42,17 @@ const CHUNK = 2_000;
 
 interface OpenStatement {
   readonly account: BankAccount;
+  /** The values that name it; undefined without both balances. */
+  readonly named: readonly unknown[] | undefined;
   /** Of its row, or of the equal one of an earlier file; null without both balances. */
   readonly id: bigint | null;
-  readonly newId: bigint | null;
-  readonly record: StatementRecord;
+  readonly isNew: boolean;
   entryCount: number;
   entrySum: bigint;
 }
 
 /** Stores the records of one file in a database transaction, in their order. */
 export class BankFileStore {
-  private message: MessageRecord | undefined;
   private fileId = 0n;
   private statuses: StatusStore | undefined;
   private statement: OpenStatement | undefined;
@@ -71,9 +72,10 @@ export class BankFileStore {
   async add(record: BankRecord): Promise<void> {
     switch (record.kind) {
       case 'message': {
-        const [[row]] = await this.tx.pipeline([bind(NEXT_FILE)] as const);
-        this.fileId = row?.id ?? 0n;
-        this.message = record;
+        const { name, digest } = this.file;
+        const values = [this.config.name, name, digest, record.message, record.messageId];
+        const [[row]] = await this.tx.pipeline([bind(OPEN_FILE, ...values)] as const);
+        this.fileId = row!.id;
         return;
       }
       case 'status':
@@ -103,14 +105,9 @@ export class BankFileStore {
         ? [`Statements without an opening and a closing balance, which are not reconciled: ${this.unreconciledCount}.`]
         : []),
     ].join(' ');
-    const { name, digest } = this.file;
     await this.tx.commit([
-      bind(
-        STORE_FILE,
-        ...[this.fileId, this.config.name, name, digest, this.message?.message, this.message?.messageId],
-        note === '' ? null : note,
-      ),
-      ...this.statements.flatMap((statement) => this.rowOf(statement)),
+      ...(note === '' ? [] : [bind(NOTE_FILE, this.fileId, note)]),
+      ...this.statements.flatMap(rowOf),
     ]);
   }
 
@@ -123,20 +120,16 @@ export class BankFileStore {
         throw new BankFileError('A balance is in another currency than its account in RAILS_FILE.');
       }
     }
-    let ids: { id: bigint; same_id: bigint | null } | undefined;
-    if (record.form === 'statement' && opening && closing) {
-      const [[row]] = await this.tx.pipeline([
-        bind(
-          NEXT_STATEMENT,
-          ...[this.config.name, account.id, account.currency, record.id, record.sequence ?? null],
+    const isReconciled = record.form === 'statement' && opening !== undefined && closing !== undefined;
+    if (record.form === 'statement' && !isReconciled) this.unreconciledCount += 1;
+    const named = isReconciled
+      ? [
+          ...[this.fileId, this.config.name, account.id, account.currency, record.id, record.sequence ?? null],
           ...[opening.amount, closing.amount, opening.date, closing.date],
-        ),
-      ] as const);
-      ids = row;
-    }
-    if (record.form === 'statement' && !ids) this.unreconciledCount += 1;
-    const id = ids?.same_id ?? ids?.id ?? null;
-    this.statement = { account, record, id, newId: ids?.id ?? null, entryCount: 0, entrySum: 0n };
+        ]
+      : undefined;
+    const [[row]] = named ? await this.tx.pipeline([bind(OPEN_STATEMENT, ...named)] as const) : [[]];
+    this.statement = { account, named, id: row?.id ?? null, isNew: row?.is_new ?? false, entryCount: 0, entrySum: 0n };
     this.statements.push(this.statement);
   }
 
@@ -166,18 +159,12 @@ export class BankFileStore {
     };
     for (const identity of await storeEntries(this.tx, home, [...chunk.values()])) this.contradicted.add(identity);
   }
+}
 
-  private rowOf({ account, record, newId, entryCount, entrySum }: OpenStatement) {
-    const { opening, closing } = record;
-    if (newId === null || !opening || !closing) return [];
-    return [
-      bind(
-        STORE_STATEMENT,
-        ...[newId, this.fileId, this.config.name, account.id, account.currency, record.id, record.sequence ?? null],
-        ...[opening.amount, closing.amount, opening.date, closing.date, entryCount, entrySum],
-      ),
-    ];
-  }
+function rowOf({ id, isNew, named, entryCount, entrySum }: OpenStatement) {
+  if (named === undefined) return [];
+  if (isNew) return [bind(CLOSE_STATEMENT, id, entryCount, entrySum)];
+  return [bind(STORE_STATEMENT, ...named, entryCount, entrySum)];
 }
 
 const signed = ({ direction, amount }: EntryRecord): bigint => (direction === 'credit' ? amount : -amount);
