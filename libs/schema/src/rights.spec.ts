@@ -1,13 +1,16 @@
 import {
   API_ROLE,
+  migrate,
   OPERATOR_ROLE,
+  OWNER_ROLE,
   PROVISIONING_ROLE,
   ROLES,
   SCHEMA,
   VERIFIER_ROLE,
   WORKER_ROLE,
 } from '@banking/postgres';
-import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+import { emptyDatabase, freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+import { MIGRATIONS } from './index.js';
 
 /** Where a role may delete rows. Everywhere else rows stay, or a function of the owner deletes them. */
 const DELETES: Readonly<Record<string, readonly string[]>> = {
@@ -122,6 +125,40 @@ async function rolesThatMay(right: string, name: string): Promise<string[]> {
   );
   return rows.map(({ role }) => role);
 }
+
+describe('the operators of a live deployment', () => {
+  /** What a command of the demo data does in a sandbox. */
+  const IN_A_SANDBOX = [
+    'announce_deposits',
+    'place_orders',
+    'post_arrivals',
+    'post_bank_deposits',
+    'post_payments',
+    'reverse_bank_deposits',
+  ];
+  const MAY_CALL = `select r || ' ' || proname as name from pg_proc, unnest($1::text[]) r
+    where pronamespace = '${SCHEMA}'::regnamespace and has_function_privilege(r, oid, 'execute') order by 1`;
+
+  it('place no orders and post nothing, and have all other rights of a sandbox, as all roles have', async () => {
+    const live = await emptyDatabase();
+    try {
+      await migrate({
+        ...{ connection: live.connection, migrations: MIGRATIONS },
+        ...{ parameters: { 'banking.sandbox': 'off' }, schema: SCHEMA, ownerRole: OWNER_ROLE, roles: ROLES },
+      });
+      const { rows } = await live.administer((client) => client.query<{ name: string }>(MAY_CALL, [ROLES]));
+      const { rows: ofSandbox } = await world.owner.query<{ name: string }>(MAY_CALL, [ROLES]);
+
+      const names = new Set(rows.map(({ name }) => name));
+      expect(ofSandbox.map(({ name }) => name).filter((name) => !names.has(name))).toEqual(
+        IN_A_SANDBOX.map((name) => `${OPERATOR_ROLE} ${name}`),
+      );
+      expect(rows.length).toBe(ofSandbox.length - IN_A_SANDBOX.length);
+    } finally {
+      await live.close();
+    }
+  });
+});
 
 describe('the schema', () => {
   it('can be used by the roles and changed by its owner only', async () => {

@@ -3,6 +3,7 @@
 export { until } from '@banking/embedded-postgres/testing';
 export {
   analyzeTables,
+  emptyDatabase,
   freshDatabase,
   asLogin,
   openDatabase,
