@@ -54,7 +54,8 @@ create trigger filed_for_good before update of file_id, payment_information_id o
     and (new.file_id, new.payment_information_id) is distinct from (old.file_id, old.payment_information_id))
   execute function refuse_step();
 
--- Only the end of a file says what is in it. So its rows may change in the database transaction that has written them, and never after.
+-- Only the end of a file says what is in it. So its rows may change in the database transaction that has written them, which has no
+-- savepoints, and never after.
 create function refuse_later_change() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 begin

@@ -126,31 +126,36 @@ describe('an order to a recipient abroad', () => {
     expect(rows).toMatchObject([{ adds_up: true }]);
   });
 
-  it.each(['instant', 'recurring'] as const)('shows each field of the request, if it is %s', async (type) => {
-    const from = await account(1, '1000000');
-    const recipientID = await far();
-    const { resource: quote } = await service.createQuote(ada, { accountID: from, recipientID, amount: abroad.amount });
-    // The compiler asks for a new field here.
-    const { accountId, ...every }: Required<PlaceOrderInput> = {
-      ...{ accountId: from, recipientID, amount: abroad.amount, type, quoteID: quote.id, purposeCode: 'IR001' },
-      ...{ description: 'A year of rent', externalReference: `every field ${type}`, metadata: { invoice: '2107' } },
-      ...{ repeatUnit: 'monthly', repeatValue: 1, startAt: '2098-01-31T09:00:00.000000Z' },
-      stopAt: '2099-01-31T09:00:00.000000Z',
-    };
-    const { repeatUnit, repeatValue, startAt, stopAt, quoteID, ...both } = every;
-    const shown = type === 'instant' ? { ...both, quoteID } : { ...both, repeatUnit, repeatValue, startAt, stopAt };
+  it.each(['instant', 'scheduled', 'recurring'] as const)(
+    'shows each field of the request, if it is %s',
+    async (type) => {
+      const from = await account(1, '1000000');
+      const recipientID = await far();
+      const { resource: quote } = await service.createQuote(ada, {
+        accountID: from,
+        recipientID,
+        amount: abroad.amount,
+      });
+      // The compiler asks for a new field here.
+      const { accountId, ...every }: Required<PlaceOrderInput> = {
+        ...{ accountId: from, recipientID, amount: abroad.amount, type, quoteID: quote.id, purposeCode: 'IR001' },
+        ...{ description: 'A year of rent', externalReference: `every field ${type}`, metadata: { invoice: '2107' } },
+        ...{ repeatUnit: 'monthly', repeatValue: 1, startAt: '2098-01-31T09:00:00.000000Z' },
+        stopAt: '2099-01-31T09:00:00.000000Z',
+      };
+      const { repeatUnit, repeatValue, startAt, stopAt, quoteID, ...both } = every;
+      const schedule = type === 'scheduled' ? { startAt } : { repeatUnit, repeatValue, startAt, stopAt };
+      const shown = { ...both, ...(type === 'instant' ? { quoteID } : schedule) };
 
-    const { resource: placed } = await service.placeOrder(ada, { ...shown, accountId }, key());
+      const { resource: placed } = await service.placeOrder(ada, { ...shown, accountId }, key());
 
-    const { recipientID: recipient, ...fields } = shown;
-    expect(placed).toMatchObject({ ...fields, edges: { account: { id: from }, recipient: { id: recipient } } });
-    const {
-      items: [listed],
-    } = await service.listOrders(ada, { accountId: from });
-    for (const read of [await service.getOrderById(ada, { orderId: placed.id }), listed]) {
-      expect(read).toMatchObject(fields);
-    }
-  });
+      const { recipientID: recipient, ...fields } = shown;
+      const { items } = await service.listOrders(ada, { accountId: from });
+      for (const order of [placed, await service.getOrderById(ada, { orderId: placed.id }), items[0]]) {
+        expect(order).toMatchObject({ ...fields, edges: { account: { id: from }, recipient: { id: recipient } } });
+      }
+    },
+  );
 
   it('is priced by its quote, once', async () => {
     const from = await account(1, '1000000');

@@ -7,7 +7,7 @@ import type { MinorUnits } from '@banking/domain';
 export type BankRecord = MessageRecord | StatusRecord | StatementRecord | EntryRecord;
 
 /** The beginning of a message. */
-interface MessageRecord {
+export interface MessageRecord {
   readonly kind: 'message';
   /** Such as `pain.002.001.10`. */
   readonly message: string;

@@ -51,6 +51,7 @@ export class CashReportReader implements MessageReader {
 
   read(part: XmlPart, path: string): readonly BankRecord[] {
     if (part.kind === 'element' && path === 'GrpHdr') {
+      if (this.hasHeader) refuse('GrpHdr is there twice.', () => 'the message');
       this.hasHeader = true;
       const messageId = requiredText(textAt(part.element, 'MsgId'), 'MsgId', 100, () => 'GrpHdr');
       return [{ kind: 'message', message: this.message, messageId }];

@@ -35,6 +35,7 @@ export class StatusReportReader implements MessageReader {
     const { element } = part;
     switch (path) {
       case 'GrpHdr':
+        if (this.hasHeader) refuse('GrpHdr is there twice.', () => 'the message');
         this.hasHeader = true;
         return [{ kind: 'message', message: this.message, messageId: this.messageIdOf(element) }];
       case 'OrgnlGrpInfAndSts':

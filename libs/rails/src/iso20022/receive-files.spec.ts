@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   mkdtempSync,
   readdirSync,
@@ -11,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+import { freshDatabase, type FreshDatabase, until } from '@banking/postgres/testing';
 import type { FileRailConfig } from '../rail-config.js';
 import { cashReport, type SampleEntry, statusReport } from '../testing/bank-files.js';
 import { BankFiles } from './receive-files.js';
@@ -128,6 +129,45 @@ describe('a file of a bank', () => {
     expect(
       await rowsOf('select distinct s.entry_count from bank_entry e join bank_statement s on s.id = e.statement_id'),
     ).toEqual([{ entry_count: 1 }]);
+  });
+
+  it('is done if another worker has stored it since this one looked for it', async () => {
+    const file = cashReport('053', OURS, [{ amount: '12.50' }]);
+    put('a.xml', file);
+    await world.owner.query('begin');
+    await world.owner.query(
+      `insert into bank_file (rail, name, digest, message, outcome) values ('bank', 'a.xml', $1, 'camt.053', 'read')`,
+      [createHash('sha256').update(file).digest()],
+    );
+    const received = receive();
+    await until(async () => {
+      const waiting = `select from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())`;
+      return (await rowsOf(waiting)).length > 0;
+    });
+    await world.owner.query('commit');
+
+    expect(await received).toBe(1);
+    expect(seeFolder()).toEqual([[], ['a.xml'], []]);
+    expect(await rowsOf('select outcome from bank_file')).toEqual([{ outcome: 'read' }]);
+    expect(await entries()).toEqual([]);
+  });
+
+  it('has one statement if it gives the same one twice, with all entries', async () => {
+    put(
+      'a.xml',
+      cashReport('053', OURS, [{ amount: '12.50', reference: 'REF1' }]).replace(
+        /<Stmt>.*<\/Stmt>/s,
+        (statement) => statement + statement.replaceAll('REF1', 'REF2'),
+      ),
+    );
+    await receive();
+    expect(seeFolder()).toEqual([[], ['a.xml'], []]);
+    expect(await rowsOf('select entry_count from bank_statement')).toEqual([{ entry_count: 1 }]);
+    expect(
+      await rowsOf(
+        'select e.bank_reference from bank_entry e join bank_statement s on s.id = e.statement_id order by e.bank_reference',
+      ),
+    ).toEqual([{ bank_reference: 'REF1' }, { bank_reference: 'REF2' }]);
   });
 
   it('leaves nothing to be checked when it is committed: that would be one statement for all its entries', async () => {

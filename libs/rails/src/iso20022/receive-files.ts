@@ -121,7 +121,7 @@ export class BankFiles {
     await this.database.transaction({}, async (tx) => {
       const store = new BankFileStore(tx, this.config, { name: name.slice(0, 255), digest });
       const hash = createHash('sha256');
-      for await (const record of readBankFile(chunksOf(handle, guard, hash))) await store.add(record);
+      for await (const record of readBankFile(chunksOf(handle, guard, hash))) if (!(await store.add(record))) return;
       if (!hash.digest().equals(digest)) throw new BankFileError('It changed while it was read.', true);
       await guard.check(true);
       await store.commit();

@@ -1,13 +1,23 @@
 import { bind, type DbTransaction, sqlStatement } from '@banking/postgres';
 import type { BankAccount, FileRailConfig } from '../rail-config.js';
-import { BankFileError, type BankRecord, type EntryRecord, type StatementRecord } from './bank-records.js';
+import {
+  BankFileError,
+  type BankRecord,
+  type EntryRecord,
+  type MessageRecord,
+  type StatementRecord,
+} from './bank-records.js';
 import { storeEntries } from './store-entries.js';
 import { StatusStore } from './store-statuses.js';
 
-/** Before its entries, so that each of them finds it at once: at the end, one statement would look for hundreds of thousands. */
+/**
+ * Before its entries, so that each of them finds it at once: at the end, one statement would look for hundreds of thousands. No row if
+ * another worker has stored the file, whose commit may have become known since this one looked for it.
+ */
 const OPEN_FILE = sqlStatement<{ id: bigint }>(
   'open_bank_file',
-  `insert into bank_file (rail, name, digest, message, message_id, outcome) values ($1, $2, $3, $4, $5, 'read') returning id`,
+  `insert into bank_file (rail, name, digest, message, message_id, outcome) values ($1, $2, $3, $4, $5, 'read')
+   on conflict (rail, digest) where outcome = 'read' do nothing returning id`,
 );
 const NOTE_FILE = sqlStatement('note_bank_file', `update bank_file set note = $2 where id = $1`);
 
@@ -68,16 +78,28 @@ export class BankFileStore {
     private readonly file: { readonly name: string; readonly digest: Buffer },
   ) {}
 
-  /** @throws BankFileError if the record does not belong to this rail or contradicts what an earlier file said */
-  async add(record: BankRecord): Promise<void> {
+  /**
+   * @returns false if another worker has stored the file
+   * @throws BankFileError if the record does not belong to this rail or contradicts what an earlier file said
+   */
+  async add(record: BankRecord): Promise<boolean> {
+    if (record.kind === 'message') return this.openFile(record);
+    await this.addContent(record);
+    return true;
+  }
+
+  private async openFile({ message, messageId }: MessageRecord): Promise<boolean> {
+    const { name, digest } = this.file;
+    const [[row]] = await this.tx.pipeline([
+      bind(OPEN_FILE, this.config.name, name, digest, message, messageId),
+    ] as const);
+    if (row === undefined) return false;
+    this.fileId = row.id;
+    return true;
+  }
+
+  private async addContent(record: Exclude<BankRecord, MessageRecord>): Promise<void> {
     switch (record.kind) {
-      case 'message': {
-        const { name, digest } = this.file;
-        const values = [this.config.name, name, digest, record.message, record.messageId];
-        const [[row]] = await this.tx.pipeline([bind(OPEN_FILE, ...values)] as const);
-        this.fileId = row!.id;
-        return;
-      }
       case 'status':
         this.statuses ??= new StatusStore(this.tx, this.config.name, this.file.digest.toString('hex'));
         return this.statuses.add(record);
