@@ -122,7 +122,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       role: roles[0]!,
       schema: SCHEMA,
       applicationName: applicationNameOf(RELEASE, cellName !== undefined),
-      ...operatorSettings(settings),
+      ...(!isService && operatorSettings(settings)),
       // What is written for a workspace that is in another cell would be lost.
       ...(cellName !== undefined && !mayReadElsewhere && { scopeCheck: SCOPE_CHECK }),
       ...(isService && !isSandbox && { forbiddenRoles: rolesExcept(embedded ? SERVICE_ROLES : roles) }),
@@ -173,8 +173,11 @@ function replicaOf({ replicaUrl, log, warn }: DeploymentSettings): ReplicaOption
   };
 }
 
-const operatorSettings = ({ operatingSystemUser }: Pick<DeploymentSettings, 'operatingSystemUser'>) =>
-  operatingSystemUser === undefined ? {} : { settings: { 'app.operating_system_user': operatingSystemUser } };
+/** What connections of a command have. No caller tries a command again, so it waits longer for a busy server than a request does. */
+const operatorSettings = ({ operatingSystemUser }: Pick<DeploymentSettings, 'operatingSystemUser'>) => ({
+  acquireTimeoutMs: 10_000,
+  ...(operatingSystemUser !== undefined && { settings: { 'app.operating_system_user': operatingSystemUser } }),
+});
 
 /** Uses a login of its own on the embedded server, and elsewhere the login that migrates: it may have more rights than the service. */
 async function openAs(
