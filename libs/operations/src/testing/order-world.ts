@@ -214,8 +214,8 @@ export async function expectBooksInOrder(database: Database, workspaceIds: reado
 /**
  * `verifyPayments` for a database with demo data, which has bookings without orders.
  *
- * No worker keeps the planner's statistics of this database, so they are refreshed first, as `banking verify` does: without them, a
- * statement over a few hundred payments may read the workspace for each.
+ * The planner's statistics are refreshed first, as by `banking verify`, because most specs have no worker, which does so: without
+ * them, a statement over a few hundred payments may read the workspace for each.
  */
 export async function verifyPayments(
   database: Database,

@@ -270,6 +270,12 @@ describe('a file of a bank', () => {
     ['a fraction of a cent', one.replace('>1.00', '>1.001'), 'more decimals'],
     ['no amount', one.replace(/<Ntry><Amt.*?<\/Amt>/, '<Ntry>'), 'Amt is missing'],
     ['a date that is none', one.replace('<BookgDt><Dt>2026-11-26', '<BookgDt><Dt>2026-02-30'), 'BookgDt is not a date'],
+    ['a message with two headers', one.replace(/<GrpHdr>.*?<\/GrpHdr>/s, '$&$&'), 'GrpHdr is there twice'],
+    [
+      'a status report with two headers',
+      statusReport('NOT-OURS', '<GrpSts>RJCT</GrpSts>', '').replace(/<GrpHdr>.*?<\/GrpHdr>/s, '$&$&'),
+      'GrpHdr is there twice',
+    ],
     ['a status about another', statusReport('NOT-OURS', '<GrpSts>RJCT</GrpSts>', ''), 'not ours'],
   ])('is refused as %s', async (_, content, reason) => {
     put('a.xml', content);
