@@ -17,11 +17,18 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { RefusalFilter } from '../http/refusal.filter.js';
-import { AccessCheck, bearerToken, PUBLIC_PAGE } from './access-check.js';
-import { CalledBy, type CalledRequest, type Caller, confirmAccess } from './caller.js';
+import {
+  AccessCheck,
+  bearerToken,
+  CalledBy,
+  type CalledRequest,
+  type Caller,
+  confirmAccess,
+  PUBLIC_PAGE,
+  RoleLookup,
+} from './access-check.js';
 import { Operation } from './operation.decorator.js';
 import { RateLimit } from './rate-limit.js';
-import { RoleLookup } from './role-lookup.js';
 import { CredentialError, type TokenSubject } from './token-verifier.js';
 
 describe('AccessCheck', () => {

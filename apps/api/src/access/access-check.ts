@@ -1,26 +1,140 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
+  type Directory,
   type DirectoryUser,
+  type Grant,
   isKeyText,
+  type Operation,
+  type OperationAccess,
   type OperationName,
+  OPERATIONS,
   type OperationScope,
   type Origin,
   parseId,
   Refusal,
   type RoleName,
+  type Scope,
   scopeOfOperation,
   type Subject,
+  type UserId,
   type WorkspaceId,
 } from '@banking/domain';
+import { ExpiringCache } from '@banking/process';
 import { headerLines, JSON_ONLY, preferredType } from '../http/request-head.js';
 import { pageRows } from '../http/paged-reads.js';
-import { needsRole, type OperationId, ROWS, suffices } from './access-matrix.js';
-import type { CalledRequest, Caller } from './caller.js';
+import type { RequestContext } from '../http/request-context.js';
 import type { KeyCheck } from './key-check.js';
 import { type RateLimit, requestsOfPage } from './rate-limit.js';
-import { type GrantedRoles, grantedRoles, type RoleLookup } from './role-lookup.js';
 import { challengeOf, satisfies, type SignIn, type StepUps } from './step-up.js';
 import { CredentialError, type TokenVerifier } from './token-verifier.js';
+
+/** Who may call an operation, as in the table of operations; `public`: every client. */
+type Access = 'public' | OperationAccess;
+
+type Row = Pick<Operation, 'result' | 'refusals' | 'hasBody'> & { readonly access: Access };
+
+/** Outside of the published interface. */
+const HEALTH = {
+  getLiveness: { access: 'public', result: 'record', refusals: [] },
+  getReadiness: { access: 'public', result: 'record', refusals: ['unavailable'] },
+} as const satisfies Record<string, Row>;
+
+export type OperationId = OperationName | keyof typeof HEALTH;
+
+/** All operations, for the access check and the documentation. An operation without a row cannot be called. */
+export const ROWS: Readonly<Record<OperationId, Row>> = { ...OPERATIONS, ...HEALTH };
+
+/** Whether an operation belongs to a workspace, and its access is the list of roles in it that may call it. */
+export function needsRole(access: Access): access is readonly RoleName[] {
+  return typeof access !== 'string';
+}
+
+export function suffices(roles: readonly RoleName[], needed: readonly RoleName[]): boolean {
+  return roles.some((role) => needed.includes(role));
+}
+
+declare const checked: unique symbol;
+
+/**
+ * A Scope whose access has been checked. The access check makes it, and controllers pass nothing else to the port. An operation that is open
+ * to persons who are no users takes a Scope instead, which may have no actor.
+ */
+export type Caller = Scope & {
+  readonly actor: UserId;
+  readonly workspaceId?: WorkspaceId;
+  readonly roles?: readonly RoleName[];
+  readonly [checked]: true;
+};
+
+export interface CalledRequest extends RequestContext {
+  operation?: OperationId;
+  caller?: Caller;
+}
+
+export const CalledBy = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
+  const { caller } = context.switchToHttp().getRequest<CalledRequest>();
+  if (!caller) throw new Error('no caller: the operation is public, or its access was not checked');
+  return caller;
+});
+
+/** Checks the access of a held request again. @throws Refusal if the caller may not call the operation any more */
+export async function confirmAccess({ confirmAccess: confirm }: RequestContext): Promise<void> {
+  if (!confirm) throw new Error('the operation does not declare that its requests are held');
+  return confirm();
+}
+
+/** A removed role, and the absence of a user, take effect within this time. A new role takes effect at once. */
+const TTL_MS = 1_000;
+const ENTRIES_MAX = 10_000;
+
+export class RoleLookup {
+  private readonly users: ExpiringCache<DirectoryUser | undefined>;
+
+  constructor(
+    private readonly directory: Directory,
+    nowMs?: () => number,
+  ) {
+    this.users = new ExpiringCache({ ttlMs: TTL_MS, entriesMax: ENTRIES_MAX, ...(nowMs && { nowMs }) });
+  }
+
+  /** The user of a subject if it was looked up within the last second. Undefined if the directory must be read. */
+  knownUser(subject: Subject): DirectoryUser | undefined {
+    return this.users.peek(keyOf(subject));
+  }
+
+  userOf(subject: Subject): Promise<DirectoryUser | undefined> {
+    return this.users.get(keyOf(subject), () => this.directory.userOf(subject));
+  }
+
+  /** The roles of a subject in a workspace, if any. Reads the directory again if the cached user has none of those needed. */
+  async rolesIn(
+    subject: Subject,
+    workspaceId: WorkspaceId,
+    needed: readonly RoleName[],
+  ): Promise<GrantedRoles | undefined> {
+    const cached = grantedRoles(await this.userOf(subject), workspaceId);
+    return cached && suffices(cached.roles, needed) ? cached : this.currentRolesIn(subject, workspaceId);
+  }
+
+  /** The same from the directory, and not from the cache. */
+  async currentRolesIn(subject: Subject, workspaceId: WorkspaceId): Promise<GrantedRoles | undefined> {
+    const user = await this.users.refresh(keyOf(subject), () => this.directory.userOf(subject, workspaceId));
+    return grantedRoles(user, workspaceId);
+  }
+}
+
+export interface GrantedRoles extends Pick<Grant, 'roles' | 'workspaceId'> {
+  readonly actor: DirectoryUser['id'];
+}
+
+export function grantedRoles(user: DirectoryUser | undefined, workspaceId: WorkspaceId): GrantedRoles | undefined {
+  const grant = user?.grants.find((candidate) => candidate.workspaceId === workspaceId);
+  return user && grant && { actor: user.id, workspaceId, roles: grant.roles };
+}
+
+/** An issuer is a URL or a URN and an e-mail is folded, so neither contains a space. Another e-mail may be another user. */
+const keyOf = ({ issuer, subject, email = '' }: Subject) => `${issuer} ${email} ${subject}`;
 
 /** The scheme is case-insensitive (RFC 9110, section 11.1), the token is a b64token (RFC 6750, section 2.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;

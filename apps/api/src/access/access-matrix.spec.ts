@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OPERATIONS, ROLE_NAMES, type RoleName } from '@banking/domain';
-import { needsRole, suffices } from './access-matrix.js';
+import { needsRole, suffices } from './access-check.js';
 
 const DOCUMENT = join(__dirname, '..', '..', '..', '..', 'docs', 'who-may-do-what.md');
 

@@ -1,4 +1,4 @@
-import type { OperationId } from './access-matrix.js';
+import type { OperationId } from './access-check.js';
 import { Operation, type OperationText } from './operation.decorator.js';
 
 const TEXT: OperationText = { summary: 'A route', description: 'A route.', provenance: 'ours' };

@@ -18,7 +18,7 @@ import {
   ROLE_NAMES,
 } from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
-import { needsRole, type OperationId, ROWS } from './access-matrix.js';
+import { needsRole, type OperationId, ROWS } from './access-check.js';
 
 /** Lines of Markdown that keep their line break: items, table rows, headings, and indented or fenced code. */
 const KEEPS_ITS_LINE = /^(?:[-|# {]|```|\d\. )/;

@@ -11,7 +11,7 @@ import {
   type RequestOptions,
   type Statement,
 } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { preferredType } from '../http/request-head.js';
 import { CSV_TYPE } from '../http/csv.js';

@@ -8,7 +8,7 @@ import {
   type ApprovalRules,
   BankingService,
 } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { ApiIdParam, bodyPipe, IdPipe, queryPipe } from '../input/input.pipe.js';
 import { sendPage } from '../input/page.js';

@@ -11,7 +11,7 @@ import {
   type User,
   type Workspace,
 } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { EdgeField, IdField, ListedField, TextField, TimeField } from '../http/field.decorator.js';
 import { ApiIdParam, IdPipe } from '../input/input.pipe.js';

@@ -2,7 +2,7 @@ import { Controller, Get, Module, Query, Res } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { type AuditActor, type AuditEvent, type AuditQuery, BankingService } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { preferredType } from '../http/request-head.js';
 import { CSV_TYPE, csvHead, csvRows } from '../http/csv.js';

@@ -17,7 +17,7 @@ import { ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { catchError, type Observable, throwError } from 'rxjs';
 import { BankingService, Refusal } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, type OperationText, paragraphs } from '../access/operation.decorator.js';
 import { CachedResponses } from '../http/cached-responses.js';
 import { CachedResponsesModule } from '../http/cached-responses.module.js';

@@ -2,7 +2,7 @@ import { Controller, Get, Module, Param, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { BankingService, type Deposit, type DepositId } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { ApiIdParam, IdPipe, queryPipe } from '../input/input.pipe.js';
 import { sendPage } from '../input/page.js';

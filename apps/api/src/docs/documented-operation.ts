@@ -1,6 +1,6 @@
 import type { PendingDocumentation } from '../access/operation.decorator.js';
 import { approvable, type AuditEvent, type Order, type Statement } from '@banking/domain';
-import type { OperationId } from '../access/access-matrix.js';
+import type { OperationId } from '../access/access-check.js';
 import { statementCsv } from '../accounts/statement-csv.js';
 import { auditCsv } from '../audit-events/audit-events.controller.js';
 import { responseHeaders } from './response-headers.js';

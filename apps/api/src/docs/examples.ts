@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { OperationId } from '../access/access-matrix.js';
+import type { OperationId } from '../access/access-check.js';
 
 export type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
 export type ParameterObject = Exclude<NonNullable<OperationObject['parameters']>[number], { $ref: string }>;

@@ -1,4 +1,4 @@
-import type { OperationId } from '../access/access-matrix.js';
+import type { OperationId } from '../access/access-check.js';
 import type { Example, ExampleSource } from './examples.js';
 
 /** An id of no demo data. The caller replaces it. */

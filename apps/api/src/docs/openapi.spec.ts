@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { approvable, type Operation as PortOperation, OPERATIONS, PAGED_RESULTS, REFUSALS } from '@banking/domain';
-import { needsRole, type OperationId, ROWS } from '../access/access-matrix.js';
+import { needsRole, type OperationId, ROWS } from '../access/access-check.js';
 import { committedForm } from './committed-document.js';
 import { offlineDocument } from './offline-document.js';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { RefusalReason } from '@banking/domain';
-import { ROWS } from '../access/access-matrix.js';
+import { ROWS } from '../access/access-check.js';
 import { ErrorDto } from '../http/error-response.js';
 import { PENDING_DOCUMENTATION, type PendingDocumentation } from '../access/operation.decorator.js';
 import { RESPONSE_HEADERS } from './response-headers.js';

@@ -1,5 +1,5 @@
 import { type EventPage, Refusal, type Scope } from '@banking/domain';
-import type { Caller } from '../access/caller.js';
+import type { Caller } from '../access/access-check.js';
 import { Draining } from '../health/readiness.js';
 import { ADA, openTestApp, type TestApp } from '../testing/test-app.js';
 import {

@@ -11,7 +11,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { FairSlots } from '@banking/process';
-import { CalledBy, type CalledRequest, type Caller, confirmAccess } from '../access/caller.js';
+import { CalledBy, type CalledRequest, type Caller, confirmAccess } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { Draining } from '../health/readiness.js';
 import { ApiIdParam, IdPipe, queryPipe } from '../input/input.pipe.js';

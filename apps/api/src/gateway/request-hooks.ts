@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
-import type { CalledRequest } from '../access/caller.js';
+import type { CalledRequest } from '../access/access-check.js';
 import { HANDLER_TIMEOUT_MS } from '../http/limits.js';
 
 /** Detects requests that this gateway has sent itself: its upstream leads back to it, directly or through other gateways. */

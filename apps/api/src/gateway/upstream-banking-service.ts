@@ -1,6 +1,6 @@
 import { ADMINISTRATORS_GROUPS, type Approval, BankingService, Refusal, type Scope } from '@banking/domain';
 import { RemoteBankingService, type BankingClientOptions } from '@banking/client';
-import type { Caller } from '../access/caller.js';
+import type { Caller } from '../access/access-check.js';
 import { type AppUsers, type UserLists, visibleUsers } from './users/user-lists.js';
 
 /**

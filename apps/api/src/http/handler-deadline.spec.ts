@@ -17,11 +17,9 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { CommitInDoubtError } from '@banking/postgres';
-import { AccessCheck } from '../access/access-check.js';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { AccessCheck, CalledBy, type Caller, RoleLookup } from '../access/access-check.js';
 import { Operation } from '../access/operation.decorator.js';
 import { RateLimit } from '../access/rate-limit.js';
-import { RoleLookup } from '../access/role-lookup.js';
 import { RequestOptionsOf } from '../input/creation.js';
 import { boundHandlers } from './handler-deadline.js';
 import { RefusalFilter } from './refusal.filter.js';

@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Created, type RequestOptions, isIdempotencyKey } from '@banking/domain';
-import type { CalledRequest } from '../access/caller.js';
+import type { CalledRequest } from '../access/access-check.js';
 import { publicReference } from '../http/addresses.js';
 
 export const RequestOptionsOf = createParamDecorator((_: unknown, context: ExecutionContext): RequestOptions => {

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Module, Put } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { BankingService, type LimitList } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { bodyPipe } from '../input/input.pipe.js';
 import { LimitListDto, LimitReplacementDto } from './limit.dto.js';

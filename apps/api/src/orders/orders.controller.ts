@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Module, Param, Post, Query, Res } from
 import { ApiAcceptedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { type AccountId, BankingService, type Order, type OrderId, type RequestOptions } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { ApiConfig } from '../config.js';
 import { CachedResponses } from '../http/cached-responses.js';

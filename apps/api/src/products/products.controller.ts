@@ -2,7 +2,7 @@ import { Controller, Get, Module, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { BankingService } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation } from '../access/operation.decorator.js';
 import { CachedResponses } from '../http/cached-responses.js';
 import { CachedResponsesModule } from '../http/cached-responses.module.js';

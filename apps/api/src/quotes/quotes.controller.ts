@@ -2,7 +2,7 @@ import { Body, Controller, Get, Module, Param, Post, Res } from '@nestjs/common'
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { BankingService, type CreateQuoteInput, type Quote, type QuoteId, type RequestOptions } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { AccountDto } from '../accounts/account.dto.js';
 import { Field, OwnAmountField, OwnEdgeField, OwnIdField, OwnTimeField } from '../http/field.decorator.js';

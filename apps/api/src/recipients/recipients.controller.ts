@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Module, Param, Patch, Post, Qu
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { BankingService, type Recipient, type RecipientId, type RequestOptions } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, type OperationText, paragraphs } from '../access/operation.decorator.js';
 import { CorridorQueryDto, RecipientSchemaQueryDto } from '../corridors/corridor.dto.js';
 import { CanonicalLink } from '../corridors/corridors.controller.js';

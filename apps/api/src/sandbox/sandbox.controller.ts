@@ -11,7 +11,7 @@ import {
   type SandboxClock,
   type TransactionId,
 } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { OwnTimeField } from '../http/field.decorator.js';
 import { ApiIdParam, bodyPipe, IdPipe } from '../input/input.pipe.js';

@@ -12,7 +12,7 @@ import {
   type ServiceAccountKey,
   type ServiceAccountKeyId,
 } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { ApiIdParam, bodyPipe, IdPipe, queryPipe } from '../input/input.pipe.js';

@@ -5,7 +5,7 @@ import { Test } from '@nestjs/testing';
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify';
 import { AppUserTexts, wholeLists } from '../banking.module.js';
 import { BankingService, type UserId, type WorkspaceId } from '@banking/domain';
-import type { CalledRequest, Caller } from '../access/caller.js';
+import type { CalledRequest, Caller } from '../access/access-check.js';
 import { ApiConfig } from '../config.js';
 import { setPublicPath } from '../http/addresses.js';
 import { RefusalFilter } from '../http/refusal.filter.js';

@@ -1,7 +1,7 @@
 import { Controller, Get, Module, Param } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { BankingService, type Transaction, type TransactionId } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { ApiIdParam, IdPipe } from '../input/input.pipe.js';
 import { TransactionDto } from './transaction.dto.js';

@@ -9,7 +9,7 @@ import {
   type TransferId,
   type TransferQuery,
 } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { ApiIdParam, IdPipe, queryPipe } from '../input/input.pipe.js';
 import { PageQueryDto, sendPage } from '../input/page.js';

@@ -11,7 +11,7 @@ import {
   type WebhookEndpointWithSecret,
   type WebhookReplay,
 } from '@banking/domain';
-import { CalledBy, type Caller } from '../access/caller.js';
+import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { ApiIdParam, bodyPipe, IdPipe, queryPipe } from '../input/input.pipe.js';
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
