@@ -21,7 +21,6 @@ import {
   AccessCheck,
   bearerToken,
   CalledBy,
-  type CalledRequest,
   type Caller,
   confirmAccess,
   PUBLIC_PAGE,
@@ -86,7 +85,7 @@ describe('AccessCheck', () => {
 
     @Get('held')
     @Operation('listEvents', { ...text, isHeld: true })
-    async held(@Req() request: CalledRequest) {
+    async held(@Req() request: FastifyRequest) {
       directory.grants = grantsMeanwhile ?? directory.grants;
       await confirmAccess(request);
       return { held: 'confirmed' };
@@ -536,7 +535,7 @@ describe('admitted requests', () => {
     });
 
     it('is not checked again by an operation that holds no requests', async () => {
-      await expect(confirmAccess({} as CalledRequest)).rejects.toThrow('does not declare that its requests are held');
+      await expect(confirmAccess({} as FastifyRequest)).rejects.toThrow('does not declare that its requests are held');
     });
 
     it.each<[string, Sent]>([

@@ -23,7 +23,6 @@ import {
 import { ExpiringCache } from '@banking/process';
 import { headerLines, JSON_ONLY, preferredType } from '../http/request-head.js';
 import { pageRows } from '../http/paged-reads.js';
-import type { RequestContext } from '../http/request-context.js';
 import type { KeyCheck } from './key-check.js';
 import { type RateLimit, requestsOfPage } from './rate-limit.js';
 import { challengeOf, satisfies, type SignIn, type StepUps } from './step-up.js';
@@ -67,19 +66,15 @@ export type Caller = Scope & {
   readonly [checked]: true;
 };
 
-export interface CalledRequest extends RequestContext {
-  operation?: OperationId;
-  caller?: Caller;
-}
-
 export const CalledBy = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
-  const { caller } = context.switchToHttp().getRequest<CalledRequest>();
+  const { caller } = context.switchToHttp().getRequest<FastifyRequest>();
   if (!caller) throw new Error('no caller: the operation is public, or its access was not checked');
-  return caller;
+  // Only the access check below sets it.
+  return caller as Caller;
 });
 
 /** Checks the access of a held request again. @throws Refusal if the caller may not call the operation any more */
-export async function confirmAccess({ confirmAccess: confirm }: RequestContext): Promise<void> {
+export async function confirmAccess({ confirmAccess: confirm }: FastifyRequest): Promise<void> {
   if (!confirm) throw new Error('the operation does not declare that its requests are held');
   return confirm();
 }
@@ -172,8 +167,6 @@ interface AccessCheckDependencies {
   readonly stepUps?: StepUps;
 }
 
-type Request = FastifyRequest & CalledRequest;
-
 /** A verified credential: whose it is, and what it allows of what the user may do. */
 interface Authenticated {
   readonly subject: Subject;
@@ -200,7 +193,7 @@ export class AccessCheck {
    * @throws Refusal if the caller may not call the operation
    * @throws Error if the route does not declare its operation
    */
-  async admit(request: Request, reply: FastifyReply): Promise<void> {
+  async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { operation, mediaTypes, holdMs } = request.routeOptions.config;
     if (operation === PUBLIC_PAGE) return;
     if (operation === undefined || !Object.hasOwn(ROWS, operation)) {
@@ -276,7 +269,7 @@ export class AccessCheck {
    * @param isOpen whether the subject need not be that of a user
    * @throws Refusal `not_authenticated`, whose reason goes to the log only
    */
-  private async authenticate(request: Request, isOpen: boolean): Promise<Authenticated> {
+  private async authenticate(request: FastifyRequest, isOpen: boolean): Promise<Authenticated> {
     const { verifier, roles, keys } = this.dependencies;
     try {
       const token = bearerToken(request);

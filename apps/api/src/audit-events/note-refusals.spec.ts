@@ -1,7 +1,7 @@
-import fastify, { type FastifyRequest } from 'fastify';
+import fastify from 'fastify';
 import type { UserId, WorkspaceId } from '@banking/domain';
-import type { RequestContext } from '../http/request-context.js';
 import { RefusalNotes } from './note-refusals.js';
+import type {} from '../http/request-log.js';
 
 interface Refused {
   readonly reason?: string;
@@ -25,7 +25,7 @@ async function noted(requests: readonly Refused[], write = () => Promise.resolve
     ({ err: _, ...context }: { err?: unknown }, message) => warnings.push({ ...context, message }),
   );
   const server = fastify();
-  server.addHook('onRequest', async (request: FastifyRequest & RequestContext) => {
+  server.addHook('onRequest', async (request) => {
     const { reason, userId, memberOf } = request.query as Record<string, string>;
     request.operation = 'openAccount';
     if (userId !== undefined) request.userId = Number(userId) as UserId;

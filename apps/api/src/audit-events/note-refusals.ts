@@ -1,7 +1,6 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { parseId, type RefusalReason, type WorkspaceId } from '@banking/domain';
 import { RefusedRequests, type RefusalStore } from '@banking/operations';
-import type { RequestContext } from '../http/request-context.js';
 
 /** Refusals that an administrator of the workspace has to know of. */
 const NOTED: readonly string[] = [
@@ -27,7 +26,7 @@ export class RefusalNotes {
   }
 
   readonly watch = (server: FastifyInstance): void => {
-    server.addHook('onResponse', (request: FastifyRequest & RequestContext, _reply, done) => {
+    server.addHook('onResponse', (request, _reply, done) => {
       const { operation, userId, reason = '', origin, memberOf } = request;
       if (!NOTED.includes(reason)) return done();
       const named = parseId<WorkspaceId>(String(request.headers['workspace-id'] ?? ''));

@@ -6,8 +6,8 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { Refusal } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/process/local-issuer';
-import type { RequestContext } from '../http/request-context.js';
 import { demoUserOf, isOfThisMachine, serveSignIn, type SignInConfig } from './demo-sign-in.js';
+import type {} from '../http/request-log.js';
 
 const ADA = 'ada@northwind.example';
 
@@ -57,7 +57,7 @@ describe('the route of the sign-in', () => {
     dataDir = await mkdtemp(join(tmpdir(), 'sign-in-'));
     sourceAddress = '127.0.0.1';
     server = fastify();
-    server.addHook('onRequest', (request: FastifyRequest & RequestContext, _reply, done) => {
+    server.addHook('onRequest', (request, _reply, done) => {
       request.sourceAddress = sourceAddress;
       done();
     });

@@ -4,7 +4,6 @@ import { LocalIssuer } from '@banking/process/local-issuer';
 import { isLoopback } from '@banking/process';
 import { PUBLIC_PAGE } from '../access/access-check.js';
 import type { ApiConfig } from '../config.js';
-import type { RequestContext } from '../http/request-context.js';
 
 /** An administrator of two workspaces in the demo data. */
 const DEMO_USER = 'ada@northwind.example';
@@ -46,7 +45,7 @@ const PROXY_HEADERS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host'
  * Whether a program of this machine called the service by a loopback address. The name in `Host` matters too: another site can let its own
  * name resolve to 127.0.0.1, and its pages have the origin of that name (DNS rebinding).
  */
-export function isOfThisMachine({ headers, sourceAddress }: FastifyRequest & RequestContext): boolean {
+export function isOfThisMachine({ headers, sourceAddress }: FastifyRequest): boolean {
   const called = `http://${headers.host}`;
   if (PROXY_HEADERS.some((name) => name in headers)) return false;
   return isLoopback(sourceAddress ?? '') && URL.canParse(called) && isLoopback(new URL(called).hostname);

@@ -11,7 +11,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { FairSlots } from '@banking/process';
-import { CalledBy, type CalledRequest, type Caller, confirmAccess } from '../access/access-check.js';
+import { CalledBy, type Caller, confirmAccess } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { Draining } from '../health/readiness.js';
 import { ApiIdParam, IdPipe, queryPipe } from '../input/input.pipe.js';
@@ -128,7 +128,7 @@ class EventsController {
   async list(
     @CalledBy() caller: Caller,
     @Query(queryPipe) query: EventQueryDto,
-    @Req() request: FastifyRequest & CalledRequest,
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
     const { wait = 0, ...filters } = query;
@@ -154,7 +154,7 @@ class EventsController {
     caller: Caller,
     query: EventQueryDto,
     page: EventPage,
-    request: CalledRequest,
+    request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<EventPage> {
     request.endPagedRead?.();

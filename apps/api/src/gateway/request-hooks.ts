@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Refusal } from '@banking/domain';
-import type { CalledRequest } from '../access/access-check.js';
 import { HANDLER_TIMEOUT_MS } from '../http/limits.js';
 
 /** Detects requests that this gateway has sent itself: its upstream leads back to it, directly or through other gateways. */
@@ -27,7 +26,7 @@ export class RequestLoopDetector {
  * @param neededMs the time the upstream may take
  */
 export function enforceRequestDeadline(server: FastifyInstance, neededMs: number): void {
-  server.addHook('preHandler', (request: FastifyRequest & CalledRequest, { elapsedTime }, done) => {
+  server.addHook('preHandler', (request, { elapsedTime }, done) => {
     const isTooLate = request.caller !== undefined && elapsedTime + neededMs > HANDLER_TIMEOUT_MS;
     done(isTooLate ? new Refusal('unavailable', TOO_LATE) : undefined);
   });
@@ -43,7 +42,7 @@ const TOO_LATE = 'Too much time had passed before the request could be sent on. 
 export function abortReadsOnDisconnect(server: FastifyInstance): void {
   // One for all requests of a connection: a controller and a listener for each request would be made for nothing.
   const disconnects = new WeakMap<Socket, AbortSignal>();
-  server.addHook('preHandler', (request: FastifyRequest & CalledRequest, _reply, done) => {
+  server.addHook('preHandler', (request, _reply, done) => {
     const { caller, deadline, raw } = request;
     if (caller?.workspaceId !== undefined && deadline === undefined) {
       const signal = disconnects.get(raw.socket) ?? disconnectOf(raw.socket);

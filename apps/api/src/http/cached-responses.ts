@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, preHandlerHookHandl
 import type { UserId } from '@banking/domain';
 import { ExpiringCache } from '@banking/process';
 import { entityTagOf, isUnchanged } from './entity-tag.js';
-import type { RequestContext } from './request-context.js';
 
 /** A change of reference data takes effect within this time. */
 const TTL_MS = 1_000;
@@ -42,7 +41,7 @@ export class CachedResponses {
    * of the request was checked, as its controller would, and serves no request without the Caller of that check.
    */
   serve(server: FastifyInstance): void {
-    const sendStored: preHandlerHookHandler = (request: FastifyRequest & RequestContext, reply, done) => {
+    const sendStored: preHandlerHookHandler = (request, reply, done) => {
       const response = request.method === 'GET' && request.caller ? this.storedFor(request.url) : undefined;
       if (response === undefined) return done();
       // Without `done`, no further hook and no controller is called.
@@ -63,7 +62,7 @@ export class CachedResponses {
    * @returns the body for the controller to send, or undefined for 304
    */
   async send(reply: FastifyReply, key: string, load: () => Promise<unknown>): Promise<Buffer | undefined> {
-    const response = this.responses.peek(key) ?? (await this.loadFor(actorOf(reply), key, load));
+    const response = this.responses.peek(key) ?? (await this.loadFor(reply.request.caller?.actor, key, load));
     this.keep(reply.request, key);
     return bodyFor(reply, response);
   }
@@ -90,8 +89,6 @@ function bodyFor(reply: FastifyReply, { bytes, etag }: CachedResponse): Buffer |
   reply.header('content-type', 'application/json; charset=utf-8');
   return bytes;
 }
-
-const actorOf = ({ request }: FastifyReply) => (request as RequestContext).caller?.actor;
 
 function cachedResponse(value: unknown): CachedResponse {
   const bytes = Buffer.from(JSON.stringify(value));

@@ -23,7 +23,7 @@ import { RateLimit } from '../access/rate-limit.js';
 import { RequestOptionsOf } from '../input/creation.js';
 import { boundHandlers } from './handler-deadline.js';
 import { RefusalFilter } from './refusal.filter.js';
-import type { RequestContext } from './request-context.js';
+import type {} from './request-log.js';
 
 describe('boundHandlers', () => {
   it('responds without a slow handler, and ignores its later result', async () => {
@@ -80,7 +80,7 @@ describe('boundHandlers', () => {
     const server = fastify();
     const limits = { withdrawAfterMs: Infinity, respondAfterMs: Infinity, checkEveryMs: 1 };
     boundHandlers(server, limits);
-    server.addHook('onRequest', async (called: FastifyRequest & RequestContext) => {
+    server.addHook('onRequest', async (called) => {
       called.caller = {} as never;
       if (body === '') limits.respondAfterMs = 0;
     });
@@ -111,7 +111,7 @@ describe('the signal of a request', () => {
     const server = fastify();
     boundHandlers(server, { withdrawAfterMs: 5_000, respondAfterMs: Infinity });
     const signals: (AbortSignal | undefined)[] = [];
-    server.all('/', async (called: FastifyRequest & RequestContext) => void signals.push(called.deadline));
+    server.all('/', async (called: FastifyRequest) => void signals.push(called.deadline));
     const send = (method: 'GET' | 'POST') => server.inject({ method, url: '/' });
     const aborted = () => signals.map((signal) => signal?.aborted);
 

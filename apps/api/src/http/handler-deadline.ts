@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
-import type { RequestContext } from './request-context.js';
 import { isBodyPending } from './unread-body.js';
 
 /** The time limits of a handler, checked every `checkEveryMs`. A route with `holdMs` has that much more time. */
@@ -43,7 +42,7 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
     // A response that has begun is not touched: a second one would end the process. A caller who disconnects leaves such a response.
     if (!reply.raw.headersSent) reply.send(refusalOf(reply.request));
   };
-  server.addHook('onRequest', (request: FastifyRequest & RequestContext, reply, done) => {
+  server.addHook('onRequest', (request, reply, done) => {
     (request.routeOptions.config.holdMs === undefined ? open : held).add(reply);
     if (!READS.includes(request.method)) {
       current ??= newController();
@@ -92,7 +91,7 @@ function newController(): AbortController {
 const WITHDRAWN = 'The request waited too long and was withdrawn. Nothing was done.';
 
 /** A handler runs once access was checked and the body was read. Before that, nothing was done. */
-function refusalOf(request: FastifyRequest & RequestContext): Refusal {
+function refusalOf(request: FastifyRequest): Refusal {
   const { caller, deadline } = request;
   const cause = new Error('the handler did not respond in time');
   if (caller === undefined || deadline === undefined) {

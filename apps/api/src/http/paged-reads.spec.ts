@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net';
-import fastify, { type FastifyRequest } from 'fastify';
+import fastify from 'fastify';
 import { Refusal, type WorkspaceId } from '@banking/domain';
 import { until } from '@banking/postgres/testing';
 import { type PageLimits, PAGES } from './limits.js';
 import { PagedReads } from './paged-reads.js';
-import type { RequestContext } from './request-context.js';
 import { replyWithoutServer } from './testing/reply-without-server.js';
+import type {} from './request-log.js';
 
 /** More than the buffers of a connection between two processes. */
 const UNREAD = 'x'.repeat(32 * 1024 * 1024);
@@ -16,7 +16,7 @@ async function listening(limits: Partial<PageLimits> = {}) {
   const reads = new PagedReads({ ...PAGES, ...limits });
   const running: { readonly workspaceId: number; respond(body?: string): void }[] = [];
   const statuses: Record<string, number> = {};
-  server.addHook('onRequest', async (request: FastifyRequest & RequestContext) => {
+  server.addHook('onRequest', async (request) => {
     request.caller = { workspaceId: Number(request.headers['workspace-id']) as WorkspaceId } as never;
   });
   server.addHook('onSend', async (request, reply) => {

@@ -7,7 +7,6 @@ import { preferredType } from './request-head.js';
 import { FairQueue } from './fair-queue.js';
 import { jsonBytesInTurns } from './json.js';
 import { type PageLimits, PAGES, PAGES_OF_GATEWAY } from './limits.js';
-import type { RequestContext } from './request-context.js';
 import { isResponseOver, onResponseEnd } from './connections.js';
 
 declare module 'fastify' {
@@ -63,7 +62,6 @@ export class UnsentBytes {
 }
 
 type Reply = Pick<FastifyReply, 'raw' | 'request'>;
-type Request = FastifyRequest & RequestContext;
 
 /**
  * Reads the pages of lists few at a time, before they take a database connection: a workspace reads the rows of one large page, or of
@@ -90,7 +88,7 @@ export class PagedReads {
   serve(server: FastifyInstance): void {
     server.addHook('onRoute', (route: RouteOptions) => {
       if (route.config?.pageRows === undefined) return;
-      route.preHandler = [...listOf(route.preHandler), async (request: Request, reply) => this.begin(request, reply)];
+      route.preHandler = [...listOf(route.preHandler), async (request, reply) => this.begin(request, reply)];
       route.preSerialization = [
         ...listOf(route.preSerialization),
         async (_request, _reply, payload: unknown) =>
@@ -98,7 +96,7 @@ export class PagedReads {
       ];
       route.onSend = [
         ...listOf(route.onSend),
-        (request: Request, reply, payload, done) => {
+        (request, reply, payload, done) => {
           request.endPagedRead?.();
           if (typeof payload === 'string' || Buffer.isBuffer(payload)) {
             this.unsent.add(request.caller?.workspaceId, Buffer.byteLength(payload), reply);
@@ -119,7 +117,7 @@ export class PagedReads {
     }
   }
 
-  private async begin(request: Request, reply: FastifyReply): Promise<void> {
+  private async begin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const rows = pageRows(request);
     const workspaceId = request.caller?.workspaceId;
     const isLarge = rows > LIMIT_DEFAULT;

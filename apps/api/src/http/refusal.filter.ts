@@ -18,7 +18,6 @@ import {
   type TranslateError,
 } from './error-response.js';
 import { publicReference } from './addresses.js';
-import type { RequestContext } from './request-context.js';
 import { closeAfterDraining, mustCloseAfter } from './unread-body.js';
 
 /** The reasons for errors of libraries, by status: Fastify, Nest, and those that throw as `http-errors` does. */
@@ -48,7 +47,7 @@ export class RefusalFilter implements ExceptionFilter {
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    const request = http.getRequest<FastifyRequest & RequestContext>();
+    const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
     if (thrown instanceof ApprovalPending) {
       sendPending(reply, thrown);
@@ -78,7 +77,7 @@ export class RefusalFilter implements ExceptionFilter {
     return response;
   }
 
-  private ofOurs(thrown: unknown, request: FastifyRequest & RequestContext): ErrorResponse {
+  private ofOurs(thrown: unknown, request: FastifyRequest): ErrorResponse {
     const refusal = refusalOf(thrown, request);
     const { cause } = refusal;
     if (refusal.reason === 'internal_error') {
@@ -104,7 +103,7 @@ const WITH_RETRY_AFTER: readonly string[] = ['idempotency_in_progress', 'outcome
 const hasRetryAfter = ({ status, reason, retryAfterSeconds }: ErrorResponse) =>
   status === 429 || status === 503 || WITH_RETRY_AFTER.includes(reason) || retryAfterSeconds !== undefined;
 
-const keyInDoubt = ({ reason }: ErrorResponse, { idempotencyKey }: RequestContext) =>
+const keyInDoubt = ({ reason }: ErrorResponse, { idempotencyKey }: FastifyRequest) =>
   reason === 'outcome_unknown' ? idempotencyKey : undefined;
 
 const messageOf = (cause: unknown): string | undefined => (cause instanceof Error ? cause.message : undefined);

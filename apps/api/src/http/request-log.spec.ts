@@ -6,9 +6,9 @@ import { pino } from 'pino';
 import type { Scope, UserId, WorkspaceId } from '@banking/domain';
 import { until } from '@banking/postgres/testing';
 import type { ReceivedRequest, RequestEnd, Tracing } from '@banking/telemetry/tracing';
-import type { RequestContext } from './request-context.js';
 import { traceRequests } from './request-log.js';
 import { createServer, prepareServer } from './server.js';
+import type {} from './request-log.js';
 
 describe('the log of requests', () => {
   const CANARY = 'canary-3f9a1c7e';
@@ -22,7 +22,7 @@ describe('the log of requests', () => {
     proxies.addAddress('127.0.0.1');
     server = createServer(log, proxies).getInstance<FastifyInstance>();
     prepareServer(server, {
-      authorize: async (request: FastifyRequest & RequestContext) => {
+      authorize: async (request: FastifyRequest) => {
         if (request.headers.authorization === undefined) return;
         request.userId = 1 as UserId;
         request.origin = { clientId: 'treasury-app' };

@@ -1,8 +1,49 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type OperationName, parseId } from '@banking/domain';
+import { type OperationName, type Origin, parseId, type Scope, type UserId, type WorkspaceId } from '@banking/domain';
 import { responseChannel } from '@banking/telemetry';
-import type { Tracing } from '@banking/telemetry/tracing';
-import type { RequestContext, RowsRead } from './request-context.js';
+import type { RequestTrace, Tracing } from '@banking/telemetry/tracing';
+import type { HeaderLines } from './request-head.js';
+
+/** The rows of a page that name persons, for the log: no values. */
+interface RowsRead {
+  readonly count: number;
+  /** At most 100. */
+  readonly ids: readonly number[];
+}
+
+declare module 'fastify' {
+  /** What is found out about a request, for its later steps and for the log. */
+  interface FastifyRequest {
+    operation?: string;
+    /** Its span, in a process that records traces. */
+    trace?: RequestTrace;
+    /** Set when the headers were scanned. */
+    headerLines?: HeaderLines;
+    /** Set when the caller's access has been checked. */
+    caller?: Scope;
+    /** Checks again that the caller may call the operation, for a request that was held. @throws Refusal */
+    confirmAccess?: () => Promise<void>;
+    /** Lets the next page be read, for a request that is held. Missing once it was called. See `PagedReads`. */
+    endPagedRead?: () => void;
+    /** Aborted shortly before a response is sent without the handler. Missing for a read. See `boundHandlers`. */
+    deadline?: AbortSignal;
+    /** The idempotency key of a creation, set when the header was read. */
+    idempotencyKey?: string;
+    /** Set when the credential is verified, also if the call is refused afterwards. */
+    userId?: UserId;
+    /** The workspace of the header, if the user has a role there; also if the call is refused. */
+    memberOf?: WorkspaceId;
+    sourceAddress?: string;
+    /** Set when the page of such a list was read. */
+    rowsRead?: RowsRead;
+    /** The credential and the source address, set with the user. */
+    origin?: Origin;
+    /** Why a credential was refused, as a code for the log and for metrics. */
+    credentialFault?: string;
+    /** The reason in the body of an error, set when the error is converted to a response. */
+    reason?: string;
+  }
+}
 
 /** The fields of the line. A request that matches no route has `none` as its route. */
 interface RequestLine {
@@ -45,11 +86,11 @@ export function logRequest(logger: FastifyBaseLogger, line: RequestLine): void {
 /** Logs and publishes every request that reaches a hook, after its response was sent. */
 export function logRequests(server: FastifyInstance): void {
   // Before the hooks of the routes, one of which makes bytes of the rows.
-  server.addHook('preSerialization', (request: FastifyRequest & RequestContext, _reply, payload, done) => {
+  server.addHook('preSerialization', (request, _reply, payload, done) => {
     if (LISTS_OF_PERSONS.has(request.operation) && Array.isArray(payload)) request.rowsRead = rowsRead(payload);
     done(null, payload);
   });
-  server.addHook('onResponse', (request: FastifyRequest & RequestContext, reply, done) => {
+  server.addHook('onResponse', (request, reply, done) => {
     const ms = reply.elapsedTime;
     logRequest(request.log, {
       requestId: request.id,
@@ -79,7 +120,7 @@ function rowsRead(rows: readonly { readonly id?: unknown }[]): RowsRead {
 }
 
 /** Other parameters are texts of the caller. */
-function resourceIdsOf({ caller, params }: FastifyRequest & RequestContext): Record<string, number> | undefined {
+function resourceIdsOf({ caller, params }: FastifyRequest): Record<string, number> | undefined {
   if (caller === undefined) return undefined;
   const ids: Record<string, number> = {};
   for (const [name, text] of Object.entries(params as Readonly<Record<string, string>>)) {
@@ -89,7 +130,7 @@ function resourceIdsOf({ caller, params }: FastifyRequest & RequestContext): Rec
   return Object.keys(ids).length === 0 ? undefined : ids;
 }
 
-function publishResponse(request: FastifyRequest & RequestContext, reply: FastifyReply, ms: number): void {
+function publishResponse(request: FastifyRequest, reply: FastifyReply, ms: number): void {
   const { method, reason, credentialFault } = request;
   responseChannel.publish({
     method,
@@ -107,7 +148,7 @@ const HEALTH = '/health/';
 
 /** Gives each request a span, which is active in its hooks and its handler. Call it before hooks that may do traced work. */
 export function traceRequests(server: FastifyInstance, tracing: Tracing): void {
-  server.addHook('onRequest', (request: FastifyRequest & RequestContext, reply, done) => {
+  server.addHook('onRequest', (request, reply, done) => {
     const { method, id: requestId, headers, routeOptions } = request;
     const route = routeOptions.url;
     if (route?.startsWith(HEALTH)) return done();

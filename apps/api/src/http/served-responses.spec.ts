@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { UserId } from '@banking/domain';
 import { CachedResponses } from './cached-responses.js';
-import type { RequestContext } from './request-context.js';
+import type {} from './request-log.js';
 
 /** The calls of a controller, by URL. */
 let called: string[];
@@ -12,7 +12,7 @@ beforeEach(async () => {
   server = fastify();
   const responses = new CachedResponses();
   // In the place of the access check.
-  server.addHook('onRequest', (request: FastifyRequest & RequestContext, reply, done) => {
+  server.addHook('onRequest', (request, reply, done) => {
     const { authorization } = request.headers;
     if (authorization === 'refused') return void reply.code(401).send('refused');
     if (authorization === 'ada') request.caller = { actor: 1 as UserId };

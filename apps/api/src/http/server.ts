@@ -24,7 +24,6 @@ import { boundHandlers } from './handler-deadline.js';
 import { jsonBytes, readJsonBodies } from './json.js';
 import { HANDLER_TIMEOUT_MS, LIMITS, WITHDRAW_AFTER_MS } from './limits.js';
 import { originFormOf, setPublicPath, sourceOf } from './addresses.js';
-import type { RequestContext } from './request-context.js';
 import { checkHead, checkRest, indexRoutes, routeRefusal } from './request-head.js';
 import { logRequests } from './request-log.js';
 import { Continuation, isBodyIgnored } from './unread-body.js';
@@ -67,7 +66,7 @@ export function createServer(logger: FastifyBaseLogger, trustedProxies = new Blo
   server.server.maxHeadersCount = 0;
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1). Node's own response would have no body.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
-  server.addHook('onRequest', (request: FastifyRequest & RequestContext, _reply, done) => {
+  server.addHook('onRequest', (request, _reply, done) => {
     request.sourceAddress = sourceOf(request, trustedProxies);
     done();
   });
@@ -131,7 +130,7 @@ export function prepareServer(
   });
   watch?.(server);
   // Always asynchronous, so that an error of the HTTP parser in the body is reported before a refusal by these checks.
-  server.addHook('onRequest', async (request: FastifyRequest & RequestContext, reply) => {
+  server.addHook('onRequest', async (request, reply) => {
     checkHead(request);
     if (isCrossOrigin && respondToPreflight(request, reply)) return reply;
     const refusal = routeRefusal(routes, request, reply);

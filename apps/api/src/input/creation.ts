@@ -1,11 +1,10 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Created, type RequestOptions, isIdempotencyKey } from '@banking/domain';
-import type { CalledRequest } from '../access/access-check.js';
 import { publicReference } from '../http/addresses.js';
 
 export const RequestOptionsOf = createParamDecorator((_: unknown, context: ExecutionContext): RequestOptions => {
-  const request = context.switchToHttp().getRequest<FastifyRequest & CalledRequest>();
+  const request = context.switchToHttp().getRequest<FastifyRequest>();
   const idempotencyKey = request.headers['idempotency-key'] as string | undefined;
   if (idempotencyKey === undefined) return {};
   if (isIdempotencyKey(idempotencyKey)) request.idempotencyKey = idempotencyKey;

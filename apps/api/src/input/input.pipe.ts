@@ -1,9 +1,8 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, ValidationPipe } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
 import type { ValidationError } from 'class-validator';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { isRefusalReason, parseId, Refusal, type RefusalDetail, type RefusalReason } from '@banking/domain';
-import type { RequestContext } from '../http/request-context.js';
 import { droppedNames, plainInputOf } from './plain-input.js';
 
 /** Reads an id from the path. @throws Refusal `id_malformed` */
@@ -137,7 +136,7 @@ declare module 'fastify' {
 
 /** Refuses the parameters of operations that have none. Public operations and pages ignore them. */
 export function refuseUnreadQueries(server: FastifyInstance): void {
-  server.addHook('preHandler', ({ query, routeOptions, caller }: FastifyRequest & RequestContext, _reply, done) => {
+  server.addHook('preHandler', ({ query, routeOptions, caller }, _reply, done) => {
     if (caller && !routeOptions.config.hasQuery) refuseUnknownParameters(Object.keys(query as object));
     done();
   });

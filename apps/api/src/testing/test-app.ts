@@ -2,10 +2,10 @@ import { type DynamicModule, Global, Module, type Type } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
-import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify';
+import type { FastifyInstance, InjectOptions } from 'fastify';
 import { AppUserTexts, wholeLists } from '../banking.module.js';
 import { BankingService, type UserId, type WorkspaceId } from '@banking/domain';
-import type { CalledRequest, Caller } from '../access/access-check.js';
+import type { Caller } from '../access/access-check.js';
 import { ApiConfig } from '../config.js';
 import { setPublicPath } from '../http/addresses.js';
 import { RefusalFilter } from '../http/refusal.filter.js';
@@ -44,7 +44,7 @@ export async function openTestApp(
   const adapter = new FastifyAdapter();
   const server = adapter.getInstance<FastifyInstance>();
   setPublicPath(server, 'https://bank.example/payments');
-  server.addHook('onRequest', async (request: FastifyRequest & CalledRequest) => {
+  server.addHook('onRequest', async (request) => {
     request.caller = ADA;
     request.confirmAccess = confirmAccess;
   });
