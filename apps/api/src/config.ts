@@ -24,7 +24,8 @@ import { readStepUps, type StepUps } from './access/step-up.js';
 import { readTokens, type TokenConfig } from './access/token-config.js';
 import { readUpstream, type UpstreamConfig } from './gateway/upstream-config.js';
 import { LIMITS } from './http/limits.js';
-import { readPublicUrl, readTrustedProxies } from './http/addresses.js';
+import { readPublicUrl } from './http/public-url.js';
+import { readTrustedProxies } from './http/request-head.js';
 
 /** The limits of callers. A limit that is undefined is off. */
 abstract class LimitConfig {

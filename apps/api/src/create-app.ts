@@ -41,8 +41,8 @@ export async function createApp(dependencies: AppDependencies): Promise<NestFast
   const server = adapter.getInstance<FastifyInstance>();
   const { watch, refusals } = implementation;
   prepareServer(server, {
-    authorize: (request, reply) => access.admit(request, reply),
-    isDraining: () => draining.begun,
+    access,
+    draining,
     connectionsPerAddress,
     isCrossOrigin,
     publicUrl,

@@ -21,7 +21,7 @@ import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, type OperationText, paragraphs } from '../access/operation.decorator.js';
 import { CachedResponses } from '../http/cached-responses.js';
 import { CachedResponsesModule } from '../http/cached-responses.module.js';
-import { publicReference } from '../http/addresses.js';
+import { publicReference } from '../http/public-url.js';
 import { CorridorDto } from './corridor.dto.js';
 
 const LINK = 'canonical';

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { type RefusalReason, REFUSALS } from '@banking/domain';
-import { bodyOf } from '../http/error-response.js';
+import { bodyOf } from '../http/refusal.filter.js';
 import { refusalExample } from './refusal-example.js';
 import { responseHeaders } from './response-headers.js';
 

@@ -4,7 +4,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { RefusalReason } from '@banking/domain';
 import { ROWS } from '../access/access-check.js';
-import { ErrorDto } from '../http/error-response.js';
+import { ErrorDto } from '../http/refusal.filter.js';
 import { PENDING_DOCUMENTATION, type PendingDocumentation } from '../access/operation.decorator.js';
 import { RESPONSE_HEADERS } from './response-headers.js';
 import { asOpenApi31 } from './openapi-3-1.js';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { RemoteBankingService } from '@banking/client';
 import type { Implementation } from '../banking.module.js';
-import { TRANSLATE_ERROR } from '../http/error-response.js';
+import { TRANSLATE_ERROR } from '../http/refusal.filter.js';
 import { checkUpstream, upstreamReadiness } from './check-upstream.js';
 import { abortReadsOnDisconnect, enforceRequestDeadline, RequestLoopDetector } from './request-hooks.js';
 import { upstreamBankingService } from './upstream-banking-service.js';

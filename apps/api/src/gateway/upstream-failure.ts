@@ -11,7 +11,7 @@ import {
 } from '@banking/domain';
 import { StatementError } from '../accounts/statement-file.js';
 import { ConfigError } from '@banking/process';
-import type { ErrorResponse, TranslatedError } from '../http/error-response.js';
+import type { ErrorResponse, TranslatedError } from '../http/refusal.filter.js';
 
 /** The user lists, which identify callers, could not be read. A caller's request is never the cause. */
 export class UserListsError extends Error {

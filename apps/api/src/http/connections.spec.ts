@@ -233,7 +233,7 @@ describe('a route whose requests are held', () => {
     ['/', 12_345, 'keep-alive'],
   ])('keeps its connection and closes it in a stop: %s', async (path, timeoutMs, connection) => {
     const server = fastify({ connectionTimeout: 12_345 });
-    keepHeldConnections(server, () => true);
+    keepHeldConnections(server, { begun: true });
     const timeouts: (number | undefined)[] = [];
     const handler = (call: { raw: { socket: Socket } }) => {
       timeouts.push(call.raw.socket.timeout);

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
-import { isBodyPending } from './unread-body.js';
+import { isBodyPending } from './connections.js';
 
 /** The time limits of a handler, checked every `checkEveryMs`. A route with `holdMs` has that much more time. */
 export interface HandlerLimits {

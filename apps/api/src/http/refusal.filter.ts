@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { BlockList, type Socket } from 'node:net';
 import {
   type ArgumentsHost,
   Catch,
@@ -7,18 +10,113 @@ import {
   Logger,
   Optional,
 } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApprovalPending, Refusal, RETRY_AFTER_S, type RefusalReason } from '@banking/domain';
+import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import {
-  BARE_HEADERS,
-  bodyOf,
-  type ErrorResponse,
-  TRANSLATE_ERROR,
-  type TranslatedError,
-  type TranslateError,
-} from './error-response.js';
-import { publicReference } from './addresses.js';
-import { closeAfterDraining, mustCloseAfter } from './unread-body.js';
+  ApprovalPending,
+  type ErrorBody,
+  Refusal,
+  type RefusalDetail,
+  type RefusalReason,
+  RETRY_AFTER_S,
+} from '@banking/domain';
+import { responseChannel } from '@banking/telemetry';
+import { closeAfterDraining, mustCloseAfter } from './connections.js';
+import { Field } from './field.decorator.js';
+import { publicReference } from './public-url.js';
+import { sourceAddressOf, sourceOf } from './request-head.js';
+import { logRequest } from './request-log.js';
+
+export class ErrorDetailDto implements RefusalDetail {
+  @Field('ours', { description: 'The field, header or parameter at fault.', example: 'transferId' })
+  readonly path!: string;
+
+  @Field('ours', { description: 'A stable code for the fault.', example: 'id_malformed' })
+  readonly reason!: string;
+
+  @Field('ours', { description: 'What to change.', example: 'Send the id exactly as an earlier answer gave it.' })
+  readonly message!: string;
+
+  @Field('ours', {
+    allOf: [{ $ref: '#/components/schemas/LimitDto' }],
+    description: 'Of `limit_exceeded`: the limit as `GET /limits` returns it, with `used` and `resetsAt`.',
+    example: {
+      ...{ scope: 'workspace', metric: 'amount', per: 'day', value: '1000000', currency: 'EUR' },
+      ...{ used: '900000', resetsAt: '2026-11-22T00:00:00.000000Z' },
+    },
+    selfRequired: false,
+  })
+  readonly limit?: NonNullable<RefusalDetail['limit']>;
+}
+
+export class ErrorDto implements ErrorBody {
+  @Field('stated', { description: 'The kind of error.', example: 'invalid_request' })
+  readonly errorCode!: string;
+
+  @Field('stated', {
+    description: 'What is wrong, for people.',
+    example: 'There is no such transfer in this workspace.',
+  })
+  readonly message!: string;
+
+  @Field('ours', {
+    description: 'A stable code for programs: one row of the table of refusals.',
+    example: 'transfer_not_found',
+  })
+  readonly reason!: string;
+
+  @Field('ours', {
+    description: 'The request id, equal to the header `X-Request-Id`. Name it in support requests.',
+    example: '0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b',
+  })
+  readonly requestId!: string;
+
+  @Field('ours', { description: 'The parts of the request at fault.', type: () => [ErrorDetailDto], required: false })
+  readonly details?: readonly ErrorDetailDto[];
+}
+
+/** An error as a client gets it. A `Refusal` is one. An upstream may also use reasons that our table does not have. */
+export interface ErrorResponse {
+  readonly status: number;
+  readonly errorCode: string;
+  readonly message: string;
+  readonly reason: string;
+  readonly details?: readonly RefusalDetail[];
+  readonly retryAfterSeconds?: number;
+}
+
+/** For responses that are written where no hook runs. */
+export const BARE_HEADERS = {
+  'Content-Type': 'application/json; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none';frame-ancestors 'none'",
+  'X-Content-Type-Options': 'nosniff',
+};
+
+/** The body of an error: the two published fields first, then ours. */
+export function bodyOf({ errorCode, message, reason, details }: ErrorResponse, requestId: string): ErrorBody {
+  return { errorCode, message, reason, requestId, ...(details && { details }) };
+}
+
+/** An error that is no `Refusal`, translated for the client and for the log. */
+export interface TranslatedError {
+  readonly response: ErrorResponse;
+  /** For the log, without personal data. Missing if there is nothing to log. */
+  readonly why?: string;
+  /** Whether an operator has to act: the line is then logged as an error. */
+  readonly needsOperator?: boolean;
+  /** Repeating the request with this key is safe: whether it was carried out is unknown. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/**
+ * Translates the errors of the implementation behind the port.
+ *
+ * @returns undefined for an error of this service
+ */
+export type TranslateError = (thrown: unknown, operation: string | undefined) => TranslatedError | undefined;
+
+/** The injection token of a {@link TranslateError}. Our own books need none: they throw refusals. */
+export const TRANSLATE_ERROR = Symbol('TranslateError');
 
 /** The reasons for errors of libraries, by status: Fastify, Nest, and those that throw as `http-errors` does. */
 const BY_STATUS: Readonly<Record<number, RefusalReason>> = {
@@ -147,4 +245,78 @@ function statusOf(thrown: unknown): number | undefined {
   const isFastify = typeof code === 'string' && code.startsWith('FST_');
   const isHttpError = typeof expose === 'boolean' && status === statusCode;
   return (isFastify || isHttpError) && typeof statusCode === 'number' ? statusCode : undefined;
+}
+
+/** The headers of a request that cannot be read name no client. */
+const NO_PROXIES = new BlockList();
+
+/** Refuses a path that the router cannot read. No hook has run then. */
+export function refuseBrokenPath(parameterLength: number, trustedProxies: BlockList) {
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
+    const isTooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH';
+    const refusal = isTooLong
+      ? new Refusal('request_malformed', `A part of the path is longer than ${parameterLength} characters.`)
+      : new Refusal('request_malformed', 'The path is not well-formed: check its percent-encoding.');
+    logRequest(request.log, {
+      requestId: request.id,
+      method: request.method,
+      route: 'none',
+      status: refusal.status,
+      sourceAddress: sourceOf(request, trustedProxies),
+      why: error.code,
+    });
+    publish(request.method, refusal);
+    reply
+      .headers({ ...BARE_HEADERS, 'X-Request-Id': request.id })
+      .code(refusal.status)
+      .send(bodyOf(refusal, request.id));
+  };
+}
+
+const BROKEN: Readonly<Record<string, RefusalReason>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+
+/**
+ * Refuses a request that Node's parser cannot read. It reaches no route, so the response is written to the socket, in the usual form.
+ *
+ * If the response to an earlier request of the connection is pending, that one is sent and this request gets none: a client would take
+ * it for the response to the earlier request. If the malformed bytes are the body of the request that is being handled, this is its
+ * response, unless another one has begun.
+ */
+export function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket, logger: FastifyBaseLogger): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const refusal = new Refusal(BROKEN[error.code ?? ''] ?? 'request_malformed');
+  const requestId = randomUUID();
+  const sourceAddress = sourceAddressOf(socket.remoteAddress, undefined, NO_PROXIES);
+  const { status } = refusal;
+  logRequest(logger, { requestId, method: 'none', route: 'none', status, sourceAddress, why: error.code });
+  publish('none', refusal);
+  const earlier = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
+  if (earlier?.req.complete) {
+    earlier.once('finish', () => socket.end());
+    return;
+  }
+  if (earlier?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  const body = JSON.stringify(bodyOf(refusal, requestId));
+  const lines = [
+    `HTTP/1.1 ${refusal.status} ${refusal.errorCode}`,
+    ...Object.entries(BARE_HEADERS).map(([name, value]) => `${name}: ${value}`),
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    'Connection: close',
+  ];
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function publish(method: string, { status, reason }: Refusal): void {
+  if (!responseChannel.hasSubscribers) return;
+  responseChannel.publish({ method, route: 'none', status, reason, isReplay: false });
 }

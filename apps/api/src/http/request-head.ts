@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
+import { type EnvironmentReader, parseNetwork } from '@banking/process';
 import { LIMITS } from './limits.js';
 
 /** The media types of an operation that declares none. */
@@ -32,6 +34,55 @@ function weightsOf(accept: string): ReadonlyMap<string, number> {
     weights.set(type, weight === undefined || !/^(0|1)(\.[0-9]{0,3})?$/.test(weight) ? 1 : Number(weight));
   }
   return weights;
+}
+
+/** A request target without the scheme and host of the absolute form (RFC 9112, section 3.2.2), which the caller chooses freely. */
+export function originFormOf(target: string): string {
+  const [, rest] = /^https?:\/\/[^/?]*(.*)$/is.exec(target) ?? [];
+  return rest === undefined ? target : rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+/** An IPv4 address in the form of IPv6, as a socket that listens on both has it. */
+const MAPPED = /^::ffff:(?=\d+\.)/i;
+
+const plain = (address: string): string => address.trim().replace(MAPPED, '');
+
+/**
+ * The address that a request comes from: the peer of the connection. If that is a trusted proxy, the last address of `X-Forwarded-For`
+ * before the trusted ones: a client can write any address before it. Empty without a peer: a socket that was reset has none.
+ */
+export function sourceAddressOf(
+  peer: string | undefined,
+  forwardedFor: string | undefined,
+  trusted: BlockList,
+): string {
+  let address = plain(peer ?? '');
+  for (const text of (forwardedFor ?? '').split(',').reverse()) {
+    const before = plain(text);
+    // A zone of IPv6 is any text.
+    if (isIP(before) === 0 || before.includes('%') || !trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'))
+      return address;
+    address = before;
+  }
+  return address;
+}
+
+export const sourceOf = ({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>, trusted: BlockList): string =>
+  sourceAddressOf(ip, [headers['x-forwarded-for'] ?? []].flat().join(','), trusted);
+
+/** The proxies whose `X-Forwarded-For` is read: addresses and networks, separated by commas. Default: none. */
+export function readTrustedProxies({ text, mistakes }: EnvironmentReader): BlockList {
+  const proxies = new BlockList();
+  const listed = (text('TRUSTED_PROXIES') ?? '').split(',').map((part) => part.trim());
+  for (const part of listed.filter(Boolean)) {
+    const network = parseNetwork(part);
+    if (network === undefined) {
+      mistakes.push(
+        `TRUSTED_PROXIES contains "${part}". Write addresses and networks like 10.0.0.0/8, separated by commas.`,
+      );
+    } else proxies.addSubnet(network.address, network.prefix, network.family);
+  }
+  return proxies;
 }
 
 /** Headers whose lines the service counts. Node keeps only the first line of some headers and joins the lines of others. */

@@ -1,14 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { type AddressInfo, BlockList, connect } from 'node:net';
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import type { Scope, UserId, WorkspaceId } from '@banking/domain';
 import { until } from '@banking/postgres/testing';
 import type { ReceivedRequest, RequestEnd, Tracing } from '@banking/telemetry/tracing';
 import { traceRequests } from './request-log.js';
 import { createServer, prepareServer } from './server.js';
-import type {} from './request-log.js';
 
 describe('the log of requests', () => {
   const CANARY = 'canary-3f9a1c7e';
@@ -22,14 +21,16 @@ describe('the log of requests', () => {
     proxies.addAddress('127.0.0.1');
     server = createServer(log, proxies).getInstance<FastifyInstance>();
     prepareServer(server, {
-      authorize: async (request: FastifyRequest) => {
-        if (request.headers.authorization === undefined) return;
-        request.userId = 1 as UserId;
-        request.origin = { clientId: 'treasury-app' };
-        request.operation = request.url.startsWith('/recipients') ? 'listRecipients' : 'getAccount';
-        request.caller = { actor: request.userId, workspaceId: 7 as WorkspaceId } as Scope;
+      access: {
+        async admit(request) {
+          if (request.headers.authorization === undefined) return;
+          request.userId = 1 as UserId;
+          request.origin = { clientId: 'treasury-app' };
+          request.operation = request.url.startsWith('/recipients') ? 'listRecipients' : 'getAccount';
+          request.caller = { actor: request.userId, workspaceId: 7 as WorkspaceId } as Scope;
+        },
       },
-      isDraining: () => false,
+      draining: { begun: false },
     });
     server.get('/recipients', async () => Array.from({ length: 120 }, (_, n) => ({ id: n + 1, name: CANARY })));
     server.get('/countries/:country/accounts/:accountId', (_request, reply) => {

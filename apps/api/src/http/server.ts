@@ -10,23 +10,23 @@ import {
   type FastifyServerOptions,
   LogController,
 } from 'fastify';
-import { refuseBrokenPath, refuseBrokenRequest } from './broken-requests.js';
 import {
   closeUnusedConnections,
   ConnectionAge,
+  Continuation,
+  isBodyIgnored,
   keepHeldConnections,
   limitConnections,
   limitConnectionsPerAddress,
 } from './connections.js';
 import { respondToPreflight, SECURITY_HEADERS } from './security-headers.js';
-import { bodyOf } from './error-response.js';
 import { boundHandlers } from './handler-deadline.js';
 import { jsonBytes, readJsonBodies } from './json.js';
 import { HANDLER_TIMEOUT_MS, LIMITS, WITHDRAW_AFTER_MS } from './limits.js';
-import { originFormOf, setPublicPath, sourceOf } from './addresses.js';
-import { checkHead, checkRest, indexRoutes, routeRefusal } from './request-head.js';
+import { setPublicPath } from './public-url.js';
+import { bodyOf, refuseBrokenPath, refuseBrokenRequest } from './refusal.filter.js';
+import { checkHead, checkRest, indexRoutes, originFormOf, routeRefusal, sourceOf } from './request-head.js';
 import { logRequests } from './request-log.js';
-import { Continuation, isBodyIgnored } from './unread-body.js';
 
 /** A client's request id is used if it is safe in a log line and a header. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
@@ -84,10 +84,12 @@ function withoutUrls(logger: FastifyBaseLogger): FastifyBaseLogger {
 }
 
 export interface ServerOptions {
-  /** Authorizes a request from its head. @throws Refusal */
-  readonly authorize: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+  readonly access: {
+    /** Authorizes a request from its head. @throws Refusal */
+    admit(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  };
   /** Whether the process received a signal to stop. */
-  readonly isDraining: () => boolean;
+  readonly draining: { readonly begun: boolean };
   readonly connections?: number;
   readonly connectionsPerAddress?: number;
   readonly isCrossOrigin?: boolean;
@@ -103,8 +105,8 @@ export interface ServerOptions {
 export function prepareServer(
   server: FastifyInstance,
   {
-    authorize,
-    isDraining,
+    access,
+    draining,
     connections = LIMITS.connections,
     connectionsPerAddress = LIMITS.connections,
     isCrossOrigin = false,
@@ -122,10 +124,10 @@ export function prepareServer(
   const age = new ConnectionAge();
   const continuation = new Continuation(server.server as Server);
   boundHandlers(server, { withdrawAfterMs: WITHDRAW_AFTER_MS, respondAfterMs: HANDLER_TIMEOUT_MS });
-  keepHeldConnections(server, isDraining);
+  keepHeldConnections(server, draining);
   server.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
-    if (age.isOver(request) || isDraining() || isBodyIgnored(request)) reply.header('connection', 'close');
+    if (age.isOver(request) || draining.begun || isBodyIgnored(request)) reply.header('connection', 'close');
     done();
   });
   watch?.(server);
@@ -138,7 +140,7 @@ export function prepareServer(
     // The library's route for OPTIONS does not use the error handler of Nest.
     if (refusal) request.reason = refusal.reason;
     if (refusal) return reply.code(refusal.status).send(bodyOf(refusal, request.id));
-    await authorize(request, reply);
+    await access.admit(request, reply);
     checkRest(request);
     continuation.send(request, reply);
     return undefined;

@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Created, type RequestOptions, isIdempotencyKey } from '@banking/domain';
-import { publicReference } from '../http/addresses.js';
+import { publicReference } from '../http/public-url.js';
 
 export const RequestOptionsOf = createParamDecorator((_: unknown, context: ExecutionContext): RequestOptions => {
   const request = context.switchToHttp().getRequest<FastifyRequest>();

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { Page, PageQuery } from '@banking/domain';
-import { publicReference } from '../http/addresses.js';
+import { publicReference } from '../http/public-url.js';
 import { CursorParameter, LimitParameter } from './parameter.decorator.js';
 
 export class PageQueryDto implements PageQuery {

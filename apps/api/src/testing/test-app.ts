@@ -7,7 +7,7 @@ import { AppUserTexts, wholeLists } from '../banking.module.js';
 import { BankingService, type UserId, type WorkspaceId } from '@banking/domain';
 import type { Caller } from '../access/access-check.js';
 import { ApiConfig } from '../config.js';
-import { setPublicPath } from '../http/addresses.js';
+import { setPublicPath } from '../http/public-url.js';
 import { RefusalFilter } from '../http/refusal.filter.js';
 
 /** The caller of every request: an administrator of workspace 7. */

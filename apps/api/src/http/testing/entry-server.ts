@@ -56,8 +56,8 @@ export async function entryServer({ perSecond, ...options }: { perSecond?: numbe
   const rateLimit = new RateLimit(perSecond === undefined ? undefined : requestLimit(perSecond), () => 0);
   const access = new AccessCheck({ verifier, roles, rateLimit });
   prepareServer(adapter.getInstance<FastifyInstance>(), {
-    authorize: (request, reply) => access.admit(request, reply),
-    isDraining: () => false,
+    access,
+    draining: { begun: false },
     ...options,
   });
   const built = await Test.createTestingModule({ imports: [RoutesModule] }).compile();
