@@ -33,6 +33,7 @@ import { HttpDecisionHook, type OpenWebhooks, openWebhooks, refusedUrl, SealErro
 import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
+import { NOTE_REFUSAL } from './http/refusal.filter.js';
 import { started } from './http/text-stream.js';
 
 /** The implementation of the port on one database. */
@@ -113,7 +114,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     directory: new CellsDirectory(homeOrCopies(), () => cells.all().map(({ use }) => use)),
     readiness: { check: () => anyAnswers(open()), work: () => readWork(open()) },
     refusals: [],
-    watch: notes.watch,
+    providers: [{ provide: NOTE_REFUSAL, useValue: notes.note }],
     async onListening() {
       notes.start();
       isWorking = config.worker;

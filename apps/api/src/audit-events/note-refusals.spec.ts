@@ -33,7 +33,7 @@ async function noted(requests: readonly Refused[], write = () => Promise.resolve
     if (reason !== undefined) request.reason = reason;
   });
   server.get('/', () => ({}));
-  notes.watch(server);
+  server.addHook('onResponse', async (request) => notes.note(request));
   notes.start();
   for (const { workspace, reason = '', userId = 7, isMember = true } of requests) {
     const query = {

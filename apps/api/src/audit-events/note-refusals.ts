@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { parseId, type RefusalReason, type WorkspaceId } from '@banking/domain';
 import { RefusedRequests, type RefusalStore } from '@banking/operations';
 
@@ -25,19 +25,14 @@ export class RefusalNotes {
     this.requests = new RefusedRequests(store);
   }
 
-  readonly watch = (server: FastifyInstance): void => {
-    server.addHook('onResponse', (request, _reply, done) => {
-      const { operation, userId, reason = '', origin, memberOf } = request;
-      if (!NOTED.includes(reason)) return done();
-      const named = parseId<WorkspaceId>(String(request.headers['workspace-id'] ?? ''));
-      if (userId !== undefined && operation !== undefined && named !== undefined) {
-        const isMember = memberOf !== undefined;
-        // A request beyond the rate causes no look-up.
-        const workspaceId = isMember || reason !== 'rate_limited' ? named : undefined;
-        this.requests.add({ workspaceId, isMember, userId, operation, reason, origin });
-      }
-      return done();
-    });
+  readonly note = ({ operation, userId, reason = '', origin, memberOf, headers }: FastifyRequest): void => {
+    if (!NOTED.includes(reason)) return;
+    const named = parseId<WorkspaceId>(String(headers['workspace-id'] ?? ''));
+    if (userId === undefined || operation === undefined || named === undefined) return;
+    const isMember = memberOf !== undefined;
+    // A request beyond the rate causes no look-up.
+    const workspaceId = isMember || reason !== 'rate_limited' ? named : undefined;
+    this.requests.add({ workspaceId, isMember, userId, operation, reason, origin });
   };
 
   start(): void {

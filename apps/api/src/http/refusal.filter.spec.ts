@@ -1,9 +1,10 @@
 import { Logger, type ArgumentsHost } from '@nestjs/common';
+import { ApprovalPending, Refusal } from '@banking/domain';
 import { RefusalFilter } from './refusal.filter.js';
 
-/** A request whose response has been sent, so that the filter only logs. */
-function hostOf(request: object): ArgumentsHost {
-  const http = { getRequest: () => request, getResponse: () => ({ sent: true }) };
+/** By default the response has been sent, so that the filter only logs. */
+function hostOf(request: object, reply: object = { sent: true }): ArgumentsHost {
+  const http = { getRequest: () => request, getResponse: () => reply };
   return { switchToHttp: () => http } as unknown as ArgumentsHost;
 }
 
@@ -22,5 +23,29 @@ describe('RefusalFilter', () => {
     new RefusalFilter().catch(Object.assign(new Error('aborted'), { code }), hostOf(request));
 
     expect(log).toHaveBeenCalledTimes(times);
+  });
+
+  it.each([
+    ['a refusal', new Refusal('rate_limited'), false, ['rate_limited']],
+    ['no refusal after the response', new Refusal('rate_limited'), true, []],
+    ['no operation that waits for approvals', new ApprovalPending({} as never), false, []],
+  ])('has %s noted', (_, thrown, isSent, expected) => {
+    const noted: unknown[] = [];
+    const sent: unknown[] = [];
+    const send = (body: unknown) => sent.push(body);
+    const reply = {
+      sent: isSent,
+      hasHeader: () => true,
+      header: () => reply,
+      code: () => reply,
+      type: () => reply,
+      send,
+    };
+    const host = hostOf({ id: 'r', headers: {}, raw: {} }, reply);
+
+    new RefusalFilter(undefined, ({ reason }) => noted.push(reason)).catch(thrown, host);
+
+    expect(noted).toEqual(expected);
+    expect(sent).toHaveLength(isSent ? 0 : 1);
   });
 });

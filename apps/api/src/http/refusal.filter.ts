@@ -118,6 +118,12 @@ export type TranslateError = (thrown: unknown, operation: string | undefined) =>
 /** The injection token of a {@link TranslateError}. Our own books need none: they throw refusals. */
 export const TRANSLATE_ERROR = Symbol('TranslateError');
 
+/** Is told of each refusal before it is sent. */
+export type NoteRefusal = (request: FastifyRequest) => void;
+
+/** The injection token of a {@link NoteRefusal}. */
+export const NOTE_REFUSAL = Symbol('NoteRefusal');
+
 /** The reasons for errors of libraries, by status: Fastify, Nest, and those that throw as `http-errors` does. */
 const BY_STATUS: Readonly<Record<number, RefusalReason>> = {
   400: 'request_malformed',
@@ -141,7 +147,10 @@ const RETRY_AFTER_MAX_S = 3_600;
 export class RefusalFilter implements ExceptionFilter {
   private readonly logger = new Logger(RefusalFilter.name);
 
-  constructor(@Optional() @Inject(TRANSLATE_ERROR) private readonly translate: TranslateError = () => undefined) {}
+  constructor(
+    @Optional() @Inject(TRANSLATE_ERROR) private readonly translate: TranslateError = () => undefined,
+    @Optional() @Inject(NOTE_REFUSAL) private readonly note: NoteRefusal = () => undefined,
+  ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
@@ -155,6 +164,7 @@ export class RefusalFilter implements ExceptionFilter {
     const refusal = translated ? this.logged(translated, request) : this.ofOurs(thrown, request);
     request.reason = refusal.reason;
     if (reply.sent) return;
+    this.note(request);
     // The router reports an unreadable path without running a hook.
     if (!reply.hasHeader('X-Request-Id')) reply.headers({ ...BARE_HEADERS, 'X-Request-Id': request.id });
     if (refusal.status === 401 && !reply.hasHeader('WWW-Authenticate')) reply.header('WWW-Authenticate', 'Bearer');
