@@ -5,8 +5,7 @@ import { IsString, validateSync, ValidateNested } from 'class-validator';
 import fc from 'fast-check';
 import { resourceModules } from '../app.module.js';
 import { PlaceOrderInputDto } from '../orders/order.dto.js';
-import { bodyPipe, queryPipe } from './input.pipe.js';
-import { plainInputOf } from './plain-input.js';
+import { bodyPipe, plainInputOf, queryPipe } from './input.pipe.js';
 
 /** The DTOs of all bodies and queries, from the declarations of the controllers. */
 function inputDtos(): ReadonlyMap<string, Type> {
