@@ -2,11 +2,15 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { Logger } from 'nestjs-pino';
+import type { Logger as Pino } from 'pino';
+import type { Tracing } from '@banking/telemetry/tracing';
 import { AccessCheck, RoleLookup } from './access/access-check.js';
 import { KeyCheck } from './access/key-check.js';
 import { RateLimit, requestLimit } from './access/rate-limit.js';
 import { TokenVerifier } from './access/token-verifier.js';
 import { AppModule, type AppDependencies } from './app.module.js';
+import type { Implementation } from './banking.module.js';
+import type { ApiConfig } from './config.js';
 import { serveDocs } from './docs/docs-page.js';
 import { CachedResponses } from './http/cached-responses.js';
 import { allowOrigins } from './http/security-headers.js';
@@ -14,6 +18,19 @@ import { PagedReads } from './http/paged-reads.js';
 import { createServer, prepareServer } from './http/server.js';
 import { refuseUnreadQueries } from './input/input.pipe.js';
 import { traceRequests } from './http/request-log.js';
+import { openLedger } from './open-ledger.js';
+
+/**
+ * Opens our own books, or the connection to another deployment of the interface. Nothing else in the repository decides which.
+ *
+ * @throws ConfigError, and the errors of a database that cannot be reached, read or migrated
+ */
+export async function openImplementation(config: ApiConfig, log: Pino, tracing?: Tracing): Promise<Implementation> {
+  const { upstream } = config;
+  if (upstream === undefined) return openLedger(config, log);
+  const { openUpstream } = await import('./gateway/open-upstream.js');
+  return openUpstream(upstream, log, (requestId) => tracing?.headersFor(requestId));
+}
 
 export async function createApp(dependencies: AppDependencies): Promise<NestFastifyApplication> {
   const { config, implementation, log, draining, tracing } = dependencies;

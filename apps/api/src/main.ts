@@ -6,13 +6,11 @@ import { LocalIssuerError } from '@banking/process/local-issuer';
 import { ConfigError, createLogger, type OperatorServer, type RunningService, runService } from '@banking/process';
 import { flushMs, logExport, startTracing, type Tracing } from '@banking/telemetry/tracing';
 import type { Implementation } from './banking.module.js';
-import { type ApiConfig, readConfig } from './config.js';
-import { createApp } from './create-app.js';
+import { type ApiConfig, readConfig, USAGE } from './config.js';
+import { createApp, openImplementation } from './create-app.js';
 import { Draining } from './health/readiness.js';
 import { HANDLER_TIMEOUT_MS } from './http/limits.js';
-import { openImplementation } from './open-implementation.js';
 import { openMetrics } from './open-metrics.js';
-import { USAGE } from './usage.js';
 
 type Address = Pick<ApiConfig, 'host' | 'port'>;
 

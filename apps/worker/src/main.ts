@@ -1,10 +1,9 @@
 import { isOperatorError } from '@banking/deployment';
 import { ConfigError, createLogger, ExpiringCache, runService, type RunningService } from '@banking/process';
 import { flushMs, logExport, startTracing } from '@banking/telemetry/tracing';
-import { readConfig } from './config.js';
+import { readConfig, USAGE } from './config.js';
 import { type HealthSource, LastVerification, openMetrics, readiness, serveHealth } from './health-server.js';
 import { type CellStop, openWorkers } from './open-workers.js';
-import { USAGE } from './usage.js';
 
 const STOP_WITHIN_MS = 15_000;
 /** How long the health server reuses the state of payouts. */

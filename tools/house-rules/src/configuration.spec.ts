@@ -8,7 +8,7 @@ const namesIn = (text: string) => [
 ];
 
 /** The usage of each program. A test of api and worker proves that theirs names every variable that the program reads. */
-const usages = ['apps/api/src/usage.ts', 'apps/worker/src/usage.ts', 'apps/cli/src/program.ts'].map((file) => {
+const usages = ['apps/api/src/config.ts', 'apps/worker/src/config.ts', 'apps/cli/src/program.ts'].map((file) => {
   const text = read(file);
   return [
     file,

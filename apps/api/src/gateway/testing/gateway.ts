@@ -8,9 +8,8 @@ import pino from 'pino';
 import { LocalIssuer } from '@banking/process/local-issuer';
 import { loggerOptions } from '@banking/process';
 import { readConfig } from '../../config.js';
-import { createApp } from '../../create-app.js';
+import { createApp, openImplementation } from '../../create-app.js';
 import { Draining } from '../../health/readiness.js';
-import { openImplementation } from '../../open-implementation.js';
 
 /** The response to a request: a status with a body, or an action on the connection. */
 export type Script =
