@@ -119,11 +119,11 @@ export class RoleLookup {
   }
 }
 
-export interface GrantedRoles extends Pick<Grant, 'roles' | 'workspaceId'> {
+interface GrantedRoles extends Pick<Grant, 'roles' | 'workspaceId'> {
   readonly actor: DirectoryUser['id'];
 }
 
-export function grantedRoles(user: DirectoryUser | undefined, workspaceId: WorkspaceId): GrantedRoles | undefined {
+function grantedRoles(user: DirectoryUser | undefined, workspaceId: WorkspaceId): GrantedRoles | undefined {
   const grant = user?.grants.find((candidate) => candidate.workspaceId === workspaceId);
   return user && grant && { actor: user.id, workspaceId, roles: grant.roles };
 }
@@ -217,7 +217,7 @@ export class AccessCheck {
     const grant = user?.grants.find(({ workspaceId }) => String(workspaceId) === named?.[0]);
     if (grant) request.memberOf = grant.workspaceId;
     // A user has one count for each workspace in which they have a role, and one for all other requests. So has a subject without a user.
-    const count = requestsOfPage(pageRows(request));
+    const count = request.routeOptions.config.pageRows === undefined ? 1 : requestsOfPage(pageRows(request));
     this.dependencies.rateLimit.take(
       reply,
       `${user?.id ?? `${subject.issuer} ${subject.subject}`}/${grant?.workspaceId ?? ''}`,

@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { Refusal } from '@banking/domain';
+import { type AccountId, type Created, type Order, Refusal, type RequestOptions, type Scope } from '@banking/domain';
 
 /** After a pause a burst may contain the requests of two seconds, or the orders of twenty seconds. */
 const BURST_S = { requests: 2, orders: 20 };
@@ -9,7 +10,7 @@ const CALLERS_MAX = 10_000;
 /** A page counts as one request for each so many rows that it may have. */
 const ROWS_PER_REQUEST = 100;
 
-/** As how many requests a page counts. @param rows how many it may have; 0 for a request without pages */
+/** As how many requests a page counts. @param rows how many it may have */
 export const requestsOfPage = (rows: number): number => Math.max(1, Math.ceil(rows / ROWS_PER_REQUEST));
 
 /** How many requests one key may make. */
@@ -33,7 +34,7 @@ export function orderLimit(perMinute: number): RateLimitPolicy {
 }
 
 /** A reply whose headers can be set. */
-export type Headed = Pick<FastifyReply, 'header' | 'getHeader'>;
+type Headed = Pick<FastifyReply, 'header' | 'getHeader'>;
 
 interface Bucket {
   left: number;
@@ -99,3 +100,42 @@ function append(reply: Headed, name: string, value: string): void {
   const before = reply.getHeader(name);
   reply.header(name, before === undefined ? value : `${String(before)}, ${value}`);
 }
+
+const KEYS_REMEMBERED_MAX = 100_000;
+
+/** An attempt to place an order. */
+interface Attempt extends RequestOptions, Pick<Scope, 'workspaceId'> {
+  readonly accountId: AccountId;
+  readonly body: object;
+}
+
+/**
+ * Limits the attempts of a workspace to place an order, counted in this process. A refused attempt counts, and a replay does not. So a
+ * caller who lost a response gets it again, also if no attempt is left.
+ */
+export class OrderLimit {
+  private readonly limit: RateLimit | undefined;
+  /** Digests of the bodies of placed orders, by idempotency key. */
+  private readonly placed = new LRUCache<string, string>({ max: KEYS_REMEMBERED_MAX });
+
+  constructor(perMinute: number | undefined, nowMs?: () => number) {
+    this.limit = perMinute === undefined ? undefined : new RateLimit(orderLimit(perMinute), nowMs);
+  }
+
+  /** @throws Refusal `rate_limited`, and what `place` throws */
+  async count(reply: Headed, attempt: Attempt, place: () => Promise<Created<Order>>): Promise<Created<Order>> {
+    if (!this.limit) return place();
+    const { workspaceId, accountId, idempotencyKey, body } = attempt;
+    const key = idempotencyKey === undefined ? undefined : `${workspaceId} ${accountId} ${idempotencyKey}`;
+    const digest = key === undefined ? '' : digestOf(body);
+    if (key !== undefined && this.placed.get(key) === digest) return place();
+
+    this.limit.take(reply, String(workspaceId));
+    const created = await place();
+    if (created.isReplay) this.limit.giveBack(String(workspaceId));
+    if (key !== undefined) this.placed.set(key, digest);
+    return created;
+  }
+}
+
+const digestOf = (body: object): string => hash('sha256', JSON.stringify(Object.entries(body).sort()), 'base64');

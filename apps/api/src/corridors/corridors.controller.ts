@@ -19,8 +19,7 @@ import { catchError, type Observable, throwError } from 'rxjs';
 import { BankingService, Refusal } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, type OperationText, paragraphs } from '../access/operation.decorator.js';
-import { CachedResponses } from '../http/cached-responses.js';
-import { CachedResponsesModule } from '../http/cached-responses.module.js';
+import { CachedResponses, CachedResponsesModule } from '../http/cached-responses.js';
 import { publicReference } from '../http/public-url.js';
 import { CorridorDto } from './corridor.dto.js';
 

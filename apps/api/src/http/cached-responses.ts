@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Module } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
 import type { UserId } from '@banking/domain';
 import { ExpiringCache } from '@banking/process';
@@ -94,3 +94,7 @@ function cachedResponse(value: unknown): CachedResponse {
   const bytes = Buffer.from(JSON.stringify(value));
   return { bytes, etag: entityTagOf(bytes) };
 }
+
+/** One cache for the reference data of all resources. */
+@Module({ providers: [CachedResponses], exports: [CachedResponses] })
+export class CachedResponsesModule {}

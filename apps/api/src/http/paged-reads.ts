@@ -18,10 +18,9 @@ declare module 'fastify' {
   }
 }
 
-/** How many rows a request may read at once: the `limit` of its page. An operation without pages reads none. */
+/** How many rows a request of an operation with pages may read at once: the `limit` of its page. */
 export function pageRows({ routeOptions, query, headers }: Pick<FastifyRequest, 'routeOptions' | 'query' | 'headers'>) {
-  const { pageRows: usual, wholeTypes, mediaTypes = [] } = routeOptions.config;
-  if (usual === undefined) return 0;
+  const { pageRows: usual = LIMIT_DEFAULT, wholeTypes, mediaTypes = [] } = routeOptions.config;
   if (wholeTypes?.includes(preferredType(headers.accept, mediaTypes) ?? '')) return LIMIT_MAX;
   const { limit } = query as Readonly<Record<string, unknown>>;
   const rows = typeof limit === 'string' ? parseId(limit) : undefined;

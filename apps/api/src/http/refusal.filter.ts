@@ -85,7 +85,7 @@ export interface ErrorResponse {
 }
 
 /** For responses that are written where no hook runs. */
-export const BARE_HEADERS = {
+const BARE_HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none';frame-ancestors 'none'",

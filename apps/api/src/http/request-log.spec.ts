@@ -32,7 +32,9 @@ describe('the log of requests', () => {
       },
       draining: { begun: false },
     });
-    server.get('/recipients', async () => Array.from({ length: 120 }, (_, n) => ({ id: n + 1, name: CANARY })));
+    server.get('/recipients', { config: { operation: 'listRecipients' } }, async () =>
+      Array.from({ length: 120 }, (_, n) => ({ id: n + 1, name: CANARY })),
+    );
     server.get('/countries/:country/accounts/:accountId', (_request, reply) => {
       // As if a response without the handler had come first.
       reply.send('ok');

@@ -1,4 +1,10 @@
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  preSerializationHookHandler,
+} from 'fastify';
 import { type OperationName, type Origin, parseId, type Scope, type UserId, type WorkspaceId } from '@banking/domain';
 import { responseChannel } from '@banking/telemetry';
 import type { RequestTrace, Tracing } from '@banking/telemetry/tracing';
@@ -85,10 +91,14 @@ export function logRequest(logger: FastifyBaseLogger, line: RequestLine): void {
 
 /** Logs and publishes every request that reaches a hook, after its response was sent. */
 export function logRequests(server: FastifyInstance): void {
-  // Before the hooks of the routes, one of which makes bytes of the rows.
-  server.addHook('preSerialization', (request, _reply, payload, done) => {
-    if (LISTS_OF_PERSONS.has(request.operation) && Array.isArray(payload)) request.rowsRead = rowsRead(payload);
+  const noteRows: preSerializationHookHandler<unknown> = (request, _reply, payload, done) => {
+    if (Array.isArray(payload)) request.rowsRead = rowsRead(payload);
     done(null, payload);
+  };
+  server.addHook('onRoute', (route) => {
+    if (!LISTS_OF_PERSONS.has(route.config?.operation)) return;
+    // Before the other hooks of the route, one of which makes bytes of the rows.
+    route.preSerialization = [noteRows, route.preSerialization ?? []].flat();
   });
   server.addHook('onResponse', (request, reply, done) => {
     const ms = reply.elapsedTime;

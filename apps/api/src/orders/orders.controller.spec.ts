@@ -1,6 +1,6 @@
 import { type AccountId, type Created, type Order, Refusal, type WorkspaceId } from '@banking/domain';
+import { OrderLimit } from '../access/rate-limit.js';
 import { openTestApp, type TestApp } from '../testing/test-app.js';
-import { OrderLimit } from './order-limit.js';
 import { OrdersModule } from './orders.controller.js';
 
 describe('OrdersController', () => {

@@ -4,13 +4,12 @@ import type { FastifyReply } from 'fastify';
 import { type AccountId, BankingService, type Order, type OrderId, type RequestOptions } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation, paragraphs } from '../access/operation.decorator.js';
+import { OrderLimit } from '../access/rate-limit.js';
 import { ApiConfig } from '../config.js';
-import { CachedResponses } from '../http/cached-responses.js';
-import { CachedResponsesModule } from '../http/cached-responses.module.js';
+import { CachedResponses, CachedResponsesModule } from '../http/cached-responses.js';
 import { ApiIdParam, bodyPipe, IdPipe, queryPipe } from '../input/input.pipe.js';
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { linkNext, PageQueryDto, sendPage } from '../input/page.js';
-import { OrderLimit } from './order-limit.js';
 import { OrderDto, OrderQueryDto, PlaceOrderInputDto, PurposeQueryDto } from './order.dto.js';
 
 const ACCOUNT_ID = ['accountId', 'The account of the workspace that pays.'] as const;

@@ -4,8 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { BankingService } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/access-check.js';
 import { Operation } from '../access/operation.decorator.js';
-import { CachedResponses } from '../http/cached-responses.js';
-import { CachedResponsesModule } from '../http/cached-responses.module.js';
+import { CachedResponses, CachedResponsesModule } from '../http/cached-responses.js';
 import { ProductDto } from './product.dto.js';
 
 @ApiTags('Products')
