@@ -1,5 +1,12 @@
-import { type Account, ACCOUNT_STEPS, type AccountChange, type Balance, type OpenAccountInput } from '@banking/domain';
-import { EdgeField, Field, IdField, ListedField, TextField, TimeField } from '../http/field.decorator.js';
+import {
+  type Account,
+  ACCOUNT_STEPS,
+  type AccountChange,
+  type Balance,
+  type OpenAccountInput,
+  type ReceivingDetails,
+} from '@banking/domain';
+import { EdgeField, Field, IdField, ListedField, OwnTextField, TextField, TimeField } from '../http/field.decorator.js';
 import { ChoiceField, IdBodyField, LineField } from '../input/body-field.decorator.js';
 import { CurrencyDto, ProductDto } from '../products/product.dto.js';
 
@@ -80,4 +87,24 @@ export class AccountChangeDto implements Omit<AccountChange, 'accountId'> {
 
   @ChoiceField('ours', Object.keys(ACCOUNT_STEPS), 'A disabled account pays nothing and accepts only returned money.')
   readonly status?: NonNullable<AccountChange['status']>;
+}
+
+export class ReceivingDetailsDto implements ReceivingDetails {
+  @OwnTextField('The holder of the bank account, as the payer writes it.', 'Harbour Payments GmbH')
+  readonly holder!: string;
+
+  @OwnTextField('The IBAN of the bank account.', 'DE89370400440532013000', false)
+  readonly iban?: string;
+
+  @OwnTextField('The number of a bank account without an IBAN.', '000123456789', false)
+  readonly accountNumber?: string;
+
+  @OwnTextField('The BIC of the bank.', 'COBADEFFXXX')
+  readonly bic!: string;
+
+  @OwnTextField('Code of the currency (ISO 4217).', 'EUR')
+  readonly currency!: ReceivingDetails['currency'];
+
+  @OwnTextField('What the payer writes as the reference: the code of the account.', 'BA0500000000001001')
+  readonly reference!: string;
 }

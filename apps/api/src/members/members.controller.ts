@@ -4,11 +4,16 @@ import type { FastifyReply } from 'fastify';
 import {
   BankingService,
   INVITATION_DAYS,
+  type InvitationAcceptance,
+  type InvitedMember,
+  type InviteMemberInput,
   type JoinedMember,
   type Member,
+  type MemberChange,
   type MemberId,
   type RemovedMember,
   type RequestOptions,
+  ROLE_NAMES,
   type Scope,
 } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/access-check.js';
@@ -16,15 +21,104 @@ import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { ApiIdParam, bodyPipe, IdPipe, queryPipe } from '../input/input.pipe.js';
 import { PageQueryDto, sendPage } from '../input/page.js';
-import {
-  InvitationAcceptanceDto,
-  InvitedMemberDto,
-  InviteMemberInputDto,
-  JoinedMemberDto,
-  MemberChangeDto,
-  MemberDto,
-  RemovedMemberDto,
-} from './member.dto.js';
+import { WorkspaceDto } from '../apps/apps.controller.js';
+import { Field, OwnEdgeField, OwnIdField, OwnTextField, OwnTimeField } from '../http/field.decorator.js';
+import { EmailField, LineField, RequiredChoicesField } from '../input/body-field.decorator.js';
+
+const EMAIL = 'dana@northwind.example';
+const CODE = 'inv_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwLxKlQ0YfDZo';
+
+class MemberDto implements Member {
+  @OwnIdField('The member. It stays when an invitation is accepted, and when a removed member is invited again.', 4)
+  readonly id!: Member['id'];
+
+  @OwnTextField('The e-mail address of the user, or the address that is invited.', EMAIL)
+  readonly email!: string;
+
+  @Field('ours', {
+    type: 'array',
+    items: { type: 'string' },
+    description:
+      '`viewer`, `member`, `approver`, `admin`. None includes another. Empty for a removed member. New values may be added.',
+    example: ['viewer', 'approver'],
+  })
+  readonly roles!: Member['roles'];
+
+  @OwnTextField(
+    '`invited` (an open invitation, or a user whose sign-up is not complete), `active`, `suspended` (by the bank) or `removed`. ' +
+      'New values may be added.',
+    'active',
+  )
+  readonly status!: Member['status'];
+
+  @OwnIdField('The user. Missing for an invitation.', 3, false)
+  readonly userID?: NonNullable<Member['userID']>;
+
+  @OwnTimeField('Of an invitation: until when it can be accepted.')
+  readonly expiresAt?: NonNullable<Member['expiresAt']>;
+
+  @OwnTimeField('Time of creation.', true)
+  readonly createdAt!: Member['createdAt'];
+
+  @OwnTimeField('Time of the last change over the interface.', true)
+  readonly updatedAt!: Member['updatedAt'];
+}
+
+class InvitedMemberDto extends MemberDto implements InvitedMember {
+  @OwnTextField(
+    'The code of an invitation: `inv_`, and 256 random bits. Shown once, and not in the replay of a request.',
+    CODE,
+    false,
+  )
+  readonly code?: string;
+}
+
+const idsField = (description: string, example: number) =>
+  Field('ours', {
+    type: 'array',
+    items: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    description,
+    example: [example],
+  });
+
+class RemovedMemberDto extends MemberDto implements RemovedMember {
+  @idsField('The later and recurring orders of the member, which are paused.', 12)
+  readonly pausedOrderIDs!: RemovedMember['pausedOrderIDs'];
+
+  @idsField('The webhook endpoints of the member, which are disabled.', 1)
+  readonly disabledWebhookEndpointIDs!: RemovedMember['disabledWebhookEndpointIDs'];
+
+  @idsField('The keys of service accounts that the member has created, which are revoked.', 4)
+  readonly revokedKeyIDs!: RemovedMember['revokedKeyIDs'];
+}
+
+class JoinedMemberEdgesDto {
+  @OwnEdgeField(() => WorkspaceDto, 'The workspace.')
+  readonly workspace!: WorkspaceDto;
+}
+
+class JoinedMemberDto extends MemberDto implements JoinedMember {
+  @OwnEdgeField(() => JoinedMemberEdgesDto, 'Related records.')
+  readonly edges!: JoinedMemberEdgesDto;
+}
+
+class InviteMemberInputDto implements InviteMemberInput {
+  @EmailField('ours', 'The e-mail address, in ASCII and in any case.', EMAIL)
+  readonly email!: string;
+
+  @RequiredChoicesField('ours', ROLE_NAMES, 'The roles in the workspace.')
+  readonly roles!: InviteMemberInput['roles'];
+}
+
+class MemberChangeDto implements Omit<MemberChange, 'memberId'> {
+  @RequiredChoicesField('ours', ROLE_NAMES, 'All roles in the workspace from now on.')
+  readonly roles!: MemberChange['roles'];
+}
+
+class InvitationAcceptanceDto implements InvitationAcceptance {
+  @LineField('ours', 100, 'The code of the invitation.', CODE, true)
+  readonly code!: string;
+}
 
 const MEMBER_ID = ['memberId', 'A member of the workspace.'] as const;
 

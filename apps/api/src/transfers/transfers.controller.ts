@@ -14,8 +14,7 @@ import { Operation, paragraphs } from '../access/operation.decorator.js';
 import { ApiIdParam, IdPipe, queryPipe } from '../input/input.pipe.js';
 import { PageQueryDto, sendPage } from '../input/page.js';
 import { ChoiceParameter, IdParameter, InstantParameter, TextParameter } from '../input/parameter.decorator.js';
-import { PaymentAdviceDto } from './payment-advice.dto.js';
-import { TransferDto } from './transfer.dto.js';
+import { PaymentAdviceDto, TransferDto } from './transfer.dto.js';
 
 class TransferQueryDto extends PageQueryDto implements TransferQuery {
   @IdParameter('ours', 'Transfers of this account.')
