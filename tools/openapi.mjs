@@ -33,7 +33,7 @@ if (exitCode === undefined) {
   const text = JSON.stringify(committedForm(await offlineDocument()));
   writeFileSync(join(ROOT, FILE), await format(text, { ...(await resolveConfig(join(ROOT, FILE))), parser: 'json' }));
   process.stdout.write(`Wrote ${FILE}.\n`);
-  const { STATE_DIAGRAMS } = require(join(ROOT, 'apps/api/dist/docs/events-section.js'));
+  const { STATE_DIAGRAMS } = require(join(ROOT, 'apps/api/dist/docs/introduction.js'));
   const domain = createRequire(join(ROOT, 'apps/api/package.json'))('@banking/domain');
   const { ORDER_STEPS, EXECUTION_STEPS, TRANSACTION_STEPS, PAYOUT_STEPS, EVENT_TYPES } = domain;
   const tables = {

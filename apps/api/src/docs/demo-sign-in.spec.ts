@@ -6,7 +6,7 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { Refusal } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/process/local-issuer';
-import { demoUserOf, isOfThisMachine, serveSignIn, type SignInConfig } from './demo-sign-in.js';
+import { demoUserOf, isOfThisMachine, serveSignIn, type SignInConfig } from './docs-page.js';
 import type {} from '../http/request-log.js';
 
 const ADA = 'ada@northwind.example';

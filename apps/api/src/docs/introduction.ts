@@ -1,6 +1,5 @@
-import { Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
+import { EVENT_TYPES, Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
 import { paragraphs } from '../access/operation.decorator.js';
-import { eventsSection } from './events-section.js';
 
 /** Refusals before the operation is known, and of the files of the documentation page. */
 const OUTSIDE_OPERATIONS: readonly RefusalReason[] = [
@@ -229,4 +228,29 @@ function coarse(reasons: readonly RefusalReason[]): string {
     if (errorCode !== reason) statuses.set(errorCode, (statuses.get(errorCode) ?? new Set()).add(status));
   }
   return [...statuses].map(([errorCode, some]) => `\`${errorCode}\` for ${[...some].join(', ')}`).join('; ');
+}
+
+/** The pictures of states, in the order of a payment. `npm run openapi` draws them from the tables of states. */
+export const STATE_DIAGRAMS = [
+  { name: 'order-states', title: 'States of an order' },
+  { name: 'execution-states', title: 'States of an execution' },
+  { name: 'transaction-states', title: 'States of a transaction' },
+  { name: 'payout-states', title: 'States of a payout' },
+] as const;
+
+/** The section of events in the introduction: the diagrams of states, whose steps are events, and all types of events. */
+function eventsSection(): string {
+  return paragraphs(
+    '`GET /events` lists what happened in a workspace, oldest first. Follow the `Link` with the relation `next`, and store its cursor.',
+    'With `wait=20`, the service responds as soon as there is an event.',
+    '',
+    'Each arrow is a step, with the type of its event. A final state is green after success, and red otherwise. The dot is a resource that is new.',
+    '',
+    ...STATE_DIAGRAMS.flatMap(({ name, title }) => [`![${title}](docs/${name}.svg)`, '']),
+    'A payout ends together with its transaction, whose event tells it. It may end before its submission is known to have succeeded.',
+    '',
+    '| Type | Meaning |',
+    '|---|---|',
+    ...EVENT_TYPES.map(({ type, description }) => `| \`${type}\` | ${description} |`),
+  );
 }

@@ -13,8 +13,7 @@ import { ErrorResponses } from './error-responses.js';
 import { DEMO_EXAMPLES, type ExampleSource, type FieldExamples, type OperationObject } from './examples.js';
 import { introduction } from './introduction.js';
 import { LIVE_EXAMPLES } from './live-examples.js';
-import { WebhookEventDto, WebhookTestDto } from './webhook.dto.js';
-import { webhooks } from './webhooks.js';
+import { WebhookEventDto, webhooks, WebhookTestDto } from './webhooks.js';
 
 /** The version of the package. docs/integrate/conventions.md lists the changes of each version. */
 const VERSION = (JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as { version: string })

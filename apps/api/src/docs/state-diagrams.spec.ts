@@ -9,7 +9,7 @@ import {
   type Steps,
   TRANSACTION_STEPS,
 } from '@banking/domain';
-import { STATE_DIAGRAMS } from './events-section.js';
+import { STATE_DIAGRAMS } from './introduction.js';
 
 const IMAGES = join(__dirname, '../../../../docs/images');
 
