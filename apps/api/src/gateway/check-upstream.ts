@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import { decodeJwt, type JWTPayload } from 'jose';
 import type { Logger } from 'pino';
 import { ConnectionError, RemoteRefusal, ServiceError } from '@banking/client';
@@ -5,7 +6,6 @@ import { SessionError } from '@banking/client/session';
 import { Refusal } from '@banking/domain';
 import { ConfigError } from '@banking/process';
 import type { Readiness } from '../health/readiness.js';
-import type { RequestLoopDetector } from './request-hooks.js';
 import { credentialFault, upstreamFailure } from './upstream-failure.js';
 
 /**
@@ -29,6 +29,22 @@ function explain(cause: unknown): never {
     retryAfterSeconds: response.retryAfterSeconds,
     cause: new Error(why, { cause }),
   });
+}
+
+/** Detects requests that this gateway has sent itself: its upstream leads back to it, directly or through other gateways. */
+export class RequestLoopDetector {
+  isLoop = false;
+
+  /** @param name the name of this process in `Via` (RFC 9110, section 7.6.3); no other process has it */
+  constructor(private readonly name: string) {}
+
+  watch(server: FastifyInstance): void {
+    server.addHook('onRequest', (request, _reply, done) => {
+      const isOurs = request.headers.via?.includes(this.name) === true;
+      if (isOurs) this.isLoop = true;
+      done(isOurs ? new Refusal('upstream_error', 'This gateway leads back to itself.') : undefined);
+    });
+  }
 }
 
 interface UpstreamCheck {

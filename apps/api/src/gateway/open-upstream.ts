@@ -1,15 +1,18 @@
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { RemoteBankingService } from '@banking/client';
+import { type BankingClientOptions, RemoteBankingService } from '@banking/client';
+import { ADMINISTRATORS_GROUPS, type Approval, BankingService, Refusal, type Scope } from '@banking/domain';
+import type { FastifyInstance } from 'fastify';
 import type { Implementation } from '../banking.module.js';
 import { TRANSLATE_ERROR } from '../http/refusal.filter.js';
-import { checkUpstream, upstreamReadiness } from './check-upstream.js';
-import { abortReadsOnDisconnect, enforceRequestDeadline, RequestLoopDetector } from './request-hooks.js';
-import { upstreamBankingService } from './upstream-banking-service.js';
+import type { Caller } from '../access/access-check.js';
+import { HANDLER_TIMEOUT_MS } from '../http/limits.js';
+import { checkUpstream, RequestLoopDetector, upstreamReadiness } from './check-upstream.js';
 import type { UpstreamConfig } from './upstream-config.js';
 import { type TraceContextSource, UpstreamConnection } from './upstream-connection.js';
 import { credentialFrom } from './upstream-credential.js';
 import { rateLimitedForS, upstreamFailure } from './upstream-failure.js';
-import { readUserLists, UserLists } from './users/user-lists.js';
+import { type AppUsers, readUserLists, UserLists, visibleUsers } from './users/user-lists.js';
 import { UpstreamDirectory } from './users/upstream-directory.js';
 import { responseValidator } from './validate-response.js';
 
@@ -62,4 +65,103 @@ export function openUpstream(
     onListening: () => checkUpstream({ check, token: () => token.token(), loop, log }),
     close: () => connection.close(),
   };
+}
+
+/**
+ * Whether a request for approvals is shown to a caller. The upstream shows the user of the credential all of them, and that user is the maker
+ * of what comes through the gateway, so the roles alone decide.
+ */
+const isShownTo = ({ roles = [] }: Pick<Caller, 'roles'>, { operations, requirements }: Approval): boolean =>
+  !(ADMINISTRATORS_GROUPS as readonly string[]).includes(operations) ||
+  ['admin', ...requirements.flatMap((required) => required.roles)].some((role) =>
+    (roles as readonly string[]).includes(role),
+  );
+
+const notHere = () => Promise.reject(new Refusal('not_through_gateway'));
+
+/**
+ * Implements the port by another deployment of the interface. The upstream authenticates the gateway and not its caller, so the operations that
+ * depend on the caller are served from the user lists: their apps, and the users they may see. Requests for approvals are shown by the roles of
+ * the caller. What only a person may do is refused here,
+ * because it would be done by the user of the credential. The client implements the others.
+ */
+function upstreamBankingService(options: BankingClientOptions, lists: UserLists): BankingService {
+  const upstream = new RemoteBankingService(options);
+  return new BankingService({
+    ...upstream,
+
+    async listApps({ actor }) {
+      const known = await lists.find();
+      return known.filter(({ users }) => users.some(({ id }) => id === actor)).map(({ app }) => app);
+    },
+
+    /** @throws Refusal `app_not_found` if the app does not exist or is not the actor's */
+    async listAppUsers({ actor }, { appId }) {
+      const visibleIn = (known: readonly AppUsers[]) => {
+        const users = known.find(({ app }) => app.id === appId)?.users ?? [];
+        return actor === undefined ? [] : visibleUsers(users, actor);
+      };
+      const visible = visibleIn(await lists.find((known) => visibleIn(known).length > 0));
+      if (visible.length === 0) throw new Refusal('app_not_found');
+      return visible;
+    },
+
+    /** A page has fewer items than the limit if some are not shown. Its cursor is that of the upstream. */
+    async listApprovals(scope: Scope & Pick<Caller, 'roles'>, query) {
+      const page = await upstream.listApprovals(scope, query);
+      return { ...page, items: page.items.filter((approval) => isShownTo(scope, approval)) };
+    },
+
+    /** @throws Refusal `approval_not_found` also for one that is not shown to the caller */
+    async getApproval(scope: Scope & Pick<Caller, 'roles'>, name) {
+      const approval = await upstream.getApproval(scope, name);
+      if (!isShownTo(scope, approval)) throw new Refusal('approval_not_found');
+      return approval;
+    },
+
+    acceptInvitation: notHere,
+    decideApproval: notHere,
+    withdrawApproval: notHere,
+  });
+}
+
+/**
+ * Refuses a request if too little time is left for the upstream to respond. Its caller would get a timeout while the upstream carries
+ * the request out, and might send a payment again as another one.
+ *
+ * @param neededMs the time the upstream may take
+ */
+function enforceRequestDeadline(server: FastifyInstance, neededMs: number): void {
+  server.addHook('preHandler', (request, { elapsedTime }, done) => {
+    const isTooLate = request.caller !== undefined && elapsedTime + neededMs > HANDLER_TIMEOUT_MS;
+    done(isTooLate ? new Refusal('unavailable', TOO_LATE) : undefined);
+  });
+}
+
+const TOO_LATE = 'Too much time had passed before the request could be sent on. Nothing was done.';
+
+/**
+ * Aborts the reads of a caller at the upstream when its caller disconnects: they would keep connections that other callers need. A
+ * request that changes something continues, since the upstream may have carried it out already. Responses that callers share continue
+ * too.
+ */
+function abortReadsOnDisconnect(server: FastifyInstance): void {
+  // One for all requests of a connection: a controller and a listener for each request would be made for nothing.
+  const disconnects = new WeakMap<Socket, AbortSignal>();
+  server.addHook('preHandler', (request, _reply, done) => {
+    const { caller, deadline, raw } = request;
+    if (caller?.workspaceId !== undefined && deadline === undefined) {
+      const signal = disconnects.get(raw.socket) ?? disconnectOf(raw.socket);
+      disconnects.set(raw.socket, signal);
+      request.caller = { ...caller, signal };
+    }
+    done();
+  });
+}
+
+/** Aborted when the connection is closed. Requests that are complete do not notice. */
+function disconnectOf(socket: Socket): AbortSignal {
+  const disconnect = new AbortController();
+  socket.once('close', () => disconnect.abort(new Refusal('unavailable', 'The caller has disconnected.')));
+  return disconnect.signal;
 }
