@@ -16,9 +16,8 @@ import {
   collectRates,
   collectWork,
 } from './metrics/channel-metrics.js';
-import type { MeasuredCell, MeasuredDatabase } from './metrics/measured-cell.js';
-import { DatabaseValues } from './metrics/database-values.js';
-import { Metrics } from './metrics/metrics.js';
+import { DatabaseValues, type MeasuredCell, type MeasuredDatabase } from './metrics/database-values.js';
+import { Metrics } from './metrics/metric-list.js';
 import { collectProcess, type Build } from './metrics/process-metrics.js';
 
 /** How long a scrape waits for the readiness of the process. */

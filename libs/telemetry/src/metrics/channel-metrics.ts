@@ -6,9 +6,9 @@ import { decisionChannel, networkChannel } from '@banking/payouts';
 import { ratesChannel } from '@banking/reference';
 import { choreChannel, workChannel } from '@banking/work-queue';
 import { webhookChannel } from '@banking/webhooks';
-import { keyFetchChannel, responseChannel, circuitChannel, upstreamChannel } from '../http-channels.js';
-import type { Metrics } from './metrics.js';
-import { labelOf, type MeasuredCell } from './measured-cell.js';
+import { keyFetchChannel, responseChannel, circuitChannel, upstreamChannel } from '../index.js';
+import type { Metrics } from './metric-list.js';
+import { labelOf, type MeasuredCell } from './database-values.js';
 
 /** Ends a subscription. */
 export type Unsubscribe = () => void;

@@ -1,8 +1,7 @@
 import { Refusal } from '@banking/domain';
 import type { Database } from '@banking/postgres';
-import { DatabaseValues } from './database-values.js';
-import type { MeasuredCell } from './measured-cell.js';
-import { Metrics } from './metrics.js';
+import { DatabaseValues, type MeasuredCell } from './database-values.js';
+import { Metrics } from './metric-list.js';
 
 const ROWS = [
   [

@@ -12,8 +12,21 @@ import {
   READ_SLOTS,
 } from '@banking/operations';
 import { COUNT_BACKLOG, type WebhookBacklog } from '@banking/webhooks';
-import { labelOf, type MeasuredCell } from './measured-cell.js';
-import type { Metrics } from './metrics.js';
+import type { Metrics } from './metric-list.js';
+
+export type MeasuredDatabase = Pick<Database, 'stats' | 'pipeline'>;
+
+/** A database of the process. */
+export interface MeasuredCell<D = MeasuredDatabase> {
+  /** Its name for the label `cell`; undefined if it is the only one. */
+  readonly cell?: string | undefined;
+  /** Undefined while it is away. */
+  readonly database: D | undefined;
+}
+
+/** The label of the values of a database. Without cells, series have no label `cell`. */
+export const labelOf = ({ cell }: Pick<MeasuredCell, 'cell'>): { readonly cell?: string } =>
+  cell === undefined ? {} : { cell };
 
 /** How long values are reused, and a failure to read them: several scrapers cost one read. */
 const TTL_MS = 5_000;

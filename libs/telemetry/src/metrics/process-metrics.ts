@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import type { Metrics } from './metrics.js';
+import type { Metrics } from './metric-list.js';
 import type { Unsubscribe } from './channel-metrics.js';
 
 /** The interval of the timer by which delays of the event loop are measured. */

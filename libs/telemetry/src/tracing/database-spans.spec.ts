@@ -1,6 +1,6 @@
 import { DatabaseError, BatchedCalls, pipelineChannel } from '@banking/postgres';
 import { recordedSpans } from '../testing/recorded-spans.js';
-import { followDatabase } from './database-spans.js';
+import { followDatabase } from './channel-spans.js';
 
 describe('spans of the database', () => {
   const { spans, ended } = recordedSpans();

@@ -11,12 +11,10 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import type { TracingConfig } from '@banking/process';
 import type { ReportExport, Tracing } from './tracing.js';
-import { followDatabase } from './database-spans.js';
-import { followOrders } from './order-spans.js';
-import { followUpstream, RequestSpans } from './request-spans.js';
+import { followDatabase, followOrders, followUpstream, followWork } from './channel-spans.js';
+import { RequestSpans } from './request-spans.js';
 import { CallerLimitSampler, samplerOf } from './sampler.js';
 import { Spans } from './spans.js';
-import { followWork } from './work-spans.js';
 
 /** A warning that differs in its numbers only is reported again after this time. */
 const REPEAT_MS = 10 * 60_000;

@@ -1,6 +1,6 @@
 import { orderBatchChannel, orderChannel } from '@banking/operations';
 import { recordedSpans } from '../testing/recorded-spans.js';
-import { followOrders } from './order-spans.js';
+import { followOrders } from './channel-spans.js';
 
 const order = () => ({ kind: 'placement', submittedAtMs: 0 }) as const;
 

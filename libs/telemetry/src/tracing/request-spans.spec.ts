@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { upstreamChannel } from '../http-channels.js';
+import { upstreamChannel } from '../index.js';
 import { recordedSpans } from '../testing/recorded-spans.js';
-import { followUpstream, RequestSpans } from './request-spans.js';
+import { followUpstream } from './channel-spans.js';
+import { RequestSpans } from './request-spans.js';
 import type { ReceivedRequest } from './tracing.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';

@@ -1,7 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ChannelListener, TracingChannel } from 'node:diagnostics_channel';
-import { type Attributes, ROOT_CONTEXT, type Span, type SpanContext, type SpanOptions } from '@opentelemetry/api';
+import {
+  type Attributes,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  type SpanOptions,
+  SpanStatusCode,
+} from '@opentelemetry/api';
 import { trace, type Tracer } from '@opentelemetry/api';
+import { Refusal } from '@banking/domain';
+import { sqlstateOf } from '@banking/postgres';
 import { LINKED_CONTEXT } from './sampler.js';
 
 /** The span that is active from a message to its end: one of its own, which then ends too, or another one, or none. */
@@ -137,4 +146,21 @@ export class Spans {
     }
     return span;
   }
+}
+
+/**
+ * Marks a span as failed. Its message and its stack are left out, because they may quote values of the request: the log has those that
+ * do not.
+ */
+export function fail(span: Span, type: string): void {
+  span.setAttribute('error.type', type);
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+/** The SQLSTATE, the reason of a refusal, or the class of an error. */
+export function typeOf(error: unknown): string {
+  const sqlstate = sqlstateOf(error);
+  if (sqlstate !== undefined) return sqlstate;
+  if (error instanceof Refusal) return error.reason;
+  return error instanceof Error ? error.name : typeof error;
 }

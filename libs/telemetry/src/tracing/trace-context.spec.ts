@@ -1,4 +1,4 @@
-import { headersOf, remoteSpanOf } from './trace-context.js';
+import { headersOf, remoteSpanOf } from './request-spans.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
