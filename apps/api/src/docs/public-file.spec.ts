@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import fastify from 'fastify';
-import { encodingFor, PublicFile } from './public-file.js';
+import { encodingFor, PublicFile } from './docs-page.js';
 
 const TEXT = 'A page that is longer than one packet. '.repeat(100);
 
