@@ -22,7 +22,7 @@ const ADDRESS_MISTAKES: Readonly<Record<string, string>> = {
 };
 
 /** Reports a wrong address before the start touches a database. @throws ConfigError */
-export async function checkAddress(address: Address): Promise<void> {
+async function checkAddress(address: Address): Promise<void> {
   const probe = createServer();
   try {
     await once(probe.listen(address.port, address.host), 'listening');
@@ -34,7 +34,7 @@ export async function checkAddress(address: Address): Promise<void> {
 }
 
 /** @throws ConfigError if the service cannot listen on the address */
-export async function listen(app: NestFastifyApplication, address: Address): Promise<void> {
+async function listen(app: NestFastifyApplication, address: Address): Promise<void> {
   try {
     await app.listen(address.port, address.host);
   } catch (error) {

@@ -102,7 +102,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   const homeOrCopies = () => new HomeOrCopies(cells.get(0), () => open().slice(1));
   const atHomeOrCopies = homeOrCopies();
   return {
-    banking: new CellsBankingService(atHomeOrCopies, (id, call) => cells.inCellOf(id, call)),
+    banking: new CellsBankingService(atHomeOrCopies, cells),
     appUsers: {
       async *appUserTexts(scope, query) {
         yield* await atHomeOrCopies.read(({ banking }) => started(banking.appUserTexts(scope, query)));

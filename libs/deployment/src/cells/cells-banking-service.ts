@@ -5,21 +5,17 @@ import {
   type OperationName,
   OPERATIONS,
   type Scope,
-  type WorkspaceId,
 } from '@banking/domain';
+import type { Cells, CellUse } from './cells.js';
 import type { HomeOrCopies } from './cells-directory.js';
 
 type Method = (scope: Scope, ...rest: readonly unknown[]) => Promise<unknown>;
 
 /** The implementation of the port on all databases: each call goes to the cell of its workspace, other calls go to home. */
 export class CellsBankingService extends BankingService {
-  /** @param inCellOf as `Cells.inCellOf` */
   constructor(
     home: HomeOrCopies<{ readonly banking: BankingService }>,
-    inCellOf: <R>(
-      workspaceId: WorkspaceId,
-      call: (use: { readonly banking: BankingService }) => Promise<R>,
-    ) => Promise<R>,
+    cells: Pick<Cells<CellUse & { readonly banking: BankingService }>, 'inCellOf'>,
   ) {
     const methodOf = (name: OperationName): Method => {
       const methodIn = (use: { readonly banking: BankingService }) => use.banking[name] as Method;
@@ -29,7 +25,7 @@ export class CellsBankingService extends BankingService {
       return async (...args) => {
         const [{ workspaceId }] = args;
         if (workspaceId === undefined) throw new Error('the scope lacks a workspace');
-        return inCellOf(workspaceId, (use) => methodIn(use)(...args));
+        return cells.inCellOf(workspaceId, (use) => methodIn(use)(...args));
       };
     };
     super(eachOperation(methodOf) as BankingOperations);

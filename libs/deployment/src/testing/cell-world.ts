@@ -66,7 +66,7 @@ export async function startProcess(
   const homeOrCopies = () => new HomeOrCopies(cells.get(0), copies, nowMs);
   return {
     cells,
-    banking: new CellsBankingService(homeOrCopies(), (id, call) => cells.inCellOf(id, call)),
+    banking: new CellsBankingService(homeOrCopies(), cells),
     directory: new CellsDirectory(homeOrCopies(), () => cells.all().map(({ use }) => use)),
     close: () => cells.close(),
   };
