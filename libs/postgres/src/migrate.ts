@@ -301,7 +301,7 @@ async function rowsOf<Row extends object>(
   return (await client.query<Row>({ text, values: [...values], types: columnTypes })).rows;
 }
 
-export interface LockTimeout {
+interface LockTimeout {
   readonly timeoutMs: number;
   readonly schema: string;
   /** The subject of the error message. */
@@ -325,7 +325,7 @@ const NAMED_MAX = 3;
  *
  * @throws MigrationError after such a wait: it names the sessions that may have the lock
  */
-export async function withLockTimeout<T>(client: Client, limit: LockTimeout, work: () => Promise<T>): Promise<T> {
+async function withLockTimeout<T>(client: Client, limit: LockTimeout, work: () => Promise<T>): Promise<T> {
   await client.query(`set lock_timeout = ${limit.timeoutMs}`);
   try {
     return await work();

@@ -284,7 +284,7 @@ export function takePassword(client: Client, { password }: HostConnection): void
 type OnConnected = ((error: Error) => void) | ((error: null, client: Client) => void);
 
 /** A client of a pool, with the host that it was made for. */
-export interface HostClient extends Client {
+interface HostClient extends Client {
   readonly usedHost: HostConnection;
 }
 

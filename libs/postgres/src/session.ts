@@ -4,7 +4,7 @@ import { isConnectionUnusableAfter, type PipelineResults, ConnectionLost } from 
 import { type BoundStatement, columnReader, type ColumnReader } from './sql-statement.js';
 
 /** A prepared statement of one connection. */
-export interface Prepared {
+interface Prepared {
   readonly text: string;
   /** The columns, once the server has described them; an empty list for a statement without rows. */
   columns?: readonly Column[];
@@ -36,7 +36,7 @@ const COLUMNS_NONE: readonly Column[] = [];
  *
  * `pg` hands the messages of the server to a Submittable, except some that `Session` receives and passes on.
  */
-export class Pipeline implements Submittable {
+class Pipeline implements Submittable {
   readonly results: Promise<PipelineResults>;
   private settle!: { resolve(results: PipelineResults): void; reject(error: unknown): void };
   private readonly rows: Record<string, unknown>[][] = [];
