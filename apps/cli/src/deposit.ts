@@ -1,7 +1,6 @@
 import {
   DEPOSIT_STEPS,
   type DepositStatus,
-  minorUnits,
   type WorkspaceId,
   type AccountId,
   fromBalanceAmount,
@@ -21,7 +20,7 @@ import {
 import { ignoreEntry } from '@banking/rails';
 import { Argument, type Command, Option, InvalidArgumentError } from 'commander';
 import { withDeployment } from './deployment.js';
-import { cellHead, inCellOf, onEachCell, rowsOf, inCellOfAccount } from './each-cell.js';
+import { inCellOf, onEachCell, printRows, inCellOfAccount } from './each-cell.js';
 import {
   examples,
   jsonOption,
@@ -32,7 +31,7 @@ import {
   workspaceOption,
 } from './inputs.js';
 import { type ApproveOptions, approveOption, bySecondOperator } from './operators.js';
-import { print, printJson, printTable, Refused, shownAmount } from './print.js';
+import { print, printJson, Refused, shownMoney } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
 interface ListOptions {
@@ -98,38 +97,28 @@ async function listDeposits({ workspace, status, json }: ListOptions): Promise<v
     },
     { changesNothing: true, ...(await inCellOf(workspace)) },
   );
-  const list = rowsOf(read);
-  if (json) printJson(list);
-  else {
-    printTable(
-      [...cellHead(read), 'Id', 'Workspace', 'Account', 'Amount', 'Status', 'Value date', 'Payer', 'Reference'],
-      list.map(({ cell, id, workspaceId, accountId, amount, currencyCode, ...row }) => [
-        ...(cell === undefined ? [] : [cell]),
-        ...[id, workspaceId, accountId],
-        ...[`${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`, row.status],
-        ...[row.valueDate ?? '', row.payer.name ?? '', row.reference ?? ''],
-      ]),
-      'There are no such deposits.',
-    );
-  }
+  printRows(read, json, {
+    head: ['Id', 'Workspace', 'Account', 'Amount', 'Status', 'Value date', 'Payer', 'Reference'],
+    cells: ({ id, workspaceId, accountId, amount, currencyCode, ...row }) => [
+      ...[id, workspaceId, accountId],
+      ...[shownMoney(amount, currencyCode), row.status],
+      ...[row.valueDate ?? '', row.payer.name ?? '', row.reference ?? ''],
+    ],
+    none: 'There are no such deposits.',
+  });
   read.end();
 }
 
 async function listWaiting({ json }: ListOptions): Promise<void> {
   const read = await onEachCell(({ database }) => waitingEntries(database), { changesNothing: true });
-  const list = rowsOf(read);
-  if (json) printJson(list);
-  else {
-    printTable(
-      [...cellHead(read), 'Entry', 'Rail', 'Bank account', 'Amount', 'Kind', 'Value date', 'Payer', 'Reference'],
-      list.map(({ cell, entryId, rail, bankAccount, amount, currencyCode, isReversal, ...row }) => [
-        ...(cell === undefined ? [] : [cell]),
-        ...[entryId, rail, bankAccount, `${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`],
-        ...[isReversal ? 'reversal' : 'credit', row.valueDate ?? '', row.payer.name ?? '', row.reference ?? ''],
-      ]),
-      'No entry waits.',
-    );
-  }
+  printRows(read, json, {
+    head: ['Entry', 'Rail', 'Bank account', 'Amount', 'Kind', 'Value date', 'Payer', 'Reference'],
+    cells: ({ entryId, rail, bankAccount, amount, currencyCode, isReversal, ...row }) => [
+      ...[entryId, rail, bankAccount, shownMoney(amount, currencyCode)],
+      ...[isReversal ? 'reversal' : 'credit', row.valueDate ?? '', row.payer.name ?? '', row.reference ?? ''],
+    ],
+    none: 'No entry waits.',
+  });
   read.end();
 }
 

@@ -15,7 +15,7 @@ import { type ScopeSettings, addEmbeddedOperator, OPERATOR_ROLES } from '@bankin
 import { Argument, type Command, Option, InvalidArgumentError } from 'commander';
 import { type Config, readConfig } from './config.js';
 import { withDeployment, reachDatabase } from './deployment.js';
-import { cellHead, onEachCell, rowsOf } from './each-cell.js';
+import { onEachCell, printRows } from './each-cell.js';
 import { examples, type JsonOptions, jsonOption, parseIdOf } from './inputs.js';
 import { print, printJson, printTable, Refused } from './print.js';
 
@@ -118,18 +118,13 @@ export function addRequestCommands(program: Command): void {
       const read = await onEachCell(({ database }) => listRequests(database, { includesEnded: all === true }), {
         changesNothing: true,
       });
-      const list = rowsOf(read);
-      if (json) printJson(list);
-      else {
-        printTable(
-          [...cellHead(read), 'Id', 'Requested by', 'Requested', 'Status', 'Ended by', 'Request'],
-          list.map(({ cell, id, requestedBy, requestedAt, status, endedBy, ...row }) => [
-            ...(cell === undefined ? [] : [cell]),
-            ...[id, requestedBy, requestedAt, status, endedBy ?? '', described(row)],
-          ]),
-          'No request waits for approval.',
-        );
-      }
+      printRows(read, json, {
+        head: ['Id', 'Requested by', 'Requested', 'Status', 'Ended by', 'Request'],
+        cells: ({ id, requestedBy, requestedAt, status, endedBy, ...row }) => [
+          ...[id, requestedBy, requestedAt, status, endedBy ?? '', described(row)],
+        ],
+        none: 'No request waits for approval.',
+      });
       read.end();
     });
 

@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import type { Deployment } from '@banking/deployment';
-import { type WorkspaceId, minorUnits } from '@banking/domain';
+import { type WorkspaceId } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
 import { hasRequest, noteOperatorChanges } from '@banking/operations/provisioning';
 import {
@@ -20,10 +20,10 @@ import { HOME_CELL } from '@banking/process';
 import { readRails } from '@banking/rails';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { cellHead, type CellResults, inCellOf, onEachCell, rowsOf, verifyBetween } from './each-cell.js';
+import { type CellResults, inCellOf, onEachCell, printRows, verifyBetween } from './each-cell.js';
 import { examples, jsonOption, nameOption, parseIdOf, refuseLongNote, workspaceOption } from './inputs.js';
 import { type ApproveOptions, approveOption, bySecondOperator, RequestStored } from './operators.js';
-import { print, printJson, Refused, reportProgress, reportRanges, printTable, shownAmount } from './print.js';
+import { print, printJson, Refused, reportProgress, reportRanges, shownMoney } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
 export function addPayoutsCommands(program: Command): void {
@@ -269,20 +269,15 @@ async function listHeld({ workspace, json }: ListOptions): Promise<void> {
       ),
     { changesNothing: true, ...(await inCellOf(workspace)) },
   );
-  const list = rowsOf(read);
-  if (json) printJson(list);
-  else {
-    printTable(
-      [...cellHead(read), 'Transaction', 'Workspace', 'Account', 'Amount', 'Rail', 'Since', 'Held by', 'Reason'],
-      list.map(({ cell, transactionId, workspaceId, accountId, amount, currencyCode, ...row }) => [
-        ...(cell === undefined ? [] : [cell]),
-        ...[transactionId, workspaceId, accountId],
-        ...[`${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`, row.rail, row.createdAt],
-        ...[row.heldAt === undefined ? 'no answer' : 'the hook', row.reason ?? ''],
-      ]),
-      'No payout waits for a decision.',
-    );
-  }
+  printRows(read, json, {
+    head: ['Transaction', 'Workspace', 'Account', 'Amount', 'Rail', 'Since', 'Held by', 'Reason'],
+    cells: ({ transactionId, workspaceId, accountId, amount, currencyCode, ...row }) => [
+      ...[transactionId, workspaceId, accountId],
+      ...[shownMoney(amount, currencyCode), row.rail, row.createdAt],
+      ...[row.heldAt === undefined ? 'no answer' : 'the hook', row.reason ?? ''],
+    ],
+    none: 'No payout waits for a decision.',
+  });
   read.end();
 }
 

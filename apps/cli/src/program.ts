@@ -11,7 +11,7 @@ import { addAnchorCommand } from './anchor.js';
 import { addBankCommand, addRailCommands } from './rails.js';
 import { addAppCommands, addWorkspaceCommands, addDoctorCommand } from './workspaces.js';
 import { addCellCommands } from './cells.js';
-import { addDemoCommand } from './demo.js';
+import { addDemoCommand, addTokenCommand } from './sandbox.js';
 import { Interrupted } from './deployment.js';
 import { addDepositCommands, addFundCommand } from './deposit.js';
 import { addDiscrepancyCommands, addReconcileCommand } from './reconcile.js';
@@ -29,7 +29,6 @@ import { Refused } from './print.js';
 import { addReferenceCommands } from './reference.js';
 import { addKeyCommands, addServiceAccountCommands } from './service-accounts.js';
 import { addStoryCommand } from './story/story.js';
-import { addTokenCommand } from './token.js';
 import { addVerifyCommand } from './verify.js';
 
 /** Errors with a message for an operator. Other errors are printed with their stack. */

@@ -22,7 +22,7 @@ import type { Database } from '@banking/postgres';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readConfig } from './config.js';
 import { orInterrupted, untilSignal, withDeployment } from './deployment.js';
-import { cellHead, onEachCell, rowsOf } from './each-cell.js';
+import { onEachCell, printRows } from './each-cell.js';
 import { examples, jsonOption, lookupArgument, lookupOption, nameOption, onRequest } from './inputs.js';
 import { print, printJson, printTable, Refused, reportProgress } from './print.js';
 
@@ -71,20 +71,15 @@ export function addRailCommands(program: Command): void {
     .action(async ({ json }: JsonOption) => {
       const rails = readRails(readConfig().deployment);
       const read = await onEachCell((deployment) => statusOf(deployment, rails), { changesNothing: true });
-      const list = rowsOf(read);
-      if (json) printJson(list);
-      else {
-        printTable(
-          [...cellHead(read), 'Rail', 'Due', 'Submitting', 'Submitted', 'Parked', 'Oldest waits', ''],
-          list.map(({ cell, rail: name, due, submitting, submitted, parked, oldestWaitingSeconds, isConfigured }) => [
-            ...(cell === undefined ? [] : [cell]),
-            ...[name, due, submitting, submitted, parked],
-            ...[oldestWaitingSeconds === null ? '' : `${oldestWaitingSeconds} s`, isConfigured ? '' : 'not configured'],
-          ]),
-          'This deployment has no payment network.',
-        );
-        printFiles(list);
-      }
+      const list = printRows(read, json, {
+        head: ['Rail', 'Due', 'Submitting', 'Submitted', 'Parked', 'Oldest waits', ''],
+        cells: ({ rail: name, due, submitting, submitted, parked, oldestWaitingSeconds, isConfigured }) => [
+          ...[name, due, submitting, submitted, parked],
+          ...[oldestWaitingSeconds === null ? '' : `${oldestWaitingSeconds} s`, isConfigured ? '' : 'not configured'],
+        ],
+        none: 'This deployment has no payment network.',
+      });
+      if (!json) printFiles(list);
       read.end();
     });
 

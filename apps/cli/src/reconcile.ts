@@ -10,7 +10,7 @@ import { Argument, type Command, Option } from 'commander';
 import { noteOperatorChanges } from '@banking/operations/provisioning';
 import { readRails, reconcileStatements, type StatementComparison } from '@banking/rails';
 import { withDeployment } from './deployment.js';
-import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
+import { inCellOf, onEachCell, printRows } from './each-cell.js';
 import {
   examples,
   jsonOption,
@@ -21,7 +21,7 @@ import {
   workspaceOption,
 } from './inputs.js';
 import { type ApproveOptions, approveOption, bySecondOperator } from './operators.js';
-import { print, printJson, printTable, Refused, shownAmount } from './print.js';
+import { print, printJson, printTable, Refused, shownAmount, shownMoney } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 import { readConfig } from './config.js';
 
@@ -76,48 +76,29 @@ export function addDiscrepancyCommands(program: Command): void {
         },
         { changesNothing: true, ...(await inCellOf(workspace)) },
       );
-      const list = rowsOf(read);
-      if (json) printJson(list);
-      else {
-        printTable(
-          [
-            ...cellHead(read),
-            'Id',
-            'Workspace',
-            'Transaction',
-            'Account',
-            'Amount',
-            'Kind',
-            'Opened',
-            'Events',
-            'Resolution',
+      printRows(read, json, {
+        head: ['Id', 'Workspace', 'Transaction', 'Account', 'Amount', 'Kind', 'Opened', 'Events', 'Resolution'],
+        cells: ({
+          id,
+          workspaceId,
+          transactionId,
+          accountId,
+          amount,
+          currencyCode,
+          kind,
+          openedAt,
+          events,
+          resolution,
+        }) => [
+          ...[id, workspaceId, transactionId, accountId],
+          ...[shownMoney(amount, currencyCode), kind, openedAt],
+          ...[
+            events.map(({ status, reasonCode }) => `${status} ${reasonCode ?? ''}`.trim()).join(', '),
+            resolution ?? '',
           ],
-          list.map(
-            ({
-              cell,
-              id,
-              workspaceId,
-              transactionId,
-              accountId,
-              amount,
-              currencyCode,
-              kind,
-              openedAt,
-              events,
-              resolution,
-            }) => [
-              ...(cell === undefined ? [] : [cell]),
-              ...[id, workspaceId, transactionId, accountId],
-              ...[`${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`, kind, openedAt],
-              ...[
-                events.map(({ status, reasonCode }) => `${status} ${reasonCode ?? ''}`.trim()).join(', '),
-                resolution ?? '',
-              ],
-            ],
-          ),
-          all ? 'There are no discrepancies.' : 'There are no open discrepancies.',
-        );
-      }
+        ],
+        none: all ? 'There are no discrepancies.' : 'There are no open discrepancies.',
+      });
       read.end();
     });
 

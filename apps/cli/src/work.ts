@@ -1,6 +1,6 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Deployment } from '@banking/deployment';
-import { minorUnits, type WorkspaceId, type OrderId } from '@banking/domain';
+import { type WorkspaceId, type OrderId } from '@banking/domain';
 import {
   allWorkspaces,
   noteOperatorChanges,
@@ -23,10 +23,10 @@ import { listWork, type QueuedWork, TRIES_MAX } from '@banking/work-queue';
 import { readRails } from '@banking/rails';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
+import { inCellOf, onEachCell, printRows } from './each-cell.js';
 import { examples, type JsonOptions, jsonOption, workspaceOption, nameOption, parseIdOf } from './inputs.js';
 import { type ApproveOptions, approveOption, bySecondOperator } from './operators.js';
-import { print, printJson, printTable, Refused, shownAmount } from './print.js';
+import { print, printJson, printTable, Refused, shownMoney } from './print.js';
 
 interface ListOptions {
   readonly parked?: boolean;
@@ -67,19 +67,14 @@ export function addWorkCommands(program: Command): void {
       const read = await onEachCell(({ database }) => listAll(database, parked === true, names), {
         changesNothing: true,
       });
-      const list = rowsOf(read);
-      if (json) printJson(list);
-      else {
-        printTable(
-          [...cellHead(read), 'Workspace', 'Kind', 'Id', 'State', 'Tries', 'Delays', 'Due', 'Reason'],
-          list.map(({ cell, workspaceId, kind, subjectId, state, tries, delays, dueAt, reason }) => [
-            ...(cell === undefined ? [] : [cell]),
-            ...[workspaceId ?? '', kind, subjectId, state, tries, delays],
-            ...[dueAt, reason ?? ''],
-          ]),
-          parked ? 'No work is parked.' : 'The queue is empty.',
-        );
-      }
+      printRows(read, json, {
+        head: ['Workspace', 'Kind', 'Id', 'State', 'Tries', 'Delays', 'Due', 'Reason'],
+        cells: ({ workspaceId, kind, subjectId, state, tries, delays, dueAt, reason }) => [
+          ...[workspaceId ?? '', kind, subjectId, state, tries, delays],
+          ...[dueAt, reason ?? ''],
+        ],
+        none: parked ? 'No work is parked.' : 'The queue is empty.',
+      });
       read.end();
     });
 
@@ -305,7 +300,7 @@ function printResult({
     printTable(
       ['Rail', 'Workspace', 'Payout', 'Amount', 'Difference', 'Accepted', 'Status', 'Key'],
       differences.map(({ rail, workspaceId, transactionId, amount, currency, kind, acceptedAt, status, key }) => [
-        ...[rail, workspaceId, transactionId, `${shownAmount(minorUnits(BigInt(amount)), currency)} ${currency}`],
+        ...[rail, workspaceId, transactionId, shownMoney(amount, currency)],
         ...[DIFFERENCES[kind], acceptedAt ?? '', status ?? '', key],
       ]),
       '',

@@ -30,7 +30,7 @@ import {
   workspaceOption,
 } from './inputs.js';
 import { print, printJson, printTable, Refused } from './print.js';
-import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
+import { inCellOf, onEachCell, printRows } from './each-cell.js';
 
 export function addAppCommands(program: Command): void {
   const app = program
@@ -268,15 +268,11 @@ export function addDoctorCommand(program: Command): void {
         },
         { changesNothing: true, ...(await inCellOf(workspace)) },
       );
-      const gaps = rowsOf(read);
-      if (json) printJson(gaps);
-      else {
-        printTable(
-          [...cellHead(read), 'Workspace', 'Gap'],
-          gaps.map(({ cell, workspaceId, detail }) => [...(cell === undefined ? [] : [cell]), workspaceId, detail]),
-          'Nothing is missing.',
-        );
-      }
+      const gaps = printRows(read, json, {
+        head: ['Workspace', 'Gap'],
+        cells: ({ workspaceId, detail }) => [workspaceId, detail],
+        none: 'Nothing is missing.',
+      });
       read.end();
       if (gaps.length > 0)
         throw new Refused(gaps.length === 1 ? 'There is one gap.' : `There are ${gaps.length} gaps.`);
