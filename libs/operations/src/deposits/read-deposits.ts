@@ -98,12 +98,15 @@ export async function getDeposit(
   workspaceId: WorkspaceId,
   depositId: DepositId | PlainNumber,
 ): Promise<Deposit> {
-  const deposit = await readResource(reading, workspaceId, {
-    bound: bind(GET_DEPOSIT, workspaceId, depositId),
-    compose: (reference, facts) => DEPOSIT_PAGE.compose(reference, facts)(depositId),
-  });
-  if (!deposit) throw new Refusal('deposit_not_found');
-  return deposit;
+  return readResource(
+    reading,
+    workspaceId,
+    {
+      bound: bind(GET_DEPOSIT, workspaceId, depositId),
+      compose: (reference, facts) => DEPOSIT_PAGE.compose(reference, facts)(depositId),
+    },
+    'deposit_not_found',
+  );
 }
 
 const DEPOSITS: PagedList<DepositFacts, Deposit> = {

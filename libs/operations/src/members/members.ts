@@ -22,18 +22,14 @@ import {
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { listPage } from '../lists/list-page.js';
 import type { PagedList } from '../lists/paged-list.js';
+import { column, type Columns, type RowOf, selected, sqlOf, timestampOf, withoutNulls } from '../resources/columns.js';
 import {
-  column,
-  type Columns,
-  packed,
-  type RowOf,
-  selected,
-  sqlOf,
-  timestampOf,
-  unpacking,
-  withoutNulls,
-} from '../resources/columns.js';
-import { pageOfRows, type Reading, type ResourceQuery, type RowFacts } from '../resources/reading.js';
+  pageOfColumns,
+  type Reading,
+  readWithoutReference,
+  type ResourceQuery,
+  type RowFacts,
+} from '../resources/reading.js';
 import { callerOf } from '../audit/audited-call.js';
 
 /** The roles of a user, of which there are none after a removal, or those that an invitation promises. */
@@ -83,14 +79,9 @@ export const memberQuery = (workspaceId: number, memberId: number): ResourceQuer
 });
 
 /** @throws Refusal `member_not_found` also for a member of another workspace */
-export async function getMember(
-  { database }: Reading,
-  workspaceId: WorkspaceId,
-  { memberId }: MemberName,
-): Promise<Member> {
-  const row = await database.readCoalesced({ workspaces: [workspaceId] }, memberQuery(workspaceId, memberId).bound);
-  if (!row) throw new Refusal('member_not_found');
-  return composeMember(row);
+export async function getMember(reading: Reading, workspaceId: WorkspaceId, { memberId }: MemberName): Promise<Member> {
+  const { bound } = memberQuery(workspaceId, memberId);
+  return readWithoutReference(reading, workspaceId, bound, composeMember, 'member_not_found');
 }
 
 const READ = ['workspace_id', 'id', 'user_id', 'email', 'roles', 'expires_at', 'created_at', 'updated_at'];
@@ -110,9 +101,7 @@ const MEMBERS: PagedList<RowFacts, Member> = {
     `page as materialized (
       select ${READ.map((name) => `l.${name}`).join(', ')}
       from ${table} l where ${[...range, ...after, ...rest].join(' and ')} order by l.created_at desc, l.id desc limit $2)`,
-  items: pageOfRows({ packed: packed(COLUMNS, 't'), joins: '', rowOf: unpacking(COLUMNS) }, (_, row) =>
-    composeMember(row),
-  ),
+  items: pageOfColumns(COLUMNS, composeMember),
 };
 
 /** @throws Refusal `limit_invalid`, `cursor_invalid` */

@@ -8,7 +8,7 @@ import {
 } from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
 import { column, type Columns, joined, packed, type RowOf, sqlOf, unpacking, withoutNulls } from './columns.js';
-import { composeAccount, composeRecipient, packedAccount, packedRecipient } from './compose-parties.js';
+import { ACCOUNT_COLUMNS, composeAccount, composeRecipient, packedRecipient } from './compose-parties.js';
 import {
   composeTransaction,
   composeTransfer,
@@ -19,7 +19,7 @@ import {
   TRANSFER_COLUMNS,
   transfersOf,
 } from './compose-transaction.js';
-import { byId, type ComposedPage, type PackedRows, packedRows, rowsOf } from './reading.js';
+import { byId, type ComposedPage, packedRow, type PackedRows, packedRows, rowsOf } from './reading.js';
 
 /** What the edges of a page are composed of. */
 export interface EdgeFacts {
@@ -49,7 +49,7 @@ const LINKED_TRANSFER = {
 
 type LinkedTransfer = RowOf<typeof LINKED_TRANSFER>;
 
-const ACCOUNT = packedAccount('a');
+const ACCOUNT = packedRow(ACCOUNT_COLUMNS, 'a');
 const RECIPIENT = packedRecipient('r');
 const transactionOf = unpacking(linkedTransaction(''));
 const transferOf = unpacking(LINKED_TRANSFER);

@@ -1,6 +1,5 @@
 import {
   type Page,
-  Refusal,
   type Transaction,
   type TransactionId,
   type Transfer,
@@ -36,9 +35,7 @@ export async function getTransaction(
   workspaceId: WorkspaceId,
   transactionId: TransactionId | PlainNumber,
 ): Promise<Transaction> {
-  const transaction = await readResource(reading, workspaceId, transactionQuery(workspaceId, transactionId));
-  if (!transaction) throw new Refusal('transaction_not_found');
-  return transaction;
+  return readResource(reading, workspaceId, transactionQuery(workspaceId, transactionId), 'transaction_not_found');
 }
 
 const GET_TRANSFER = sqlStatement<TransferFacts>(
@@ -58,9 +55,7 @@ export async function getTransfer(
   workspaceId: WorkspaceId,
   transferId: TransferId | PlainNumber,
 ): Promise<Transfer> {
-  const transfer = await readResource(reading, workspaceId, transferQuery(workspaceId, transferId));
-  if (!transfer) throw new Refusal('transfer_not_found');
-  return transfer;
+  return readResource(reading, workspaceId, transferQuery(workspaceId, transferId), 'transfer_not_found');
 }
 
 const TRANSFERS: PagedList<EdgeFacts, Transfer> = {
