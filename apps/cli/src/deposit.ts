@@ -1,15 +1,26 @@
-import { DEPOSIT_STEPS, type DepositStatus, minorUnits, type WorkspaceId } from '@banking/domain';
+import {
+  DEPOSIT_STEPS,
+  type DepositStatus,
+  type WorkspaceId,
+  type AccountId,
+  fromBalanceAmount,
+  isIdempotencyKey,
+  parseTransferAmount,
+  toDecimal,
+} from '@banking/domain';
 import {
   assignDeposit,
   findTarget,
   newestDeposits,
   returnDeposit,
   waitingEntries,
+  addFunding,
+  readFunding,
 } from '@banking/operations/provisioning';
 import { ignoreEntry } from '@banking/rails';
-import { Argument, type Command, Option } from 'commander';
+import { Argument, type Command, Option, InvalidArgumentError } from 'commander';
 import { withDeployment } from './deployment.js';
-import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
+import { inCellOf, onEachCell, printRows, inCellOfAccount } from './each-cell.js';
 import {
   examples,
   jsonOption,
@@ -19,8 +30,8 @@ import {
   refuseLongNote,
   workspaceOption,
 } from './inputs.js';
-import { type ApproveOptions, approveOption, bySecondOperator } from './operator-request.js';
-import { print, printJson, printTable, Refused, shownAmount } from './print.js';
+import { type ApproveOptions, approveOption, bySecondOperator } from './operators.js';
+import { print, printJson, Refused, shownMoney } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
 interface ListOptions {
@@ -86,38 +97,28 @@ async function listDeposits({ workspace, status, json }: ListOptions): Promise<v
     },
     { changesNothing: true, ...(await inCellOf(workspace)) },
   );
-  const list = rowsOf(read);
-  if (json) printJson(list);
-  else {
-    printTable(
-      [...cellHead(read), 'Id', 'Workspace', 'Account', 'Amount', 'Status', 'Value date', 'Payer', 'Reference'],
-      list.map(({ cell, id, workspaceId, accountId, amount, currencyCode, ...row }) => [
-        ...(cell === undefined ? [] : [cell]),
-        ...[id, workspaceId, accountId],
-        ...[`${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`, row.status],
-        ...[row.valueDate ?? '', row.payer.name ?? '', row.reference ?? ''],
-      ]),
-      'There are no such deposits.',
-    );
-  }
+  printRows(read, json, {
+    head: ['Id', 'Workspace', 'Account', 'Amount', 'Status', 'Value date', 'Payer', 'Reference'],
+    cells: ({ id, workspaceId, accountId, amount, currencyCode, ...row }) => [
+      ...[id, workspaceId, accountId],
+      ...[shownMoney(amount, currencyCode), row.status],
+      ...[row.valueDate ?? '', row.payer.name ?? '', row.reference ?? ''],
+    ],
+    none: 'There are no such deposits.',
+  });
   read.end();
 }
 
 async function listWaiting({ json }: ListOptions): Promise<void> {
   const read = await onEachCell(({ database }) => waitingEntries(database), { changesNothing: true });
-  const list = rowsOf(read);
-  if (json) printJson(list);
-  else {
-    printTable(
-      [...cellHead(read), 'Entry', 'Rail', 'Bank account', 'Amount', 'Kind', 'Value date', 'Payer', 'Reference'],
-      list.map(({ cell, entryId, rail, bankAccount, amount, currencyCode, isReversal, ...row }) => [
-        ...(cell === undefined ? [] : [cell]),
-        ...[entryId, rail, bankAccount, `${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`],
-        ...[isReversal ? 'reversal' : 'credit', row.valueDate ?? '', row.payer.name ?? '', row.reference ?? ''],
-      ]),
-      'No entry waits.',
-    );
-  }
+  printRows(read, json, {
+    head: ['Entry', 'Rail', 'Bank account', 'Amount', 'Kind', 'Value date', 'Payer', 'Reference'],
+    cells: ({ entryId, rail, bankAccount, amount, currencyCode, isReversal, ...row }) => [
+      ...[entryId, rail, bankAccount, shownMoney(amount, currencyCode)],
+      ...[isReversal ? 'reversal' : 'credit', row.valueDate ?? '', row.payer.name ?? '', row.reference ?? ''],
+    ],
+    none: 'No entry waits.',
+  });
   read.end();
 }
 
@@ -248,4 +249,61 @@ function addIgnoreCommand(deposit: Command): void {
       if (json) return printJson({ entryId, ignored: true });
       print(`Ignored entry ${entryId}.`);
     });
+}
+
+interface FundOptions extends ApproveOptions {
+  readonly reference?: string;
+  readonly key?: string;
+}
+
+/** The limit of the description of an order. */
+const REFERENCE_MAX = 512;
+
+export function addFundCommand(program: Command): void {
+  program
+    .command('fund')
+    .summary('book incoming money on an account')
+    .description(
+      'Books incoming money: a credit of the account, completed at once, without a fee.\n\n' +
+        'Each run books once more. With --key, repeated runs book once.',
+    )
+    .addArgument(new Argument('<account>', 'id of an account').argParser(parseIdOf<AccountId>))
+    .addArgument(new Argument('<amount>', 'decimal amount in the currency of the account, such as 1250.00'))
+    .addOption(nameOption('--reference <text>', 'reference of the sender, stored as the description of the transfer'))
+    .addOption(new Option('--key <key>', 'idempotency key, such as the id on a bank statement').argParser(parseKey))
+    .addOption(approveOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      examples('banking fund 3 1250.00', 'banking fund 3 1250.00 --reference "Invoice 4711" --key 20261121-000017'),
+    )
+    .action(async (accountId: AccountId, amount: string, options: FundOptions) => {
+      const { reference, key, json } = options;
+      if (reference !== undefined && reference.length > REFERENCE_MAX) {
+        throw new Refused(`The reference has ${reference.length} characters. At most ${REFERENCE_MAX} are allowed.`);
+      }
+      const booked = await withDeployment(
+        async (deployment, config) => {
+          const { amount: digits } = await readFunding(deployment.database, { accountId, amount });
+          const action = { action: 'fundAccount', arguments: { accountId, amount: digits, reference, key } } as const;
+          return bySecondOperator(deployment, config, options, action, ({ books }) =>
+            addFunding(books, { accountId, amount, reference, key, isOfOperator: true }),
+          );
+        },
+        await inCellOfAccount(accountId),
+      );
+      if (json) return printJson(booked);
+      const { transfer, currency, workspace, workspaceId, isReplay } = booked;
+      const moved = toDecimal(parseTransferAmount(transfer.amount), currency);
+      const left = toDecimal(fromBalanceAmount(transfer.edges.balance?.amount ?? 0), currency);
+      print(
+        `${isReplay ? 'Booked before' : 'Booked'}: transfer ${transfer.id}, ${moved} ${currency} on account ${accountId} ` +
+          `of workspace ${workspaceId}, ${workspace}. The balance after it is ${left} ${currency}.`,
+      );
+    });
+}
+
+function parseKey(text: string): string {
+  if (!isIdempotencyKey(text)) throw new InvalidArgumentError('Write 1 to 255 visible ASCII characters, no spaces.');
+  return text;
 }

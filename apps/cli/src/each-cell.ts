@@ -6,7 +6,7 @@ import { allWorkspaces, findAccount } from '@banking/operations/provisioning';
 import { HOME_CELL } from '@banking/process';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { Refused, reportProgress } from './print.js';
+import { type Cell, printJson, printTable, Refused, reportProgress } from './print.js';
 
 type Use = NonNullable<Parameters<typeof withDeployment>[1]>;
 
@@ -46,15 +46,34 @@ export async function onEachCell<T>(
   };
 }
 
-/** The rows of lists of several databases, each with its cell. */
-export const rowsOf = <T extends object>({
-  results,
-}: CellResults<readonly T[]>): readonly (T & { readonly cell?: string })[] =>
-  results.flatMap(({ cell, result }) => result.map((row) => (cell === undefined ? row : { cell, ...row })));
+/** How rows are printed for people. */
+interface RowTable<T> {
+  readonly head: readonly string[];
+  readonly cells: (row: T) => readonly Cell[];
+  /** Printed without rows. */
+  readonly none: string;
+}
 
-/** The head of the column with the cell, where the rows have one. */
-export const cellHead = ({ results }: CellResults<unknown>): readonly string[] =>
-  results.some(({ cell }) => cell === undefined) ? [] : ['Cell'];
+/** Prints the lists of all databases as one: as JSON, or as a table. Each row has its cell, where there are several. @returns the rows */
+export function printRows<T extends object>(
+  { results }: CellResults<readonly T[]>,
+  isJson: boolean | undefined,
+  { head, cells, none }: RowTable<T>,
+): readonly (T & { readonly cell?: string })[] {
+  const rows: (T & { readonly cell?: string })[] = results.flatMap(({ cell, result }) =>
+    result.map((row) => (cell === undefined ? row : { cell, ...row })),
+  );
+  if (isJson) printJson(rows);
+  else {
+    const isOne = results.some(({ cell }) => cell === undefined);
+    printTable(
+      [...(isOne ? [] : ['Cell']), ...head],
+      rows.map((row) => [...(row.cell === undefined ? [] : [row.cell]), ...cells(row)]),
+      none,
+    );
+  }
+  return rows;
+}
 
 /** The option `cell` of a command on one workspace: the database that has it, unless CELL is set or there is one database only. */
 export async function inCellOf(workspaceId: WorkspaceId | undefined): Promise<{ readonly cell?: string }> {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type FileHandle, link, open, unlink } from 'node:fs/promises';
 import Table from 'cli-table3';
-import { isAmountCurrency, type MinorUnits, toDecimal } from '@banking/domain';
+import { isAmountCurrency, type MinorUnits, minorUnits, toDecimal } from '@banking/domain';
 import type { RangeProgress } from '@banking/ledger';
 
 /** A request that a command refuses. The message states the fault and the next step. */
@@ -9,7 +9,8 @@ export class Refused extends Error {
   override readonly name = 'Refused';
 }
 
-type Cell = string | number;
+/** A value of a table. */
+export type Cell = string | number;
 
 /** Control characters, because a name in the database could contain codes that steer the terminal. */
 // eslint-disable-next-line no-control-regex -- the pattern searches for control characters
@@ -132,3 +133,7 @@ export function shownAmount(amount: MinorUnits, currencyCode: string): string {
   const hasDecimals = isAmountCurrency(currencyCode);
   return hasDecimals ? toDecimal(amount, currencyCode) : amount.toString();
 }
+
+/** An amount in minor units, as digits, with its currency. */
+export const shownMoney = (amount: string, currencyCode: string): string =>
+  `${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`;

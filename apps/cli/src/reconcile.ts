@@ -1,13 +1,166 @@
-import { type BankDifferenceKind, type MinorUnits, minorUnits, parseTransferAmount } from '@banking/domain';
+import {
+  minorUnits,
+  type WorkspaceId,
+  type BankDifferenceKind,
+  type MinorUnits,
+  parseTransferAmount,
+} from '@banking/domain';
+import { listDiscrepancies, resolveDiscrepancy, type Resolution } from '@banking/payouts';
+import { Argument, type Command, Option } from 'commander';
+import { noteOperatorChanges } from '@banking/operations/provisioning';
 import { readRails, reconcileStatements, type StatementComparison } from '@banking/rails';
-import type { Command } from 'commander';
-import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { examples, jsonOption } from './inputs.js';
-import { print, printJson, printTable, Refused, shownAmount } from './print.js';
+import { inCellOf, onEachCell, printRows } from './each-cell.js';
+import {
+  examples,
+  jsonOption,
+  type JsonOptions,
+  nameOption,
+  parseIdOf,
+  refuseLongNote,
+  workspaceOption,
+} from './inputs.js';
+import { type ApproveOptions, approveOption, bySecondOperator } from './operators.js';
+import { print, printJson, printTable, Refused, shownAmount, shownMoney } from './print.js';
+import { chosenWorkspaces } from './workspaces.js';
+import { readConfig } from './config.js';
 
-interface JsonOption {
+interface ListOptions {
+  readonly workspace?: WorkspaceId;
+  readonly all?: boolean;
   readonly json?: boolean;
+}
+
+interface ResolveOptions extends ApproveOptions {
+  readonly workspace: WorkspaceId;
+  readonly return?: boolean;
+  readonly reclaim?: boolean;
+  readonly dismiss?: boolean;
+  readonly note?: string;
+}
+
+const OUTCOMES: Readonly<Record<Resolution, string>> = {
+  returned: 'the money was returned to the customer',
+  reclaimed: 'the money was taken from the account again',
+  dismissed: 'no money was moved',
+};
+
+export function addDiscrepancyCommands(program: Command): void {
+  const discrepancy = program
+    .command('discrepancy')
+    .summary('list and resolve contradictory final statuses')
+    .description(
+      'Manages discrepancies: a payout was credited and then rejected, rejected and then credited, or one event id arrived ' +
+        'with two statuses. The first final status moved the money. Ask the network which status is correct.',
+    )
+    .addHelpText(
+      'after',
+      examples('banking discrepancy list', 'banking discrepancy resolve 1 --workspace 1 --return --note "ticket 4711"'),
+    );
+
+  discrepancy
+    .command('list')
+    .summary('list the open discrepancies')
+    .description(
+      'Lists the open discrepancies, the oldest first, with the events of their payouts. At most 100 of a database. Of several databases, all are listed, or the one of CELL.',
+    )
+    .addOption(workspaceOption('only this workspace'))
+    .addOption(new Option('--all', 'include resolved discrepancies'))
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking discrepancy list', 'banking discrepancy list --all --json'))
+    .action(async ({ workspace, all, json }: ListOptions) => {
+      const read = await onEachCell(
+        async ({ database }) => {
+          const ids = (await chosenWorkspaces(database, workspace)).map(({ id }) => id);
+          return listDiscrepancies(database, ids, { includesResolved: all === true });
+        },
+        { changesNothing: true, ...(await inCellOf(workspace)) },
+      );
+      printRows(read, json, {
+        head: ['Id', 'Workspace', 'Transaction', 'Account', 'Amount', 'Kind', 'Opened', 'Events', 'Resolution'],
+        cells: ({
+          id,
+          workspaceId,
+          transactionId,
+          accountId,
+          amount,
+          currencyCode,
+          kind,
+          openedAt,
+          events,
+          resolution,
+        }) => [
+          ...[id, workspaceId, transactionId, accountId],
+          ...[shownMoney(amount, currencyCode), kind, openedAt],
+          ...[
+            events.map(({ status, reasonCode }) => `${status} ${reasonCode ?? ''}`.trim()).join(', '),
+            resolution ?? '',
+          ],
+        ],
+        none: all ? 'There are no discrepancies.' : 'There are no open discrepancies.',
+      });
+      read.end();
+    });
+
+  discrepancy
+    .command('resolve')
+    .summary('resolve a discrepancy')
+    .description(
+      'Resolves a discrepancy, once. A new, linked transaction moves the money. Booked transactions stay unchanged.\n\n' +
+        '--return gives the money of a credited payout back to the customer, without the fee. --reclaim takes returned money ' +
+        'from the account again, and fails if the balance is too low. --dismiss moves no money.',
+    )
+    .addArgument(new Argument('<id>', 'id of a discrepancy; see banking discrepancy list').argParser(parseIdOf<number>))
+    .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
+    .addOption(new Option('--return', 'give the money back to the customer').conflicts(['reclaim', 'dismiss']))
+    .addOption(new Option('--reclaim', 'take the returned money again').conflicts(['return', 'dismiss']))
+    .addOption(new Option('--dismiss', 'close it without moving money; needs a note').conflicts(['return', 'reclaim']))
+    .addOption(nameOption('--note <text>', 'reason, stored with the resolution'))
+    .addOption(approveOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      examples(
+        'banking discrepancy resolve 1 --workspace 1 --return',
+        'banking discrepancy resolve 2 --workspace 1 --reclaim --note "the bank confirms the credit"',
+        'banking discrepancy resolve 3 --workspace 1 --dismiss --note "sent by mistake"',
+      ),
+    )
+    .action(async (discrepancyId: number, options: ResolveOptions) => {
+      const { workspace: workspaceId, note, json } = options;
+      const resolution = resolutionOf(options);
+      const resolving = { workspaceId, discrepancyId, resolution, note };
+      const action = { action: 'resolveDiscrepancy', arguments: resolving } as const;
+      const outcome = await withDeployment(
+        (deployment, config) =>
+          bySecondOperator(deployment, config, options, action, ({ books }) =>
+            resolveDiscrepancy(books, { ...resolving, noteChanges: noteOperatorChanges }),
+          ),
+        await inCellOf(workspaceId),
+      );
+      const name = `discrepancy ${discrepancyId} of workspace ${workspaceId}`;
+      if (outcome === 'not_found') throw new Refused(`There is no ${name}. See banking discrepancy list.`);
+      if (outcome === 'already_resolved')
+        throw new Refused(`The ${name} is resolved already. See banking discrepancy list --all.`);
+      if (outcome === 'not_applicable') {
+        throw new Refused(
+          `The ${name} cannot be ${resolution}: its kind or the place of its money does not allow it. See banking discrepancy resolve --help.`,
+        );
+      }
+      const { transactionId } = outcome;
+      if (json) return printJson({ workspaceId, id: discrepancyId, resolution, transactionId });
+      const by = transactionId === undefined ? '' : `, by transaction ${transactionId}`;
+      print(`Resolved ${name}: ${OUTCOMES[resolution]}${by}.`);
+    });
+}
+
+function resolutionOf({ return: gives, reclaim, dismiss, note }: ResolveOptions): Resolution {
+  if (note !== undefined) refuseLongNote(note);
+  if (dismiss && note === undefined) throw new Refused('A dismissal needs a reason. Add --note <text>.');
+  if (gives) return 'returned';
+  if (reclaim) return 'reclaimed';
+  if (dismiss) return 'dismissed';
+  throw new Refused('The resolution is missing. Add --return, --reclaim or --dismiss.');
 }
 
 const DIFFERENCES: Readonly<Record<BankDifferenceKind, string>> = {
@@ -33,7 +186,7 @@ export function addReconcileCommand(program: Command): void {
     )
     .addOption(jsonOption())
     .addHelpText('after', examples('banking reconcile', 'banking reconcile --json'))
-    .action(async ({ json }: JsonOption) => {
+    .action(async ({ json }: JsonOptions) => {
       const comparisons = await compareAccounts();
       if (json) printJson(comparisons.map(shownInJson));
       else printComparisons(comparisons);

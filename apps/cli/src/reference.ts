@@ -17,7 +17,7 @@ import type { Database } from '@banking/postgres';
 import { readReferenceDocument, type ReferenceDocument, writeReferenceDocument } from '@banking/reference';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { cellHead, onEachCell, rowsOf } from './each-cell.js';
+import { onEachCell, printRows } from './each-cell.js';
 import { examples, type JsonOptions, jsonOption, lookupArgument } from './inputs.js';
 import { print, printJson, printTable, Refused } from './print.js';
 
@@ -232,18 +232,11 @@ function addListCommand(reference: Command): void {
       const read = await onEachCell(({ database }) => listReferenceChanges(database, LISTED_MAX), {
         changesNothing: true,
       });
-      const list = rowsOf(read);
-      if (json) printJson(list);
-      else {
-        printTable(
-          [...cellHead(read), 'Change', 'By', 'Recorded', 'Effective', 'Status'],
-          list.map(({ cell, ...change }) => [
-            ...(cell === undefined ? [] : [cell]),
-            ...[change.id, change.recordedBy, change.recordedAt, change.effectiveAt, statusOf(change)],
-          ]),
-          'No document was recorded.',
-        );
-      }
+      printRows(read, json, {
+        head: ['Change', 'By', 'Recorded', 'Effective', 'Status'],
+        cells: (change) => [...[change.id, change.recordedBy, change.recordedAt, change.effectiveAt, statusOf(change)]],
+        none: 'No document was recorded.',
+      });
       read.end();
     });
 }

@@ -13,13 +13,104 @@ import {
   type WebhookEndpointId,
   webhookIdOf,
   type WorkspaceId,
+  EVENT_TYPES,
 } from '@banking/domain';
 import { newestDeliveries, retryDelivery, tailEvents } from '@banking/operations/provisioning';
 import { Interrupted, withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
-import { afterOption, typeOption } from './events.js';
 import { type JsonOptions, examples, jsonOption, lookupOption, parseIdOf, workspaceOption } from './inputs.js';
 import { print, printJson, printTable, Refused } from './print.js';
+
+interface TailOptions {
+  readonly workspace: WorkspaceId;
+  readonly type?: readonly EventType[];
+  readonly after?: EventId;
+  readonly json?: boolean;
+}
+
+/** Which events a command follows. */
+const typeOption = () =>
+  new Option('--type <type...>', 'only events of these types').choices(EVENT_TYPES.map(({ type }) => type));
+
+/** Where a command that follows events begins. */
+const afterOption = () =>
+  new Option('--after <id>', 'begin behind the event with this id, or with 0 at the oldest (the next event)').argParser(
+    (text: string) => (text === '0' ? 0 : parseIdOf<EventId>(text)),
+  );
+
+export function addEventCommands(program: Command): void {
+  const events = program
+    .command('events')
+    .summary('follow the events of a workspace')
+    .description('Shows what happens in a workspace: orders, payments, accounts and recipients.')
+    .addHelpText('after', examples('banking events tail --workspace 1'));
+
+  events
+    .command('tail')
+    .summary('print events as they are recorded')
+    .description(
+      'Prints the events of a workspace as they are recorded, one to a line, until Ctrl-C: time, id, type, resource, statuses and actor. ' +
+        'An event names a resource and has no amounts or names. A worker records events; without one, none appear.',
+    )
+    .addOption(workspaceOption('id of the workspace').makeOptionMandatory())
+    .addOption(typeOption())
+    .addOption(afterOption())
+    .addOption(new Option('--json', 'print one JSON document a line, for programs'))
+    .addHelpText(
+      'after',
+      examples(
+        'banking events tail --workspace 1',
+        'banking events tail --workspace 1 --type order.completed transaction.failed',
+        'banking events tail --workspace 1 --after 0 --json',
+      ),
+    )
+    .action(async (options: TailOptions) => {
+      const isColoured = process.stdout.isTTY && process.stdout.hasColors();
+      await followEvents(options, async (events) => {
+        for await (const event of events) print(options.json ? JSON.stringify(event) : shown(event, isColoured));
+      });
+    });
+}
+
+/** Hands on the events of a workspace until Ctrl-C, which is how the command ends. */
+async function followEvents(
+  { workspace: workspaceId, type: types, after }: TailOptions,
+  take: (events: AsyncIterable<Event>, signal: AbortSignal) => Promise<void>,
+  onInterrupt: () => void = () => undefined,
+): Promise<void> {
+  const ended = new AbortController();
+  const { signal } = ended;
+  try {
+    await withDeployment(
+      ({ database }) => take(tailEvents(database, { workspaceId, after, types, signal }), signal),
+      await inCellOf(workspaceId),
+    );
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error;
+    onInterrupt();
+  } finally {
+    ended.abort();
+  }
+}
+
+const GOOD = /\.(completed|opened|enabled|resumed|released)$/;
+const BAD = /\.(failed|returned|parked|paused|disabled)$/;
+
+function shown({ id, type, createdAt, resource, changes, actor }: Event, isColoured: boolean): string {
+  const { status } = changes;
+  const steps = status && `${status.before ?? 'new'} → ${status.after}`;
+  const by = actor.id === undefined ? actor.type : `${actor.type} ${actor.id}`;
+  const colour = GOOD.test(type) ? 'green' : BAD.test(type) ? 'red' : 'cyan';
+  const name = type.padEnd(22);
+  return [
+    isColoured ? styleText('dim', createdAt) : createdAt,
+    String(id).padStart(6),
+    isColoured ? styleText(colour, name) : name,
+    `${resource.type} ${resource.id}`.padEnd(18),
+    ...(steps === undefined ? [] : [steps]),
+    `by ${by}`,
+  ].join('  ');
+}
 
 interface EndpointOptions {
   readonly workspace: WorkspaceId;
@@ -116,13 +207,9 @@ function cellsOf({ id, eventID, eventType, kind, status, attempts, lastAttempt, 
   ];
 }
 
-interface ListenOptions {
-  readonly workspace: WorkspaceId;
+interface ListenOptions extends TailOptions {
   readonly forward: URL;
   readonly secretFile?: string;
-  readonly type?: readonly EventType[];
-  readonly after?: EventId;
-  readonly json?: boolean;
 }
 
 function addListenCommand(webhooks: Command): void {
@@ -150,34 +237,27 @@ function addListenCommand(webhooks: Command): void {
     .action(listen);
 }
 
-async function listen({ workspace: workspaceId, forward: url, type: types, json, ...options }: ListenOptions) {
+async function listen(options: ListenOptions): Promise<void> {
+  const { workspace: workspaceId, forward: url, secretFile } = options;
   const secret = await secretOf(options);
-  const isJson = json === true;
+  const isJson = options.json === true;
   const isColoured = process.stdout.isTTY && process.stdout.hasColors();
-  const ended = new AbortController();
   let last: EventId | undefined;
-  try {
-    await withDeployment(
-      async ({ database }) => {
-        const tail = tailEvents(database, { workspaceId, after: options.after, types, signal: ended.signal });
-        if (options.secretFile === undefined) {
-          print(isJson ? JSON.stringify({ secret }) : `New secret of the signatures: ${secret}`);
-        }
-        for await (const event of tail) {
-          const result = await forwardWebhook({ workspaceId, url, secret }, event, ended.signal);
-          last = event.id;
-          print(isJson ? JSON.stringify(documentOf(event, result)) : lineOf(event, result, isColoured));
-        }
-      },
-      await inCellOf(workspaceId),
-    );
-  } catch (error) {
-    // Ctrl-C is how the command ends.
-    if (!(error instanceof Interrupted)) throw error;
-    if (last !== undefined && !isJson) print(`Continue with --after ${last}.`);
-  } finally {
-    ended.abort();
-  }
+  await followEvents(
+    options,
+    async (events, signal) => {
+      if (secretFile === undefined)
+        print(isJson ? JSON.stringify({ secret }) : `New secret of the signatures: ${secret}`);
+      for await (const event of events) {
+        const result = await forwardWebhook({ workspaceId, url, secret }, event, signal);
+        last = event.id;
+        print(isJson ? JSON.stringify(documentOf(event, result)) : lineOf(event, result, isColoured));
+      }
+    },
+    () => {
+      if (last !== undefined && !isJson) print(`Continue with --after ${last}.`);
+    },
+  );
 }
 
 /** @throws Refused for a file that cannot be read, and for a secret of another form, without quoting it */

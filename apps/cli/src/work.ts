@@ -1,7 +1,13 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Deployment } from '@banking/deployment';
-import { minorUnits, type WorkspaceId } from '@banking/domain';
-import { allWorkspaces, noteOperatorChanges, workspacesHere } from '@banking/operations/provisioning';
+import { type WorkspaceId, type OrderId } from '@banking/domain';
+import {
+  allWorkspaces,
+  noteOperatorChanges,
+  workspacesHere,
+  placerAfter,
+  resumePausedOrder,
+} from '@banking/operations/provisioning';
 import {
   listDiscrepancies,
   PAYOUT,
@@ -17,10 +23,10 @@ import { listWork, type QueuedWork, TRIES_MAX } from '@banking/work-queue';
 import { readRails } from '@banking/rails';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
-import { examples, type JsonOptions, jsonOption, workspaceOption } from './inputs.js';
-import { type ApproveOptions, approveOption, bySecondOperator } from './operator-request.js';
-import { print, printJson, printTable, Refused, shownAmount } from './print.js';
+import { inCellOf, onEachCell, printRows } from './each-cell.js';
+import { examples, type JsonOptions, jsonOption, workspaceOption, nameOption, parseIdOf } from './inputs.js';
+import { type ApproveOptions, approveOption, bySecondOperator } from './operators.js';
+import { print, printJson, printTable, Refused, shownMoney } from './print.js';
 
 interface ListOptions {
   readonly parked?: boolean;
@@ -61,19 +67,14 @@ export function addWorkCommands(program: Command): void {
       const read = await onEachCell(({ database }) => listAll(database, parked === true, names), {
         changesNothing: true,
       });
-      const list = rowsOf(read);
-      if (json) printJson(list);
-      else {
-        printTable(
-          [...cellHead(read), 'Workspace', 'Kind', 'Id', 'State', 'Tries', 'Delays', 'Due', 'Reason'],
-          list.map(({ cell, workspaceId, kind, subjectId, state, tries, delays, dueAt, reason }) => [
-            ...(cell === undefined ? [] : [cell]),
-            ...[workspaceId ?? '', kind, subjectId, state, tries, delays],
-            ...[dueAt, reason ?? ''],
-          ]),
-          parked ? 'No work is parked.' : 'The queue is empty.',
-        );
-      }
+      printRows(read, json, {
+        head: ['Workspace', 'Kind', 'Id', 'State', 'Tries', 'Delays', 'Due', 'Reason'],
+        cells: ({ workspaceId, kind, subjectId, state, tries, delays, dueAt, reason }) => [
+          ...[workspaceId ?? '', kind, subjectId, state, tries, delays],
+          ...[dueAt, reason ?? ''],
+        ],
+        none: parked ? 'No work is parked.' : 'The queue is empty.',
+      });
       read.end();
     });
 
@@ -299,7 +300,7 @@ function printResult({
     printTable(
       ['Rail', 'Workspace', 'Payout', 'Amount', 'Difference', 'Accepted', 'Status', 'Key'],
       differences.map(({ rail, workspaceId, transactionId, amount, currency, kind, acceptedAt, status, key }) => [
-        ...[rail, workspaceId, transactionId, `${shownAmount(minorUnits(BigInt(amount)), currency)} ${currency}`],
+        ...[rail, workspaceId, transactionId, shownMoney(amount, currency)],
         ...[DIFFERENCES[kind], acceptedAt ?? '', status ?? '', key],
       ]),
       '',
@@ -321,4 +322,57 @@ function parseTime(text: string): string {
   if (!isTime || Number.isNaN(Date.parse(text)))
     throw new InvalidArgumentError('Write a time with its offset, such as 2026-11-21T04:00:00Z.');
   return text;
+}
+
+interface ResumeOptions extends ApproveOptions {
+  readonly workspace: WorkspaceId;
+  readonly placer?: string;
+}
+
+export function addOrderCommands(program: Command): void {
+  const order = program
+    .command('order')
+    .summary('resume paused orders')
+    .description(
+      'Manages paused orders. An order is paused if the user who placed it has no role in the workspace. A recurring order is ' +
+        'also paused after three rejected payouts in a row, because each costs a fee. The next run is parked; see banking work list --parked.',
+    )
+    .addHelpText('after', examples('banking order resume 12 --workspace 1'));
+
+  order
+    .command('resume')
+    .summary('resume a paused order')
+    .description(
+      'Resumes a paused order. Its missed runs are made up by one run, now. The count of rejected payouts begins again. ' +
+        'The order runs for the user who placed it, or for the user of --placer, who needs a role in the workspace. ' +
+        'The customer can cancel the order instead.',
+    )
+    .addArgument(new Argument('<id>', 'id of an order').argParser(parseIdOf<OrderId>))
+    .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
+    .addOption(nameOption('--placer <email>', 'user with a role in the workspace who becomes the placer'))
+    .addOption(approveOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      examples(
+        'banking order resume 12 --workspace 1',
+        'banking order resume 12 --workspace 1 --placer mia@harbour.example',
+      ),
+    )
+    .action(async (orderId: OrderId, options: ResumeOptions) => {
+      const { workspace: workspaceId, placer, json } = options;
+      await withDeployment(
+        async (deployment, config) => {
+          const order = { workspaceId, orderId, placer };
+          const given = { workspaceId, orderId, placer: await placerAfter(deployment.database, order) };
+          const action = { action: 'resumeOrder', arguments: given } as const;
+          await bySecondOperator(deployment, config, options, action, ({ database }) =>
+            resumePausedOrder(database, order),
+          );
+        },
+        await inCellOf(workspaceId),
+      );
+      if (json) printJson({ workspaceId, id: orderId });
+      else print(`Resumed order ${orderId} of workspace ${workspaceId}. Its next run is due now.`);
+    });
 }

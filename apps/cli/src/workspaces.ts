@@ -12,8 +12,10 @@ import {
   setTimeZone,
   type WorkspaceRow,
   workspacesHere,
+  findGaps,
 } from '@banking/operations/provisioning';
 import type { Database } from '@banking/postgres';
+import { isSandbox } from '@banking/operations';
 import { withDirectory } from './deployment.js';
 import {
   type JsonOptions,
@@ -25,8 +27,10 @@ import {
   osUserName,
   typeOption,
   workspaceArgument,
+  workspaceOption,
 } from './inputs.js';
 import { print, printJson, printTable, Refused } from './print.js';
+import { inCellOf, onEachCell, printRows } from './each-cell.js';
 
 export function addAppCommands(program: Command): void {
   const app = program
@@ -237,4 +241,40 @@ export async function chosenWorkspaces(
   const chosen = workspaces.filter(({ id }) => id === workspaceId);
   if (chosen.length === 0) throw new Refused(`There is no workspace ${workspaceId}. See banking workspace list.`);
   return chosen;
+}
+
+interface DoctorOptions {
+  readonly workspace?: WorkspaceId;
+  readonly json?: boolean;
+}
+
+export function addDoctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .summary('list what workspaces with real money lack')
+    .description(
+      'Lists what each workspace of a database with real money should have and lacks, such as limits and administrators. Nothing is set ' +
+        'by default. Changes nothing. Exit code 1 if something is missing. A sandbox lacks nothing.',
+    )
+    .addOption(workspaceOption('only this workspace'))
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking doctor', 'banking doctor --workspace 4 --json'))
+    .action(async ({ workspace, json }: DoctorOptions) => {
+      const read = await onEachCell(
+        async ({ database }) => {
+          if (await isSandbox(database)) return [];
+          const ids = (await chosenWorkspaces(database, workspace)).map(({ id }) => id);
+          return findGaps(database, ids);
+        },
+        { changesNothing: true, ...(await inCellOf(workspace)) },
+      );
+      const gaps = printRows(read, json, {
+        head: ['Workspace', 'Gap'],
+        cells: ({ workspaceId, detail }) => [workspaceId, detail],
+        none: 'Nothing is missing.',
+      });
+      read.end();
+      if (gaps.length > 0)
+        throw new Refused(gaps.length === 1 ? 'There is one gap.' : `There are ${gaps.length} gaps.`);
+    });
 }

@@ -1,7 +1,7 @@
 import { BankingError, Refusal } from '@banking/domain';
 import * as client from './index.js';
 import { SessionError } from './credentials.js';
-import { WebhookVerificationError } from './webhook-error.js';
+import { WebhookVerificationError } from './webhooks.js';
 
 const { ConnectionError, OutcomeUnknownError, RemoteRefusal, ServiceError } = client;
 const cause = new ServiceError('no', { status: 502, requestId: 'r-1', retryAfterSeconds: 3, body: '' });

@@ -28,17 +28,15 @@ import {
   newAccountCode,
   openAccount,
 } from './accounts/accounts.js';
-import { acceptInvitation } from './members/accept-invitation.js';
+import { acceptInvitation, getMember, listMembers } from './members/members.js';
 import { changeMember, inviteMember, removeMember } from './members/change-members.js';
-import { getMember, listMembers } from './members/members.js';
 import { createQuote, getQuote } from './quotes/quotes.js';
 import { EventWaits } from './events/event-waits.js';
 import { getEvent, listEvents } from './events/events.js';
 import { getOrderPage, listOrders } from './orders/read-orders.js';
 import { getStatement } from './accounts/statements.js';
 import type { ReceivingAccount } from './deposits/match-entry.js';
-import { getDeposit, listDeposits, receivingDetails } from './deposits/read-deposits.js';
-import { listReconciliations } from './deposits/list-reconciliations.js';
+import { getDeposit, listDeposits, receivingDetails, listReconciliations } from './deposits/read-deposits.js';
 import { getPaymentAdvice } from './transfers/advice.js';
 import { getTransaction, getTransfer, listTransfers } from './transfers/transfers.js';
 import { AppUsers, listApps } from './apps/directory.js';

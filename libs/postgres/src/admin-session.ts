@@ -1,6 +1,6 @@
 import { Client, type ClientConfig, type QueryConfig, escapeIdentifier as quoted, type QueryResult } from 'pg';
 import { asConnectionFailure, isUnavailable, READ_ONLY_SERVER } from './failures.js';
-import { type ConnectionOptions, hostsIn, takePassword } from './hosts.js';
+import { type ConnectionOptions, hostsIn, takePassword } from './session-pool.js';
 import { MigrationError } from './migration-files.js';
 import { SQLSTATE } from './sqlstate.js';
 import { columnTypes } from './sql-statement.js';

@@ -1,10 +1,8 @@
 import { asCommitInDoubt, asUnavailable, ConnectionLost, type PipelineResults, sqlstateOf } from './failures.js';
 import type { Session } from './session.js';
 import { bind, sqlStatement, type BoundStatement, type RowsOfEach } from './sql-statement.js';
-import type { ConnectionOptions } from './hosts.js';
-import { type BindScope, type RlsScope, type ScopeCheck, type ScopeSettings, scopeBinder } from './rls-scope.js';
-import { ReplicaReads, type ReplicaOptions } from './replica-reads.js';
 import {
+  type ConnectionOptions,
   retryConflicts,
   SessionPool,
   type PoolOptions,
@@ -12,6 +10,8 @@ import {
   sendPipeline,
   useSession,
 } from './session-pool.js';
+import { type BindScope, type RlsScope, type ScopeCheck, type ScopeSettings, scopeBinder } from './rls-scope.js';
+import { ReplicaReads, type ReplicaOptions } from './replica-reads.js';
 import { CoalescedReads } from './coalesced-reads.js';
 import { LOCK_TIMEOUT_MS, mayNotActAs, STATEMENT_TIMEOUT_MS } from './session-setup.js';
 import { SQLSTATE } from './sqlstate.js';

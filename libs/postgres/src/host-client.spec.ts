@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { hostClient } from './hosts.js';
-import { CurrentHost } from './hosts.js';
+import { hostClient, CurrentHost } from './session-pool.js';
 
 const AUTHENTICATION_OK = message('R', Buffer.from([0, 0, 0, 0]));
 const READY_FOR_QUERY = message('Z', Buffer.from('I'));

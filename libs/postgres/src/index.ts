@@ -16,7 +16,7 @@ export {
 
 // The database
 export { Database, type DatabaseOptions, type DbTransaction } from './database.js';
-export type { ConnectionOptions } from './hosts.js';
+export type { ConnectionOptions } from './session-pool.js';
 export type { ReplicaOptions } from './replica-reads.js';
 export { bisect, BatchedCalls } from './batched-calls.js';
 export { IdBlocks } from './id-blocks.js';

@@ -2,7 +2,7 @@ import { DatabaseError, escapeIdentifier as quoted, Client } from 'pg';
 import { MigrationError } from './migration-files.js';
 import { SQLSTATE } from './sqlstate.js';
 import { EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, OPERATOR_ROLES, ROLES, SERVICE_ROLES } from './names.js';
-import type { ConnectionOptions } from './hosts.js';
+import type { ConnectionOptions } from './session-pool.js';
 
 /** The schema, the role that owns its tables, and the roles that use them. */
 export interface MigrationRoles {

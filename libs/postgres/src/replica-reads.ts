@@ -4,9 +4,8 @@ import { BatchedCalls } from './batched-calls.js';
 import { isUnavailable, sqlstateOf } from './failures.js';
 import { ReplicaConnection, type OpenReplica } from './replica-connection.js';
 import { readIdentity, type ClusterIdentity } from './replica-identity.js';
-import type { ConnectionOptions } from './hosts.js';
+import type { ConnectionOptions, PoolOptions } from './session-pool.js';
 import type { BindScope, RlsScope } from './rls-scope.js';
-import type { PoolOptions } from './session-pool.js';
 import { SQLSTATE } from './sqlstate.js';
 
 /** Which database transactions a snapshot shows: those below `xmax`, except the unfinished ones. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connectClient, readTable } from './admin-session.js';
 import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
-import type { ConnectionOptions } from './hosts.js';
+import type { ConnectionOptions } from './session-pool.js';
 import { API_ROLE, SCHEMA } from './names.js';
 import { SQLSTATE } from './sqlstate.js';
 import { freshDatabase, sql, type FreshDatabase, until, Wire } from './testing/index.js';

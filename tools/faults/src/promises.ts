@@ -1,10 +1,8 @@
 import { type Figures, type Scenario, UNITS, type Violation } from './scenario.js';
 import { CELL_SCENARIOS } from './scenarios/cells.js';
 import { CLIENT_SCENARIOS } from './scenarios/clients.js';
-import { clockJumps } from './scenarios/clock-jumps.js';
-import { DATABASE_SCENARIOS } from './scenarios/database.js';
-import { gateway } from './scenarios/gateway.js';
-import { KEY_SCENARIOS } from './scenarios/keys.js';
+import { clockJumps, DATABASE_SCENARIOS } from './scenarios/database-and-clock.js';
+import { gateway, KEY_SCENARIOS } from './scenarios/keys.js';
 import { limitsAndApprovals } from './scenarios/limits-and-approvals.js';
 import { LOAD_SCENARIOS } from './scenarios/load.js';
 import { MOVE_SCENARIOS } from './scenarios/moves.js';

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { command } from './command.js';
 import { ROOT } from './consumer.js';
-import { NODE_MAJORS } from './node-of.js';
-import { run } from './run.js';
+import { NODE_MAJORS, run } from './run.js';
 import { type Service, startService } from './service.js';
 
 const { nodes } = run();

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { command } from './command.js';
-import { NODE_MAJORS } from './node-of.js';
-import { run } from './run.js';
+import { NODE_MAJORS, run } from './run.js';
 
 const { consumer, nodes, service } = run();
 

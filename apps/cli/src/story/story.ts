@@ -1,19 +1,40 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { promisify } from 'node:util';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { BankingClient, ConnectionError, ServiceError, type WorkspaceView } from '@banking/client';
-import type { AccountId, WorkspaceId } from '@banking/domain';
+import {
+  type AccountId,
+  type WorkspaceId,
+  type Approval,
+  type ApprovalId,
+  minorUnits,
+  parseTransferAmount,
+  type RecipientId,
+  toTransferAmount,
+} from '@banking/domain';
 import { LocalIssuer } from '@banking/process/local-issuer';
 import { FolderBank, requestOfBank } from '@banking/rails';
 import { type DemoIds, readDemoIds } from '@banking/operations/demo';
 import { orInterrupted, untilSignal, withDeployment } from '../deployment.js';
 import { examples } from '../inputs.js';
 import { print, Refused } from '../print.js';
-import { type OwnService, startOwnService } from './own-service.js';
-import { playApprovals } from './play-approvals.js';
-import { PARTS, playArrival, playCells, playPart, type Stage, StoryEvents } from './play-story.js';
+import {
+  PARTS,
+  playArrival,
+  playCells,
+  playPart,
+  type Stage,
+  StoryEvents,
+  addRecipient,
+  follow,
+  money,
+  printBalance,
+} from './play-story.js';
+import { ownEnvironment } from '../config.js';
 
 const ADA = 'ada@northwind.example';
 const NORTHWIND = 'Northwind Trading';
@@ -238,4 +259,137 @@ function explainError(error: unknown, url: URL): unknown {
 function parseUrl(text: string): URL {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return new URL(text);
   throw new InvalidArgumentError('Write the URL of the service, such as http://127.0.0.1:3000.');
+}
+
+const API = resolve(__dirname, '../../../api/dist/main.js');
+const CLI = resolve(__dirname, '../../dist/main.js');
+/** A first start makes the databases and the demo data. */
+const START_MS = 180_000;
+
+/** A service on embedded databases in a temporary folder, which ends with the story. */
+interface OwnService {
+  readonly url: string;
+  readonly dataDir: string;
+  /** Runs another command on the same databases and returns its output. @throws Refused with its standard error */
+  banking(...args: string[]): Promise<string>;
+  close(): Promise<void>;
+}
+
+/**
+ * @param settings environment variables beside those of its folder and address
+ * @throws Refused with its output if it does not start
+ */
+async function startOwnService(signal: AbortSignal, settings: Readonly<Record<string, string>>): Promise<OwnService> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'banking-story-'));
+  const env = ownEnvironment({ DATA_DIR: dataDir, ...settings, PORT: '0', HOST: '127.0.0.1' });
+  // In a process group of its own, so that Ctrl-C reaches it once, from here.
+  const service = spawn(process.execPath, [API], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const ended = new Promise<void>((end) => service.once('close', () => end()));
+  const close = async () => {
+    service.kill('SIGINT');
+    await ended;
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  try {
+    const url = await untilReady(service, ended, signal);
+    return { url, dataDir, banking: (...args) => runBanking(env, args), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function untilReady(service: ChildProcess, ended: Promise<void>, signal: AbortSignal): Promise<string> {
+  let output = '';
+  const ready = new Promise<string>((found) => {
+    const take = (text: string) => {
+      output += text;
+      const [, url] = /^Ready on (http\S+)/m.exec(output) ?? [];
+      if (url !== undefined) found(url);
+    };
+    for (const stream of [service.stdout, service.stderr]) stream?.setEncoding('utf8').on('data', take);
+  });
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(START_MS)]);
+  const stopped = new Promise<undefined>((stop) =>
+    limit.addEventListener('abort', () => stop(undefined), { once: true }),
+  );
+  const url = await Promise.race([ready, ended.then(() => undefined), stopped]);
+  signal.throwIfAborted();
+  if (url === undefined) throw new Refused(`The service of the story did not start:\n${output}`);
+  return url;
+}
+
+async function runBanking(env: Readonly<Record<string, string>>, args: readonly string[]): Promise<string> {
+  try {
+    return (await promisify(execFile)(process.execPath, [CLI, ...args], { env })).stdout;
+  } catch (error) {
+    throw new Refused((error as { readonly stderr?: string }).stderr ?? 'A command of the story failed.');
+  }
+}
+
+/** The payer, and a second person of the same workspace. */
+interface ApprovalsStage extends Stage {
+  readonly approver: WorkspaceView;
+}
+
+const LARGE = minorUnits(100_000n);
+const AMOUNT = minorUnits(250_000n);
+const CURRENCY = 'EUR';
+
+const DECISIONS = [
+  { title: 'A payment that a second person approves', decision: 'approve', event: 'approval.approved' },
+  { title: 'A payment that a second person rejects', decision: 'reject', event: 'approval.rejected' },
+] as const;
+
+/** Makes a rule for large orders, and two payments that it covers. */
+async function playApprovals(stage: ApprovalsStage): Promise<void> {
+  const { workspace, print } = stage;
+  const { version } = await workspace.approvalRules.get();
+  const amountAbove = [{ currencyCode: CURRENCY, amount: LARGE.toString() }];
+  const rule = { operations: 'orders', approvals: 1, roles: ['approver'], amountAbove } as const;
+  await workspace.approvalRules.replace({ version, rules: [rule] });
+  print(`  rule        an order above ${money(LARGE, CURRENCY)} needs an approver`);
+  const recipientID = await addRecipient(stage, PARTS[0]!);
+  for (const part of DECISIONS) await playDecision(stage, recipientID, part);
+}
+
+async function playDecision(
+  stage: ApprovalsStage,
+  recipientID: RecipientId,
+  { title, decision, event }: (typeof DECISIONS)[number],
+): Promise<void> {
+  const { workspace, approver, accountId, print, events } = stage;
+  print(`\n${title}`);
+  await printBalance(stage);
+  const { resource: order } = await workspace.orders.place(
+    {
+      ...{ accountId, recipientID, amount: toTransferAmount(AMOUNT), type: 'instant', purposeCode: 'IR001' },
+      description: title,
+    },
+    { idempotencyKey: `story-${crypto.randomUUID()}` },
+  );
+  const id = order.approvalID as ApprovalId;
+  print(`  order       ${order.id} awaits approval ${id}`);
+  await events.printUntil('approval.required', { type: 'approval', id });
+  const { version } = await approver.approvals.get(id);
+  const refused = await workspace.approvals.decide(id, { decision: 'approve', version }).catch((error: Error) => error);
+  print(`  Ada         ${refused instanceof Error ? `cannot approve: ${refused.message}` : 'has approved'}`);
+  const approval = await approver.approvals.get(id);
+  print(`  Dana        sees ${describeShown(approval)}`);
+  await approver.approvals.decide(id, { decision, version: approval.version });
+  await events.printUntil(event, { type: 'approval', id });
+  await follow(stage, order);
+  await printBalance(stage);
+}
+
+/** What the maker saw. */
+function describeShown({ shown }: Approval): string {
+  const { amount, currencyCode, targetAmount, targetCurrencyCode, recipientName } = shown as Readonly<
+    Record<string, string>
+  >;
+  const [given, taken] = [
+    [amount, currencyCode],
+    [targetAmount, targetCurrencyCode],
+  ].map(([text = '', code = '']) => money(parseTransferAmount(text), code));
+  return `${given} for ${recipientName}, who gets ${taken}`;
 }

@@ -1,4 +1,14 @@
-import { Refusal, RETRY_AFTER_S, type WorkspaceId } from '@banking/domain';
+import {
+  Refusal,
+  RETRY_AFTER_S,
+  type WorkspaceId,
+  BankingService,
+  type BankingOperations,
+  eachOperation,
+  type OperationName,
+  OPERATIONS,
+  type Scope,
+} from '@banking/domain';
 import { booksAs } from '@banking/ledger';
 import { Arrivals } from '@banking/operations';
 import { bind, type Database, sqlStatement, isUnavailable, WORKER_ROLE } from '@banking/postgres';
@@ -10,6 +20,7 @@ import { UnfinishedCellError } from './step-sequences.js';
 import { migrateCellsFirst } from './migrate-cells.js';
 import { OtherCells, type PayeeCell } from './other-cells.js';
 import { checkPlaces, DifferingPlacesError, Places } from './places.js';
+import type { HomeOrCopies } from './cells-directory.js';
 
 /** A cell of the deployment, with what a process has made of it; `use` is undefined while its database is away. */
 export interface Cell<T> {
@@ -318,3 +329,26 @@ const mayBeTriedAgain = (error: unknown): error is Error =>
   (error instanceof DeploymentError && isUnavailable(error.cause)) ||
   // Home went away while its places were read.
   isUnavailable(error);
+
+type Method = (scope: Scope, ...rest: readonly unknown[]) => Promise<unknown>;
+
+/** The implementation of the port on all databases: each call goes to the cell of its workspace, other calls go to home. */
+export class CellsBankingService extends BankingService {
+  constructor(
+    home: HomeOrCopies<{ readonly banking: BankingService }>,
+    cells: Pick<Cells<CellUse & { readonly banking: BankingService }>, 'inCellOf'>,
+  ) {
+    const methodOf = (name: OperationName): Method => {
+      const methodIn = (use: { readonly banking: BankingService }) => use.banking[name] as Method;
+      // What a person joins is written at home.
+      if (OPERATIONS[name].access === 'subject') return (...args) => home.write((use) => methodIn(use)(...args));
+      if (OPERATIONS[name].access === 'user') return (...args) => home.read((use) => methodIn(use)(...args));
+      return async (...args) => {
+        const [{ workspaceId }] = args;
+        if (workspaceId === undefined) throw new Error('the scope lacks a workspace');
+        return cells.inCellOf(workspaceId, (use) => methodIn(use)(...args));
+      };
+    };
+    super(eachOperation(methodOf) as BankingOperations);
+  }
+}

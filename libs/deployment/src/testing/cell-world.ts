@@ -10,9 +10,8 @@ import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { type Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { until, openDatabase } from '@banking/postgres/testing';
 import { addApp, addGrants, addUser, addWorkspace } from '@banking/operations/provisioning';
-import { CellsBankingService } from '../cells/cells-banking-service.js';
+import { CellsBankingService, Cells, type CellUse } from '../cells/cells.js';
 import { CellsDirectory, HomeOrCopies } from '../cells/cells-directory.js';
-import { Cells, type CellUse } from '../cells/cells.js';
 import { accountCodes } from '../cells/places.js';
 import type { CellServer } from './cell-server.js';
 

@@ -39,9 +39,7 @@ export async function getAccount(
   workspaceId: WorkspaceId,
   accountId: AccountId | PlainNumber,
 ): Promise<Account> {
-  const account = await readResource(reading, workspaceId, accountQuery(workspaceId, accountId));
-  if (!account) throw new Refusal('account_not_found');
-  return account;
+  return readResource(reading, workspaceId, accountQuery(workspaceId, accountId), 'account_not_found');
 }
 
 const ACCOUNTS: PagedList<RowFacts, Account> = {

@@ -9,25 +9,14 @@ import {
   type ApprovalStatus,
   type OrderId,
   type Page,
-  Refusal,
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
 import { listPage } from '../lists/list-page.js';
 import { pageByClass, type PagedList } from '../lists/paged-list.js';
-import {
-  column,
-  type Columns,
-  packed,
-  type RowOf,
-  selected,
-  sqlOf,
-  timestampOf,
-  unpacking,
-  withoutNulls,
-} from '../resources/columns.js';
-import { pageOfRows, type Reading, readResource, type ResourceQuery, type RowFacts } from '../resources/reading.js';
+import { column, type Columns, type RowOf, selected, sqlOf, timestampOf, withoutNulls } from '../resources/columns.js';
+import { pageOfColumns, type Reading, readResource, type ResourceQuery, type RowFacts } from '../resources/reading.js';
 
 type DecisionRow = readonly [
   userId: number,
@@ -152,9 +141,7 @@ export async function getApproval(
   { approvalId }: ApprovalName,
   reader: UserId | undefined,
 ): Promise<Approval> {
-  const approval = await readResource(reading, workspaceId, approvalQuery(workspaceId, approvalId, reader));
-  if (!approval) throw new Refusal('approval_not_found');
-  return approval;
+  return readResource(reading, workspaceId, approvalQuery(workspaceId, approvalId, reader), 'approval_not_found');
 }
 
 const APPROVALS: PagedList<RowFacts, Approval> = {
@@ -164,10 +151,7 @@ const APPROVALS: PagedList<RowFacts, Approval> = {
   classes: { status: 'text' },
   filters: { reader: (user) => isShownTo('l', user) },
   page: pageByClass,
-  items: pageOfRows(
-    { packed: packed(APPROVAL_COLUMNS, 't'), joins: '', rowOf: unpacking(APPROVAL_COLUMNS) },
-    (_, row: ApprovalRow) => composeApproval(row),
-  ),
+  items: pageOfColumns(APPROVAL_COLUMNS, composeApproval),
 };
 
 /** @throws Refusal `limit_invalid`, `cursor_invalid` */

@@ -21,7 +21,7 @@ import {
   unpacking,
   withoutNulls,
 } from '../resources/columns.js';
-import { pageOfRows, type Reading, type RowFacts } from '../resources/reading.js';
+import { pageOfColumns, type Reading, type RowFacts } from '../resources/reading.js';
 
 const COLUMNS = {
   id: column<number>('id'),
@@ -43,9 +43,7 @@ type AuditEventRow = RowOf<typeof COLUMNS>;
 
 const rowOf = unpacking(COLUMNS);
 
-const AUDIT_EVENT_PAGE = pageOfRows({ packed: packed(COLUMNS, 't'), joins: '', rowOf }, (_, row) =>
-  composeAuditEvent(row),
-);
+const AUDIT_EVENT_PAGE = pageOfColumns(COLUMNS, composeAuditEvent);
 
 const AUDIT_EVENTS: PagedList<RowFacts, AuditEvent> = {
   name: 'list_audit_events',

@@ -15,7 +15,7 @@ import {
 import { API_ROLE, bind, OPERATOR_ROLE, RULE_VIOLATION, SQLSTATE, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
 import { verifyPlanted } from '../testing/order-world.js';
 import { depositWorld, type DepositWorld, type OpenedAccount, type PlantedEntry } from '../testing/deposit-world.js';
-import { DEPOSIT_CHECK } from '../verification/verify-deposits.js';
+import { DEPOSIT_CHECK } from '../verification/verify-payments.js';
 import { depositProposal } from './book-deposits.js';
 
 const EUR = 978;

@@ -23,7 +23,7 @@ import { checkedLimit } from '../lists/list-page.js';
 import { checkPeriod, PLAN_PAGES_ONCE } from '../lists/paged-list.js';
 import type { CursorScope } from '../lists/sign-cursor.js';
 import { timestampOf, withoutNulls } from '../resources/columns.js';
-import type { Reading } from '../resources/reading.js';
+import { type Reading, readWithoutReference } from '../resources/reading.js';
 import type { EventWaits } from './event-waits.js';
 
 /** The changes as they are stored: the status before a new resource is null. */
@@ -210,13 +210,12 @@ const GET_EVENT = sqlStatement<EventRow>(
 
 /** @throws Refusal `event_not_found`, also for an event of another workspace */
 export async function getEvent(
-  { database }: Reading,
+  reading: Reading,
   workspaceId: WorkspaceId,
   eventId: EventId | PlainNumber,
 ): Promise<Event> {
-  const row = await database.readCoalesced({ workspaces: [workspaceId] }, bind(GET_EVENT, workspaceId, eventId));
-  if (!row) throw new Refusal('event_not_found');
-  return composeEvent(row);
+  const bound = bind(GET_EVENT, workspaceId, eventId);
+  return readWithoutReference(reading, workspaceId, bound, composeEvent, 'event_not_found');
 }
 
 /** @throws Refusal as the port's `listEvents` states */

@@ -23,8 +23,7 @@ import { takeApproval } from '../approvals/take-approval.js';
 import { type AuditedCall, auditEntry, callerOf } from '../audit/audited-call.js';
 import { createOnce, IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/create-once.js';
 import type { Reading } from '../resources/reading.js';
-import { hashOfCode, newCode } from './invitation-code.js';
-import { composeMember, MEMBER_COLUMNS, memberQuery, type MemberRow } from './members.js';
+import { hashOfCode, newCode, composeMember, MEMBER_COLUMNS, memberQuery, type MemberRow } from './members.js';
 
 /**
  * Every change of the directory takes this lock before it is committed, so behind it the rows are as they stay. At home, the usual scope

@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto';
 import {
   type Member,
   type MemberId,
@@ -10,22 +11,26 @@ import {
   type RoleName,
   type UserId,
   type WorkspaceId,
+  type AppId,
+  foldEmail,
+  type InvitationAcceptance,
+  type JoinedMember,
+  type Scope,
+  type Subject,
+  type Workspace,
 } from '@banking/domain';
-import { bind, sqlStatement } from '@banking/postgres';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { listPage } from '../lists/list-page.js';
 import type { PagedList } from '../lists/paged-list.js';
+import { column, type Columns, type RowOf, selected, sqlOf, timestampOf, withoutNulls } from '../resources/columns.js';
 import {
-  column,
-  type Columns,
-  packed,
-  type RowOf,
-  selected,
-  sqlOf,
-  timestampOf,
-  unpacking,
-  withoutNulls,
-} from '../resources/columns.js';
-import { pageOfRows, type Reading, type ResourceQuery, type RowFacts } from '../resources/reading.js';
+  pageOfColumns,
+  type Reading,
+  readWithoutReference,
+  type ResourceQuery,
+  type RowFacts,
+} from '../resources/reading.js';
+import { callerOf } from '../audit/audited-call.js';
 
 /** The roles of a user, of which there are none after a removal, or those that an invitation promises. */
 const rolesOf = (t: string) =>
@@ -74,14 +79,9 @@ export const memberQuery = (workspaceId: number, memberId: number): ResourceQuer
 });
 
 /** @throws Refusal `member_not_found` also for a member of another workspace */
-export async function getMember(
-  { database }: Reading,
-  workspaceId: WorkspaceId,
-  { memberId }: MemberName,
-): Promise<Member> {
-  const row = await database.readCoalesced({ workspaces: [workspaceId] }, memberQuery(workspaceId, memberId).bound);
-  if (!row) throw new Refusal('member_not_found');
-  return composeMember(row);
+export async function getMember(reading: Reading, workspaceId: WorkspaceId, { memberId }: MemberName): Promise<Member> {
+  const { bound } = memberQuery(workspaceId, memberId);
+  return readWithoutReference(reading, workspaceId, bound, composeMember, 'member_not_found');
 }
 
 const READ = ['workspace_id', 'id', 'user_id', 'email', 'roles', 'expires_at', 'created_at', 'updated_at'];
@@ -101,9 +101,7 @@ const MEMBERS: PagedList<RowFacts, Member> = {
     `page as materialized (
       select ${READ.map((name) => `l.${name}`).join(', ')}
       from ${table} l where ${[...range, ...after, ...rest].join(' and ')} order by l.created_at desc, l.id desc limit $2)`,
-  items: pageOfRows({ packed: packed(COLUMNS, 't'), joins: '', rowOf: unpacking(COLUMNS) }, (_, row) =>
-    composeMember(row),
-  ),
+  items: pageOfColumns(COLUMNS, composeMember),
 };
 
 /** @throws Refusal `limit_invalid`, `cursor_invalid` */
@@ -114,3 +112,50 @@ export function listMembers(
 ): Promise<Page<Member>> {
   return listPage(reading, MEMBERS, { workspaceId, limit, cursor, filters: {} });
 }
+
+/** Sets the scope of the database transaction to the workspace that is joined. */
+const ACCEPT = sqlStatement<{ workspace_id: bigint | null }>(
+  'accept_invitation',
+  `select (accept_invitation($1, $2, $3, $4, $5)).workspace_id`,
+);
+
+/** Of the workspace that was just joined, which alone is in the scope. */
+const JOINED = sqlStatement<MemberRow & { workspace: Workspace & { readonly appId: AppId } }>(
+  'joined_member',
+  `select ${MEMBER_COLUMNS}, json_build_object('id', w.id, 'name', w.name, 'type', w.type, 'createdAt', rfc3339(w.created_at),
+     'updatedAt', rfc3339(w.updated_at)) as workspace
+   from user_identity i join member t on t.user_id = i.user_id join workspace w on w.id = t.workspace_id
+   where i.issuer = $1 and i.subject = $2
+     and t.workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[])`,
+);
+
+/**
+ * Accepts an invitation for the subject of the caller, who becomes a user if need be. A repeated call returns the same.
+ *
+ * @throws Refusal `invitation_not_found`: also for an expired or used code, for a caller with another verified e-mail, and if the invited
+ *   address is that of another user
+ */
+export async function acceptInvitation(
+  database: Database,
+  { actor, requestId, origin }: Scope,
+  subject: Subject,
+  { code }: InvitationAcceptance,
+): Promise<JoinedMember> {
+  // One that cannot be of a user is another one too.
+  const email = subject.email === undefined ? undefined : (foldEmail(subject.email) ?? subject.email);
+  const caller = JSON.stringify(callerOf({ workspaceId: 0 as never, actor, requestId, origin }));
+  const [, [joined]] = await database.write({ user: actor }, [
+    bind(ACCEPT, hashOfCode(code), subject.issuer, subject.subject, email, caller),
+    bind(JOINED, subject.issuer, subject.subject),
+  ] as const);
+  if (!joined) throw new Refusal('invitation_not_found');
+  return { ...composeMember(joined), edges: { workspace: joined.workspace } };
+}
+
+const CODE_BYTES = 32;
+
+/** The code of an invitation: `inv_`, and 256 random bits in base64url. */
+export const newCode = (): string => `inv_${randomBytes(CODE_BYTES).toString('base64url')}`;
+
+/** What is stored of a code. It is random, so a plain hash does. */
+export const hashOfCode = (code: string): Buffer => createHash('sha256').update(code).digest();

@@ -1,7 +1,7 @@
-import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
-import type { Conversion, ConvertedAmount } from '@banking/ledger';
+import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal, convert } from '@banking/domain';
+import { type Conversion, type ConvertedAmount, currencyCode } from '@banking/ledger';
 import type { RailRouting } from '@banking/payouts';
-import { convertedAmounts } from '../limits/converted-amounts.js';
+import { type RateSource, noRate, writtenRate } from '@banking/reference';
 import { inUtc } from '../resources/columns.js';
 import {
   type FixedAmount,
@@ -12,7 +12,6 @@ import {
   type QuoteFacts,
 } from './payment-facts.js';
 import { type Price, pricePayment } from './price-payment.js';
-import type { RateSource } from '@banking/reference';
 
 /** The payment of an order. */
 export interface Payment {
@@ -152,4 +151,28 @@ function asPriced({ rateText, dated, remainder, fixedSide }: Price): ConversionT
     remainderDenominator: remainder.denominator.toString(),
     fixedSide,
   };
+}
+
+/**
+ * What a payment counts in the currencies of limits that it neither leaves in nor arrives in: at the rates of the moment, rounded up.
+ * May call a source of rates, so never call it inside a database transaction.
+ *
+ * @throws Refusal `rate_unavailable`, `amount_out_of_range`
+ */
+async function convertedAmounts(
+  amount: MinorUnits,
+  { currencyId, targetCurrencyId }: { readonly currencyId: number; readonly targetCurrencyId: number },
+  limitCurrencyIds: readonly number[],
+  rates: RateSource,
+): Promise<readonly ConvertedAmount[]> {
+  const from = currencyCode(currencyId) as CurrencyCode;
+  const others = limitCurrencyIds.filter((id) => id !== currencyId && id !== targetCurrencyId);
+  return Promise.all(
+    others.map(async (id) => {
+      const to = currencyCode(id) as CurrencyCode;
+      const rate = writtenRate(await rates.rateOf(from, to));
+      if (rate === undefined) throw noRate(from, to);
+      return { currencyId: id, rate, amount: convert(amount, rateOf(from, to, rate), 'up').amount };
+    }),
+  );
 }

@@ -32,7 +32,7 @@ import { DEMO_RATES } from '@banking/reference';
 import { assignDeposit, returnDeposit } from '../deposits/end-deposits.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { type DepositWorld, depositWorld } from '../testing/deposit-world.js';
-import { OPERATOR_CHECK } from '../verification/verify-operators.js';
+import { OPERATOR_CHECK } from '../verification/verify-controls.js';
 import { verifyPayments } from '../verification/verify-payments.js';
 import { noteOperatorChanges } from './audit.js';
 import { addFunding, resumePausedOrder } from './operator-actions.js';

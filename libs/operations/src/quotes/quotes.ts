@@ -94,9 +94,7 @@ export async function getQuote(
   workspaceId: WorkspaceId,
   quoteId: QuoteId | PlainNumber,
 ): Promise<Quote> {
-  const quote = await readResource(reading, workspaceId, quoteQuery(workspaceId, quoteId));
-  if (!quote) throw new Refusal('quote_not_found');
-  return quote;
+  return readResource(reading, workspaceId, quoteQuery(workspaceId, quoteId), 'quote_not_found');
 }
 
 const ADD_QUOTE = sqlStatement(

@@ -46,9 +46,7 @@ export async function getRecipient(
   workspaceId: WorkspaceId,
   recipientId: RecipientId | PlainNumber,
 ): Promise<Recipient> {
-  const recipient = await readResource(reading, workspaceId, recipientQuery(workspaceId, recipientId));
-  if (!recipient) throw new Refusal('recipient_not_found');
-  return recipient;
+  return readResource(reading, workspaceId, recipientQuery(workspaceId, recipientId), 'recipient_not_found');
 }
 
 const RECIPIENTS: PagedList<RowFacts, Recipient> = {

@@ -8,35 +8,18 @@ import {
 } from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
 import { column, type Columns, joined, packed, type RowOf, sqlOf, unpacking, withoutNulls } from './columns.js';
-import {
-  ACCOUNT_COLUMNS,
-  type AccountRow,
-  BENEFICIARY_COLUMNS,
-  beneficiaryOf,
-  type BeneficiaryRow,
-  composeAccount,
-  composeRecipient,
-  packedAccount,
-  packedRecipient,
-  RECIPIENT_COLUMNS,
-  type RecipientRow,
-} from './compose-parties.js';
+import { ACCOUNT_COLUMNS, composeAccount, composeRecipient, packedRecipient } from './compose-parties.js';
 import {
   composeTransaction,
   composeTransfer,
-  composeTransfers,
   orderIdOf,
   REMITTANCE_COLUMNS,
   remittanceOf,
-  type RemittanceRow,
   TRANSACTION_COLUMNS,
-  transactionColumns,
-  type TransactionRow,
   TRANSFER_COLUMNS,
-  type TransferRow,
   transfersOf,
 } from './compose-transaction.js';
-import { byId, type Composed, type ComposedPage, type PackedRows, packedRows, rowsOf, selectedOf } from './reading.js';
+import { byId, type ComposedPage, packedRow, type PackedRows, packedRows, rowsOf } from './reading.js';
 
 /** What the edges of a page are composed of. */
 export interface EdgeFacts {
@@ -66,7 +49,7 @@ const LINKED_TRANSFER = {
 
 type LinkedTransfer = RowOf<typeof LINKED_TRANSFER>;
 
-const ACCOUNT = packedAccount('a');
+const ACCOUNT = packedRow(ACCOUNT_COLUMNS, 'a');
 const RECIPIENT = packedRecipient('r');
 const transactionOf = unpacking(linkedTransaction(''));
 const transferOf = unpacking(LINKED_TRANSFER);
@@ -156,45 +139,11 @@ export class Edges {
   }
 }
 
-export type TransferFacts = TransferRow &
-  AccountRow &
-  TransactionRow &
-  RemittanceRow &
-  RecipientRow &
-  BeneficiaryRow & { readonly orderId: bigint | null };
-
-/** A transfer `t` with all its edges. Its account is `a`. */
-export const TRANSFER: Composed<TransferFacts, Transfer> = {
-  columns: `${selectedOf(
-    [TRANSFER_COLUMNS, 't'],
-    [ACCOUNT_COLUMNS, 'a'],
-    [transactionColumns('t.account_id'), 'x'],
-    [REMITTANCE_COLUMNS, 'm'],
-    [RECIPIENT_COLUMNS, 'r'],
-    [BENEFICIARY_COLUMNS, 'n'],
-  )}, ${orderIdOf({ workspaceId: 'x.workspace_id', id: 'x.id' })} as "orderId"`,
-  joins: `${joined('account', 'a', 'l.workspace_id = t.workspace_id and l.id = t.account_id')}
-   ${joined('transaction', 'x', 'l.workspace_id = t.workspace_id and l.id = t.transaction_id')}
-   ${joined('payout', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')}
-   ${joined('recipient', 'r', 'l.workspace_id = t.workspace_id and l.id = t.recipient_id')}
-   ${beneficiaryOf('r')}`,
-  compose(reference, row) {
-    const account = composeAccount(reference, row);
-    const edges = withoutNulls<Pick<Transfer['edges'], 'recipient' | 'transaction'>>({
-      recipient: composeRecipient(reference, row),
-      transaction: composeTransaction(row, row, row.orderId, composeTransfers(reference, row, account)),
-    });
-    return composeTransfer(row, account, edges);
-  },
-};
-
-export type TransferPageFacts = EdgeFacts;
-
 /** The edges of a page whose rows have one transaction each, or none. */
 export const EDGES = edgesOf(TRANSACTIONS_OF_PAGE);
 
 /** A page of transfers. Each is one of the transfers of its transaction. */
-export const TRANSFER_PAGE: ComposedPage<TransferPageFacts, Transfer> = {
+export const TRANSFER_PAGE: ComposedPage<EdgeFacts, Transfer> = {
   ...EDGES,
   compose(reference, facts) {
     const edges = new Edges(reference, facts);

@@ -25,7 +25,7 @@ import {
   unpacking,
   withoutNulls,
 } from './columns.js';
-import { type Composed, type PackedRow, pageOfRows, selectedOf } from './reading.js';
+import { type Composed, type PackedRow, packedRow, pageOfRows, selectedOf } from './reading.js';
 
 export const ACCOUNT_COLUMNS = {
   accountId: column<bigint | number>('id'),
@@ -81,15 +81,7 @@ export const ACCOUNT: Composed<AccountRow, Account> = {
   compose: composeAccount,
 };
 
-const accountOf = unpacking(ACCOUNT_COLUMNS);
-
-export const packedAccount = (alias: string): PackedRow<AccountRow> => ({
-  packed: packed(ACCOUNT_COLUMNS, alias),
-  joins: '',
-  rowOf: accountOf,
-});
-
-export const ACCOUNT_PAGE = pageOfRows(packedAccount('t'), composeAccount);
+export const ACCOUNT_PAGE = pageOfRows(packedRow(ACCOUNT_COLUMNS, 't'), composeAccount);
 
 export const RECIPIENT_COLUMNS = {
   recipientId: column<bigint | number | null>('id'),

@@ -10,6 +10,7 @@ import {
   type Transaction,
   type TransactionId,
   type TransactionStatus,
+  type Transfer,
   type TransferAmount,
   type TransferDirection,
   type TransferId,
@@ -30,7 +31,14 @@ import {
   unpacking,
   withoutNulls,
 } from './columns.js';
-import { ACCOUNT_COLUMNS, type AccountRow, composeAccount } from './compose-parties.js';
+import {
+  ACCOUNT_COLUMNS,
+  type AccountRow,
+  composeAccount,
+  composeRecipient,
+  PARTIES,
+  type PartiesRow,
+} from './compose-parties.js';
 import { type Composed, selectedOf } from './reading.js';
 
 type Id = bigint | number;
@@ -276,3 +284,25 @@ export function composeTransfer<Edges extends object>(
     },
   });
 }
+
+export type TransferFacts = TransferRow &
+  PartiesRow &
+  TransactionRow &
+  RemittanceRow & { readonly orderId: bigint | null };
+
+/** A transfer `t` with all its edges. Its account is `a`. */
+export const TRANSFER: Composed<TransferFacts, Transfer> = {
+  columns: `${selectedOf([TRANSFER_COLUMNS, 't'], [transactionColumns('t.account_id'), 'x'], [REMITTANCE_COLUMNS, 'm'])},
+    ${PARTIES.columns}, ${orderIdOf(nameOf('x'))} as "orderId"`,
+  joins: `${joined('transaction', 'x', 'l.workspace_id = t.workspace_id and l.id = t.transaction_id')}
+   ${joined('payout', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')}
+   ${PARTIES.joins}`,
+  compose(reference, row) {
+    const account = composeAccount(reference, row);
+    const edges = withoutNulls<Pick<Transfer['edges'], 'recipient' | 'transaction'>>({
+      recipient: composeRecipient(reference, row),
+      transaction: composeTransaction(row, row, row.orderId, composeTransfers(reference, row, account)),
+    });
+    return composeTransfer(row, account, edges);
+  },
+};

@@ -1,7 +1,8 @@
+import { Refusal, type RefusalReason } from '@banking/domain';
 import { type BoundStatement, type Database, lookup } from '@banking/postgres';
 import { CursorSigner } from '../lists/sign-cursor.js';
 import { type Reference, ReferenceData } from '../reference/reference.js';
-import { selected } from './columns.js';
+import { type Columns, packed, type RowOf, selected, unpacking } from './columns.js';
 
 /** What resources are read with. */
 export interface Reading {
@@ -25,14 +26,30 @@ export interface ResourceQuery<Row, Resource> {
   readonly compose: Composed<Row, Resource>['compose'];
 }
 
-/** Reads a resource of a workspace in one round trip. */
+/** Reads a resource of a workspace in one round trip. @throws Refusal `missing` if there is none */
 export async function readResource<Row, Resource>(
   { database, reference }: Pick<Reading, 'database' | 'reference'>,
   workspaceId: number,
-  { bound, compose }: ResourceQuery<Row, Resource>,
-): Promise<Resource | undefined> {
+  { bound, compose }: ResourceQuery<Row, Resource | undefined>,
+  missing: RefusalReason,
+): Promise<Resource> {
   const [row] = await Promise.all([database.readCoalesced({ workspaces: [workspaceId] }, bound), reference.current()]);
-  return row && reference.compose((current) => compose(current, row));
+  const resource = row && (await reference.compose((current) => compose(current, row)));
+  if (resource === undefined) throw new Refusal(missing);
+  return resource;
+}
+
+/** The same for a resource that is composed without the reference data. */
+export async function readWithoutReference<Row, Resource>(
+  { database }: Pick<Reading, 'database'>,
+  workspaceId: number,
+  bound: BoundStatement<Row>,
+  compose: (row: Row) => Resource,
+  missing: RefusalReason,
+): Promise<Resource> {
+  const row = await database.readCoalesced({ workspaces: [workspaceId] }, bound);
+  if (!row) throw new Refusal(missing);
+  return compose(row);
 }
 
 /** How a resource is read: the columns of a row `t` and of its joins, and what composes the resource of them. */
@@ -86,6 +103,12 @@ export interface PackedRow<Row> {
   readonly rowOf: (values: readonly unknown[]) => Row;
 }
 
+export const packedRow = <C extends Columns>(columns: C, alias: string): PackedRow<RowOf<C>> => ({
+  packed: packed(columns, alias),
+  joins: '',
+  rowOf: unpacking(columns),
+});
+
 /** A page of resources of which each is composed of one row. */
 export const pageOfRows = <Row, Resource extends { readonly id: number }>(
   { packed: row, joins, rowOf }: PackedRow<Row>,
@@ -98,6 +121,12 @@ export const pageOfRows = <Row, Resource extends { readonly id: number }>(
     return (id) => items.get(id);
   },
 });
+
+/** A page of resources of which each is composed of these columns of its row alone. */
+export const pageOfColumns = <C extends Columns, Resource extends { readonly id: number }>(
+  columns: C,
+  compose: (row: RowOf<C>) => Resource,
+): ComposedPage<RowFacts, Resource> => pageOfRows(packedRow(columns, 't'), (_, row) => compose(row));
 
 export const byId = <Resource extends { readonly id: number }>(resources: readonly Resource[]): Map<number, Resource> =>
   new Map(resources.map((resource): [number, Resource] => [resource.id, resource]));

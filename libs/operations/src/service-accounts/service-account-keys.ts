@@ -26,18 +26,14 @@ import { type AuditedCall, entriesOf } from '../audit/audited-call.js';
 import { createOnce, type Creation } from '../idempotency/create-once.js';
 import { listPage } from '../lists/list-page.js';
 import type { PagedList } from '../lists/paged-list.js';
+import { column, type Columns, type RowOf, selected, sqlOf, timestampOf, withoutNulls } from '../resources/columns.js';
 import {
-  column,
-  type Columns,
-  packed,
-  type RowOf,
-  selected,
-  sqlOf,
-  timestampOf,
-  unpacking,
-  withoutNulls,
-} from '../resources/columns.js';
-import { pageOfRows, type Reading, type ResourceQuery, type RowFacts } from '../resources/reading.js';
+  pageOfColumns,
+  type Reading,
+  readWithoutReference,
+  type ResourceQuery,
+  type RowFacts,
+} from '../resources/reading.js';
 import { actingOperator, getServiceAccount, refusedByRule } from './service-accounts.js';
 
 /** The hash is not among them: no role may read it. */
@@ -88,9 +84,7 @@ const KEYS: PagedList<RowFacts, ServiceAccountKey> = {
     `page as materialized (
       select ${READ.map((name) => `l.${name}`).join(', ')}
       from ${table} l where ${[...range, ...after, ...rest].join(' and ')} order by l.created_at desc, l.id desc limit $2)`,
-  items: pageOfRows({ packed: packed(COLUMNS, 't'), joins: '', rowOf: unpacking(COLUMNS) }, (_, row) =>
-    composeKey(row),
-  ),
+  items: pageOfColumns(COLUMNS, composeKey),
 };
 
 /** @throws Refusal `service_account_not_found`, `limit_invalid`, `cursor_invalid` */
@@ -105,14 +99,12 @@ export async function listServiceAccountKeys(
 
 /** @throws Refusal `key_not_found` also for a revoked one, and for one of another service account */
 export async function getServiceAccountKey(
-  { database }: Reading,
+  reading: Reading,
   workspaceId: WorkspaceId,
   { serviceAccountId, keyId }: ServiceAccountKeyName,
 ): Promise<ServiceAccountKey> {
   const { bound } = keyQuery(workspaceId, serviceAccountId, keyId);
-  const row = await database.readCoalesced({ workspaces: [workspaceId] }, bound);
-  if (!row) throw new Refusal('key_not_found');
-  return composeKey(row);
+  return readWithoutReference(reading, workspaceId, bound, composeKey, 'key_not_found');
 }
 
 /**

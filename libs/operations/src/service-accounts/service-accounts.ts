@@ -27,18 +27,14 @@ import { type AuditedCall, auditEntry, callerOf, noteAudit } from '../audit/audi
 import { createOnce } from '../idempotency/create-once.js';
 import { listPage } from '../lists/list-page.js';
 import { pageOfAll, type PagedList } from '../lists/paged-list.js';
+import { column, type Columns, type RowOf, selected, sqlOf, timestampOf, withoutNulls } from '../resources/columns.js';
 import {
-  column,
-  type Columns,
-  packed,
-  type RowOf,
-  selected,
-  sqlOf,
-  timestampOf,
-  unpacking,
-  withoutNulls,
-} from '../resources/columns.js';
-import { pageOfRows, type Reading, type ResourceQuery, type RowFacts } from '../resources/reading.js';
+  pageOfColumns,
+  type Reading,
+  readWithoutReference,
+  type ResourceQuery,
+  type RowFacts,
+} from '../resources/reading.js';
 
 const COLUMNS = {
   id: column<bigint | number>('id'),
@@ -86,9 +82,7 @@ const SERVICE_ACCOUNTS: PagedList<RowFacts, ServiceAccount> = {
   classes: {},
   filters: {},
   page: pageOfAll,
-  items: pageOfRows({ packed: packed(COLUMNS, 't'), joins: '', rowOf: unpacking(COLUMNS) }, (_, row) =>
-    composeServiceAccount(row),
-  ),
+  items: pageOfColumns(COLUMNS, composeServiceAccount),
 };
 
 /** @throws Refusal `limit_invalid`, `cursor_invalid` */
@@ -102,14 +96,12 @@ export function listServiceAccounts(
 
 /** @throws Refusal `service_account_not_found` also for a deleted one, and for one of another workspace */
 export async function getServiceAccount(
-  { database }: Reading,
+  reading: Reading,
   workspaceId: WorkspaceId,
   { serviceAccountId }: ServiceAccountName,
 ): Promise<ServiceAccount> {
   const { bound } = serviceAccountQuery(workspaceId, serviceAccountId);
-  const row = await database.readCoalesced({ workspaces: [workspaceId] }, bound);
-  if (!row) throw new Refusal('service_account_not_found');
-  return composeServiceAccount(row);
+  return readWithoutReference(reading, workspaceId, bound, composeServiceAccount, 'service_account_not_found');
 }
 
 /** Held to the end of the database transaction, so that service accounts of a workspace are counted and added one at a time. */

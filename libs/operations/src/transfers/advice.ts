@@ -31,7 +31,7 @@ import {
   type RecipientRow,
 } from '../resources/compose-parties.js';
 import { orderIdOf } from '../resources/compose-transaction.js';
-import { type Reading, readResource, selectedOf } from '../resources/reading.js';
+import { type Reading, readResource, type ResourceQuery, selectedOf } from '../resources/reading.js';
 import type { Reference } from '../reference/reference.js';
 
 const PAYMENT = {
@@ -95,13 +95,13 @@ export async function getPaymentAdvice(
   workspaceId: WorkspaceId,
   transferId: TransferId | PlainNumber,
 ): Promise<PaymentAdvice> {
-  const read = await readResource(reading, workspaceId, {
+  const query: ResourceQuery<AdviceRow, { readonly advice: PaymentAdvice | undefined }> = {
     bound: bind(GET_ADVICE, workspaceId, transferId),
     compose: (reference, row) => ({ advice: composeAdvice(reference, row) }),
-  });
-  if (!read) throw new Refusal('transfer_not_found');
-  if (!read.advice) throw new Refusal('advice_not_found');
-  return read.advice;
+  };
+  const { advice } = await readResource(reading, workspaceId, query, 'transfer_not_found');
+  if (!advice) throw new Refusal('advice_not_found');
+  return advice;
 }
 
 /** Undefined for a transfer that is no payment to a recipient. */

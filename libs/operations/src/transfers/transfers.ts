@@ -1,6 +1,5 @@
 import {
   type Page,
-  Refusal,
   type Transaction,
   type TransactionId,
   type Transfer,
@@ -12,8 +11,8 @@ import {
 import { bind, lookup, sqlStatement } from '@banking/postgres';
 import { listPage, namedParties } from '../lists/list-page.js';
 import { checkPeriod, classes, pageByClass, type PageConditions, type PagedList, walk } from '../lists/paged-list.js';
-import { TRANSFER, TRANSFER_PAGE, type TransferFacts, type TransferPageFacts } from '../resources/compose-edges.js';
-import { TRANSACTION, type TransactionFacts } from '../resources/compose-transaction.js';
+import { type EdgeFacts, TRANSFER_PAGE } from '../resources/compose-edges.js';
+import { TRANSACTION, type TransactionFacts, TRANSFER, type TransferFacts } from '../resources/compose-transaction.js';
 import { type Reading, readResource, type ResourceQuery } from '../resources/reading.js';
 
 const GET_TRANSACTION = sqlStatement<TransactionFacts>(
@@ -36,9 +35,7 @@ export async function getTransaction(
   workspaceId: WorkspaceId,
   transactionId: TransactionId | PlainNumber,
 ): Promise<Transaction> {
-  const transaction = await readResource(reading, workspaceId, transactionQuery(workspaceId, transactionId));
-  if (!transaction) throw new Refusal('transaction_not_found');
-  return transaction;
+  return readResource(reading, workspaceId, transactionQuery(workspaceId, transactionId), 'transaction_not_found');
 }
 
 const GET_TRANSFER = sqlStatement<TransferFacts>(
@@ -58,12 +55,10 @@ export async function getTransfer(
   workspaceId: WorkspaceId,
   transferId: TransferId | PlainNumber,
 ): Promise<Transfer> {
-  const transfer = await readResource(reading, workspaceId, transferQuery(workspaceId, transferId));
-  if (!transfer) throw new Refusal('transfer_not_found');
-  return transfer;
+  return readResource(reading, workspaceId, transferQuery(workspaceId, transferId), 'transfer_not_found');
 }
 
-const TRANSFERS: PagedList<TransferPageFacts, Transfer> = {
+const TRANSFERS: PagedList<EdgeFacts, Transfer> = {
   name: 'list_transfers',
   table: 'transfer',
   // Transfers of the service's own accounts have neither version nor balance.
@@ -95,7 +90,7 @@ const hasStatus = (row: string, status: string | undefined) =>
   `cross join ${lookup(`select from transaction x
      where x.workspace_id = $1 and x.id = ${row}.transaction_id and x.status = ${status}::text`)} x`;
 
-const OF_COMPLETED: PagedList<TransferPageFacts, Transfer> = {
+const OF_COMPLETED: PagedList<EdgeFacts, Transfer> = {
   ...TRANSFERS,
   name: 'list_transfers.completed',
   filters: BY_TRANSACTION,
@@ -105,14 +100,14 @@ const OF_COMPLETED: PagedList<TransferPageFacts, Transfer> = {
 /** The number of transactions that are sorted for a page. If more have the status, a scan finds the next match soon. */
 const SORTED_MAX = 20_000;
 
-const OF_NOT_COMPLETED: PagedList<TransferPageFacts, Transfer> = {
+const OF_NOT_COMPLETED: PagedList<EdgeFacts, Transfer> = {
   ...TRANSFERS,
   name: 'list_transfers.not_completed',
   filters: BY_TRANSACTION,
   page: pageOfNotCompleted,
 };
 
-function listFor({ transactionStatus }: TransferQuery): PagedList<TransferPageFacts, Transfer> {
+function listFor({ transactionStatus }: TransferQuery): PagedList<EdgeFacts, Transfer> {
   if (transactionStatus === undefined) return TRANSFERS;
   return transactionStatus === 'completed' ? OF_COMPLETED : OF_NOT_COMPLETED;
 }

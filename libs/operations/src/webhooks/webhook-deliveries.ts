@@ -20,17 +20,8 @@ import { type AuditedCall, entriesOf } from '../audit/audited-call.js';
 import { listPage } from '../lists/list-page.js';
 import { positionAt } from '../events/events.js';
 import { checkPeriod, pageByClass, type PagedList, PLAN_BY_ORDER } from '../lists/paged-list.js';
-import {
-  column,
-  type Columns,
-  packed,
-  type RowOf,
-  selected,
-  timestampOf,
-  unpacking,
-  withoutNulls,
-} from '../resources/columns.js';
-import { pageOfRows, type Reading, type RowFacts } from '../resources/reading.js';
+import { column, type Columns, type RowOf, selected, timestampOf, withoutNulls } from '../resources/columns.js';
+import { pageOfColumns, type Reading, type RowFacts } from '../resources/reading.js';
 import { webhookEndpointQuery } from './webhook-endpoints.js';
 
 const COLUMNS = {
@@ -78,10 +69,7 @@ function lastAttemptOf({ lastAttemptAt, ...row }: WebhookDeliveryRow): WebhookAt
   });
 }
 
-const WEBHOOK_DELIVERY_PAGE = pageOfRows(
-  { packed: packed(COLUMNS, 't'), joins: '', rowOf: unpacking(COLUMNS) },
-  (_, row) => composeWebhookDelivery(row),
-);
+const WEBHOOK_DELIVERY_PAGE = pageOfColumns(COLUMNS, composeWebhookDelivery);
 
 const TODAY = `(statement_timestamp() at time zone 'UTC')::date`;
 

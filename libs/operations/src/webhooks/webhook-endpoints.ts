@@ -19,17 +19,14 @@ import { type AuditedCall, auditEntry, callerOf, entriesOf, noteAudit } from '..
 import { createOnce } from '../idempotency/create-once.js';
 import { listPage } from '../lists/list-page.js';
 import type { PagedList } from '../lists/paged-list.js';
+import { column, type Columns, type RowOf, selected, timestampOf, withoutNulls } from '../resources/columns.js';
 import {
-  column,
-  type Columns,
-  packed,
-  type RowOf,
-  selected,
-  timestampOf,
-  unpacking,
-  withoutNulls,
-} from '../resources/columns.js';
-import { pageOfRows, type Reading, type ResourceQuery, type RowFacts } from '../resources/reading.js';
+  pageOfColumns,
+  type Reading,
+  readWithoutReference,
+  type ResourceQuery,
+  type RowFacts,
+} from '../resources/reading.js';
 
 /** No secret is among them. */
 const COLUMNS = {
@@ -60,10 +57,7 @@ const composeWebhookEndpoint = (row: WebhookEndpointRow): WebhookEndpoint =>
     createdAt: timestampOf(row.createdAt),
   });
 
-const WEBHOOK_ENDPOINT_PAGE = pageOfRows(
-  { packed: packed(COLUMNS, 't'), joins: '', rowOf: unpacking(COLUMNS) },
-  (_, row) => composeWebhookEndpoint(row),
-);
+const WEBHOOK_ENDPOINT_PAGE = pageOfColumns(COLUMNS, composeWebhookEndpoint);
 
 /** Encrypts the secret of an endpoint for the database. */
 interface SecretSealer {
@@ -131,14 +125,12 @@ export const webhookEndpointQuery = (
 
 /** @throws Refusal `webhook_endpoint_not_found` also for a deleted endpoint, and for one of another workspace */
 export async function getWebhookEndpoint(
-  { database }: Reading,
+  reading: Reading,
   workspaceId: WorkspaceId,
   { webhookEndpointId }: WebhookEndpointName,
 ): Promise<WebhookEndpoint> {
   const { bound } = webhookEndpointQuery(workspaceId, webhookEndpointId);
-  const row = await database.readCoalesced({ workspaces: [workspaceId] }, bound);
-  if (!row) throw new Refusal('webhook_endpoint_not_found');
-  return composeWebhookEndpoint(row);
+  return readWithoutReference(reading, workspaceId, bound, composeWebhookEndpoint, 'webhook_endpoint_not_found');
 }
 
 /** No role may read the sealed secrets, so the columns are named. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, escapeIdentifier as quoted, escapeLiteral } from 'pg';
 import { columnTypes } from '../sql-statement.js';
-import type { ConnectionOptions } from '../hosts.js';
+import type { ConnectionOptions } from '../session-pool.js';
 import { migrate } from '../migrate.js';
 import type { MigrationFolder } from '../migration-files.js';
 import type { ScopeCheck } from '../rls-scope.js';

@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Database, DbTransaction } from '../database.js';
 import { CommitInDoubtError } from '../failures.js';
-import type { ConnectionOptions } from '../hosts.js';
+import type { ConnectionOptions } from '../session-pool.js';
 import type { BoundStatement } from '../sql-statement.js';
 
 /** What happens to a COMMIT. A lost one leaves its sender in doubt, before or after the database carries it out. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
-import type { ConnectionOptions } from '../hosts.js';
+import type { ConnectionOptions } from '../session-pool.js';
 
 /** A server on which tests may create databases. */
 export interface TestServer {

@@ -1,5 +1,5 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import type { ConnectionOptions } from '../hosts.js';
+import type { ConnectionOptions } from '../session-pool.js';
 
 /** The decision on received bytes: which are forwarded, and whether the connection is then cut. */
 interface Fate {

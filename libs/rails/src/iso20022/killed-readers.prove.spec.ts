@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { SCHEMA, WORKER_ROLE } from '@banking/postgres';
 import { type FreshDatabase, freshDatabase } from '@banking/postgres/testing';
 import type { FileRailConfig } from '../rail-config.js';
 import { cashReport, statusReport } from '../testing/bank-files.js';
+import { numbersFrom, runFileWorker } from '../testing/file-worker.js';
 import { fileRailConfig } from '../testing/file-rails.js';
 
 const KILLS = 200;
@@ -21,25 +18,12 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-interface Report {
-  readonly operations: number;
-}
-
-/** A worker in a process of its own. @param killAt the operation at which it is killed */
-async function read(killAt?: number): Promise<Report | undefined> {
-  const settings = { connection: world.connection, role: WORKER_ROLE, schema: SCHEMA, config, killAt };
-  const child = spawn(process.execPath, [join(__dirname, '../testing/reading-process.mjs')], {
-    env: { ...process.env, READING_PROCESS: JSON.stringify(settings) },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [output, [code, signal]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  if (signal === 'SIGKILL') {
-    // In place of 30 s until the lease of the killed worker ends.
-    await world.owner.query('update rail_cursor set leased_until = null');
-    return undefined;
-  }
-  expect(code).toBe(0);
-  return JSON.parse(output) as Report;
+/** @param killAt the operation at which the worker is killed */
+async function read(killAt?: number) {
+  const report = await runFileWorker('reading', world, config, { killAt });
+  // In place of 30 s until the lease of the killed worker ends.
+  if (report === undefined) await world.owner.query('update rail_cursor set leased_until = null');
+  return report;
 }
 
 async function clear(): Promise<void> {
@@ -101,17 +85,6 @@ const names = () =>
   ['in', 'done', 'refused'].map((folder) =>
     readdirSync(join(config.folder, folder)).filter((name) => !name.endsWith('.reason.txt')),
   );
-
-/** A generator of the same numbers in every run (mulberry32). */
-function numbersFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 describe('workers that read files', () => {
   it(`are killed ${KILLS} times at any operation, and the books are those of one that was not`, async () => {

@@ -1,11 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { WORKER_ROLE, SCHEMA } from '@banking/postgres';
 import { type FreshDatabase, freshDatabase } from '@banking/postgres/testing';
 import type { FileRailConfig } from '../rail-config.js';
+import { numbersFrom, runFileWorker } from '../testing/file-worker.js';
 import { filePayment, fileRailConfig } from '../testing/file-rails.js';
 import { Iso20022Rail } from './iso20022-rail.js';
 import { paymentsOfFile } from './sent-files.js';
@@ -26,28 +23,8 @@ afterEach(async () => {
 });
 afterAll(() => world.close());
 
-interface Report {
-  readonly operations: number;
-  readonly maxRssKb: number;
-}
-
-/** A worker in a process of its own. @param killAt the operation at which it is killed */
-function startWriting(killAt?: number): ChildProcess {
-  const { connection } = world;
-  const settings = { connection, role: WORKER_ROLE, schema: SCHEMA, config, leaseMs: 0, killAt };
-  return spawn(process.execPath, [join(__dirname, '../testing/writing-process.mjs')], {
-    env: { ...process.env, WRITING_PROCESS: JSON.stringify(settings) },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-}
-
-async function write(killAt?: number): Promise<Report | undefined> {
-  const child = startWriting(killAt);
-  const [output, [code, signal]] = await Promise.all([text(child.stdout!), once(child, 'exit')]);
-  if (signal === 'SIGKILL') return undefined;
-  expect(code).toBe(0);
-  return JSON.parse(output) as Report;
-}
+/** @param killAt the operation at which the worker is killed */
+const write = (killAt?: number) => runFileWorker('writing', world, config, { leaseMs: 0, killAt });
 
 /** Takes files at any time, as the client of the bank does. */
 class BankClient {
@@ -67,17 +44,6 @@ class BankClient {
     clearInterval(this.timer);
     this.take();
   }
-}
-
-/** A generator of the same numbers in every run (mulberry32). */
-function numbersFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 describe('workers that write files', () => {

@@ -1,14 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createWriteStream, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { text } from 'node:stream/consumers';
-import { SCHEMA, WORKER_ROLE } from '@banking/postgres';
 import { type FreshDatabase, freshDatabase } from '@banking/postgres/testing';
 import type { FileRailConfig } from '../rail-config.js';
 import { cashReport } from '../testing/bank-files.js';
+import { runFileWorker } from '../testing/file-worker.js';
 import { fileRailConfig } from '../testing/file-rails.js';
 
 const ENTRIES = 200_000;
@@ -50,16 +47,10 @@ describe('a large file of a bank', () => {
     mkdirSync(join(config.folder, 'in'));
     await pipeline(Readable.from(largeStatement()), createWriteStream(path));
     const size = statSync(path).size / 1_000_000;
-    const settings = { connection: world.connection, role: WORKER_ROLE, schema: SCHEMA, config };
     const startedAt = performance.now();
-    const child = spawn(process.execPath, [join(__dirname, '../testing/reading-process.mjs')], {
-      env: { ...process.env, READING_PROCESS: JSON.stringify(settings) },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+    const report = await runFileWorker('reading', world, config);
     const seconds = (performance.now() - startedAt) / 1_000;
-    expect(code).toBe(0);
-    const megabytes = (JSON.parse(output) as { maxRssKb: number }).maxRssKb / 1_024;
+    const megabytes = report!.maxRssKb / 1_024;
     process.stdout.write(
       `${ENTRIES} entries, ${size.toFixed(0)} MB: ${seconds.toFixed(1)} s, ${megabytes.toFixed(0)} MB of memory\n`,
     );

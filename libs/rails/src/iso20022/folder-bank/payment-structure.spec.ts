@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { paymentFile, type SpecMessage } from '../../testing/payment-files.js';
 import { readXml, type XmlElement } from '../read-xml.js';
-import { structureFault } from './payment-structure.js';
+import { structureFault } from './read-payment-message.js';
 
 const ADDRESS = { StrtNm: 'Harbour Street', BldgNb: '1', PstCd: '20457', TwnNm: 'Hamburg', Ctry: 'DE' };
 const payments = [{ endToEndId: 'E1', address: ADDRESS }, { endToEndId: 'E2' }];

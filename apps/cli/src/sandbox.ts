@@ -2,12 +2,12 @@ import { foldEmail } from '@banking/domain';
 import { LocalIssuer } from '@banking/process/local-issuer';
 import { allUsers, noteToken, type UserRow } from '@banking/operations/provisioning';
 import { readDemoIds } from '@banking/operations/demo';
-import { type Deployment } from '@banking/deployment';
+import type { Deployment } from '@banking/deployment';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { examples, nameArgument } from './inputs.js';
-import { print, Refused } from './print.js';
+import { examples, nameArgument, jsonOption } from './inputs.js';
+import { print, Refused, printJson, printTable } from './print.js';
 
 const SECONDS_PER = { s: 1, m: 60, h: 3600 } as const;
 
@@ -79,4 +79,38 @@ function parseLifetime(text: string): number {
     throw new InvalidArgumentError('Write a whole number with s, m or h, such as 90s, 15m or 8h; at most 24h.');
   }
   return seconds;
+}
+
+const SINGULAR: Readonly<Record<string, string>> = {
+  apps: 'app',
+  users: 'user',
+  workspaces: 'workspace',
+  accounts: 'account',
+  recipients: 'recipient',
+  transfers: 'transfer',
+};
+
+export function addDemoCommand(program: Command): void {
+  program
+    .command('demo')
+    .summary('print the ids of the demo data')
+    .description(
+      'Prints the ids of the demo data by name: apps, users, workspaces, accounts, recipients and transfers.\n\n' +
+        'The embedded database gets the demo data when it is first opened. A PostgreSQL of your own gets it with DEMO_DATA=on.',
+    )
+    .addOption(jsonOption())
+    .addHelpText('after', examples('npm run -s demo', "npm run -s demo -- --json | jq '.transfers.internal'"))
+    .action(async ({ json }: { json?: boolean }) => {
+      const demo = await withDeployment(({ database }) => readDemoIds(database));
+      if (!demo) {
+        throw new Refused(
+          'This deployment has no demo data. Set DEMO_DATA=on in a sandbox, and run this command again.',
+        );
+      }
+      if (json) return printJson(demo);
+      const rows = Object.entries(demo).flatMap(([kind, ids]) =>
+        Object.entries(ids as Record<string, number>).map(([name, id]) => [SINGULAR[kind] ?? kind, name, id]),
+      );
+      printTable(['Kind', 'Name', 'Id'], rows, 'The demo data is empty.');
+    });
 }
