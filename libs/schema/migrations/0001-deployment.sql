@@ -34,6 +34,11 @@ create function has_forbidden_character(pairs jsonb) returns boolean
   language sql immutable parallel safe
   return has_forbidden_character(pairs::text) or pairs::text !~ '^([^\\]|\\["\\])*$';
 
+-- For the check of a column: a text has its length in characters, and none of those.
+create function is_free_text(content text, length_max integer) returns boolean
+  language sql immutable parallel safe
+  return char_length(content) between 1 and length_max and not has_forbidden_character(content);
+
 create function refuse_forbidden_character() returns trigger language plpgsql as $$
 begin
   raise exception 'text of % has a control, format or private-use character', tg_table_name using errcode = 'check_violation';

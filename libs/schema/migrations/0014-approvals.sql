@@ -138,7 +138,7 @@ create table approval_decision (
   -- A person decides once.
   user_id bigint not null,
   decision text not null check (decision in ('approve', 'reject')),
-  comment text check (char_length(comment) between 1 and 512 and not has_forbidden_character(comment)),
+  comment text check (is_free_text(comment, 512)),
   -- Those of the person at the time of the decision.
   roles text[] not null,
   created_at timestamptz not null default statement_timestamp(),
@@ -348,7 +348,7 @@ create trigger approval_ended after update of status on execution for each row
  * For `place_orders`: an order that the rules in force require approvals of waits for them, with the approval of exactly this order. Only
  * for workspaces that have or had rules.
  */
-create function check_placed_orders(orders placed_order[]) returns void
+create function check_placed_orders(orders customer_order[]) returns void
   language plpgsql set search_path = banking, pg_temp as $$
 begin
   if exists (
@@ -356,8 +356,8 @@ begin
     left join lateral (select * from approval r where r.workspace_id = o.workspace_id and r.id = o.approval_id limit 1) a on true
     where case
       when o.approval_id is null
-        then exists (select from applying_rules(o.workspace_id, 'orders', o.account_id, o.recipient_id, o.amount, o.at))
-      else (a.status = 'required' and a.order_id = o.id and encode(a.digest, 'hex') = o.approval_digest
+        then exists (select from applying_rules(o.workspace_id, 'orders', o.account_id, o.recipient_id, o.amount, o.created_at))
+      else (a.status = 'required' and a.order_id = o.id and a.digest = o.approval_digest
         and a.maker is not distinct from o.placed_by
         and a.request::jsonb -> 'input' @> jsonb_build_object('accountId', o.account_id, 'recipientID', o.recipient_id,
           'amount', o.amount::text, 'type', o.type)) is not true end) then

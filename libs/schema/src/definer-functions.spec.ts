@@ -141,6 +141,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   'email_of_request(text)': SERVING,
   'has_approvals(bigint,bigint)': SERVING,
   'is_approvable(bigint,jsonb,bigint[])': SERVING,
+  'is_free_text(text,integer)': SERVING,
   'is_payment_approved(bigint,bigint)': SERVING,
   'makers_of(bigint,bigint)': SERVING,
   'may_take_over(bigint,bigint,bigint)': SERVING,
