@@ -101,11 +101,7 @@ describe('the check of free text in the database', () => {
     };
 
     for (const value of ['Zq8\u0001', 'Zq8\n', 'Zq8\u007f', '\\\t', 'Zq8\u202e', 'Zq8\ue000', 'Zq8\u{e0041}']) {
-      expect(await write(value)).toMatch(
-        typeof where === 'string'
-          ? /^23514 text of \w+ has a control, format or private-use character$/
-          : `23514 new row for relation "customer_order" violates check constraint "customer_order_${where.column}_check"`,
-      );
+      expect(await write(value)).toMatch(/^23514 text of \w+ has a control, format or private-use character$/);
     }
     for (const value of ['Zq8 Müller & 東京', String.raw`"Zq8\ \n \u0001`]) expect(await write(value)).toBeUndefined();
   });

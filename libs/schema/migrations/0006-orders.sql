@@ -9,14 +9,14 @@ create table customer_order (
   amount bigint not null check (amount > 0),
   type text not null check (type in ('instant', 'scheduled', 'recurring')),
   status text not null check (status in ('active', 'completed', 'cancelled', 'failed')),
-  description text check (is_free_text(description, 512)),
-  purpose_code text check (not has_forbidden_character(purpose_code)),
+  description text check (char_length(description) between 1 and 512),
+  purpose_code text,
   repeat_unit text check (repeat_unit in ('daily', 'weekly', 'monthly')),
   repeat_value integer check (repeat_value between 1 and 366),
   start_at timestamptz,
   stop_at timestamptz,
-  external_reference text check (is_free_text(external_reference, 140)),
-  metadata jsonb check (jsonb_typeof(metadata) = 'object' and not has_forbidden_character(metadata)),
+  external_reference text check (char_length(external_reference) between 1 and 140),
+  metadata jsonb check (jsonb_typeof(metadata) = 'object'),
   -- The digest of description and metadata, by which the digest of the order covers them. Once they are erased, only it is left.
   texts_salt bytea,
   texts_digest bytea,
@@ -129,6 +129,10 @@ create function execution_of_payment(of_workspace bigint, of_transaction bigint)
   select * from execution e where e.workspace_id = of_workspace and e.transaction_id = of_transaction limit 1
 $$;
 
+-- What is checked of an order with the rows that it refers to.
+create type placed_order as (
+  workspace_id bigint, id bigint, status text, account_id bigint, recipient_id bigint, amount bigint, type text, created_at timestamptz,
+  placed_by bigint, quote_id bigint, approval_id bigint, approval_digest bytea);
 create type placed_execution as (
   workspace_id bigint, id bigint, order_id bigint, sequence integer, status text, transaction_id bigint, scheduled_at timestamptz,
   executed_at timestamptz);
@@ -139,15 +143,27 @@ create type placed_execution as (
  * quote is used by its order, and a scheduled run is put into the queue. In the order of the unique external reference, so that two
  * batches wait for each other and cannot deadlock. An order that needs approvals waits for them: its quote is used when it runs.
  *
- * An order is an object with the columns of its row by name. A process of the release before leaves out a column that it does not know,
- * which is null then: a column that is added later may be null.
+ * An order is an object with the columns of its row by name. It is written first, and then compared with what it refers to. A process of the
+ * release before leaves out a column that it does not know, which is null then: a column that is added later may be null.
  */
 create function place_orders(order_rows json, executions placed_execution[]) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
-  orders customer_order[] := array(select o from json_populate_recordset(null::customer_order, order_rows) o);
+  orders placed_order[];
+  starts_elsewhere boolean;
+  is_infinite boolean;
   fault text;
 begin
+  with written as (
+    insert into customer_order select o.* from json_populate_recordset(null::customer_order, order_rows) o
+    order by o.workspace_id, o.external_reference
+    returning *)
+  select coalesce(array_agg(row(o.workspace_id, o.id, o.status, o.account_id, o.recipient_id, o.amount, o.type, o.created_at, o.placed_by,
+           o.quote_id, o.approval_id, o.approval_digest)::placed_order), '{}'),
+         bool_or(o.start_at is distinct from o.anchor::timestamptz or num_nonnulls(o.paused_at, o.pause_reason, o.resumed_at) > 0),
+         bool_or(not (isfinite(o.start_at) and isfinite(o.stop_at)))
+  into orders, starts_elsewhere, is_infinite
+  from written o;
   select case
       when exists (
         select from unnest(orders) o
@@ -163,10 +179,7 @@ begin
               select * from transfer f where f.workspace_id = e.workspace_id and f.transaction_id = e.transaction_id offset 0) t
             where t.account_id = o.account_id and t.direction = 'debit' and t.amount = o.amount and t.recipient_id = o.recipient_id
               and t.type <> 'fee')) then 'run'
-      when exists (
-        select from unnest(orders) o
-        where o.start_at is distinct from o.anchor::timestamptz or o.updated_at is distinct from o.created_at
-          or num_nonnulls(o.paused_at, o.pause_reason, o.resumed_at) > 0) then 'start'
+      when starts_elsewhere then 'start'
       when exists (
         select from (select distinct workspace_id, account_id from unnest(orders)) o
         where (select a.id from account a where a.workspace_id = o.workspace_id and a.id = o.account_id) is null) then 'account'
@@ -174,20 +187,21 @@ begin
         select from (select distinct workspace_id, recipient_id from unnest(orders)) o
         where (select r.id from recipient r where r.workspace_id = o.workspace_id and r.id = o.recipient_id and r.erased_at is null) is null)
         then 'recipient'
-      when exists (select from unnest(orders) o where not (isfinite(o.start_at) and isfinite(o.stop_at)))
-        or exists (select from unnest(executions) e where not isfinite(e.scheduled_at)) then 'time'
+      when is_infinite or exists (select from unnest(executions) e where not isfinite(e.scheduled_at)) then 'time'
+      when has_forbidden_character(order_rows) then 'text'
     end into fault;
   case
     when fault is null then null;
     when fault = 'run' then raise exception 'an order has its run, and a run its payment' using errcode = 'BK022';
     when fault = 'time' then raise exception 'a time of an order is infinite' using errcode = 'check_violation';
+    when fault = 'text' then
+      raise exception 'text of customer_order has a control, format or private-use character' using errcode = 'check_violation';
     when fault = 'start' then
-      raise exception 'an order starts at its anchor, is changed when it is placed, and is not paused' using errcode = 'BK022';
+      raise exception 'an order starts at its anchor, and is not paused' using errcode = 'BK022';
     else
       raise exception 'an order needs an account and a recipient of its workspace'
         using errcode = 'foreign_key_violation', table = 'customer_order', constraint = 'customer_order_' || fault;
   end case;
-  insert into customer_order select o.* from unnest(orders) o order by o.workspace_id, o.external_reference;
   insert into execution (workspace_id, id, order_id, sequence, status, transaction_id, scheduled_at, executed_at)
   select e.* from unnest(executions) e;
   if exists (

@@ -138,7 +138,7 @@ create table approval_decision (
   -- A person decides once.
   user_id bigint not null,
   decision text not null check (decision in ('approve', 'reject')),
-  comment text check (is_free_text(comment, 512)),
+  comment text check (char_length(comment) between 1 and 512 and not has_forbidden_character(comment)),
   -- Those of the person at the time of the decision.
   roles text[] not null,
   created_at timestamptz not null default statement_timestamp(),
@@ -348,7 +348,7 @@ create trigger approval_ended after update of status on execution for each row
  * For `place_orders`: an order that the rules in force require approvals of waits for them, with the approval of exactly this order. Only
  * for workspaces that have or had rules.
  */
-create function check_placed_orders(orders customer_order[]) returns void
+create function check_placed_orders(orders placed_order[]) returns void
   language plpgsql set search_path = banking, pg_temp as $$
 begin
   if exists (

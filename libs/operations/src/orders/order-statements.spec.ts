@@ -124,7 +124,6 @@ describe('orders that are placed', () => {
 
   it.each([
     ['begin at another time than they say', { start_at: '2040-01-01T00:00:00Z' }],
-    ['were changed after they were placed', { updated_at: '2040-01-01T00:00:00Z' }],
     ['are paused', { paused_at: 'now', pause_reason: 'placer_without_role' }],
     ['were resumed', { resumed_at: 'now' }],
   ])('are refused if they %s', async (_what, columns) => {
@@ -157,7 +156,9 @@ describe('orders that are placed', () => {
     const { workspaceId } = ada;
     // Each session of this process has planned its statements before.
     await service.placeOrder(ada, given.order(from, recipient));
-    await world.owner.query('alter table customer_order add column later text check (is_free_text(later, 3))');
+    await world.owner.query(
+      'alter table customer_order add column later text check (char_length(later) between 1 and 3)',
+    );
 
     await service.placeOrder(ada, given.order(from, recipient));
     const id = 9_100_003;
