@@ -35,6 +35,7 @@ export * from './inputs.js';
 export * from './key-text.js';
 export * from './lists.js';
 export * from './open.js';
+export type { OrderStatements } from './order-statements.js';
 export * from './service-account-inputs.js';
 export * from './states.js';
 export * from './timestamp.js';

@@ -19,6 +19,7 @@ export {
   type ExportLine,
   exportLine,
 } from './export-lines.js';
+export { type ErasableStatements, ORDER_STATEMENT_NAMES } from './order-statements.js';
 export {
   canonicalConversion,
   canonicalDescription,

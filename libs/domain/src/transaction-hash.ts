@@ -1,5 +1,11 @@
 import { canonicalJson, type CanonicalValue } from './canonical-json.js';
 import {
+  ERASABLE_STATEMENTS,
+  type ErasableStatements,
+  HASHED_STATEMENTS,
+  type HashedStatements,
+} from './order-statements.js';
+import {
   ANY_TEXT,
   CURRENCY,
   HASH,
@@ -12,10 +18,8 @@ import {
   record,
   SIGNED,
   text,
-  TEXTS,
   WORD,
 } from './record.js';
-import type { OrderStatements } from './resources/order.js';
 import type { TransferDirection } from './resources/transaction.js';
 import type { Timestamp } from './timestamp.js';
 
@@ -169,15 +173,11 @@ export const canonicalDescription = ({ salt, description }: Omit<TransferText, '
   canonicalPersonal(salt, description);
 
 /** The free texts of an order. A line of an export is without them once they were erased. */
-export interface OrderTexts extends Pick<OrderStatements, 'description' | 'metadata'> {
+export interface OrderTexts extends ErasableStatements {
   readonly salt: string;
 }
 
-export const ORDER_TEXTS = record<OrderTexts>({
-  salt: SALT,
-  description: optional(ANY_TEXT),
-  metadata: optional(TEXTS),
-});
+export const ORDER_TEXTS = record<OrderTexts>({ salt: SALT, ...ERASABLE_STATEMENTS });
 
 /** The text whose SHA-256 is the `textsDigest` of an order. A missing text is `null`. */
 export const canonicalOrderTexts = ({ salt, description, metadata }: OrderTexts): string =>
@@ -250,7 +250,7 @@ export const HASHED_CONVERSION = record<HashedConversion>({
 export const canonicalConversion = HASHED_CONVERSION.write;
 
 /** The fields of an order as it was placed, which each of its transactions covers by their digest. */
-export interface HashedOrder extends Omit<OrderStatements, 'description' | 'metadata'> {
+export interface HashedOrder extends HashedStatements {
   readonly id: number;
   readonly accountId: number;
   readonly recipientId: number;
@@ -275,13 +275,11 @@ export const HASHED_ORDER = record<HashedOrder>({
   recipientId: ID,
   amount: POSITIVE,
   type: text(/^[a-z]+$/),
-  purposeCode: optional(ANY_TEXT),
+  ...HASHED_STATEMENTS,
   repeatUnit: optional(ANY_TEXT),
-  repeatValue: optional(ID),
   startAt: optional(ANY_TEXT),
   stopAt: optional(ANY_TEXT),
   quoteId: optional(ID),
-  externalReference: optional(ANY_TEXT),
   textsDigest: optional(HASH),
   approvalDigest: optional(HASH),
 });

@@ -6,10 +6,14 @@ import { fundAccount } from './sandbox/sandbox.js';
 import { LedgerBankingService } from './ledger-banking-service.js';
 import { openReading } from './resources/reading.js';
 import { orderWorld, type OrderWorld } from './testing/order-world.js';
+import { placedOrder, placedRuns } from './testing/placed-order.js';
 let { world, service, ada } = {} as OrderWorld;
+let parties: { readonly accountId: number; readonly recipientId: number };
 
 beforeAll(async () => {
   ({ world, service, ada } = await orderWorld());
+  const [order] = (await service.listOrders(ada, {})).items;
+  parties = { accountId: order!.edges.account!.id, recipientId: order!.edges.recipient!.id };
 });
 afterAll(() => world.close());
 
@@ -17,13 +21,22 @@ const scope = () => ({ workspaces: [ada.workspaceId] });
 const CODE_POINTS = 0x10ffff;
 const SURROGATES = { first: 0xd800, last: 0xdfff };
 
-/** Places an order like one that is there. @param description and metadata, in SQL */
-const placeOrder = (description: string, metadata: string) =>
-  `select place_orders(
-     array[row(o.workspace_id, 'active', null, now(), 900001, o.account_id, o.recipient_id, 100, 'instant', ${description}, null, null, null, null,
-       null, null, null, ${metadata}, null, null, decode(repeat('5a', 16), 'hex'), decode(repeat('5a', 32), 'hex'))]::placed_order[],
-     array[row(o.workspace_id, 900001, 900001, 1, 'scheduled', null, now(), null)]::placed_execution[])
-   from (select * from customer_order limit 1) o`;
+const ID = 900_001;
+
+/** A value in a column of an order, in SQL. */
+interface InOrder {
+  readonly column: string;
+  readonly value: string;
+}
+
+/** Places an order with it. */
+const placeOrder = ({ column, value }: InOrder): string => {
+  const { workspaceId } = ada;
+  const texts = { description: 'Rent', textsSalt: '5a'.repeat(16), textsDigest: '5a'.repeat(32) };
+  const order = JSON.stringify(placedOrder({ workspaceId, id: ID, ...parties, ...texts }));
+  return `select place_orders(json_build_array('${order}'::jsonb || jsonb_build_object('${column}', ${value})),
+     ${placedRuns({ workspaceId, id: ID, orderId: ID })})`;
+};
 
 /** Runs SQL without triggers, to make rows older than the rule. */
 async function fromBefore(text: string, ...values: unknown[]): Promise<void> {
@@ -52,7 +65,7 @@ describe('the check of free text in the database', () => {
     expect(rows.map(({ code }) => code)).toEqual(expected);
   });
 
-  it.each<[string, string]>([
+  it.each<[string, string | InOrder]>([
     ['the name of an app', `insert into app (name) values ($1)`],
     ['the name of a workspace', `insert into workspace (app_id, name) select min(id), $1 from app`],
     ['another name of a workspace', `update workspace set name = $1 where id = (select min(id) from workspace)`],
@@ -66,17 +79,19 @@ describe('the check of free text in the database', () => {
       'a detail of a beneficiary',
       `insert into beneficiary (workspace_id, recipient_id, data) select workspace_id, id, jsonb_build_object('beneficiaryName', $1::text) from recipient limit 1`,
     ],
-    ['the description of an order', placeOrder('$1::text', 'null')],
-    ['the metadata of an order', placeOrder('null', `jsonb_build_object('a', $1::text)`)],
-    ['a name in the metadata of an order', placeOrder('null', `jsonb_build_object($1::text, 'a')`)],
-  ])('refuses such a character in %s', async (_, text) => {
+    ['the description of an order', { column: 'description', value: '$1::text' }],
+    ['the purpose code of an order', { column: 'purpose_code', value: '$1::text' }],
+    ['the reference of an order', { column: 'external_reference', value: '$1::text' }],
+    ['the metadata of an order', { column: 'metadata', value: `jsonb_build_object('a', $1::text)` }],
+    ['a name in the metadata of an order', { column: 'metadata', value: `jsonb_build_object($1::text, 'a')` }],
+  ])('refuses such a character in %s', async (_, where) => {
     const write = async (value: string) => {
       await world.owner.query('begin');
       await world.owner.query(`select set_config('app.workspaces', $1, true)`, [
         `{${Object.values(world.demo.workspaces).join()}}`,
       ]);
       try {
-        return await world.owner.query(text, [value]).then(
+        return await world.owner.query(typeof where === 'string' ? where : placeOrder(where), [value]).then(
           () => undefined,
           (error: Error & { code?: string }) => `${error.code} ${error.message}`,
         );

@@ -29,10 +29,15 @@ create function has_forbidden_character(content text) returns boolean
     '\U0008fffe\U0008ffff\U0009fffe\U0009ffff\U000afffe\U000affff\U000bfffe\U000bffff\U000cfffe\U000cffff\U000dfffe\U000dffff'
     '\U000e0001\U000e0020-\U000e007f\U000efffe-\U0010ffff]');
 
+-- In any text of JSON. Escapes of other characters than quotation marks and backslashes are refused: they hide a character.
+create function has_forbidden_character(content json) returns boolean
+  language sql immutable parallel safe
+  return has_forbidden_character(content::text) or content::text !~ '^([^\\]|\\["\\])*$';
+
 -- The text of jsonb escapes quotation marks, backslashes and control characters, and nothing else.
 create function has_forbidden_character(pairs jsonb) returns boolean
   language sql immutable parallel safe
-  return has_forbidden_character(pairs::text) or pairs::text !~ '^([^\\]|\\["\\])*$';
+  return has_forbidden_character(pairs::text::json);
 
 create function refuse_forbidden_character() returns trigger language plpgsql as $$
 begin

@@ -9,14 +9,14 @@ create table customer_order (
   amount bigint not null check (amount > 0),
   type text not null check (type in ('instant', 'scheduled', 'recurring')),
   status text not null check (status in ('active', 'completed', 'cancelled', 'failed')),
-  description text,
+  description text check (char_length(description) between 1 and 512),
   purpose_code text,
   repeat_unit text check (repeat_unit in ('daily', 'weekly', 'monthly')),
   repeat_value integer check (repeat_value between 1 and 366),
   start_at timestamptz,
   stop_at timestamptz,
-  external_reference text,
-  metadata jsonb,
+  external_reference text check (char_length(external_reference) between 1 and 140),
+  metadata jsonb check (jsonb_typeof(metadata) = 'object'),
   -- The digest of description and metadata, by which the digest of the order covers them. Once they are erased, only it is left.
   texts_salt bytea,
   texts_digest bytea,
@@ -36,7 +36,6 @@ create table customer_order (
   approval_digest bytea,
   primary key (workspace_id, id),
   constraint customer_order_approval check (num_nonnulls(approval_id, approval_digest) in (0, 2)),
-  constraint customer_order_metadata check (jsonb_typeof(metadata) = 'object'),
   constraint customer_order_pause check ((paused_at is null) = (pause_reason is null) and (paused_at is null or status = 'active') and
     case pause_reason
       when 'payouts_rejected' then type = 'recurring'
@@ -50,8 +49,7 @@ create table customer_order (
       else num_nonnulls(start_at, anchor, repeat_unit, repeat_value) = 4 and (stop_at is null or stop_at >= start_at)
     end),
   constraint customer_order_digest check ((num_nonnulls(description, metadata) > 0) = (texts_salt is not null)
-    and (texts_salt is null or texts_digest is not null) and length(texts_salt) = 16 and length(texts_digest) = 32),
-  constraint customer_order_texts check (char_length(description) between 1 and 512 and char_length(external_reference) between 1 and 140)
+    and (texts_salt is null or texts_digest is not null) and length(texts_salt) = 16 and length(texts_digest) = 32)
 );
 create index account_order_by_class on customer_order (workspace_id, account_id, status, type, created_at desc, id desc)
   where amount > 0;
@@ -131,10 +129,10 @@ create function execution_of_payment(of_workspace bigint, of_transaction bigint)
   select * from execution e where e.workspace_id = of_workspace and e.transaction_id = of_transaction limit 1
 $$;
 
+-- What is checked of an order with the rows that it refers to.
 create type placed_order as (
-  workspace_id bigint, status text, placed_by bigint, at timestamptz, id bigint, account_id bigint, recipient_id bigint, amount bigint,
-  type text, description text, purpose_code text, repeat_unit text, repeat_value integer, anchor text, stop_at timestamptz, quote_id bigint,
-  external_reference text, metadata jsonb, approval_id bigint, approval_digest text, texts_salt bytea, texts_digest bytea);
+  workspace_id bigint, id bigint, status text, account_id bigint, recipient_id bigint, amount bigint, type text, created_at timestamptz,
+  placed_by bigint, quote_id bigint, approval_id bigint, approval_digest bytea);
 create type placed_execution as (
   workspace_id bigint, id bigint, order_id bigint, sequence integer, status text, transaction_id bigint, scheduled_at timestamptz,
   executed_at timestamptz);
@@ -144,12 +142,28 @@ create type placed_execution as (
  * transaction is that of its order: the account is debited by the amount. An order names an account and a recipient of its workspace. A
  * quote is used by its order, and a scheduled run is put into the queue. In the order of the unique external reference, so that two
  * batches wait for each other and cannot deadlock. An order that needs approvals waits for them: its quote is used when it runs.
+ *
+ * An order is an object with the columns of its row by name. It is written first, and then compared with what it refers to. A process of the
+ * release before leaves out a column that it does not know, which is null then: a column that is added later may be null.
  */
-create function place_orders(orders placed_order[], executions placed_execution[]) returns void
+create function place_orders(order_rows json, executions placed_execution[]) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
+  orders placed_order[];
+  starts_elsewhere boolean;
+  is_infinite boolean;
   fault text;
 begin
+  with written as (
+    insert into customer_order select o.* from json_populate_recordset(null::customer_order, order_rows) o
+    order by o.workspace_id, o.external_reference
+    returning *)
+  select coalesce(array_agg(row(o.workspace_id, o.id, o.status, o.account_id, o.recipient_id, o.amount, o.type, o.created_at, o.placed_by,
+           o.quote_id, o.approval_id, o.approval_digest)::placed_order), '{}'),
+         bool_or(o.start_at is distinct from o.anchor::timestamptz or num_nonnulls(o.paused_at, o.pause_reason, o.resumed_at) > 0),
+         bool_or(not (isfinite(o.start_at) and isfinite(o.stop_at)))
+  into orders, starts_elsewhere, is_infinite
+  from written o;
   select case
       when exists (
         select from unnest(orders) o
@@ -165,6 +179,7 @@ begin
               select * from transfer f where f.workspace_id = e.workspace_id and f.transaction_id = e.transaction_id offset 0) t
             where t.account_id = o.account_id and t.direction = 'debit' and t.amount = o.amount and t.recipient_id = o.recipient_id
               and t.type <> 'fee')) then 'run'
+      when starts_elsewhere then 'start'
       when exists (
         select from (select distinct workspace_id, account_id from unnest(orders)) o
         where (select a.id from account a where a.workspace_id = o.workspace_id and a.id = o.account_id) is null) then 'account'
@@ -172,12 +187,8 @@ begin
         select from (select distinct workspace_id, recipient_id from unnest(orders)) o
         where (select r.id from recipient r where r.workspace_id = o.workspace_id and r.id = o.recipient_id and r.erased_at is null) is null)
         then 'recipient'
-      when exists (select from unnest(orders) o where not (isfinite(o.anchor::timestamptz) and isfinite(o.stop_at)))
-        or exists (select from unnest(executions) e where not isfinite(e.scheduled_at)) then 'time'
-      when exists (
-        select from unnest(orders) o
-        where has_forbidden_character(o.description) or has_forbidden_character(o.external_reference)
-          or has_forbidden_character(o.purpose_code) or has_forbidden_character(o.metadata)) then 'text'
+      when is_infinite or exists (select from unnest(executions) e where not isfinite(e.scheduled_at)) then 'time'
+      when has_forbidden_character(order_rows) then 'text'
     end into fault;
   case
     when fault is null then null;
@@ -185,18 +196,12 @@ begin
     when fault = 'time' then raise exception 'a time of an order is infinite' using errcode = 'check_violation';
     when fault = 'text' then
       raise exception 'text of customer_order has a control, format or private-use character' using errcode = 'check_violation';
+    when fault = 'start' then
+      raise exception 'an order starts at its anchor, and is not paused' using errcode = 'BK022';
     else
       raise exception 'an order needs an account and a recipient of its workspace'
         using errcode = 'foreign_key_violation', table = 'customer_order', constraint = 'customer_order_' || fault;
   end case;
-  insert into customer_order (workspace_id, id, account_id, recipient_id, amount, type, status, description, purpose_code, repeat_unit,
-    repeat_value, anchor, start_at, stop_at, quote_id, external_reference, metadata, approval_id, approval_digest, texts_salt, texts_digest, placed_by,
-    created_at, updated_at)
-  select o.workspace_id, o.id, o.account_id, o.recipient_id, o.amount, o.type, o.status, o.description, o.purpose_code, o.repeat_unit,
-         o.repeat_value, o.anchor, o.anchor::timestamptz, o.stop_at, o.quote_id, o.external_reference, o.metadata, o.approval_id,
-         decode(o.approval_digest, 'hex'), o.texts_salt,
-         o.texts_digest, o.placed_by, o.at, o.at
-  from unnest(orders) o order by o.workspace_id, o.external_reference;
   insert into execution (workspace_id, id, order_id, sequence, status, transaction_id, scheduled_at, executed_at)
   select e.* from unnest(executions) e;
   if exists (

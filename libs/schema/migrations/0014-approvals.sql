@@ -356,8 +356,8 @@ begin
     left join lateral (select * from approval r where r.workspace_id = o.workspace_id and r.id = o.approval_id limit 1) a on true
     where case
       when o.approval_id is null
-        then exists (select from applying_rules(o.workspace_id, 'orders', o.account_id, o.recipient_id, o.amount, o.at))
-      else (a.status = 'required' and a.order_id = o.id and encode(a.digest, 'hex') = o.approval_digest
+        then exists (select from applying_rules(o.workspace_id, 'orders', o.account_id, o.recipient_id, o.amount, o.created_at))
+      else (a.status = 'required' and a.order_id = o.id and a.digest = o.approval_digest
         and a.maker is not distinct from o.placed_by
         and a.request::jsonb -> 'input' @> jsonb_build_object('accountId', o.account_id, 'recipientID', o.recipient_id,
           'amount', o.amount::text, 'type', o.type)) is not true end) then

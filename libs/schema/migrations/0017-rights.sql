@@ -231,7 +231,7 @@ begin
       consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
       requested_deliveries, paused_until) on webhook_endpoint'),
     (served, 'execute on function amount_in, analyze_next_table, applying_rules, approval_requirements, approval_rules_in_force, are_audit_entries, audit_content, beneficiary_of, count_unrecorded_audit, directory_chain,
-      deciding_roles, directory_head, email_of_request, entries_of_deposits, has_approvals, erased_beneficiary, erased_email, erased_request, execution_of_payment, has_forbidden_character(text), has_forbidden_character(jsonb), has_role, is_approvable, is_payment_approved, held_payouts, is_served_here, makers_of, may_take_over, member_status, next_audit_hash,
+      deciding_roles, directory_head, email_of_request, entries_of_deposits, has_approvals, erased_beneficiary, erased_email, erased_request, execution_of_payment, has_forbidden_character(text), has_forbidden_character(json), has_forbidden_character(jsonb), has_role, is_approvable, is_payment_approved, held_payouts, is_served_here, makers_of, may_take_over, member_status, next_audit_hash,
       order_of_reference, pause_required, payment_versions, persons_behind, recipient_of_request, rejected_three_in_a_row, require_open_workspaces, rfc3339, salted_digest, take_approval, unrecorded_resources, webhook_backlog, workspace_lock_key'),
 
     -- The books: a payment, and no other way to move money.
@@ -340,4 +340,4 @@ grant usage on sequence member_id_seq to banking_provisioning;
 grant select, insert (workspace_id, user_id) on member to banking_provisioning;
 grant select, insert (workspace_id, id, user_id, role), update (role, updated_at), delete on workspace_role to
   banking_provisioning;
-grant execute on function erased_email, has_forbidden_character(text), has_forbidden_character(jsonb), rfc3339 to banking_provisioning;
+grant execute on function erased_email, has_forbidden_character(text), has_forbidden_character(json), has_forbidden_character(jsonb), rfc3339 to banking_provisioning;

@@ -157,6 +157,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   'erased_request(text)': SERVING,
   'execution_of_payment(bigint,bigint)': SERVING,
   'recipient_of_request(text,text,bigint)': SERVING,
+  'has_forbidden_character(json)': ALL,
   'has_forbidden_character(jsonb)': ALL,
   'has_forbidden_character(text)': ALL,
   'has_role(bigint,bigint,text)': SERVING,

@@ -3,6 +3,7 @@ import {
   type Order,
   ORDER_STEPS,
   type OrderQuery,
+  type OrderStatements,
   type PlaceOrderInput,
   type PurposeQuery,
 } from '@banking/domain';
@@ -10,13 +11,11 @@ import { AccountDto } from '../accounts/account.dto.js';
 import {
   EdgeField,
   Field,
-  KnownValues,
   OwnAmountField,
   OwnEdgeField,
   OwnIdField,
   OwnTextField,
   OwnTimeField,
-  TextField,
 } from '../http/field.decorator.js';
 import {
   AmountBodyField,
@@ -98,7 +97,37 @@ class OrderEdgesDto {
   readonly executions?: readonly ExecutionDto[];
 }
 
-export class OrderDto implements Order {
+/** What the payer states, and the order shows unchanged. */
+class OrderStatementsDto implements OrderStatements {
+  @LineField('ours', 512, 'Text for the recipient.', 'Invoice 4711')
+  readonly description?: string;
+
+  @LineField(
+    'known',
+    35,
+    'A code of `GET /orders/purposes`. Required for a payment abroad, and to a country with a list of its own.',
+    'IR001',
+  )
+  readonly purposeCode?: string;
+
+  @WholeNumberField(
+    'ours',
+    { minimum: 1, maximum: 366 },
+    'The number of `repeatUnit` between two runs. Only for a recurring order.',
+    1,
+  )
+  readonly repeatValue?: number;
+
+  @LineField('ours', 140, 'Your reference of the order. Permanently unique in the workspace.', 'INV-4711')
+  readonly externalReference?: string;
+
+  @PairsField('ours', { count: 20, name: 40, value: 500 }, 'Your own pairs of name and value, returned unchanged.', {
+    department: 'purchasing',
+  })
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+export class OrderDto extends OrderStatementsDto implements Order {
   @OwnIdField('The order.', 1)
   readonly id!: Order['id'];
 
@@ -117,25 +146,8 @@ export class OrderDto implements Order {
   @OwnTextField('`instant`, `scheduled` or `recurring`.', 'instant')
   readonly type!: Order['type'];
 
-  @OwnTextField('Description.', 'Family support', false)
-  readonly description?: string;
-
-  @KnownValues()
-  @TextField('Purpose code as it was sent.', 'IR002', false)
-  readonly purposeCode?: string;
-
   @OwnTextField('`daily`, `weekly` or `monthly`. Only for a recurring order.', 'monthly', false)
   readonly repeatUnit?: NonNullable<Order['repeatUnit']>;
-
-  @Field('ours', {
-    type: 'integer',
-    minimum: 1,
-    maximum: 366,
-    description: 'The number of `repeatUnit` between two runs.',
-    example: 1,
-    required: false,
-  })
-  readonly repeatValue?: number;
 
   @OwnTimeField('Time of the first run, if it was set.')
   readonly startAt?: NonNullable<Order['startAt']>;
@@ -161,19 +173,6 @@ export class OrderDto implements Order {
   @OwnIdField('The approval that the order awaits, or awaited.', 1, false)
   readonly approvalID?: NonNullable<Order['approvalID']>;
 
-  @OwnTextField('Your reference of the order.', 'FAMILY-1', false)
-  readonly externalReference?: string;
-
-  @Field('ours', {
-    type: 'object',
-    additionalProperties: { type: 'string' },
-    description: 'Your own pairs of name and value.',
-    example: { department: 'purchasing' },
-    required: [],
-    selfRequired: false,
-  } as never)
-  readonly metadata?: Readonly<Record<string, string>>;
-
   @OwnIdField(
     'The user for whom the order runs: the user who placed it, or the administrator who resumed it.',
     1,
@@ -196,7 +195,7 @@ export class OrderDto implements Order {
 
 const TYPES = ['instant', 'scheduled', 'recurring'] as const;
 
-export class PlaceOrderInputDto implements Omit<PlaceOrderInput, 'accountId'> {
+export class PlaceOrderInputDto extends OrderStatementsDto implements Omit<PlaceOrderInput, 'accountId'> {
   @AmountBodyField(
     'ours',
     'The amount without the fee: digits in minor units of the currency of the account. `"250000"` in USD is 2500.00.',
@@ -214,27 +213,8 @@ export class PlaceOrderInputDto implements Omit<PlaceOrderInput, 'accountId'> {
   )
   readonly type!: PlaceOrderInput['type'];
 
-  @LineField('ours', 512, 'Text for the recipient.', 'Invoice 4711')
-  readonly description?: string;
-
-  @LineField(
-    'known',
-    35,
-    'A code of `GET /orders/purposes`. Required for a payment abroad, and to a country with a list of its own.',
-    'IR001',
-  )
-  readonly purposeCode?: string;
-
   @ChoiceField('ours', ['daily', 'weekly', 'monthly'], 'The unit of `repeatValue`. Only for a recurring order.')
   readonly repeatUnit?: NonNullable<PlaceOrderInput['repeatUnit']>;
-
-  @WholeNumberField(
-    'ours',
-    { minimum: 1, maximum: 366 },
-    'The number of `repeatUnit` between two runs. Only for a recurring order.',
-    1,
-  )
-  readonly repeatValue?: number;
 
   @InstantBodyField(
     'ours',
@@ -252,14 +232,6 @@ export class PlaceOrderInputDto implements Omit<PlaceOrderInput, 'accountId'> {
     1,
   )
   readonly quoteID?: NonNullable<PlaceOrderInput['quoteID']>;
-
-  @LineField('ours', 140, 'Your reference of the order. Permanently unique in the workspace.', 'INV-4711')
-  readonly externalReference?: string;
-
-  @PairsField('ours', { count: 20, name: 40, value: 500 }, 'Your own pairs of name and value, returned unchanged.', {
-    department: 'purchasing',
-  })
-  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 export class OrderQueryDto extends PageQueryDto implements OrderQuery {

@@ -1,6 +1,7 @@
 import type { TransferAmount } from '../amount.js';
 import type { ApprovalId, ExecutionId, OrderId, QuoteId, UserId } from '../ids.js';
 import type { Open } from '../open.js';
+import type { OrderStatements } from '../order-statements.js';
 import type { ExecutionStatus, OrderStatus } from '../states.js';
 import type { Timestamp } from '../timestamp.js';
 import type { Account } from './account.js';
@@ -16,20 +17,6 @@ export type RepeatUnit = 'daily' | 'weekly' | 'monthly';
 
 /** Why an order is paused: three of its payouts in a row were rejected, or the user who placed it is no member of the workspace. */
 export type PauseReason = 'payouts_rejected' | 'placer_without_role';
-
-/** What the payer states of an order, and the order shows unchanged. */
-export interface OrderStatements {
-  /** 1 to 512 characters of free text (`isFreeText`). */
-  readonly description?: string | undefined;
-  /** A code of GET /orders/purposes. A payment abroad needs one, and so does one to a country with a list of its own. */
-  readonly purposeCode?: string | undefined;
-  /** The number of units between two runs: 1 to 366. */
-  readonly repeatValue?: number | undefined;
-  /** The payer's reference of the order: 1 to 140 characters, permanently unique in the workspace. */
-  readonly externalReference?: string | undefined;
-  /** At most 20 pairs of the payer. */
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
-}
 
 /** The fields without undefined, which a resource omits. */
 type Present<Fields> = { readonly [Name in keyof Fields]: Exclude<Fields[Name], undefined> };

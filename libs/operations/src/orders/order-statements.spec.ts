@@ -1,9 +1,8 @@
 import type { AccountId, Order, RecipientId } from '@banking/domain';
-import { API_ROLE, bind, compositeOf, RULE_VIOLATION, SQLSTATE, sqlStatement } from '@banking/postgres';
+import { API_ROLE, bind, RULE_VIOLATION, SQLSTATE, sqlStatement } from '@banking/postgres';
 import { PlanProbe, sql } from '@banking/postgres/testing';
 import { orderWorld, type OrderWorld } from '../testing/order-world.js';
-
-const PLACE = sqlStatement('spec.place_orders', 'select place_orders($1::placed_order[], $2::placed_execution[])');
+import { placedOrder, placeOrders } from '../testing/placed-order.js';
 
 const OF_REFERENCES = sqlStatement(
   'spec.orders_of_references',
@@ -39,7 +38,7 @@ const asApi = (text: string) =>
 interface Placed {
   readonly accountId?: number;
   readonly recipientId?: number;
-  readonly amount?: number;
+  readonly amount?: string;
   readonly status?: string;
   /** Of its first run. Without one it has no run. */
   readonly execution?: { readonly transactionId?: number; readonly sequence?: number; readonly orderId?: number };
@@ -49,36 +48,23 @@ interface Placed {
 async function place({
   accountId = from,
   recipientId = recipient,
-  amount = 100,
+  amount = '100',
   status = 'completed',
   execution,
 }: Placed) {
   const { world, ada } = given;
-  const { rows } = await world.owner.query<{ id: bigint; at: string }>(
-    `select nextval('customer_order_id_seq') as id, nextval('execution_id_seq') as run`,
+  const { workspaceId } = ada;
+  const { rows } = await world.owner.query<{ id: number; run: number }>(
+    `select nextval('customer_order_id_seq')::int as id, nextval('execution_id_seq')::int as run`,
   );
-  const { id, run } = rows[0] as unknown as { id: bigint; run: bigint };
-  const order = [
-    ...[ada.workspaceId, status, null, 'now', id, accountId, recipientId, amount, 'instant'],
-    ...Array<null>(13).fill(null),
-  ];
-  const { transactionId: transaction, sequence = 1, orderId = id } = execution ?? {};
-  const isRun = transaction !== undefined;
-  const runOf = [
-    ada.workspaceId,
-    run,
-    orderId,
-    sequence,
-    isRun ? 'completed' : 'scheduled',
-    transaction,
-    'now',
-    isRun ? 'now' : null,
-  ];
+  const { id, run } = rows[0]!;
+  const order = placedOrder({ workspaceId, id, accountId, recipientId, amount, status });
+  const runs = execution === undefined ? [] : [{ workspaceId, id: run, orderId: id, ...execution }];
   const [[before], , [after]] = await world.database
     .as(API_ROLE)
-    .pipeline({ workspaces: [ada.workspaceId] }, [
+    .pipeline({ workspaces: [workspaceId] }, [
       bind(TRANSFERS_READ),
-      bind(PLACE, [compositeOf(order)], execution === undefined ? [] : [compositeOf(runOf)]),
+      sql(placeOrders([order], ...runs)),
       bind(TRANSFERS_READ),
     ] as const);
   return after!.rows - before!.rows;
@@ -108,7 +94,7 @@ describe('orders that are placed', () => {
     ['with a second run', () => ({ execution: { transactionId, sequence: 2 } })],
     ['with a run of another order', () => ({ execution: { transactionId, orderId: paid.id } })],
     ['with a payment that does not exist', () => ({ execution: { transactionId: 999_999_999 } })],
-    ['with the payment of another amount', () => ({ amount: 101, execution: { transactionId } })],
+    ['with the payment of another amount', () => ({ amount: '101', execution: { transactionId } })],
     ['with the payment of another account', () => ({ accountId: other, execution: { transactionId } })],
     ['with the payment of another recipient', () => ({ recipientId: recipient + 1, execution: { transactionId } })],
   ])('are refused %s', async (_what, placed) => {
@@ -116,25 +102,85 @@ describe('orders that are placed', () => {
   });
 
   it.each([
-    ['a first run at no time', 'active', `'now'`, `'infinity'`],
-    ['a schedule from no time on', 'active', `'infinity'`, `'now'`],
-  ])('are refused with %s', async (_what, status, anchor, scheduledAt) => {
+    ['a first run at no time', 'now', 'infinity'],
+    ['a schedule from no time on', 'infinity', 'now'],
+  ])('are refused with %s', async (_what, startAt, scheduledAt) => {
+    const { workspaceId } = given.ada;
     const id = 9_100_000;
-    const placed = `row(${given.ada.workspaceId}, '${status}', null, now(), ${id}, ${from}, ${recipient}, 100, 'scheduled', null, null, null, null,
-      ${anchor}, null, null, null, null, null, null, null, null)`;
-    const run = `row(${given.ada.workspaceId}, ${id}, ${id}, 1, 'scheduled', null, ${scheduledAt}, null)`;
+    const scheduled = placedOrder({
+      workspaceId,
+      id,
+      accountId: from,
+      recipientId: recipient,
+      type: 'scheduled',
+      startAt,
+    });
 
-    await expect(
-      asApi(`select place_orders(array[${placed}]::placed_order[], array[${run}]::placed_execution[])`),
-    ).rejects.toMatchObject({ code: SQLSTATE.checkViolation });
+    await expect(asApi(placeOrders([scheduled], { workspaceId, id, orderId: id, scheduledAt }))).rejects.toMatchObject({
+      code: SQLSTATE.checkViolation,
+      message: 'a time of an order is infinite',
+    });
+  });
+
+  it.each([
+    ['begin at another time than they say', { start_at: '2040-01-01T00:00:00Z' }],
+    ['are paused', { paused_at: 'now', pause_reason: 'placer_without_role' }],
+    ['were resumed', { resumed_at: 'now' }],
+  ])('are refused if they %s', async (_what, columns) => {
+    const { workspaceId } = given.ada;
+    const id = 9_100_002;
+    const later = { type: 'scheduled', startAt: '2039-01-01T00:00:00Z' } as const;
+    const scheduled = placedOrder({ workspaceId, id, accountId: from, recipientId: recipient, ...later });
+    const run = { workspaceId, id, orderId: id };
+
+    await expect(asApi(placeOrders([{ ...scheduled, ...columns }], run))).rejects.toMatchObject({
+      code: RULE_VIOLATION.wrongOrder,
+    });
+    await asApi(placeOrders([scheduled], run));
+    await given.world.owner.query(
+      `set session_replication_role = replica; delete from customer_order where id = ${id}; delete from execution where id = ${id};
+       delete from work where subject_id = ${id}; reset session_replication_role`,
+    );
   });
 
   it('are not written with a run of an order that is not there', async () => {
-    const run = `row(${given.ada.workspaceId}, 9100001, 9100001, 2, 'scheduled', null, now(), null)`;
+    const run = { workspaceId: given.ada.workspaceId, id: 9_100_001, orderId: 9_100_001, sequence: 2 };
 
-    await expect(asApi(`select place_orders('{}', array[${run}]::placed_execution[])`)).rejects.toMatchObject({
+    await expect(asApi(placeOrders([], run))).rejects.toMatchObject({
       code: RULE_VIOLATION.wrongOrder,
     });
+  });
+
+  it('are written by processes of the release before and of the next one, while the next one adds a column', async () => {
+    const { world, service, ada } = given;
+    const { workspaceId } = ada;
+    // Each session of this process has planned its statements before.
+    await service.placeOrder(ada, given.order(from, recipient));
+    await world.owner.query(
+      'alter table customer_order add column later text check (char_length(later) between 1 and 3)',
+    );
+
+    await service.placeOrder(ada, given.order(from, recipient));
+    const id = 9_100_003;
+    const next = (later: string) =>
+      placeOrders([{ ...placedOrder({ workspaceId, id, accountId: from, recipientId: recipient }), later }], {
+        ...{ workspaceId, id, orderId: id },
+      });
+    await expect(asApi(next('long'))).rejects.toMatchObject({ constraint: 'customer_order_later_check' });
+    await asApi(next('new'));
+
+    const { rows } = await world.owner.query('select later from customer_order order by id desc limit 2');
+    expect(rows).toEqual([{ later: 'new' }, { later: null }]);
+    await world.owner.query('alter table customer_order drop column later');
+  });
+
+  it('leave out columns that may be null only: the release before does not know a later one', async () => {
+    const { rows } = await given.world.owner.query<{ name: string }>(
+      `select attname as name from pg_attribute where attrelid = 'customer_order'::regclass and attnotnull and attnum > 0 order by attnum`,
+    );
+
+    const placed = Object.keys(placedOrder({ workspaceId: 1 }));
+    expect(rows.map(({ name }) => name).filter((name) => !placed.includes(name))).toEqual([]);
   });
 
   it('are refused with a payment that an order has already', async () => {

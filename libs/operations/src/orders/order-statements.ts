@@ -1,5 +1,5 @@
 import { bind, compositeOf, sqlStatement, type BoundStatement } from '@banking/postgres';
-import { contentValues } from '../resources/compose-order.js';
+import { rowOfContent } from '../resources/compose-order.js';
 import { type ApprovalRequest, requestApproval } from '../approvals/approval-request.js';
 import type { Placement } from './prepared-order.js';
 
@@ -24,10 +24,12 @@ interface ExecutionRow {
   readonly executedAt?: string | undefined;
 }
 
-const PLACE_ORDERS = sqlStatement('place_orders', 'select place_orders($1::placed_order[], $2::placed_execution[])');
+const PLACE_ORDERS = sqlStatement('place_orders', 'select place_orders($1, $2::placed_execution[])');
 
-const orderValue = ({ order: { content, caller }, status, at }: PlacedOrder): string =>
-  compositeOf([caller.workspaceId, status, caller.actor, at, ...contentValues(content)]);
+const orderRow = ({ order: { content, caller }, status, at }: PlacedOrder): object => ({
+  ...rowOfContent(content),
+  ...{ workspace_id: caller.workspaceId, placed_by: caller.actor, status, created_at: at, updated_at: at },
+});
 
 const executionValue = (row: ExecutionRow): string =>
   compositeOf([
@@ -52,7 +54,7 @@ export function orderStatements(writes: readonly OrderWrites[]): BoundStatement<
   const isWritten = orders.length + executions.length > 0;
   return [
     ...writes.flatMap(({ approval }) => (approval ? [requestApproval(approval)] : [])),
-    ...(isWritten ? [bind(PLACE_ORDERS, orders.map(orderValue), executions.map(executionValue))] : []),
+    ...(isWritten ? [bind(PLACE_ORDERS, JSON.stringify(orders.map(orderRow)), executions.map(executionValue))] : []),
     ...all(({ changes }) => changes),
   ];
 }

@@ -1,4 +1,5 @@
 import { OWNER_ROLE, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { placedOrder, placeOrders } from '../testing/placed-order.js';
 import { demoDatabase, type TestDatabase } from '../testing/test-databases.js';
 
 const HASH = '\\x' + 'a'.repeat(64);
@@ -62,17 +63,14 @@ const writeTransfers = async ({ transactionId = NEW_ID, recipientId, currencyId 
     where a.workspace_id = ${north} and a.id = ${await customer(north)}`;
 };
 
-const order = (accountId: bigint | number, recipientId: bigint | number) => ({ accountId, recipientId });
-const placeOrders = (...orders: readonly ReturnType<typeof order>[]) => {
-  const placed = orders.map(
-    ({ accountId, recipientId }, place) =>
-      `row(${north}, 'active', null, now(), ${NEW_ID + place}, ${accountId}, ${recipientId}, 100, 'instant', null, null, null, null, null, null,
-        null, null, null, null, null, null, null)`,
-  );
-  const runs = orders.map(
-    (_, place) => `row(${north}, ${NEW_ID + place}, ${NEW_ID + place}, 1, 'scheduled', null, now(), null)`,
-  );
-  return `select place_orders(array[${placed.join(', ')}]::placed_order[], array[${runs.join(', ')}]::placed_execution[])`;
+const order = (accountId: bigint | number, recipientId: bigint | number) => ({
+  accountId: Number(accountId),
+  recipientId: Number(recipientId),
+});
+const place = (...orders: readonly ReturnType<typeof order>[]) => {
+  const placed = orders.map((of, index) => placedOrder({ workspaceId: north, id: NEW_ID + index, ...of }));
+  const runs = orders.map((_, index) => ({ workspaceId: north, id: NEW_ID + index, orderId: NEW_ID + index }));
+  return placeOrders(placed, ...runs);
 };
 
 const violation = (constraint: string) => ({ code: SQLSTATE.foreignKeyViolation, constraint });
@@ -101,7 +99,7 @@ describe('transfers', () => {
 
 describe('orders', () => {
   it('are written if their references exist', async () => {
-    await as(OWNER_ROLE, placeOrders(order(await customer(north), await recipient(north))));
+    await as(OWNER_ROLE, place(order(await customer(north), await recipient(north))));
   });
 
   it.each<[string, () => Promise<ReturnType<typeof order>>, string]>([
@@ -120,7 +118,7 @@ describe('orders', () => {
   ])('are rejected if one of them has %s', async (_what, wrong, constraint) => {
     const valid = order(await customer(north), await recipient(north));
 
-    await expect(as(OWNER_ROLE, placeOrders(valid, await wrong()))).rejects.toMatchObject(violation(constraint));
+    await expect(as(OWNER_ROLE, place(valid, await wrong()))).rejects.toMatchObject(violation(constraint));
   });
 });
 
@@ -151,7 +149,7 @@ describe('the checks of references', () => {
     const read = `(select sum(${counter}) from pg_stat_xact_user_tables where relname in ('account', 'transaction', 'recipient'))`;
     const before = `select set_config('test.before', ${read}::text, true)`;
     const during = `select (${read} - current_setting('test.before')::int)::int as rows`;
-    const orders = placeOrders(order(await customer(north), await recipient(north)));
+    const orders = place(order(await customer(north), await recipient(north)));
     const transfers = await writeTransfers({ recipientId: await recipient(north) });
     const [counted] = await as<{ rows: number }>(OWNER_ROLE, before, transfers, orders, during);
     return counted!.rows;

@@ -14,7 +14,7 @@ import {
   type TransferAmount,
   type UserId,
 } from '@banking/domain';
-import type { HashedOrder } from '@banking/domain/proof';
+import { type ErasableStatements, type HashedOrder, ORDER_STATEMENT_NAMES } from '@banking/domain/proof';
 import { byteaOf } from '@banking/postgres';
 import type { Reference } from '../reference/reference.js';
 import {
@@ -28,7 +28,6 @@ import {
   packed,
   packedByName,
   packing,
-  packingNames,
   type RowOf,
   sqlOf,
   timestampOf,
@@ -53,7 +52,8 @@ import { type Composed, type ComposedPage, type PackedRows, packedRows, selected
 
 /** An order as it was placed. The transactions that carry it out cover these fields, and the texts by `textsDigest`. */
 export type OrderContent = HashedOrder &
-  Pick<PlaceOrderInput, 'type' | 'repeatUnit' | 'description' | 'metadata'> & {
+  ErasableStatements &
+  Pick<PlaceOrderInput, 'type' | 'repeatUnit'> & {
     /** The approval that it waits for, or waited for. */
     readonly approvalId?: number | undefined;
     /** Of its texts, in hex. Missing without any, and once they were erased. */
@@ -69,35 +69,41 @@ const cancelledBy = (order: string): string =>
      where l.workspace_id = ${order}.workspace_id and l.order_id = ${order}.id and l.after ->> 'status' = 'cancelled'
      order by l.id desc limit 1) end`;
 
-/** In the order of `placed_order`, behind what the request does not say. */
-const CONTENT_COLUMNS: { readonly [Name in keyof OrderContent]-?: Column<OrderContent[Name]> } = {
-  id: column('id'),
-  accountId: column('account_id'),
-  recipientId: column('recipient_id'),
+/** The column of `customer_order` for a field of the content. */
+const columnOf = (name: keyof OrderContent): string =>
+  name === 'startAt' ? 'anchor' : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+type ContentColumns<Name extends keyof OrderContent> = { readonly [N in Name]-?: Column<OrderContent[N]> };
+
+/** The fields whose value is that of their column. */
+const plain = <Name extends keyof OrderContent>(...names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, column(columnOf(name))])) as ContentColumns<Name>;
+
+const CONTENT_COLUMNS: ContentColumns<keyof OrderContent> = {
+  ...plain('id', 'accountId', 'recipientId', 'type', 'repeatUnit', 'startAt', 'quoteId', 'approvalId'),
+  ...plain(...ORDER_STATEMENT_NAMES),
   amount: digits('amount'),
-  type: column('type'),
-  description: column('description'),
-  purposeCode: column('purpose_code'),
-  repeatUnit: column('repeat_unit'),
-  repeatValue: column('repeat_value'),
-  startAt: column('anchor'),
   stopAt: (o) => `rfc3339(${o}.stop_at)`,
-  quoteId: column('quote_id'),
-  externalReference: column('external_reference'),
-  metadata: column('metadata'),
-  approvalId: column('approval_id'),
-  approvalDigest: (o) => `encode(${o}.approval_digest, 'hex')`,
+  approvalDigest: hex('approval_digest'),
   textsSalt: hex('texts_salt'),
   textsDigest: hex('texts_digest'),
 };
 
 const CONTENT_NAMES = Object.keys(CONTENT_COLUMNS) as (keyof OrderContent)[];
 
-const valuesOfContent = packingNames<OrderContent>(CONTENT_NAMES);
+const COLUMNS_WRITTEN = CONTENT_NAMES.map((name) => [name, columnOf(name)] as const);
 
-/** The values of these columns. */
-export const contentValues = (content: OrderContent): unknown[] =>
-  valuesOfContent({ ...content, textsSalt: byteaOf(content.textsSalt), textsDigest: byteaOf(content.textsDigest) });
+/** The row of `customer_order` for the content of an order that is placed: its values by column. */
+export function rowOfContent(content: OrderContent): Readonly<Record<string, unknown>> {
+  const { startAt, approvalDigest, textsSalt, textsDigest } = content;
+  const row: Record<string, unknown> = {};
+  for (const [name, written] of COLUMNS_WRITTEN) row[written] = content[name];
+  row['start_at'] = startAt;
+  row[columnOf('approvalDigest')] = byteaOf(approvalDigest);
+  row[columnOf('textsSalt')] = byteaOf(textsSalt);
+  row[columnOf('textsDigest')] = byteaOf(textsDigest);
+  return row;
+}
 
 /** The content of an order as JSON, from its row. What its transactions cover: times are texts of the request. */
 export const contentOfRow = (alias: string): string => `json_strip_nulls(${packedByName(CONTENT_COLUMNS, alias)})`;
@@ -263,15 +269,18 @@ interface OrderEdges {
 }
 
 function composeOrder(row: OrderRow, edges: OrderEdges): Order {
-  const { amount, type, startAt, stopAt, quoteId, externalReference, metadata, approvalId, ...stated } = shownContent(
+  const { amount, type, repeatUnit, repeatValue, startAt, stopAt, quoteId, approvalId, ...others } = shownContent(
     row.shown,
   );
+  const { externalReference, metadata, ...stated } = others;
   return withoutNulls<Order>({
     id: Number(row.orderId) as OrderId,
     amount: amount as TransferAmount,
     status: row.orderStatus,
     type,
-    ...(stated as Pick<Order, keyof typeof stated>),
+    ...stated,
+    repeatUnit,
+    repeatValue,
     startAt: startAt === null ? null : inUtc(startAt),
     stopAt: stopAt === null ? null : inUtc(stopAt),
     pausedAt: timeOrNull(row.pausedAt),
