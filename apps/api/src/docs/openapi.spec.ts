@@ -41,6 +41,16 @@ describe('the OpenAPI document', () => {
     expect(/^### (\d\S+)/m.exec(changes)?.[1]).toBe(version);
   });
 
+  it('names the required fields of a resource first', () => {
+    const late = Object.entries(document.components?.schemas ?? {}).filter(([, schema]) => {
+      const { properties = {}, required = [] } = schema as { properties?: object; required?: string[] };
+      const areRequired = Object.keys(properties).map((field) => required.includes(field));
+      return areRequired.lastIndexOf(true) >= required.length;
+    });
+
+    expect(late.map(([name]) => name)).toEqual([]);
+  });
+
   it('lists exactly the operations of the access matrix', () => {
     const listed = operations().map(({ operation }) => operation.operationId.replace(/Formerly$/, ''));
 

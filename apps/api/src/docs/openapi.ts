@@ -114,9 +114,24 @@ function usedHeaders(...parts: readonly object[]): typeof RESPONSE_HEADERS {
   return Object.fromEntries(used) as typeof RESPONSE_HEADERS;
 }
 
+/** The fields of a base class would come before the id. */
+function withRequiredFirst(schema: Schemas[string]): Schemas[string] {
+  const { properties, required = [] } = schema as {
+    readonly properties?: Properties;
+    readonly required?: readonly string[];
+  };
+  if (properties === undefined) return schema;
+  const isOptional = (field: string) => Number(!required.includes(field));
+  const fields = Object.entries(properties).sort(([one], [other]) => isOptional(one) - isOptional(other));
+  return { ...schema, properties: Object.fromEntries(fields) as Properties };
+}
+
 /** Renames the schemas from our classes to the names of the interface. */
 function withPublishedNames(document: OpenAPIObject): OpenAPIObject {
-  const schemas = Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [published(name), schema]);
+  const schemas = Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [
+    published(name),
+    withRequiredFirst(schema),
+  ]);
   const renamed = { ...document, components: { ...document.components, schemas: Object.fromEntries(schemas.sort()) } };
   const refs = /"\$ref":"#\/components\/schemas\/(\w+)"/g;
   const text = JSON.stringify(renamed).replace(

@@ -99,14 +99,14 @@ class OrderEdgesDto {
 
 /** What the payer states, and the order shows unchanged. */
 class OrderStatementsDto implements OrderStatements {
-  @LineField('ours', 512, 'Text for the recipient.', 'Invoice 4711')
+  @LineField('ours', 512, 'Text for the recipient.', 'Family support')
   readonly description?: string;
 
   @LineField(
     'known',
     35,
     'A code of `GET /orders/purposes`. Required for a payment abroad, and to a country with a list of its own.',
-    'IR001',
+    'IR002',
   )
   readonly purposeCode?: string;
 
@@ -118,7 +118,7 @@ class OrderStatementsDto implements OrderStatements {
   )
   readonly repeatValue?: number;
 
-  @LineField('ours', 140, 'Your reference of the order. Permanently unique in the workspace.', 'INV-4711')
+  @LineField('ours', 140, 'Your reference of the order. Permanently unique in the workspace.', 'FAMILY-1')
   readonly externalReference?: string;
 
   @PairsField('ours', { count: 20, name: 40, value: 500 }, 'Your own pairs of name and value, returned unchanged.', {
