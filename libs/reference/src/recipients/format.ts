@@ -11,7 +11,7 @@ export const MISTYPED: Fault = {
   message: 'has check digits that do not fit: at least one character is wrong.',
 };
 
-/** The rules that a pattern cannot express. Each is an entry of `CHECKS` in `check-digits.ts`; the check of an IBAN is in `iban.ts`. */
+/** The rules that a pattern cannot express. Each is an entry of `CHECKS` in `accounts.ts`. */
 export type Check = 'iban' | 'aba' | 'clabe' | 'cbu' | 'nuban' | 'rib' | 'cpf' | 'cnpj';
 
 /** The format of one kind of account number or routing code. */
