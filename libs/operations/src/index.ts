@@ -18,7 +18,7 @@ export { isSandbox } from './sandbox/sandbox.js';
 
 // Orders
 export { OrderService } from './orders/order-service.js';
-export { EXECUTION } from './orders/order-statements.js';
+export { EXECUTION } from './orders/schedule.js';
 export { COUNT_UNRECORDED_AUDIT, recordAudit } from './audit/record-audit.js';
 export { hasWorkspace, noteRefusals, RefusedRequests, type RefusalStore } from './audit/refused-requests.js';
 export { COUNT_UNRECORDED } from './events/record-changes.js';

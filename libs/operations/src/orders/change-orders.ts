@@ -13,7 +13,7 @@ import { type AuditedCall, auditEntry, BY_SYSTEM, entriesOf, noteAudit } from '.
 import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/create-once.js';
 import { PLAN_BY_ORDER } from '../lists/paged-list.js';
 import type { Reading } from '../resources/reading.js';
-import { EXECUTION } from './order-statements.js';
+import { EXECUTION } from './schedule.js';
 import { orderQuery } from './read-orders.js';
 
 /** Comes first, as it does in a run: the lock of the order's row decides between a cancellation and a run. */

@@ -7,7 +7,7 @@ import type { PaymentTerms } from '../payments/payment-terms.js';
 import { selected } from '../resources/columns.js';
 import type { OrderFacts } from '../resources/compose-order.js';
 import { ACCOUNT_COLUMNS, type AccountRow } from '../resources/compose-parties.js';
-import { EXECUTION } from './order-statements.js';
+import { EXECUTION } from './schedule.js';
 import {
   findPlacedOrders,
   isLimited,

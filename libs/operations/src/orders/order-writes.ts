@@ -1,17 +1,72 @@
 import type { Refusal } from '@banking/domain';
 import { accountKey, type PostedTransaction } from '@banking/ledger';
-import { bind, type BoundStatement, sqlStatement } from '@banking/postgres';
+import { bind, type BoundStatement, compositeOf, sqlStatement } from '@banking/postgres';
 import { holdWork } from '@banking/work-queue';
 import { statusOfPayment } from '../payments/payment-facts.js';
-import type { ApprovalRequest } from '../approvals/approval-request.js';
+import { type ApprovalRequest, requestApproval } from '../approvals/approval-request.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
-import { type OrderFacts, packedExecution, shownValues } from '../resources/compose-order.js';
+import { type OrderFacts, packedExecution, rowOfContent, shownValues } from '../resources/compose-order.js';
 import { packedTransfer, type TransactionRow, type TransferRow } from '../resources/compose-transaction.js';
 import type { OrderDecision, PostedOrder } from './decide-orders.js';
 import type { AccountsByKey } from './lock-orders.js';
-import type { OrderWrites } from './order-statements.js';
 import { FAILED_RUNS_MAX, type Placement, type PreparedRun } from './prepared-order.js';
 import { runTime } from './schedule.js';
+
+/** An order that is written. */
+interface PlacedOrder {
+  readonly order: Pick<Placement, 'content' | 'caller'>;
+  readonly status: 'active' | 'completed';
+  /** When it is placed, in the text of PostgreSQL. */
+  readonly at: string;
+}
+
+/** A row of `execution`. A run that took place has a transaction, a scheduled one has its time. */
+interface ExecutionRow {
+  readonly workspaceId: number;
+  readonly id: number;
+  readonly orderId: number;
+  readonly sequence: number;
+  readonly status: 'awaiting_approval' | 'scheduled' | 'pending' | 'completed';
+  readonly transactionId?: number | undefined;
+  readonly scheduledAt: string;
+  /** When it took place. */
+  readonly executedAt?: string | undefined;
+}
+
+const PLACE_ORDERS = sqlStatement('place_orders', 'select place_orders($1, $2::placed_execution[])');
+
+const orderRow = ({ order: { content, caller }, status, at }: PlacedOrder): object => ({
+  ...rowOfContent(content),
+  ...{ workspace_id: caller.workspaceId, placed_by: caller.actor, status, created_at: at, updated_at: at },
+});
+
+const executionValue = (row: ExecutionRow): string =>
+  compositeOf([
+    ...[row.workspaceId, row.id, row.orderId, row.sequence, row.status, row.transactionId, row.scheduledAt],
+    row.executedAt,
+  ]);
+
+/** The rows that one order writes, besides the books. */
+export interface OrderWrites {
+  readonly orders?: readonly PlacedOrder[];
+  readonly executions?: readonly ExecutionRow[];
+  /** What an order waits for. It is written before the order. */
+  readonly approval?: ApprovalRequest | undefined;
+  /** Changes of existing rows. */
+  readonly changes?: readonly BoundStatement<unknown>[];
+}
+
+/** The writes of many orders besides their payments. A quote is used by its order, and a scheduled run is put into the queue. */
+export function orderStatements(writes: readonly OrderWrites[]): BoundStatement<unknown>[] {
+  const all = <Row>(rows: (one: OrderWrites) => readonly Row[] | undefined) => writes.flatMap((one) => rows(one) ?? []);
+  const [orders, executions] = [all((one) => one.orders), all((one) => one.executions)];
+  const isWritten = orders.length + executions.length > 0;
+  return [
+    ...writes.flatMap(({ approval }) => (approval ? [requestApproval(approval)] : [])),
+    ...(isWritten ? [bind(PLACE_ORDERS, JSON.stringify(orders.map(orderRow)), executions.map(executionValue))] : []),
+    ...all(({ changes }) => changes),
+  ];
+}
 
 /** Comes before all other writes of a run: the database rejects the step of an order that was cancelled in between. */
 const STEP_ORDER = sqlStatement(

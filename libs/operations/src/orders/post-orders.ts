@@ -29,8 +29,7 @@ import { ORDER, type OrderFacts } from '../resources/compose-order.js';
 import type { AccountRow } from '../resources/compose-parties.js';
 import { noteAudit } from '../audit/audited-call.js';
 import { answerOf, orderRecord } from './order-answers.js';
-import { accountsAfter, placedOrderFacts, writesOf } from './order-writes.js';
-import { orderStatements } from './order-statements.js';
+import { accountsAfter, orderStatements, placedOrderFacts, writesOf } from './order-writes.js';
 import { holdAccounts, type RememberedAccounts, type RememberedPayment } from './remembered-accounts.js';
 import { type OrderOutcome, type PreparedOrder, proposalOf } from './prepared-order.js';
 

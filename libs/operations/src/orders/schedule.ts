@@ -10,6 +10,9 @@ import {
   type Timestamp,
 } from '@banking/domain';
 
+/** The kind of work that carries out a run of an order. */
+export const EXECUTION = 'execution';
+
 /** The schedule of an order request: at once, once at a given time, or repeatedly. */
 export type ScheduleInput = Pick<PlaceOrderInput, 'type' | keyof Schedule>;
 

@@ -26,7 +26,7 @@ import { decideRailEvents, prepareRailEvents, sandboxMessage, settlePayments } f
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { type AuditedCall, entriesOf } from '../audit/audited-call.js';
 import { createOnce } from '../idempotency/create-once.js';
-import { EXECUTION } from '../orders/order-statements.js';
+import { EXECUTION } from '../orders/schedule.js';
 import type { Reading } from '../resources/reading.js';
 import { transactionQuery, transferQuery } from '../transfers/transfers.js';
 

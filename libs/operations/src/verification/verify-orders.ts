@@ -1,9 +1,8 @@
 import { parseInstant, type RepeatUnit, type Timestamp } from '@banking/domain';
 import { type Finding, ownLegsOf, RANGE_ROWS, type RangeOptions } from '@banking/ledger';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
-import { EXECUTION } from '../orders/order-statements.js';
 import { ORDER_OF_RECORD } from '../orders/order-answers.js';
-import { runTime } from '../orders/schedule.js';
+import { EXECUTION, runTime } from '../orders/schedule.js';
 import { computed, type FindingRow, type RangeCheck, type VerifyOptions } from './verify-ranges.js';
 
 /** Transactions that the caller has listed need no order. */

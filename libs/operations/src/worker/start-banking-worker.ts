@@ -37,7 +37,7 @@ import { deleteCountedPayments } from '../limits/limits.js';
 import { deleteIfCancelled } from '../orders/change-orders.js';
 import type { OrderService } from '../orders/order-service.js';
 import type { HandOver } from '../orders/post-orders.js';
-import { EXECUTION } from '../orders/order-statements.js';
+import { EXECUTION } from '../orders/schedule.js';
 import { runOrder } from '../orders/run-order.js';
 import { type PersonalDataRetention, UnusedPersonalData } from '../personal-data/unused-personal-data.js';
 import { deleteOldReference } from '../reference/reference.js';
