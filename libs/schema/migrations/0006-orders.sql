@@ -159,7 +159,7 @@ begin
     order by o.workspace_id, o.external_reference
     returning *)
   select coalesce(array_agg(row(o.workspace_id, o.id, o.status, o.account_id, o.recipient_id, o.amount, o.type, o.created_at, o.placed_by,
-           o.quote_id, o.approval_id, o.approval_digest)::placed_order), '{}'),
+           o.quote_id, o.approval_id, o.approval_digest)::placed_order order by o.id), '{}'),
          bool_or(o.start_at is distinct from o.anchor::timestamptz or num_nonnulls(o.paused_at, o.pause_reason, o.resumed_at) > 0),
          bool_or(not (isfinite(o.start_at) and isfinite(o.stop_at)))
   into orders, starts_elsewhere, is_infinite

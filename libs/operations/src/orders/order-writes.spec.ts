@@ -174,13 +174,31 @@ describe('orders that are placed', () => {
     await world.owner.query('alter table customer_order drop column later');
   });
 
-  it('leave out columns that may be null only: the release before does not know a later one', async () => {
-    const { rows } = await given.world.owner.query<{ name: string }>(
-      `select attname as name from pg_attribute where attrelid = 'customer_order'::regclass and attnotnull and attnum > 0 order by attnum`,
-    );
+  it('are noted in the order of their ids, whatever their references', async () => {
+    const { workspaceId } = given.ada;
+    const [first, second] = [9_100_004, 9_100_005];
+    const orderOf = (id: number, externalReference: string) =>
+      placedOrder({ workspaceId, id, accountId: from, recipientId: recipient, externalReference });
+    const runOf = (id: number) => ({ workspaceId, id, orderId: id });
 
-    const placed = Object.keys(placedOrder({ workspaceId: 1 }));
-    expect(rows.map(({ name }) => name).filter((name) => !placed.includes(name))).toEqual([]);
+    await asApi(placeOrders([orderOf(first, 'Z'), orderOf(second, 'A')], runOf(first), runOf(second)));
+
+    const { rows } = await given.world.owner.query(
+      `select resource_ids::int[] as ids from change_outbox where resource_type = 'order' order by id desc limit 1`,
+    );
+    expect(rows).toEqual([{ ids: [first, second] }]);
+  });
+
+  it('set each column but those of a pause, and no other: the release before leaves out a later one', async () => {
+    const { rows } = await given.world.owner.query<{ name: string; mayBeNull: boolean }>(
+      `select attname as name, not attnotnull as "mayBeNull" from pg_attribute
+       where attrelid = 'customer_order'::regclass and attnum > 0 and not attisdropped`,
+    );
+    const PAUSE = ['paused_at', 'pause_reason', 'resumed_at'];
+
+    const placed = [...Object.keys(placedOrder({ workspaceId: 1 })), 'placed_by'];
+    expect(rows.map(({ name }) => name).sort()).toEqual([...placed, ...PAUSE].sort());
+    expect(rows.filter(({ name, mayBeNull }) => PAUSE.includes(name) && !mayBeNull)).toEqual([]);
   });
 
   it('are refused with a payment that an order has already', async () => {
