@@ -79,6 +79,11 @@ describe('a program with a key', () => {
     const refused = await get('/transfers', secret);
     expect(refused).toMatchObject({ status: 403, body: { reason: 'scope_insufficient', errorCode: 'forbidden' } });
     expect(refused.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope", scope="transfers:read"');
+    const noted = await until(async () => {
+      const { items } = await admin.auditEvents.listPage({ operation: 'listTransfers' });
+      return items[0];
+    });
+    expect(noted).toMatchObject({ outcome: 'refused', reason: 'scope_insufficient' });
   });
 
   it('is refused in another workspace, from another network, and with another text', async () => {
