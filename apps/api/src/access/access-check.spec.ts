@@ -17,15 +17,8 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { RefusalFilter } from '../http/refusal.filter.js';
-import {
-  AccessCheck,
-  bearerToken,
-  CalledBy,
-  type Caller,
-  confirmAccess,
-  PUBLIC_PAGE,
-  RoleLookup,
-} from './access-check.js';
+import { AccessCheck, bearerToken, CalledBy, type Caller, confirmAccess, PUBLIC_PAGE } from './access-check.js';
+import { RoleLookup } from './role-lookup.js';
 import { Operation } from './operation.decorator.js';
 import { RateLimit } from './rate-limit.js';
 import { CredentialError, type TokenSubject } from './token-verifier.js';

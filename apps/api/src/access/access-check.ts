@@ -1,9 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
-  type Directory,
   type DirectoryUser,
-  type Grant,
   isKeyText,
   type Operation,
   type OperationAccess,
@@ -20,11 +18,11 @@ import {
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
-import { ExpiringCache } from '@banking/process';
 import { headerLines, JSON_ONLY, preferredType } from '../http/request-head.js';
 import { pageRows } from '../http/paged-reads.js';
 import type { KeyCheck } from './key-check.js';
 import { type RateLimit, requestsOfPage } from './rate-limit.js';
+import { grantedRoles, type GrantedRoles, type RoleLookup, suffices } from './role-lookup.js';
 import { challengeOf, satisfies, type SignIn, type StepUps } from './step-up.js';
 import { CredentialError, type TokenVerifier } from './token-verifier.js';
 
@@ -47,10 +45,6 @@ export const ROWS: Readonly<Record<OperationId, Row>> = { ...OPERATIONS, ...HEAL
 /** Whether an operation belongs to a workspace, and its access is the list of roles in it that may call it. */
 export function needsRole(access: Access): access is readonly RoleName[] {
   return typeof access !== 'string';
-}
-
-export function suffices(roles: readonly RoleName[], needed: readonly RoleName[]): boolean {
-  return roles.some((role) => needed.includes(role));
 }
 
 declare const checked: unique symbol;
@@ -78,58 +72,6 @@ export async function confirmAccess({ confirmAccess: confirm }: FastifyRequest):
   if (!confirm) throw new Error('the operation does not declare that its requests are held');
   return confirm();
 }
-
-/** A removed role, and the absence of a user, take effect within this time. A new role takes effect at once. */
-const TTL_MS = 1_000;
-const ENTRIES_MAX = 10_000;
-
-export class RoleLookup {
-  private readonly users: ExpiringCache<DirectoryUser | undefined>;
-
-  constructor(
-    private readonly directory: Directory,
-    nowMs?: () => number,
-  ) {
-    this.users = new ExpiringCache({ ttlMs: TTL_MS, entriesMax: ENTRIES_MAX, ...(nowMs && { nowMs }) });
-  }
-
-  /** The user of a subject if it was looked up within the last second. Undefined if the directory must be read. */
-  knownUser(subject: Subject): DirectoryUser | undefined {
-    return this.users.peek(keyOf(subject));
-  }
-
-  userOf(subject: Subject): Promise<DirectoryUser | undefined> {
-    return this.users.get(keyOf(subject), () => this.directory.userOf(subject));
-  }
-
-  /** The roles of a subject in a workspace, if any. Reads the directory again if the cached user has none of those needed. */
-  async rolesIn(
-    subject: Subject,
-    workspaceId: WorkspaceId,
-    needed: readonly RoleName[],
-  ): Promise<GrantedRoles | undefined> {
-    const cached = grantedRoles(await this.userOf(subject), workspaceId);
-    return cached && suffices(cached.roles, needed) ? cached : this.currentRolesIn(subject, workspaceId);
-  }
-
-  /** The same from the directory, and not from the cache. */
-  async currentRolesIn(subject: Subject, workspaceId: WorkspaceId): Promise<GrantedRoles | undefined> {
-    const user = await this.users.refresh(keyOf(subject), () => this.directory.userOf(subject, workspaceId));
-    return grantedRoles(user, workspaceId);
-  }
-}
-
-interface GrantedRoles extends Pick<Grant, 'roles' | 'workspaceId'> {
-  readonly actor: DirectoryUser['id'];
-}
-
-function grantedRoles(user: DirectoryUser | undefined, workspaceId: WorkspaceId): GrantedRoles | undefined {
-  const grant = user?.grants.find((candidate) => candidate.workspaceId === workspaceId);
-  return user && grant && { actor: user.id, workspaceId, roles: grant.roles };
-}
-
-/** An issuer is a URL or a URN and an e-mail is folded, so neither contains a space. Another e-mail may be another user. */
-const keyOf = ({ issuer, subject, email = '' }: Subject) => `${issuer} ${email} ${subject}`;
 
 /** The scheme is case-insensitive (RFC 9110, section 11.1), the token is a b64token (RFC 6750, section 2.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
@@ -217,7 +159,7 @@ export class AccessCheck {
     const grant = user?.grants.find(({ workspaceId }) => String(workspaceId) === named?.[0]);
     if (grant) request.memberOf = grant.workspaceId;
     // A user has one count for each workspace in which they have a role, and one for all other requests. So has a subject without a user.
-    const count = request.routeOptions.config.pageRows === undefined ? 1 : requestsOfPage(pageRows(request));
+    const count = requestsOfPage(pageRows(request));
     this.dependencies.rateLimit.take(
       reply,
       `${user?.id ?? `${subject.issuer} ${subject.subject}`}/${grant?.workspaceId ?? ''}`,

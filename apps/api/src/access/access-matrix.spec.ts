@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OPERATIONS, ROLE_NAMES, type RoleName } from '@banking/domain';
-import { needsRole, suffices } from './access-check.js';
+import { needsRole } from './access-check.js';
+import { suffices } from './role-lookup.js';
 
 const DOCUMENT = join(__dirname, '..', '..', '..', '..', 'docs', 'who-may-do-what.md');
 

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Directory, type DirectoryUser, keyText, Refusal, type Subject, type UserId } from '@banking/domain';
 import { KeyCheck } from './key-check.js';
-import { RoleLookup } from './access-check.js';
+import { RoleLookup } from './role-lookup.js';
 import { CredentialError } from './token-verifier.js';
 
 const TEXT = keyText(5, randomBytes(32));

@@ -11,6 +11,7 @@ import {
 } from '@banking/domain';
 import { parseNetwork } from '@banking/process';
 import { RateLimit } from './rate-limit.js';
+import type { RoleLookup } from './role-lookup.js';
 import { CredentialError } from './token-verifier.js';
 
 /** How many keys one address may guess, so that invented ids cause no load at the database. A key that is found does not count. */
@@ -25,11 +26,7 @@ const MINUTE_MS = 60_000;
 const WITHOUT_HEADERS = { header: () => WITHOUT_HEADERS, getHeader: () => undefined } as never;
 
 interface KeyCheckDependencies {
-  /** The users of subjects, by the directory and its cache. */
-  readonly roles: {
-    knownUser(subject: Subject): DirectoryUser | undefined;
-    userOf(subject: Subject): Promise<DirectoryUser | undefined>;
-  };
+  readonly roles: Pick<RoleLookup, 'knownUser' | 'userOf'>;
   /** Notes the use of a key, at most once a minute for each. */
   readonly noteUse: (keyId: ServiceAccountKeyId) => Promise<void>;
   /** Milliseconds since 1970. */

@@ -17,7 +17,8 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { CommitInDoubtError } from '@banking/postgres';
-import { AccessCheck, CalledBy, type Caller, RoleLookup } from '../access/access-check.js';
+import { AccessCheck, CalledBy, type Caller } from '../access/access-check.js';
+import { RoleLookup } from '../access/role-lookup.js';
 import { Operation } from '../access/operation.decorator.js';
 import { RateLimit } from '../access/rate-limit.js';
 import { RequestOptionsOf } from '../input/creation.js';

@@ -18,9 +18,10 @@ declare module 'fastify' {
   }
 }
 
-/** How many rows a request of an operation with pages may read at once: the `limit` of its page. */
+/** How many rows a request may read at once: the `limit` of its page. None if the operation has no pages. */
 export function pageRows({ routeOptions, query, headers }: Pick<FastifyRequest, 'routeOptions' | 'query' | 'headers'>) {
-  const { pageRows: usual = LIMIT_DEFAULT, wholeTypes, mediaTypes = [] } = routeOptions.config;
+  const { pageRows: usual, wholeTypes, mediaTypes = [] } = routeOptions.config;
+  if (usual === undefined) return 0;
   if (wholeTypes?.includes(preferredType(headers.accept, mediaTypes) ?? '')) return LIMIT_MAX;
   const { limit } = query as Readonly<Record<string, unknown>>;
   const rows = typeof limit === 'string' ? parseId(limit) : undefined;

@@ -79,14 +79,15 @@ type ContentColumns<Name extends keyof OrderContent> = { readonly [N in Name]-?:
 const plain = <Name extends keyof OrderContent>(...names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, column(columnOf(name))])) as ContentColumns<Name>;
 
+/** The fields whose value is that of their column, in hex. */
+const IN_HEX = ['approvalDigest', 'textsSalt', 'textsDigest'] as const;
+
 const CONTENT_COLUMNS: ContentColumns<keyof OrderContent> = {
   ...plain('id', 'accountId', 'recipientId', 'type', 'repeatUnit', 'startAt', 'quoteId', 'approvalId'),
   ...plain(...ORDER_STATEMENT_NAMES),
   amount: digits('amount'),
   stopAt: (o) => `rfc3339(${o}.stop_at)`,
-  approvalDigest: hex('approval_digest'),
-  textsSalt: hex('texts_salt'),
-  textsDigest: hex('texts_digest'),
+  ...(Object.fromEntries(IN_HEX.map((name) => [name, hex(columnOf(name))])) as ContentColumns<(typeof IN_HEX)[number]>),
 };
 
 const CONTENT_NAMES = Object.keys(CONTENT_COLUMNS) as (keyof OrderContent)[];
@@ -95,13 +96,10 @@ const COLUMNS_WRITTEN = CONTENT_NAMES.map((name) => [name, columnOf(name)] as co
 
 /** The row of `customer_order` for the content of an order that is placed: its values by column. */
 export function rowOfContent(content: OrderContent): Readonly<Record<string, unknown>> {
-  const { startAt, approvalDigest, textsSalt, textsDigest } = content;
   const row: Record<string, unknown> = {};
   for (const [name, written] of COLUMNS_WRITTEN) row[written] = content[name];
-  row['start_at'] = startAt;
-  row[columnOf('approvalDigest')] = byteaOf(approvalDigest);
-  row[columnOf('textsSalt')] = byteaOf(textsSalt);
-  row[columnOf('textsDigest')] = byteaOf(textsDigest);
+  for (const name of IN_HEX) row[columnOf(name)] = byteaOf(content[name]);
+  row['start_at'] = content.startAt;
   return row;
 }
 
