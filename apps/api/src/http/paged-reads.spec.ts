@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import { Refusal, type WorkspaceId } from '@banking/domain';
 import { until } from '@banking/postgres/testing';
 import { type PageLimits, PAGES } from './limits.js';
-import { PagedReads } from './paged-reads.js';
+import { pageRows, PagedReads } from './paged-reads.js';
 import { replyWithoutServer } from './testing/reply-without-server.js';
 import type {} from './request-log.js';
 
@@ -243,5 +243,19 @@ describe('responses that no client reads', () => {
     await until(() => runningOf(1) === 1);
     expect(statuses['1 429']).toBeUndefined();
     await close();
+  });
+});
+
+describe('the rows of a request', () => {
+  const LIST = { pageRows: 7, wholeTypes: ['text/csv'], mediaTypes: ['application/json', 'text/csv'] };
+
+  it.each([
+    ['the usual number of its operation', LIST, {}, 'application/json', 7],
+    ['its limit', LIST, { limit: '500' }, 'application/json', 500],
+    ['the usual number, if the limit will be refused', LIST, { limit: '501' }, 'application/json', 7],
+    ['the maximum, for the whole list', LIST, {}, 'text/csv', 500],
+    ['none without pages, whatever its limit', {}, { limit: '500' }, 'application/json', 0],
+  ])('are %s', (_what, config, query, accept, rows) => {
+    expect(pageRows({ routeOptions: { config }, query, headers: { accept } } as never)).toBe(rows);
   });
 });
