@@ -70,7 +70,7 @@ async function main(args) {
     report(obstacle);
     return 1;
   }
-  if ((await run('typescript/bin/tsc', ['--build', 'libs/embedded-postgres/tsconfig.build.json'])) !== 0) return 1;
+  if ((await run('tsc/bin/tsc', ['--build', 'libs/embedded-postgres/tsconfig.build.json'])) !== 0) return 1;
 
   const folder = mkdtempSync(join(tmpdir(), 'banking-image-'));
   const buildah = buildahIn(folder);

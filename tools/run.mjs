@@ -28,6 +28,7 @@ const NODE_MIN = [20, 19];
 const CACHE = join(ROOT, 'node_modules/.cache/banking');
 const STAMP = join(CACHE, 'build-stamp');
 const LOCK = join(CACHE, 'build-lock');
+const COMPILER = join(ROOT, 'node_modules/tsc/bin/tsc');
 
 /** Longer than any build. An older lock belongs to a process that ended, whose id another process may have now. */
 const LOCK_AGE_MAX_MS = 10 * 60_000;
@@ -167,14 +168,16 @@ async function withLock(work) {
 /** Compiles all changed sources. A signal ends the compiler, then this process. */
 function compile() {
   return new Promise((done, fail) => {
-    const compiler = spawn(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--build'], {
+    // A group of its own, to kill: the compiler ignores other signals, and the script that starts it forwards none.
+    const compiler = spawn(process.execPath, [COMPILER, '--build'], {
       cwd: ROOT,
+      detached: true,
       stdio: ['ignore', 2, 2],
     });
     let endedBy;
     const end = (signal) => {
       endedBy = signal;
-      compiler.kill(signal);
+      process.kill(-compiler.pid, 'SIGKILL');
     };
     process.on('SIGINT', end).on('SIGTERM', end);
     compiler.once('error', fail);
@@ -201,14 +204,10 @@ async function buildAlone(main) {
   // Read again: the process that held the lock may have built this, and the stamp must be older than the build.
   const current = fingerprint();
   if (isBuilt(main, current)) return;
-  if (!existsSync(join(ROOT, 'node_modules/typescript'))) {
+  if (!existsSync(COMPILER)) {
     throw new Stop('The compiler is not installed. Run npm ci first.');
   }
-  report(
-    existsSync(STAMP)
-      ? 'Compiling the changed sources …'
-      : 'Compiling the sources. This takes a minute the first time …',
-  );
+  report(existsSync(STAMP) ? 'Compiling the changed sources …' : 'Compiling the sources …');
   await compile();
   const written = `${STAMP}.${process.pid}`;
   writeFileSync(written, current);
