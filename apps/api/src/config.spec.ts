@@ -131,7 +131,7 @@ describe('readConfig', () => {
       expect.not.stringContaining('hunter2'),
     ]);
     expect(readConfig({ RATES_URL: 'http://127.0.0.1:9000/rates', RATES_MAX_AGE_S: '60' }, false).quotes).toEqual({
-      validS: 300,
+      validS: undefined,
       rates: { url: 'http://127.0.0.1:9000/rates', maxAgeS: 60 },
     });
     expect(readConfig({ QUOTE_VALID_S: '30' }, false).quotes).toEqual({ validS: 30, rates: undefined });

@@ -96,7 +96,7 @@ export abstract class ApiConfig extends LimitConfig {
 }
 
 interface QuoteConfig {
-  readonly validS: number;
+  readonly validS: number | undefined;
   readonly rates?: RatesConfig | undefined;
 }
 
@@ -146,7 +146,7 @@ export function readConfig(
 
 function readQuotes(reader: EnvironmentReader): QuoteConfig {
   const rates = readRates(reader);
-  return { validS: reader.whole('QUOTE_VALID_S', 1, 86_400) ?? 300, rates };
+  return { validS: reader.whole('QUOTE_VALID_S', 1, 86_400), rates };
 }
 
 function readCorsOrigins({ text, mistakes }: EnvironmentReader): readonly string[] {

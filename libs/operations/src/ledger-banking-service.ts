@@ -30,7 +30,7 @@ import {
 } from './accounts/accounts.js';
 import { acceptInvitation, getMember, listMembers } from './members/members.js';
 import { changeMember, inviteMember, removeMember } from './members/change-members.js';
-import { createQuote, getQuote } from './quotes/quotes.js';
+import { createQuote, getQuote, type QuoteTerms } from './quotes/quotes.js';
 import { EventWaits } from './events/event-waits.js';
 import { getEvent, listEvents } from './events/events.js';
 import { getOrderPage, listOrders } from './orders/read-orders.js';
@@ -84,15 +84,11 @@ import {
 } from './service-accounts/service-account-keys.js';
 import { NO_RATES, type RateSource } from '@banking/reference';
 
-export interface QuoteTerms extends HandOver {
+export interface PaymentServices extends HandOver, QuoteTerms {
   /** The source of rates. Without one, conversions are refused. */
   readonly rates?: RateSource;
   /** The payment networks of payouts. Default: none. Payouts that none serves are refused, and their corridors are not enabled. */
   readonly rails?: RailRouting;
-  /** How long a quote is valid, in seconds, at most a day. Default 300. */
-  readonly validS?: number;
-  /** How many quotes of a workspace may be open: neither used nor expired. Default: any number. */
-  readonly openMax?: number | undefined;
   /** Asks the networks about payees. Without it, no verification is possible. */
   readonly verifyPayee?: VerifyPayee | undefined;
   /** The bank accounts that payers pay to. Default: none. */
@@ -116,17 +112,17 @@ export class LedgerBankingService extends BankingService {
   constructor(
     database: Database,
     books: Books = openBooks(database),
-    quoteTerms: QuoteTerms = {},
+    services: PaymentServices = {},
     isSandbox = false,
     accountCodes?: AccountCodes,
     webhookTerms?: WebhookTerms,
     home?: Database,
   ) {
-    const { rates = NO_RATES, rails, onPlaced, reservePayouts } = quoteTerms;
+    const { rates = NO_RATES, rails, onPlaced, reservePayouts } = services;
     const orders = new OrderService(books, rates, { isSandbox, rails, onPlaced, reservePayouts });
     const appUsers = new AppUsers(database);
     const { reading } = orders;
-    const parts = { database, books, reading, orders, appUsers, quoteTerms, accountCodes, webhookTerms, home };
+    const parts = { database, books, reading, orders, appUsers, services, accountCodes, webhookTerms, home };
     const replays = operationsOf({ ...parts, reading: { ...reading, isOfReplays: true } });
     super(withApprovals(operationsOf(parts), replays, reading, (id) => carriedOut(parts, database, id)));
     this.parts = parts;
@@ -151,7 +147,7 @@ interface Parts {
   readonly reading: Reading;
   readonly orders: OrderService;
   readonly appUsers: AppUsers;
-  readonly quoteTerms: QuoteTerms;
+  readonly services: PaymentServices;
   readonly accountCodes: AccountCodes | undefined;
   readonly webhookTerms: WebhookTerms | undefined;
   readonly home: Database | undefined;
@@ -169,7 +165,7 @@ function operationsOf({
   reading,
   orders,
   appUsers,
-  quoteTerms: { validS = 300, openMax, bankAccounts = [], verifyPayee },
+  services: { validS, openMax, bankAccounts = [], verifyPayee },
   accountCodes,
   webhookTerms,
   home,

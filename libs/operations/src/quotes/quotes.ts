@@ -107,8 +107,13 @@ const ADD_QUOTE = sqlStatement(
    from account a, currency c where a.workspace_id = $1 and a.id = $3 and c.code = $5`,
 );
 
-interface QuoteMeans extends PaymentMeans {
-  readonly validS: number;
+/** How long a quote is valid unless a deployment sets it, in seconds. */
+const VALID_S = 300;
+
+export interface QuoteTerms {
+  /** How long a quote is valid, in seconds, at most a day. */
+  readonly validS?: number | undefined;
+  /** How many quotes of a workspace may be open: neither used nor expired. Default: any number. */
   readonly openMax?: number | undefined;
 }
 
@@ -133,10 +138,10 @@ export async function createQuote(
   caller: AuditedCall,
   input: CreateQuoteInput,
   options: RequestOptions,
-  means: QuoteMeans,
+  means: PaymentMeans & QuoteTerms,
 ): Promise<Created<Quote>> {
   const { accountID, amount, targetAmount, recipientID, targetCurrency } = input;
-  const { rates, rails, validS, openMax } = means;
+  const { rates, rails, validS = VALID_S, openMax } = means;
   if ((recipientID === undefined) === (targetCurrency === undefined)) throw notOneOf('recipientID', 'targetCurrency');
   const { workspaceId } = caller;
   const fixed = fixedAmountOf(amount, targetAmount);
