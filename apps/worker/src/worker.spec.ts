@@ -180,8 +180,8 @@ describe('worker', () => {
       return { status, stdout, stderr };
     }
 
-    it.each(['--help', '-h'])('prints a usage with every variable for %s', (option) => {
-      const { status, stdout, stderr } = start([option]);
+    it('prints a usage with every variable for --help', () => {
+      const { status, stdout, stderr } = start(['--help']);
 
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
       expect(stdout).toMatch(/^Usage: npm run worker\n/);
@@ -190,15 +190,11 @@ describe('worker', () => {
       expect([...read].filter((name) => !stdout.includes(name))).toEqual([]);
     });
 
-    it.each([
-      ["unknown option '--port'", ['--port', '80']],
-      ["unknown option '--nosuch'", ['--help', '--nosuch']],
-      ['too many arguments', ['now']],
-    ])('reports "%s" with the usage for %j, and starts nothing', (mistake, args) => {
-      const { status, stdout, stderr } = start(args);
+    it('reports an unknown option with the usage, and starts nothing', () => {
+      const { status, stdout, stderr } = start(['--port', '80']);
 
       expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-      expect(stderr).toMatch(new RegExp(`^error: ${mistake}\n\nUsage: npm run worker\n`));
+      expect(stderr).toMatch(/^error: unknown option '--port'\n\nUsage: npm run worker\n/);
       expect(existsSync(dataDir)).toBe(false);
     });
 
@@ -209,14 +205,6 @@ describe('worker', () => {
         status: 2,
         stderr: expect.stringMatching(/^The configuration has a mistake:\n {2}- SANDBOX/),
       });
-    });
-
-    it('exits without a schema, and names the command that creates one', async () => {
-      const child = spawn(process.execPath, [MAIN], { env: { DATA_DIR: join(folder, 'empty') }, stdio: 'pipe' });
-      const [stderr, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
-
-      expect(exitCode).toBe(1);
-      expect(stderr).toMatch(/^The database lacks 0001-deployment.+ Run banking migrate or start the service first/);
     });
   });
 
@@ -267,12 +255,10 @@ describe('worker', () => {
       expect(exitCode).toBe(0);
     });
 
-    it('is not ready after a finding in the books, nor after a restart, and is ready once payouts are resumed', async () => {
+    it('is not ready after a finding in the books, which it reports once', async () => {
       const account = { workspaces: [70] };
       const run = (database: Pick<Database, 'pipeline'>, text: string) =>
         database.pipeline(account, [bind(sqlStatement(`spec.${text.slice(0, 40)}`, text))]);
-      const setHead = (head: string) =>
-        asSuperuser(`update banking.account set head = decode($1, 'hex') where id = 71`, [head]);
       const operator = await deployment.openProvisioning();
       try {
         await run(operator, `insert into app (id, name) values (70, 'Spec')`);
@@ -283,31 +269,23 @@ describe('worker', () => {
          values (70, 71, 'customer', 840, 1, 'Ada', 'CACC', 'A71')`,
         );
         // A head that is not the hash of a transaction. No role of the service may write it.
-        await setHead('0'.repeat(64));
+        await asSuperuser(`update banking.account set head = decode($1, 'hex') where id = 71`, ['0'.repeat(64)]);
 
-        for (const start of ['first', 'second']) {
-          const worker = await startHealthy(dataDir);
-          try {
-            const line = await worker.log.line('payouts stopped');
-            expect({ start, ...line }).toMatchObject({ start, level: 'error', findings: 1, workspaceIds: [70] });
-            const { body } = await worker.ready(503);
-            expect(body).toMatchObject({ status: 'payouts_stopped', findings: 1 });
-            // The digits of the time may contain any number.
-            expect(JSON.stringify({ ...(body as object), stoppedAt: undefined })).not.toContain('71');
-          } finally {
-            await worker.stop();
-          }
-          expect(worker.log.count('payouts stopped')).toBe(1);
-        }
-
-        await setHead('');
-        await run(operator, `update payout_stop set resumed_at = now() where resumed_at is null`);
         const worker = await startHealthy(dataDir);
         try {
-          expect((await worker.ready(200)).body).toMatchObject({ status: 'ok' });
+          expect(await worker.log.line('payouts stopped')).toMatchObject({
+            level: 'error',
+            findings: 1,
+            workspaceIds: [70],
+          });
+          const { body } = await worker.ready(503);
+          expect(body).toMatchObject({ status: 'payouts_stopped', findings: 1 });
+          // The digits of the time may contain any number.
+          expect(JSON.stringify({ ...(body as object), stoppedAt: undefined })).not.toContain('71');
         } finally {
           await worker.stop();
         }
+        expect(worker.log.count('payouts stopped')).toBe(1);
       } finally {
         await operator.end();
       }
@@ -328,6 +306,16 @@ describe('worker', () => {
       expect(exitCode).toBe(2);
       expect(stderr).toMatch(/HEALTH_HOST and HEALTH_PORT cannot be listened on \(EADDRINUSE\)/);
       expect(stdout).not.toContain('working');
+    });
+
+    // The last, because the database keeps the lack.
+    it('exits without the whole schema, and names the command that makes it', async () => {
+      await asSuperuser('delete from banking.schema_migration where number = 1');
+      const child = spawn(process.execPath, [MAIN], { env: { DATA_DIR: dataDir }, stdio: 'pipe' });
+      const [stderr, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+
+      expect(exitCode).toBe(1);
+      expect(stderr).toMatch(/^The database lacks 0001-deployment.+ Run banking migrate or start the service first/);
     });
   });
 });

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { reasonOf, sql } from '@banking/postgres/testing';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { ownServer, type OwnServer } from './testing/own-server.js';
@@ -60,6 +62,14 @@ describe('the reference data of a live database', () => {
     );
     await migrated({ reference: other.reference });
     expect(await corridorsOf(other)).toMatchObject({ corridors: 1 });
+  });
+
+  it('is that of the page Go live', async () => {
+    const page = readFileSync(join(__dirname, '../../../docs/go-live.md'), 'utf8');
+    const [, reference = ''] = /```yaml\n(terms:.+?)```/s.exec(page) ?? [];
+    await migrated({ reference });
+
+    expect(await corridorsOf({ ...service(), reference })).toMatchObject({ corridors: 1, products: 1 });
   });
 
   it('has the products of the document only, if it states some', async () => {

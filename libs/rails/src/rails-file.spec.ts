@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { ConfigError } from '@banking/process';
@@ -38,6 +38,16 @@ const BANK = `kind: http, testMode: true, url: "https://adapter.example/v1", tok
 const FILES = `kind: iso20022, testMode: true, folder: exchange, accounts: [${ACCOUNT}]`;
 
 describe('the file of payment networks', () => {
+  it('is that of the page Go live', () => {
+    const page = readFileSync(join(__dirname, '../../../docs/go-live.md'), 'utf8');
+    const [, text = ''] = /`rails\.yaml`.*\n\n```yaml\n(.+?)```/s.exec(page) ?? [];
+    mkdirSync(join(folder, 'bank-files'));
+
+    expect(read(text, false).configured).toMatchObject([
+      { name: 'bank-a', kind: 'iso20022', folder: join(folder, 'bank-files'), isTestMode: false },
+    ]);
+  });
+
   it('lists networks with what they serve, their accounts and their settings', () => {
     const { configured } = read(`
 rails:

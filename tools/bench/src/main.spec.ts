@@ -16,11 +16,7 @@ describe('benchmark command', () => {
 
   it.each([
     [[], 'error: missing command: reads, lists, orders, settled, gateway, client, all'],
-    [['writes'], "unknown command 'writes'"],
-    [['reads', '--sideways'], "unknown option '--sideways'"],
     [['reads', '--rounds', '0'], 'Give a whole number, 1 or more.'],
-    [['reads', '--seconds', '1.5'], 'Give a whole number, 1 or more.'],
-    [['reads', 'again'], 'too many arguments'],
     [['orders', '--cases', 'cold'], 'Allowed choices are accounts, workspaces, hot.'],
   ])('reports an error with its usage and exit code 2 for %j', (args, words) => {
     const { status, stdout, stderr } = bench(...args);

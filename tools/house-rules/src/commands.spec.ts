@@ -16,24 +16,40 @@ function run(tool: string, ...args: string[]) {
   return { status, stdout, stderr };
 }
 
+function expectUsage(tool: string, option: string) {
+  const { status, stdout, stderr } = run(tool, option);
+
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toMatch(/^Usage: /);
+}
+
+function expectMistake(tool: string, args: readonly string[], mistake: string) {
+  const { status, stdout, stderr } = run(tool, ...args);
+
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr.startsWith(`error: ${mistake}\n\n`)).toBe(true);
+  expect(stderr).toContain('\n\nUsage: ');
+}
+
 describe.each(TOOLS)('%s on a command line', (tool) => {
-  it.each(['--help', '-h'])('prints only the usage for %s', (option) => {
-    const { status, stdout, stderr } = run(tool, option);
+  it('prints only the usage for --help', () => expectUsage(tool, '--help'));
 
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(stdout).toMatch(/^Usage: /);
-  });
+  it('reports an unknown option with the usage and exit code 2', () =>
+    expectMistake(tool, ['--nosuch'], "unknown option '--nosuch'"));
+});
 
-  it.each([[['--nosuch']], [['--nosuch', 'more']], [['nosuch']]])(
-    'reports the mistake of %j with the usage and exit code 2',
-    (args) => {
-      const { status, stdout, stderr } = run(tool, ...args);
+// All tools but `run.mjs` read their arguments with `arguments.mjs`: without areas, as `count.mjs`, or with some, as `mutate.mjs`.
+describe.each([
+  ['tools/count.mjs', 'too many arguments'],
+  ['tools/mutate.mjs', "unknown area 'nosuch'"],
+  ['tools/run.mjs', "unknown app 'nosuch'"],
+])('%s', (tool, mistake) => {
+  it('prints only the usage for -h', () => expectUsage(tool, '-h'));
 
-      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-      expect(stderr).toMatch(/^error: (unknown option '--nosuch'|too many arguments|unknown (app|area) 'nosuch')\n\n/);
-      expect(stderr).toContain('\n\nUsage: ');
-    },
-  );
+  it('reports an unknown option before another argument', () =>
+    expectMistake(tool, ['--nosuch', 'more'], "unknown option '--nosuch'"));
+
+  it(`reports "${mistake}"`, () => expectMistake(tool, ['nosuch'], mistake));
 });
 
 describe('the scripts of the workspace', () => {

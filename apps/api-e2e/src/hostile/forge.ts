@@ -185,8 +185,8 @@ function swapPayload(token: string): string {
   return [header, encoded({ ...claims, sub: 'someone-else', email: 'eve@southwind.example' }), signature].join('.');
 }
 
-/** One operation of each kind. `npm run prove` tries all. */
-const SOME_OPERATIONS = ['listApps', 'listProducts', 'getTransfer', 'listCorridors', 'listAppUsers', 'placeOrder'];
+/** A read without a workspace, and a change in one. `npm run prove` tries all operations. */
+const SOME_OPERATIONS = ['listApps', 'placeOrder'];
 
 /** The names of the forgeries, which tests need before an issuer exists. */
 const NAMES = namesOfForgeries();
@@ -204,6 +204,7 @@ export function refusesForgeries(issuer: string, provide: () => Promise<Target>)
     let trap: Server;
     let attacker: Attacker;
     let visits = 0;
+    const messages = new Set<unknown>();
 
     beforeAll(async () => {
       target = await provide();
@@ -262,17 +263,12 @@ export function refusesForgeries(issuer: string, provide: () => Promise<Target>)
           requestId: response.headers.get('x-request-id'),
         });
         expect(response.headers.get('www-authenticate')).toBe('Bearer');
+        messages.add((response.body as { message: unknown }).message);
       }
       expect(visits).toBe(0);
     });
 
-    it('returns the same message for every forged token', async () => {
-      const messages = new Set<unknown>();
-      for (const name of NAMES) {
-        const response = await requestWith('/apps', forge(target.mint, forgeries(target.mint, attacker)[name]));
-        messages.add((response.body as { message: unknown }).message);
-      }
-
+    it('returns the same message for every forged token', () => {
       expect([...messages]).toHaveLength(1);
     });
   });

@@ -1,6 +1,6 @@
 import { offlineDocument } from '../documented/read-document.js';
 import { readFileSync } from 'node:fs';
-import { until } from '@banking/postgres/testing';
+import { testOrProve, until } from '@banking/postgres/testing';
 import { routesOf } from '../documented/document.js';
 import { bodySchemaOf } from '../documented/inputs.js';
 import { sendRequest } from '../responses.js';
@@ -117,10 +117,12 @@ describe('log of the service', () => {
       { ...header, typ: CANARY },
       header,
     ].map((part) => `${encoded(part)}.${encoded({ iss: CANARY, sub: CANARY })}.${encoded(CANARY)}`);
-    const tokens = [undefined, await service.tokenOf(ADA), ...forged];
+    const valid = await service.tokenOf(ADA);
+    const invalid = [undefined, ...forged];
     const unexpected: string[] = [];
-    for (const { method, path, body } of canaryRequests()) {
-      for (const token of tokens) {
+    for (const [index, { method, path, body }] of [...canaryRequests()].entries()) {
+      // A request without a valid token is refused before its operation matters.
+      for (const token of [valid, ...testOrProve([invalid[index % invalid.length]], invalid)]) {
         const response = await fetch(`${service.url}${path}`, {
           method,
           headers: {

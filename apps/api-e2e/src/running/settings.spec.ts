@@ -5,8 +5,8 @@ import { openDatabase, until } from '@banking/postgres/testing';
 import { PrefixProxy } from '../docs/prefix-proxy.js';
 import { blocksOf } from '../documented/examples.js';
 import { sendRequest } from '../responses.js';
-import { DemoDatabase, type OwnService, type RunningService } from '../running-service.js';
-import { ADA, BOB, EVE, idOf, localToken } from '../service.js';
+import { DemoDatabase, type OwnService } from '../running-service.js';
+import { ADA, BOB, EVE, idOf } from '../service.js';
 
 const PAGE = 'https://app.example';
 const EXPOSED = [
@@ -14,20 +14,19 @@ const EXPOSED = [
   ...['RateLimit-Policy', 'Idempotency-Key', 'WWW-Authenticate', 'Allow'],
 ];
 
-/** For services with different settings, one after the other. */
+/** A service with several settings. Without a worker, no session waits for a lock, and no event is recorded. */
 let database: DemoDatabase;
+let service: OwnService;
 beforeAll(async () => {
   database = await DemoDatabase.open();
+  service = await database.start({ WORKER: 'off', CORS_ORIGINS: PAGE, ORDER_LIMIT_PER_MINUTE: '6' });
 });
-afterAll(() => database?.close());
+afterAll(async () => {
+  await service?.running.stop();
+  await database?.close();
+});
 
 describe('cross-origin requests', () => {
-  let service: OwnService;
-  beforeAll(async () => {
-    service = await database.start({ CORS_ORIGINS: PAGE });
-  });
-  afterAll(() => service?.running.stop());
-
   const sendRequest = (path: string, origin: string, method = 'GET', headers: Record<string, string> = {}) =>
     fetch(`${service.url}${path}`, { method, headers: { origin, ...headers } });
 
@@ -85,47 +84,6 @@ describe('cross-origin requests', () => {
   });
 });
 
-/** The address in a `Link` to the next page. */
-const nextOf = (headers: Headers) => /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1] ?? '';
-
-describe('a service with requests that are held', () => {
-  let service: RunningService;
-  let headers: Record<string, string>;
-  beforeAll(async () => {
-    // No worker: no event is recorded, so requests are held for their whole time.
-    service = (await database.start({ WORKER: 'off' })).running;
-    headers = { authorization: `Bearer ${await localToken(database.dataDir, ADA)}`, 'workspace-id': '1' };
-  });
-  afterAll(() => service?.stop());
-
-  const get = (path: string) => fetch(`${service.url}${path}`, { headers });
-
-  it('serves more other requests than it has connections to the database', async () => {
-    const end = nextOf((await get('/events?limit=500')).headers);
-    // As many as a user may have, and more than the 8 connections.
-    const held = Array.from({ length: 10 }, () => get(`${end}&wait=2`));
-    const others = await Promise.all(Array.from({ length: 20 }, () => get('/accounts')));
-
-    expect(others.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
-    for (const response of await Promise.all(held)) expect(await response.json()).toEqual([]);
-  });
-
-  it('responds to them at once when it stops, with the position to continue from', async () => {
-    const end = nextOf((await get('/events?limit=500')).headers);
-    const held = [get(`${end}&wait=20`), get(`${end}&wait=20`)];
-    // The requests are held when a later one on the same route was served.
-    await get('/events?limit=1');
-    service.signal('SIGTERM');
-
-    for (const response of await Promise.all(held)) {
-      expect([response.status, response.headers.get('connection')]).toEqual([200, 'close']);
-      expect((await response.json()) as Event[]).toEqual([]);
-      expect(nextOf(response.headers)).toContain(end);
-    }
-    expect((await service.ended).code).toBe(0);
-  });
-});
-
 const LOCK = sqlStatement('lock_transfers', 'lock table banking.transfer in access exclusive mode');
 /** The sessions that wait for the lock. */
 const WAITING = sqlStatement<{ count: number }>(
@@ -134,17 +92,11 @@ const WAITING = sqlStatement<{ count: number }>(
 );
 
 describe('a service whose database connections a workspace could use up', () => {
-  let service: OwnService;
   let owner: Database;
   beforeAll(async () => {
-    // No worker: its sessions would wait for the lock as well.
-    service = await database.start({ WORKER: 'off' });
     owner = await openDatabase({ connection: database.server.connection, role: OWNER_ROLE });
   });
-  afterAll(async () => {
-    await owner?.end();
-    await service?.running.stop();
-  });
+  afterAll(() => owner?.end());
 
   const workspaceOf = (name: string) => idOf(service.world, 'workspaces', name);
 
@@ -176,12 +128,6 @@ describe('a service whose database connections a workspace could use up', () => 
 });
 
 describe('order rate limit of six a minute and a burst of two', () => {
-  let service: OwnService;
-  beforeAll(async () => {
-    service = await database.start({ ORDER_LIMIT_PER_MINUTE: '6' });
-  });
-  afterAll(() => service?.running.stop());
-
   const place = (as: string, key: string) =>
     sendRequest(service, `/accounts/${idOf(service.world, 'accounts', 'Northwind Trading USD')}/orders`, {
       as,
@@ -205,17 +151,17 @@ describe('order rate limit of six a minute and a burst of two', () => {
 
 describe('service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
   let proxy: PrefixProxy;
-  let service: OwnService;
+  let proxied: OwnService;
   let headers: Record<string, string>;
 
   beforeAll(async () => {
     proxy = await PrefixProxy.start('/bank/payments');
-    service = await database.start({ PUBLIC_URL: `${proxy.url}/`, WORKER: 'off' });
-    proxy.target = service.url;
-    headers = { authorization: `Bearer ${await service.tokenOf(ADA)}`, 'workspace-id': '1' };
+    proxied = await database.start({ PUBLIC_URL: `${proxy.url}/`, WORKER: 'off' });
+    proxy.target = proxied.url;
+    headers = { authorization: `Bearer ${await proxied.tokenOf(ADA)}`, 'workspace-id': '1' };
   });
   afterAll(async () => {
-    await service?.running.stop();
+    await proxied?.running.stop();
     await proxy?.stop();
   });
 
@@ -270,7 +216,7 @@ describe('service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
   );
 
   it('lets the client read every page with the public URL as its base URL', async () => {
-    const { transfers } = new BankingClient({ baseUrl: proxy.url, token: await service.tokenOf(ADA) }).workspace(1);
+    const { transfers } = new BankingClient({ baseUrl: proxy.url, token: await proxied.tokenOf(ADA) }).workspace(1);
     const all = (await transfers.listPage({ type: 'payout', limit: 100 })).items;
 
     const paged = [];
@@ -294,5 +240,43 @@ describe('service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
     const { url, status } = await fetch(`${proxy.url}/docs/`);
 
     expect([url, status]).toEqual([`${proxy.url}/docs`, 200]);
+  });
+});
+
+/** The address in a `Link` to the next page. */
+const nextOf = (headers: Headers) => /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1] ?? '';
+
+// The last, because the service stops.
+describe('a service with requests that are held', () => {
+  let headers: Record<string, string>;
+  beforeAll(async () => {
+    headers = { authorization: `Bearer ${await service.tokenOf(ADA)}`, 'workspace-id': '1' };
+  });
+
+  const get = (path: string) => fetch(`${service.url}${path}`, { headers });
+
+  it('serves more other requests than it has connections to the database', async () => {
+    const end = nextOf((await get('/events?limit=500')).headers);
+    // As many as a user may have, and more than the 8 connections.
+    const held = Array.from({ length: 10 }, () => get(`${end}&wait=2`));
+    const others = await Promise.all(Array.from({ length: 20 }, () => get('/accounts')));
+
+    expect(others.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+    for (const response of await Promise.all(held)) expect(await response.json()).toEqual([]);
+  });
+
+  it('responds to them at once when it stops, with the position to continue from', async () => {
+    const end = nextOf((await get('/events?limit=500')).headers);
+    const held = [get(`${end}&wait=20`), get(`${end}&wait=20`)];
+    // The requests are held when a later one on the same route was served.
+    await get('/events?limit=1');
+    service.running.signal('SIGTERM');
+
+    for (const response of await Promise.all(held)) {
+      expect([response.status, response.headers.get('connection')]).toEqual([200, 'close']);
+      expect((await response.json()) as Event[]).toEqual([]);
+      expect(nextOf(response.headers)).toContain(end);
+    }
+    expect((await service.running.ended).code).toBe(0);
   });
 });

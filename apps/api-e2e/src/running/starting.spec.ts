@@ -54,15 +54,6 @@ describe('service start', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  it('refuses local tokens on a public address and names both alternatives', async () => {
-    const { code, stderr } = await refusedStart({ dataDir: folder.path, environment: { HOST: '0.0.0.0' } });
-
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/HOST is 0\.0\.0\.0/);
-    expect(stderr).toMatch(/OIDC_ISSUER/);
-    expect(stderr).toMatch(/LOCAL_TOKENS=on/);
-  });
-
   it('reports a port in use in a sentence and leaves the database of the other service running', async () => {
     const { port } = new URL(service.url);
 

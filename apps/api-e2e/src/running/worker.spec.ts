@@ -7,178 +7,68 @@ import { CANARY, secretsIn } from '../log-lines.js';
 import { banking, DemoDatabase, launch, type OwnService, type RunningService } from '../running-service.js';
 import { ADA, idOf } from '../service.js';
 
-/** For the processes of each part, one part after the other. */
+const METRICS = { METRICS_PORT: '0', BUILD_COMMIT: 'abc123' };
+
+/** A service without a worker, and the worker of all parts. */
 let database: DemoDatabase;
+let service: OwnService;
+let worker: StartedWorker;
+let token: string;
+let northwind: WorkspaceView;
+let from: AccountId;
+let ordinary: RecipientId;
+
 beforeAll(async () => {
   database = await DemoDatabase.open();
+  service = await database.start({ ...METRICS, WORKER: 'off' });
+  worker = await startWorker(METRICS);
+  token = await service.tokenOf(ADA);
+  northwind = workspaceAt(service.url);
+  from = idOf(service.world, 'accounts', 'Northwind Trading EUR') as AccountId;
+  ordinary = idOf(service.world, 'recipients', 'international') as RecipientId;
+  await northwind.sandbox.fund({ accountId: from, amount: '20000000' as TransferAmount });
 });
-afterAll(() => database?.close());
+afterAll(async () => {
+  await worker?.kill();
+  await service?.running.stop();
+  await database?.close();
+});
 
-const MAKE_DUE = sqlStatement(
-  'e2e.make_due',
-  `update banking.work set due_at = clock_timestamp() where kind = 'execution' and subject_id = $1`,
-);
-const LEASES_OVER = sqlStatement(
-  'e2e.leases_over',
-  `update banking.work set leased_until = clock_timestamp() where leased_until is not null`,
-);
-const SUBMISSIONS = sqlStatement<{ key: string; submissions: number }>(
-  'e2e.handed_over',
-  'select key, submissions from banking.sandbox_rail_payment order by key',
-);
-const PAYOUTS_LEFT = sqlStatement<{ subject_id: bigint }>(
-  'e2e.payouts_left',
-  `select subject_id from banking.work where kind = 'payout'`,
-);
+const workspaceAt = (baseUrl: string): WorkspaceView =>
+  new BankingClient({ baseUrl, token }).workspace(idOf(service.world, 'workspaces', 'Northwind Trading'));
 
-describe('workers', () => {
-  let service: OwnService;
-  let owner: Database;
-  let northwind: WorkspaceView;
-  let from: AccountId;
-  let ordinary: RecipientId;
-
-  beforeAll(async () => {
-    service = await database.start({ WORKER: 'off' });
-    owner = await openDatabase({ connection: database.server.connection, role: OWNER_ROLE });
-    const client = new BankingClient({ baseUrl: service.url, token: await service.tokenOf(ADA) });
-    northwind = client.workspace(idOf(service.world, 'workspaces', 'Northwind Trading'));
-    from = idOf(service.world, 'accounts', 'Northwind Trading EUR') as AccountId;
-    ordinary = idOf(service.world, 'recipients', 'international') as RecipientId;
-    await northwind.sandbox.fund({ accountId: from, amount: '10000000' as TransferAmount });
-  });
-  afterAll(async () => {
-    await owner?.end();
-    await service?.running.stop();
-  });
-  afterEach(async () => {
-    // Ends with an error for any finding.
-    await banking(database.dataDir, 'verify');
-  });
-
-  async function startWorker() {
-    const worker = launch('worker', { dataDir: database.dataDir });
-    await worker.output.matched(/"msg":"working"/);
-    return {
-      kill: () => worker.child.kill('SIGKILL') && worker.ended,
-      async stop() {
-        worker.child.kill('SIGTERM');
-        expect({ ...(await worker.ended), stderr: worker.output.stderr }).toEqual({
-          code: 0,
-          signal: null,
-          stderr: '',
-        });
-      },
-    };
-  }
-
-  const place = async (more: Partial<PlaceOrderInput> = {}): Promise<Order> => {
-    const input = {
-      accountId: from,
-      recipientID: ordinary,
-      amount: '10000' as TransferAmount,
-      type: 'instant',
-      purposeCode: 'IR001',
-      ...more,
-    } as const;
-    return (await northwind.orders.place(input)).resource;
+async function startWorker(environment: Readonly<Record<string, string>> = {}) {
+  const { child, ended, output } = launch('worker', { dataDir: database.dataDir, environment });
+  await output.matched(/"msg":"working"/);
+  const kill = (signal: NodeJS.Signals = 'SIGKILL') => {
+    child.kill(signal);
+    return ended;
   };
-  const transactionOf = ({ edges }: Order) => edges.executions?.[0]?.edges.transaction;
-  /** Waits until the transaction of an order has a status. */
-  const waitForStatus = (order: Order, status: string) =>
-    until(
-      () => northwind.orders.get(from, order.id),
-      (read) => transactionOf(read)?.status === status,
-    );
-  const submissionsByKey = async () => (await owner.pipeline({}, [bind(SUBMISSIONS)] as const))[0];
+  /** @returns its errors */
+  const stop = async () => {
+    expect(await kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    return output.stderr;
+  };
+  return { output, kill, stop };
+}
+type StartedWorker = Awaited<ReturnType<typeof startWorker>>;
 
-  it('credits international payments and executes due orders', async () => {
-    const [now, later] = [await place(), await place({ type: 'scheduled', startAt: '2099-01-01T00:00:00Z' })];
-    const worker = await startWorker();
-    await owner.pipeline({}, [bind(MAKE_DUE, later.edges.executions?.[0]?.id)]);
-
-    const [credited, ran] = [await waitForStatus(now, 'completed'), await waitForStatus(later, 'completed')];
-
-    const events = transactionOf(credited)?.edges.internationalRemittance?.edges.events ?? [];
-    expect(events.map(({ status, reasonCode }) => [status, reasonCode])).toEqual([
-      ['ACSP', 'G000'],
-      ['ACSP', 'G001'],
-      ['ACCC', undefined],
-    ]);
-    expect(ran).toMatchObject({ status: 'completed', edges: { executions: [{ sequence: 1, status: 'completed' }] } });
-    await worker.stop();
-  });
-
-  it('submits a payment once if a worker is killed between submitting and recording it', async () => {
-    const data = {
-      beneficiaryName: 'Ravi Kumar',
-      beneficiaryAccountType: 'Individual',
-      beneficiaryAccountNumber: '50100123459020',
-      beneficiaryCountryCode: 'IN',
-      destinationCountry: 'IN',
-      routingCodeType1: 'IFSC',
-      routingCodeValue1: 'HDFC0000001',
-    };
-    const corridor = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' } as const;
-    const { resource: silent } = await northwind.recipients.addInternational({ ...corridor, data });
-    const before = new Set((await submissionsByKey()).map(({ key }) => key));
-    const first = await startWorker();
-    const order = await place({ recipientID: silent.id });
-    // The network has accepted the payout, and does not respond.
-    await until(submissionsByKey, (rows) => rows.some(({ key }) => !before.has(key)));
-
-    await first.kill();
-    await owner.pipeline({}, [bind(LEASES_OVER)]);
-    const second = await startWorker();
-    await waitForStatus(order, 'completed');
-
-    expect((await submissionsByKey()).filter(({ key }) => !before.has(key))).toMatchObject([{ submissions: 1 }]);
-    await second.stop();
-  });
-
-  it('submits each payment once with two workers, and leaves nothing to do', async () => {
-    const before = (await submissionsByKey()).length;
-    const workers = await Promise.all([startWorker(), startWorker()]);
-
-    const orders = await Promise.all(Array.from({ length: 40 }, () => place()));
-    await Promise.all(orders.map((order) => waitForStatus(order, 'completed')));
-
-    const all = await submissionsByKey();
-    expect(all.slice(before)).toHaveLength(40);
-    expect(all.filter(({ submissions }) => submissions !== 1)).toEqual([]);
-    expect((await owner.pipeline({}, [bind(PAYOUTS_LEFT)] as const))[0]).toEqual([]);
-    await Promise.all(workers.map((worker) => worker.stop()));
-  });
-});
-
-const METRICS = { METRICS_PORT: '0', BUILD_COMMIT: 'abc123' };
 const AMOUNT = '987654' as TransferAmount;
 
+// The first, because it counts all orders of the service.
 describe('the metrics of running processes', () => {
-  let service: OwnService;
   let gateway: RunningService;
-  let worker: ReturnType<typeof launch>;
-  let token: string;
   const urls: Record<string, string> = {};
 
   const addressOf = async (output: Promise<string>) => `http://127.0.0.1:${await output}/metrics`;
 
   beforeAll(async () => {
-    const { dataDir } = database;
-    service = await database.start({ ...METRICS, WORKER: 'off' });
-    gateway = await startGateway({ dataDir, upstream: service.url, environment: METRICS });
-    worker = launch('worker', { dataDir, environment: METRICS });
+    gateway = await startGateway({ dataDir: database.dataDir, upstream: service.url, environment: METRICS });
     urls['service'] = await addressOf(service.running.logged(/"metricsPort":(\d+)/));
     urls['gateway'] = await addressOf(gateway.logged(/"metricsPort":(\d+)/));
     urls['worker'] = await addressOf(worker.output.matched(/"metricsPort":(\d+)/));
-    token = await service.tokenOf(ADA);
   });
-  afterAll(async () => {
-    worker?.child.kill('SIGTERM');
-    await worker?.ended;
-    await gateway?.stop();
-    await service?.running.stop();
-  });
+  afterAll(() => gateway?.stop());
 
   const scrape = async (name: string) => (await fetch(urls[name]!)).text();
 
@@ -229,13 +119,9 @@ describe('the metrics of running processes', () => {
   }
 
   it('count an order through the gateway, its batch, its replay and its payout', async () => {
-    const client = new BankingClient({ baseUrl: gateway.url, token });
-    const northwind = client.workspace(idOf(service.world, 'workspaces', 'Northwind Trading'));
-    const accountId = idOf(service.world, 'accounts', 'Northwind Trading EUR') as AccountId;
-    await northwind.sandbox.fund({ accountId, amount: '10000000' as TransferAmount });
-    const recipientID = idOf(service.world, 'recipients', 'international') as RecipientId;
-    const input = { accountId, recipientID, amount: AMOUNT, type: 'instant', purposeCode: 'IR001' } as const;
-    const placeOnce = () => northwind.orders.place(input, { idempotencyKey: 'metrics-of-an-order' });
+    const { orders } = workspaceAt(gateway.url);
+    const order = { accountId: from, recipientID: ordinary, amount: AMOUNT, type: 'instant' } as const;
+    const placeOnce = () => orders.place({ ...order, purposeCode: 'IR001' }, { idempotencyKey: 'metrics-of-an-order' });
     await placeOnce();
     await placeOnce();
 
@@ -277,31 +163,12 @@ describe('the metrics of running processes', () => {
   });
 });
 
-describe('a process without METRICS_PORT', () => {
-  it('loads no library for metrics', async () => {
-    const child = launch('worker', {
-      dataDir: database.dataDir,
-      environment: { NODE_OPTIONS: `--require=${require.resolve('./print-loaded.cjs')}` },
-    });
-    await child.output.matched(/"msg":"working"/);
-    child.child.kill('SIGTERM');
-    await child.ended;
-
-    const loaded = await child.output.matched(/loaded: (.*)/);
-    expect(loaded).toContain('libs/work-queue/dist/worker.js');
-    expect(loaded).not.toMatch(/prom-client|libs\/telemetry\/dist\/metrics/);
-  });
-});
-
 describe('story on a terminal', () => {
-  let service: OwnService;
   let played: string;
 
   beforeAll(async () => {
-    service = await database.start();
     played = await banking(database.dataDir, 'story', '--url', service.url);
   });
-  afterAll(() => service?.running.stop());
 
   it('shows one payment that arrives and one that is returned', async () => {
     const [arrives, isSentBack] = played.split('\nA payment that ').slice(1) as [string, string];
@@ -335,6 +202,114 @@ describe('story on a terminal', () => {
     expect(between).toBe(before! - 10_000n - fees[0]!);
     expect(beforeSecond).toBe(between);
     expect(after).toBe(between! - fees[1]!);
+  });
+});
+
+const MAKE_DUE = sqlStatement(
+  'e2e.make_due',
+  `update banking.work set due_at = clock_timestamp() where kind = 'execution' and subject_id = $1`,
+);
+const LEASES_OVER = sqlStatement(
+  'e2e.leases_over',
+  `update banking.work set leased_until = clock_timestamp() where leased_until is not null`,
+);
+const SUBMISSIONS = sqlStatement<{ key: string; submissions: number }>(
+  'e2e.handed_over',
+  'select key, submissions from banking.sandbox_rail_payment order by key',
+);
+const PAYOUTS_LEFT = sqlStatement<{ subject_id: bigint }>(
+  'e2e.payouts_left',
+  `select subject_id from banking.work where kind = 'payout'`,
+);
+
+describe('workers', () => {
+  let owner: Database;
+
+  beforeAll(async () => {
+    owner = await openDatabase({ connection: database.server.connection, role: OWNER_ROLE });
+  });
+  afterAll(() => owner?.end());
+
+  const place = async (more: Partial<PlaceOrderInput> = {}): Promise<Order> => {
+    const input = {
+      accountId: from,
+      recipientID: ordinary,
+      amount: '10000' as TransferAmount,
+      type: 'instant',
+      purposeCode: 'IR001',
+      ...more,
+    } as const;
+    return (await northwind.orders.place(input)).resource;
+  };
+  const transactionOf = ({ edges }: Order) => edges.executions?.[0]?.edges.transaction;
+  /** Waits until the transaction of an order has a status. */
+  const waitForStatus = (order: Order, status: string) =>
+    until(
+      () => northwind.orders.get(from, order.id),
+      (read) => transactionOf(read)?.status === status,
+    );
+  const submissionsByKey = async () => (await owner.pipeline({}, [bind(SUBMISSIONS)] as const))[0];
+
+  it('credits international payments and executes due orders', async () => {
+    const [now, later] = [await place(), await place({ type: 'scheduled', startAt: '2099-01-01T00:00:00Z' })];
+    await owner.pipeline({}, [bind(MAKE_DUE, later.edges.executions?.[0]?.id)]);
+
+    const [credited, ran] = [await waitForStatus(now, 'completed'), await waitForStatus(later, 'completed')];
+
+    const events = transactionOf(credited)?.edges.internationalRemittance?.edges.events ?? [];
+    expect(events.map(({ status, reasonCode }) => [status, reasonCode])).toEqual([
+      ['ACSP', 'G000'],
+      ['ACSP', 'G001'],
+      ['ACCC', undefined],
+    ]);
+    expect(ran).toMatchObject({ status: 'completed', edges: { executions: [{ sequence: 1, status: 'completed' }] } });
+  });
+
+  it('submits a payment once if a worker is killed between submitting and recording it', async () => {
+    const data = {
+      beneficiaryName: 'Ravi Kumar',
+      beneficiaryAccountType: 'Individual',
+      beneficiaryAccountNumber: '50100123459020',
+      beneficiaryCountryCode: 'IN',
+      destinationCountry: 'IN',
+      routingCodeType1: 'IFSC',
+      routingCodeValue1: 'HDFC0000001',
+    };
+    const corridor = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' } as const;
+    const { resource: silent } = await northwind.recipients.addInternational({ ...corridor, data });
+    const before = new Set((await submissionsByKey()).map(({ key }) => key));
+    const order = await place({ recipientID: silent.id });
+    // The network has accepted the payout, and does not respond.
+    await until(submissionsByKey, (rows) => rows.some(({ key }) => !before.has(key)));
+
+    await worker.kill();
+    await owner.pipeline({}, [bind(LEASES_OVER)]);
+    worker = await startWorker();
+    await waitForStatus(order, 'completed');
+
+    expect((await submissionsByKey()).filter(({ key }) => !before.has(key))).toMatchObject([{ submissions: 1 }]);
+  });
+
+  it('submit each payment once, leave nothing to do, and load no library for metrics without METRICS_PORT', async () => {
+    const before = (await submissionsByKey()).length;
+    const second = await startWorker({ NODE_OPTIONS: `--require=${require.resolve('./print-loaded.cjs')}` });
+
+    const orders = await Promise.all(Array.from({ length: 16 }, () => place()));
+    await Promise.all(orders.map((order) => waitForStatus(order, 'completed')));
+
+    const all = await submissionsByKey();
+    expect(all.slice(before)).toHaveLength(16);
+    expect(all.filter(({ submissions }) => submissions !== 1)).toEqual([]);
+    expect((await owner.pipeline({}, [bind(PAYOUTS_LEFT)] as const))[0]).toEqual([]);
+    const [errors, printed] = await Promise.all([worker.stop(), second.stop()]);
+    expect(errors).toBe('');
+    expect(printed).toMatch(/^loaded: \S*.*libs\/work-queue\/dist\/worker\.js.*\n$/);
+    expect(printed).not.toMatch(/prom-client|libs\/telemetry\/dist\/metrics/);
+  });
+
+  it('leave books that verify', async () => {
+    // Ends with an error for any finding.
+    await banking(database.dataDir, 'verify');
   });
 });
 

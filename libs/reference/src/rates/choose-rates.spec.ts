@@ -19,6 +19,8 @@ describe('the configured source of rates', () => {
       const rates = chooseRates({ rates: { url, maxAgeS: 60 }, sandbox: true }, world.database, () => undefined);
 
       expect(await rates.rateOf('USD', 'INR')).toMatchObject({ numerator: 83n, source: url });
+      // A sandbox has a demo rate for it.
+      await expect(rates.rateOf('USD', 'JPY')).rejects.toMatchObject({ reason: 'rate_unavailable' });
     } finally {
       server.close();
       await world.close();
