@@ -21,7 +21,7 @@ export interface IdempotencyKey {
   readonly fingerprint: Buffer;
 }
 
-/** How long the response of a key is stored: an SQL interval. */
+/** How long the response of a key is stored: an SQL interval. The database keeps it too: a policy of `idempotency`, and `delete_expired_keys`. */
 export const RETENTION = `interval '30 days'`;
 
 /**
