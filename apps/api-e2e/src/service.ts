@@ -57,8 +57,17 @@ export function serviceOfTheRun(): LocalService {
   return { ...service, tokenOf: (email) => localToken(service.dataDir, email) };
 }
 
-/** A token signed with the key of a DATA_DIR. */
-export async function localToken(dataDir: string, email: string): Promise<string> {
+const tokens = new Map<string, Promise<string>>();
+
+/** A token signed with the key of a DATA_DIR. Like a client, a spec uses one token of a user for all its requests. */
+export function localToken(dataDir: string, email: string): Promise<string> {
+  const key = JSON.stringify([dataDir, email]);
+  const token = tokens.get(key) ?? newLocalToken(dataDir, email);
+  tokens.set(key, token);
+  return token;
+}
+
+async function newLocalToken(dataDir: string, email: string): Promise<string> {
   const issuer = await LocalIssuer.open(dataDir);
   return issuer.sign({ email, audience: AUDIENCE, lifetimeSeconds: 3_600 });
 }

@@ -18,7 +18,12 @@ export class ServiceBehindWire {
     private readonly wire: Wire,
   ) {}
 
-  static async start(dataDir: string, server: EmbeddedServer): Promise<ServiceBehindWire> {
+  /** @param more settings besides those of the database */
+  static async start(
+    dataDir: string,
+    server: EmbeddedServer,
+    more: Readonly<Record<string, string>>,
+  ): Promise<ServiceBehindWire> {
     const wire = await Wire.lay(server.connection);
     const { port, user, database } = wire.connection;
     const environment = {
@@ -26,6 +31,7 @@ export class ServiceBehindWire {
       SANDBOX: 'on',
       DEMO_DATA: 'off',
       WORKER: 'off',
+      ...more,
     };
     try {
       return new ServiceBehindWire(await RunningService.start({ dataDir, environment }), wire);

@@ -90,7 +90,7 @@ export async function fuzzRequests(service: FreshService, options: FuzzOptions):
   let nextBatch = seed;
   const client = async () => {
     while (runner.requests < requests && faults.length === 0 && signal?.aborted !== true) {
-      const fault = await runBatch(runner, sequences, { seed: nextBatch++, path });
+      const fault = await runBatch(runner, sequences, { seed: nextBatch++, path, requests });
       if (fault !== undefined) faults.push(fault);
       onProgress?.(runner.requests);
       if (path !== undefined) return;
@@ -114,11 +114,12 @@ export async function fuzzRequests(service: FreshService, options: FuzzOptions):
 async function runBatch(
   runner: SequenceRunner,
   sequences: fc.Arbitrary<readonly Step[]>,
-  { seed, path }: Pick<FuzzOptions, 'seed' | 'path'>,
+  { seed, path, requests }: Pick<FuzzOptions, 'seed' | 'path' | 'requests'>,
 ): Promise<string | undefined> {
   let failedAt: number | undefined;
   const run = async (steps: readonly Step[]) => {
     if (failedAt !== undefined && Date.now() - failedAt > SHRINK_MS) return;
+    if (failedAt === undefined && path === undefined && runner.requests >= requests) return;
     try {
       await runner.run(steps);
     } catch (error) {

@@ -169,51 +169,13 @@ const FOREIGN_RESPONSES: readonly HostileResponse[] = [
   distrusted('names a next id', body(`{"id":1.0000000000000000001e0,"amount":1}`, JSON_TYPE), /amount/),
 ];
 
-/** Records with a wrong field. The log names the field. */
+/** Records with a wrong field. The log names the field. validate-response.spec.ts has each field of each record. */
 const WRONG_FIELDS: readonly HostileResponse[] = [
   distrusted('counts a balance beyond 2^53', body(withBalance('9007199254740993'), JSON_TYPE), /2\^53/),
-  distrusted('counts a balance as 1e400', body(withBalance('1e400'), JSON_TYPE), /2\^53/),
-  distrusted(
-    'writes a balance as a text',
-    body(withBalance('"12"'), JSON_TYPE),
-    /\/edges\/balance\/amount must be integer/,
-  ),
-  distrusted('halves a balance', body(withBalance('1.5'), JSON_TYPE), /\/edges\/balance\/amount must be integer/),
-  distrusted('leaves a balance null', body(withBalance('null'), JSON_TYPE), /\/edges\/balance\/amount must be integer/),
-  wrong(
-    'leaves a balance out',
-    transfer({ edges: { balance: { id: 1 } } }),
-    /\/edges\/balance must have required property 'amount'/,
-  ),
-  wrong('writes an amount as a number', transfer({ amount: 12 }), /\/amount must be string/),
-  wrong('writes an amount with cents', transfer({ amount: '12.50' }), /\/amount must match/),
-  wrong('writes an amount with a zero before it', transfer({ amount: '01' }), /\/amount must match/),
-  wrong('writes an amount below zero', transfer({ amount: '-1' }), /\/amount must match/),
-  wrong('leaves an amount empty', transfer({ amount: '' }), /\/amount must match/),
-  wrong('writes an amount of twenty digits', transfer({ amount: '1'.repeat(20) }), /\/amount must match/),
-  wrong('leaves an amount null', transfer({ amount: null }), /\/amount must be string/),
-  wrong('leaves an amount out', { id: 1, edges: {} }, /must have required property 'amount'/),
-  wrong('writes a fee as a number', transfer({ feeAmount: 1 }), /\/feeAmount must be string/),
   wrong(
     'writes a description as an object',
     transfer({ description: { [CANARY]: 1 } }),
     /\/description must be string/,
-  ),
-  wrong('writes edges as a list', transfer({ edges: [] }), /\/edges must be object/),
-  wrong(
-    'writes a list as an object',
-    transfer({ edges: { transaction: { id: 1, status: 'x', edges: { transfers: {} } } } }),
-    /\/edges\/transaction\/edges\/transfers must be array/,
-  ),
-  wrong(
-    'leaves a state null',
-    transfer({ edges: { transaction: { id: 1, status: null } } }),
-    /\/edges\/transaction\/status must be string/,
-  ),
-  wrong(
-    'writes the id of a record below as a text',
-    transfer({ edges: { recipient: { id: '3', name: 'x', accountCode: 'y' } } }),
-    /\/edges\/recipient\/id must be integer/,
   ),
   wrong(
     'hides a member of all objects',
@@ -379,7 +341,7 @@ describe('gateway that sends an order with an unknown outcome', () => {
     },
   );
 
-  it.each(IN_DOUBT)(
+  it.each(IN_DOUBT.filter(([what]) => ['breaks it in its body', 'says 204', 'says 503 and when'].includes(what)))(
     'returns a generated key to retry with if the upstream %s and the caller sent none',
     async (_, behaviour, status) => {
       attacked.upstream.behaviour = behaviour;

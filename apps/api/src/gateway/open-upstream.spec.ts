@@ -126,6 +126,15 @@ describe('the first call of a gateway', () => {
     });
   });
 
+  it('is sent below the path of UPSTREAM_URL', async () => {
+    upstream.says('GET /banking/apps', { status: 200, body: [{ id: 1, name: 'Bank' }] });
+    await withGateway(({ backing }) => backing.onListening(), {}, `${upstream.url}/banking`);
+
+    expect(new Set(upstream.received.map(({ path }) => path))).toEqual(
+      new Set(['/banking/apps', '/banking/apps/1/users']),
+    );
+  });
+
   it('fails the start if TLS fails', async () => {
     await withGateway(
       async ({ backing }) => {

@@ -314,6 +314,14 @@ describe('an invalid response of the upstream', () => {
     });
   });
 
+  it('does not open the circuit, however often it comes', async () => {
+    for (let time = 0; time < 12; time += 1) {
+      expect((await world.responseTo(READ, { status: 200, body: { ...transfer, amount: 5 } })).status).toBe(502);
+    }
+
+    expect((await world.responseTo(READ, { status: 200, body: transfer })).status).toBe(200);
+  });
+
   it('becomes 502 if it is too large', async () => {
     const script = { status: 200, body: { ...transfer, description: 'x'.repeat(17 * 1024 * 1024) } };
     const { status, body } = await world.responseOfNewGateway(READ, script);

@@ -190,4 +190,14 @@ describe('UpstreamDirectory', () => {
 
     expect(world.reads).toBe(4);
   });
+
+  it('identifies each of 100,000 users', async () => {
+    const emailOf = (id: number) => `u${id}@bank.example`;
+    const crowd = Array.from({ length: 100_000 }, (_, at) => ({ id: at + 1, email: emailOf(at + 1), edges: {} }));
+    const apps = { app: { id: 1, name: 'App 1' }, users: [...crowd, listed(100_001, ADA, [['member', 1]])] };
+    const { userOf } = directoryOver(apps as unknown as AppUsers);
+
+    for (const id of [1, 50_000, 100_000]) expect(await userOf(emailOf(id))).toEqual({ id, grants: [] });
+    expect((await userOf(ADA))?.grants).toHaveLength(1);
+  });
 });

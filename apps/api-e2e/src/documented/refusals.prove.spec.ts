@@ -1,0 +1,2 @@
+/** The same tests with every operation for every reason, also through a gateway. */
+import './refusals.spec.js';
