@@ -1,0 +1,2 @@
+/** The same law, with more runs. */
+import './personal-data-laws.spec.js';
