@@ -219,7 +219,7 @@ describe('any payments, deposits, erasures and runs of the retention', () => {
         // An export from before an erasure is as valid after it.
         expect((await proveExport(before.text.trimEnd().split('\n'))).accounts).toEqual(before.proof.accounts);
       }),
-      { numRuns: testOrProve(4, 24) },
+      { numRuns: testOrProve(4, 12) },
     );
   });
 });
