@@ -1,18 +1,25 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { OPERATOR, World } from './testing/world.js';
 
 const CELLS = { CELLS: '2' };
 const world = new World();
+let inB: EmbeddedServer;
 let workspaceId: string;
 
 beforeAll(async () => {
-  await world.run(['cell', 'list'], CELLS);
+  // Holds both databases open, as a running service does.
+  await world.open({ isReplicated: true });
+  inB = await attachEmbeddedServer({ dataDir: join(world.dataDir, 'cells/b'), isReplicated: true });
   await world.run(['app', 'add', 'Harbour'], CELLS);
   const added = await world.run(['workspace', 'add', 'Shipping', '--app', 'Harbour', '--cell', 'b', '--json'], CELLS);
   workspaceId = String((JSON.parse(added.stdout) as { id: number }).id);
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  await inB?.detach();
+  await world.close();
+});
 
 describe('banking reference apply', () => {
   const listed = async () => {
@@ -32,9 +39,7 @@ describe('banking reference apply', () => {
       { cell: 'b', applied: true },
     ]);
 
-    expect(await listed()).toEqual(['home', 'b']);
     expect(JSON.parse((await apply()).stdout)).toMatchObject([{ differences: [] }, { differences: [] }]);
-    expect(await listed()).toEqual(['home', 'b']);
 
     writeFileSync(file, 'effectiveAt: 2999-01-01T00:00:00Z\npurposes: []\n');
     expect((await world.run(['reference', 'apply', file], { ...CELLS, CELL: 'b' })).exitCode).toBe(0);
@@ -45,6 +50,25 @@ describe('banking reference apply', () => {
     });
     expect(await listed()).toEqual(['home', 'b', 'b']);
     expect((await world.run(['reference', 'withdraw'], { ...CELLS, CELL: 'b' })).exitCode).toBe(0);
+  });
+});
+
+describe('banking payouts resume', () => {
+  it('resumes each database that has a stop, and names it', async () => {
+    await world.query(`insert into payout_stop (finding_count, workspace_ids, findings) values (1, '{}', '[]')`);
+    const listed = await world.run(['work', 'list', '--parked'], CELLS);
+    const onlyB = await world.run(['payouts', 'resume'], { ...CELLS, CELL: 'b' });
+
+    const { exitCode, stdout } = await world.run(['payouts', 'resume'], CELLS);
+
+    // A finding may be about payments between cells, and about no workspace.
+    expect(listed.stdout).toMatch(/^home +payout stop +\d+ +open/m);
+    expect(onlyB).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Payouts are not stopped.') as string });
+    expect([exitCode, stdout]).toEqual([
+      0,
+      'Payouts of the cell home are resumed. Those that waited are submitted within five minutes.\n',
+    ]);
+    expect((await world.run(['work', 'list', '--parked'], CELLS)).stdout).toBe('No work is parked.\n');
   });
 });
 
@@ -107,6 +131,9 @@ describe('banking cell move', () => {
   });
 
   it('names CELLS where a command lacks it', async () => {
+    await inB.detach();
+    await world.leave();
+
     const run = await world.run(['work', 'list']);
 
     expect(run.exitCode).toBe(1);

@@ -5,22 +5,21 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { AuditEvent } from '@banking/domain';
 import type { ExportProof } from '@banking/domain/proof';
-import { OPERATOR, ended, World } from './testing/world.js';
+import { OPERATOR, ended, type Run, World } from './testing/world.js';
+
+const world = new World();
+
+beforeAll(() => world.openDemo());
+afterAll(() => world.close());
 
 describe('export', () => {
-  const world = new World();
   const folder = mkdtempSync(join(tmpdir(), 'banking-export-'));
   const books = join(folder, 'books.jsonl');
 
-  beforeAll(async () => {
-    await world.openDemo();
-  });
   afterEach(() => readdirSync(folder).forEach((name) => rmSync(join(folder, name))));
-  afterAll(async () => {
-    rmSync(folder, { recursive: true });
-    await world.close();
-  });
+  afterAll(() => rmSync(folder, { recursive: true }));
 
+  const exportBooks = ['export', '--workspace', '1', '--out', books];
   const exportTo = (out: string, workspace = '1') => world.run(['export', '--workspace', workspace, '--out', out]);
 
   describe('banking export and banking prove', () => {
@@ -110,26 +109,36 @@ describe('export', () => {
       expect(readFileSync(books, 'utf8')).toBe('kept');
     });
 
-    it.each([
-      ['a signal comes', 130, (pid: number) => process.kill(pid, 'SIGINT')],
-      ['a file of that name is made', 1, () => writeFileSync(books, 'kept')],
-    ])('leaves no file if %s meanwhile', async (_what, code, happen) => {
+    it.each<[string, number, () => { readonly end: Promise<Run>; readonly pid: number; happen(): void }]>([
+      [
+        'a signal comes',
+        130,
+        () => {
+          const command = world.start(exportBooks);
+          return { end: ended(command), pid: command.pid!, happen: () => void command.kill('SIGINT') };
+        },
+      ],
+      [
+        'a file of that name is made',
+        1,
+        () => ({ end: world.run(exportBooks), pid: process.pid, happen: () => writeFileSync(books, 'kept') }),
+      ],
+    ])('leaves no file if %s meanwhile', async (_what, code, start) => {
       await world.query('begin');
       await world.query('lock table transfer');
-      const command = world.start(['export', '--workspace', '1', '--out', books]);
-      const end = ended(command);
+      const { end, pid, happen } = start();
       for (let isWaiting = false; !isWaiting;) {
         const waiting = await world.query(`select from pg_locks where relation = 'transfer'::regclass and not granted`);
         isWaiting = waiting.length > 0;
       }
       const under = readdirSync(folder);
 
-      happen(command.pid!);
+      happen();
       if (code === 1) await world.query('rollback');
       const { exitCode } = await end;
       if (code !== 1) await world.query('rollback');
 
-      expect(under).toEqual([`books.jsonl.${command.pid}.part`]);
+      expect(under).toEqual([`books.jsonl.${pid}.part`]);
       expect(exitCode).toBe(code);
       expect(readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))).toEqual(
         code === 1 ? ['kept'] : [],
@@ -140,7 +149,7 @@ describe('export', () => {
       await world.query('create table kept as table transfer; delete from transfer where account_version = 1');
 
       const { exitCode, stderr } = await exportTo(books);
-      await world.query('delete from transfer; insert into transfer select * from kept');
+      await world.query('delete from transfer; insert into transfer select * from kept; drop table kept');
 
       expect(exitCode).toBe(1);
       expect(stderr).toMatch(/^The books of workspace 1 are not in order: .* Run banking verify --workspace 1\.\n$/);
@@ -149,74 +158,7 @@ describe('export', () => {
   });
 });
 
-describe('banking audit export', () => {
-  const world = new World();
-
-  beforeAll(() => world.openDemo());
-  afterAll(() => world.close());
-
-  /** As the worker does, which the commands do not start. */
-  const record = () =>
-    world.query(
-      `select set_config('app.workspaces', (select array_agg(id)::text from banking.workspace), false), banking.record_audit(100000)`,
-    );
-  const exported = async (...more: readonly string[]) => {
-    const { exitCode, stdout } = await world.run(['audit', 'export', '--workspace', '1', ...more]);
-    const lines = stdout.split('\n').slice(0, -1);
-    return { exitCode, events: lines.map((line) => JSON.parse(line) as AuditEvent) };
-  };
-
-  it('writes the entries newest first, also those of operators with both names', async () => {
-    const { accounts } = await world.json<{ accounts: Record<string, number> }>('demo');
-    const account = String(accounts['Northwind Trading USD']);
-    const { transfer } = await world.json<{ transfer: { id: number } }>('fund', account, '1.00');
-    await record();
-
-    const { exitCode, events } = await exported();
-
-    expect(exitCode).toBe(0);
-    expect(events[0]).toMatchObject({
-      id: events.length,
-      operation: 'fundAccount',
-      resource: { type: 'transfer', id: transfer.id },
-      actor: { type: 'operator', name: OPERATOR, operatingSystemUser: OPERATOR },
-    });
-    expect(events.at(-1)).toMatchObject({ id: 1 });
-    expect((await world.run(['verify'])).exitCode).toBe(0);
-  });
-
-  it('writes the entries of a period', async () => {
-    const { events } = await exported();
-    const [newest] = events;
-
-    expect((await exported('--from', newest!.createdAt)).events).toEqual([newest]);
-    expect((await exported('--to', newest!.createdAt)).events).toEqual(events.slice(1));
-    expect((await exported('--from', 'yesterday')).exitCode).not.toBe(0);
-  });
-
-  it('writes the entries in the order of their chain, also if their times are in another', async () => {
-    // The recorder took an entry that was committed first, and began later.
-    const { events } = await exported();
-    const [newest] = events;
-    await world.query(
-      `with e as (update audit_event set created_at = (select min(created_at) from audit_event where workspace_id = 1) - interval '1 s'
-         where workspace_id = 1 and id = ${newest!.id} returning *)
-       update audit_head h set hash = next_audit_hash((select hash from audit_event where workspace_id = 1 and id = ${newest!.id} - 1), '',
-         audit_content(e.workspace_id, e.id, e.operation, e.outcome, e.reason, e.count, e.resource_type, e.resource_id, e.user_id, e.actor,
-           e.request_id, e.source_address, e.created_at)) from e where h.workspace_id = 1`,
-    );
-    await world.query(
-      `update audit_event e set hash = h.hash from audit_head h where h.workspace_id = 1 and e.workspace_id = 1 and e.id = ${newest!.id}`,
-    );
-    await world.run(['audit', 'export', '--workspace', '1', '--out', join(world.dataDir, 'audit.jsonl')]);
-
-    expect((await exported()).events.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
-    expect(await world.run(['prove', join(world.dataDir, 'audit.jsonl')])).toMatchObject({ exitCode: 0 });
-  });
-});
-
 describe('anchor', () => {
-  const world = new World();
   const folder = mkdtempSync(join(tmpdir(), 'banking-anchor-'));
   const path = (name: string) => join(folder, name);
 
@@ -229,20 +171,16 @@ describe('anchor', () => {
     writeFileSync(path(`${name}.pub`), shown);
   }
 
-  beforeAll(async () => {
+  beforeAll(() => {
     writeKeys('anchor', generateKeyPairSync('ed25519'));
     writeKeys('rsa', generateKeyPairSync('rsa', { modulusLength: 2048 }));
     chmodSync(path('rsa.key'), 0o600);
-    await world.openDemo();
   });
   afterEach(() => {
     const kept = ['anchor.key', 'anchor.pub', 'rsa.key', 'rsa.pub'];
     for (const name of readdirSync(folder)) if (!kept.includes(name)) rmSync(path(name));
   });
-  afterAll(async () => {
-    rmSync(folder, { recursive: true });
-    await world.close();
-  });
+  afterAll(() => rmSync(folder, { recursive: true }));
 
   const signed = (...more: readonly string[]) => world.run(['anchor', '--key', path('anchor.key'), ...more]);
 
@@ -365,5 +303,66 @@ describe('anchor', () => {
       expect(stderr).toMatch(problem);
       expect(readdirSync(folder)).not.toContain('anchor.jsonl');
     });
+  });
+});
+
+describe('banking audit export', () => {
+  /** As the worker does, which the commands do not start. */
+  const record = () =>
+    world.query(
+      `select set_config('app.workspaces', (select array_agg(id)::text from banking.workspace), false), banking.record_audit(100000)`,
+    );
+  const exported = async (...more: readonly string[]) => {
+    const { exitCode, stdout } = await world.run(['audit', 'export', '--workspace', '1', ...more]);
+    const lines = stdout.split('\n').slice(0, -1);
+    return { exitCode, events: lines.map((line) => JSON.parse(line) as AuditEvent) };
+  };
+
+  it('writes the entries newest first, also those of operators with both names', async () => {
+    const { accounts } = await world.json<{ accounts: Record<string, number> }>('demo');
+    const account = String(accounts['Northwind Trading USD']);
+    const { transfer } = await world.json<{ transfer: { id: number } }>('fund', account, '1.00');
+    await record();
+
+    const { exitCode, events } = await exported();
+
+    expect(exitCode).toBe(0);
+    expect(events[0]).toMatchObject({
+      id: events.length,
+      operation: 'fundAccount',
+      resource: { type: 'transfer', id: transfer.id },
+      actor: { type: 'operator', name: OPERATOR, operatingSystemUser: OPERATOR },
+    });
+    expect(events.at(-1)).toMatchObject({ id: 1 });
+    expect((await world.run(['verify'])).exitCode).toBe(0);
+  });
+
+  it('writes the entries of a period', async () => {
+    const { events } = await exported();
+    const [newest] = events;
+
+    expect((await exported('--from', newest!.createdAt)).events).toEqual([newest]);
+    expect((await exported('--to', newest!.createdAt)).events).toEqual(events.slice(1));
+    expect((await exported('--from', 'yesterday')).exitCode).not.toBe(0);
+  });
+
+  it('writes the entries in the order of their chain, also if their times are in another', async () => {
+    // The recorder took an entry that was committed first, and began later.
+    const { events } = await exported();
+    const [newest] = events;
+    await world.query(
+      `with e as (update audit_event set created_at = (select min(created_at) from audit_event where workspace_id = 1) - interval '1 s'
+         where workspace_id = 1 and id = ${newest!.id} returning *)
+       update audit_head h set hash = next_audit_hash((select hash from audit_event where workspace_id = 1 and id = ${newest!.id} - 1), '',
+         audit_content(e.workspace_id, e.id, e.operation, e.outcome, e.reason, e.count, e.resource_type, e.resource_id, e.user_id, e.actor,
+           e.request_id, e.source_address, e.created_at)) from e where h.workspace_id = 1`,
+    );
+    await world.query(
+      `update audit_event e set hash = h.hash from audit_head h where h.workspace_id = 1 and e.workspace_id = 1 and e.id = ${newest!.id}`,
+    );
+    await world.run(['audit', 'export', '--workspace', '1', '--out', join(world.dataDir, 'audit.jsonl')]);
+
+    expect((await exported()).events.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+    expect(await world.run(['prove', join(world.dataDir, 'audit.jsonl')])).toMatchObject({ exitCode: 0 });
   });
 });

@@ -3,12 +3,22 @@ import type { MigrationPlan } from '@banking/postgres';
 import { printPlan } from './migrate.js';
 import { World } from './testing/world.js';
 
+const world = new World();
+
+beforeAll(() => world.open());
+afterAll(() => world.close());
+
+describe('banking verify of a database without a schema', () => {
+  it('refuses, and creates no books', async () => {
+    const { exitCode, stdout, stderr } = await world.run(['verify']);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain('Run banking migrate or start the service first');
+    expect(await world.query(`select from pg_namespace where nspname = 'banking'`)).toEqual([]);
+  });
+});
+
 describe('banking migrate', () => {
-  const world = new World();
-
-  beforeAll(() => world.open());
-  afterAll(() => world.close());
-
   it('applies and names every migration, and creates no data', async () => {
     const { exitCode, stdout, stderr } = await world.run(['migrate']);
 

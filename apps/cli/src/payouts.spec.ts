@@ -1,11 +1,11 @@
 import { OPERATOR, World } from './testing/world.js';
 
+const world = new World();
+
+beforeAll(() => world.openDemo());
+afterAll(() => world.close());
+
 describe('payouts', () => {
-  const world = new World();
-
-  beforeAll(() => world.openDemo());
-  afterAll(() => world.close());
-
   const edit = (by: string) => world.query(`update account set balance = balance + ${by} where id = 1`);
   const stop = () =>
     world.query(
@@ -64,38 +64,9 @@ describe('payouts', () => {
       expect((await world.run(['verify'])).exitCode).toBe(0);
     });
   });
-
-  describe('banking payouts resume of several databases', () => {
-    const CELLS = { CELLS: '2' };
-    const cells = new World();
-
-    beforeAll(async () => {
-      await cells.run(['cell', 'list'], CELLS);
-      await cells.open({ isReplicated: true });
-    });
-    afterAll(() => cells.close());
-
-    it('resumes each that has a stop, and names it', async () => {
-      await cells.query(`insert into payout_stop (finding_count, workspace_ids, findings) values (1, '{}', '[]')`);
-      const listed = await cells.run(['work', 'list', '--parked'], CELLS);
-      const inB = await cells.run(['payouts', 'resume'], { ...CELLS, CELL: 'b' });
-
-      const { exitCode, stdout } = await cells.run(['payouts', 'resume'], CELLS);
-
-      // A finding may be about payments between cells, and about no workspace.
-      expect(listed.stdout).toMatch(/^home +payout stop +\d+ +open/m);
-      expect(inB).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Payouts are not stopped.') as string });
-      expect([exitCode, stdout]).toEqual([
-        0,
-        'Payouts of the cell home are resumed. Those that waited are submitted within five minutes.\n',
-      ]);
-      expect((await cells.run(['work', 'list', '--parked'], CELLS)).stdout).toBe('No work is parked.\n');
-    });
-  });
 });
 
 describe('banking payout return', () => {
-  const world = new World();
   const LIVE = { SANDBOX: 'off' };
   let payoutId: number;
   /** The environments of two operators, each with a login of their own. */
@@ -103,7 +74,6 @@ describe('banking payout return', () => {
   let omar: Readonly<Record<string, string>>;
 
   beforeAll(async () => {
-    await world.openDemo();
     lena = await operator('lena');
     omar = await operator('omar');
     // A payout of a live database that has no network. What the demo has posted counts as approved.
@@ -133,7 +103,6 @@ describe('banking payout return', () => {
     );
     payoutId = row?.['id'] as number;
   });
-  afterAll(() => world.close());
 
   async function operator(name: string): Promise<Readonly<Record<string, string>>> {
     const { url } = await world.json<{ url: string }>('operator', 'add', name);

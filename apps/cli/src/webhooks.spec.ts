@@ -6,15 +6,34 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { verifyWebhook } from '@banking/client/webhooks';
 import type { Event, WebhookDelivery } from '@banking/domain';
-import { OPERATOR, ended, World } from './testing/world.js';
+import { OPERATOR, ended, pressCtrlC, World } from './testing/world.js';
+
+const world = new World();
+
+beforeAll(() => world.openDemo());
+afterAll(() => world.close());
+
+/** The ids of the events of workspace 1. */
+const eventIds = async () =>
+  (await world.query('select id::int from event where workspace_id = 1 order by id')).map(({ id }) => id as number);
+
+/** Runs a command in a separate process until its output has so many lines, then presses Ctrl-C. */
+async function inProcess(lines: number, args: readonly string[]) {
+  const child = world.start(args);
+  let output = '';
+  child.stdout!.on('data', (chunk: Buffer) => {
+    const before = output.split('\n').length;
+    output += chunk.toString();
+    if (before <= lines && output.split('\n').length > lines) child.kill('SIGINT');
+  });
+  return ended(child);
+}
 
 describe('webhooks', () => {
-  const world = new World();
   let endpoint: string;
   let ids: Readonly<Record<'delivered' | 'failed' | 'pending', string>>;
 
   beforeAll(async () => {
-    await world.openDemo();
     const [made] = await world.query(
       `insert into webhook_endpoint (workspace_id, url, status, sealed_secret, cursor_event_id, created_by)
      values (1, 'https://hooks.northwind.example/banking', 'enabled', 'sealed', 0, 1) returning id`,
@@ -40,7 +59,6 @@ describe('webhooks', () => {
       pending: await deliver(3, 'next_attempt_at', `'2999-01-01'`),
     };
   });
-  afterAll(() => world.close());
 
   const deliveries = (...args: readonly string[]) => [
     'webhooks',
@@ -149,18 +167,14 @@ describe('webhooks', () => {
 describe('banking webhooks listen', () => {
   const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
 
-  const world = new World();
   const servers: Server[] = [];
   let ids: readonly number[];
 
   beforeAll(async () => {
-    await world.openDemo();
-    const rows = await world.query('select id::int from event where workspace_id = 1 order by id');
-    ids = rows.map(({ id }) => id as number);
+    ids = await eventIds();
   });
-  afterAll(async () => {
+  afterAll(() => {
     for (const server of servers) server.close();
-    await world.close();
   });
 
   async function serve(listener: RequestListener): Promise<string> {
@@ -188,17 +202,8 @@ describe('banking webhooks listen', () => {
     return { url, received };
   }
 
-  /** Runs the command until it has printed so many lines, then presses Ctrl-C. */
-  async function listen(lines: number, ...args: readonly string[]) {
-    const child = world.start(['webhooks', 'listen', '--workspace', '1', ...args]);
-    let output = '';
-    child.stdout!.on('data', (chunk: Buffer) => {
-      const before = output.split('\n').length;
-      output += chunk.toString();
-      if (before <= lines && output.split('\n').length > lines) child.kill('SIGINT');
-    });
-    return ended(child);
-  }
+  const LISTEN = ['webhooks', 'listen', '--workspace', '1'];
+  const listen = (lines: number, ...args: readonly string[]) => world.runUntil(lines, [...LISTEN, ...args]);
 
   function secretFile(secret = SECRET): string {
     const file = join(world.dataDir, 'hook.secret');
@@ -208,7 +213,8 @@ describe('banking webhooks listen', () => {
 
   it('forwards events with a new secret that it prints once, and tells how to continue', async () => {
     const { url, received } = await receiver(200, 500, 302);
-    const { exitCode, stdout, stderr } = await listen(ids.length, '--forward', url, '--after', String(ids[0]));
+    const args = [...LISTEN, '--forward', url, '--after', String(ids[0])];
+    const { exitCode, stdout, stderr } = await inProcess(ids.length, args);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const [first = '', ...lines] = stdout.trimEnd().split('\n');
@@ -282,13 +288,10 @@ describe('banking webhooks listen', () => {
   });
 
   it('ends by Ctrl-C during a request, which then counts as not sent', async () => {
-    const children: ReturnType<World['start']>[] = [];
-    const url = await serve(() => children[0]?.kill('SIGINT'));
-    const args = ['--workspace', '1', '--forward', url, '--after', '0', '--secret-file', secretFile()];
-    const child = world.start(['webhooks', 'listen', ...args]);
-    children.push(child);
+    const url = await serve(pressCtrlC);
+    const args = [...LISTEN, '--forward', url, '--after', '0', '--secret-file', secretFile()];
 
-    expect(await ended(child)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    expect(await world.run(args)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
   });
 
   it.each<[string, () => readonly string[], string]>([
@@ -308,43 +311,26 @@ describe('banking webhooks listen', () => {
 });
 
 describe('banking events tail', () => {
-  const world = new World();
-  let workspaceEvents: readonly number[];
-
-  beforeAll(async () => {
-    await world.openDemo();
-    const rows = await world.query('select id::int from event where workspace_id = 1 order by id');
-    workspaceEvents = rows.map(({ id }) => id as number);
-  });
-  afterAll(() => world.close());
-
-  /** Runs the command until its output has so many lines, then presses Ctrl-C. */
-  async function tail(lines: number, ...args: readonly string[]) {
-    const child = world.start(['events', 'tail', '--workspace', '1', ...args]);
-    let output = '';
-    child.stdout!.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-      if (output.split('\n').length > lines) child.kill('SIGINT');
-    });
-    return ended(child);
-  }
+  const TAIL = ['events', 'tail', '--workspace', '1'];
 
   it('prints events behind an id, without colours for a pipe, and ends with 0 by Ctrl-C', async () => {
-    const { exitCode, stdout, stderr } = await tail(workspaceEvents.length - 1, '--after', String(workspaceEvents[0]));
+    const ids = await eventIds();
+    const { exitCode, stdout, stderr } = await inProcess(ids.length - 1, [...TAIL, '--after', String(ids[0])]);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const lines = stdout.trimEnd().split('\n');
-    expect(lines.map((line) => Number(line.split(/ +/)[1]))).toEqual(workspaceEvents.slice(1));
+    expect(lines.map((line) => Number(line.split(/ +/)[1]))).toEqual(ids.slice(1));
     expect(stdout).toMatch(/^\S+Z +\d+ {2}order\.completed +order \d+ +active → completed {2}by \w+/m);
     expect(stdout).not.toContain('\u001b');
   });
 
   it('prints the events of some types as JSON, and waits for the next', async () => {
     const before = await world.query(`select id from event where workspace_id = 1 and type = 'account.opened'`);
-    const running = tail(before.length + 1, '--after', '0', '--json', '--type', 'account.opened');
+    const args = [...TAIL, '--after', '0', '--json', '--type', 'account.opened'];
+    const running = world.runUntil(before.length + 1, args);
     await world.query(
       `insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
-       values (1, 'account.opened', 'account', 999999, 1, '{"status": {"before": null, "after": "enabled"}}', '{"type": "user", "id": 1}', now())`,
+       values (1, 'account.opened', 'account', 999998, 1, '{"status": {"before": null, "after": "enabled"}}', '{"type": "user", "id": 1}', now())`,
     );
 
     const { exitCode, stdout } = await running;
@@ -355,7 +341,7 @@ describe('banking events tail', () => {
     expect(exitCode).toBe(0);
     expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['account.opened']));
     expect(events.at(-1)).toMatchObject({
-      resource: { type: 'account', id: 999_999 },
+      resource: { type: 'account', id: 999_998 },
       changes: { status: { after: 'enabled' } },
       actor: { type: 'user', id: 1 },
     });

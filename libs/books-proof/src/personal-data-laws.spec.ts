@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { type ExportProof, proveExport } from '@banking/domain/proof';
 import { personalWorld, type PersonalWorld } from '@banking/operations/testing';
+import { testOrProve } from '@banking/postgres/testing';
 import { exportBooks } from './export-books.js';
 
 let world: PersonalWorld;
@@ -218,7 +219,7 @@ describe('any payments, deposits, erasures and runs of the retention', () => {
         // An export from before an erasure is as valid after it.
         expect((await proveExport(before.text.trimEnd().split('\n'))).accounts).toEqual(before.proof.accounts);
       }),
-      { numRuns: 12 },
+      { numRuns: testOrProve(4, 12) },
     );
   });
 });

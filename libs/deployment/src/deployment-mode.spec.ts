@@ -10,18 +10,34 @@ import { openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { ownServer, type OwnServer } from './testing/own-server.js';
 
 let server: OwnServer;
-let database: Awaited<ReturnType<OwnServer['makeDatabase']>>;
+type OwnDatabase = Awaited<ReturnType<OwnServer['makeDatabase']>>;
+/** Migrated databases of each mode, without connections. */
+let [sandbox, production]: OwnDatabase[] = [];
+let database: OwnDatabase;
 let settings: DeploymentSettings;
+
+const settingsOf = (one: OwnDatabase, isSandbox = true): DeploymentSettings => ({
+  ...{ databaseUrl: one.urlOf(), dataDir: '/nowhere', isSandbox },
+});
 
 beforeAll(async () => {
   server = await ownServer();
+  [sandbox, production] = [await server.makeDatabase(), await server.makeDatabase()];
+  await (await openDeployment(settingsOf(sandbox))).close();
+  await (await openDeployment(settingsOf(production, false))).close();
 });
-afterAll(() => server.close());
-beforeEach(async () => {
-  database = await server.makeDatabase();
-  settings = { databaseUrl: database.urlOf(), dataDir: '/nowhere', isSandbox: true };
+afterAll(async () => {
+  await sandbox?.drop();
+  await production?.drop();
+  await server.close();
 });
 afterEach(() => database.drop());
+
+/** Begins a test with a copy of a migrated database, or with a new one. */
+async function begin(template?: OwnDatabase): Promise<void> {
+  database = await server.makeDatabase(template);
+  settings = settingsOf(database);
+}
 
 const live = (): DeploymentSettings => ({ ...settings, isSandbox: false });
 
@@ -35,7 +51,7 @@ const storedModes = () => query<{ is_sandbox: boolean }>('select is_sandbox from
 
 describe('the mode of an existing database', () => {
   it('is accepted from each process with the same mode', async () => {
-    await (await openDeployment(live())).close();
+    await begin(production);
 
     for (const prepare of [true, false]) await (await openDeployment({ ...live(), prepare })).close();
     expect(await storedModes()).toEqual([{ is_sandbox: false }]);
@@ -51,7 +67,7 @@ describe('the mode of an existing database', () => {
       'The database is live, but SANDBOX=on. Set SANDBOX=off, or name another database by DATABASE_URL or DATA_DIR.',
     ],
   ])('refuses a process of the other mode (sandbox: %p)', async (isSandbox, message) => {
-    await (await openDeployment({ ...settings, isSandbox })).close();
+    await begin(isSandbox ? sandbox : production);
 
     for (const prepare of [true, false]) {
       const work = openDeployment({ ...settings, isSandbox: !isSandbox, prepare });
@@ -64,13 +80,14 @@ describe('the mode of an existing database', () => {
   });
 
   it('is compared before a migration', async () => {
-    await (await openDeployment(settings)).close();
+    await begin(sandbox);
     await query(`delete from schema_migration where number = 1`);
 
     expect(await reasonOf(openDeployment(live()))).toMatch(/^The database is a sandbox, but SANDBOX=off\./);
   });
 
   it('is compared while another process makes the rest of the tables', async () => {
+    await begin();
     const folder = await mkdtemp(join(tmpdir(), 'banking-first-'));
     const first = '0001-deployment.sql';
     await cp(join(MIGRATIONS.folder, first), join(folder, first));
@@ -85,9 +102,8 @@ describe('the mode of an existing database', () => {
   });
 
   it('is that of the served database, not of the owner’s URL', async () => {
-    const other = await server.makeDatabase();
-    await (await openDeployment(settings)).close();
-    await (await openDeployment({ ...live(), databaseUrl: other.urlOf() })).close();
+    await begin(sandbox);
+    const other = await server.makeDatabase(production);
 
     expect(await reasonOf(openDeployment({ ...live(), ownerUrl: other.urlOf() }))).toMatch(
       /^The database is a sandbox/,
@@ -102,7 +118,7 @@ describe('the mode of an existing database', () => {
     'delete from deployment_mode',
     'truncate deployment_mode',
   ])('does not change by %s of an administrator', async (text) => {
-    await (await openDeployment(settings)).close();
+    await begin(sandbox);
 
     await expect(query(text)).rejects.toMatchObject({
       code: expect.stringMatching(
@@ -114,6 +130,7 @@ describe('the mode of an existing database', () => {
 
 describe('the mode of a new database', () => {
   it('is that of one of two concurrent processes', async () => {
+    await begin();
     // A process that waits too long for a lock or a connection while another migrates is started again, as by a supervisor.
     const start = async (one: DeploymentSettings, triesLeft = 5): Promise<void> => {
       const opened = await openDeployment(one).catch((error: Error) => {

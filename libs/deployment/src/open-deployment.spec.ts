@@ -13,22 +13,33 @@ import { ownServer, type OwnServer } from './testing/own-server.js';
 describe('a deployment on an external server, with a new database', () => {
   let server: OwnServer;
   let database: Awaited<ReturnType<OwnServer['makeDatabase']>>;
+  /** A database that the login of the owner has migrated. */
+  let migrated: typeof database;
 
   beforeAll(async () => {
     server = await ownServer();
+    migrated = await server.makeDatabase();
+    await (await openDeployment(settings({ databaseUrl: migrated.urlOf('owner') }))).close();
   });
-  afterAll(() => server.close());
+  afterAll(async () => {
+    await migrated.drop();
+    await server.close();
+  });
 
   beforeEach(async () => {
     database = await server.makeDatabase();
   });
   afterEach(() => database.drop());
+  const useMigrated = async () => {
+    await database.drop();
+    database = await server.makeDatabase(migrated);
+  };
 
   const settings = (urls: { databaseUrl?: string; ownerUrl?: string }): DeploymentSettings => ({
-    databaseUrl: database.urlOf(),
+    databaseUrl: urls.databaseUrl ?? database.urlOf(),
     dataDir: '/nowhere',
     isSandbox: true,
-    ...urls,
+    ownerUrl: urls.ownerUrl,
   });
   const asOwner = () => database.urlOf('owner');
   const asApp = () => database.urlOf('app');
@@ -43,7 +54,7 @@ describe('a deployment on an external server, with a new database', () => {
   });
 
   it('needs no owner login if the schema is up to date', async () => {
-    await (await openDeployment(settings({ databaseUrl: asOwner() }))).close();
+    await useMigrated();
 
     const deployment = await openDeployment({ ...settings({ databaseUrl: asApp() }), isService: true });
 
@@ -62,7 +73,7 @@ describe('a deployment on an external server, with a new database', () => {
   });
 
   it('names the table that another session has locked against a migration', async () => {
-    await (await openDeployment(settings({ databaseUrl: asOwner() }))).close();
+    await useMigrated();
 
     const later = '-- Later.\n-- Phase: expand\nalter table customer_order add column later text;\n';
     const sentence = await withLaterMigrations([later], () =>
@@ -77,7 +88,7 @@ describe('a deployment on an external server, with a new database', () => {
   });
 
   it('names the role that a login without rights lacks', async () => {
-    await (await openDeployment(settings({ databaseUrl: asOwner() }))).close();
+    await useMigrated();
 
     const sentence = await reasonOf(openDeployment(settings({ databaseUrl: database.urlOf('stranger') })));
 

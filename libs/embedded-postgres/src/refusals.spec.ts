@@ -93,10 +93,8 @@ describe('a DATA_DIR that cannot be used', () => {
 
   it.each([
     ['its control file cut short', (database: string) => truncateSync(join(database, 'global', 'pg_control'), 10)],
-    ['its log of writes gone', (database: string) => rmSync(join(database, 'pg_wal'), { recursive: true })],
     // With these settings it starts, and then accepts no connection.
     ['its tables gone', (database: string) => rmSync(join(database, 'base'), { recursive: true })],
-    ['its map of files gone', (database: string) => rmSync(join(database, 'global', 'pg_filenode.map'))],
     ['its catalogue overwritten', overwriteTables],
   ])('is refused with the log of PostgreSQL when its database has %s', async (_damage, damage) => {
     const dataDir = await world.stoppedDataDir();

@@ -24,9 +24,9 @@ describe('banking story', () => {
   });
 
   it('explains how to create missing demo data', async () => {
-    const empty = new World();
-    const { exitCode, stderr } = await empty.run(['story'], { DEMO_DATA: 'off' });
-    await empty.close();
+    await world.query('create table kept as table demo_step; delete from demo_step');
+    const { exitCode, stderr } = await world.run(['story'], { DEMO_DATA: 'off' });
+    await world.query('insert into demo_step select * from kept; drop table kept');
 
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^This deployment has no demo data\. Set DEMO_DATA=on.+\n$/);

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { READ_SLOTS } from '@banking/operations';
 import { API_ROLE, bind, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
 import { administer, reasonOf, until, openDatabase } from '@banking/postgres/testing';
-import { migrateDeployment } from '../migrate-deployment.js';
 import { openDeployment } from '../open-deployment.js';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
 import { type CellPlace, Cells, settingsOf } from './cells.js';
@@ -15,7 +14,7 @@ const numbers = new Map<string, number>([['home', 0]]);
 const LAST_TRANSFER = 1_000;
 
 beforeAll(async () => {
-  server = await cellServer(['b', 'c', 'used']);
+  server = await cellServer(['b', 'c', 'used'], ['b']);
   await server.query('home', `insert into app (name) values ('Before')`);
   await server.query('home', `insert into workspace (app_id, name) values (1, 'Early')`);
   await server.query('home', `select setval('transfer_id_seq', ${LAST_TRANSFER})`);
@@ -169,7 +168,6 @@ describe('a cell', () => {
   });
 
   it('is not made of a database with data', async () => {
-    await migrateDeployment({ connection: server.connectionOf('used'), isSandbox: true });
     await server.query('used', `insert into app (name) values ('Other')`);
 
     expect(await reasonOf(server.add('used'))).toMatch(/^The database of the cell "used" has data already/);

@@ -47,7 +47,7 @@ const entry = (cell: string) => ({ url: server.settings.cells.find(({ name }) =>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'banking-added-cell-'));
-  server = await cellServer(['b', 'c']);
+  server = await cellServer(['b', 'c'], ['c']);
   await server.add('b');
   ids = await addWorkspaces(server, ['home', 'b']);
   running = await start('running');

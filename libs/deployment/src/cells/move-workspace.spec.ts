@@ -176,9 +176,15 @@ describe('orders during a move', () => {
     const known = await eventsOf(world, 'home', northwind);
     const placed = new Map<string, Order>();
     let [isOver, refused] = [false, 0];
+    let begin = () => undefined as void;
+    /** Ends before the workspace is closed. */
+    const copying = new Promise<void>((resolve) => (begin = resolve));
+    /** How many orders a client places while the rows are copied. */
+    const BEFORE = 20;
     /** Repeats each order until it has an answer. */
     const client = async (name: string) => {
       for (let at = 1; !isOver || at <= 3; at += 1) {
+        if (at === BEFORE) await copying;
         const key = `${name}-${at}`;
         const result = await until(
           () => place(key).catch((error: unknown) => error),
@@ -192,7 +198,10 @@ describe('orders during a move', () => {
       }
     };
     const others = async () => {
-      while (!isOver) await other.pay();
+      for (let at = 1; !isOver; at += 1) {
+        if (at === BEFORE) await copying;
+        await other.pay();
+      }
     };
     const clients = Promise.all([client('a'), client('b'), client('c'), others()]);
     clients.catch(() => undefined);
@@ -200,12 +209,16 @@ describe('orders during a move', () => {
       await moveWorkspace({
         ...world.command(northwind),
         to: 'b',
+        onStep: async (step) => {
+          if (step === 'close') begin();
+        },
         onClosed: async (part) => {
           if (part === 'closed') await until(() => refused > 3);
         },
       });
     } finally {
       isOver = true;
+      begin();
     }
     await clients;
 

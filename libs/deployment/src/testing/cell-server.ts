@@ -24,8 +24,11 @@ export interface CellServer {
   close(): Promise<void>;
 }
 
-/** @param others the further cells; they are empty databases until `add` is called */
-export async function cellServer(others: readonly string[]): Promise<CellServer> {
+/**
+ * @param others the further cells, until `add` is called: databases with the schema, which home has too
+ * @param empty those of them that are empty databases instead
+ */
+export async function cellServer(others: readonly string[], empty: readonly string[] = []): Promise<CellServer> {
   const folder = await mkdtemp(join(tmpdir(), 'banking-cells-'));
   const server = await attachEmbeddedServer({ dataDir: folder, isReplicated: true });
   const names = ['home', ...others];
@@ -37,12 +40,17 @@ export async function cellServer(others: readonly string[]): Promise<CellServer>
     return `postgres://${user}@localhost:${port}/${name}?host=${encodeURIComponent(join(folder, name))}`;
   };
   await administer(server.connection, async (client) => {
-    for (const name of names) await client.query(`create database ${name}`);
+    for (const name of ['home', ...empty]) await client.query(`create database ${name}`);
     // The copy of one table would wait for that of another: in one server, each sees the other's database transaction.
     await client.query('alter system set max_sync_workers_per_subscription = 1');
     await client.query('select pg_reload_conf()');
   });
   await migrateDeployment({ connection: connectionOf('home'), isSandbox: true });
+  await administer(server.connection, async (client) => {
+    for (const name of others.filter((one) => !empty.includes(one))) {
+      await client.query(`create database ${name} template home`);
+    }
+  });
   await ensureEmbeddedLogins(connectionOf('home'));
   const settings = {
     databaseUrl: urlOf('home'),

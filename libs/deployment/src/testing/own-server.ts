@@ -26,8 +26,13 @@ export type LoginName = keyof typeof LOGINS;
 export interface OwnServer {
   readonly logins: Readonly<Record<LoginName, string>>;
   readonly password: string;
-  /** Makes a database that has not been migrated, in which the login of the owner may make the schema. */
-  makeDatabase(): Promise<{
+  /**
+   * Makes a database that has not been migrated, in which the login of the owner may make the schema.
+   *
+   * @param template a database without connections that it is a copy of instead
+   */
+  makeDatabase(template?: { readonly name: string }): Promise<{
+    readonly name: string;
     urlOf(login?: LoginName): string;
     query(text: string): Promise<void>;
     drop(): Promise<void>;
@@ -50,11 +55,12 @@ export async function ownServer(): Promise<OwnServer> {
   return {
     logins,
     password: PASSWORD,
-    async makeDatabase() {
+    async makeDatabase(template) {
       const name = `${prefix}_${++databases}`;
-      await server.owner.query(`create database ${name}`);
+      await server.owner.query(`create database ${name} template ${template?.name ?? 'template1'}`);
       await server.owner.query(`grant create on database ${name} to ${logins.owner}`);
       return {
+        name,
         urlOf: (login) => urlOf(server, name, login && logins[login]),
         query: async (text) => void (await server.owner.query(text.replaceAll('@database', name))),
         drop: async () => void (await server.owner.query(`drop database ${name} with (force)`)),
