@@ -1,5 +1,6 @@
 import type { Timestamp } from '@banking/domain';
 import type { TransferContent } from '@banking/domain/proof';
+import { keepRows } from '@banking/postgres/testing';
 import { type BookedTransaction, bookedTransactions } from './booked-transactions.js';
 import { hashOf } from './decide.js';
 import {
@@ -30,6 +31,7 @@ import { verifyStored } from './verify-stored.js';
 let world: World;
 let ada: number;
 let transactionId: number;
+let restore: () => Promise<void>;
 const verify = () => verifyBooks(world.database, [NORTH, SOUTH], { isWhole: true });
 
 describe('verify books', () => {
@@ -38,7 +40,7 @@ describe('verify books', () => {
   /** Of the payout: its transfer on Ada's account, and its transaction. */
   let transferId: number;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     world = await openWorld();
     ada = await account(world, '100.00');
     bob = await account(world, '0.00');
@@ -53,9 +55,11 @@ describe('verify books', () => {
       crossing({ workspaceId: NORTH, account: ada }, eve, euros('1.00')),
       payment(bob, ada, euros('2.00')),
     );
+    restore = await keepRows(world.owner);
   });
 
-  afterEach(() => world.close());
+  afterEach(() => restore());
+  afterAll(() => world.close());
 
   describe('intact books', () => {
     it('have no findings, and the rows are counted', async () => {
@@ -347,7 +351,7 @@ describe('verifyTransaction', () => {
 describe('verify details', () => {
   const [BALANCED, LEGS, BALANCES, VERSIONS, , CLOSED] = CHECKS as readonly string[];
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     world = await openWorld();
     ada = await account(world, '100.00');
     const eve = { workspaceId: SOUTH, account: await account(world, '5.00', { workspaceId: SOUTH }) };
@@ -357,9 +361,11 @@ describe('verify details', () => {
     ];
     const [paid] = await post(world.books, proposals);
     transactionId = paid!.posted![0]!.id;
+    restore = await keepRows(world.owner);
   });
 
-  afterEach(() => world.close());
+  afterEach(() => restore());
+  afterAll(() => world.close());
 
   const verify = (isWhole = false) => verifyBooks(world.database, [NORTH, SOUTH], { isWhole });
 
@@ -465,14 +471,16 @@ const MORE_IN_SOUTH = `update transfer set amount = amount + 1, ${otherOwnLegs({
 const SETTLED = `update transfer set created_at = created_at - interval '2 seconds'`;
 
 describe('verify interworkspace', () => {
-  beforeEach(async () => {
+  beforeAll(async () => {
     world = await openWorld();
     ada = await account(world, '100.00');
     const eve = { workspaceId: SOUTH, account: await account(world, '5.00', { workspaceId: SOUTH }) };
     await posted(world, crossing({ workspaceId: NORTH, account: ada }, eve, euros('1.00')));
+    restore = await keepRows(world.owner);
   });
 
-  afterEach(() => world.close());
+  afterEach(() => restore());
+  afterAll(() => world.close());
 
   describe('a payment between workspaces whose sides disagree', () => {
     beforeEach(() => plant(world, MORE_IN_SOUTH));

@@ -1,3 +1,4 @@
+import { keepRows } from '@banking/postgres/testing';
 import { type BookedTransaction, bookedTransactions } from './booked-transactions.js';
 import { openBooks, preparePosting } from './books.js';
 import { decide, hashOf } from './decide.js';
@@ -28,15 +29,16 @@ import { deleteVerified, nextUnverified, transactionsByWorkspace, verifyStored }
 let world: World;
 let ada: number;
 let bob: number;
+let restore: () => Promise<void>;
 
-afterEach(() => world.close());
+afterEach(() => restore());
 
 describe('verify stored', () => {
   /** Of the payout: its transfer on Ada's account, and its transaction. */
   let transferId: number;
   let transactionId: number;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     world = await openWorld();
     ada = await account(world, '100.00');
     bob = await account(world, '0.00');
@@ -52,7 +54,10 @@ describe('verify stored', () => {
       crossing({ workspaceId: NORTH, account: ada }, eve, euros('1.00')),
       payment(bob, ada, euros('2.00')),
     );
+    restore = await keepRows(world.owner);
   });
+
+  afterAll(() => world.close());
 
   const unverified = async () => (await nextUnverified(world.database, 0, 1_000)).transactions;
   const verifyNew = async () => verifyStored(world.database, transactionsByWorkspace(await unverified()));
@@ -231,11 +236,14 @@ describe('verify stored', () => {
 });
 
 describe('unverified transactions', () => {
-  beforeEach(async () => {
+  beforeAll(async () => {
     world = await openWorld();
     ada = await account(world, '100.00');
     await deleteVerified(world.database, (await next(0, 1_000)).transactions);
+    restore = await keepRows(world.owner);
   });
+
+  afterAll(() => world.close());
 
   const next = (afterId: number, limit: number) => nextUnverified(world.database, afterId, limit);
 
@@ -303,13 +311,16 @@ describe('unverified transactions', () => {
 describe('a verification in ranges of a few rows', () => {
   let eve: number;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     world = await openWorld();
     ada = await account(world, '100.00');
     bob = await account(world, '0.00');
     eve = await account(world, '5.00', { workspaceId: SOUTH });
     for (let count = 0; count < 6; count += 1) await posted(world, ...movements());
+    restore = await keepRows(world.owner);
   });
+
+  afterAll(() => world.close());
 
   const movements = () => [
     payment(ada, bob, euros('1.00')),

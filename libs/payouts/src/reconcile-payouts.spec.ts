@@ -472,7 +472,7 @@ describe('payouts beside very many transactions', () => {
        insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after, own_legs)
        select ${NORTH}, 1000000 + n, a.id, 840, 'debit', 1, 'payout', 1000000 + n, 1,
               array[row(nextval('transfer_id_seq'), o.id, 840, 'payout', 1)::own_leg]
-       from generate_series(1, 20000) n, account a, account o
+       from generate_series(1, 5000) n, account a, account o
        where a.workspace_id = ${NORTH} and a.kind = 'customer' and o.workspace_id = ${NORTH} and o.kind = 'settlement' and o.currency_id = 840;
        set session_replication_role = origin;
        analyze transfer`,

@@ -1,3 +1,4 @@
+import { testOrProve } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
 import { listDiscrepancies } from './discrepancies.js';
 import { recordEvent, recordEvents } from './record-rail-events.js';
@@ -328,7 +329,7 @@ describe('any events of a network, repeated and in any order', () => {
         const distinct = new Set(events.map(({ providerEvent, status }) => `${providerEvent} ${status}`));
         expect(await recordedEvents(id)).toEqual([...distinct].sort());
       }),
-      { numRuns: 60 },
+      { numRuns: testOrProve(15, 60) },
     );
     expect(await faults(world)).toEqual([]);
   });
@@ -348,7 +349,7 @@ describe('any events of a network, repeated and in any order', () => {
         const first = { providerEvent: 'first', status: state.returns === 1 ? 'RJCT' : 'ACCC' };
         expect(await opened(id)).toEqual(contradictions(possible.length === 0 ? events : [first, ...events]));
       }),
-      { numRuns: 40 },
+      { numRuns: testOrProve(10, 40) },
     );
     expect(await faults(world)).toEqual([]);
   });
@@ -371,7 +372,7 @@ describe('any events of a network, repeated and in any order', () => {
           expect(await recordedEvents(id)).toEqual([...distinct].sort());
         }
       }),
-      { numRuns: 40 },
+      { numRuns: testOrProve(10, 40) },
     );
     expect(await faults(world)).toEqual([]);
   });

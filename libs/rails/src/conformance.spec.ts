@@ -1,12 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { freshDatabase, type FreshDatabase, keepRows } from '@banking/postgres/testing';
 import { checkConformance } from './conformance.js';
-import { type Served, sandboxServed, servedBy, TOKEN } from './testing/adapters.js';
+import { type Served, sandboxOn, servedBy, TOKEN } from './testing/adapters.js';
 
 const open: { close(): Promise<void> }[] = [];
 
+let world: FreshDatabase;
+let restore: () => Promise<void>;
+
+beforeAll(async () => {
+  world = await freshDatabase();
+  restore = await keepRows(world.owner);
+});
 afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
+  await restore();
 });
+afterAll(() => world.close());
 
 async function opened<One extends { close(): Promise<void> }>(one: Promise<One>): Promise<One> {
   open.push(await one);
@@ -26,7 +36,7 @@ async function behind(
     forward: (body?: string, headers?: object) => Promise<Response>,
   ) => Promise<[number, string]>,
 ) {
-  const adapter = await opened(sandboxServed());
+  const adapter = await opened(sandboxOn(world));
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     let body = '';
     for await (const chunk of request) body += String(chunk);
@@ -47,7 +57,7 @@ const asIs = async (response: Response): Promise<[number, string]> => [response.
 
 describe('the conformance suite', () => {
   it('has no complaint about the adapter of the sandbox network', async () => {
-    const adapter = await opened(sandboxServed());
+    const adapter = await opened(sandboxOn(world));
 
     expect(await unmet(adapter)).toEqual([]);
   });

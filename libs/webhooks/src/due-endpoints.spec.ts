@@ -192,8 +192,13 @@ describe('an endpoint of a workspace that another database serves', () => {
 describe('endpoints with nothing to do', () => {
   it('are not read', async () => {
     await given.read(
-      `insert into webhook_endpoint (workspace_id, url, sealed_secret, answered_url, cursor_event_id)
-       select 2 + n % 5000, 'https://example.com/' || n, '\\x00', 'https://example.com/' || n, 0 from generate_series(1, 20000) n`,
+      asReplica(
+        `with waiting as (
+           insert into webhook_endpoint (workspace_id, url, sealed_secret, answered_url, cursor_event_id)
+           select 2 + n % 5000, 'https://example.com/' || n, '\\x00', 'https://example.com/' || n, 0
+           from generate_series(1, 20000) n returning workspace_id, id)
+         insert into webhook_due (workspace_id, endpoint_id, due_at) select workspace_id, id, 'infinity' from waiting`,
+      ),
     );
     await given.read('vacuum analyze webhook_due');
     const { id } = await given.endpoint(at.url);

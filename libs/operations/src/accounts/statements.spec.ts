@@ -7,7 +7,7 @@ import {
   type Transaction,
   type WorkspaceId,
 } from '@banking/domain';
-import { reasonOf } from '@banking/postgres/testing';
+import { reasonOf, testOrProve } from '@banking/postgres/testing';
 import { expectWellFormed } from '../testing/order-world.js';
 import {
   bookMany,
@@ -267,7 +267,7 @@ describe('statements of any bookings', () => {
           expect([opening(whole), whole.movements.length, whole.basis]).toEqual([0n, list.length + 1, basis]);
         }
       }),
-      { numRuns: 25 },
+      { numRuns: testOrProve(6, 25) },
     );
   });
 
@@ -290,7 +290,7 @@ describe('statements of any bookings', () => {
           );
         }
       }),
-      { numRuns: 15 },
+      { numRuns: testOrProve(5, 15) },
     );
   });
 
@@ -314,7 +314,7 @@ describe('statements of any bookings', () => {
           ).toEqual(rows);
         }
       }),
-      { numRuns: 10 },
+      { numRuns: testOrProve(4, 10) },
     );
   });
 });

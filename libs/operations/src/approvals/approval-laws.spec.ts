@@ -238,7 +238,7 @@ describe('payments of a workspace with approval rules', () => {
           if (asked > 0 && read.status === 'completed') paidWithApprovals += 1;
         }
       }),
-      { numRuns: testOrProve(20, 400), examples: [[PAID]] },
+      { numRuns: testOrProve(8, 400), examples: [[PAID]] },
     );
     expect(paidWithApprovals).toBeGreaterThan(0);
     await world.expectInOrder();

@@ -13,8 +13,7 @@ beforeAll(async () => {
   admin = await world.person('admin', 'approver');
   other = await world.person('admin');
 });
-afterAll(() => world.close());
-afterEach(() => world.expectInOrder());
+afterAll(() => world.expectInOrder().finally(() => world.close()));
 
 const ruleOf = (operations: ApprovalRule['operations']): ApprovalRule => ({
   ...{ operations, approvals: 1, roles: ['approver', 'admin'] },

@@ -13,8 +13,7 @@ beforeAll(async () => {
   admin = await world.person('admin');
   other = await world.person('admin');
 });
-afterAll(() => world.close());
-afterEach(() => world.expectInOrder());
+afterAll(() => world.expectInOrder().finally(() => world.close()));
 
 const ruleOf = (operations: ApprovalRule['operations'], roles: ApprovalRule['roles'] = ['approver']): ApprovalRule => ({
   ...{ operations, approvals: 1, roles },

@@ -13,9 +13,8 @@ beforeAll(async () => {
   carl = await world.person('approver');
   maker = await world.person('member');
 });
-afterAll(() => world.close());
+afterAll(() => world.expectInOrder().finally(() => world.close()));
 beforeEach(() => world.setRules(EVERY_ORDER));
-afterEach(() => world.expectInOrder());
 
 const place = async (more: Parameters<typeof world.order>[0] = {}, options = {}): Promise<Order> =>
   (await world.service.placeOrder(maker!, world.order(more), options)).resource;

@@ -59,7 +59,7 @@ const post = (entries: readonly number[], ...proposals: readonly Proposal[]) =>
   writeAs(WORKER_ROLE, bound(entries), ...proposals);
 
 describe('a worker', () => {
-  afterEach(() => at.expectInOrder());
+  afterAll(() => at.expectInOrder());
 
   it.each<[string, PlantedEntry]>([
     ['is smaller', { amount: 1249 }],

@@ -10,8 +10,7 @@ beforeAll(async () => {
   at = await depositWorld();
   theirs = await at.open(at.south);
 });
-afterEach(() => at.expectInOrder());
-afterAll(() => at.close());
+afterAll(() => at.expectInOrder().finally(() => at.close()));
 
 const books = () => booksAs(at.books, OPERATOR_ROLE);
 

@@ -21,7 +21,7 @@ import { addGrants, addWorkspace } from '../provisioning/index.js';
 import { type Member, orderWorld, type OrderWorld, verifyPayments } from '../testing/order-world.js';
 import { BatchLimits } from './batch-limits.js';
 
-const RUNS = testOrProve(12, 120);
+const RUNS = testOrProve(6, 120);
 const seed = Date.now() & 0x7fffffff;
 const PEOPLE = ['ada@northwind.example', 'bob@northwind.example'];
 const ROLES = ['admin', 'member'] as const;

@@ -18,9 +18,7 @@ beforeAll(async () => {
   world = await placerWorld();
 });
 
-afterAll(() => world.close());
-
-afterEach(() => world.expectInOrder());
+afterAll(() => world.expectInOrder().finally(() => world.close()));
 
 const loseGrant = (email: string) => removeGrants(world.provisioning, 'ops', { workspaceId: world.workspaceId, email });
 const suspend = (email: string) => suspendUser(world.provisioning, 'ops', email);

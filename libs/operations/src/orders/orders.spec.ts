@@ -20,9 +20,7 @@ beforeAll(async () => {
   ({ world, service, ada, eve, account, near, key, balanceOf, order: orderOf } = given);
 });
 
-afterAll(() => given.world.close());
-
-afterEach(() => given.expectInOrder());
+afterAll(() => given.expectInOrder().finally(() => given.world.close()));
 
 const range = (length: number) => Array.from({ length }, (_, index) => index);
 

@@ -20,9 +20,7 @@ beforeAll(async () => {
   ({ world, service, ada, account, near, balanceOf, eve } = given);
 });
 
-afterAll(() => given.world.close());
-
-afterEach(() => given.expectInOrder());
+afterAll(() => given.expectInOrder().finally(() => given.world.close()));
 
 describe('runs', () => {
   let orders: OrderService;

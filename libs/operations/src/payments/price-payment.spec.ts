@@ -11,7 +11,7 @@ import {
   rateOf,
   Refusal,
 } from '@banking/domain';
-import { reasonOf } from '@banking/postgres/testing';
+import { reasonOf, testOrProve } from '@banking/postgres/testing';
 import {
   crossRate,
   demoReference,
@@ -309,7 +309,7 @@ describe('target amount', () => {
         expect(price.targetAmount).toBe(target);
         await law(price, { from, to, rate: rateOf(from, to, price.rateText), rates });
       }),
-      { numRuns: 2_000 },
+      { numRuns: testOrProve(500, 2_000) },
     );
 
   describe('the price of a payment with a fixed target amount', () => {
@@ -530,7 +530,7 @@ describe('conversions gain nothing', () => {
 
           expect(holds[0]).toBeLessThanOrEqual(start);
         }),
-        { numRuns: 2_000 },
+        { numRuns: testOrProve(500, 2_000) },
       );
     });
 
@@ -590,7 +590,7 @@ describe('conversions gain nothing', () => {
             expect(price.fee! * worth * WHOLE).toBeGreaterThanOrEqual(exact);
           },
         ),
-        { numRuns: 1_000 },
+        { numRuns: testOrProve(300, 1_000) },
       );
     });
   });

@@ -19,8 +19,11 @@ beforeAll(async () => {
   workspaceId = await addWorkspace(db(), 'ops', { app: APP, name: 'One' });
   await addWorkspace(db(), 'ops', { app: APP, name: 'Two' });
 });
-afterAll(() => world.close());
-afterEach(async () => expect(await verifyDirectory(world.database, [workspaceId])).toEqual([]));
+afterAll(async () => {
+  const findings = await verifyDirectory(world.database, [workspaceId]);
+  await world.close();
+  expect(findings).toEqual([]);
+});
 
 const db = () => world.provisioning;
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { SANDBOX_ROUTING } from '@banking/payouts';
 import { API_ROLE, type Database, OPERATOR_ROLE, SCHEMA, SQLSTATE, WORKER_ROLE } from '@banking/postgres';
-import { openDatabase, reasonOf, sql } from '@banking/postgres/testing';
+import { keepRows, openDatabase, reasonOf, sql, testOrProve } from '@banking/postgres/testing';
 import { demoReference, newProducts, type ReferenceContent } from '@banking/reference';
 import { listCorridors, listPurposes } from '../corridors/corridors.js';
 import { openReading } from '../resources/reading.js';
@@ -23,11 +23,15 @@ const DEMO = { ...newProducts(), ...demoReference() };
 let world: TestDatabase;
 let operator: Database;
 
-beforeEach(async () => {
+let restore: () => Promise<void>;
+
+beforeAll(async () => {
   world = await emptyDatabase();
   operator = await openDatabase({ connection: world.connection, role: OPERATOR_ROLE, schema: SCHEMA, poolSize: 1 });
+  restore = await keepRows(world.owner);
 });
-afterEach(async () => {
+afterEach(() => restore());
+afterAll(async () => {
   await operator.end();
   await world.close();
 });
@@ -376,7 +380,7 @@ describe('any sequence of documents', () => {
 
         expect(referenceDifferences(await inForce(), latest)).toEqual([]);
       }),
-      { numRuns: 25 },
+      { numRuns: testOrProve(8, 25) },
     );
   });
 });

@@ -25,13 +25,13 @@ beforeAll(async () => {
   ({ world, service, ada, eve } = given);
   directory = new LedgerDirectory(world.database);
 });
-afterAll(() => world.close());
-afterEach(async () => {
-  await given.expectVerified();
+afterEach(() => given.expectVerified());
+afterAll(async () => {
   while (((await recordAudit(world.database)) ?? 0) > 0);
   const all = Object.values(world.demo.workspaces);
-  expect(await verifyDirectory(world.database, all)).toEqual([]);
-  expect(await verifyPayments(world.database, all)).toEqual([]);
+  const findings = [...(await verifyDirectory(world.database, all)), ...(await verifyPayments(world.database, all))];
+  await world.close();
+  expect(findings).toEqual([]);
 });
 
 let names = 0;

@@ -25,8 +25,7 @@ beforeAll(async () => {
   given = await orderWorld();
   ravi = given.world.demo.recipients['international'] as RecipientId;
 });
-afterEach(() => given.expectInOrder());
-afterAll(() => given.world.close());
+afterAll(() => given.expectInOrder().finally(() => given.world.close()));
 
 const place = async (input: PlaceOrderInput): Promise<Order> =>
   (await given.service.placeOrder(given.ada, input)).resource;

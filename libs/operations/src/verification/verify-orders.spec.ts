@@ -1,5 +1,5 @@
 import type { Order } from '@banking/domain';
-import { until } from '@banking/postgres/testing';
+import { keepRows, until } from '@banking/postgres/testing';
 import { CHECK, executionOf, type OrderFaults, orderFaults, transactionOf } from '../testing/order-faults.js';
 import { verifyPayments } from '../testing/order-world.js';
 import { ORDER_KEY_CHECK, RUN_TIMES_CHECK } from './verify-orders.js';
@@ -9,12 +9,16 @@ import { REFERENCE_CHECK } from './verify-payments.js';
 let faults: OrderFaults;
 let orders: OrderFaults['orders'];
 
-beforeEach(async () => {
+let restore: () => Promise<void>;
+
+beforeAll(async () => {
   faults = await orderFaults();
   orders = faults.orders;
+  restore = await keepRows(faults.world.owner);
 });
 
-afterEach(() => faults.world.close());
+afterEach(() => restore());
+afterAll(() => faults.world.close());
 
 /** A transaction that has just ended may still be listed. One that the verification leaves open stays listed. */
 const noTransactionOpen = () =>

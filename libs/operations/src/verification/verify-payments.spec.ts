@@ -1,5 +1,5 @@
 import type { AccountId, Scope, UserId, WorkspaceId } from '@banking/domain';
-import { sql } from '@banking/postgres/testing';
+import { keepRows, sql } from '@banking/postgres/testing';
 import { recordAudit } from '../audit/record-audit.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { resumePausedOrder } from '../provisioning/index.js';
@@ -20,17 +20,22 @@ import {
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let northwind: number;
 
-afterEach(() => world.close());
+let restore: () => Promise<void>;
+
+afterEach(() => restore());
 
 /** Makes a change that triggers and foreign keys forbid, as a superuser who has them off. */
 const plant = (text: string) =>
   world.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
 
 describe('verify payments', () => {
-  beforeEach(async () => {
+  beforeAll(async () => {
     world = await demoDatabase();
     northwind = world.demo.workspaces['Northwind Trading']!;
+    restore = await keepRows(world.owner);
   });
+
+  afterAll(() => world.close());
 
   const verify = () => verifyPlanted(world.database, Object.values(world.demo.workspaces));
   const RETURN = '(select id from transaction where return_of is not null)';
@@ -205,7 +210,7 @@ describe('the chain of the audit trail', () => {
   let scope: Scope & { workspaceId: WorkspaceId };
   let opened: Awaited<ReturnType<LedgerBankingService['openAccount']>>;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     world = await demoDatabase();
     const service = new LedgerBankingService(world.database, world.books);
     scope = {
@@ -215,7 +220,10 @@ describe('the chain of the audit trail', () => {
     for (let count = 0; count < 5; count += 1) opened = await service.openAccount(scope, { productID: 1 as never });
     await service.changeAccount(scope, { accountId: opened.resource.id, alias: 'Payroll' });
     while ((await recordAudit(world.database)) > 0);
+    restore = await keepRows(world.owner);
   });
+
+  afterAll(() => world.close());
 
   const verify = () => verifyPayments(world.database, [scope.workspaceId]);
 
@@ -334,11 +342,14 @@ describe('the chain of the audit trail', () => {
 describe('verify trails', () => {
   let account: number;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     world = await demoDatabase();
     northwind = world.demo.workspaces['Northwind Trading']!;
     account = world.demo.accounts['Northwind Trading EUR']!;
+    restore = await keepRows(world.owner);
   });
+
+  afterAll(() => world.close());
 
   const all = () => Object.values(world.demo.workspaces);
 

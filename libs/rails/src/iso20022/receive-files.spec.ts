@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { freshDatabase, type FreshDatabase, until } from '@banking/postgres/testing';
+import { freshDatabase, type FreshDatabase, testOrProve, until } from '@banking/postgres/testing';
 import type { FileRailConfig } from '../rail-config.js';
 import { cashReport, type SampleEntry, statusReport } from '../testing/bank-files.js';
 import { BankFiles } from './receive-files.js';
@@ -321,7 +321,7 @@ describe('a file of a bank', () => {
         expected ??= await entries();
         expect(await entries()).toEqual(expected);
       }),
-      { numRuns: 20 },
+      { numRuns: testOrProve(5, 20) },
     );
     expect(expected).toHaveLength(8);
   });

@@ -62,10 +62,14 @@ async function serve(name: string, create: () => Server): Promise<Served> {
 export const servedBy = (listener: RequestListener, name = 'bank'): Promise<Served> =>
   serve(name, () => createServer(listener));
 
-/** The sandbox network as an adapter with a database of its own, whose events need no time. */
-export async function sandboxServed(name = 'bank'): Promise<Served & { readonly world: FreshDatabase }> {
+/** The sandbox network as an adapter, whose events need no time. */
+export const sandboxOn = ({ database }: FreshDatabase): Promise<Served> =>
+  serve('bank', () => sandboxAdapter({ database, token: TOKEN, pace: 0 }));
+
+/** The sandbox network as an adapter with a database of its own. */
+export async function sandboxServed(): Promise<Served & { readonly world: FreshDatabase }> {
   const world = await freshDatabase();
-  const served = await serve(name, () => sandboxAdapter({ database: world.database, token: TOKEN, pace: 0 }));
+  const served = await sandboxOn(world);
   return {
     ...{ ...served, world },
     close: async () => {

@@ -1,0 +1,2 @@
+/** The same tests with more random runs. */
+import './price-payment.spec.js';

@@ -1,0 +1,2 @@
+/** The same test with more random runs. */
+import './folder-bank.spec.js';
