@@ -67,7 +67,10 @@ describe('the dependencies of our packages', () => {
     const ranges = manifests.flatMap((file) =>
       ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
         Object.entries((manifest(file)[kind] ?? {}) as Record<string, string>)
-          .filter(([name, range]) => !name.startsWith('@banking/') && !/^(?:npm:[a-z-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(range))
+          .filter(
+            ([name, range]) =>
+              !name.startsWith('@banking/') && !/^(?:npm:[a-z-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(range),
+          )
           .map(([name]) => `${file}: ${name}`),
       ),
     );
