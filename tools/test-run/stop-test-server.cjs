@@ -1,3 +1,5 @@
 module.exports = async () => {
-  await globalThis.bankingTestServer?.stop();
+  const server = globalThis.bankingTestServer;
+  globalThis.bankingTestServer = undefined;
+  await server?.stop();
 };

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf, sql } from '@banking/postgres/testing';
+import { migrateDeployment } from './migrate-deployment.js';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { ownServer, type OwnServer } from './testing/own-server.js';
 
@@ -15,18 +16,25 @@ corridors:
 describe('the reference data of a live database', () => {
   let server: OwnServer;
   let database: Awaited<ReturnType<OwnServer['makeDatabase']>>;
+  /** It has the tables, and no reference data yet. */
+  let template: typeof database;
 
   beforeAll(async () => {
     server = await ownServer();
+    template = await server.makeDatabase();
+    await migrateDeployment({ connection: { connectionString: template.urlOf('owner') }, isSandbox: false });
   });
-  afterAll(() => server.close());
+  afterAll(async () => {
+    await template.drop();
+    await server.close();
+  });
   beforeEach(async () => {
-    database = await server.makeDatabase();
+    database = await server.makeDatabase(template);
     await database.query('revoke temporary on database @database from public');
   });
   afterEach(() => database.drop());
 
-  /** A service cannot migrate. */
+  /** A service cannot prepare a database. */
   const migrated = async (mode: Partial<DeploymentSettings> = {}) =>
     (await openDeployment({ ...service(), ...mode, databaseUrl: database.urlOf('owner'), isService: false })).close();
   const service = (): DeploymentSettings => ({

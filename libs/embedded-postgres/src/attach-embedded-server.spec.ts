@@ -8,8 +8,23 @@ afterEach(() => world.end());
 afterAll(() => world.removeTemplate());
 
 describe('an empty DATA_DIR', () => {
-  it('keeps its data and has no server between two processes', async () => {
+  it('has one server for two processes that attach at once', async () => {
     const dataDir = join(world.folder(), 'a', 'data');
+    const [one, other] = [world.process(dataDir), world.process(dataDir)];
+
+    const attached = await Promise.all([one.waitFor('attached'), other.waitFor('attached')]);
+
+    expect(attached.map(({ started }) => started).sort()).toEqual([false, true]);
+    expect(attached[0]?.host).toBe(attached[1]?.host);
+    expect(namesIn(dataDir)).toEqual(['database', 'server.log', 'socket']);
+    await Promise.all([one.detach(), other.detach()]);
+    expect(isServed(dataDir)).toBe(false);
+  });
+});
+
+describe('a DATA_DIR with a database', () => {
+  it('keeps its data and has no server between two processes', async () => {
+    const dataDir = await world.stoppedDataDir();
 
     const first = await world.attach(dataDir);
     await queryValue(first.connection.host, 'create table kept as select 1250 as amount');
@@ -20,19 +35,6 @@ describe('an empty DATA_DIR', () => {
     expect([first.started, second.started, between]).toEqual([true, true, false]);
     expect(await queryValue(second.connection.host, 'select amount from kept')).toBe(1250);
     await second.detach();
-    expect(isServed(dataDir)).toBe(false);
-  });
-
-  it('has one server for two processes that attach at once', async () => {
-    const dataDir = join(world.folder(), 'data');
-    const [one, other] = [world.process(dataDir), world.process(dataDir)];
-
-    const attached = await Promise.all([one.waitFor('attached'), other.waitFor('attached')]);
-
-    expect(attached.map(({ started }) => started).sort()).toEqual([false, true]);
-    expect(attached[0]?.host).toBe(attached[1]?.host);
-    expect(namesIn(dataDir)).toEqual(['database', 'server.log', 'socket']);
-    await Promise.all([one.detach(), other.detach()]);
     expect(isServed(dataDir)).toBe(false);
   });
 
@@ -51,8 +53,9 @@ describe('an empty DATA_DIR', () => {
     expect(isServed(dataDir)).toBe(false);
   });
 
-  it('has a server with durable commits that listens on no port', async () => {
-    const server = await world.attach(await world.stoppedDataDir());
+  it('has a server with durable commits that listens on no port, logs no failed statement, and gets no Ctrl-C', async () => {
+    const dataDir = await world.stoppedDataDir();
+    const server = await world.attach(dataDir);
     const setting = (name: string) => queryValue(server.connection.host, `select current_setting('${name}')`);
 
     for (const name of ['fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums']) {
@@ -64,34 +67,34 @@ describe('an empty DATA_DIR', () => {
     expect(await queryValue(server.connection.host, "select type || ' ' || auth_method from pg_hba_file_rules")).toBe(
       'local peer',
     );
-    if (process.platform === 'linux') expect(await listeningSockets(server.connection.host)).toBe(0);
-    await server.detach();
-  });
-
-  it('has a server log without failed statements', async () => {
-    const dataDir = await world.stoppedDataDir();
-    const server = await world.attach(dataDir);
-
+    if (process.platform === 'linux') {
+      expect(await listeningSockets(server.connection.host)).toBe(0);
+      // Ctrl-C reaches the process group.
+      expect(groupOf(serverOf(dataDir) ?? 0)).not.toBe(groupOf(process.pid));
+    }
     await expect(queryValue(server.connection.host, "select 'Ada Lovelace'::int")).rejects.toThrow('Ada Lovelace');
-
     await server.detach();
     expect(readFileSync(join(dataDir, 'server.log'), 'utf8')).not.toContain('Ada');
   });
 });
 
 describe('a service that uses the server', () => {
-  it('keeps the server while a command attaches and detaches, and stops it as the last process', async () => {
+  it('keeps the server while a command attaches and detaches, attaches again when its session was ended, and stops the server as the last process', async () => {
     const dataDir = await world.stoppedDataDir();
-    const service = await world.attach(dataDir);
+    const lines: string[] = [];
+    const service = await world.attach(dataDir, (line) => lines.push(line));
+    const sessions = `from pg_stat_activity where application_name = 'embedded server'`;
 
     const command = world.process(dataDir);
     expect((await command.waitFor('attached')).started).toBe(false);
     await command.detach();
-
     expect(await queryValue(service.connection.host, 'select 1')).toBe(1);
+
+    await queryValue(service.connection.host, `select pg_terminate_backend(pid, 5000) ${sessions}`);
+    await until(async () => (await queryValue(service.connection.host, `select count(*)::int ${sessions}`)) === 1);
     await service.detach();
     await service.detach();
-    expect(isServed(dataDir)).toBe(false);
+    expect([lines, isServed(dataDir)]).toEqual([[], false]);
   });
 
   it('leaves the server to a command that detaches later', async () => {
@@ -142,29 +145,6 @@ describe('a service that uses the server', () => {
     await next.detach();
     expect(isServed(dataDir)).toBe(false);
   });
-
-  it('attaches again when its session was ended, and still stops the server as the last process', async () => {
-    const dataDir = await world.stoppedDataDir();
-    const lines: string[] = [];
-    const service = await world.attach(dataDir, (line) => lines.push(line));
-    const sessions = `from pg_stat_activity where application_name = 'embedded server'`;
-
-    await queryValue(service.connection.host, `select pg_terminate_backend(pid, 5000) ${sessions}`);
-    await until(async () => (await queryValue(service.connection.host, `select count(*)::int ${sessions}`)) === 1);
-    await service.detach();
-
-    expect([lines, isServed(dataDir)]).toEqual([[], false]);
-  });
-
-  it('has a server outside of its process group, which Ctrl-C does not reach', async () => {
-    const dataDir = await world.stoppedDataDir();
-    const service = await world.attach(dataDir);
-
-    const groupOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ')[2];
-
-    if (process.platform === 'linux') expect(groupOf(serverOf(dataDir) ?? 0)).not.toBe(groupOf(process.pid));
-    await service.detach();
-  });
 });
 
 describe('a server that is killed', () => {
@@ -199,6 +179,9 @@ describe('a server that is killed', () => {
     await next.detach();
   });
 });
+
+/** The process group of a process, on Linux. */
+const groupOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ')[2];
 
 function namesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder).sort() : [];

@@ -162,9 +162,9 @@ describe('live deployment', () => {
     expect(stderr).toMatch(LIVE);
   });
 
-  // Every other command opens the database as `fund` does.
-  it.each([['migrate'], ['fund', '1', '1250.00']])('refuses the command %s of a sandbox', async (...command) => {
-    const work = bankingWith({ DATA_DIR: data.dataDir }, ...command);
+  // Every other command opens the database as it does, except `migrate`: deployment-mode.spec.ts shows that one.
+  it('refuses the command fund of a sandbox', async () => {
+    const work = bankingWith({ DATA_DIR: data.dataDir }, 'fund', '1', '1250.00');
 
     await expect(work).rejects.toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(LIVE) as string });
   });
@@ -180,7 +180,7 @@ corridors:
 purposes: [{ code: IR001, text: Own account }]
 `;
 
-describe('live deployment with REFERENCE_FILE and RATES_URL', () => {
+describe('live deployment with REFERENCE_FILE, RATES_URL and DOCS=off', () => {
   let service: RunningService;
   let file: string;
   let source: Server;
@@ -199,7 +199,7 @@ describe('live deployment with REFERENCE_FILE and RATES_URL', () => {
     const url = `http://reader:hunter2@127.0.0.1:${(source.address() as AddressInfo).port}/rates`;
     file = join(data.dataDir, 'reference.yaml');
     await writeFile(file, TERMS);
-    service = await data.start({ REFERENCE_FILE: file, RATES_URL: url, QUOTE_VALID_S: '60' });
+    service = await data.start({ REFERENCE_FILE: file, RATES_URL: url, QUOTE_VALID_S: '60', DOCS: 'off' });
   });
   afterAll(async () => {
     await service?.stop();
@@ -244,6 +244,16 @@ describe('live deployment with REFERENCE_FILE and RATES_URL', () => {
     await bankingWith({ DATA_DIR: data.dataDir, SANDBOX: 'off' }, 'reference', 'apply', `${file}.next`);
 
     await until(async () => (await client.corridors.list('IN'))[0]?.deliveryTAT === 'T+2');
+  });
+
+  it('serves neither the docs page nor the document', async () => {
+    const statuses = await Promise.all(
+      ['/docs', '/docs/', '/docs/page.js', '/openapi.json', '/health/ready'].map(
+        async (path) => (await fetch(`${service.url}${path}`)).status,
+      ),
+    );
+
+    expect(statuses).toEqual([404, 404, 404, 404, 200]);
   });
 
   it('logs no password of the source', async () => {

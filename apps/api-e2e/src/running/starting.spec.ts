@@ -65,19 +65,6 @@ describe('service start', () => {
     expect(stderr).not.toMatch(STACK);
     expect((await fetch(`${service.url}/health/ready`)).status).toBe(200);
   });
-
-  it('serves neither the docs page nor the document with DOCS=off', async () => {
-    const silent = await RunningService.start({ dataDir: service.dataDir, environment: { DOCS: 'off' } });
-
-    const statuses = await Promise.all(
-      ['/docs', '/docs/', '/docs/page.js', '/openapi.json', '/health/ready'].map(
-        async (path) => (await fetch(`${silent.url}${path}`)).status,
-      ),
-    );
-
-    expect(statuses).toEqual([404, 404, 404, 404, 200]);
-    await silent.stop();
-  });
 });
 
 /** What the README shows of a first start, after the line of the compiler. */

@@ -86,7 +86,6 @@ describe('the ids of a workspace', () => {
     for (const [from, to] of [
       ['home', 'b'],
       ['b', 'home'],
-      ['home', 'b'],
     ] as const) {
       await moveWorkspace({ ...world.command(workspaceId), to });
       await archiveWorkspace(world.command(workspaceId));

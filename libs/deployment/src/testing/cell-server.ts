@@ -2,14 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
-import { type ConnectionOptions, ensureEmbeddedLogins, SERVICE_ROLES } from '@banking/postgres';
-import { administer } from '@banking/postgres/testing';
+import { type ConnectionOptions, SERVICE_ROLES } from '@banking/postgres';
+import { administer, copyDataDirTemplate } from '@banking/postgres/testing';
 import type { CellConfig } from '@banking/process';
 import { addCell } from '../cells/add-cell.js';
 import type { DeploymentSettings } from '../open-deployment.js';
 import { Relay } from './relay.js';
 import { addressOf } from '../cells/subscription.js';
-import { migrateDeployment } from '../migrate-deployment.js';
 
 /** A server with a database for each cell of a deployment. The specs run as its superuser. */
 export interface CellServer {
@@ -30,6 +29,8 @@ export interface CellServer {
  */
 export async function cellServer(others: readonly string[], empty: readonly string[] = []): Promise<CellServer> {
   const folder = await mkdtemp(join(tmpdir(), 'banking-cells-'));
+  // It has the database of home.
+  await copyDataDirTemplate(folder, 'migrated');
   const server = await attachEmbeddedServer({ dataDir: folder, isReplicated: true });
   const names = ['home', ...others];
   const connectionOf = (name: string): ConnectionOptions => ({ ...server.connection, database: name });
@@ -40,18 +41,14 @@ export async function cellServer(others: readonly string[], empty: readonly stri
     return `postgres://${user}@localhost:${port}/${name}?host=${encodeURIComponent(join(folder, name))}`;
   };
   await administer(server.connection, async (client) => {
-    for (const name of ['home', ...empty]) await client.query(`create database ${name}`);
+    for (const name of empty) await client.query(`create database ${name}`);
+    for (const name of others.filter((one) => !empty.includes(one))) {
+      await client.query(`create database ${name} template home`);
+    }
     // The copy of one table would wait for that of another: in one server, each sees the other's database transaction.
     await client.query('alter system set max_sync_workers_per_subscription = 1');
     await client.query('select pg_reload_conf()');
   });
-  await migrateDeployment({ connection: connectionOf('home'), isSandbox: true });
-  await administer(server.connection, async (client) => {
-    for (const name of others.filter((one) => !empty.includes(one))) {
-      await client.query(`create database ${name} template home`);
-    }
-  });
-  await ensureEmbeddedLogins(connectionOf('home'));
   const settings = {
     databaseUrl: urlOf('home'),
     cells: others.map((name) => ({ name, databaseUrl: urlOf(name), dataDir: '/nowhere' })),

@@ -1,18 +1,15 @@
-import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { verifyDeployment } from '@banking/books-proof';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { readDemoBookings } from '@banking/operations/demo';
-import { API_ROLE, type ConnectionOptions, ensureEmbeddedLogins, SCHEMA, SERVICE_ROLES } from '@banking/postgres';
-import { administer, openDatabase } from '@banking/postgres/testing';
+import { API_ROLE, type ConnectionOptions, SCHEMA, SERVICE_ROLES } from '@banking/postgres';
+import { administer, copyDataDirTemplate, openDatabase } from '@banking/postgres/testing';
 import { addCell } from '../cells/add-cell.js';
 import type { MoveOptions } from '../cells/move-workspace.js';
 import { addressOf } from '../cells/subscription.js';
 import { qualified, tablesOfWorkspace } from '../cells/tables-of-workspace.js';
-import { migrateDeployment } from '../migrate-deployment.js';
 import type { CellServer } from './cell-server.js';
 
 /** Home and the cell `b`, each with a server of its own. */
@@ -38,10 +35,10 @@ export async function moveWorld(): Promise<MoveWorld> {
   await chmod(folder, 0o755);
   const names = ['home', 'b'];
   const servers = new Map<string, EmbeddedServer>();
-  const connectionOf = (name: string): ConnectionOptions => servers.get(name)!.connection;
+  const connectionOf = (name: string): ConnectionOptions => ({ ...servers.get(name)!.connection, database: 'home' });
   const urlOf = (name: string) => {
-    const { host, port, user, database } = servers.get(name)!.connection;
-    return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+    const { host, port, user } = servers.get(name)!.connection;
+    return `postgres://${user}@localhost:${port}/home?host=${encodeURIComponent(host)}`;
   };
   const close = async () => {
     for (const server of [...servers.values()].reverse()) await server.detach();
@@ -53,17 +50,12 @@ export async function moveWorld(): Promise<MoveWorld> {
       isSandbox: true,
     });
   try {
-    const attach = async (name: string) => {
-      servers.set(name, await attachEmbeddedServer({ dataDir: join(folder, name), isReplicated: true }));
-    };
-    await attach('home');
-    await migrateDeployment({ connection: connectionOf('home'), isSandbox: true });
-    await ensureEmbeddedLogins(connectionOf('home'));
-    await servers.get('home')!.detach();
-    // A copy takes less time than a first start.
-    await promisify(execFile)('cp', ['-a', join(folder, 'home'), join(folder, 'b')]);
-    for (const file of ['socket', 'server.log']) await rm(join(folder, 'b', file), { recursive: true, force: true });
-    for (const name of names) await attach(name);
+    for (const name of names) {
+      const dataDir = join(folder, name);
+      await mkdir(dataDir);
+      await copyDataDirTemplate(dataDir, 'migrated');
+      servers.set(name, await attachEmbeddedServer({ dataDir, isReplicated: true }));
+    }
     await add('b');
   } catch (error) {
     // The spec has no world to close.

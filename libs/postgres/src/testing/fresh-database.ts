@@ -150,8 +150,11 @@ async function createMigrated(run: Published, client: Client, name: string, desc
   );
 }
 
-/** The variable by which the setup gives the path of the template to the workers, which inherit the environment. */
-const TEMPLATE_VARIABLE = 'BANKING_DATA_DIR_TEMPLATE';
+/** The content of a template. */
+type TemplateName = 'demo' | 'migrated';
+
+/** The variable by which the setup gives the path of a template to the workers, which inherit the environment. */
+const variableOf = (name: TemplateName) => `BANKING_DATA_DIR_TEMPLATE_${name.toUpperCase()}`;
 
 /** Files of one server, which the next start creates. */
 const OF_ONE_PLACE = ['socket', 'server.log'];
@@ -163,6 +166,7 @@ const OF_ONE_PLACE = ['socket', 'server.log'];
  */
 export async function makeDataDirTemplate(
   fill: (dataDir: string) => Promise<void>,
+  name: TemplateName = 'demo',
 ): Promise<{ remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'banking-template-'));
   const remove = () => rm(folder, { recursive: true, force: true });
@@ -172,16 +176,16 @@ export async function makeDataDirTemplate(
     await remove();
     throw error;
   }
-  process.env[TEMPLATE_VARIABLE] = folder;
+  process.env[variableOf(name)] = folder;
   return { remove };
 }
 
 /** Copies the template into an empty DATA_DIR, owners included. @throws Error when no setup has run. */
-export async function copyDataDirTemplate(dataDir: string): Promise<void> {
-  const template = process.env[TEMPLATE_VARIABLE];
+export async function copyDataDirTemplate(dataDir: string, name: TemplateName = 'demo'): Promise<void> {
+  const template = process.env[variableOf(name)];
   if (!template) throw new Error('no template: set globalSetup in jest.config.cjs to a file that makes one');
   await promisify(execFile)('cp', ['-a', `${template}/.`, dataDir]);
-  for (const name of OF_ONE_PLACE) await rm(join(dataDir, name), { recursive: true, force: true });
+  for (const file of OF_ONE_PLACE) await rm(join(dataDir, file), { recursive: true, force: true });
   // The user of the database server passes through it when we are root.
   await chmod(dataDir, 0o711);
 }
