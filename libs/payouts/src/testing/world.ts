@@ -15,7 +15,7 @@ import {
   verifyBooks,
 } from '@banking/ledger';
 import type { BoundStatement, Database, DbTransaction } from '@banking/postgres';
-import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+import { freshDatabase, type FreshDatabase, keepRows } from '@banking/postgres/testing';
 import { Worker, type WorkerOptions } from '@banking/work-queue';
 import { PAYOUT, payoutKey } from '../open-payouts.js';
 import type { OpenRails, PaymentReader, Rail } from '../rail.js';
@@ -53,6 +53,15 @@ export async function openWorld(): Promise<World> {
   const accounts: Record<number, number> = {};
   for (const workspaceId of [NORTH, SOUTH]) accounts[workspaceId] = await fundedAccount(books, workspaceId);
   return { ...fresh, books, accounts };
+}
+
+/** @returns what puts all rows of the world back. Its books are new ones, because those of before know accounts that are gone. */
+export async function keepWorld(world: World): Promise<() => Promise<World>> {
+  const restore = await keepRows(world.owner);
+  return async () => {
+    await restore();
+    return { ...world, books: openBooks(world.database) };
+  };
 }
 
 async function fundedAccount(books: Books, workspaceId: number): Promise<number> {
