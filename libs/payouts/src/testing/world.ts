@@ -336,6 +336,19 @@ export class Restored {
     return new Restored(world, network, new SandboxRail(network.database));
   }
 
+  /** @returns what verifies the books and puts all rows of both databases back. */
+  async keep(): Promise<() => Promise<Restored>> {
+    const { world, network, rail } = this;
+    const [restoreWorld, restoreNetwork] = [await keepWorld(world), await keepRows(network.owner)];
+    return async () => {
+      const found = await faults(world);
+      await restoreNetwork();
+      const restored = new Restored(await restoreWorld(), network, rail);
+      expect(found).toEqual([]);
+      return restored;
+    };
+  }
+
   reconcile(changes: Partial<ReconcileOptions> = {}) {
     const { world, rail } = this;
     return reconcilePayouts({
