@@ -2,16 +2,20 @@ import type { TransactionId, UserId, WorkspaceId } from '@banking/domain';
 import { listDiscrepancies, recordEvent, resolveDiscrepancy, type Resolution, SANDBOX_ROUTING } from '@banking/payouts';
 import { LedgerBankingService } from '@banking/operations';
 import { demoDatabase, verifyPayments } from '@banking/operations/testing';
+import { keepRows } from '@banking/postgres/testing';
 import { findAttention } from './find-attention.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
+let restore: () => Promise<void>;
 let northwind: number;
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await demoDatabase();
+  restore = await keepRows(world.owner);
   northwind = world.demo.workspaces['Northwind Trading']!;
 });
-afterEach(() => world.close());
+afterEach(() => restore());
+afterAll(() => world.close());
 
 const verify = async () =>
   (await verifyPayments(world.database, Object.values(world.demo.workspaces))).map(({ check }) => check);

@@ -3,16 +3,19 @@ import { parseAmount } from '@banking/domain';
 import { openBooks, post, postDeposits, requirePosted, type Proposal } from '@banking/ledger';
 import { exportBooks } from './export-books.js';
 import { demoDatabase } from '@banking/operations/testing';
-import { reasonOf } from '@banking/postgres/testing';
+import { keepRows, reasonOf } from '@banking/postgres/testing';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
+let restore: () => Promise<void>;
 let northwind: { id: number; name: string };
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await demoDatabase();
+  restore = await keepRows(world.owner);
   northwind = { id: world.demo.workspaces['Northwind Trading']!, name: 'Northwind Trading' };
 });
-afterEach(() => world.close());
+afterEach(() => restore());
+afterAll(() => world.close());
 
 /** Exports a workspace and returns the written pieces. Runs `meanwhile` during the first write. */
 async function exported(

@@ -1,12 +1,16 @@
 import { demoDatabase, verifyPayments } from '@banking/operations/testing';
+import { keepRows } from '@banking/postgres/testing';
 import { findAttention } from './find-attention.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
+let restore: () => Promise<void>;
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await demoDatabase();
+  restore = await keepRows(world.owner);
 });
-afterEach(() => world.close());
+afterEach(() => restore());
+afterAll(() => world.close());
 
 const all = () => Object.values(world.demo.workspaces);
 

@@ -10,6 +10,7 @@ import {
   CREDITED,
   countedDatabase,
   faults,
+  keepWorld,
   keyOf,
   NORTH,
   openWorld,
@@ -21,14 +22,17 @@ import {
 } from './testing/world.js';
 
 let world: World;
+let restore: () => Promise<World>;
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await openWorld();
+  restore = await keepWorld(world);
 });
 afterEach(async () => {
   expect(await faults(world)).toEqual([]);
-  await world.close();
+  world = await restore();
 });
+afterAll(() => world.close());
 
 const LEASE_EXPIRED_MS = 31_000;
 

@@ -10,6 +10,7 @@ import {
   countedDatabase,
   faults,
   Halt,
+  keepWorld,
   keyOf,
   NORTH,
   openWorld,
@@ -24,15 +25,18 @@ import {
 
 const CREDITED = '50100123456789';
 let world: World;
+let restore: () => Promise<World>;
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await openWorld();
+  restore = await keepWorld(world);
 });
 
 afterEach(async () => {
   expect(await faults(world)).toEqual([]);
-  await world.close();
+  world = await restore();
 });
+afterAll(() => world.close());
 
 const LEASE_EXPIRED_MS = 31_000;
 

@@ -25,15 +25,20 @@ import {
 
 let restored: Restored;
 let world: World;
+let restore: () => Promise<Restored>;
+
+beforeAll(async () => {
+  restored = await Restored.open();
+  ({ world } = restored);
+  restore = await restored.keep();
+});
+afterEach(async () => {
+  restored = await restore();
+  ({ world } = restored);
+});
+afterAll(() => restored.close());
 
 describe('reconcilePayouts', () => {
-  beforeEach(async () => {
-    restored = await Restored.open();
-    ({ world } = restored);
-  });
-
-  afterEach(() => restored.close());
-
   it('records what the network reports of a payout that was never submitted in the restored books', async () => {
     const [credited] = (await payOut(world)) as [number];
     const [rejected] = (await payOut(world, { workspaceId: SOUTH, by: 'payout' })) as [number];
@@ -202,13 +207,6 @@ describe('reconcilePayouts', () => {
 describe('reconcilePayouts', () => {
   const BALANCE_MAX = 9_007_199_254_740_991n;
 
-  beforeEach(async () => {
-    restored = await Restored.open();
-    ({ world } = restored);
-  });
-
-  afterEach(() => restored.close());
-
   /** Sets the balance of the account of a workspace past the constraints, and returns the one before. */
   async function setBalance(workspaceId: number, balance: bigint): Promise<bigint> {
     const id = world.accounts[workspaceId]!;
@@ -246,6 +244,7 @@ describe('reconcilePayouts', () => {
     await world.owner.query('revoke execute on function settle_payments from banking_operator');
 
     await expect(restored.reconcile({ isApplied: true })).rejects.toThrow('permission denied');
+    await world.owner.query('grant execute on function settle_payments to banking_operator');
 
     expect(await restored.stateOf(id)).toMatchObject({ status: 'pending', returns: 0 });
   });
@@ -376,13 +375,6 @@ describe('reconcilePayouts', () => {
 });
 
 describe('a payout after a restore', () => {
-  beforeEach(async () => {
-    restored = await Restored.open();
-    ({ world } = restored);
-  });
-
-  afterEach(() => restored.close());
-
   it('is another payment than a lost payout whose transaction had the same id', async () => {
     const [before] = (await payOut(world)) as [number];
     const lost = payoutKey({ workspaceId: NORTH, transactionId: before, nonce: '0123456789ab' });

@@ -5,18 +5,31 @@ import { readPayoutStop, resumePayouts, stopPayouts } from './payout-stop.js';
 import { networkChannel, type NetworkMessage, traceNetwork } from './rail.js';
 import { recordEvent, recordEvents } from './record-rail-events.js';
 import { SandboxRail, SANDBOX_RAIL } from './sandbox-rail.js';
-import { AMOUNT, faults, NORTH, openWorld, payOut, payoutWorker, SOUTH, type World } from './testing/world.js';
+import {
+  AMOUNT,
+  faults,
+  keepWorld,
+  NORTH,
+  openWorld,
+  payOut,
+  payoutWorker,
+  SOUTH,
+  type World,
+} from './testing/world.js';
 
 let world: World;
+let restore: () => Promise<World>;
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await openWorld();
+  restore = await keepWorld(world);
 });
 
 afterEach(async () => {
   expect(await faults(world)).toEqual([]);
-  await world.close();
+  world = await restore();
 });
+afterAll(() => world.close());
 
 const rejection = (transactionId: number, workspaceId = NORTH) => {
   return { workspaceId, transactionId, event: { providerEvent: 'rejection', status: 'RJCT' } };
@@ -104,6 +117,7 @@ describe('a batch of events', () => {
       world.books,
       ids.map((id) => rejection(id)),
     );
+    await world.owner.query('drop function fail_discrepancy cascade');
 
     expect(effects.map((effect) => (effect instanceof Error ? 'failed' : effect))).toEqual([
       'returned',

@@ -1,23 +1,27 @@
 import type { EventPage, EventQuery } from '@banking/domain';
 import { RULE_VIOLATION } from '@banking/postgres';
+import { keepRows, testOrProve } from '@banking/postgres/testing';
 import { type Member, orderWorld, type OrderWorld } from '../testing/order-world.js';
 import { recordAll } from '../testing/event-world.js';
 import { OldEvents } from './record-changes.js';
 
 const seed = Date.now() & 0x7fffffff;
-const STEPS = 1_000;
+const STEPS = testOrProve(300, 1_000);
 const READERS = 4;
 let orders: OrderWorld;
+let restore: () => Promise<void>;
 let { ada, eve } = {} as { ada: Member; eve: Member };
 
-beforeEach(async () => {
+beforeAll(async () => {
   orders = await orderWorld();
   ({ ada, eve } = orders);
   await recordAll(orders.world.database);
   await age();
   await deleteOld();
+  restore = await keepRows(orders.world.owner);
 });
-afterEach(() => orders.world.close());
+afterEach(() => restore());
+afterAll(() => orders.world.close());
 
 const list = (query: EventQuery = {}, scope = ada): Promise<EventPage> => orders.service.listEvents(scope, query);
 const idsOf = ({ items }: EventPage): number[] => items.map(({ id }) => id);

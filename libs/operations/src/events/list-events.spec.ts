@@ -1,4 +1,5 @@
 import type { Event, EventPage, EventQuery, Scope } from '@banking/domain';
+import { keepRows } from '@banking/postgres/testing';
 import { type Member, orderWorld, type OrderWorld } from '../testing/order-world.js';
 import { recordChanges } from './record-changes.js';
 import { SCANNED_MAX } from './events.js';
@@ -6,6 +7,7 @@ import { SCANNED_MAX } from './events.js';
 let orders: OrderWorld;
 let ada: Member;
 let eve: Member;
+let restore: () => Promise<void>;
 
 const list = (query: EventQuery = {}, scope: Scope = ada): Promise<EventPage> =>
   orders.service.listEvents(scope, query);
@@ -36,12 +38,14 @@ async function insertEvents(count: number, type = 'account.changed', secondsAgo 
   );
 }
 
-beforeEach(async () => {
+beforeAll(async () => {
   orders = await orderWorld();
   ({ ada, eve } = orders);
   await recordAll();
+  restore = await keepRows(orders.world.owner);
 });
-afterEach(() => orders.world.close());
+afterEach(() => restore());
+afterAll(() => orders.world.close());
 
 describe('the list of events', () => {
   it('has the events of a workspace, oldest first, in pages that miss none', async () => {
@@ -225,9 +229,12 @@ describe('a call that waits for events', () => {
   });
 
   it('fails if the database is unavailable', async () => {
-    const waiting = list({ ...LONG, cursor: next });
+    const own = await orderWorld();
+    const { next: cursor } = await own.service.listEvents(own.ada, { limit: 500 });
+    const waiting = own.service.listEvents(own.ada, { ...LONG, cursor });
     const outcome = expect(waiting).rejects.toMatchObject({ reason: 'unavailable' });
-    await orders.world.database.end();
+    await own.world.database.end();
     await outcome;
+    await own.world.close();
   });
 });

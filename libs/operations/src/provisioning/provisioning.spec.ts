@@ -1,7 +1,7 @@
 import type { WorkspaceId } from '@banking/domain';
 import { openAccount } from '@banking/ledger';
 import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
-import { reasonOf, sql } from '@banking/postgres/testing';
+import { keepRows, reasonOf, sql } from '@banking/postgres/testing';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import { noteExport, noteToken } from './audit.js';
 import {
@@ -29,8 +29,14 @@ import {
 } from './workspaces.js';
 
 let world: TestDatabase;
+let restore: () => Promise<void>;
 
-afterEach(() => world.close());
+beforeAll(async () => {
+  world = await emptyDatabase();
+  restore = await keepRows(world.owner);
+});
+afterEach(() => restore());
+afterAll(() => world.close());
 
 const db = () => world.provisioning;
 
@@ -44,10 +50,6 @@ async function trail(): Promise<{ by: string; what: string; record: Record<strin
 let userId: number;
 
 describe('provisioning', () => {
-  beforeEach(async () => {
-    world = await emptyDatabase();
-  });
-
   const BANK = { app: 'Bank' };
   const ada = { ...BANK, email: 'Ada@Bank.example' };
 
@@ -244,7 +246,6 @@ describe('the audit trail of the directory', () => {
   let workspaceId: number;
 
   beforeEach(async () => {
-    world = await emptyDatabase();
     await addApp(db(), 'ops', 'Bank');
     workspaceId = await addWorkspace(db(), 'ops', { app: 'Bank', name: 'One' });
     userId = await addUser(db(), 'ops', ada);
@@ -323,7 +324,6 @@ describe('audit', () => {
   let two: number;
 
   beforeEach(async () => {
-    world = await emptyDatabase();
     BY_ROSA = { type: 'operator', name: await login(), operatingSystemUser: ROSA };
     await addApp(db(), 'setup', APP);
     one = await addWorkspace(db(), 'setup', { app: APP, name: 'One' });

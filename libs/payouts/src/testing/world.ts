@@ -15,7 +15,7 @@ import {
   verifyBooks,
 } from '@banking/ledger';
 import type { BoundStatement, Database, DbTransaction } from '@banking/postgres';
-import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+import { freshDatabase, type FreshDatabase, keepRows } from '@banking/postgres/testing';
 import { Worker, type WorkerOptions } from '@banking/work-queue';
 import { PAYOUT, payoutKey } from '../open-payouts.js';
 import type { OpenRails, PaymentReader, Rail } from '../rail.js';
@@ -53,6 +53,15 @@ export async function openWorld(): Promise<World> {
   const accounts: Record<number, number> = {};
   for (const workspaceId of [NORTH, SOUTH]) accounts[workspaceId] = await fundedAccount(books, workspaceId);
   return { ...fresh, books, accounts };
+}
+
+/** @returns what puts all rows of the world back. Its books are new ones, because those of before know accounts that are gone. */
+export async function keepWorld(world: World): Promise<() => Promise<World>> {
+  const restore = await keepRows(world.owner);
+  return async () => {
+    await restore();
+    return { ...world, books: openBooks(world.database) };
+  };
 }
 
 async function fundedAccount(books: Books, workspaceId: number): Promise<number> {
@@ -325,6 +334,19 @@ export class Restored {
     const world = await openWorld();
     const network = await freshDatabase();
     return new Restored(world, network, new SandboxRail(network.database));
+  }
+
+  /** @returns what verifies the books and puts all rows of both databases back. */
+  async keep(): Promise<() => Promise<Restored>> {
+    const { world, network, rail } = this;
+    const [restoreWorld, restoreNetwork] = [await keepWorld(world), await keepRows(network.owner)];
+    return async () => {
+      const found = await faults(world);
+      await restoreNetwork();
+      const restored = new Restored(await restoreWorld(), network, rail);
+      expect(found).toEqual([]);
+      return restored;
+    };
   }
 
   reconcile(changes: Partial<ReconcileOptions> = {}) {

@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { countrySpecs } from 'ibantools';
+import { testOrProve } from '@banking/postgres/testing';
 import { demoReference } from '../reference-document.js';
 import { checkRecipient } from './check-recipient.js';
 import { ibanFormatOf } from './iban-formats.js';
@@ -7,6 +8,20 @@ import { type CorridorRoute, FIELDS, type BeneficiarySchema, recipientSchemasOf 
 
 const CORRIDORS = demoReference().corridors!;
 const documents = CORRIDORS.flatMap((corridor) => schemasOf(corridor).map((schema) => ({ corridor, schema })));
+/** The schemas that Ajv compiles, which takes much longer than all other checks: one for each pattern of account and routing code. */
+const compiled = new Set(
+  testOrProve(
+    [
+      ...new Map(
+        documents.map((document) => {
+          const { beneficiaryAccountNumber: account, routingCodeValue1: code } = document.schema.properties;
+          return [`${account.pattern} ${code.pattern ?? code.const}`, document];
+        }),
+      ).values(),
+    ],
+    documents,
+  ).map(({ schema }) => schema.$id),
+);
 
 describe('the schemas of a corridor', () => {
   it('exist, and are for the beneficiary type of the corridor', () => {
@@ -28,7 +43,8 @@ describe('the schemas of a corridor', () => {
       )!;
 
       expect([...demanding.required].sort()).toEqual([...schema.required, 'beneficiaryTownName'].sort());
-      expect(ajv.compile(demanding)(demanding.examples[0])).toBe(true);
+      if (compiled.has(schema.$id)) expect(ajv.compile(demanding)(demanding.examples[0])).toBe(true);
+      expect(checkRecipient([demanding], demanding.examples[0])).toEqual([]);
       const { beneficiaryTownName: _, ...without } = demanding.examples[0]!;
       expect(checkRecipient([demanding], without).map(({ path, reason }) => `${path} ${reason}`)).toEqual([
         '/data/beneficiaryTownName required',
@@ -40,8 +56,10 @@ describe('the schemas of a corridor', () => {
     const ajv = new Ajv2020({ strict: true, allErrors: true });
 
     for (const { schema } of documents) {
-      const validate = ajv.compile(schema);
-      expect([schema.$id, validate(schema.examples[0]), validate({})]).toEqual([schema.$id, true, false]);
+      if (compiled.has(schema.$id)) {
+        const validate = ajv.compile(schema);
+        expect([schema.$id, validate(schema.examples[0]), validate({})]).toEqual([schema.$id, true, false]);
+      }
       expect([schema.$id, checkRecipient([schema], schema.examples[0])]).toEqual([schema.$id, []]);
     }
   });

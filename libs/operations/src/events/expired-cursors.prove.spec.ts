@@ -1,0 +1,2 @@
+/** The same test with more steps. */
+import './expired-cursors.spec.js';
