@@ -6,34 +6,15 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { verifyWebhook } from '@banking/client/webhooks';
 import type { Event, WebhookDelivery } from '@banking/domain';
-import { OPERATOR, ended, pressCtrlC, World } from './testing/world.js';
-
-const world = new World();
-
-beforeAll(() => world.openDemo());
-afterAll(() => world.close());
-
-/** The ids of the events of workspace 1. */
-const eventIds = async () =>
-  (await world.query('select id::int from event where workspace_id = 1 order by id')).map(({ id }) => id as number);
-
-/** Runs a command in a separate process until its output has so many lines, then presses Ctrl-C. */
-async function inProcess(lines: number, args: readonly string[]) {
-  const child = world.start(args);
-  let output = '';
-  child.stdout!.on('data', (chunk: Buffer) => {
-    const before = output.split('\n').length;
-    output += chunk.toString();
-    if (before <= lines && output.split('\n').length > lines) child.kill('SIGINT');
-  });
-  return ended(child);
-}
+import { OPERATOR, ended, World } from './testing/world.js';
 
 describe('webhooks', () => {
+  const world = new World();
   let endpoint: string;
   let ids: Readonly<Record<'delivered' | 'failed' | 'pending', string>>;
 
   beforeAll(async () => {
+    await world.openDemo();
     const [made] = await world.query(
       `insert into webhook_endpoint (workspace_id, url, status, sealed_secret, cursor_event_id, created_by)
      values (1, 'https://hooks.northwind.example/banking', 'enabled', 'sealed', 0, 1) returning id`,
@@ -59,6 +40,7 @@ describe('webhooks', () => {
       pending: await deliver(3, 'next_attempt_at', `'2999-01-01'`),
     };
   });
+  afterAll(() => world.close());
 
   const deliveries = (...args: readonly string[]) => [
     'webhooks',
@@ -167,14 +149,18 @@ describe('webhooks', () => {
 describe('banking webhooks listen', () => {
   const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
 
+  const world = new World();
   const servers: Server[] = [];
   let ids: readonly number[];
 
   beforeAll(async () => {
-    ids = await eventIds();
+    await world.openDemo();
+    const rows = await world.query('select id::int from event where workspace_id = 1 order by id');
+    ids = rows.map(({ id }) => id as number);
   });
-  afterAll(() => {
+  afterAll(async () => {
     for (const server of servers) server.close();
+    await world.close();
   });
 
   async function serve(listener: RequestListener): Promise<string> {
@@ -202,8 +188,17 @@ describe('banking webhooks listen', () => {
     return { url, received };
   }
 
-  const LISTEN = ['webhooks', 'listen', '--workspace', '1'];
-  const listen = (lines: number, ...args: readonly string[]) => world.runUntil(lines, [...LISTEN, ...args]);
+  /** Runs the command until it has printed so many lines, then presses Ctrl-C. */
+  async function listen(lines: number, ...args: readonly string[]) {
+    const child = world.start(['webhooks', 'listen', '--workspace', '1', ...args]);
+    let output = '';
+    child.stdout!.on('data', (chunk: Buffer) => {
+      const before = output.split('\n').length;
+      output += chunk.toString();
+      if (before <= lines && output.split('\n').length > lines) child.kill('SIGINT');
+    });
+    return ended(child);
+  }
 
   function secretFile(secret = SECRET): string {
     const file = join(world.dataDir, 'hook.secret');
@@ -213,8 +208,7 @@ describe('banking webhooks listen', () => {
 
   it('forwards events with a new secret that it prints once, and tells how to continue', async () => {
     const { url, received } = await receiver(200, 500, 302);
-    const args = [...LISTEN, '--forward', url, '--after', String(ids[0])];
-    const { exitCode, stdout, stderr } = await inProcess(ids.length, args);
+    const { exitCode, stdout, stderr } = await listen(ids.length, '--forward', url, '--after', String(ids[0]));
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const [first = '', ...lines] = stdout.trimEnd().split('\n');
@@ -288,10 +282,13 @@ describe('banking webhooks listen', () => {
   });
 
   it('ends by Ctrl-C during a request, which then counts as not sent', async () => {
-    const url = await serve(pressCtrlC);
-    const args = [...LISTEN, '--forward', url, '--after', '0', '--secret-file', secretFile()];
+    const children: ReturnType<World['start']>[] = [];
+    const url = await serve(() => children[0]?.kill('SIGINT'));
+    const args = ['--workspace', '1', '--forward', url, '--after', '0', '--secret-file', secretFile()];
+    const child = world.start(['webhooks', 'listen', ...args]);
+    children.push(child);
 
-    expect(await world.run(args)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    expect(await ended(child)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
   });
 
   it.each<[string, () => readonly string[], string]>([
@@ -311,26 +308,43 @@ describe('banking webhooks listen', () => {
 });
 
 describe('banking events tail', () => {
-  const TAIL = ['events', 'tail', '--workspace', '1'];
+  const world = new World();
+  let workspaceEvents: readonly number[];
+
+  beforeAll(async () => {
+    await world.openDemo();
+    const rows = await world.query('select id::int from event where workspace_id = 1 order by id');
+    workspaceEvents = rows.map(({ id }) => id as number);
+  });
+  afterAll(() => world.close());
+
+  /** Runs the command until its output has so many lines, then presses Ctrl-C. */
+  async function tail(lines: number, ...args: readonly string[]) {
+    const child = world.start(['events', 'tail', '--workspace', '1', ...args]);
+    let output = '';
+    child.stdout!.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.split('\n').length > lines) child.kill('SIGINT');
+    });
+    return ended(child);
+  }
 
   it('prints events behind an id, without colours for a pipe, and ends with 0 by Ctrl-C', async () => {
-    const ids = await eventIds();
-    const { exitCode, stdout, stderr } = await inProcess(ids.length - 1, [...TAIL, '--after', String(ids[0])]);
+    const { exitCode, stdout, stderr } = await tail(workspaceEvents.length - 1, '--after', String(workspaceEvents[0]));
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const lines = stdout.trimEnd().split('\n');
-    expect(lines.map((line) => Number(line.split(/ +/)[1]))).toEqual(ids.slice(1));
+    expect(lines.map((line) => Number(line.split(/ +/)[1]))).toEqual(workspaceEvents.slice(1));
     expect(stdout).toMatch(/^\S+Z +\d+ {2}order\.completed +order \d+ +active → completed {2}by \w+/m);
     expect(stdout).not.toContain('\u001b');
   });
 
   it('prints the events of some types as JSON, and waits for the next', async () => {
     const before = await world.query(`select id from event where workspace_id = 1 and type = 'account.opened'`);
-    const args = [...TAIL, '--after', '0', '--json', '--type', 'account.opened'];
-    const running = world.runUntil(before.length + 1, args);
+    const running = tail(before.length + 1, '--after', '0', '--json', '--type', 'account.opened');
     await world.query(
       `insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
-       values (1, 'account.opened', 'account', 999998, 1, '{"status": {"before": null, "after": "enabled"}}', '{"type": "user", "id": 1}', now())`,
+       values (1, 'account.opened', 'account', 999999, 1, '{"status": {"before": null, "after": "enabled"}}', '{"type": "user", "id": 1}', now())`,
     );
 
     const { exitCode, stdout } = await running;
@@ -341,7 +355,7 @@ describe('banking events tail', () => {
     expect(exitCode).toBe(0);
     expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['account.opened']));
     expect(events.at(-1)).toMatchObject({
-      resource: { type: 'account', id: 999_998 },
+      resource: { type: 'account', id: 999_999 },
       changes: { status: { after: 'enabled' } },
       actor: { type: 'user', id: 1 },
     });

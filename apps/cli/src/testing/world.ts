@@ -37,17 +37,12 @@ const { Client } = createRequire(require.resolve('@banking/postgres/package.json
   readonly Client: new (connection: object) => Client;
 };
 
-/** One command at a time: environment, output and signals are those of the process. */
-async function runHere(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  onOutput: (stdout: string) => void = () => undefined,
-): Promise<Run> {
+/** One command at a time: environment and output are those of the process. */
+async function runHere(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<Run> {
   const output = { stdout: '', stderr: '' };
   const captured = (name: keyof typeof output) =>
     jest.spyOn(process[name], 'write').mockImplementation(((chunk: string | Uint8Array, ...more: unknown[]) => {
       output[name] += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
-      if (name === 'stdout') onOutput(output.stdout);
       const written = more.at(-1);
       if (typeof written === 'function') written();
       return true;
@@ -68,9 +63,6 @@ async function runHere(
     for (const spy of spies) spy.mockRestore();
   }
 }
-
-/** Does what the signal of Ctrl-C does to a command in this process. */
-export const pressCtrlC = (): void => void process.emit('SIGINT', 'SIGINT');
 
 /** The DATA_DIR of one spec: runs commands on it, and removes it. */
 export class World {
@@ -103,16 +95,6 @@ export class World {
   /** Runs a command to its end in this process, with DATA_DIR and `environment` as its only variables. */
   run(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Run> {
     return runHere(args, { DATA_DIR: this.dataDir, ...environment });
-  }
-
-  /** Runs a command in this process until it has printed so many lines, then presses Ctrl-C. */
-  runUntil(lines: number, args: readonly string[]): Promise<Run> {
-    let isStopped = false;
-    return runHere(args, { DATA_DIR: this.dataDir }, (stdout) => {
-      if (isStopped || stdout.split('\n').length <= lines) return;
-      isStopped = true;
-      pressCtrlC();
-    });
   }
 
   /** Runs a command in a separate process. */
