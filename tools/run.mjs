@@ -177,7 +177,7 @@ function compile() {
     let endedBy;
     const end = (signal) => {
       endedBy = signal;
-      process.kill(-compiler.pid, 'SIGKILL');
+      attempt(() => process.kill(-compiler.pid, 'SIGKILL'), 'ESRCH');
     };
     process.on('SIGINT', end).on('SIGTERM', end);
     compiler.once('error', fail);
