@@ -2,7 +2,7 @@ import type { TransactionId, UserId, WorkspaceId } from '@banking/domain';
 import { listDiscrepancies, recordEvent, resolveDiscrepancy, type Resolution, SANDBOX_ROUTING } from '@banking/payouts';
 import { LedgerBankingService } from '@banking/operations';
 import { demoDatabase, verifyPayments } from '@banking/operations/testing';
-import { keepRows } from '@banking/postgres/testing';
+import { keepRows, plant } from '@banking/postgres/testing';
 import { findAttention } from './find-attention.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
@@ -19,9 +19,6 @@ afterAll(() => world.close());
 
 const verify = async () =>
   (await verifyPayments(world.database, Object.values(world.demo.workspaces))).map(({ check }) => check);
-const plant = (text: string) =>
-  world.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
-
 /** A payout of the demo data with this status. */
 async function payout(status: string): Promise<number> {
   const { rows } = await world.owner.query<{ id: bigint }>(
@@ -82,7 +79,7 @@ describe('the verification of discrepancies', () => {
 
   it('reports the return and the contradiction without their discrepancy', async () => {
     await contradict('completed', 'returned');
-    await plant('delete from discrepancy');
+    await plant(world.owner, 'delete from discrepancy');
 
     expect(await verify()).toEqual([REASON, CONTRADICTION]);
   });
@@ -92,13 +89,13 @@ describe('the verification of discrepancies', () => {
     await recordEvent(world.books, northwind, id, { providerEvent: 'back', status: 'RJCT', isReturn: true });
     expect(await verify()).toEqual([]);
 
-    await plant('update remittance_event set is_return = false where is_return');
+    await plant(world.owner, 'update remittance_event set is_return = false where is_return');
     expect(await verify()).toEqual([REASON, CONTRADICTION]);
   });
 
   it('reports a correction without its discrepancy', async () => {
     await contradict('failed', 'reclaimed');
-    await plant(`update discrepancy set resolution = 'dismissed', resolution_transaction_id = null`);
+    await plant(world.owner, `update discrepancy set resolution = 'dismissed', resolution_transaction_id = null`);
 
     expect(await verify()).toEqual([REASON]);
   });
@@ -106,7 +103,7 @@ describe('the verification of discrepancies', () => {
   it('reports two statuses under one event id without a discrepancy', async () => {
     await recordEvent(world.books, northwind, await payout('pending'), { providerEvent: 'demo-1', status: 'PDNG' });
     expect(await verify()).toEqual([]);
-    await plant('delete from discrepancy');
+    await plant(world.owner, 'delete from discrepancy');
 
     expect(await verify()).toEqual([CONTRADICTION]);
   });
@@ -116,7 +113,7 @@ describe('the verification of discrepancies', () => {
     ['names another transaction', 'update discrepancy set transaction_id = (select min(id) from transaction)'],
   ])('reports a resolution that %s', async (_what, fault) => {
     await contradict('completed', 'returned');
-    await plant(fault);
+    await plant(world.owner, fault);
 
     expect(await verify()).toContain(RESOLUTION);
   });

@@ -1,6 +1,6 @@
 import { decide, lockAndRead, postReturns, preparePosting, requirePosted, returnEntry } from '@banking/ledger';
 import { OPERATOR_ROLE, RULE_VIOLATION, WORKER_ROLE } from '@banking/postgres';
-import { sql, until } from '@banking/postgres/testing';
+import { plant, sql, until } from '@banking/postgres/testing';
 import { type Settlement, settlePayments } from './settle-payments.js';
 import { keyOf, NORTH, openWorld, payOut, payoutWorker, SOUTH, work, type World } from './testing/world.js';
 
@@ -26,12 +26,9 @@ const settle = (settlements: readonly Partial<Settlement>[], role = WORKER_ROLE)
   );
 const event = (status: string, providerEvent = 'one') => ({ event: { status, providerEvent } });
 
-/** Plants rows that no function of the service would write. */
-async function plant(text: string): Promise<void> {
-  await world.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
-}
 const plantReturn = () =>
   plant(
+    world.owner,
     `insert into transaction (workspace_id, status, hash, return_of) values (${NORTH}, 'completed', decode(repeat('0', 64), 'hex'), ${transactionId})`,
   );
 
@@ -140,14 +137,14 @@ describe('the database refuses', () => {
       `select id::text from transaction where workspace_id = ${NORTH} and status = 'completed' order by id limit 1`,
     );
     const completed = Number(rows[0]!.id);
-    await plant(`update transaction set status = 'pending' where id = ${completed}`);
+    await plant(world.owner, `update transaction set status = 'pending' where id = ${completed}`);
 
     for (const given of [event('ACCC'), COMPLETED, { ...event('ACCC'), ...COMPLETED }]) {
       await expect(settle([{ transactionId: completed, ...given }])).rejects.toMatchObject({
         code: RULE_VIOLATION.wrongSettlement,
       });
     }
-    await plant(`update transaction set status = 'completed' where id = ${completed}`);
+    await plant(world.owner, `update transaction set status = 'completed' where id = ${completed}`);
   });
 
   it('a payout that ends twice', async () => {
@@ -165,7 +162,7 @@ describe('the database refuses', () => {
   it('one that fails without an event after a worker began to submit it', async () => {
     expect(await keyOf(world, transactionId)).toMatch(/^payout-/);
     await work(world, payoutWorker(world), 1);
-    await plant(`update transaction set status = 'pending' where id = ${transactionId}`);
+    await plant(world.owner, `update transaction set status = 'pending' where id = ${transactionId}`);
     await plantReturn();
 
     await expect(settle([FAILED], OPERATOR_ROLE)).rejects.toMatchObject({ code: RULE_VIOLATION.wrongSettlement });

@@ -1,3 +1,4 @@
+import { plant } from '@banking/postgres/testing';
 import { minorUnits } from '@banking/domain';
 import {
   booksAs,
@@ -199,8 +200,6 @@ async function as(role: string, text: string): Promise<void> {
 }
 
 describe('the verification of deposits', () => {
-  const plant = (text: string) =>
-    at.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
   let id: number;
   let entry: number;
   let transaction: number;
@@ -230,15 +229,18 @@ describe('the verification of deposits', () => {
               (select t::text from transfer t where transaction_id = $3) as t`,
       [id, entry, transaction],
     );
-    await plant(text());
+    await plant(at.owner, text());
 
     const findings = await verifyPlanted(at.database, Object.values(at.demo.workspaces));
 
     const { d, e, t } = rows[0]!;
-    await plant(`
+    await plant(
+      at.owner,
+      `
       delete from deposit where id = ${id}; insert into deposit select (${quoted(d)}::deposit).*;
       delete from bank_entry where id = ${entry}; insert into bank_entry select (${quoted(e)}::bank_entry).*;
-      delete from transfer where transaction_id = ${transaction}; insert into transfer select (${quoted(t)}::transfer).*`);
+      delete from transfer where transaction_id = ${transaction}; insert into transfer select (${quoted(t)}::transfer).*`,
+    );
     expect(findings.filter(({ check }) => check === DEPOSIT_CHECK.check)).toHaveLength(1);
     expect(await verifyPlanted(at.database, Object.values(at.demo.workspaces))).toEqual([]);
   });

@@ -27,7 +27,7 @@ import {
   VERIFIER_ROLE,
   WORKER_ROLE,
 } from '@banking/postgres';
-import { asLogin, openDatabase, reasonOf, sql } from '@banking/postgres/testing';
+import { asLogin, openDatabase, plant, reasonOf, sql } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
 import { assignDeposit, returnDeposit } from '../deposits/end-deposits.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -104,10 +104,8 @@ async function one<T extends object>(text: string, ...values: readonly unknown[]
   return rows[0]!;
 }
 
-/** Makes a change that triggers forbid, as a superuser who has them off. */
-const plant = (text: string) => at.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
-
-const becomes = (mode: 'live' | 'sandbox') => plant(`update deployment_mode set is_sandbox = ${mode === 'sandbox'}`);
+const becomes = (mode: 'live' | 'sandbox') =>
+  plant(at.owner, `update deployment_mode set is_sandbox = ${mode === 'sandbox'}`);
 afterEach(() => becomes('sandbox'));
 
 const balance = async () =>
@@ -137,7 +135,7 @@ const note = 'ticket 4711';
 /** A payout that waits for a decision, which an operator makes. */
 async function decided(action: 'releasePayout' | 'rejectPayout'): Promise<Prepared> {
   const given = { workspaceId: at.north, transactionId: await payout(), note };
-  await plant(`update payout set needs_decision = true where transaction_id = ${given.transactionId}`);
+  await plant(at.owner, `update payout set needs_decision = true where transaction_id = ${given.transactionId}`);
   const decision = action === 'releasePayout' ? 'approve' : 'reject';
   return {
     action: { action, arguments: given },
@@ -204,7 +202,7 @@ const ACTIONS: Readonly<Record<keyof OperatorActions, () => Promise<Prepared>>> 
   releasePayout: () => decided('releasePayout'),
   rejectPayout: () => decided('rejectPayout'),
   async endDecisions() {
-    await plant('delete from decision_demand');
+    await plant(at.owner, 'delete from decision_demand');
     await demandDecisions(at.database);
     const { id: demandId } = (await readDecisionDemand(at.provisioning))!;
     return {
@@ -216,8 +214,11 @@ const ACTIONS: Readonly<Record<keyof OperatorActions, () => Promise<Prepared>>> 
   async submitPayoutAgain() {
     const given = { workspaceId: at.north, transactionId: await payout() };
     const parked = `parked_at = now(), tries = 1`;
-    await plant(`update work set ${parked} where kind = '${PAYOUT}' and subject_id = ${given.transactionId};
-      update payout set ${parked}, status = 'parked', accepted_at = now() where transaction_id = ${given.transactionId}`);
+    await plant(
+      at.owner,
+      `update work set ${parked} where kind = '${PAYOUT}' and subject_id = ${given.transactionId};
+      update payout set ${parked}, status = 'parked', accepted_at = now() where transaction_id = ${given.transactionId}`,
+    );
     const work = { workspaceId: at.north, kind: PAYOUT, subjectId: given.transactionId };
     return {
       action: { action: 'submitPayoutAgain', arguments: given },
@@ -287,15 +288,19 @@ const findings = async () =>
 
 /** What exists was posted in the sandbox, where no request covers anything. */
 const coverAll = () =>
-  plant(`insert into operator_posting (workspace_id, transaction_id, request_id, action, requested_by, approved_by)
-    select workspace_id, id, 1, 'spec', 'a', 'b' from transaction on conflict do nothing`);
+  plant(
+    at.owner,
+    `insert into operator_posting (workspace_id, transaction_id, request_id, action, requested_by, approved_by)
+    select workspace_id, id, 1, 'spec', 'a', 'b' from transaction on conflict do nothing`,
+  );
 
 describe.each(names)('outside a sandbox, %s', (name) => {
   let prepared: Prepared;
   let before: unknown;
 
   beforeEach(async () => {
-    if (name === 'resumePayouts') await plant('update payout_stop set resumed_at = now(), resumed_by = $$spec$$');
+    if (name === 'resumePayouts')
+      await plant(at.owner, 'update payout_stop set resumed_at = now(), resumed_by = $$spec$$');
     prepared = await ACTIONS[name]();
     await coverAll();
     await becomes('live');
@@ -347,7 +352,7 @@ describe.each(names)('outside a sandbox, %s', (name) => {
       prepared.run(omar, { 'app.operator_request': `${id}:${'0'.repeat(64)}` }),
       'the request is for something else',
     );
-    await plant(`update operator_request set expires_at = now() where id = ${id}`);
+    await plant(at.owner, `update operator_request set expires_at = now() where id = ${id}`);
     await expectRefused(prepared.run(omar, settings), 'the request has expired');
     expect(await reasonOf(approveRequest(omar.database, id, prepared.action))).toContain('is expired');
 
@@ -358,7 +363,7 @@ describe.each(names)('outside a sandbox, %s', (name) => {
   });
 
   it('is carried out once by another login, also by two at once, and both are named', async () => {
-    await plant('delete from audit_outbox');
+    await plant(at.owner, 'delete from audit_outbox');
     const { id } = await storeRequest(lena.database, prepared.action);
     const { settings } = await approveRequest(omar.database, id, prepared.action);
 
@@ -409,7 +414,8 @@ const WITHOUT: Readonly<Record<keyof OperatorActions, string>> = {
 
 describe.each(names)('without the guard of %s', (name) => {
   it('the action goes through, and the verification finds what it posted', async () => {
-    if (name === 'resumePayouts') await plant('update payout_stop set resumed_at = now(), resumed_by = $$spec$$');
+    if (name === 'resumePayouts')
+      await plant(at.owner, 'update payout_stop set resumed_at = now(), resumed_by = $$spec$$');
     const { run, state } = await ACTIONS[name]();
     await coverAll();
     const { definition } = await one<{ definition: string }>(
@@ -499,7 +505,7 @@ describe('a request', () => {
 
 describe('the name of an operator in an audit trail', () => {
   it('is that of the login, whatever a caller writes', async () => {
-    await plant('delete from audit_outbox');
+    await plant(at.owner, 'delete from audit_outbox');
     const forged = { type: 'operator', name: 'mallory', operatingSystemUser: 'root', requestedBy: 'mallory' };
     const entry = JSON.stringify([{ operation: 'fundAccount', outcome: 'done', actor: forged }]);
     await lena.database.pipeline({ workspaces: [at.north] }, [

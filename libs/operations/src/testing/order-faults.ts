@@ -9,6 +9,7 @@ import type {
   WorkspaceId,
 } from '@banking/domain';
 import { SANDBOX_ROUTING } from '@banking/payouts';
+import { plant } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase } from './test-databases.js';
 import { verifyPlanted } from './order-world.js';
@@ -61,7 +62,7 @@ export interface OrderFaults {
   /** Pays the account with this code, which is one of the deployment. */
   payInto(accountCode: string): Promise<Order>;
   /** Makes a change that triggers and foreign keys forbid, as a superuser who has them off. */
-  plant(text: string): Promise<unknown>;
+  plant(text: string): Promise<void>;
   /** The names of the checks that report something, besides the digests, which report every edit: see `uncovered`. */
   failedChecks(): Promise<string[]>;
   /** The findings of the check of digests. */
@@ -117,7 +118,7 @@ export async function orderFaults(): Promise<OrderFaults> {
       const { resource } = await service.addInternalRecipient(ada, { accountCode });
       return place({ recipientID: resource.id });
     },
-    plant: (text) => world.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`),
+    plant: (text) => plant(world.owner, text),
     async failedChecks() {
       return (await findings()).flatMap(({ check }) => (check === DIGEST_CHECK.check ? [] : [check]));
     },

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import type { AccountId, RecipientId, TransferAmount } from '@banking/domain';
 import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
-import { sql, until } from '@banking/postgres/testing';
+import { plant, sql, until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
 import { openWebhooks } from '@banking/webhooks';
 import { OldEvents } from '../events/record-changes.js';
@@ -31,10 +31,6 @@ const TABLES = [
   ...['event', 'event_sequence', 'event_deletion', 'change_outbox', 'webhook_endpoint', 'webhook_delivery'],
   ...['customer_order', 'execution', 'recipient', 'quote', 'account', 'transaction', 'payout', 'transfer'],
 ];
-
-/** Makes a change that triggers and foreign keys forbid, as a superuser who has them off. */
-const plant = (text: string) =>
-  world.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
 
 const verify = async () => {
   const findings = await verifyPayments(world.database, Object.values(world.demo.workspaces), { rangeRows: 37 });
@@ -114,7 +110,7 @@ afterEach(async () => {
     (table) => `delete from ${table}; insert into ${table} select * from public.kept_${table};`,
   );
   await world.owner.query('rollback');
-  await plant(restore.join(' '));
+  await plant(world.owner, restore.join(' '));
 });
 
 const OF = () => `workspace_id = ${ada.workspaceId}`;
@@ -306,7 +302,7 @@ describe('a verification of events', () => {
       [/^webhook delivery \d+ is delivered without a response of success$/],
     ],
   ])('finds that %s', async (_what, fault, details) => {
-    await plant(fault());
+    await plant(world.owner, fault());
 
     expect(await verify()).toEqual(details.map((detail) => expect.stringMatching(detail) as string));
   });
@@ -330,8 +326,9 @@ describe('a verification after events were deleted because of their age', () => 
   const age = async (days: number) => {
     const back = `interval '${days} days'`;
     const tables = AGED.map((table) => `update ${table} set created_at = created_at - ${back}`);
-    await plant(tables.join('; ').replace('quote set', `quote set expires_at = expires_at - ${back},`));
+    await plant(world.owner, tables.join('; ').replace('quote set', `quote set expires_at = expires_at - ${back},`));
     await plant(
+      world.owner,
       `update payout set parked_at = parked_at - ${back}; update deposit set updated_at = updated_at - ${back}`,
     );
     const old = new OldEvents(world.database);
@@ -345,8 +342,11 @@ describe('a verification after events were deleted because of their age', () => 
 
   it('has no finding, also when they go on, and some are kept for a delivery', async () => {
     // The first event of an order stays, and the last one does not.
-    await plant(`update webhook_delivery set status = 'pending', next_attempt_at = now()
-      where event_id = (select id from event where ${of('order', ids.completed)} and sequence = 1)`);
+    await plant(
+      world.owner,
+      `update webhook_delivery set status = 'pending', next_attempt_at = now()
+      where event_id = (select id from event where ${of('order', ids.completed)} and sequence = 1)`,
+    );
     await age(31);
     const left = await countOf('select count(*)::int as count from event');
     expect(left).toBe(3);
@@ -364,7 +364,7 @@ describe('a verification after events were deleted because of their age', () => 
 
   it('finds that the number of an account is lost', async () => {
     await age(31);
-    await plant(`delete from event_sequence where ${of('account', ids.account)}`);
+    await plant(world.owner, `delete from event_sequence where ${of('account', ids.account)}`);
 
     expect(await verify()).toEqual([`account ${ids.account} has no event`]);
   });
@@ -398,7 +398,7 @@ describe('a verification after events were deleted because of their age', () => 
   ])('finds that %s', async (_what, fault, details) => {
     await age(31);
     await change();
-    await plant(fault());
+    await plant(world.owner, fault());
 
     expect(await verify()).toEqual(details.map((detail) => expect.stringMatching(detail) as string));
   });

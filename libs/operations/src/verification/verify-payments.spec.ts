@@ -1,4 +1,4 @@
-import { keepRows } from '@banking/postgres/testing';
+import { keepRows, plant } from '@banking/postgres/testing';
 import { verifyPlanted } from '../testing/order-world.js';
 import { demoDatabase } from '../testing/test-databases.js';
 import { EVENT_CHAIN } from './verify-events.js';
@@ -10,10 +10,6 @@ let northwind: number;
 let restore: () => Promise<void>;
 
 afterEach(() => restore());
-
-/** Makes a change that triggers and foreign keys forbid, as a superuser who has them off. */
-const plant = (text: string) =>
-  world.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
 
 describe('verify payments', () => {
   beforeAll(async () => {
@@ -104,7 +100,7 @@ describe('verify payments', () => {
         [UNFAILED, 'every contradictory event has its discrepancy'],
       ],
     ])('reports a return that %s', async (_what, fault, checks) => {
-      await plant(fault);
+      await plant(world.owner, fault);
 
       const findings = await verify();
 
@@ -114,14 +110,17 @@ describe('verify payments', () => {
 
     it('reports two returns of one transaction', async () => {
       await world.owner.query('drop index transaction_returned_once');
-      await plant(`
+      await plant(
+        world.owner,
+        `
       with again as (
         insert into transaction (workspace_id, status, hash, return_of)
         select workspace_id, status, hash, return_of from transaction where id = ${RETURN}
         returning id)
       insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
       select t.workspace_id, again.id, account_id, currency_id, direction, amount, type, account_version + 1000, balance_after
-      from again, transfer t where t.transaction_id = ${RETURN}`);
+      from again, transfer t where t.transaction_id = ${RETURN}`,
+      );
 
       expect(await verify()).toEqual([
         { check: RETURNS, workspaceId: northwind, detail: expect.stringMatching(/has 2 returns$/) },
@@ -142,7 +141,7 @@ describe('verify payments', () => {
         [PAYOUTS, LEAVING, WITHOUT_ORDER],
       ],
     ])('reports %s', async (_what, fault, check) => {
-      await plant(fault(northwind));
+      await plant(world.owner, fault(northwind));
 
       const findings = await verify();
       expect(findings.map(({ check: found }) => found).sort()).toEqual([check].flat().sort());
@@ -186,7 +185,7 @@ describe('verify payments', () => {
         [UNQUEUED, /is parked and not in the queue$/],
       ],
     ] as const)('reports that a %s', async (_what, fault, [check, words]) => {
-      await plant(fault);
+      await plant(world.owner, fault);
 
       expect(await verify()).toEqual([{ check, workspaceId: northwind, detail: expect.stringMatching(words) }]);
     });

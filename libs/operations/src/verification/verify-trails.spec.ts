@@ -1,5 +1,5 @@
 import type { AccountId, Scope, UserId, WorkspaceId } from '@banking/domain';
-import { keepRows, sql } from '@banking/postgres/testing';
+import { keepRows, plant, sql } from '@banking/postgres/testing';
 import { recordAudit } from '../audit/record-audit.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { resumePausedOrder } from '../provisioning/index.js';
@@ -21,10 +21,6 @@ let northwind: number;
 let restore: () => Promise<void>;
 
 afterEach(() => restore());
-
-/** Makes a change that triggers and foreign keys forbid, as a superuser who has them off. */
-const plant = (text: string) =>
-  world.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
 
 describe('the chain of the audit trail', () => {
   let scope: Scope & { workspaceId: WorkspaceId };
@@ -82,7 +78,7 @@ describe('the chain of the audit trail', () => {
       [/^entry 2 of the audit trail does not follow another one$/],
     ],
   ])('has a finding if %s', async (_what, fault, details) => {
-    await plant(fault());
+    await plant(world.owner, fault());
 
     const findings = (await verify()).filter(({ check }) => check === AUDIT_CHAIN.check);
     expect(findings).toEqual(
@@ -96,13 +92,16 @@ describe('the chain of the audit trail', () => {
 
   it('has a finding if its beginning is cut, also if the time of the cut is not written', async () => {
     const cut = (at: string) =>
-      plant(`update audit_head h set start_id = 5, start_hash = e.hash, start_at = ${at} from audit_event e
-        where h.${OF()} and e.workspace_id = h.workspace_id and e.id = 5; delete from audit_event where ${OF()} and id <= 5`);
+      plant(
+        world.owner,
+        `update audit_head h set start_id = 5, start_hash = e.hash, start_at = ${at} from audit_event e
+        where h.${OF()} and e.workspace_id = h.workspace_id and e.id = 5; delete from audit_event where ${OF()} and id <= 5`,
+      );
     const detail = 'the audit trail begins after entry 5, which was not a year old';
 
     await cut('null');
     expect(await verify()).toContainEqual({ check: AUDIT_CHAIN.check, workspaceId: scope.workspaceId, detail });
-    await plant(`update audit_head set start_at = now() where ${OF()}`);
+    await plant(world.owner, `update audit_head set start_at = now() where ${OF()}`);
     expect(await verify()).toContainEqual({ check: AUDIT_CHAIN.check, workspaceId: scope.workspaceId, detail });
   });
 
@@ -119,7 +118,7 @@ describe('the chain of the audit trail', () => {
     const ofEntries = async () => (await verify()).filter(({ check }) => check === AUDIT_ENTRIES.check);
     expect(await ofEntries()).toEqual([]);
 
-    await plant(fault());
+    await plant(world.owner, fault());
 
     const findings = await ofEntries();
     expect(findings.length).toBeGreaterThan(0);
@@ -127,9 +126,12 @@ describe('the chain of the audit trail', () => {
   });
 
   it('may have entries that are not recorded yet', async () => {
-    await plant(`insert into audit_outbox (workspace_id, entries) select workspace_id, jsonb_build_array(jsonb_build_object('operation',
+    await plant(
+      world.owner,
+      `insert into audit_outbox (workspace_id, entries) select workspace_id, jsonb_build_array(jsonb_build_object('operation',
       operation, 'outcome', outcome, 'actor', actor, 'resourceType', resource_type, 'resourceId', resource_id))
-      from audit_event where ${OF()}; delete from audit_event where ${OF()}; delete from audit_head where ${OF()}`);
+      from audit_event where ${OF()}; delete from audit_event where ${OF()}; delete from audit_head where ${OF()}`,
+    );
 
     expect(await verify()).toEqual([]);
   });
@@ -138,10 +140,16 @@ describe('the chain of the audit trail', () => {
     const { owner } = world;
     const old = `created_at < statement_timestamp() - interval '10 years'`;
     // Rewrites the chain with two old entries, as a superuser can.
-    await plant(`update audit_event set created_at = created_at - interval '11 years' where ${OF()} and id <= 2`);
-    await plant(`update audit_event e set hash = next_audit_hash(null, repeat('0', 64), audit_content(e.workspace_id, e.id, e.operation,
+    await plant(
+      world.owner,
+      `update audit_event set created_at = created_at - interval '11 years' where ${OF()} and id <= 2`,
+    );
+    await plant(
+      world.owner,
+      `update audit_event e set hash = next_audit_hash(null, repeat('0', 64), audit_content(e.workspace_id, e.id, e.operation,
       e.outcome, e.reason, e.count, e.resource_type, e.resource_id, e.user_id, e.actor, e.request_id, e.source_address, e.created_at))
-      where ${OF()} and id = 1`);
+      where ${OF()} and id = 1`,
+    );
     const before = await owner.query<{ id: bigint }>(`select id from audit_event where ${OF()} and ${old}`);
 
     const { rows } = await owner.query<{ deleted: number }>(
@@ -220,7 +228,7 @@ describe('verify trails', () => {
         /^account \d+ is disabled, and its trail is empty$/,
       ],
     ])('has a finding if %s', async (_what, fault, detail) => {
-      await plant(fault(account));
+      await plant(world.owner, fault(account));
 
       expect(await verifyPlanted(world.database, all())).toEqual([
         { check: ACCOUNT_TRAIL.check, workspaceId: northwind, detail: expect.stringMatching(detail) },
@@ -267,7 +275,7 @@ describe('verify trails', () => {
         /^order \d+ is not as its trail ends$/,
       ],
     ])('has a finding if %s', async (_what, fault, detail) => {
-      await plant(fault(orderId));
+      await plant(world.owner, fault(orderId));
 
       expect(await verifyPlanted(world.database, all())).toEqual([
         { check: ORDER_TRAIL.check, workspaceId: northwind, detail: expect.stringMatching(detail) },
@@ -331,7 +339,7 @@ describe('verify trails', () => {
         /^user \d+: the directory has \d+ times addGrant, and the audit trail fewer$/,
       ],
     ])('has a finding if %s', async (_what, fault, detail) => {
-      await plant(fault);
+      await plant(world.owner, fault);
 
       const findings = await verifyDirectory(world.database, all());
 

@@ -15,7 +15,7 @@ export {
 } from './fresh-database.js';
 export { startTestServer } from './start-test-server.js';
 export { Wire } from './wire.js';
-export { keepRows } from './keep-rows.js';
+export { keepRows, plant } from './planted-faults.js';
 export { PlanProbe } from './plan-probe.js';
 export { Interleaving, type CommitFate } from './interleaving.js';
 

@@ -1,5 +1,10 @@
 import { type Client, escapeIdentifier as quoted } from 'pg';
 
+/** Makes a change that triggers and foreign keys forbid, as a superuser who has them off. @param owner the client of a `FreshDatabase` */
+export async function plant(owner: Client, text: string): Promise<void> {
+  await owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
+}
+
 interface KeptTable {
   readonly name: string;
   readonly columns: string;

@@ -22,7 +22,9 @@ const listed = (
   },
 });
 
-const appOf = (id: number, ...users: object[]) => ({ app: { id, name: `App ${id}` }, users }) as unknown as AppUsers;
+const withUsers = (id: number, users: readonly object[]) =>
+  ({ app: { id, name: `App ${id}` }, users }) as unknown as AppUsers;
+const appOf = (id: number, ...users: object[]) => withUsers(id, users);
 
 /** A directory over lists that the spec changes, and its warnings. */
 function directoryOver(...apps: AppUsers[]) {
@@ -194,8 +196,7 @@ describe('UpstreamDirectory', () => {
   it('identifies each of 100,000 users', async () => {
     const emailOf = (id: number) => `u${id}@bank.example`;
     const crowd = Array.from({ length: 100_000 }, (_, at) => ({ id: at + 1, email: emailOf(at + 1), edges: {} }));
-    const apps = { app: { id: 1, name: 'App 1' }, users: [...crowd, listed(100_001, ADA, [['member', 1]])] };
-    const { userOf } = directoryOver(apps as unknown as AppUsers);
+    const { userOf } = directoryOver(withUsers(1, [...crowd, listed(100_001, ADA, [['member', 1]])]));
 
     for (const id of [1, 50_000, 100_000]) expect(await userOf(emailOf(id))).toEqual({ id, grants: [] });
     expect((await userOf(ADA))?.grants).toHaveLength(1);
