@@ -32,4 +32,4 @@ export { readDocument, readSecretFile, SecretFileError } from './secret-file.js'
 export { readWebhooks, type WebhooksConfig } from './webhooks-config.js';
 export { type DecisionsConfig, readDecisions } from './decisions-config.js';
 export { isLoopback, isTrustworthy } from './password-file.js';
-export { readYamlDocument, type ReportMistake } from './yaml-document.js';
+export { readYamlDocument, type ReportMistake, writeYamlDocument } from './yaml-document.js';

@@ -1,5 +1,5 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import { isMap, isNode, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
+import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js';
+import type { Document, LineCounter } from 'yaml';
 import { ConfigError } from './environment-reader.js';
 
 /** The way to a value of a document: names of members and indexes of elements. */
@@ -7,6 +7,11 @@ type DocumentPath = readonly (string | number)[];
 
 /** Reports a mistake of the value at a path, with the change to make. It must not repeat the value. */
 export type ReportMistake = (path: DocumentPath, message: string) => void;
+
+/* eslint-disable @typescript-eslint/no-require-imports -- loading their 310 modules takes a fifth of the start of a command, and most processes read no document */
+const yaml = () => require('yaml') as typeof import('yaml');
+const ajv = () => require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
+/* eslint-enable @typescript-eslint/no-require-imports */
 
 /** Larger documents are refused before they are parsed. */
 const LENGTH_MAX = 4 * 1024 * 1024;
@@ -32,6 +37,7 @@ export function readYamlDocument<Value>(
     const limit = `${LENGTH_MAX / 1024 / 1024} MB`;
     throw new ConfigError([`The document has more than ${limit}. Remove what it does not need.`], name);
   }
+  const { LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
   const options = { version: '1.2', schema: 'core', resolveKnownTags: false, prettyErrors: false } as const;
   const document = parseDocument(text, { ...options, lineCounter: lines });
@@ -80,9 +86,12 @@ function valueOf(document: Document, report: ReportMistake): unknown {
   }
 }
 
-const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true });
+let schemas: Ajv2020 | undefined;
 
-const compiled = (schema: object) => ajv.compile(schema);
+function compiled(schema: object) {
+  schemas ??= new (ajv().Ajv2020)({ allErrors: true, strict: true, verbose: true });
+  return schemas.compile(schema);
+}
 
 /** The mistakes with their paths. An `if` reports those of its branch as well. */
 function mistakesOf(errors: readonly ErrorObject[]): (readonly [DocumentPath, string])[] {
@@ -139,6 +148,7 @@ const fieldOf = (path: DocumentPath): string =>
 
 /** The line of the value, of its name, or of the nearest value around it. */
 function lineAt(document: Document, lines: LineCounter, path: DocumentPath): number {
+  const { isMap, isNode, isScalar } = yaml();
   for (let length = path.length; length > 0; length -= 1) {
     const parent = length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true);
     const last = path[length - 1];
@@ -147,4 +157,16 @@ function lineAt(document: Document, lines: LineCounter, path: DocumentPath): num
     if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
   }
   return 1;
+}
+
+/** The document of a value, with a line for each record of a list. */
+export function writeYamlDocument(value: object): string {
+  const { Document, visit } = yaml();
+  const document = new Document(value);
+  visit(document, {
+    Map: (_, node, path) => {
+      if (path.length > 3) node.flow = true;
+    },
+  });
+  return document.toString({ lineWidth: 0 });
 }

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CurrencyCode, currencies, FORBIDDEN_CHARACTERS, hasForbiddenCharacter, isInstant } from '@banking/domain';
-import { readYamlDocument, type ReportMistake } from '@banking/process';
-import { Document, visit } from 'yaml';
+import { readYamlDocument, type ReportMistake, writeYamlDocument } from '@banking/process';
 import { countryOf } from './countries.js';
 import { type CorridorRoute, hasRecipientFormat } from './recipients/recipient-schema.js';
 
@@ -254,12 +253,5 @@ export function writeReferenceDocument({ corridors, ...content }: ReferenceConte
     }),
   );
   const terms = Object.fromEntries([...names].map(([key, name]) => [name, JSON.parse(key) as StatedTerms]));
-  const document = new Document({ ...content, ...(routes && { terms, corridors: routes }) });
-  // A line for each record.
-  visit(document, {
-    Map: (_, node, path) => {
-      if (path.length > 3) node.flow = true;
-    },
-  });
-  return document.toString({ lineWidth: 0 });
+  return writeYamlDocument({ ...content, ...(routes && { terms, corridors: routes }) });
 }

@@ -1,5 +1,5 @@
 import type { RefusalDetail } from '@banking/domain';
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import {
   checkBeneficiaryTexts,
   fault,
@@ -22,7 +22,16 @@ interface Compiled {
 
 /** Compiled at first use, one for each variant. */
 const compiled = new WeakMap<BeneficiarySchema, Compiled>();
-const ajv = new Ajv2020({ strict: true, allErrors: true, ownProperties: true });
+let ajv: Ajv2020 | undefined;
+
+function ajvOfRecipients(): Ajv2020 {
+  if (ajv === undefined) {
+    // eslint-disable-next-line @typescript-eslint/no-require-imports -- loading 170 modules takes 50 ms, and most processes check no recipient
+    const { Ajv2020 } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
+    ajv = new Ajv2020({ strict: true, allErrors: true, ownProperties: true });
+  }
+  return ajv;
+}
 
 /**
  * The faults of beneficiary details; empty if there are none.
@@ -65,7 +74,7 @@ function compiledOf(schema: BeneficiarySchema): Compiled {
 
   const variant = variantOf(schema);
   if (variant === undefined) throw new Error(`not a document of recipientSchemasOf: ${schema.$id}`);
-  const entry = { validate: ajv.compile(schema), variant };
+  const entry = { validate: ajvOfRecipients().compile(schema), variant };
   compiled.set(schema, entry);
   return entry;
 }
