@@ -1,14 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { exitCodeOf } from './arguments.mjs';
 import { compile } from './compile.mjs';
-import { ROOT, run } from './programs.mjs';
+import { projectFolders, ROOT, run } from './programs.mjs';
 import { Tally } from './tally.mjs';
 
 const USAGE = `Usage: npm run prove [-- long]
 
-Runs the long checks that npm test omits (*.prove.spec.ts), such as the published packages under other versions of Node, and random
-tests with many runs. No result comes from a cache.
+Runs the long checks that npm test omits (*.prove.spec.ts), such as the published packages under other versions of Node, and in full the
+specs of which npm test runs a part, such as a few of the random runs. No result comes from a cache.
 
 With long, runs instead what takes minutes (*.long.spec.ts): each benchmark once, runs under faults, recoveries, and the
 contract suite through two gateways.
@@ -22,6 +22,18 @@ Exit codes: 0 success; 1 a check failed; 2 wrong usage.
 `;
 
 const RESULTS = join(ROOT, 'tmp/prove.json');
+
+const IN_FULL = /\btestOrProve\(|BANKING_TEST_IN_FULL/;
+
+/** The specs that differ between `npm test` and this. */
+function specsInFull() {
+  const specs = projectFolders().flatMap((folder) => {
+    const source = join(ROOT, folder, 'src');
+    const names = existsSync(source) ? readdirSync(source, { recursive: true }) : [];
+    return names.filter((name) => /(?<!\.(?:prove|long))\.spec\.ts$/.test(name)).map((name) => join(source, name));
+  });
+  return specs.filter((path) => IN_FULL.test(readFileSync(path, 'utf8')));
+}
 
 /** The results of each spec file, in the form of Jest's option --json; none if Jest did not complete. */
 function specFiles() {
@@ -47,9 +59,11 @@ async function main(args) {
   if ((await compile()) !== 0) tally.addFailure('types and build');
   mkdirSync(dirname(RESULTS), { recursive: true });
   rmSync(RESULTS, { force: true });
-  const specs = args.length > 0 ? '*.long.spec.ts' : '*.prove.spec.ts';
+  process.env.BANKING_TEST_IN_FULL = 'on';
+  const specs =
+    args.length > 0 ? ['<rootDir>/src/**/*.long.spec.ts'] : ['<rootDir>/src/**/*.prove.spec.ts', ...specsInFull()];
   const results = ['--json', `--outputFile=${RESULTS}`, '--reporters=default'];
-  const exitCode = await run('jest/bin/jest.js', [...results, `--testMatch=<rootDir>/src/**/${specs}`]);
+  const exitCode = await run('jest/bin/jest.js', [...results, ...specs.map((spec) => `--testMatch=${spec}`)]);
   for (const file of specFiles()) tally.addTests(relative(ROOT, file.name), countsOf(file));
   if (exitCode !== 0 && tally.failed === 0) tally.addFailure('jest did not complete');
   if (tally.passed === 0) tally.addFailure('no test ran');

@@ -4,7 +4,7 @@ import { SessionError, type SessionTokens } from './credentials.js';
 import { RotatingAuth, TestTokenStore } from './testing/rotating-auth.js';
 
 /** `npm run prove` has the higher number. */
-const RUNS = expect.getState().testPath?.endsWith('.prove.spec.ts') ? 2_000 : 200;
+const RUNS = process.env['BANKING_TEST_IN_FULL'] === 'on' ? 2_000 : 200;
 
 /** What happens beside the calls, each from the end of its list. */
 interface Circumstances {

@@ -6,7 +6,7 @@ import { ACCOUNTS, exportedText, faultOf, IDLE, type Move, SETTLEMENT, WORKSPACE
 const DETAILED = { details: true };
 
 /** `npm run prove` has the higher number. */
-const RUNS = expect.getState().testPath?.endsWith('.prove.spec.ts') ? 500 : 100;
+const RUNS = process.env['BANKING_TEST_IN_FULL'] === 'on' ? 500 : 100;
 
 /** Every account but the idle one has seen money. */
 const SEEN_BY_ALL: readonly Move[] = [

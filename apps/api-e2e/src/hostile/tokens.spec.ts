@@ -2,6 +2,7 @@ import { createPrivateKey, type JsonWebKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LOCAL_ISSUER } from '@banking/process/local-issuer';
+import { testOrProve } from '@banking/postgres/testing';
 import { sendRequest } from '../responses.js';
 import { ADA, AUDIENCE, serviceOfTheRun } from '../service.js';
 import { forge, type Mint, refusesForgeries } from './forge.js';
@@ -9,7 +10,11 @@ import { forge, type Mint, refusesForgeries } from './forge.js';
 const service = serviceOfTheRun();
 
 describe('service that trusts the key in its DATA_DIR', () => {
-  refusesForgeries('the local issuer', async () => ({ service, mint: await localMint() }));
+  refusesForgeries(
+    'the local issuer',
+    async () => ({ service, mint: await localMint() }),
+    testOrProve('some', 'every'),
+  );
 
   it('refuses a token with an unverified e-mail', async () => {
     const mint = await localMint();

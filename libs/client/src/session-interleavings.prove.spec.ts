@@ -1,2 +1,0 @@
-/** The same test with more random runs. */
-import './session-interleavings.spec.js';

@@ -1,2 +1,0 @@
-/** The same tests at every step of a move. */
-import './move-interruptions.spec.js';

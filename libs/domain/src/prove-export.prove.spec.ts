@@ -1,2 +1,0 @@
-/** The same tests with more random runs. */
-import './prove-export.spec.js';

@@ -1,2 +1,0 @@
-/** The same tests with more rows. */
-import './aged-verification.spec.js';

@@ -1,2 +1,0 @@
-/** The same test with more movements. */
-import './statement-queries.spec.js';

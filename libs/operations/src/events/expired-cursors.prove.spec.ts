@@ -1,2 +1,0 @@
-/** The same test with more steps. */
-import './expired-cursors.spec.js';

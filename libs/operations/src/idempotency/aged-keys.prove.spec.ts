@@ -1,2 +1,0 @@
-/** The same test with more expired records. */
-import './aged-keys.spec.js';

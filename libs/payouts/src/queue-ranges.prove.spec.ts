@@ -1,2 +1,0 @@
-/** The same tests with more rows. */
-import './queue-ranges.spec.js';

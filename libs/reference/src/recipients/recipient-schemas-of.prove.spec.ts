@@ -1,2 +1,0 @@
-/** The same test, in which Ajv compiles every schema. */
-import './recipient-schemas-of.spec.js';
