@@ -13,6 +13,7 @@ import {
   addInternalRecipient,
   addInternationalRecipient,
   changeRecipient,
+  checkDetails,
   deleteRecipient,
   getRecipient,
   listRecipients,
@@ -29,7 +30,7 @@ import {
   openAccount,
 } from './accounts/accounts.js';
 import { acceptInvitation, getMember, listMembers } from './members/members.js';
-import { changeMember, inviteMember, removeMember } from './members/change-members.js';
+import { changeMember, invitedEmail, inviteMember, removeMember } from './members/change-members.js';
 import { createQuote, getQuote, type QuoteTerms } from './quotes/quotes.js';
 import { EventWaits } from './events/event-waits.js';
 import { getEvent, listEvents } from './events/events.js';
@@ -44,11 +45,11 @@ import { inDirectoryOf } from './apps/in-directory.js';
 import { listAuditEvents } from './audit/list-audit-events.js';
 import { listCorridors, listProducts, listPurposes, listRecipientSchemas } from './corridors/corridors.js';
 import { acting, required } from './audit/audited-call.js';
-import { getLimits, replaceLimits } from './limits/limits.js';
-import { getApprovalRules, replaceApprovalRules } from './approvals/approval-rules.js';
+import { checkLimits, getLimits, replaceLimits } from './limits/limits.js';
+import { checkRules, getApprovalRules, replaceApprovalRules } from './approvals/approval-rules.js';
 import { getApproval, listApprovals } from './approvals/read-approvals.js';
 import { decideApproval, withdrawApproval } from './approvals/decide-approval.js';
-import { withApprovals } from './approvals/approval-gate.js';
+import { type InputChecks, withApprovals } from './approvals/approval-gate.js';
 import type { Reading } from './resources/reading.js';
 import { OrderService } from './orders/order-service.js';
 import type { HandOver } from './orders/post-orders.js';
@@ -61,6 +62,7 @@ import {
 } from './webhooks/webhook-deliveries.js';
 import {
   changeWebhookEndpoint,
+  checkUrl,
   createWebhookEndpoint,
   deleteWebhookEndpoint,
   getWebhookEndpoint,
@@ -76,6 +78,8 @@ import {
   listServiceAccounts,
 } from './service-accounts/service-accounts.js';
 import {
+  checkKeyRotation,
+  checkNewKey,
   createServiceAccountKey,
   getServiceAccountKey,
   listServiceAccountKeys,
@@ -124,7 +128,9 @@ export class LedgerBankingService extends BankingService {
     const { reading } = orders;
     const parts = { database, books, reading, orders, appUsers, services, accountCodes, webhookTerms, home };
     const replays = operationsOf({ ...parts, reading: { ...reading, isOfReplays: true } });
-    super(withApprovals(operationsOf(parts), replays, reading, (id) => carriedOut(parts, database, id)));
+    super(
+      withApprovals(operationsOf(parts), replays, checksOf(parts), reading, (id) => carriedOut(parts, database, id)),
+    );
     this.parts = parts;
     this.orders = orders;
     this.appUsers = appUsers;
@@ -152,6 +158,17 @@ interface Parts {
   readonly webhookTerms: WebhookTerms | undefined;
   readonly home: Database | undefined;
 }
+
+const checksOf = ({ webhookTerms }: Parts): InputChecks => ({
+  addInternationalRecipient: checkDetails,
+  createWebhookEndpoint: (input) => checkUrl(webhookTerms, input),
+  changeWebhookEndpoint: (change) => checkUrl(webhookTerms, change),
+  inviteMember: invitedEmail,
+  createServiceAccountKey: checkNewKey,
+  rotateServiceAccountKey: checkKeyRotation,
+  replaceLimits: checkLimits,
+  replaceApprovalRules: checkRules,
+});
 
 /** The operations whose database transactions name an approval. */
 function carriedOut(parts: Parts, of: Database, approvalId: number): BankingOperations {

@@ -41,6 +41,11 @@ type Method = (scope: Scope, input?: object, options?: RequestOptions) => Promis
 /** The operations of an approved request, by the id of its approval. */
 type CarriedOut = (approvalId: number) => BankingOperations;
 
+/** What operations refuse of an input by itself: a request of them is refused before it is stored. */
+export type InputChecks = {
+  readonly [Name in ApprovableOperationName]?: (input: Required<Parameters<BankingOperations[Name]>>[1]) => void;
+};
+
 /** What is asked for: an operation, its input, and the key of the caller. */
 interface Asked {
   readonly name: ApprovableOperationName;
@@ -58,10 +63,11 @@ interface Asked {
 export function withApprovals(
   operations: BankingOperations,
   replays: BankingOperations,
+  checks: InputChecks,
   reading: Reading,
   carryingOut: CarriedOut,
 ): BankingOperations {
-  const gate = new ApprovalGate(operations, replays, reading, carryingOut);
+  const gate = new ApprovalGate(operations, replays, checks, reading, carryingOut);
   const names = Object.keys(APPROVABLE_OPERATIONS) as ApprovableOperationName[];
   const gated = names.filter((name) => APPROVABLE_OPERATIONS[name].group !== 'orders');
   return { ...operations, ...Object.fromEntries(gated.map((name) => [name, gate.methodOf(name)])) };
@@ -73,6 +79,7 @@ class ApprovalGate {
   constructor(
     private readonly operations: BankingOperations,
     private readonly replays: BankingOperations,
+    private readonly checks: InputChecks,
     private readonly reading: Reading,
     private readonly carryingOut: CarriedOut,
   ) {}
@@ -80,8 +87,10 @@ class ApprovalGate {
   methodOf(name: ApprovableOperationName): Method {
     const { group } = APPROVABLE_OPERATIONS[name];
     const carryOut = this.operations[name] as Method;
+    const check = this.checks[name] as ((input: object) => void) | undefined;
     return async (scope, input = {}, options = {}) => {
       refuseReservedKey(options);
+      check?.(input);
       const caller = acting(scope);
       const asked: Asked = { name, caller, input, options };
       const known = String(caller.workspaceId);

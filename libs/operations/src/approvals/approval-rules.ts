@@ -77,7 +77,7 @@ export async function replaceApprovalRules(
   { version, rules }: ApprovalRulesChange,
 ): Promise<ApprovalRules> {
   const { workspaceId, actor } = caller;
-  checkRules(rules);
+  checkRules({ rules });
   const scope = { workspaces: [workspaceId], user: actor };
   const accounts = rules.flatMap(({ accountID }) => accountID ?? []);
   const requirements = rules.map(({ approvals, roles }): ApprovalRequirement => ({ approvals, roles }));
@@ -110,7 +110,7 @@ const isSame = (some: readonly ApprovalRule[], others: readonly ApprovalRule[]):
   canonicalInput(some) === canonicalInput(others);
 
 /** What the shape of the request does not say. @throws Refusal `body_malformed` */
-function checkRules(rules: readonly ApprovalRule[]): void {
+export function checkRules({ rules }: Pick<ApprovalRulesChange, 'rules'>): void {
   const faults = [
     ...(rules.length > APPROVAL_RULES_MAX
       ? [fault('/rules', `A workspace has ${APPROVAL_RULES_MAX} rules at most.`)]

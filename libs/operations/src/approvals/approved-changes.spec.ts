@@ -1,6 +1,7 @@
 import { type Approval, ApprovalPending, approvedKey, type ApprovalRule } from '@banking/domain';
 import { bind, RULE_VIOLATION, sqlStatement, WORKER_ROLE } from '@banking/postgres';
 import { approvalWorld } from '../testing/approval-world.js';
+import { outcomeOf } from '../testing/event-world.js';
 import type { Member } from '../testing/order-world.js';
 
 let world: Awaited<ReturnType<typeof approvalWorld>>;
@@ -255,5 +256,50 @@ describe('the approval rules', () => {
     expect(await world.service.withdrawApproval(maker!, { approvalId: approval.id })).toMatchObject({
       status: 'withdrawn',
     });
+  });
+});
+
+describe('a request that its input alone refuses', () => {
+  const INDIA = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' };
+  const TEXTS = [1.5, 2 ** 53, null, true, '\ud800', 'Asha\u202eoaR', 'a\u0000b', ['\ud800'], { '\ud800': 1 }];
+  let sent = 0;
+
+  /** With a key and without. */
+  const outcomes = async (call: (options: { readonly idempotencyKey?: string }) => Promise<unknown>) => {
+    sent += 1;
+    return [await outcomeOf(call({})), await outcomeOf(call({ idempotencyKey: `refused-${sent}` }))];
+  };
+  const waiting = async () => (await world.service.listApprovals(world.ada, { status: 'required', limit: 500 })).items;
+
+  it.each([
+    [
+      'in a workspace whose rules name it',
+      [ruleOf('recipients'), ruleOf('keys'), ruleOf('limits', ['admin']), ruleOf('rules', ['admin'])],
+    ],
+    ['in a workspace that had rules', []],
+  ])('is refused as without rules, and not stored, %s', async (_, rules) => {
+    await world.setRules(...rules);
+    const before = await waiting();
+    const service = world.open();
+
+    for (const value of TEXTS) {
+      const data = { beneficiaryName: value } as never;
+      expect(
+        await outcomes((options) => service.addInternationalRecipient(maker!, { ...INDIA, data } as never, options)),
+      ).toEqual(['recipient_invalid', 'recipient_invalid']);
+    }
+    const key = { serviceAccountId: 1 as never, networks: ['\ud800'] };
+    expect(await outcomes((options) => service.createServiceAccountKey(admin!, key, options))).toEqual([
+      'network_invalid',
+      'network_invalid',
+    ]);
+    const limit = { scope: 'person', metric: 'amount', per: 'day', value: '1' } as never;
+    expect(await outcomeOf(service.replaceLimits(admin!, { version: 0, limits: [limit] }))).toBe(
+      'payment_limit_invalid',
+    );
+    const rule = { ...ruleOf('limits'), accountID: 1 as never };
+    expect(await outcomeOf(service.replaceApprovalRules(admin!, { version: 0, rules: [rule] }))).toBe('body_malformed');
+
+    expect(await waiting()).toEqual(before);
   });
 });

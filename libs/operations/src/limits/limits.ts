@@ -62,6 +62,15 @@ const REPLACE_LIMITS = sqlStatement<{ readonly is_replaced: boolean }>(
   'select replace_limits($1, $2, $3::stored_limit[], $4::jsonb) as is_replaced',
 );
 
+/** What the shape of the request does not say. @throws Refusal `payment_limit_invalid` */
+export function checkLimits({ limits }: LimitReplacement): void {
+  requireValid(limits.length > LIMITS_MAX ? [fault(LIMITS_MAX, `A workspace has at most ${LIMITS_MAX} limits.`)] : []);
+  requireValid([
+    ...limits.flatMap((limit, place) => faultsOf(limit).map((message) => fault(place, message))),
+    ...repeatedMeasures(limits).map((place) => fault(place, 'A limit of the same measure is before it in the list.')),
+  ]);
+}
+
 /** @throws Refusal `payment_limit_invalid`, `version_conflict` */
 export async function replaceLimits(
   database: Database,
@@ -69,11 +78,7 @@ export async function replaceLimits(
   { version, limits }: LimitReplacement,
 ): Promise<LimitList> {
   const { workspaceId, actor } = caller;
-  requireValid(limits.length > LIMITS_MAX ? [fault(LIMITS_MAX, `A workspace has at most ${LIMITS_MAX} limits.`)] : []);
-  requireValid([
-    ...limits.flatMap((limit, place) => faultsOf(limit).map((message) => fault(place, message))),
-    ...repeatedMeasures(limits).map((place) => fault(place, 'A limit of the same measure is before it in the list.')),
-  ]);
+  checkLimits({ version, limits });
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
   const [strangers] = await database.pipeline(scope, [
     bind(

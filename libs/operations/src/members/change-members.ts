@@ -78,10 +78,17 @@ const callerJson = (caller: AuditedCall) => JSON.stringify(callerOf(caller));
 
 const inOrder = (roles: readonly RoleName[]) => ROLE_NAMES.filter((name) => roles.includes(name));
 
+/** @throws Refusal `body_malformed` for an address that cannot be of a user */
+export function invitedEmail({ email }: Pick<InviteMemberInput, 'email'>): string {
+  const folded = foldEmail(email);
+  if (folded === undefined) throw new Refusal('body_malformed');
+  return folded;
+}
+
 /**
  * Gives a user roles, or invites an address. The response that is stored for the key has no code.
  *
- * @throws Refusal `body_malformed` for an address that cannot be of a user, `member_exists`, `role_insufficient`, and those of `createOnce`
+ * @throws Refusal `body_malformed`, `member_exists`, `role_insufficient`, and those of `createOnce`
  */
 export async function inviteMember(
   reading: Reading,
@@ -90,8 +97,7 @@ export async function inviteMember(
   options: RequestOptions,
   inDirectory: InDirectory,
 ): Promise<Created<InvitedMember>> {
-  const email = foldEmail(input.email);
-  if (email === undefined) throw new Refusal('body_malformed');
+  const email = invitedEmail(input);
   const roles = inOrder(input.roles);
   const { workspaceId } = caller;
   const code = newCode();

@@ -139,6 +139,10 @@ function unknownCode(): Refusal {
   });
 }
 
+/** @throws Refusal `recipient_invalid` for what no schema of a recipient allows */
+export const checkDetails = ({ data }: Pick<AddInternationalRecipientInput, 'data'>): void =>
+  refuseFaults(checkBeneficiaryTexts(data));
+
 /**
  * Checks the details against the schemas that `listRecipientSchemas` returns. A closed corridor accepts recipients: it may be open at the
  * time of a payment. The texts are checked before the key, which has a hash of them.
@@ -152,7 +156,7 @@ export async function addInternationalRecipient(
   { countryCode, currencyCode, payoutMethod, data, alias, saved }: AddInternationalRecipientInput,
   options: RequestOptions,
 ): Promise<Created<Recipient>> {
-  refuseFaults(checkBeneficiaryTexts(data));
+  checkDetails({ data });
   const { workspaceId } = caller;
   const query = { countryCode, currencyCode, payoutMethod };
   const note = { ...(alias !== undefined && { alias }), ...(saved !== undefined && { saved }) };

@@ -199,7 +199,7 @@ function networkRefusal(path: string): Refusal {
 }
 
 /** @throws Refusal `timestamp_invalid` for a text that is no instant */
-function checkExpiry(expiresAt: string | undefined): void {
+export function checkKeyRotation({ expiresAt }: Pick<ServiceAccountKeyRotation, 'expiresAt'>): void {
   if (expiresAt !== undefined && !isInstant(expiresAt)) throw expiryRefusal();
 }
 
@@ -210,6 +210,12 @@ function expiryRefusal(): Refusal {
   });
 }
 
+/** @throws Refusal `network_invalid`, `timestamp_invalid` */
+export function checkNewKey({ networks = [], ...times }: CreateServiceAccountKeyInput): void {
+  checkNetworks(networks);
+  checkKeyRotation(times);
+}
+
 /** @throws Refusal as the port's `createServiceAccountKey` states */
 export async function createServiceAccountKey(
   reading: Reading,
@@ -217,8 +223,7 @@ export async function createServiceAccountKey(
   { serviceAccountId, networks = [], expiresAt }: CreateServiceAccountKeyInput,
   options: RequestOptions,
 ): Promise<Created<ServiceAccountKeyWithSecret>> {
-  checkNetworks(networks);
-  checkExpiry(expiresAt);
+  checkNewKey({ serviceAccountId, networks, expiresAt });
   const content = { networks: [...networks], ...(expiresAt !== undefined && { expiresAt }) };
   const request = { operation: `createServiceAccountKey/${serviceAccountId}`, content };
   return createKey(reading, caller, request, options, async () => ({
@@ -253,7 +258,7 @@ export async function rotateServiceAccountKey(
   { serviceAccountId, keyId, overlapSeconds = KEY_OVERLAP_S.default, expiresAt }: ServiceAccountKeyRotation,
   options: RequestOptions,
 ): Promise<Created<ServiceAccountKeyWithSecret>> {
-  checkExpiry(expiresAt);
+  checkKeyRotation({ expiresAt });
   const { workspaceId } = caller;
   const content = { overlapSeconds, ...(expiresAt !== undefined && { expiresAt }) };
   const request = { operation: `rotateServiceAccountKey/${serviceAccountId}/${keyId}`, content };

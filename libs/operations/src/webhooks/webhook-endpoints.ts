@@ -85,9 +85,10 @@ const RULES: Readonly<Record<string, string>> = {
   address_refused: 'url must not name a private address.',
 };
 
-/** @throws Refusal `webhook_url_refused` */
-function checkUrl({ refusedUrl }: WebhookTerms, url: string): void {
-  const refused = refusedUrl(url);
+/** @throws Refusal for an address: `webhooks_unavailable`, `webhook_url_refused` */
+export function checkUrl(terms: WebhookTerms | undefined, { url }: { readonly url?: string | undefined }): void {
+  if (url === undefined) return;
+  const refused = requireTerms(terms).refusedUrl(url);
   if (refused === undefined) return;
   const message = RULES[refused] ?? 'url must be an absolute URL of at most 2048 characters.';
   throw new Refusal('webhook_url_refused', message, {
@@ -192,7 +193,7 @@ export async function createWebhookEndpoint(
   given: WebhookTerms | undefined,
 ): Promise<Created<WebhookEndpointWithSecret>> {
   const terms = requireTerms(given);
-  checkUrl(terms, url);
+  checkUrl(terms, { url });
   const { workspaceId, actor } = caller;
   const content = { url, types: [...types], ...(description !== undefined && { description }) };
   const request = { workspaceId, operation: 'createWebhookEndpoint', content };
@@ -256,7 +257,7 @@ export async function changeWebhookEndpoint(
   { webhookEndpointId, url, types, description, status }: WebhookEndpointChange,
   terms: WebhookTerms | undefined,
 ): Promise<WebhookEndpoint> {
-  if (url !== undefined) checkUrl(requireTerms(terms), url);
+  checkUrl(terms, { url });
   const { workspaceId, actor } = caller;
   const audited = { operation: 'changeWebhookEndpoint', resource: { type: 'webhookEndpoint', id: webhookEndpointId } };
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
