@@ -1,5 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { OpenAPIObject } from '@nestjs/swagger';
 import fc from 'fast-check';
-import { hasRepeatedMember, jsonBytes, jsonBytesInTurns } from './json.js';
+import fastify from 'fastify';
+import { hasRepeatedMember, jsonBytes, jsonBytesInTurns, readJsonBodies } from './json.js';
+
+describe('the bodies that are read', () => {
+  const server = fastify();
+  readJsonBodies(server);
+  server.post('/', () => 'read');
+  server.setErrorHandler((error, _, reply) => reply.code(400).send((error as Error).message));
+  afterAll(() => server.close());
+
+  const answerTo = async (value: unknown) => {
+    const headers = { 'content-type': 'application/json' };
+    return (await server.inject({ method: 'POST', url: '/', headers, payload: JSON.stringify(value) })).payload;
+  };
+  const objectOf = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, at]));
+  const deep = (levels: number): unknown => (levels === 0 ? 1 : { a: deep(levels - 1) });
+
+  it.each([
+    ['8 levels', deep(8), deep(9)],
+    ['64 fields of an object', { a: [objectOf(64), objectOf(64)] }, { a: [objectOf(65)] }],
+    ['1,000 items of a list', { a: Array(1_000).fill(1) }, { a: Array(1_001).fill(1) }],
+  ])('have at most %s', async (_, read, refused) => {
+    expect(await answerTo(read)).toBe('read');
+    expect(await answerTo(refused)).toBe(
+      'The body is nested deeper than 8 levels, or has an object with more than 64 fields or a list with more than 1000 items.',
+    );
+  });
+
+  it('have each list at its documented maximum', async () => {
+    const path = join(__dirname, '../../openapi.json');
+    const { paths, components } = JSON.parse(readFileSync(path, 'utf8')) as OpenAPIObject;
+    const longest = new Set<number>();
+
+    for (const { requestBody } of Object.values(paths).flatMap((item) => Object.values(item) as Operation[])) {
+      if (requestBody) expect(await answerTo(largest(requestBody.content['application/json'].schema))).toBe('read');
+    }
+    expect([...longest]).toEqual(expect.arrayContaining([20, 50, 100]));
+
+    /** All properties, and as many items as the document allows. */
+    function largest({ $ref, allOf = [], properties = {}, items, maxItems = 1 }: Schema): unknown {
+      if ($ref !== undefined) return largest(components!.schemas![$ref.split('/').at(-1)!] as Schema);
+      if (items) {
+        longest.add(maxItems);
+        return Array.from({ length: maxItems }, () => largest(items));
+      }
+      const inherited = allOf.map((one) => largest(one) as object);
+      const own = Object.entries(properties).map(([name, schema]) => [name, largest(schema)]);
+      return Object.assign({}, ...inherited, Object.fromEntries(own)) as object;
+    }
+  });
+});
+
+interface Schema {
+  readonly $ref?: string;
+  readonly allOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly maxItems?: number;
+}
+
+interface Operation {
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+}
 
 describe('hasRepeatedMember', () => {
   const isRepeatedIn = (text: string) => hasRepeatedMember(text, JSON.parse(text));

@@ -31,9 +31,10 @@ function memberCount(value: unknown): number {
   return inner.reduce<number>((count, one) => count + memberCount(one), Array.isArray(value) ? 0 : inner.length);
 }
 
-/** No operation takes a deeper or larger body. */
+/** No operation takes a deeper body, an object with more fields or a list with more items. */
 const DEPTH_MAX = 8;
-const KEYS_MAX = 64;
+const FIELDS_MAX = 64;
+const ITEMS_MAX = 1_000;
 
 /** With parameters as in RFC 9110, section 5.6.6. Two readers may interpret another form differently. */
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[^"\\]*")[ \t]*)*$/i;
@@ -64,11 +65,9 @@ function parsed({ headers }: FastifyRequest, bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   const text = textOf(bytes);
   const value = valueOf(text);
-  if (!isWithin(value, DEPTH_MAX, { left: KEYS_MAX })) {
-    throw new Refusal(
-      'body_malformed',
-      `The body is nested deeper than ${DEPTH_MAX} levels or has more than ${KEYS_MAX} fields.`,
-    );
+  if (!isWithin(value, DEPTH_MAX)) {
+    const sizes = `an object with more than ${FIELDS_MAX} fields or a list with more than ${ITEMS_MAX} items`;
+    throw new Refusal('body_malformed', `The body is nested deeper than ${DEPTH_MAX} levels, or has ${sizes}.`);
   }
   if (hasRepeatedMember(text, value)) {
     throw new Refusal('body_malformed', 'The body gives a member of an object twice. Send each name once.');
@@ -100,12 +99,12 @@ function notJson(): Refusal {
   return new Refusal('body_malformed', 'The body is not JSON in UTF-8.');
 }
 
-function isWithin(value: unknown, depth: number, keys: { left: number }): boolean {
+function isWithin(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (depth === 0) return false;
-  const members = Object.values(value);
-  keys.left -= members.length;
-  return keys.left >= 0 && members.every((member) => isWithin(member, depth - 1, keys));
+  const members: unknown[] = Object.values(value);
+  const most = Array.isArray(value) ? ITEMS_MAX : FIELDS_MAX;
+  return members.length <= most && members.every((member) => isWithin(member, depth - 1));
 }
 
 /** At first; enough for a page of 25 transfers. */
