@@ -423,6 +423,15 @@ describe('target amount', () => {
       });
     });
 
+    it('is itself compared with limits in its currency', async () => {
+      const limits = { limitCurrency: 'INR', minimum: minorUnits(1_000n), maximum: minorUnits(1_000n) } as const;
+
+      // 0.13 USD are worth 10.79 INR.
+      expect(await price(1_000n, limits)).toMatchObject({ amount: 13n, targetAmount: 1_000n });
+      await expect(price(999n, limits)).rejects.toMatchObject({ reason: 'amount_below_minimum' });
+      await expect(price(1_001n, limits)).rejects.toMatchObject({ reason: 'amount_above_maximum' });
+    });
+
     it('is compared by SWIFT with the arriving amount', async () => {
       const swift = { payoutMethod: 'SWIFT', swiftMinimum: minorUnits(400_000n) };
 

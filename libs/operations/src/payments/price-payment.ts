@@ -60,7 +60,12 @@ export async function pricePayment(
     return currency === from ? rateOf(from, from, '1') : rates.rateOf(from, currency);
   };
   const amount = fixed.side === 'source' ? fixed.value : smallestAmount(fixed, rate);
-  if (corridor) checkLimits(amount, corridor, await rateTo(corridor.limitCurrency), fixed);
+  if (corridor) {
+    // The worth of the amount is the target or more, so a target of exactly the maximum would exceed it.
+    const isTarget = fixed.side === 'target' && corridor.limitCurrency === to;
+    const limited = isTarget ? fixed.value : amount;
+    checkLimits(limited, corridor, isTarget ? rateOf(to, to, '1') : await rateTo(corridor.limitCurrency), fixed);
+  }
 
   const { targetAmount, remainder } =
     fixed.side === 'source' ? convertAll(amount, rate) : convertTo(fixed.value, amount, rate);
