@@ -48,6 +48,7 @@ describe('isFreeText', () => {
   it('refuses an empty, blank or too long text', () => {
     expect(['', ' ', '\u3000', 'abc'].map((text) => isFreeText(text, 2))).toEqual([false, false, false, false]);
     expect(isFreeText('ab', 2)).toBe(true);
+    expect(['𠮷野', '𠮷野家', '𠮷𠮷', '🏦🏦🏦'].map((text) => isFreeText(text, 2))).toEqual([true, false, true, false]);
   });
 
   it('refuses exactly the texts that contain a forbidden character', () => {

@@ -16,9 +16,13 @@ export function hasForbiddenCharacter(text: string): boolean {
 }
 
 /**
- * Whether a text may be stored as free text, such as a name, an alias, a description or a reference: 1 to `maxLength` UTF-16 code
- * units, not only spaces, without forbidden characters.
+ * Whether a text may be stored as free text, such as a name, an alias, a description or a reference: 1 to `maxLength` characters
+ * (code points, as JSON Schema and PostgreSQL count), not only spaces, without forbidden characters.
  */
 export function isFreeText(text: string, maxLength: number): boolean {
-  return text.length >= 1 && text.length <= maxLength && !hasForbiddenCharacter(text) && text.trim() !== '';
+  return isWithin(text, maxLength) && !hasForbiddenCharacter(text) && text.trim() !== '';
 }
+
+/** A character is one or two UTF-16 code units. */
+const isWithin = (text: string, maxLength: number): boolean =>
+  text.length <= maxLength || (text.length <= 2 * maxLength && [...text].length <= maxLength);

@@ -224,6 +224,8 @@ describe('accepted tokens', () => {
       ['no date of issue', { iat: undefined }, {}, 'claim'],
       ['no subject', { sub: undefined }, {}, 'claim'],
       ['an empty subject', { sub: '' }, {}, 'claim'],
+      ['a subject with NUL', { sub: 'a\0b' }, {}, 'claim'],
+      ['a subject with half of a surrogate pair', { sub: 'a\ud800b' }, {}, 'claim'],
       ['a subject that is a number', { sub: 7 }, {}, 'claim'],
       ['an issuer that is an object', { iss: { a: ISSUER } }, {}, 'issuer'],
       ['an audience that is a number', { aud: 0 }, {}, 'audience'],

@@ -8,7 +8,15 @@ import {
   jwtVerify,
   type JWTVerifyGetKey,
 } from 'jose';
-import { foldEmail, isOperationScope, type OperationScope, type Origin, Refusal, type Subject } from '@banking/domain';
+import {
+  foldEmail,
+  hasForbiddenCharacter,
+  isOperationScope,
+  type OperationScope,
+  type Origin,
+  Refusal,
+  type Subject,
+} from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/process/local-issuer';
 import { ConfigError, ExpiringCache, readDocument, SecretFileError } from '@banking/process';
 import type { SignIn } from './step-up.js';
@@ -201,7 +209,7 @@ export class TokenVerifier {
 
   private accepted(payload: JWTPayload, { issuer, config }: TrustedIssuer): Verified {
     const { sub, exp, jti, email, email_verified: verified, acr, auth_time: authTime } = payload;
-    if (typeof sub !== 'string' || sub === '') throw new CredentialError('claim');
+    if (typeof sub !== 'string' || sub === '' || hasForbiddenCharacter(sub)) throw new CredentialError('claim');
     if (!Number.isSafeInteger(exp)) throw new CredentialError('claim');
     // The token is bound to a key or a certificate of its client (RFC 7800, 8705, 9449), whose proof is not checked.
     if (payload['cnf'] !== undefined) throw new CredentialError('proof_required');

@@ -121,9 +121,14 @@ class OrderStatementsDto implements OrderStatements {
   @LineField('ours', 140, 'Your reference of the order. Permanently unique in the workspace.', 'FAMILY-1')
   readonly externalReference?: string;
 
-  @PairsField('ours', { count: 20, name: 40, value: 500 }, 'Your own pairs of name and value, returned unchanged.', {
-    department: 'purchasing',
-  })
+  @PairsField(
+    'ours',
+    { count: 20, name: 40, value: 500 },
+    'Your own pairs of name and value, returned unchanged. Names that every object has in JavaScript, such as `constructor`, are refused.',
+    {
+      department: 'purchasing',
+    },
+  )
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
