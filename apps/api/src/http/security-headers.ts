@@ -46,7 +46,6 @@ const EXPOSED_HEADERS = [
   'WWW-Authenticate',
   'Idempotent-Replayed',
   'Content-Disposition',
-  'WWW-Authenticate',
   'Allow',
 ];
 

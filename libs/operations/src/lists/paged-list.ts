@@ -120,7 +120,7 @@ interface Period {
 }
 
 /**
- * @param names the parameters of the period
+ * @param names the parameters of the period, or the JSON Pointers of fields
  * @throws Refusal `timestamp_invalid` if a limit is not an instant, or if the period ends before it begins
  */
 export function checkPeriod(
@@ -133,7 +133,7 @@ export function checkPeriod(
   if (createdFrom === undefined || createdTo === undefined) return;
   // `Date.parse` reads milliseconds: a smaller difference is accepted as an empty period.
   if (Date.parse(createdFrom) <= Date.parse(createdTo)) return;
-  const message = `${from} must not be after ${to}.`;
+  const message = `${from.replace('/', '')} must not be after ${to.replace('/', '')}.`;
   throw new Refusal('timestamp_invalid', message, {
     details: [{ path: from, reason: 'timestamp_invalid', message }],
   });

@@ -120,13 +120,16 @@ describe('webhook deliveries', () => {
     });
 
     it('is refused for a disabled endpoint, and for a period that ends before it begins', async () => {
-      const replay = (period: object) => outcomeOf(service.replayWebhookEvents(ada, { ...named(), ...ALL, ...period }));
+      const replay = (period: object) => service.replayWebhookEvents(ada, { ...named(), ...ALL, ...period });
 
-      expect(await replay({ createdFrom: '2025-06-01T00:00:00Z', createdTo: '2025-01-01T00:00:00Z' })).toBe(
-        'timestamp_invalid',
-      );
+      await expect(
+        replay({ createdFrom: '2025-06-01T00:00:00Z', createdTo: '2025-01-01T00:00:00Z' }),
+      ).rejects.toMatchObject({
+        ...{ reason: 'timestamp_invalid', message: 'createdFrom must not be after createdTo.' },
+        details: [{ path: '/createdFrom' }],
+      });
       await disable();
-      expect(await replay({ createdFrom: '2025-06-01T00:00:00Z' })).toBe('webhook_endpoint_disabled');
+      expect(await outcomeOf(replay({ createdFrom: '2025-06-01T00:00:00Z' }))).toBe('webhook_endpoint_disabled');
     });
   });
 
