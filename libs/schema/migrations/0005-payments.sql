@@ -152,7 +152,9 @@ create trigger kept_while_it_holds before delete on quote for each row
   when (old.expires_at > statement_timestamp()) execute function refuse_change();
 create trigger proven after insert on quote for each row execute function prove_quote();
 
--- The answer to a request that made something, in the database transaction that made it. Kept for 30 days.
+create function idempotency_retention() returns interval language sql immutable parallel safe return interval '30 days';
+
+-- The answer to a request that made something, in the database transaction that made it. Kept for the time of `idempotency_retention`.
 create table idempotency (
   workspace_id bigint not null references workspace,
   -- The operation with the values of its path.
@@ -199,7 +201,7 @@ begin
   from (
     select i.ctid as place, i.workspace_id, i.created_at
     from idempotency i
-    where i.created_at >= after_time and i.created_at <= statement_timestamp() - interval '30 days'
+    where i.created_at >= after_time and i.created_at <= statement_timestamp() - idempotency_retention()
       and (not is_cell or exists (select from cell_workspace c where c.workspace_id = i.workspace_id and c.state = 'open'))
     order by i.created_at limit keys_max
     for update skip locked) e;

@@ -8,7 +8,7 @@ declare
   -- is large, it would expect one row of each, and read all of the large one. No index takes the policy, so each statement states the
   -- workspace itself.
   in_scope text := $sql$coalesce(workspace_id = any((select nullif(current_setting('app.workspaces', true), '')::bigint[])::bigint[]), false)$sql$;
-  is_expired text := $sql$created_at <= statement_timestamp() - interval '30 days'$sql$;
+  is_expired text := $sql$created_at <= statement_timestamp() - idempotency_retention()$sql$;
   -- A row has the time of its database transaction or of its statement, also where the clock of the server steps back between the two. What
   -- was decided on remembered accounts was decided up to a second before.
   is_now text := $sql$created_at between least(now(), statement_timestamp()) - interval '1 second'
@@ -231,7 +231,7 @@ begin
       consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
       requested_deliveries, paused_until) on webhook_endpoint'),
     (served, 'execute on function amount_in, analyze_next_table, applying_rules, approval_requirements, approval_rules_in_force, are_audit_entries, audit_content, beneficiary_of, count_unrecorded_audit, directory_chain,
-      deciding_roles, directory_head, email_of_request, entries_of_deposits, has_approvals, erased_beneficiary, erased_email, erased_request, execution_of_payment, has_forbidden_character(text), has_forbidden_character(json), has_forbidden_character(jsonb), has_role, is_approvable, is_payment_approved, held_payouts, is_served_here, makers_of, may_take_over, member_status, next_audit_hash,
+      deciding_roles, directory_head, email_of_request, entries_of_deposits, has_approvals, erased_beneficiary, erased_email, erased_request, execution_of_payment, has_forbidden_character(text), has_forbidden_character(json), has_forbidden_character(jsonb), has_role, idempotency_retention, is_approvable, is_payment_approved, held_payouts, is_served_here, makers_of, may_take_over, member_status, next_audit_hash,
       order_of_reference, pause_required, payment_versions, persons_behind, recipient_of_request, rejected_three_in_a_row, require_open_workspaces, rfc3339, salted_digest, take_approval, unrecorded_resources, webhook_backlog, workspace_lock_key'),
 
     -- The books: a payment, and no other way to move money.

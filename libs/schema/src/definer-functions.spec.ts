@@ -140,6 +140,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   'deciding_roles(bigint,bigint,bigint[])': SERVING,
   'email_of_request(text)': SERVING,
   'has_approvals(bigint,bigint)': SERVING,
+  'idempotency_retention()': SERVING,
   'is_approvable(bigint,jsonb,bigint[])': SERVING,
   'is_payment_approved(bigint,bigint)': SERVING,
   'makers_of(bigint,bigint)': SERVING,

@@ -21,8 +21,8 @@ export interface IdempotencyKey {
   readonly fingerprint: Buffer;
 }
 
-/** How long the response of a key is stored: an SQL interval. The database keeps it too: a policy of `idempotency`, and `delete_expired_keys`. */
-export const RETENTION = `interval '30 days'`;
+/** How long the response of a key is stored, in SQL. */
+export const RETENTION = 'idempotency_retention()';
 
 /**
  * The key of a request, or undefined if the caller sent none.
