@@ -134,6 +134,28 @@ describe('the signal of a request', () => {
     expect(aborted()).toEqual([true, true, undefined, true]);
     await server.close();
   });
+
+  it('is aborted by the clock when it is asked before a timer runs, as after a pause of the process', async () => {
+    const beginMs = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(beginMs);
+    const server = fastify();
+    boundHandlers(server, { withdrawAfterMs: 5_000, respondAfterMs: Infinity, checkEveryMs: 1_000_000 });
+    let signal: AbortSignal | undefined;
+    server.post('/', async ({ deadline }: FastifyRequest) => void (signal = deadline));
+    await server.inject({ method: 'POST', url: '/' });
+    const onAbort = jest.fn();
+    signal!.addEventListener('abort', onAbort);
+
+    clock.mockReturnValue(beginMs + 1_004_999);
+    expect(signal!.aborted).toBe(false);
+    clock.mockReturnValue(beginMs + 1_005_000);
+    expect([signal!.aborted, signal!.aborted]).toEqual([true, true]);
+
+    expect(onAbort).toHaveBeenCalledTimes(1);
+    expect(signal!.reason).toMatchObject({ reason: 'unavailable' });
+    clock.mockRestore();
+    await server.close();
+  });
 });
 
 describe('outcome unknown', () => {

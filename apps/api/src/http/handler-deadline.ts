@@ -15,6 +15,8 @@ export interface HandlerLimits {
   readonly checkEveryMs?: number;
 }
 
+const CHECK_EVERY_MS = 1_000;
+
 const READS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
@@ -30,9 +32,9 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
   const open = new Set<FastifyReply>();
   const held = new Set<FastifyReply>();
   /** Of the requests since the last check. */
-  let current: AbortController | undefined;
+  let current: Deadline | undefined;
   /** Of the requests before it, by age. */
-  const earlier: { readonly controller: AbortController; readonly closedAtMs: number }[] = [];
+  const earlier: Deadline[] = [];
   const close = (reply: FastifyReply) => {
     open.delete(reply);
     held.delete(reply);
@@ -45,7 +47,7 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
   server.addHook('onRequest', (request, reply, done) => {
     (request.routeOptions.config.holdMs === undefined ? open : held).add(reply);
     if (!READS.includes(request.method)) {
-      current ??= newController();
+      if (current === undefined || current.signal.aborted) current = new Deadline(limits);
       request.deadline = current.signal;
     }
     done();
@@ -55,12 +57,12 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
     done();
   });
   const withdraw = () => {
-    const nowMs = performance.now();
-    if (current) earlier.push({ controller: current, closedAtMs: nowMs });
-    current = undefined;
-    while (earlier[0] && nowMs - earlier[0].closedAtMs >= limits.withdrawAfterMs) {
-      earlier.shift()?.controller.abort(new Refusal('unavailable', WITHDRAWN, { retryAfterSeconds: 1 }));
+    if (current) {
+      current.close();
+      earlier.push(current);
     }
+    current = undefined;
+    while (earlier[0]?.signal.aborted) earlier.shift();
   };
   const check = setInterval(() => {
     withdraw();
@@ -73,7 +75,7 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
       const { holdMs = 0 } = reply.request.routeOptions.config;
       if (reply.elapsedTime >= limits.respondAfterMs + holdMs) respond(reply);
     }
-  }, limits.checkEveryMs ?? 1_000);
+  }, limits.checkEveryMs ?? CHECK_EVERY_MS);
   check.unref();
   server.addHook('onClose', (_server, done) => {
     clearInterval(check);
@@ -81,14 +83,37 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
   });
 }
 
-/** Any number of requests may listen to its signal. */
-function newController(): AbortController {
-  const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
-  return controller;
-}
-
 const WITHDRAWN = 'The request waited too long and was withdrawn. Nothing was done.';
+
+/**
+ * The deadline of the requests between two checks. After a pause of the process, what was read meanwhile is handled before the timers that
+ * are due, and could begin work whose caller has another answer by now. So its signal tells the time when it is asked.
+ */
+class Deadline {
+  private readonly controller = new AbortController();
+  readonly signal = this.controller.signal;
+  /** When the last of the requests arrived, at the latest. */
+  private latestMs: number;
+
+  constructor(private readonly limits: HandlerLimits) {
+    this.latestMs = performance.now() + (limits.checkEveryMs ?? CHECK_EVERY_MS);
+    // Any number of requests may listen.
+    setMaxListeners(0, this.signal);
+    Object.defineProperty(this.signal, 'aborted', { get: () => this.isAborted() });
+  }
+
+  /** No further request has it. */
+  close(): void {
+    this.latestMs = Math.min(this.latestMs, performance.now());
+  }
+
+  private isAborted(): boolean {
+    if (this.signal.reason !== undefined) return true;
+    if (performance.now() - this.latestMs < this.limits.withdrawAfterMs) return false;
+    this.controller.abort(new Refusal('unavailable', WITHDRAWN, { retryAfterSeconds: 1 }));
+    return true;
+  }
+}
 
 /** A handler runs once access was checked and the body was read. Before that, nothing was done. */
 function refusalOf(request: FastifyRequest): Refusal {

@@ -197,6 +197,27 @@ describe('an order whose caller aborts', () => {
     expect(await next).toEqual(RUN);
   });
 
+  it('is in no batch if its signal is aborted when it is asked, and has sent no event before', async () => {
+    const { batcher, batches } = slowBatcher();
+    const first = batcher.submit(order(1));
+    await turn();
+    const control = new AbortController();
+    let isLate = false;
+    Object.defineProperty(control.signal, 'aborted', { get: () => (isLate && control.abort(REASON), isLate) });
+    const withdrawn = batcher.submit(order(1, 7), control.signal);
+    const next = batcher.submit(order(1, 8));
+
+    isLate = true;
+    batches[0]?.finish();
+    await first;
+    await expect(withdrawn).rejects.toBe(REASON);
+    await turn();
+
+    expect(batches[1]?.of).toEqual(['1/8']);
+    batches[1]?.finish();
+    expect(await next).toEqual(RUN);
+  });
+
   it('is in no batch if it waits for a contended account', async () => {
     const { batcher, batches } = slowBatcher((_, waits) => (waits ? RUN : LOCKED));
     const control = new AbortController();

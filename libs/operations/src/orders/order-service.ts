@@ -220,7 +220,7 @@ export class OrderBatcher {
         retryAfterSeconds: RETRY_AFTER_S,
       });
     }
-    signal?.throwIfAborted();
+    if (signal?.aborted) throw signal.reason as Refusal;
     this.waitingCount += 1;
     this.waitingOf.set(workspaceId, ofWorkspace + 1);
     let withdraw: () => void = () => undefined;
@@ -367,6 +367,8 @@ function takeBatch(next: () => WaitingOrder | undefined): WaitingOrder[] {
   while (batch.length < BATCH_MAX) {
     const waiting = next();
     if (!waiting) break;
+    // Asked too, because the event may come late.
+    if (waiting.signal?.aborted) withdrawUnlessTaken(waiting);
     if (waiting.isWithdrawn) continue;
     waiting.isTaken = true;
     batch.push(waiting);
