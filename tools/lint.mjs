@@ -7,6 +7,9 @@ const CACHE = join(ROOT, 'node_modules/.cache/banking/eslint');
 const RESULTS = join(CACHE, 'results.json');
 const TYPES = join(CACHE, 'types');
 
+/** All files are one program of the compiler. One for each project, as `nx lint` has it, takes a third more time for all of them. */
+const ONE_PROGRAM = ['--parser-options=projectService:false', '--parser-options=project:./tools/tsconfig.lint.json'];
+
 export const hasLintCache = () => existsSync(RESULTS) && existsSync(TYPES);
 
 /**
@@ -23,7 +26,7 @@ export async function lint(options) {
   const graph = await run('nx/dist/bin/nx.js', ['show', 'projects'], { heading: 'Projects' });
   if (graph !== 0) return graph;
   const cache = ['--cache', '--cache-strategy=content', `--cache-location=${RESULTS}`];
-  return run('eslint/bin/eslint.js', ['.', ...cache], options);
+  return run('eslint/bin/eslint.js', ['.', ...ONE_PROGRAM, ...cache], options);
 }
 
 /** Records the types that belong to the results in the cache. Call it only if all declarations were built. */
