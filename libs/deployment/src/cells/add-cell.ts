@@ -6,9 +6,9 @@ import {
   describeProcesses,
   OWNER_ROLE,
   readProcessesWithoutCells,
+  readTable,
   SCHEMA,
   SQLSTATE,
-  withAdminSession,
 } from '@banking/postgres';
 import { VERSIONS_OF_CELL } from '@banking/operations';
 import { HOME_CELL } from '@banking/process';
@@ -71,14 +71,8 @@ export async function addCell(settings: NewCell): Promise<number> {
 async function refuseBeforeOthers(home: ConnectionOptions, mode: DeploymentMode): Promise<void> {
   const missing = await missingMigrations({ connection: home, ...mode });
   if (missing.length === 0) return;
-  const hasCells = await withAdminSession(home, async (session) => {
-    const [known] = await session.query<{ exists: boolean }>(
-      `select to_regclass('${SCHEMA}.cell') is not null as exists`,
-    );
-    if (known?.exists !== true) return false;
-    return (await session.query(`select from ${SCHEMA}.cell where number <> 0`)).length > 0;
-  });
-  if (hasCells)
+  const cells = await readTable<{ number: number }>(home, { schema: SCHEMA, table: 'cell', roles: [OWNER_ROLE] });
+  if (cells?.some(({ number }) => number !== 0))
     throw new DeploymentError(`Home lacks ${missing.join(', ')}. Run banking migrate first, for every cell.`);
 }
 
@@ -203,10 +197,10 @@ async function copyReference(home: AdminSession, cell: AdminSession): Promise<vo
   );
   if (known?.exists === true) return;
   // One statement, and so one snapshot.
-  const lists = TABLES.map(
-    (table) => `(select coalesce(json_agg(t), '[]') from ${SCHEMA}.${table} t)::text as ${table}`,
+  const lists = TABLES.map((table) => `(select coalesce(json_agg(t), '[]') from ${table} t)::text as ${table}`);
+  const [rows] = await home.actAs(OWNER_ROLE, SCHEMA, () =>
+    home.query<Readonly<Record<(typeof TABLES)[number], string>>>(`select ${lists.join(', ')}`),
   );
-  const [rows] = await home.query<Readonly<Record<(typeof TABLES)[number], string>>>(`select ${lists.join(', ')}`);
   await cell.actAs(OWNER_ROLE, SCHEMA, async () => {
     for (const table of TABLES) {
       await cell.query(`insert into ${table} select * from json_populate_recordset(null::${table}, $1::json)`, [

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, type ConnectionOptions, SCHEMA, withAdminSession } from '@banking/postgres';
 import { SLOT_NAME } from '@banking/operations';
 import { DeploymentError } from '../explain-failure.js';
+import { createPublication } from './publication.js';
 import { createSubscription, literal, unlogged } from './subscription.js';
 
 /** The tables that are written at home, and that every other cell has a copy of. */
@@ -9,6 +10,8 @@ const COPIED = [
   ...['app', 'app_user', 'user_identity', 'app_membership', 'workspace', 'workspace_role', 'member'],
   ...['cell', 'workspace_place'],
 ];
+
+const withSchema = (tables: readonly string[]): string => tables.map((table) => `${SCHEMA}.${table}`).join(', ');
 
 /** The publication at home, and the subscription in each other cell. */
 const NAME = 'banking_directory';
@@ -30,8 +33,7 @@ export async function publishDirectory(home: AdminSession): Promise<void> {
     );
   }
   if (server.isPublished) return;
-  const tables = COPIED.map((table) => `${SCHEMA}.${table}`);
-  await home.query(`create publication ${NAME} for table ${tables.join(', ')}`);
+  await createPublication(home, NAME, withSchema(COPIED));
 }
 
 /**

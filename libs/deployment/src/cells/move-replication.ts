@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, OWNER_ROLE, SCHEMA, SQLSTATE, sqlstateOf } from '@banking/postgres';
 import { DeploymentError } from '../explain-failure.js';
+import { createPublication, dropPublication } from './publication.js';
 import { createSubscription } from './subscription.js';
 import { qualified, tablesOfWorkspace } from './tables-of-workspace.js';
 import type { MoveCells, MoveSessions } from './move-record.js';
@@ -37,7 +38,7 @@ export async function publishWorkspace(source: AdminSession, cells: MoveCells): 
     const tables = (await tablesOfWorkspace(source)).map(
       (table) => `${qualified(table.name)} where (${table.condition(cells.workspaceId)})`,
     );
-    await source.query(`create publication ${name} for table ${tables.join(', ')}`);
+    await createPublication(source, name, tables.join(', '));
   }
   await source.query(
     `select pg_create_logical_replication_slot($1, 'pgoutput') where not exists (select from pg_replication_slots where slot_name = $1)`,
@@ -113,7 +114,7 @@ export async function unsubscribe(target: AdminSession, cells: MoveCells): Promi
 /** Removes the slot and the publication of a copy that has ended. */
 export async function unpublish(source: AdminSession, cells: MoveCells): Promise<void> {
   await dropSlot(source, await slotOf(source, cells));
-  await source.query(`drop publication if exists ${nameOf(cells)}`);
+  await dropPublication(source, nameOf(cells));
 }
 
 /** A slot is in use until the server notices that its receiver has ended. */
