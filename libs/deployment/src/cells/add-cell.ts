@@ -15,7 +15,7 @@ import { HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../explain-failure.js';
 import type { DeploymentMode } from '../deployment-mode.js';
 import { migrateDeployment, missingMigrations } from '../migrate-deployment.js';
-import { copyDirectory, publishDirectory, withBoth } from './directory-copies.js';
+import { copyDirectory, publishDirectory, requireReader, withBoth } from './directory-copies.js';
 import { CELLS_MAX, lastValues, stepSequences } from './step-sequences.js';
 import { prepareReferenceAt } from '../prepare-reference.js';
 
@@ -55,6 +55,7 @@ export async function addCell(settings: NewCell): Promise<number> {
   await prepareReferenceAt(home, { ...mode, isCell: true });
   return withBoth(home, cell, async (atHome, inCell) => {
     await lockCells(atHome, log);
+    await requireReader(atHome, homeAddress);
     const taken = await explained('home', async () => {
       const prepared = await prepareHome(atHome, name);
       await publishDirectory(atHome);
