@@ -181,7 +181,8 @@ function addMoveCommands(cell: Command): void {
     .summary('remove the rows of a workspace that has moved')
     .description(
       'Removes the rows of a workspace from the cells that it has left, after its cell was asked whether it serves it. It is done in ' +
-        'batches, and may be repeated. The login (ownerUrl) needs the right to switch off triggers in its session: a superuser has it.',
+        'batches, and may be repeated. The login (ownerUrl) needs the rights to bypass row-level security and to switch off triggers in its ' +
+        'session: a superuser has them.',
     )
     .addArgument(workspaceArgument())
     .addOption(jsonOption())

@@ -2,6 +2,7 @@ import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-pos
 import { refreshStatistics, SCOPE_CHECK } from '@banking/operations';
 import {
   Database,
+  DatabaseSetupError,
   API_ROLE,
   applicationNameOf,
   type ConnectionOptions,
@@ -154,8 +155,15 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
   } catch (error) {
     await database?.end();
     await embedded?.detach();
-    throw explainFailure(error, { url: databaseUrl, cell: cellName });
+    throw namingCell(explainFailure(error, { url: databaseUrl, cell: cellName }), settings.cell);
   }
+}
+
+/** The error of a setup or a migration does not know of cells. */
+function namingCell(error: unknown, cell: string | undefined): unknown {
+  const isNameless = error instanceof MigrationError || error instanceof DatabaseSetupError;
+  if (cell === undefined || !isNameless) return error;
+  return new DeploymentError(`The cell "${cell}": ${error.message}`, { cause: error });
 }
 
 const rolesExcept = (own: readonly string[]): readonly string[] =>
@@ -220,9 +228,7 @@ async function bringUpToDate(
 ): Promise<void> {
   const owner = ownerUrl === undefined ? connection : connectionTo(ownerUrl);
   const explain = (error: unknown): never => {
-    const explained = explainFailure(error, { url: ownerUrl ?? databaseUrl, cell }, ownerUrl !== undefined);
-    if (cell === undefined || !(explained instanceof MigrationError)) throw explained;
-    throw new DeploymentError(`The cell "${cell}": ${explained.message}`, { cause: explained });
+    throw explainFailure(error, { url: ownerUrl ?? databaseUrl, cell }, ownerUrl !== undefined);
   };
   const schema = { connection: owner, isSandbox, log };
   const pending = await missingMigrations(schema).catch(explain);

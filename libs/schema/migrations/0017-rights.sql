@@ -31,6 +31,10 @@ begin
       -- Which workspace a code leads to is the one thing that a workspace may find out about another.
       execute format('create policy readable on %I for select using (true)', relation);
       execute format('create policy workspaces on %I for insert with check (%s)', relation, in_scope);
+      -- The cell that a workspace leaves has its codes no more.
+      if relation = 'account_code' then
+        execute format('create policy left_cell on account_code for delete to banking_owner using (%s)', in_scope);
+      end if;
     elsif relation = 'workspace_role' then
       -- A user sees its own roles, from which its scope is made.
       execute format($sql$create policy workspaces on workspace_role

@@ -211,6 +211,15 @@ describe('a process', () => {
     await start(settingsOf(server.settings, cellOf('c')));
   });
 
+  it('names the cell whose login may not take on its role', async () => {
+    await server.query('b', 'create role stranger login; grant banking_verifier to stranger');
+    const b = { ...cellOf('b'), databaseUrl: cellOf('b').databaseUrl!.replace(/\/\/[^@]+@/, '//stranger@') };
+    const cells = server.settings.cells.map((cell) => (cell.name === 'b' ? b : cell));
+    const open = Cells.open({ ...server.settings, cells }, () => ({}));
+
+    expect(await reasonOf(open)).toMatch(/^The cell "b": The login "stranger" may not act as "banking_api"/);
+  });
+
   it('does not start with fewer or other cells than there are', async () => {
     const { cells } = server.settings;
     const alone = { ...server.settings, cells: undefined };

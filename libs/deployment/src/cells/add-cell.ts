@@ -6,16 +6,16 @@ import {
   describeProcesses,
   OWNER_ROLE,
   readProcessesWithoutCells,
+  readTable,
   SCHEMA,
   SQLSTATE,
-  withAdminSession,
 } from '@banking/postgres';
 import { VERSIONS_OF_CELL } from '@banking/operations';
 import { HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../explain-failure.js';
 import type { DeploymentMode } from '../deployment-mode.js';
 import { migrateDeployment, missingMigrations } from '../migrate-deployment.js';
-import { copyDirectory, publishDirectory, withBoth } from './directory-copies.js';
+import { copyDirectory, publishDirectory, requireReader, withBoth } from './directory-copies.js';
 import { CELLS_MAX, lastValues, stepSequences } from './step-sequences.js';
 import { prepareReferenceAt } from '../prepare-reference.js';
 
@@ -55,6 +55,7 @@ export async function addCell(settings: NewCell): Promise<number> {
   await prepareReferenceAt(home, { ...mode, isCell: true });
   return withBoth(home, cell, async (atHome, inCell) => {
     await lockCells(atHome, log);
+    await requireReader(atHome, homeAddress);
     const taken = await explained('home', async () => {
       const prepared = await prepareHome(atHome, name);
       await publishDirectory(atHome);
@@ -71,14 +72,8 @@ export async function addCell(settings: NewCell): Promise<number> {
 async function refuseBeforeOthers(home: ConnectionOptions, mode: DeploymentMode): Promise<void> {
   const missing = await missingMigrations({ connection: home, ...mode });
   if (missing.length === 0) return;
-  const hasCells = await withAdminSession(home, async (session) => {
-    const [known] = await session.query<{ exists: boolean }>(
-      `select to_regclass('${SCHEMA}.cell') is not null as exists`,
-    );
-    if (known?.exists !== true) return false;
-    return (await session.query(`select from ${SCHEMA}.cell where number <> 0`)).length > 0;
-  });
-  if (hasCells)
+  const cells = await readTable<{ number: number }>(home, { schema: SCHEMA, table: 'cell', roles: [OWNER_ROLE] });
+  if (cells?.some(({ number }) => number !== 0))
     throw new DeploymentError(`Home lacks ${missing.join(', ')}. Run banking migrate first, for every cell.`);
 }
 
@@ -203,10 +198,10 @@ async function copyReference(home: AdminSession, cell: AdminSession): Promise<vo
   );
   if (known?.exists === true) return;
   // One statement, and so one snapshot.
-  const lists = TABLES.map(
-    (table) => `(select coalesce(json_agg(t), '[]') from ${SCHEMA}.${table} t)::text as ${table}`,
+  const lists = TABLES.map((table) => `(select coalesce(json_agg(t), '[]') from ${table} t)::text as ${table}`);
+  const [rows] = await home.actAs(OWNER_ROLE, SCHEMA, () =>
+    home.query<Readonly<Record<(typeof TABLES)[number], string>>>(`select ${lists.join(', ')}`),
   );
-  const [rows] = await home.query<Readonly<Record<(typeof TABLES)[number], string>>>(`select ${lists.join(', ')}`);
   await cell.actAs(OWNER_ROLE, SCHEMA, async () => {
     for (const table of TABLES) {
       await cell.query(`insert into ${table} select * from json_populate_recordset(null::${table}, $1::json)`, [

@@ -1,5 +1,5 @@
 import { type AdminSession, quoteName, SCHEMA } from '@banking/postgres';
-import { asLogin } from './subscription.js';
+import { asOwnerOf } from './as-owner.js';
 import { type MovedTable, qualified, tablesOfWorkspace } from './tables-of-workspace.js';
 import type { MoveSessions } from './move-record.js';
 
@@ -19,7 +19,7 @@ const BUCKETS = 4_096;
 /** Transactions that begin while the rows are read. */
 const AHEAD_MAX = 1_000_000;
 /** The text of a row must not depend on the settings of a server. */
-const SETTINGS = `select set_config('app.workspaces', $1, true), set_config('statement_timeout', $2, true),
+const SETTINGS = `select set_config('statement_timeout', $1, true),
   set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO', true), set_config('intervalstyle', 'postgres', true),
   set_config('extra_float_digits', '1', true), set_config('bytea_output', 'hex', true)`;
 
@@ -130,8 +130,8 @@ async function ofEachTable(
   tables: readonly MovedTable[],
   statementOf: (table: MovedTable) => { readonly text: string; readonly values: readonly unknown[] },
 ): Promise<readonly OfTable[]> {
-  return asLogin(session, async () => {
-    await set(session, workspaceId, timeoutMs);
+  return asOwnerOf(session, workspaceId, async () => {
+    await set(session, timeoutMs);
     const results: OfTable[] = [];
     for (const table of tables) {
       const { text, values } = statementOf(table);
@@ -148,15 +148,15 @@ function rowsOf<Row extends object>(
   text: string,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  return asLogin(session, async () => {
-    await set(session, workspaceId, timeoutMs);
+  return asOwnerOf(session, workspaceId, async () => {
+    await set(session, timeoutMs);
     return session.query<Row>(text, values);
   });
 }
 
 /** @param timeoutMs of each statement; 0 for none */
-const set = (session: AdminSession, workspaceId: number, timeoutMs: number) =>
-  session.query(SETTINGS, [`{${workspaceId}}`, String(Math.max(0, Math.ceil(timeoutMs)))]);
+const set = (session: AdminSession, timeoutMs: number) =>
+  session.query(SETTINGS, [String(Math.max(0, Math.ceil(timeoutMs)))]);
 
 function networkUntil({ name }: MovedTable, closedAt: string): string {
   const until = `accepted_at <= '${new Date(closedAt).toISOString()}'::timestamptz`;

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AdminSession, type ConnectionOptions, SCHEMA, withAdminSession } from '@banking/postgres';
+import { type AdminSession, type ConnectionOptions, quoteName, SCHEMA, withAdminSession } from '@banking/postgres';
 import { SLOT_NAME } from '@banking/operations';
 import { DeploymentError } from '../explain-failure.js';
+import { createPublication } from './publication.js';
 import { createSubscription, literal, unlogged } from './subscription.js';
 
 /** The tables that are written at home, and that every other cell has a copy of. */
@@ -9,6 +10,8 @@ const COPIED = [
   ...['app', 'app_user', 'user_identity', 'app_membership', 'workspace', 'workspace_role', 'member'],
   ...['cell', 'workspace_place'],
 ];
+
+const withSchema = (tables: readonly string[]): string => tables.map((table) => `${SCHEMA}.${table}`).join(', ');
 
 /** The publication at home, and the subscription in each other cell. */
 const NAME = 'banking_directory';
@@ -30,9 +33,49 @@ export async function publishDirectory(home: AdminSession): Promise<void> {
     );
   }
   if (server.isPublished) return;
-  const tables = COPIED.map((table) => `${SCHEMA}.${table}`);
-  await home.query(`create publication ${NAME} for table ${tables.join(', ')}`);
+  await createPublication(home, NAME, withSchema(COPIED));
 }
+
+/**
+ * The server of a cell tries again for ever where it may not read the directory, and reports that in its own log only. Its login is looked
+ * up at home, because this process may not reach home by the same address.
+ *
+ * @throws DeploymentError with the SQL for an administrator
+ */
+export async function requireReader(home: AdminSession, homeAddress: string): Promise<void> {
+  // Any other address is that of an embedded server, whose login is its superuser.
+  const login = URL.canParse(homeAddress) ? decodeURIComponent(new URL(homeAddress).username) : '';
+  const [reader] = await home.query<Reader>(READER, [login, COPIED]);
+  if (reader === undefined) return;
+  const name = quoteName(login);
+  const { attributes, mayEnter, unreadable } = reader;
+  const missing = [
+    ...(attributes.length > 0 ? [`alter role ${name} ${attributes.join(' ')};`] : []),
+    ...(mayEnter ? [] : [`grant usage on schema ${SCHEMA} to ${name};`]),
+    ...(unreadable.length > 0 ? [`grant select on ${withSchema(unreadable)} to ${name};`] : []),
+  ];
+  if (missing.length === 0) return;
+  throw new DeploymentError(
+    `The login ${name}, by which the cell reaches home, may not copy the directory. Set homeUrl of the cell to a login that may, or let an ` +
+      `administrator run at home: ${missing.join(' ')}`,
+  );
+}
+
+interface Reader {
+  /** Those that it lacks. */
+  readonly attributes: readonly string[];
+  readonly mayEnter: boolean;
+  readonly unreadable: readonly string[];
+}
+
+const READER = `
+  select array_remove(array[case when not (rolsuper or rolreplication) then 'replication' end,
+                            case when not (rolsuper or rolbypassrls) then 'bypassrls' end], null) as attributes,
+         has_schema_privilege(r.oid, n.oid, 'usage') as "mayEnter",
+         array(select c.relname::text from pg_class c
+               where c.relnamespace = n.oid and c.relname = any ($2) and not has_table_privilege(r.oid, c.oid, 'select')
+               order by c.relname) as unreadable
+  from pg_roles r join pg_namespace n on n.nspname = '${SCHEMA}' where r.rolname = $1`;
 
 /**
  * Ensures that a cell has a copy of the directory that follows each change, and waits until it is complete.

@@ -2,6 +2,7 @@ import { type MigrationPlan, type AdminSession, SCHEMA } from '@banking/postgres
 import { type CellConfig, connectionTo, HOME_CELL } from '@banking/process';
 import { explainFailure, explainLogin, DeploymentError } from '../explain-failure.js';
 import { needsOwnConnection, migrateDeployment, planDeployment, type SchemaSettings } from '../migrate-deployment.js';
+import { asOwner, asOwnerOf } from './as-owner.js';
 import type { MoveCells } from './move-record.js';
 
 /** The settings of a process of a deployment with several databases. */
@@ -116,7 +117,9 @@ const ROLES = `
 /** @throws DeploymentError if the copy of the directory at the target is behind that at the source, or the other way round */
 export async function requireEqualRoles(source: AdminSession, target: AdminSession, cells: MoveCells): Promise<void> {
   const [there, here] = await Promise.all(
-    [source, target].map((session) => session.query<{ roles: string }>(ROLES, [cells.workspaceId])),
+    [source, target].map((session) =>
+      asOwnerOf(session, cells.workspaceId, () => session.query<{ roles: string }>(ROLES, [cells.workspaceId])),
+    ),
   );
   if (there![0]?.roles === here![0]?.roles) return;
   throw new DeploymentError(
@@ -127,7 +130,9 @@ export async function requireEqualRoles(source: AdminSession, target: AdminSessi
 
 /** @throws DeploymentError if the target lacks a migration, or reference data that rows of the source may name */
 export async function requireEqualCells(source: AdminSession, target: AdminSession, cells: MoveCells): Promise<void> {
-  const [there, here] = await Promise.all([source, target].map((session) => session.query<{ what: string }>(NEEDED)));
+  const [there, here] = await Promise.all(
+    [source, target].map((session) => asOwner(session, () => session.query<{ what: string }>(NEEDED))),
+  );
   const known = new Set(here!.map(({ what }) => what));
   const missing = there!.find(({ what }) => !known.has(what));
   if (missing === undefined) return;

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AdminSession, OWNER_ROLE, SCHEMA } from '@banking/postgres';
+import type { AdminSession } from '@banking/postgres';
+import { asOwner } from './as-owner.js';
 
 const POLL_MS = 5;
 /** Events of one database transaction. */
@@ -18,7 +19,7 @@ export async function untilRecorded(
 ): Promise<boolean> {
   while (await hasChanges(source, workspaceId)) {
     if (isOver()) return false;
-    const [row] = await source.actAs(OWNER_ROLE, SCHEMA, () =>
+    const [row] = await asOwner(source, () =>
       source.query<{ recorded: number | null }>('select record_changes($1) as recorded', [BATCH]),
     );
     // The worker is recording.
@@ -28,12 +29,14 @@ export async function untilRecorded(
 }
 
 async function hasChanges(source: AdminSession, workspaceId: number): Promise<boolean> {
-  const [row] = await source.query<{ exists: boolean }>(
-    `select exists (
-       select from ${SCHEMA}.change_outbox o
-       where $1 = any(o.workspace_ids)
-         or exists (select from jsonb_array_elements(o.changes) e (change) where (e.change ->> 0)::bigint = $1)) as exists`,
-    [workspaceId],
+  const [row] = await asOwner(source, () =>
+    source.query<{ exists: boolean }>(
+      `select exists (
+         select from change_outbox o
+         where $1 = any(o.workspace_ids)
+           or exists (select from jsonb_array_elements(o.changes) e (change) where (e.change ->> 0)::bigint = $1)) as exists`,
+      [workspaceId],
+    ),
   );
   return row?.exists === true;
 }

@@ -1,5 +1,6 @@
-import { type AdminSession, OWNER_ROLE, SCHEMA, type ConnectionOptions } from '@banking/postgres';
+import type { AdminSession, ConnectionOptions } from '@banking/postgres';
 import { DeploymentError } from '../explain-failure.js';
+import { asOwner } from './as-owner.js';
 
 /** The record of a move, at home. */
 export interface Move extends MoveCells {
@@ -13,8 +14,7 @@ const CELL_LOCK_BASE = -8_070_450_532_247_928_832n;
 
 const READ = `
   select m.step, s.name as source, t.name as target
-  from ${SCHEMA}.workspace_move m
-  join ${SCHEMA}.cell s on s.number = m.source_number join ${SCHEMA}.cell t on t.number = m.target_number
+  from workspace_move m join cell s on s.number = m.source_number join cell t on t.number = m.target_number
   where m.workspace_id = $1`;
 
 /**
@@ -50,15 +50,19 @@ export async function lockCell(session: AdminSession, workspaceId: number): Prom
 }
 
 export async function readMove(home: AdminSession, workspaceId: number): Promise<Move | undefined> {
-  const [row] = await home.query<{ step: Step; source: string; target: string }>(READ, [workspaceId]);
+  const [row] = await asOwner(home, () =>
+    home.query<{ step: Step; source: string; target: string }>(READ, [workspaceId]),
+  );
   return row && { workspaceId, ...row };
 }
 
 /** The name of the cell that serves the workspace, by home. @throws DeploymentError for an unknown workspace */
 export async function placeOf(home: AdminSession, workspaceId: number): Promise<string> {
-  const [row] = await home.query<{ name: string }>(
-    `select c.name from ${SCHEMA}.workspace_place p join ${SCHEMA}.cell c on c.number = p.cell_number where p.workspace_id = $1`,
-    [workspaceId],
+  const [row] = await asOwner(home, () =>
+    home.query<{ name: string }>(
+      'select c.name from workspace_place p join cell c on c.number = p.cell_number where p.workspace_id = $1',
+      [workspaceId],
+    ),
   );
   if (row === undefined) throw new DeploymentError(`There is no workspace ${workspaceId}. See banking workspace list.`);
   return row.name;
@@ -67,7 +71,7 @@ export async function placeOf(home: AdminSession, workspaceId: number): Promise<
 /** Records a new move, in place of a former one that is done. */
 export async function beginMove(home: AdminSession, cells: MoveCells, operatingSystemUser: string): Promise<void> {
   const { workspaceId, source, target } = cells;
-  await home.actAs(OWNER_ROLE, SCHEMA, async () => {
+  await asOwner(home, async () => {
     await home.query(`delete from workspace_move where workspace_id = $1 and step = 'done'`, [workspaceId]);
     await home.query(
       `insert into workspace_move (workspace_id, source_number, target_number, operator)
@@ -79,7 +83,7 @@ export async function beginMove(home: AdminSession, cells: MoveCells, operatingS
 
 /** Records the step that is being done. Nothing leads back from `switched`. @throws Error if the move is recorded no more */
 export async function recordStep(home: AdminSession, workspaceId: number, step: Step): Promise<void> {
-  const changed = await home.actAs(OWNER_ROLE, SCHEMA, () =>
+  const changed = await asOwner(home, () =>
     home.query(
       `update workspace_move set step = $2, step_at = statement_timestamp()
        where workspace_id = $1 and (step not in ('switched', 'done') or $2 = 'done') returning workspace_id`,
@@ -91,7 +95,7 @@ export async function recordStep(home: AdminSession, workspaceId: number, step: 
 
 /** The one change by which the workspace is in the other cell. A move that is abandoned meanwhile is not switched. */
 export async function switchPlace(home: AdminSession, workspaceId: number): Promise<void> {
-  await home.actAs(OWNER_ROLE, SCHEMA, async () => {
+  await asOwner(home, async () => {
     const switched = await home.query(
       `with switched as (
          update workspace_move set step = 'switched', step_at = statement_timestamp()
@@ -105,9 +109,7 @@ export async function switchPlace(home: AdminSession, workspaceId: number): Prom
 }
 
 export async function endMove(home: AdminSession, workspaceId: number): Promise<void> {
-  await home.actAs(OWNER_ROLE, SCHEMA, () =>
-    home.query('delete from workspace_move where workspace_id = $1', [workspaceId]),
-  );
+  await asOwner(home, () => home.query('delete from workspace_move where workspace_id = $1', [workspaceId]));
 }
 
 /** How an operator reaches the databases of the deployment. */

@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AdminSession, OWNER_ROLE, SCHEMA, SQLSTATE, sqlstateOf } from '@banking/postgres';
+import { type AdminSession, SCHEMA, SQLSTATE, sqlstateOf } from '@banking/postgres';
 import { DeploymentError } from '../explain-failure.js';
+import { asOwnerOf } from './as-owner.js';
+import { createPublication, dropPublication } from './publication.js';
 import { createSubscription } from './subscription.js';
 import { qualified, tablesOfWorkspace } from './tables-of-workspace.js';
 import type { MoveCells, MoveSessions } from './move-record.js';
@@ -37,7 +39,7 @@ export async function publishWorkspace(source: AdminSession, cells: MoveCells): 
     const tables = (await tablesOfWorkspace(source)).map(
       (table) => `${qualified(table.name)} where (${table.condition(cells.workspaceId)})`,
     );
-    await source.query(`create publication ${name} for table ${tables.join(', ')}`);
+    await createPublication(source, name, tables.join(', '));
   }
   await source.query(
     `select pg_create_logical_replication_slot($1, 'pgoutput') where not exists (select from pg_replication_slots where slot_name = $1)`,
@@ -113,7 +115,7 @@ export async function unsubscribe(target: AdminSession, cells: MoveCells): Promi
 /** Removes the slot and the publication of a copy that has ended. */
 export async function unpublish(source: AdminSession, cells: MoveCells): Promise<void> {
   await dropSlot(source, await slotOf(source, cells));
-  await source.query(`drop publication if exists ${nameOf(cells)}`);
+  await dropPublication(source, nameOf(cells));
 }
 
 /** A slot is in use until the server notices that its receiver has ended. */
@@ -131,7 +133,10 @@ async function dropSlot(source: AdminSession, slot: string): Promise<void> {
         if (code !== SQLSTATE.objectInUse && code !== SQLSTATE.undefinedObject) throw error;
       });
     } else {
-      await source.query('select pg_terminate_backend($1)', [left.pid]);
+      await source.query('select pg_terminate_backend($1)', [left.pid]).catch((error: unknown) => {
+        // The receiver has a login of its own, which only some logins may end. The server ends it later.
+        if (sqlstateOf(error) !== SQLSTATE.insufficientPrivilege) throw error;
+      });
     }
     await pause(POLL_MS);
   }
@@ -159,13 +164,12 @@ export async function untilFollowed(
 
 /** Commits are replicated in their order, so who has the mark has what was committed before. */
 async function writeMark(source: AdminSession, workspaceId: number): Promise<bigint> {
-  const [mark] = await source.actAs(OWNER_ROLE, SCHEMA, async () => {
-    await source.query(`select set_config('app.workspaces', $1, true)`, [`{${workspaceId}}`]);
-    return source.query<{ number: bigint }>(
+  const [mark] = await asOwnerOf(source, workspaceId, () =>
+    source.query<{ number: bigint }>(
       `insert into move_mark as m (workspace_id) values ($1)
        on conflict (workspace_id) do update set number = m.number + 1 returning number`,
       [workspaceId],
-    );
-  });
+    ),
+  );
   return mark!.number;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AdminSession, OPERATOR_ROLE, Database, OWNER_ROLE, SCHEMA } from '@banking/postgres';
+import { type AdminSession, OPERATOR_ROLE, Database, SCHEMA } from '@banking/postgres';
 import {
   endMove,
   recordStep,
@@ -13,10 +13,11 @@ import {
   type Step,
 } from './move-record.js';
 import { unpublish, unsubscribe, publishWorkspace, subscribe, untilCopied, untilFollowed } from './move-replication.js';
-import { removeRows, hasRows } from './remove-rows.js';
+import { removeRows, requireRemover, hasRows } from './remove-rows.js';
 import { leaveTarget, expectWorkspace, leaveWorkspace, openMoved, requireNotServed } from './take-over.js';
 import { DeploymentError } from '../explain-failure.js';
 import { reopenWorkspace, closeAndSwitch, DifferingRowsError, type OnClosed } from './switch-workspace.js';
+import { asOwner } from './as-owner.js';
 import { compareBefore } from './compare-rows.js';
 import { requireEqualCells, requireEqualRoles } from './migrate-cells.js';
 import { untilRecorded } from './move-events.js';
@@ -34,6 +35,7 @@ async function abandonSteps(
   await recordStep(home, workspaceId, 'abandon');
   await unsubscribe(target, cells);
   await unpublish(source, cells);
+  await requireRemover(target, cells.target);
   const removed = await removeRows(target, workspaceId);
   await leaveTarget(target, workspaceId);
   await endMove(home, workspaceId);
@@ -88,16 +90,16 @@ export async function moveWorkspace(options: MoveOptions): Promise<boolean> {
 
 async function begin(options: MoveOptions, home: AdminSession, cells: MoveCells): Promise<Move> {
   await withCells(options, home, cells, async ({ source, target }) => {
-    const known = await home.query(`select from ${SCHEMA}.cell where name = $1`, [cells.target]);
+    const known = await asOwner(home, () => home.query('select from cell where name = $1', [cells.target]));
     if (known.length === 0) {
       throw new DeploymentError(
         `The deployment has no cell "${cells.target}" yet. Run banking cell add ${cells.target}.`,
       );
     }
     await requireEqualCells(source, target, cells);
-    const stayed = await target.query(`select from ${SCHEMA}.cell_workspace where workspace_id = $1`, [
-      cells.workspaceId,
-    ]);
+    const stayed = await asOwner(target, () =>
+      target.query('select from cell_workspace where workspace_id = $1', [cells.workspaceId]),
+    );
     if (stayed.length > 0 || (await hasRows(target, cells.workspaceId))) throw notArchived(cells);
   });
   await beginMove(home, cells, options.operatingSystemUser);
@@ -191,7 +193,7 @@ const notInTime = ({ workspaceId, target }: MoveCells, windowMs: number, reason:
 /** Without statistics of the planner, the verification of many rows could take hours. Autovacuum would make them a minute later. */
 async function analyzeCopy(target: AdminSession): Promise<void> {
   const names = (await tablesOfWorkspace(target)).map(({ name }) => qualified(name));
-  await target.actAs(OWNER_ROLE, SCHEMA, () => target.query(`analyze ${names.join(', ')}`));
+  await asOwner(target, () => target.query(`analyze ${names.join(', ')}`));
 }
 
 async function verifyCopy(options: MoveOptions, { workspaceId, target }: MoveCells): Promise<void> {

@@ -1,5 +1,6 @@
-import { type AdminSession, quoteName, SCHEMA } from '@banking/postgres';
+import { type AdminSession, OWNER_ROLE, quoteName } from '@banking/postgres';
 import { DeploymentError } from '../explain-failure.js';
+import { asOwner, asOwnerOf } from './as-owner.js';
 import { asLogin } from './subscription.js';
 import { type MovedTable, ofWorkspace, qualified, tablesOfWorkspace } from './tables-of-workspace.js';
 import { endMove, placeOf, readMove, type MoveSettings } from './move-record.js';
@@ -13,12 +14,34 @@ const BATCH = 5_000;
 /** Whether the database has rows of a workspace, in a table that moves. */
 export async function hasRows(session: AdminSession, workspaceId: number): Promise<boolean> {
   for (const { name, condition } of await tablesToEmpty(session)) {
-    const [row] = await session.query<{ exists: boolean }>(
-      `select exists (select from ${qualified(name)} where ${condition(workspaceId)}) as exists`,
+    const [row] = await asOwnerOf(session, workspaceId, () =>
+      session.query<{ exists: boolean }>(
+        `select exists (select from ${qualified(name)} where ${condition(workspaceId)}) as exists`,
+      ),
     );
     if (row?.exists === true) return true;
   }
   return false;
+}
+
+const REMOVER = `
+  select quote_ident(rolname) as name, array_remove(array[
+    case when not (rolsuper or rolbypassrls) then format('alter role %I bypassrls;', rolname) end,
+    case when not pg_has_role($1, 'usage') then
+      case when current_setting('server_version_num')::int < 160000 then format('alter role %I inherit;', rolname)
+      else format('grant %I to %I with inherit true;', $1, rolname) end end,
+    case when not has_parameter_privilege('session_replication_role', 'set') then
+      format('grant set on parameter session_replication_role to %I;', rolname) end], null) as missing
+  from pg_roles where rolname = current_user`;
+
+/** @throws DeploymentError with the SQL for an administrator if the login of a cell may not remove rows */
+export async function requireRemover(session: AdminSession, cell: string): Promise<void> {
+  const [login] = await session.query<{ name: string; missing: readonly string[] }>(REMOVER, [OWNER_ROLE]);
+  const { name, missing } = login!;
+  if (missing.length === 0) return;
+  throw new DeploymentError(
+    `The login ${name} of the cell "${cell}" may not remove the rows of a workspace. Let an administrator run there: ${missing.join(' ')}`,
+  );
 }
 
 /**
@@ -72,7 +95,8 @@ function removeBatch(
   const values = keyTypes.map((type, at) => `($1::json ->> ${at})::${type}`).join(', ');
   const backwards = key.map((column) => `${quoteName(column)} desc`).join(', ');
   return asLogin(session, async () => {
-    await session.query('set local session_replication_role = replica');
+    // A login that row-level security binds would remove no row, without an error.
+    await session.query('set local session_replication_role = replica; set local row_security = off');
     const [served] = await session.query<{ state: string }>(
       'select state from cell_workspace where workspace_id = $1 for update',
       [workspaceId],
@@ -117,7 +141,8 @@ export async function archiveWorkspace(settings: MoveSettings): Promise<readonly
     }
     await withCell(settings, place, (session) => requireOpen(session, workspaceId, place));
     const archived: ArchivedCell[] = [];
-    for (const { name } of await home.query<{ name: string }>(`select name from ${SCHEMA}.cell order by number`)) {
+    const cells = await asOwner(home, () => home.query<{ name: string }>('select name from cell order by number'));
+    for (const { name } of cells) {
       if (name === place) continue;
       const rows = await withCell(settings, name, (session) =>
         archiveIn(session, workspaceId, name, log, settings.signal),
@@ -148,6 +173,7 @@ async function archiveIn(
       `Workspace ${workspaceId} is not marked as gone in the cell "${cell}". Nothing is removed there.`,
     );
   }
+  await requireRemover(session, cell);
   let shown = 0;
   const onProgress = (removed: number) => {
     if (removed - shown < 100_000) return;
@@ -161,9 +187,8 @@ async function archiveIn(
 }
 
 async function stateOf(session: AdminSession, workspaceId: number): Promise<string | undefined> {
-  const [row] = await session.query<{ state: string }>(
-    `select state from ${SCHEMA}.cell_workspace where workspace_id = $1`,
-    [workspaceId],
+  const [row] = await asOwner(session, () =>
+    session.query<{ state: string }>('select state from cell_workspace where workspace_id = $1', [workspaceId]),
   );
   return row?.state;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AdminSession, OWNER_ROLE, SCHEMA, sqlstateOf, SQLSTATE } from '@banking/postgres';
+import { type AdminSession, sqlstateOf, SQLSTATE } from '@banking/postgres';
 import { DeploymentError } from '../explain-failure.js';
+import { asOwner } from './as-owner.js';
 import { type Baseline, differingTables } from './compare-rows.js';
 import { readMove, switchPlace, type MoveCells, type MoveSessions } from './move-record.js';
 import { untilRecorded } from './move-events.js';
@@ -24,7 +25,7 @@ export async function reopenWorkspace(source: AdminSession, workspaceId: number)
 
 /** @returns one row if the state was the one from which it changes */
 async function setState(session: AdminSession, workspaceId: number, from: string, to: string) {
-  return session.actAs(OWNER_ROLE, SCHEMA, () =>
+  return asOwner(session, () =>
     session.query<{ at: string }>(
       `update cell_workspace set state = $3 where workspace_id = $1 and state = $2 returning rfc3339(clock_timestamp()) as at`,
       [workspaceId, from, to],
@@ -55,12 +56,14 @@ async function untilScopesEnded(
 
 /** A key of 64 bits is shown in halves. */
 const holders = (source: AdminSession, workspaceId: number) =>
-  source.query<{ pid: number; scope: string }>(
-    `select l.pid, l.virtualtransaction as scope from pg_locks l
-     where l.locktype = 'advisory' and l.granted and l.objsubid = 1
-       and l.database = (select oid from pg_database where datname = current_database())
-       and (l.classid::bigint << 32) | l.objid::bigint = ${SCHEMA}.workspace_lock_key($1)`,
-    [workspaceId],
+  asOwner(source, () =>
+    source.query<{ pid: number; scope: string }>(
+      `select l.pid, l.virtualtransaction as scope from pg_locks l
+       where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+         and l.database = (select oid from pg_database where datname = current_database())
+         and (l.classid::bigint << 32) | l.objid::bigint = workspace_lock_key($1)`,
+      [workspaceId],
+    ),
   );
 
 /**

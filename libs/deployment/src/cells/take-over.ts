@@ -1,4 +1,5 @@
 import { type AdminSession, SCHEMA } from '@banking/postgres';
+import { asOwner, asOwnerOf } from './as-owner.js';
 import { asLogin } from './subscription.js';
 import { DeploymentError } from '../explain-failure.js';
 import type { MoveCells, MoveSessions } from './move-record.js';
@@ -38,15 +39,17 @@ export async function requireNotServed(target: AdminSession, { workspaceId, ...c
  * Its COMMIT waits for the disk of the target, also for all that was replicated before.
  */
 export async function takeOver({ source, target }: MoveSessions, workspaceId: number): Promise<void> {
-  const snapshots = await source.query<{ version: bigint; facts: string; at: string }>(
-    `select version, facts::text as facts, created_at::text as at from ${SCHEMA}.reference_snapshot`,
-  );
-  const unverified = await source.query<{ id: bigint }>(
-    `select distinct u.transaction_id as id
-     from ${SCHEMA}.unverified_posting p cross join lateral unnest(p.workspace_ids, p.transaction_ids) u (workspace_id, transaction_id)
-     where u.workspace_id = $1`,
-    [workspaceId],
-  );
+  const { snapshots, unverified } = await asOwner(source, async () => ({
+    snapshots: await source.query<{ version: bigint; facts: string; at: string }>(
+      'select version, facts::text as facts, created_at::text as at from reference_snapshot',
+    ),
+    unverified: await source.query<{ id: bigint }>(
+      `select distinct u.transaction_id as id
+       from unverified_posting p cross join lateral unnest(p.workspace_ids, p.transaction_ids) u (workspace_id, transaction_id)
+       where u.workspace_id = $1`,
+      [workspaceId],
+    ),
+  }));
   await asLogin(target, async () => {
     await target.query('set local synchronous_commit = on');
     for (const { version, facts, at } of snapshots) {
@@ -87,7 +90,7 @@ export async function openMoved(target: AdminSession, workspaceId: number): Prom
  * May be repeated.
  */
 export async function leaveWorkspace(source: AdminSession, workspaceId: number): Promise<void> {
-  await asLogin(source, async () => {
+  await asOwnerOf(source, workspaceId, async () => {
     const left = await source.query(
       `update cell_workspace set state = 'gone' where workspace_id = $1 and state <> 'gone' returning workspace_id`,
       [workspaceId],

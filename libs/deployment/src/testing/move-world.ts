@@ -30,12 +30,29 @@ const LEFTOVERS = `
   union all select 'slot ' || slot_name from pg_replication_slots where slot_name like '%banking_move%'
   union all select state || ' ' || workspace_id from cell_workspace where state <> 'open'`;
 
-export async function moveWorld(): Promise<MoveWorld> {
+/** The logins of `deploy/postgres/logins.sql` that a move uses, and that of `homeUrl`, each with the rights that docs/cells.md lists. */
+const DOCUMENTED_LOGINS = `
+  create role migrator login noinherit replication;
+  grant banking_owner, banking_api, banking_worker, banking_verifier, banking_operator, banking_provisioning to migrator;
+  alter database home owner to migrator;
+  create role copier login replication bypassrls;
+  grant usage on schema banking to copier;
+  grant select on all tables in schema banking to copier`;
+
+/**
+ * @param hasLogins whether commands use logins with the documented rights at home. Default: a superuser, as in the other database, where
+ *   PostgreSQL lets other logins subscribe only with a password
+ */
+export async function moveWorld(hasLogins = false): Promise<MoveWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'banking-move-'));
   await chmod(folder, 0o755);
   const names = ['home', 'b'];
   const servers = new Map<string, EmbeddedServer>();
   const connectionOf = (name: string): ConnectionOptions => ({ ...servers.get(name)!.connection, database: 'home' });
+  const loginTo = (name: string, user: string): ConnectionOptions =>
+    hasLogins && name === 'home' ? { ...connectionOf(name), user } : connectionOf(name);
+  const ownerOf = (name: string) => loginTo(name, 'migrator');
+  const addressTo = (name: string) => addressOf(loginTo(name, 'copier'));
   const urlOf = (name: string) => {
     const { host, port, user } = servers.get(name)!.connection;
     return `postgres://${user}@localhost:${port}/home?host=${encodeURIComponent(host)}`;
@@ -46,7 +63,7 @@ export async function moveWorld(): Promise<MoveWorld> {
   };
   const add = (name: string) =>
     addCell({
-      ...{ name, home: connectionOf('home'), cell: connectionOf(name), homeAddress: addressOf(connectionOf('home')) },
+      ...{ name, home: ownerOf('home'), cell: connectionOf(name), homeAddress: addressTo('home') },
       isSandbox: true,
     });
   try {
@@ -56,6 +73,7 @@ export async function moveWorld(): Promise<MoveWorld> {
       await copyDataDirTemplate(dataDir, 'migrated');
       servers.set(name, await attachEmbeddedServer({ dataDir, isReplicated: true }));
     }
+    if (hasLogins) await administer(connectionOf('home'), (client) => client.query(DOCUMENTED_LOGINS));
     await add('b');
   } catch (error) {
     // The spec has no world to close.
@@ -88,8 +106,8 @@ export async function moveWorld(): Promise<MoveWorld> {
     setAway: () => Promise.reject(new Error('not for these servers')),
     add,
     command: (workspaceId) => ({
-      ...{ workspaceId, operatingSystemUser: 'spec', windowMs: 120_000, connectionOf, verify },
-      addressOf: (cell) => addressOf(connectionOf(cell)),
+      ...{ workspaceId, operatingSystemUser: 'spec', windowMs: 120_000, connectionOf: ownerOf, verify },
+      addressOf: addressTo,
     }),
     rowsOf: (cell, workspaceId) =>
       administer(connectionOf(cell), async (client) => {
