@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { World } from './testing/world.js';
+import { ended, World } from './testing/world.js';
 
 const world = new World();
 const folder = join(world.dataDir, 'bank-files');
@@ -61,6 +61,23 @@ describe('banking bank', () => {
     expect(await bank('--pay', '0.00', '--to', DEBTOR)).toEqual({
       ...{ exitCode: 1, stdout: '' },
       stderr: 'The amount must be above zero.\n',
+    });
+  });
+
+  describe('in a folder that cannot be made', () => {
+    let running: ChildProcess;
+    // One that does not end would stay behind.
+    afterEach(() => running.kill('SIGKILL'));
+
+    it.each([['--once'], ['--statement']])('ends with %s, and says so', async (option) => {
+      running = world.start(['bank', '/proc/banking', option]);
+
+      expect(await ended(running)).toEqual({
+        ...{ exitCode: 1, stdout: '' },
+        stderr: expect.stringMatching(
+          /^The folder \/proc\/banking cannot be made \([A-Z]+\)\. Choose one that this process may write\.\n$/,
+        ) as string,
+      });
     });
   });
 

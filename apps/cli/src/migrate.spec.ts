@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { RELEASE } from '@banking/deployment';
 import type { MigrationPlan } from '@banking/postgres';
 import { printPlan } from './migrate.js';
@@ -63,6 +64,27 @@ describe('banking migrate', () => {
       stdout: '',
     });
   });
+
+  it.each(['LATIN1', 'SQL_ASCII'])(
+    'refuses the encoding %s with the exit code of a wrong setting',
+    async (encoding) => {
+      const name = `encoding_${encoding.toLowerCase()}`;
+      const options = `encoding '${encoding}' template template0 locale_provider libc lc_collate 'C' lc_ctype 'C'`;
+      await world.query(`create database ${name} ${options}`);
+      const [row] = await world.query('select current_user as login');
+      const folder = encodeURIComponent(join(world.dataDir, 'socket'));
+      const DATABASE_URL = `postgres://${String(row?.['login'])}@localhost/${name}?host=${folder}`;
+
+      const { exitCode, stdout, stderr } = await world.run(['migrate'], { DATABASE_URL, SANDBOX: 'on' });
+
+      expect({ exitCode, stdout, stderr }).toEqual({
+        ...{ exitCode: 2, stdout: '' },
+        stderr: expect.stringMatching(
+          /^The configuration has a mistake:\n {2}- .+ENCODING 'UTF8'.+ DATABASE_URL\.\n$/,
+        ) as string,
+      });
+    },
+  );
 
   it('refuses a newer database without a stack', async () => {
     await world.query(`insert into schema_migration (number, name, sha256) values (9999, '9999-later.sql', '')`);

@@ -17,6 +17,7 @@ import {
   FolderBank,
   FolderInUse,
   requestOfBank,
+  UnusableFolder,
 } from '@banking/rails';
 import type { Database } from '@banking/postgres';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -319,7 +320,8 @@ async function asked(folder: string, request: BankRequest): Promise<void> {
   try {
     await requestOfBank(folder, request);
   } catch (error) {
-    throw error instanceof BankRequestError ? new Refused(error.message) : error;
+    const isExpected = error instanceof BankRequestError || error instanceof UnusableFolder;
+    throw isExpected ? new Refused(error.message) : error;
   }
 }
 
@@ -333,6 +335,7 @@ async function work(
     const settings = { delayMs: delay, opening, statementEveryMs: statementEvery, log: print };
     bank = await FolderBank.open(folder, settings);
   } catch (error) {
+    if (error instanceof UnusableFolder) throw new Refused(error.message);
     if (!(error instanceof FolderInUse)) throw error;
     if (isRequest) return print('The running bank carries it out.');
     throw new Refused(`${error.message} Stop it first, or use another folder.`);

@@ -1,6 +1,13 @@
 import { isNativeError } from 'node:util/types';
-import { HOME_CELL, hostsOf } from '@banking/process';
-import { DatabaseError, MigrationError, SQLSTATE, isUnavailable, DatabaseSetupError } from '@banking/postgres';
+import { ConfigError, HOME_CELL, hostsOf } from '@banking/process';
+import {
+  DatabaseEncodingError,
+  DatabaseError,
+  MigrationError,
+  SQLSTATE,
+  isUnavailable,
+  DatabaseSetupError,
+} from '@banking/postgres';
 import { Refusal } from '@banking/domain';
 import { EmbeddedServerError } from '@banking/embedded-postgres';
 
@@ -55,11 +62,15 @@ export function explainLogin(pending: readonly string[], cell: string | undefine
 const DAMAGED = /^(?:XX00[12]|58)/;
 
 /**
- * For an unreachable server or damaged files, returns an error that states what to do. Returns other errors unchanged.
+ * For an unreachable server, damaged files or another encoding, returns an error that states what to do. Returns other errors unchanged.
  *
  * @param isOwner whether the login that migrates was used
  */
 export function explainFailure(error: unknown, database: ConfiguredDatabase, isOwner = false): unknown {
+  if (error instanceof DatabaseEncodingError) {
+    const advice = `create one with ENCODING 'UTF8', and name it in ${settingOf(database, isOwner)}`;
+    return new ConfigError([`The database ${placeOf(database)} has the encoding ${error.encoding}: ${advice}.`]);
+  }
   const cause = error instanceof Refusal || error instanceof MigrationError ? error.cause : error;
   const code = (cause instanceof DatabaseError && cause.code) || '';
   const whose = placeOf(database);

@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifyBooks } from '@banking/ledger';
+import { ConfigError } from '@banking/process';
 import { administer, sql, reasonOf } from '@banking/postgres/testing';
 import { makeDemoData, readDemoIds } from '@banking/operations/demo';
 import { DeploymentError } from './explain-failure.js';
@@ -101,6 +102,22 @@ describe('a deployment on an external server, with a new database', () => {
     expect(await reasonOf(work)).toContain('Run banking migrate or start the service first');
     const again = await reasonOf(openDeployment({ ...settings({}), prepare: false }));
     expect(again).toContain('The database lacks 0001-deployment.sql');
+  });
+
+  it.each(['LATIN1', 'SQL_ASCII'])('refuses the encoding %s as a mistake of the configuration', async (encoding) => {
+    const other = await server.makeDatabase(
+      { name: 'template0' },
+      `encoding '${encoding}' locale_provider libc lc_collate 'C' lc_ctype 'C'`,
+    );
+    const work = openDeployment({ ...settings({ databaseUrl: other.urlOf('owner') }), isService: true });
+
+    await expect(work).rejects.toBeInstanceOf(ConfigError);
+    const sentence = await reasonOf(work);
+    expect(sentence).toContain(
+      `has the encoding ${encoding}: create one with ENCODING 'UTF8', and name it in DATABASE_URL.`,
+    );
+    expect(sentence).not.toContain(server.password);
+    await other.drop();
   });
 
   it('serves from two processes that start at the same time', async () => {

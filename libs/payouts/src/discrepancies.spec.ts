@@ -127,7 +127,7 @@ describe('discrepancies', () => {
       const all = await listDiscrepancies(world.database, [NORTH], { includesResolved: true, limit: 1_000 });
       expect(all.find((one) => one.transactionId === transactionId)).toMatchObject({
         resolution: 'returned',
-        resolvedBy: world.connection.user,
+        resolvedBy: world.owner.user,
         note: 'asked the bank',
         resolutionTransactionId: expect.any(Number),
       });

@@ -12,7 +12,18 @@ export interface PipelineResults {
 
 /** The settings of the server or of this program would lose data or lift a constraint. The message states what to change. */
 export class DatabaseSetupError extends Error {
-  override readonly name = 'DatabaseSetupError';
+  override readonly name: string = 'DatabaseSetupError';
+}
+
+export const ENCODING = 'UTF8';
+
+/** The database stores other characters than those of Unicode, or bytes that it does not check. */
+export class DatabaseEncodingError extends DatabaseSetupError {
+  override readonly name = 'DatabaseEncodingError';
+
+  constructor(readonly encoding: string) {
+    super(`The database has the encoding ${encoding}: create one with ENCODING '${ENCODING}', and connect to that.`);
+  }
 }
 
 /**

@@ -22,6 +22,7 @@ export { bisect, BatchedCalls } from './batched-calls.js';
 export { IdBlocks } from './id-blocks.js';
 export {
   CommitInDoubtError,
+  DatabaseEncodingError,
   DatabaseSetupError,
   isServedElsewhere,
   isUnavailable,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { escapeIdentifier as quoted } from 'pg';
 import { migrate, MigrationError, pendingMigrations, type MigrationOptions } from './migrate.js';
 import { Wire } from './testing/wire.js';
+import { Database } from './database.js';
 import { emptyDatabase, type EmptyDatabase } from './testing/fresh-database.js';
 
 let place: EmptyDatabase;
@@ -206,6 +207,34 @@ describe('a server where a constraint would have no effect', () => {
     await place.administer((client) => client.query('create schema books'));
 
     await expect(migrate(await given(first))).rejects.toThrow('Run: alter schema "books" owner to');
+  });
+});
+
+describe.each(['LATIN1', 'SQL_ASCII'])('a database with the encoding %s', (encoding) => {
+  const message = `The database has the encoding ${encoding}: create one with ENCODING 'UTF8', and connect to that.`;
+  let other: EmptyDatabase;
+
+  beforeEach(async () => {
+    other = await emptyDatabase(
+      `encoding '${encoding}' template template0 locale_provider libc lc_collate 'C' lc_ctype 'C'`,
+    );
+  });
+  afterEach(() => other.close());
+
+  it('is refused before the first migration', async () => {
+    const options = { ...(await given(first)), ...other };
+
+    await expect(pendingMigrations(options)).rejects.toThrow(message);
+    await expect(migrate(options)).rejects.toThrow(message);
+
+    const { rows } = await other.administer((client) =>
+      client.query(`select from pg_namespace where nspname = $1`, [other.schema]),
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it('is refused when it is opened', async () => {
+    await expect(Database.open({ connection: other.connection })).rejects.toThrow(message);
   });
 });
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, escapeIdentifier as quoted, DatabaseError } from 'pg';
 import { actAs, actOutsideAs, connectClient, firstRoleOf, type AdminSession } from './admin-session.js';
-import { asUnavailable, unavailable } from './failures.js';
+import { asUnavailable, DatabaseEncodingError, ENCODING, unavailable } from './failures.js';
 import {
   readMigrations,
   type Migration,
@@ -43,6 +43,7 @@ export interface MigrationPlan {
  * @returns the names of the files applied now.
  * @throws MigrationError when the files do not fit the database, the login lacks a right, or a lock was not available in time; the
  *   message states what to do.
+ * @throws DatabaseEncodingError for a database that is not UTF8.
  * @throws Refusal `unavailable` when the server cannot be reached.
  * @throws DatabaseError for a mistake in a file; that file and those after it have not been applied.
  */
@@ -94,12 +95,19 @@ async function withClient<T>(options: MigrationOptions, use: (client: Client) =>
   client.on('error', () => (isBroken = true));
   client.on('notice', (notice) => options.log?.(notice.message ?? ''));
   try {
+    await requireEncoding(client);
     return await use(client);
   } catch (error) {
     throw isBroken ? unavailable('The database is temporarily unavailable.', error) : asUnavailable(error);
   } finally {
     await client.end();
   }
+}
+
+async function requireEncoding(client: Client): Promise<void> {
+  const { rows } = await client.query<{ encoding: string }>(`select current_setting('server_encoding') as encoding`);
+  const encoding = rows[0]?.encoding ?? '';
+  if (encoding !== ENCODING) throw new DatabaseEncodingError(encoding);
 }
 
 /**

@@ -221,6 +221,59 @@ describe('a database that cannot be opened', () => {
   });
 });
 
+describe('a database that ends', () => {
+  /** The time limit of a caller that waits is longer than that of a test. */
+  const open = (poolSize: number) =>
+    Database.open({
+      connection: world.connection,
+      ...{ role: API_ROLE, schema: SCHEMA, poolSize, acquireTimeoutMs: 3_600_000 },
+    });
+  const stopping = { reason: 'unavailable', message: 'The service is stopping.' };
+
+  it('refuses callers at once that wait for a connection, which its user keeps', async () => {
+    const database = await open(1);
+    let ended: Promise<void> | undefined;
+
+    await database.transaction({}, async (tx) => {
+      await tx.pipeline([bind(backend)]);
+      const waiting = database.ping();
+      expect(database.stats().waiting).toBe(1);
+      ended = database.end();
+
+      await expect(waiting).rejects.toMatchObject(stopping);
+      await expect(tx.commit([bind(backend)])).resolves.toHaveLength(1);
+    });
+
+    await ended;
+  });
+
+  it('refuses a caller at once that was about to get an idle connection', async () => {
+    const database = await open(1);
+    const waiting = database.ping();
+    const ended = database.end();
+
+    await expect(waiting).rejects.toMatchObject(stopping);
+    await ended;
+  });
+
+  it('closes a connection that was being made for a caller', async () => {
+    const database = await open(2);
+    let ended: Promise<void> | undefined;
+
+    await database.transaction({}, async (tx) => {
+      await tx.pipeline([bind(backend)]);
+      const waiting = database.ping();
+      expect(database.stats()).toMatchObject({ total: 2, waiting: 0 });
+      ended = database.end();
+
+      await expect(waiting).rejects.toMatchObject(stopping);
+    });
+
+    await ended;
+    expect(database.stats()).toEqual({ total: 0, idle: 0, waiting: 0 });
+  });
+});
+
 describe('a database that has ended', () => {
   it('refuses as unavailable and may be ended again', async () => {
     const database = await Database.open({ connection: world.connection, role: API_ROLE });

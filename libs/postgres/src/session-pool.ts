@@ -45,6 +45,8 @@ export class SessionPool {
   /** When a pipeline was sent that the server did not answer in time. */
   private silentSinceMs = -Infinity;
   private ended: Promise<void> | undefined;
+  /** Refuse the callers that have no connection yet. */
+  private readonly waiting = new Set<(error: unknown) => void>();
   /** Whether the server has accepted the login once. */
   private wasAccepted = false;
 
@@ -79,7 +81,7 @@ export class SessionPool {
    * @throws DatabaseSetupError when the server, the login or the role is not what this service needs.
    */
   async acquire(): Promise<Session> {
-    if (this.ended !== undefined) throw unavailable('The service is stopping.');
+    if (this.ended !== undefined) throw stopping();
     const beganAtMs = performance.now();
     try {
       const session = await this.responsiveSession();
@@ -132,9 +134,12 @@ export class SessionPool {
     return { total: this.pool.totalCount, idle: this.pool.idleCount, waiting: this.pool.waitingCount };
   }
 
-  /** Closes the connections as they are released. May be called again. */
+  /** Closes the connections as they are released, and refuses the callers that wait for one. May be called again. */
   end(): Promise<void> {
-    return (this.ended ??= this.pool.end());
+    this.ended ??= this.pool.end();
+    for (const refuse of this.waiting) refuse(stopping());
+    this.waiting.clear();
+    return this.ended;
   }
 
   /** Tries each host once, beginning with the one that served last. A caller that waited for a busy pool does not wait again. */
@@ -151,15 +156,23 @@ export class SessionPool {
   }
 
   private async connect(): Promise<Session> {
-    let client: PoolClient;
-    try {
-      client = await this.pool.connect();
-    } catch (error) {
-      throw asConnectionFailure(error, this.wasAccepted);
-    }
+    const client = await this.lend();
     const member = this.members.get(client);
     if (member === undefined) throw new Error('the pool handed out a connection that was never set up');
     return member.session;
+  }
+
+  /** An ended `pg-pool` serves no caller that waits, and lets each wait until its time is over. */
+  private lend(): Promise<PoolClient> {
+    return new Promise((lent, refuse) => {
+      this.waiting.add(refuse);
+      this.pool.connect((error, client) => {
+        const isWaiting = this.waiting.delete(refuse);
+        if (client === undefined) refuse(asConnectionFailure(error, this.wasAccepted));
+        else if (isWaiting) lent(client);
+        else client.release();
+      });
+    });
   }
 
   private async openSession(client: SessionClient): Promise<void> {
@@ -177,6 +190,8 @@ export class SessionPool {
     this.members.set(client, { session, generation, dueAtMs });
   }
 }
+
+const stopping = () => unavailable('The service is stopping.');
 
 /**
  * Lends a connection of the pool to some work.

@@ -6,7 +6,7 @@ import {
   type QueryConfig,
   type QueryResult,
 } from 'pg';
-import { DatabaseSetupError, READ_ONLY_SERVER } from './failures.js';
+import { DatabaseEncodingError, DatabaseSetupError, ENCODING, READ_ONLY_SERVER } from './failures.js';
 import {
   mistakeInReplica,
   REPLICA_STATE,
@@ -156,6 +156,7 @@ interface SessionState {
   /** Whether the server is a standby, or was made to accept no writes. */
   readonly read_only: boolean;
   readonly version: number;
+  readonly encoding: string;
   readonly fsync: string;
   readonly full_page_writes: string;
   readonly synchronous_commit: string;
@@ -210,6 +211,7 @@ export function sessionSetup(settings: SessionSettings): (client: ClientBase) =>
       .at(-1);
     if (state === undefined) throw new Error('the server did not answer the questions of the session setup');
     if (state.read_only && settings.replicaOf === undefined) throw new Error(READ_ONLY_SERVER);
+    if (state.encoding !== ENCODING) throw new DatabaseEncodingError(state.encoding);
     const mistake =
       mistakeInSettings(state, settings) ?? mistakeInServer(state, settings.replicaOf) ?? mistakeInRole(state);
     if (mistake !== undefined) throw new DatabaseSetupError(mistake);
@@ -226,6 +228,7 @@ function sessionStateSql(settings: SessionSettings): string {
     select ${isPooled ? missingSettingsSql(settings.role, settings) : `'{}'::text[]`} as missing,
            current_setting('transaction_read_only') = 'on' as read_only,
            current_setting('server_version_num')::int as version,
+           current_setting('server_encoding') as encoding,
            current_setting('fsync') as fsync,
            current_setting('full_page_writes') as full_page_writes,
            current_setting('synchronous_commit') as synchronous_commit,

@@ -49,8 +49,12 @@ export async function createPrivateFile(dataDir: string, name: string, text: str
   }
 }
 
-/** Makes the folder and the missing folders above it with this mode, independent of the umask. */
-function makeFolders(path: string, mode: number): void {
+/**
+ * Makes the folder and the missing folders above it.
+ *
+ * @param mode independent of the umask. Default: what the umask allows
+ */
+export function makeFolders(path: string, mode?: number): void {
   if (existsSync(path)) {
     // Fails when it is no folder.
     mkdirSync(path, { recursive: true });
@@ -59,11 +63,11 @@ function makeFolders(path: string, mode: number): void {
   makeFolders(dirname(path), mode);
   try {
     // One at a time: below /proc, `mkdirSync` with `recursive` never ends.
-    mkdirSync(path, { mode: 0o700 });
+    mkdirSync(path, mode === undefined ? {} : { mode: 0o700 });
   } catch (error) {
     // Another process has made it.
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
     throw error;
   }
-  chmodSync(path, mode);
+  if (mode !== undefined) chmodSync(path, mode);
 }

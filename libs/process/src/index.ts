@@ -5,7 +5,7 @@ export { connectionTo, hostsOf } from './database-url.js';
 export { type CellConfig, HOME_CELL, type DeploymentConfig, readDeployment } from './deployment-config.js';
 export { ConfigError, type Environment, type EnvironmentReader, readerOf } from './environment-reader.js';
 export { DEFAULT_AUDIENCE, type IssuerConfig, readIssuers } from './issuers-config.js';
-export { createPrivateFile, makeDataDir } from './data-dir.js';
+export { createPrivateFile, makeDataDir, makeFolders } from './data-dir.js';
 export { ExpiringCache } from './expiring-cache.js';
 export { FairSlots, RoundRobin } from './round-robin.js';
 export { parseNetwork } from './network.js';

@@ -26,8 +26,9 @@ beforeAll(async () => {
     compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
   });
   writeFileSync(join(folder, 'adapter.mjs'), outputText);
-  const { host, port, user, password, database } = world.connection as Readonly<Record<string, string>>;
-  const env = { PGHOST: host, PGPORT: String(port), PGUSER: user, PGPASSWORD: password, PGDATABASE: database, TOKEN };
+  const { connectionString, host, port, user, database } = world.connection;
+  const parts = { PGHOST: host, PGPORT: String(port), PGUSER: user, PGDATABASE: database };
+  const env = { ...(connectionString === undefined ? parts : { DATABASE_URL: connectionString }), TOKEN };
   child = spawn(process.execPath, [join(folder, 'adapter.mjs')], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(child.stdout!, 'data')) as [Buffer];
   given = await servedBy(() => undefined);

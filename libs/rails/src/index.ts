@@ -17,6 +17,7 @@ export {
   type BankRequest,
   FolderBank,
   FolderInUse,
+  UnusableFolder,
   requestOfBank,
 } from './iso20022/folder-bank/folder-bank.js';
 export { Iso20022Rail } from './iso20022/iso20022-rail.js';

@@ -102,9 +102,14 @@ export class World {
     return ended(this.start(args, environment));
   }
 
-  start(args: readonly string[], environment: Readonly<Record<string, string>> = {}): ChildProcess {
+  /** @param output a file descriptor for standard output. Default: a pipe */
+  start(
+    args: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+    output: number | 'pipe' = 'pipe',
+  ): ChildProcess {
     const env = { DATA_DIR: this.dataDir, ...environment };
-    return spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    return spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ['ignore', output, 'pipe'] });
   }
 
   /** Runs a command that must succeed, and reads what it printed as JSON. */

@@ -30,8 +30,12 @@ export interface OwnServer {
    * Makes a database that has not been migrated, in which the login of the owner may make the schema.
    *
    * @param template a database without connections that it is a copy of instead
+   * @param options SQL behind `create database <name> template <template>`
    */
-  makeDatabase(template?: { readonly name: string }): Promise<{
+  makeDatabase(
+    template?: { readonly name: string },
+    options?: string,
+  ): Promise<{
     readonly name: string;
     urlOf(login?: LoginName): string;
     query(text: string): Promise<void>;
@@ -55,9 +59,9 @@ export async function ownServer(): Promise<OwnServer> {
   return {
     logins,
     password: PASSWORD,
-    async makeDatabase(template) {
+    async makeDatabase(template, options = '') {
       const name = `${prefix}_${++databases}`;
-      await server.owner.query(`create database ${name} template ${template?.name ?? 'template1'}`);
+      await server.owner.query(`create database ${name} template ${template?.name ?? 'template1'} ${options}`);
       await server.owner.query(`grant create on database ${name} to ${logins.owner}`);
       return {
         name,

@@ -1,6 +1,7 @@
 import type { Event, EventPage, EventQuery, Scope } from '@banking/domain';
 import { keepRows } from '@banking/postgres/testing';
 import { type Member, orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { EventWaits } from './event-waits.js';
 import { recordChanges } from './record-changes.js';
 import { SCANNED_MAX } from './events.js';
 
@@ -228,13 +229,26 @@ describe('a call that waits for events', () => {
     pipeline.mockRestore();
   });
 
-  it('fails if the database is unavailable', async () => {
+  it('fails at once if the database ends while it is asked for events, and if it has ended', async () => {
     const own = await orderWorld();
+    const { database } = own.world;
     const { next: cursor } = await own.service.listEvents(own.ada, { limit: 500 });
-    const waiting = own.service.listEvents(own.ada, { ...LONG, cursor });
-    const outcome = expect(waiting).rejects.toMatchObject({ reason: 'unavailable' });
-    await own.world.database.end();
-    await outcome;
+    const waits = new EventWaits(database);
+    // Longer than a test may take.
+    const call = () => waits.until(own.ada.workspaceId, 1_000_000n, 3_600_000);
+    const stopping = { reason: 'unavailable', message: 'The service is stopping.' };
+    const send = database.pipeline.bind(database);
+    const pipeline = jest.spyOn(database, 'pipeline').mockImplementationOnce((...sent: Parameters<typeof send>) => {
+      const asked = send(...sent);
+      void database.end();
+      return asked;
+    });
+
+    await expect(call()).rejects.toMatchObject(stopping);
+    pipeline.mockRestore();
+
+    await expect(call()).rejects.toMatchObject(stopping);
+    await expect(own.service.listEvents(own.ada, { ...LONG, cursor })).rejects.toMatchObject(stopping);
     await own.world.close();
   });
 });

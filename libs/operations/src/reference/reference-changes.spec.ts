@@ -264,7 +264,7 @@ describe('a document', () => {
       }
     }
     expect((await listReferenceChanges(operator, 1))[0]).toMatchObject({
-      recordedBy: world.connection.user,
+      recordedBy: world.owner.user,
       status: 'applied',
     });
   });

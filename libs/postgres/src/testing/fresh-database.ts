@@ -314,14 +314,19 @@ export interface EmptyDatabase extends MigrationRoles {
   close(): Promise<void>;
 }
 
-/** For the specs of migrations. @throws Error if the run has no test server */
-export async function emptyDatabase(): Promise<EmptyDatabase> {
+/**
+ * For the specs of migrations.
+ *
+ * @param options SQL behind `create database <name>`
+ * @throws Error if the run has no test server
+ */
+export async function emptyDatabase(options = ''): Promise<EmptyDatabase> {
   const run = published();
   const name = `${run.prefix}${randomBytes(6).toString('hex')}`;
   const ownerRole = `${name}_o`;
   const roles = [`${name}_a`, `${name}_p`];
   const loginRole = `${name}_l`;
-  await administer(run.connection, (client) => client.query(`create database ${quoted(name)}`));
+  await administer(run.connection, (client) => client.query(`create database ${quoted(name)} ${options}`));
   const connection = inDatabase(run.connection, name);
   return {
     connection,

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { constants, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { constants, readdirSync, rmSync, statSync } from 'node:fs';
+import { copyFile, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '@banking/process';
 import { OutageError } from '@banking/work-queue';
 import { syncFile, syncFolder } from './durable-files.js';
+import { ensureFolder, exists } from './ensure-folder.js';
 
 /** The folders that the client of the bank empties and fills, and where files end that were read. */
 const EXCHANGED = ['out', 'in', 'done', 'refused'] as const;
@@ -45,7 +47,7 @@ export class FileFolder {
   /** Creates what is missing, and removes parts of files that killed workers have left. Errors are those of the first use. */
   ensure(): void {
     try {
-      for (const name of [...EXCHANGED, 'ready']) mkdirSync(join(this.path, name), { recursive: true });
+      for (const name of [...EXCHANGED, 'ready']) makeFolders(join(this.path, name));
       for (const name of readdirSync(join(this.path, 'ready'))) {
         const part = join(this.path, 'ready', name);
         if (name.endsWith(PART) && statSync(part).mtimeMs < Date.now() - PART_MS) rmSync(part, { force: true });
@@ -59,7 +61,7 @@ export class FileFolder {
   prepare(name: PreparedName, text: string): Promise<void> {
     return this.guarded('write', async () => {
       const ready = join(this.path, 'ready');
-      await mkdir(ready, { recursive: true });
+      await ensureFolder(ready);
       await writeDurably(join(ready, preparedName(name)), async (temporary) => {
         const file = await open(temporary, 'wx', 0o640);
         try {
@@ -106,7 +108,7 @@ export class FileFolder {
       );
     }
     if (!(await exists(copy))) {
-      const isNew = (await mkdir(sent, { recursive: true })) !== undefined;
+      const isNew = await ensureFolder(sent);
       if (isNew) for (const folder of [this.path, join(this.path, 'sent')]) await syncFolder(folder);
       try {
         await writeDurably(copy, (temporary) => copyFile(ready, temporary, constants.COPYFILE_EXCL));
@@ -118,7 +120,7 @@ export class FileFolder {
       await syncFolder(sent);
     }
     const out = join(this.path, 'out');
-    await mkdir(out, { recursive: true });
+    await ensureFolder(out);
     try {
       await rename(ready, join(out, `${name.messageId}.xml`));
     } catch (error) {
@@ -145,7 +147,7 @@ export class FileFolder {
             `the folder of the rail ${this.rail} has no sent, where the copies of its files are: restore it, as files could leave twice`,
           );
         }
-        await mkdir(sent, { recursive: true });
+        await ensureFolder(sent);
       }
       const days = (await readdir(sent)).filter((day) => /^\d{4}-\d{2}-\d{2}$/.test(day)).sort();
       const files: SentFile[] = [];
@@ -212,16 +214,6 @@ const codeOf = (error: unknown): string | undefined => {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return syscall === undefined ? undefined : code;
 };
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
-    throw error;
-  }
-}
 
 /** Writes a temporary file and renames it. A part that is left by a failure is removed. */
 async function writeDurably(path: string, write: (temporary: string) => Promise<void>): Promise<void> {

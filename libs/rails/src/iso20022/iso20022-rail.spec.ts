@@ -267,6 +267,17 @@ describe('a file', () => {
   });
 });
 
+describe('a folder that cannot be made', () => {
+  it('is an outage, and not a call without end', async () => {
+    // The kernel refuses every folder there, as if a folder above it were missing.
+    const away = { ...config, folder: '/proc/banking' };
+    const rail = new Iso20022Rail(away, world.database.as(WORKER_ROLE), { leaseMs: 0 });
+    await submitAll(rail, 1);
+
+    await expect(rail.chores[0]!.run()).rejects.toThrow(OutageError);
+  });
+});
+
 describe('a database that is restored to before a file', () => {
   /** Writes two files and takes them, as the bank has them. */
   async function sendTwo(): Promise<void> {

@@ -80,6 +80,15 @@ async function paid(messageId = 'OUT-1', keys: readonly string[] = [KEY]): Promi
   }
 }
 
+describe('a folder that cannot be made', () => {
+  it('is an error, and not a call without end', async () => {
+    // The kernel refuses every folder there, as if a folder above it were missing.
+    const files = new BankFiles(world.database, { ...config(), folder: '/proc/banking' });
+
+    await expect(files.readNext()).rejects.toMatchObject({ code: expect.any(String) as string });
+  });
+});
+
 describe('a file of a bank', () => {
   it('is stored, and moves to done', async () => {
     put(

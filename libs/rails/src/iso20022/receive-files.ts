@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, lstat, mkdir, open, readdir, rename } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readdir, rename } from 'node:fs/promises';
 import { constants } from 'node:fs';
 import { join } from 'node:path';
 import { bind, type Database, DatabaseError, sqlStatement } from '@banking/postgres';
@@ -9,6 +9,7 @@ import { BankFileError } from './bank-records.js';
 import { readBankFile } from './read-bank-file.js';
 import { BankFileStore } from './store-bank-file.js';
 import { syncFolder } from './durable-files.js';
+import { ensureFolder } from './ensure-folder.js';
 
 const IS_READ = sqlStatement(
   'is_bank_file_read',
@@ -199,7 +200,7 @@ class BankFolder {
 
   /** The files in the order of their names. Those that are being written (`*.tmp`, `*.part`, a dot in front) are passed over. */
   async list(): Promise<readonly WaitingFile[]> {
-    for (const name of ['in', 'done', 'refused']) await mkdir(join(this.folder, name), { recursive: true });
+    for (const name of ['in', 'done', 'refused']) await ensureFolder(join(this.folder, name));
     const entries = await readdir(join(this.folder, 'in'), { withFileTypes: true });
     return entries
       .filter((entry) => entry.isFile() || entry.isSymbolicLink())

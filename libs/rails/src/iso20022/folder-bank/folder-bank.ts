@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
+import { open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isCurrencyCode, minorUnits, parseAmount, toDecimal } from '@banking/domain';
 import { isValidIBAN } from 'ibantools';
 import { type BankState, type DueStep, type Entry, loadState, PART, saveState, writeDurably } from './bank-state.js';
 import { syncFolder } from '../durable-files.js';
+import { ensureFolder } from '../ensure-folder.js';
 import { accountIn, acceptMessage, book, carryOut, entryOf, nextReference, type Opening } from './book-payments.js';
 import { checkPayments, type Reason } from './check-payments.js';
 import { readPaymentMessage, UnreadableMessage } from './read-payment-message.js';
@@ -54,6 +55,11 @@ export class FolderInUse extends Error {
   override readonly name = 'FolderInUse';
 }
 
+/** The folder cannot be made. The message says what to change. */
+export class UnusableFolder extends Error {
+  override readonly name = 'UnusableFolder';
+}
+
 /** A request that is none. The message says why. */
 export class BankRequestError extends Error {
   override readonly name = 'BankRequestError';
@@ -81,7 +87,7 @@ export class FolderBank {
     this.log = (line) => options.log?.(line.replace(/\p{Cc}/gu, ' '));
   }
 
-  /** @throws FolderInUse */
+  /** @throws FolderInUse, UnusableFolder */
   static async open(folder: string, options: FolderBankOptions): Promise<FolderBank> {
     await makeFolders(folder);
     await lock(lockOf(folder));
@@ -317,7 +323,7 @@ let requests = 0;
 /**
  * Leaves a request for the bank of a folder, which carries it out when it runs.
  *
- * @throws BankRequestError
+ * @throws BankRequestError, UnusableFolder
  */
 export async function requestOfBank(folder: string, request: BankRequest): Promise<void> {
   if (request.kind === 'payment') refuseFaults(request);
@@ -366,7 +372,15 @@ function refuseFaults({
 const FOLDERS = ['out', 'in', 'bank', 'bank/ready', 'bank/requests', 'bank/taken', 'bank/refused'];
 
 async function makeFolders(folder: string): Promise<void> {
-  for (const name of FOLDERS) await mkdir(join(folder, name), { recursive: true });
+  try {
+    for (const name of FOLDERS) await ensureFolder(join(folder, name));
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall === undefined) throw error;
+    throw new UnusableFolder(`The folder ${folder} cannot be made (${code}). Choose one that this process may write.`, {
+      cause: error,
+    });
+  }
 }
 
 const filesIn = async (path: string, ending: string): Promise<readonly string[]> =>
