@@ -12,20 +12,17 @@ beforeAll(() => world.openDemo());
 afterAll(() => world.close());
 
 (existsSync(FULL) ? describe : describe.skip)('the output to a full device', () => {
-  it.each(['--help', 'workspace list', 'export --workspace 1', 'verify', 'token ada@northwind.example'])(
-    'of banking %s fails in one sentence',
-    async (command) => {
-      const full = openSync(FULL, 'w');
-      const child = world.start(command.split(' '), {}, full);
-      closeSync(full);
-      const closed = once(child, 'close');
+  it.each(['--help', 'workspace list'])('of banking %s fails in one sentence', async (command) => {
+    const full = openSync(FULL, 'w');
+    const child = world.start(command.split(' '), {}, full);
+    closeSync(full);
+    const closed = once(child, 'close');
 
-      expect(await text(child.stderr!)).toBe(
-        'The output could not be written (ENOSPC), so its end is missing; what the command changed stays changed.\n',
-      );
-      expect(await closed).toEqual([1, null]);
-    },
-  );
+    expect(await text(child.stderr!)).toBe(
+      'The output could not be written (ENOSPC), so its end is missing; what the command changed stays changed.\n',
+    );
+    expect(await closed).toEqual([1, null]);
+  });
 
   it('leaves what a command changed', async () => {
     const before = await world.query('select count(*)::int as count from app');
