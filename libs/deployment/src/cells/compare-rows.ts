@@ -1,5 +1,5 @@
 import { type AdminSession, quoteName, SCHEMA } from '@banking/postgres';
-import { asOwnerOf } from './as-owner.js';
+import { asOwnerOf } from './act-as.js';
 import { type MovedTable, qualified, tablesOfWorkspace } from './tables-of-workspace.js';
 import type { MoveSessions } from './move-record.js';
 

@@ -2,7 +2,7 @@ import { type MigrationPlan, type AdminSession, SCHEMA } from '@banking/postgres
 import { type CellConfig, connectionTo, HOME_CELL } from '@banking/process';
 import { explainFailure, explainLogin, DeploymentError } from '../explain-failure.js';
 import { needsOwnConnection, migrateDeployment, planDeployment, type SchemaSettings } from '../migrate-deployment.js';
-import { asOwner, asOwnerOf } from './as-owner.js';
+import { asOwner, asOwnerOf } from './act-as.js';
 import type { MoveCells } from './move-record.js';
 
 /** The settings of a process of a deployment with several databases. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AdminSession } from '@banking/postgres';
-import { asOwner } from './as-owner.js';
+import { asOwner } from './act-as.js';
 
 const POLL_MS = 5;
 /** Events of one database transaction. */

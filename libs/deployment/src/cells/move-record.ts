@@ -1,6 +1,6 @@
 import type { AdminSession, ConnectionOptions } from '@banking/postgres';
 import { DeploymentError } from '../explain-failure.js';
-import { asOwner } from './as-owner.js';
+import { asOwner } from './act-as.js';
 
 /** The record of a move, at home. */
 export interface Move extends MoveCells {

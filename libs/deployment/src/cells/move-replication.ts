@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, SCHEMA, SQLSTATE, sqlstateOf } from '@banking/postgres';
 import { DeploymentError } from '../explain-failure.js';
-import { asOwnerOf } from './as-owner.js';
+import { asOwnerOf } from './act-as.js';
 import { createPublication, dropPublication } from './publication.js';
 import { createSubscription } from './subscription.js';
 import { qualified, tablesOfWorkspace } from './tables-of-workspace.js';

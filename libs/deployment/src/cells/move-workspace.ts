@@ -17,7 +17,7 @@ import { removeRows, requireRemover, hasRows } from './remove-rows.js';
 import { leaveTarget, expectWorkspace, leaveWorkspace, openMoved, requireNotServed } from './take-over.js';
 import { DeploymentError } from '../explain-failure.js';
 import { reopenWorkspace, closeAndSwitch, DifferingRowsError, type OnClosed } from './switch-workspace.js';
-import { asOwner } from './as-owner.js';
+import { asOwner } from './act-as.js';
 import { compareBefore } from './compare-rows.js';
 import { requireEqualCells, requireEqualRoles } from './migrate-cells.js';
 import { untilRecorded } from './move-events.js';

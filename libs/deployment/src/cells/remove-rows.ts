@@ -1,7 +1,6 @@
 import { type AdminSession, OWNER_ROLE, quoteName } from '@banking/postgres';
 import { DeploymentError } from '../explain-failure.js';
-import { asOwner, asOwnerOf } from './as-owner.js';
-import { asLogin } from './subscription.js';
+import { asLogin, asOwner, asOwnerOf } from './act-as.js';
 import { type MovedTable, ofWorkspace, qualified, tablesOfWorkspace } from './tables-of-workspace.js';
 import { endMove, placeOf, readMove, type MoveSettings } from './move-record.js';
 import { withCell, withHome } from './move-sessions.js';

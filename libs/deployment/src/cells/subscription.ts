@@ -1,17 +1,7 @@
-import { type AdminSession, SCHEMA, type ConnectionOptions } from '@banking/postgres';
+import type { AdminSession, ConnectionOptions } from '@banking/postgres';
 import { connectionTo } from '@banking/process';
 import { DeploymentError } from '../explain-failure.js';
-
-/**
- * Runs work in one database transaction as the login itself, which bypasses row-level security: some tables have no policy by which their
- * owner could delete rows.
- */
-export function asLogin<T>(session: AdminSession, work: () => Promise<T>): Promise<T> {
-  return session.inTransaction(async () => {
-    await session.query(`set local search_path = ${SCHEMA}`);
-    return work();
-  });
-}
+import { asLogin } from './act-as.js';
 
 const RUNS_AS_OWNER_SINCE = 160_000;
 

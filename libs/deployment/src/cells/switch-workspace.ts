@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, sqlstateOf, SQLSTATE } from '@banking/postgres';
 import { DeploymentError } from '../explain-failure.js';
-import { asOwner } from './as-owner.js';
+import { asOwner } from './act-as.js';
 import { type Baseline, differingTables } from './compare-rows.js';
 import { readMove, switchPlace, type MoveCells, type MoveSessions } from './move-record.js';
 import { untilRecorded } from './move-events.js';

@@ -1,6 +1,5 @@
 import { type AdminSession, SCHEMA } from '@banking/postgres';
-import { asOwner, asOwnerOf } from './as-owner.js';
-import { asLogin } from './subscription.js';
+import { asLogin, asOwner, asOwnerOf } from './act-as.js';
 import { DeploymentError } from '../explain-failure.js';
 import type { MoveCells, MoveSessions } from './move-record.js';
 import { raiseSequences } from './step-sequences.js';
