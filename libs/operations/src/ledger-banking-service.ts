@@ -127,9 +127,9 @@ export class LedgerBankingService extends BankingService {
     const appUsers = new AppUsers(database);
     const { reading } = orders;
     const parts = { database, books, reading, orders, appUsers, services, accountCodes, webhookTerms, home };
-    const replays = operationsOf({ ...parts, reading: { ...reading, isOfReplays: true } });
+    const trials = operationsOf({ ...parts, reading: { ...reading, isOfTrials: true } });
     super(
-      withApprovals(operationsOf(parts), replays, checksOf(parts), reading, (id) => carriedOut(parts, database, id)),
+      withApprovals(operationsOf(parts), trials, checksOf(parts), reading, (id) => carriedOut(parts, database, id)),
     );
     this.parts = parts;
     this.orders = orders;

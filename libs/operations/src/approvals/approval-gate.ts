@@ -58,16 +58,16 @@ interface Asked {
  * The operations, of which those that rules may name are asked for here: without a rule they are carried out, and otherwise they are stored
  * as the request that they are, and throw `ApprovalPending`. An order stores its request with itself.
  *
- * @param replays the operations, whose creations are only repeated
+ * @param trials the operations, whose creations are only tried
  */
 export function withApprovals(
   operations: BankingOperations,
-  replays: BankingOperations,
+  trials: BankingOperations,
   checks: InputChecks,
   reading: Reading,
   carryingOut: CarriedOut,
 ): BankingOperations {
-  const gate = new ApprovalGate(operations, replays, checks, reading, carryingOut);
+  const gate = new ApprovalGate(operations, trials, checks, reading, carryingOut);
   const names = Object.keys(APPROVABLE_OPERATIONS) as ApprovableOperationName[];
   const gated = names.filter((name) => APPROVABLE_OPERATIONS[name].group !== 'orders');
   return { ...operations, ...Object.fromEntries(gated.map((name) => [name, gate.methodOf(name)])) };
@@ -78,7 +78,7 @@ class ApprovalGate {
 
   constructor(
     private readonly operations: BankingOperations,
-    private readonly replays: BankingOperations,
+    private readonly trials: BankingOperations,
     private readonly checks: InputChecks,
     private readonly reading: Reading,
     private readonly carryingOut: CarriedOut,
@@ -131,14 +131,15 @@ class ApprovalGate {
   }
 
   /**
-   * What was created with the key before a rule required approvals of it. What refuses a request before its key is asked refuses it here.
+   * What was created with the key before a rule required approvals of it. Otherwise what refuses the operation now refuses its request, so
+   * that no one approves what cannot be carried out.
    *
    * @throws Refusal `idempotency_key_reused`, `idempotency_in_progress`, and those of the operation
    */
   private async createdEarlier(scope: Scope, { name, input, options }: Asked): Promise<unknown> {
-    if (OPERATIONS[name].result !== 'created' || options.idempotencyKey === undefined) return undefined;
+    if (OPERATIONS[name].result !== 'created') return undefined;
     try {
-      return await (this.replays[name] as Method)(scope, input, options);
+      return await (this.trials[name] as Method)(scope, input, options);
     } catch (error) {
       if (error instanceof NotCreatedBefore) return undefined;
       throw error;

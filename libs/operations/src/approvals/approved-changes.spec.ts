@@ -75,11 +75,38 @@ describe('a recipient that needs an approval', () => {
     expect(await named('Twice')).toHaveLength(1);
   });
 
-  it('is refused as the outcome if it cannot be added', async () => {
-    const approval = await pendingOf(world.open().addInternalRecipient(maker!, { accountCode: 'XX00' }));
+  it('is refused as the outcome if it can no longer be added', async () => {
+    const { code: former = '' } = await world.service.getAccount(world.ada, { accountId: await world.account('0') });
+    const rename = async (from: string, to: string) => {
+      await world.owner.query(`set session_replication_role = replica`);
+      await world.owner.query(`update account_code set code = $2 where code = $1`, [from, to]);
+      await world.owner.query(`reset session_replication_role`);
+    };
+    const approval = await pendingOf(world.open().addInternalRecipient(maker!, { accountCode: former }));
+    await rename(former, 'XX00');
     await world.approve(bob!, approval.id);
     await world.work();
+    await rename('XX00', former);
     expect((await read(approval)).outcome).toMatchObject({ status: 'refused', reason: 'recipient_invalid' });
+  });
+
+  it('is refused at once if it cannot be added now, with a key and without', async () => {
+    const service = world.open();
+    const GB = { countryCode: 'GB', currencyCode: 'GBP', payoutMethod: 'LOCAL' };
+    const data = { beneficiaryName: 'Ada', beneficiaryAccountType: 'Individual' };
+    const waiting = () => world.service.listApprovals(world.ada, { status: 'required', limit: 500 });
+    const before = await waiting();
+    for (const options of [{}, { idempotencyKey: 'not-addable' }]) {
+      const outcomes = [
+        await outcomeOf(service.addInternalRecipient(maker!, { accountCode: 'XX00' }, options)),
+        await outcomeOf(service.addInternationalRecipient(maker!, { ...GB, data } as never, options)),
+        await outcomeOf(
+          service.addInternationalRecipient(maker!, { ...GB, countryCode: 'XX', data } as never, options),
+        ),
+      ];
+      expect(outcomes).toEqual(['recipient_invalid', 'recipient_invalid', 'corridor_not_found']);
+    }
+    expect(await waiting()).toEqual(before);
   });
 
   it('is carried out once if a worker dies before it writes the outcome', async () => {

@@ -57,7 +57,7 @@ export interface CreationLimit<Row> {
   check(row: Row): void;
 }
 
-/** What would be created, where creations are only repeated, was not created with its key before. */
+/** What would be created, where creations are only tried, was not created with its key before, and nothing refuses it. */
 export class NotCreatedBefore extends Error {}
 
 /** The writes that create a resource. */
@@ -96,13 +96,13 @@ export async function findReplay<T, R extends readonly BoundStatement<unknown>[]
  * the key free.
  *
  * @param caller for the audit trail, which gets an entry with the resource
- * @param create decides and returns the writes; it may read in `tx`, and it may refuse
+ * @param create decides and returns the writes; it may read in `tx`, and it may refuse. It calls `endTrial` before it writes
  * @throws Refusal `idempotency_key_invalid`, `idempotency_in_progress`, `idempotency_key_reused`, and refusals of `create`
  * @throws Refusal `outcome_unknown` if the connection is lost around the commit and the key does not tell the outcome
- * @throws NotCreatedBefore instead of creating, where creations are only repeated
+ * @throws NotCreatedBefore instead of writing, where creations are only tried
  */
 export function createOnce<Row, T>(
-  reading: Pick<Reading, 'database' | 'reference' | 'isOfReplays'>,
+  reading: Pick<Reading, 'database' | 'reference' | 'isOfTrials'>,
   request: CreationRequest,
   options: RequestOptions,
   caller: AuditedCall,
@@ -111,9 +111,15 @@ export function createOnce<Row, T>(
   return once<Row, T>(reading, request, options, caller, async ({ tx, key, write }) => {
     const replay = key && replayOf<T>(key, await tx.pipeline(lockAndFind(key)));
     if (replay) return replay;
-    if (reading.isOfReplays) throw new NotCreatedBefore();
-    return write(await create(tx));
+    const creation = await create(tx);
+    endTrial(reading);
+    return write(creation);
   });
+}
+
+/** @throws NotCreatedBefore where creations are only tried */
+export function endTrial({ isOfTrials }: Pick<Reading, 'isOfTrials'>): void {
+  if (isOfTrials) throw new NotCreatedBefore();
 }
 
 /**

@@ -21,7 +21,7 @@ import { bind, type DbTransaction, sqlStatement } from '@banking/postgres';
 import type { InDirectory } from '../apps/in-directory.js';
 import { takeApproval } from '../approvals/take-approval.js';
 import { type AuditedCall, auditEntry, callerOf } from '../audit/audited-call.js';
-import { createOnce, IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/create-once.js';
+import { createOnce, endTrial, IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/create-once.js';
 import type { Reading } from '../resources/reading.js';
 import { hashOfCode, newCode, composeMember, MEMBER_COLUMNS, memberQuery, type MemberRow } from './members.js';
 
@@ -108,6 +108,7 @@ export async function inviteMember(
     options,
     caller,
     async (tx) => {
+      endTrial(reading);
       await tx.pipeline([takeApproval(workspaceId, 'members', null)]);
       const row = await inDirectory.change(tx, caller, async (directory) => {
         await begin(directory, caller);

@@ -9,8 +9,8 @@ export interface Reading {
   readonly database: Database;
   readonly reference: ReferenceData;
   readonly cursors: CursorSigner;
-  /** Whether creations are only repeated. One that was not made with its key before is not made, and throws `NotCreatedBefore`. */
-  readonly isOfReplays?: boolean;
+  /** Whether creations are only tried. One that was not made with its key before is refused as it would be, or throws `NotCreatedBefore`. */
+  readonly isOfTrials?: boolean;
 }
 
 /** One for each process: it keeps the reference data. */

@@ -24,7 +24,7 @@ import {
 import type { InDirectory } from '../apps/in-directory.js';
 import { takeApproval } from '../approvals/take-approval.js';
 import { type AuditedCall, auditEntry, callerOf, noteAudit } from '../audit/audited-call.js';
-import { createOnce } from '../idempotency/create-once.js';
+import { createOnce, endTrial } from '../idempotency/create-once.js';
 import { listPage } from '../lists/list-page.js';
 import { pageOfAll, type PagedList } from '../lists/paged-list.js';
 import { column, type Columns, type RowOf, selected, sqlOf, timestampOf, withoutNulls } from '../resources/columns.js';
@@ -194,6 +194,7 @@ export async function createServiceAccount(
   // Of an attempt before.
   let user: number | null = null;
   const created = await createOnce<ServiceAccountRow, ServiceAccount>(reading, request, options, caller, async (tx) => {
+    endTrial(reading);
     await tx.pipeline([...actingOperator(caller), bind(LOCK_SERVICE_ACCOUNTS, workspaceId)]);
     const [[counted], [right]] = await tx.pipeline([
       bind(COUNT_SERVICE_ACCOUNTS, workspaceId),
