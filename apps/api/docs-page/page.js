@@ -1,4 +1,5 @@
 /* global crypto, DOMParser, document, location, window, SwaggerUIBundle */
+import { localReferences } from './references.js';
 import { foldedResponses } from './responses.js';
 import { isSandbox, removeStoredToken, topBar, triesOut } from './top-bar.js';
 
@@ -99,7 +100,7 @@ window.ui = SwaggerUIBundle({
   docExpansion: 'list',
   validatorUrl: null,
   onComplete: inlineDiagrams,
-  plugins: [topBar, marks, foldedResponses, inputWithoutHistory],
+  plugins: [localReferences, topBar, marks, foldedResponses, inputWithoutHistory],
   requestInterceptor: (request) => {
     if (request.headers['Idempotency-Key'] === NEW_KEY) request.headers['Idempotency-Key'] = newKey();
     return request;

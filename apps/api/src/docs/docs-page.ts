@@ -46,6 +46,7 @@ const ASSETS = {
   'phone.css': PAGE,
   'page.js': PAGE,
   'top-bar.js': PAGE,
+  'references.js': PAGE,
   'responses.js': PAGE,
 };
 
