@@ -373,6 +373,7 @@ create table rail_event (
   unique (rail, position)
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 create index rail_event_by_delivery on rail_event (rail, (greatest(received_at, handed_until)));
+create index rail_event_by_key on rail_event (key, rail);
 
 create table sandbox_rail_payment (
   key text primary key,

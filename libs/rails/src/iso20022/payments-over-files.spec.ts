@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type AccountId,
   type PlaceOrderInput,
@@ -12,6 +13,7 @@ import { demoDatabase, recipientLike, verifyPayments } from '@banking/operations
 import { until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
 import { Rails } from '../rails.js';
+import { statusReport } from '../testing/bank-files.js';
 import { fileRailConfig, filesIn } from '../testing/file-rails.js';
 import { paymentsOfFile } from './sent-files.js';
 
@@ -106,5 +108,38 @@ describe('a payment over files', () => {
     expect(state).toMatchObject({ status: 'failed', payout: 'failed' });
     expect(filesIn(config, 'out').size).toBe(1);
     expect(errors).toEqual([]);
+  });
+});
+
+describe('a rejection whose money the account cannot take', () => {
+  const setBalance = (balance: bigint) =>
+    world.owner.query(
+      `begin; set local session_replication_role = replica; update account set balance = ${balance} where id = ${accountId}; commit`,
+    );
+
+  it('is kept with its reason, and returns the money once it can', async () => {
+    const id = await placeTo('Anita Rao');
+    const { key } = await stateBy(id, ({ payout }) => payout === 'submitted');
+    const text = await until(
+      () => [...filesIn(config, 'out').values()].find((file) => file.includes(key)),
+      (found) => found !== undefined,
+    );
+    const { rows } = await world.owner.query<{ balance: bigint }>('select balance from account where id = $1', [
+      accountId,
+    ]);
+    await setBalance(9_007_199_254_740_991n);
+    const rejection = `<OrgnlPmtInfAndSts><OrgnlPmtInfId>P1</OrgnlPmtInfId><TxInfAndSts><OrgnlEndToEndId>${key}</OrgnlEndToEndId><TxSts>RJCT</TxSts></TxInfAndSts></OrgnlPmtInfAndSts>`;
+    const path = join(config.folder, 'in', 'rejection.xml');
+    writeFileSync(path, statusReport(/<MsgId>(.*?)</.exec(text!)![1]!, '', rejection));
+    utimesSync(path, 1_000, 1_000);
+
+    const reason = () =>
+      world.owner.query<{ reason: string | null }>('select reason from work where subject_id = $1', [id]);
+    await until(reason, (work) => work.rows[0]?.reason === 'balance_limit_exceeded');
+    expect(await stateBy(id, () => true)).toMatchObject({ status: 'pending' });
+    await setBalance(rows[0]!.balance);
+
+    expect(await stateBy(id, ({ status }) => status !== 'pending')).toMatchObject({ status: 'failed' });
+    expect(new Set(errors.splice(0).map((error) => (error as Error).message)).size).toBe(1);
   });
 });
