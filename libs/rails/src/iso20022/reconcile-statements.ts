@@ -22,8 +22,10 @@ export interface StatementComparison extends ReconciledAccount {
   readonly closingBalance?: bigint;
   /** What the booked entries that the books do not have sum to, credits less debits. */
   readonly unknownAmount: bigint;
-  /** All of them, by day. */
+  /** By day, at most 1,000 of a kind. */
   readonly differences: readonly StatementDifference[];
+  /** Whether a kind has so many, so that there may be more. */
+  readonly hasMore: boolean;
 }
 
 /** A difference, with the row of the entry that it is about. */
@@ -170,13 +172,16 @@ export async function reconcileStatements(
   const statements = rows.reverse();
   const [first, last] = [statements[0], statements.at(-1)];
   const differences: StatementDifference[] = [...unknown, ...pending].map(entryDifference);
+  const found: (readonly unknown[])[] = [unknown, pending];
   if (first && last) {
     const [unlisted] = await database.pipeline({}, [
       bind(UNLISTED, ...place, first.opened_on, last.closed_on),
     ] as const);
     differences.push(...unlisted.map(entryDifference));
     differences.push(...(await statementDifferences(database, account, statements)));
-    differences.push(...(await missingPayments(database, account, last.closed_on)));
+    const [payments] = await database.pipeline({}, [bind(WITHOUT_ENTRY, rail, currency, last.closed_on)] as const);
+    differences.push(...(await missingPayments(database, payments)));
+    found.push(unlisted, payments);
   }
   return {
     ...{ rail, bankAccount, currency, statements: statements.length },
@@ -184,6 +189,7 @@ export async function reconcileStatements(
     ...(first && last && { openingBalance: first.opening_balance, closingBalance: last.closing_balance }),
     unknownAmount: unknownTotal?.total ?? 0n,
     differences: differences.sort((one, other) => (one.day < other.day ? -1 : Number(one.day > other.day))),
+    hasMore: found.some((list) => list.length >= ROWS_MAX),
   };
 }
 
@@ -232,12 +238,7 @@ async function isOverlap(
 }
 
 /** A payment that failed has none. */
-async function missingPayments(
-  database: Database,
-  { rail, currency }: ReconciledAccount,
-  lastDay: string,
-): Promise<BankDifference[]> {
-  const [rows] = await database.pipeline({}, [bind(WITHOUT_ENTRY, rail, currency, lastDay)] as const);
+async function missingPayments(database: Database, rows: readonly PaymentRow[]): Promise<BankDifference[]> {
   if (rows.length === 0) return [];
   const payouts = await findPayouts(
     database,
