@@ -132,12 +132,14 @@ interface PaymentRow {
   key: string;
   day: string;
   amount: bigint;
+  is_returned: boolean;
 }
 
 /** Handed to the bank so long before the end of the last statement that it would be on one. */
 const WITHOUT_ENTRY = sqlStatement<PaymentRow>(
   'payments_without_entry',
-  `select p.key, f.written_at::date::text as day, p.amount
+  `select p.key, f.written_at::date::text as day, p.amount, exists (
+     select from bank_entry e where e.rail = f.rail and e.payout_key = p.key and e.outcome = 'return') as is_returned
    from payment_file f
    cross join lateral (
      select key, amount from file_payment where file_id = f.id and currency = $2
@@ -237,7 +239,7 @@ async function isOverlap(
   return before.opening_balance + (booked?.total ?? 0n) === statement.opening_balance;
 }
 
-/** A payment that failed has none. */
+/** A payment that failed has none, unless the bank returned it: it gave back what it had not taken then. */
 async function missingPayments(database: Database, rows: readonly PaymentRow[]): Promise<BankDifference[]> {
   if (rows.length === 0) return [];
   const payouts = await findPayouts(
@@ -245,7 +247,7 @@ async function missingPayments(database: Database, rows: readonly PaymentRow[]):
     rows.flatMap(({ key }) => parsePayoutKey(key) ?? []),
   );
   return rows
-    .filter(({ key }) => payouts.get(key)?.status !== 'failed')
+    .filter(({ key, is_returned }) => is_returned || payouts.get(key)?.status !== 'failed')
     .map(({ key, day, amount }) => ({
       ...{ kind: 'payment_missing', day, direction: 'debit', reference: key },
       amount: toTransferAmount(minorUnits(amount)),
