@@ -62,7 +62,26 @@ describe('banking deposit list', () => {
     const { stdout } = await world.run(['deposit', 'list', '--waiting']);
 
     expect(stdout).toMatch(/^ *\d+ +bank-a +DE1 +7\.00 EUR +credit +Invoice 1$/m);
+    expect(stdout).not.toContain('There are more');
     expect((await world.run(['deposit', 'list', '--waiting', '--status', 'booked'])).exitCode).toBe(2);
+  });
+
+  it('lists returns that match no payment, and says that there are more entries', async () => {
+    await world.query(
+      `insert into file_payment (rail, key, end_to_end_id, amount, currency, content)
+       values ('bank-a', 'payout-1-1-0123456789ab', 'sent-1', 10002, 'EUR', '{}')`,
+    );
+    await world.query(
+      `insert into bank_entry (rail, bank_account, identity, direction, amount, currency, status, end_to_end_id, return_reason)
+       select 'bank-a', 'DE1', 'back-' || n, 'credit', 9502, 'EUR', 'booked', 'sent-1', 'AC04' from generate_series(1, 100) n`,
+    );
+
+    const { stdout } = await world.run(['deposit', 'list', '--waiting']);
+
+    expect(stdout).toMatch(
+      /^ *\d+ +bank-a +DE1 +95\.02 EUR +return that matches no payment +payout-1-1-0123456789ab, not in the books$/m,
+    );
+    expect(stdout).toMatch(/\nThere are more: a database lists its 100 oldest\. .+\n$/);
   });
 });
 

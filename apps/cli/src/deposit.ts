@@ -13,6 +13,7 @@ import {
   findTarget,
   newestDeposits,
   returnDeposit,
+  type WaitingEntry,
   waitingEntries,
   addFunding,
   readFunding,
@@ -74,8 +75,10 @@ function addListCommand(deposit: Command): void {
     .summary('list deposits')
     .description(
       'Lists the newest deposits, at most 100. Of several databases, all are listed, or the one of CELL.\n\nWith --waiting, lists what the ' +
-        'bank has booked and no deposit has, the oldest first: credits without an account that takes them, where there is no suspense ' +
-        'account, and reversals of money that is gone.',
+        'bank has booked and the books do not have, the oldest first, at most 100 of a database: credits without an account that takes them, ' +
+        'where there is no suspense account; reversals of money that is gone; and returns that match no payment, such as less charges.\n\n' +
+        'If the payment of a return is settled and not returned, give the money to its customer with banking fund. If it is returned, ' +
+        'the customer has the money already. Then end the entry with banking deposit ignore.',
     )
     .addOption(workspaceOption('only this workspace').conflicts('waiting'))
     .addOption(
@@ -111,15 +114,30 @@ async function listDeposits({ workspace, status, json }: ListOptions): Promise<v
 
 async function listWaiting({ json }: ListOptions): Promise<void> {
   const read = await onEachCell(({ database }) => waitingEntries(database), { changesNothing: true });
-  printRows(read, json, {
-    head: ['Entry', 'Rail', 'Bank account', 'Amount', 'Kind', 'Value date', 'Payer', 'Reference'],
-    cells: ({ entryId, rail, bankAccount, amount, currencyCode, isReversal, ...row }) => [
+  const results = read.results.map(({ cell, result }) => ({ cell, result: result.entries }));
+  printRows({ ...read, results }, json, {
+    head: ['Entry', 'Rail', 'Bank account', 'Amount', 'Kind', 'Value date', 'Payer', 'Reference', 'Payment'],
+    cells: ({ entryId, rail, bankAccount, amount, currencyCode, ...row }) => [
       ...[entryId, rail, bankAccount, shownMoney(amount, currencyCode)],
-      ...[isReversal ? 'reversal' : 'credit', row.valueDate ?? '', row.payer.name ?? '', row.reference ?? ''],
+      ...[kindOf(row), row.valueDate ?? '', row.payer.name ?? '', row.reference ?? '', paymentOf(row)],
     ],
     none: 'No entry waits.',
   });
+  if (json !== true && read.results.some(({ result }) => result.hasMore)) {
+    print('There are more: a database lists its 100 oldest. The next ones follow when these have ended.');
+  }
   read.end();
+}
+
+function paymentOf({ payment }: Pick<WaitingEntry, 'payment'>): string {
+  if (!payment) return '';
+  const { key, status, isReturned } = payment;
+  return [key, status ?? 'not in the books', ...(isReturned ? ['returned'] : [])].join(', ');
+}
+
+function kindOf({ isReturn, isReversal }: Pick<WaitingEntry, 'isReturn' | 'isReversal'>): string {
+  if (isReturn) return 'return that matches no payment';
+  return isReversal ? 'reversal' : 'credit';
 }
 
 const idArgument = () => new Argument('<id>', 'id of a deposit; see banking deposit list').argParser(parseIdOf<number>);

@@ -108,6 +108,20 @@ describe('banking reconcile', () => {
     ]);
   });
 
+  it('says that there may be more than the thousand that it lists', async () => {
+    await world.query(
+      `insert into bank_entry (rail, bank_account, identity, direction, amount, currency, status, booked_on, received_at)
+       select 'bank-a', $1, 'n' || n, 'credit', 1250, 'EUR', 'booked', current_date - 1, now() - interval '1 hour'
+       from generate_series(1, 1001) n`,
+      IBAN,
+    );
+
+    const { stdout, stderr } = await run();
+
+    expect(stderr).toBe('An operator must decide 1000 or more differences.\n');
+    expect(rowsOf(stdout)[1]?.at(-1)).toBe('1000 or more');
+  });
+
   it('prints amounts in minor units as JSON, and fails too', async () => {
     await statement('S1', 100_000, 150_000, 1);
     await entry();

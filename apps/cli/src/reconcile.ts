@@ -181,6 +181,7 @@ export function addReconcileCommand(program: Command): void {
       'Compares the statements of each bank account of RAILS_FILE whose files are read with the books, over the last 35 days: whether each ' +
         'statement continues the one before it, which entries the books do not have, and which payments have no entry. It compares now, ' +
         'and changes nothing. A worker does the same about once a minute, for administrators and metrics. See docs/books.md.\n\n' +
+        'At most 1000 differences of a kind are listed for each account.\n\n' +
         'banking work reconcile is another comparison: after a restore, it asks the networks which payments they have.\n\n' +
         'Exit code 1 if an operator must decide a difference.',
     )
@@ -192,7 +193,11 @@ export function addReconcileCommand(program: Command): void {
       else printComparisons(comparisons);
       const count = comparisons.reduce((sum, { differences }) => sum + differences.length, 0);
       if (count > 0) {
-        throw new Refused(`An operator must decide ${count === 1 ? 'one difference' : `${count} differences`}.`);
+        const shown = orMore(
+          count,
+          comparisons.some(({ hasMore }) => hasMore),
+        );
+        throw new Refused(`An operator must decide ${count === 1 ? 'one difference' : `${shown} differences`}.`);
       }
     });
 }
@@ -214,6 +219,9 @@ async function compareAccounts(): Promise<readonly StatementComparison[]> {
   );
 }
 
+/** A count that stops where a list does. */
+const orMore = (count: number, hasMore: boolean): number | string => (hasMore ? `${count} or more` : count);
+
 /** Amounts in minor units, as text. */
 const shownInJson = ({ openingBalance, closingBalance, unknownAmount, ...comparison }: StatementComparison) => ({
   ...comparison,
@@ -228,12 +236,12 @@ function printComparisons(comparisons: readonly StatementComparison[]): void {
       ...['Rail', 'Account', 'Currency', 'Statements', 'From', 'To'],
       ...['Opening', 'Closing', 'Not in the books', 'Differences'],
     ],
-    comparisons.map(({ rail, bankAccount, currency, statements, from, to, differences, ...amounts }) => [
+    comparisons.map(({ rail, bankAccount, currency, statements, from, to, differences, hasMore, ...amounts }) => [
       ...[rail, bankAccount, currency, statements, from ?? '', to ?? ''],
       ...[amounts.openingBalance, amounts.closingBalance, amounts.unknownAmount].map((amount) =>
         amount === undefined ? '' : shownAmount(minorUnits(amount), currency),
       ),
-      differences.length,
+      orMore(differences.length, hasMore),
     ]),
     'This deployment has no bank account with statements.',
   );

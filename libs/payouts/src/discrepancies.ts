@@ -38,7 +38,8 @@ export interface Discrepancy {
     readonly recordedAt: string;
   }[];
   readonly resolvedAt?: string;
-  readonly resolution?: Resolution;
+  /** `settled` without an operator: the bank reported the return of a payment that it had rejected and executed. */
+  readonly resolution?: Resolution | 'settled';
   readonly resolvedBy?: string;
   readonly note?: string;
   readonly resolutionTransactionId?: number;
@@ -66,9 +67,19 @@ const LIST_DISCREPANCIES = sqlStatement<{ discrepancy: Discrepancy }>(
    limit $3`,
 );
 
-const FIND_DISCREPANCY = sqlStatement<{ transaction_id: bigint; kind: DiscrepancyKind; is_open: boolean }>(
+interface FoundDiscrepancy {
+  readonly transaction_id: bigint;
+  readonly kind: DiscrepancyKind;
+  readonly is_open: boolean;
+  /** Whether the bank has the money again. */
+  readonly is_returned: boolean;
+}
+
+const FIND_DISCREPANCY = sqlStatement<FoundDiscrepancy>(
   'find_discrepancy',
-  'select transaction_id, kind, resolved_at is null as is_open from discrepancy where workspace_id = $1 and id = $2',
+  `select d.transaction_id, d.kind, d.resolved_at is null as is_open, exists (
+     select from remittance_event e where e.workspace_id = d.workspace_id and e.transaction_id = d.transaction_id and e.is_return) as is_returned
+   from discrepancy d where d.workspace_id = $1 and d.id = $2`,
 );
 
 const RESOLVE_DISCREPANCY = sqlStatement(
@@ -109,7 +120,10 @@ export interface ResolveDiscrepancyInput {
   readonly noteChanges?: NoteChanges | undefined;
 }
 
-/** `not_applicable`: this resolution does not fit the kind, or the money is already where it would move it. */
+/**
+ * `not_applicable`: this resolution does not fit the kind, the money is already where it would move it, or it would reclaim what the bank
+ * has again.
+ */
 export type ResolveOutcome =
   'not_found' | 'already_resolved' | 'not_applicable' | { readonly transactionId: number | undefined };
 
@@ -158,7 +172,8 @@ export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancy
       }
       const isBack = resolution === 'reclaimed';
       const isMoved = latest.latestId !== position.latestId;
-      if (held.status === 'pending' || isMoved || latest.isBack !== isBack || !fits(now.kind, resolution))
+      const isKept = isBack && now.is_returned;
+      if (held.status === 'pending' || isMoved || latest.isBack !== isBack || isKept || !fits(now.kind, resolution))
         return 'not_applicable';
 
       const { context } = await lockAndRead(tx, posting);

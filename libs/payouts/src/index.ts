@@ -8,6 +8,7 @@ export {
   payoutKey,
   readOpenPayouts,
   SCOPE_OPEN_PAYOUTS,
+  servedHere,
   uetrOf,
 } from './open-payouts.js';
 export { payoutHandler } from './submit-payout.js';
@@ -17,7 +18,15 @@ export { COUNT_HELD_PAYOUTS, decideHeldPayout, type DecideOutcome, listHeldPayou
 export { EVENTS_MAX, receiveRailEvents } from './receive-rail-events.js';
 export { decideRailEvents, prepareRailEvents, recordEvent } from './record-rail-events.js';
 export { settlePayments } from './settle-payments.js';
-export { type Discrepancy, listDiscrepancies, type Resolution, resolveDiscrepancy } from './discrepancies.js';
+export {
+  byOutgoing,
+  type Discrepancy,
+  findPositions,
+  listDiscrepancies,
+  nameOfOutgoing,
+  type Resolution,
+  resolveDiscrepancy,
+} from './discrepancies.js';
 export { returnPayout, type ReturnPayoutOutcome } from './return-payout.js';
 export { findPayouts, type PaymentDifferenceKind, reconcilePayouts, type Reconciliation } from './reconcile-payouts.js';
 

@@ -124,7 +124,10 @@ export const NO_RAILS: RailRouting = { names: [], railFor: () => undefined, need
 export interface Rail {
   /** Submits a payment. Returns the events that the network reports at once, which may be none yet. */
   submit(payment: Payment, signal: AbortSignal): Promise<readonly RailEvent[]>;
-  /** The payment with this key; undefined when the network does not have it. */
+  /**
+   * The payment with this key; undefined when the network does not have it. At least the delivered events that are not acknowledged are with it, so that
+   * a worker records again what could not be recorded.
+   */
   find(key: string, signal: AbortSignal): Promise<FoundPayment | undefined>;
   /**
    * A page of the payments that the network accepted since a time (RFC 3339), in the order of their keys. The next page begins after

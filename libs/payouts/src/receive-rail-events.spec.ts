@@ -176,27 +176,33 @@ describe('an event that cannot be recorded of a payout with work', () => {
     );
 
   it.each([
-    ['is left to the worker, for which the payout becomes due', 'null', true],
-    ['leaves a parked payout parked, and not due', 'now()', false],
-  ])('%s, and is acknowledged', async (_what, parkedAt, isDue) => {
+    ['makes the payout due for a worker', 'parked_at = null', true],
+    ['leaves a parked payout parked, and not due', 'parked_at = now()', false],
+    ['leaves the delay of a payout that is tried again', 'tries = 1', false],
+    ['leaves the delay of a payout whose network was away', 'delays = 1', false],
+  ])('%s, and is reported and not acknowledged', async (_what, change, isDue) => {
     [transactionId] = (await payOut(world)) as [number];
-    await world.owner.query(
-      `update work set due_at = now() + interval '1 hour', parked_at = ${parkedAt} where subject_id = $1`,
-      [transactionId],
-    );
+    await world.owner.query(`update work set due_at = now() + interval '1 hour', ${change} where subject_id = $1`, [
+      transactionId,
+    ]);
     const { rows } = await world.owner.query<{ balance: bigint }>('select balance from account where id = $1', [id()]);
     await setBalance(9_007_199_254_740_991n);
     const { rail, acknowledged } = await lateRejection();
     const errors: unknown[] = [];
+    const onError = (error: unknown, failed: unknown) => errors.push([error, failed]);
 
-    await receiveRailEvents({ books: world.books, name: SANDBOX_RAIL, rail, onError: (error) => errors.push(error) });
+    await receiveRailEvents({ books: world.books, name: SANDBOX_RAIL, rail, onError });
 
     await setBalance(rows[0]!.balance);
-    expect(errors).toMatchObject([{ reason: 'balance_limit_exceeded' }]);
-    expect(acknowledged).toHaveLength(1);
+    expect(errors).toMatchObject([
+      [{ reason: 'balance_limit_exceeded' }, { workspaceId: NORTH, kind: 'payout', subjectId: transactionId }],
+    ]);
+    expect(acknowledged).toEqual([]);
     const work = await world.owner.query('select due_at <= clock_timestamp() as due from work where subject_id = $1', [
       transactionId,
     ]);
     expect(work.rows).toEqual([{ due: isDue }]);
+    await receiveRailEvents({ books: world.books, name: SANDBOX_RAIL, rail });
+    expect(acknowledged).toHaveLength(1);
   });
 });

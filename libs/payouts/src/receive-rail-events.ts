@@ -1,7 +1,7 @@
 import type { Books } from '@banking/ledger';
 import { bind, isServedElsewhere, sqlStatement } from '@banking/postgres';
 import { isTransientFailure, WorkError } from '@banking/work-queue';
-import { nameOfOutgoing, outgoingColumns } from './discrepancies.js';
+import { outgoingColumns } from './discrepancies.js';
 import { parsePayoutKey, PAYOUT, servedHere } from './open-payouts.js';
 import { type DeliveredRailEvent, type PayoutEvent, type Rail, traceNetwork } from './rail.js';
 import { findPayouts, isSameContent } from './reconcile-payouts.js';
@@ -15,34 +15,44 @@ export interface ReceivingOptions {
   readonly rail: Rail;
   /** Ends the wait for events, as at the end of the process. */
   readonly signal?: AbortSignal | undefined;
-  /** Receives the error of an event that could not be recorded; for the log. */
-  readonly onError?: ((error: unknown) => void) | undefined;
+  /** Receives the error of an event that could not be recorded, with its payout; for the log. */
+  readonly onError?: ((error: unknown, failed?: FailedPayout) => void) | undefined;
+}
+
+/** The payout of an event that could not be recorded, as its work is named. */
+interface FailedPayout {
+  readonly workspaceId: number;
+  readonly kind: typeof PAYOUT;
+  readonly subjectId: number;
 }
 
 /** Events that are received at a time at most. */
 export const EVENTS_MAX = 100;
 
-/** A parked payout stays parked: after its release a worker finds its events by key. In the order of the key, as every batch locks. */
-const MAKE_DUE = sqlStatement<{ workspace_id: bigint; subject_id: bigint }>(
+/**
+ * A parked payout stays parked: after its release a worker finds its events by key. One that is tried again keeps its delay, although its
+ * event is delivered meanwhile. In the order of the key, as every batch locks.
+ */
+const MAKE_DUE = sqlStatement(
   'make_payouts_of_events_due',
   `with failed as (
      select w.workspace_id, w.kind, w.subject_id
      from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
      join work w on (w.workspace_id, w.kind, w.subject_id) = (u.workspace_id, '${PAYOUT}', u.transaction_id)
+     where w.parked_at is null and w.tries = 0 and w.delays = 0
      order by w.workspace_id, w.subject_id
      for update of w
    )
-   update work w set due_at = case when w.parked_at is null then clock_timestamp() else w.due_at end
+   update work w set due_at = clock_timestamp()
    from failed f
-   where (w.workspace_id, w.kind, w.subject_id) = (f.workspace_id, f.kind, f.subject_id)
-   returning w.workspace_id, w.subject_id`,
+   where (w.workspace_id, w.kind, w.subject_id) = (f.workspace_id, f.kind, f.subject_id)`,
 );
 
 /**
  * Receives and records the events of the network: a chore of the worker. Each event is acknowledged after it is recorded, so none is
- * lost; received twice, it is recorded once. An event that cannot be recorded delays no other: its payout becomes due, and the worker
- * that claims it finds the event by key, tries again, and at last parks the payout with the reason. A payout with a final status has no
- * work: its event is not acknowledged, so that the network delivers it again.
+ * lost; received twice, it is recorded once. An event that cannot be recorded delays no other, and the network delivers it again. Its payout
+ * becomes due: the worker that claims it finds the event by key, tries again, and at last parks the payout with the reason. A payout with
+ * a final status has no work, and waits for the next delivery.
  *
  * An event of a payment that the books do not have, as after a restore, that another network carries, or of another amount is reported and
  * acknowledged. `reconcilePayouts` lists the payment.
@@ -118,28 +128,29 @@ interface OwnEvent extends PayoutEvent {
   readonly delivered: DeliveredRailEvent;
 }
 
-/**
- * Returns the events to acknowledge: each is recorded, or a worker will find it by key. `failure` ends the chore after they are
- * acknowledged.
- */
+/** Returns the events to acknowledge: those that are recorded. `failure` ends the chore after they are acknowledged. */
 async function recordDelivered(
   books: Books,
   events: readonly OwnEvent[],
-  onError: (error: unknown) => void,
+  onError: NonNullable<ReceivingOptions['onError']>,
 ): Promise<{ readonly recorded: readonly OwnEvent[]; readonly failure: Error | undefined }> {
   const effects = await recordEvents(books, events);
   const recorded = events.filter((_, index) => !(effects[index] instanceof Error));
-  // A workspace may leave between the two: its event is delivered again, to the worker of its database.
-  const errors = effects.filter((effect) => effect instanceof Error && !isServedElsewhere(effect)) as Error[];
-  const failed = events.filter((_, index) => {
+  const failed: OwnEvent[] = [];
+  let failure: Error | undefined;
+  for (const [index, event] of events.entries()) {
     const effect = effects[index];
-    return effect instanceof Error && !isServedElsewhere(effect) && !isTransientFailure(effect);
-  });
-  let failure = errors.find(isTransientFailure);
+    // A workspace may leave between the two: its event is delivered again, to the worker of its database.
+    if (!(effect instanceof Error) || isServedElsewhere(effect)) continue;
+    if (isTransientFailure(effect)) failure ??= effect;
+    else {
+      failed.push(event);
+      onError(effect, { workspaceId: event.workspaceId, kind: PAYOUT, subjectId: event.transactionId });
+    }
+  }
   if (failed.length > 0) {
-    for (const error of errors) if (!isTransientFailure(error)) onError(error);
     try {
-      recorded.push(...(await makeDue(books, failed)));
+      await makeDue(books, failed);
     } catch (error) {
       failure ??= error as Error;
     }
@@ -147,9 +158,6 @@ async function recordDelivered(
   return { recorded, failure };
 }
 
-/** Makes payouts due. Returns the events of those that have work. */
-async function makeDue({ database }: Books, events: readonly OwnEvent[]): Promise<readonly OwnEvent[]> {
-  const [rows] = await database.pipeline({}, [bind(MAKE_DUE, ...outgoingColumns(events))] as const);
-  const due = new Set(rows.map(({ workspace_id, subject_id }) => `${workspace_id}/${subject_id}`));
-  return events.filter((event) => due.has(nameOfOutgoing(event)));
+async function makeDue({ database }: Books, events: readonly OwnEvent[]): Promise<void> {
+  await database.pipeline({}, [bind(MAKE_DUE, ...outgoingColumns(events))]);
 }

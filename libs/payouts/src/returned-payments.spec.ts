@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
-import { listDiscrepancies } from './discrepancies.js';
+import { listDiscrepancies, type Resolution, resolveDiscrepancy } from './discrepancies.js';
 import type { RailEvent } from './rail.js';
 import { recordEvent, recordEvents } from './record-rail-events.js';
 import { settlePayments } from './settle-payments.js';
@@ -40,6 +40,19 @@ const openKinds = async (id = transactionId) =>
   (await listDiscrepancies(world.database, [NORTH], { limit: 1_000 }))
     .filter((one) => one.transactionId === id)
     .map(({ kind }) => kind);
+
+const discrepancy = async () =>
+  (await listDiscrepancies(world.database, [NORTH], { includesResolved: true, limit: 1_000 })).findLast(
+    (one) => one.transactionId === transactionId,
+  );
+
+/** Resolves the open discrepancy, or the latest one. */
+async function resolve(resolution: Resolution) {
+  const all = await listDiscrepancies(world.database, [NORTH], { limit: 1_000 });
+  const open = all.find((one) => one.transactionId === transactionId) ?? (await discrepancy());
+  const input = { workspaceId: NORTH, discrepancyId: open?.id ?? 0, resolution, note: 'asked the bank' };
+  return resolveDiscrepancy(world.books, input);
+}
 
 async function state(id = transactionId) {
   const { rows } = await world.owner.query<{ status: string; returns: number }>(
@@ -147,6 +160,59 @@ describe('a payment whose money the bank has again', () => {
   });
 });
 
+describe('a payment that its bank rejected, executed and returned', () => {
+  const REJECTED = { providerEvent: 'rejected', status: 'RJCT' };
+  const EXECUTED = { providerEvent: 'executed', ...ARRIVED };
+  const BACK = { providerEvent: 'back', ...RETURNED };
+
+  it.each([
+    ['executed before it was returned', [REJECTED, EXECUTED, BACK]],
+    ['reported as returned before it was executed', [REJECTED, BACK, EXECUTED]],
+    ['returned before it was rejected', [BACK, REJECTED, EXECUTED]],
+  ])('leaves no discrepancy open if it was %s', async (_what, reports) => {
+    const before = await balance();
+
+    await recordEvents(
+      world.books,
+      reports.map((event) => ({ workspaceId: NORTH, transactionId, event })),
+    );
+
+    expect(await openKinds()).toEqual([]);
+    expect(await discrepancy()).toMatchObject({
+      ...{ kind: 'rejected_then_credited', resolution: 'settled', resolvedBy: 'network' },
+    });
+    expect(await resolve('reclaimed')).toBe('already_resolved');
+    expect(await balance()).toBe(before + AMOUNT);
+    expect(await state()).toEqual({ status: 'failed', returns: 1 });
+  });
+
+  it('is not reclaimed by a discrepancy of another kind', async () => {
+    await receive({ status: 'ACSP' }, 'twice');
+    await receive({ status: 'RJCT' }, 'twice');
+    await receive(BACK);
+    const before = await balance();
+
+    expect(await openKinds()).toEqual(['event_reused']);
+    expect(await resolve('reclaimed')).toBe('not_applicable');
+
+    expect(await balance()).toBe(before);
+    expect(await resolve('dismissed')).toEqual({});
+  });
+
+  it('is left to an operator if it was reclaimed before it was returned', async () => {
+    const before = await balance();
+    await receive(REJECTED);
+    await receive(EXECUTED);
+    expect(await resolve('reclaimed')).toEqual({ transactionId: expect.any(Number) });
+
+    await receive(BACK);
+
+    expect(await openKinds()).toEqual(['credited_then_rejected']);
+    expect(await resolve('returned')).toEqual({ transactionId: expect.any(Number) });
+    expect(await balance()).toBe(before + AMOUNT);
+  });
+});
+
 describe('the database', () => {
   const record = (event: RailEvent) =>
     world.database.write({ workspaces: [NORTH], actorType: 'network' }, [
@@ -168,5 +234,37 @@ describe('the database', () => {
     await expect(record({ providerEvent: 'odd', status: 'ACSC', isReturn: true })).rejects.toMatchObject({
       code: SQLSTATE.checkViolation,
     });
+  });
+
+  it('refuses to reclaim what the bank has again', async () => {
+    await receive({ status: 'ACSP' }, 'twice');
+    await receive({ status: 'RJCT' }, 'twice');
+    await receive(RETURNED);
+    const { rows } = await world.owner.query<{ id: string }>('select id::text from transaction where return_of = $1', [
+      transactionId,
+    ]);
+
+    await expect(
+      world.owner.query(
+        `with again as (
+           insert into transaction (workspace_id, status, hash, return_of)
+           values ($1, 'completed', decode(repeat('a', 64), 'hex'), $2) returning id)
+         update discrepancy d set resolved_at = now(), resolution = 'reclaimed', resolution_transaction_id = a.id
+         from again a where d.transaction_id = $3`,
+        [NORTH, rows[0]?.id, transactionId],
+      ),
+    ).rejects.toMatchObject({ code: RULE_VIOLATION.returnWithoutReason });
+  });
+
+  it('refuses to settle a discrepancy of a payment that is not returned', async () => {
+    await receive({ status: 'RJCT' });
+    await receive(ARRIVED);
+
+    await expect(
+      world.owner.query(
+        `update discrepancy set resolved_at = now(), resolution = 'settled' where transaction_id = ${transactionId}`,
+      ),
+    ).rejects.toMatchObject({ code: RULE_VIOLATION.discrepancyMissing });
+    expect(await openKinds()).toEqual(['rejected_then_credited']);
   });
 });

@@ -1,5 +1,5 @@
 import { minorUnits } from '@banking/domain';
-import type { DeliveredRailEvent } from '@banking/payouts';
+import type { DeliveredRailEvent, RailEvent } from '@banking/payouts';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import type { EventPage } from './adapter-messages.js';
 
@@ -45,16 +45,19 @@ const STORE_EVENTS = sqlStatement(
    on conflict (rail, position) do nothing`,
 );
 
-interface EventRow {
-  id: bigint;
-  key: string;
+interface EventOfRow {
   provider_event: string;
   status: string;
   reason_code: string | null;
   message: string | null;
+  is_return: boolean;
+}
+
+interface EventRow extends EventOfRow {
+  id: bigint;
+  key: string;
   amount: bigint;
   currency: string;
-  is_return: boolean;
 }
 
 /** Delivered for ten seconds, as the sandbox network does. */
@@ -68,6 +71,11 @@ const TAKE_EVENTS = sqlStatement<EventRow>(
    update rail_event e set handed_until = clock_timestamp() + interval '10 s'
    from next n where e.id = n.id
    returning e.id, e.key, e.provider_event, e.status, e.reason_code, e.message, e.amount, e.currency, e.is_return`,
+);
+
+const FIND_EVENTS = sqlStatement<EventOfRow>(
+  'find_rail_events',
+  `select provider_event, status, reason_code, message, is_return from rail_event where rail = $1 and key = $2 order by id`,
 );
 
 const DELETE_EVENTS = sqlStatement('delete_rail_events', 'delete from rail_event where id = any($1::bigint[])');
@@ -138,18 +146,25 @@ export class RailInbox {
     const [rows] = await this.database.pipeline({}, [bind(TAKE_EVENTS, this.rail, limit)] as const);
     return rows
       .sort((one, other) => (one.id < other.id ? -1 : 1))
-      .map(({ id, key, provider_event: providerEvent, status, reason_code, message, amount, currency, is_return }) => ({
-        id: id.toString(),
-        key,
-        event: {
-          ...{ providerEvent, status, reasonCode: reason_code ?? undefined, message: message ?? undefined },
-          ...(is_return && { isReturn: true }),
-        },
-        content: { amount: minorUnits(amount), currency },
+      .map((row) => ({
+        ...{ id: row.id.toString(), key: row.key, event: eventOf(row) },
+        content: { amount: minorUnits(row.amount), currency: row.currency },
       }));
+  }
+
+  /** The stored events of a payment, the longest stored first. */
+  async find(key: string): Promise<readonly RailEvent[]> {
+    const [rows] = await this.database.pipeline({}, [bind(FIND_EVENTS, this.rail, key)] as const);
+    return rows.map(eventOf);
   }
 
   async delete(ids: readonly string[]): Promise<void> {
     await this.database.pipeline({}, [bind(DELETE_EVENTS, ids)]);
   }
 }
+
+const eventOf = (row: EventOfRow): RailEvent => ({
+  ...{ providerEvent: row.provider_event, status: row.status },
+  ...{ reasonCode: row.reason_code ?? undefined, message: row.message ?? undefined },
+  ...(row.is_return && { isReturn: true }),
+});

@@ -238,7 +238,8 @@ create table discrepancy (
   event_id bigint not null,
   opened_at timestamptz not null default statement_timestamp(),
   resolved_at timestamptz,
-  resolution text check (resolution in ('returned', 'reclaimed', 'dismissed')),
+  -- `settled` without an operator: the bank has the money again, as the customer does.
+  resolution text check (resolution in ('returned', 'reclaimed', 'dismissed', 'settled')),
   resolved_by text check (char_length(resolved_by) between 1 and 200),
   note text check (char_length(note) between 1 and 500),
   resolution_transaction_id bigint,
@@ -250,6 +251,7 @@ create table discrepancy (
   check ((resolution_transaction_id is not null) = coalesce(resolution in ('returned', 'reclaimed'), false)),
   check (kind <> 'credited_then_rejected' or resolution is distinct from 'reclaimed'),
   check (kind <> 'rejected_then_credited' or resolution is distinct from 'returned'),
+  check (kind = 'rejected_then_credited' or resolution is distinct from 'settled'),
   constraint discrepancy_event foreign key (workspace_id, event_id) references remittance_event (workspace_id, id),
   constraint discrepancy_resolution_transaction foreign key (workspace_id, resolution_transaction_id)
     references transaction (workspace_id, id),
@@ -305,7 +307,7 @@ end $$;
 
 -- At commit, because a rejection posts the return before its transaction fails. Money that has arrived comes back if the bank has it again.
 -- Otherwise it comes back, and money that has come back is taken again, only to resolve a discrepancy of the payout from which the chain
--- of returns begins. Money of a deposit goes back only with the deposit.
+-- of returns begins. What the bank has again is not taken. Money of a deposit goes back only with the deposit.
 create function require_return_reason() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 begin
@@ -322,7 +324,9 @@ begin
          from returned r join transaction x on x.workspace_id = new.workspace_id and x.id = r.return_of)
        select from returned r join discrepancy d on d.workspace_id = new.workspace_id and d.transaction_id = r.id
        where d.resolution_transaction_id = new.id
-         and d.resolution = case r.depth % 2 when 0 then 'returned' else 'reclaimed' end)
+         and d.resolution = case r.depth % 2 when 0 then 'returned' else 'reclaimed' end
+         and (d.resolution = 'returned' or not exists (
+           select from remittance_event e where e.workspace_id = new.workspace_id and e.transaction_id = r.id and e.is_return)))
      and not exists (
        select from deposit d
        where d.workspace_id = new.workspace_id and d.transaction_id = new.return_of and d.status in ('assigned', 'returned')) then
@@ -373,6 +377,7 @@ create table rail_event (
   unique (rail, position)
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 create index rail_event_by_delivery on rail_event (rail, (greatest(received_at, handed_until)));
+create index rail_event_by_key on rail_event (key, rail);
 
 create table sandbox_rail_payment (
   key text primary key,
@@ -566,6 +571,7 @@ create type settlement as (
  * (b) A crossing ends without an event: what the other database answered, only the caller knows.
  * (c) What fails has come back. Only an event that comes after the end contradicts it, but for one that says that the money is back.
  * An event that is recorded already is not recorded again, and opens nothing.
+ * (d) A payment that was rejected, executed and returned, in any order, is even: its discrepancy is settled.
  *
  * @param noted_by who ends the payments, for the audit trail; null if the caller notes it
  */
@@ -628,6 +634,19 @@ begin
   select o.workspace_id, jsonb_agg(jsonb_build_object('operation', 'openDiscrepancy', 'outcome', 'done', 'resourceType', 'discrepancy',
            'resourceId', o.id, 'actor', jsonb_build_object('type', 'network')) order by o.id)
   from opened o group by o.workspace_id order by o.workspace_id;
+  if exists (select from unnest(settlements) s where s.is_return or 'rejected_then_credited' = any (s.discrepancies)) then
+    with settled as (
+      update discrepancy d set resolved_at = statement_timestamp(), resolution = 'settled'
+      from unnest(settlements) s
+      where d.workspace_id = s.workspace_id and d.transaction_id = s.transaction_id and d.kind = 'rejected_then_credited'
+        and d.resolved_at is null and exists (
+          select from remittance_event e where e.workspace_id = s.workspace_id and e.transaction_id = s.transaction_id and e.is_return)
+      returning d.workspace_id, d.id)
+    insert into audit_outbox (workspace_id, entries)
+    select d.workspace_id, jsonb_agg(jsonb_build_object('operation', 'resolveDiscrepancy', 'outcome', 'done', 'resourceType', 'discrepancy',
+             'resourceId', d.id, 'actor', jsonb_build_object('type', 'network')) order by d.id)
+    from settled d group by d.workspace_id order by d.workspace_id;
+  end if;
   if noted_by = 'network' then
     update payout p set accepted_at = statement_timestamp(), updated_at = statement_timestamp()
     from unnest(settlements) s

@@ -118,6 +118,14 @@ begin
   if tg_relid <> 'banking.discrepancy'::regclass or tg_op <> 'UPDATE' then
     raise exception 'require_approved_resolution runs before an UPDATE of discrepancy only' using errcode = 'BK013';
   end if;
+  if new.resolution = 'settled' then
+    if not exists (
+      select from remittance_event e where e.workspace_id = new.workspace_id and e.transaction_id = new.transaction_id and e.is_return) then
+      raise exception 'a discrepancy is settled by a return of the bank' using errcode = 'BK010';
+    end if;
+    new.resolved_by := 'network';
+    return new;
+  end if;
   new.resolved_by := operator_name();
   perform require_second_operator('resolveDiscrepancy', jsonb_build_object('workspaceId', new.workspace_id, 'discrepancyId', new.id,
       'resolution', new.resolution, 'note', new.note),

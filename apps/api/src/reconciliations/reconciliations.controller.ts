@@ -90,7 +90,7 @@ class BankReconciliationDto implements BankReconciliation {
   @Field('ours', {
     type: 'integer',
     minimum: 0,
-    description: 'The number of all differences, also of those that are not listed.',
+    description: 'The number of differences, also of those that are not listed. At most 1000 of a kind are counted.',
     example: 1,
   })
   readonly differenceCount!: number;

@@ -19,7 +19,7 @@ export interface BankReconciliation {
   readonly closingBalance?: string;
   /** What the booked entries that the books do not have sum to, credits less debits, as the balances. */
   readonly unknownAmount: string;
-  /** All of them, also those that are not listed. */
+  /** Also of those that are not listed. At most 1,000 of a kind are counted. */
   readonly differenceCount: number;
   /** The first hundred, by day. */
   readonly differences: readonly BankDifference[];

@@ -161,14 +161,81 @@ describe('the lists of operators', () => {
   it('have the newest deposits of workspaces, and what waits', async () => {
     const { id } = await unmatched();
     const entryId = await at.entry({ remittance: 'Nothing', amount: 7 });
-    await at.entry({ remittance: 'comes back', returnReason: 'AC04' });
 
     const [newest] = await newestDeposits(books().database, [at.north], 'unmatched');
-    const waiting = await waitingEntries(books().database);
+    const { entries, hasMore } = await waitingEntries(books().database);
 
     expect(newest).toMatchObject({ id, status: 'unmatched', amount: '1250', payer: { name: 'Ada Payer' } });
-    expect(waiting.map((entry) => entry.entryId)).toEqual([entryId]);
-    expect(waiting[0]).toMatchObject({ amount: '7', currencyCode: 'EUR', reference: 'Nothing', isReversal: false });
+    expect(entries.map((entry) => entry.entryId)).toEqual([entryId]);
+    expect(entries[0]).toMatchObject({ amount: '7', currencyCode: 'EUR', reference: 'Nothing', isReversal: false });
+    expect([entries[0]?.isReturn, hasMore]).toEqual([false, false]);
     await at.work();
+  });
+
+  it('have the returns that match no payment, which are no deposits', async () => {
+    const [key, endToEndId] = ['payout-1-1-0123456789ab', 'sent-1'];
+    await at.owner.query(
+      `insert into file_payment (rail, key, end_to_end_id, amount, currency, content) values ('bank-a', $1, $2, 10002, 'EUR', '{}')`,
+      [key, endToEndId],
+    );
+    const returns = [
+      await at.entry({ remittance: theirs.code, returnReason: 'AC04' }),
+      await at.entry({ endToEndId: 'NOTPROVIDED', returnReason: 'AC04' }),
+      await at.entry({ endToEndId, amount: 9502, returnReason: 'AC04' }),
+      await at.entry({ endToEndId, amount: 50000 }),
+      await at.entry({ endToEndId, isReversal: true }),
+    ];
+    await at.work();
+
+    const { entries } = await waitingEntries(books().database);
+
+    const ours = { key };
+    expect(entries.map(({ entryId, isReturn, payment }) => ({ entryId, isReturn, payment }))).toEqual(
+      [undefined, undefined, ours, ours, ours].map((payment, index) => ({
+        ...{ entryId: returns[index], isReturn: true, payment },
+      })),
+    );
+    expect((await at.deposits()).filter(({ entry }) => returns.includes(entry))).toEqual([]);
+    await at.owner.query(
+      `update bank_entry set outcome = 'ignored', note = 'booked by hand' where id = any($1::bigint[])`,
+      [returns],
+    );
+    expect(await waitingEntries(books().database)).toEqual({ entries: [], hasMore: false });
+  });
+
+  it('say what the books have of the payment of a return', async () => {
+    const { rows } = await at.owner.query<{ key: string; status: string }>(
+      `select distinct on (status) concat_ws('-', 'payout', workspace_id, transaction_id, key_nonce) as key, status from payout
+       where status in ('settled', 'failed') order by status, transaction_id`,
+    );
+    const ids: number[] = [];
+    for (const { key } of rows) {
+      await at.owner.query(
+        `insert into file_payment (rail, key, end_to_end_id, amount, currency, content) values ('bank-a', $1, $1, 1250, 'EUR', '{}')`,
+        [key],
+      );
+      ids.push(await at.entry({ endToEndId: key }));
+    }
+
+    const { entries } = await waitingEntries(books().database);
+
+    expect(rows.map(({ status }) => status)).toEqual(['failed', 'settled']);
+    expect(entries.map(({ payment }) => payment)).toEqual(
+      rows.map((payout) => ({ ...payout, isReturned: payout.status === 'failed' })),
+    );
+    await at.owner.query(`update bank_entry set outcome = 'ignored', note = 'seen' where id = any($1::bigint[])`, [
+      ids,
+    ]);
+  });
+
+  it('say that there are more than the hundred oldest', async () => {
+    const ids: number[] = [];
+    for (let count = 0; count < 101; count += 1) ids.push(await at.entry({ returnReason: 'AC04' }));
+
+    const { entries, hasMore } = await waitingEntries(books().database);
+
+    expect([entries.map(({ entryId }) => entryId), hasMore]).toEqual([ids.slice(0, 100), true]);
+    await at.owner.query(`update bank_entry set outcome = 'ignored', note = 'seen' where id = $1`, [ids[0]]);
+    expect((await waitingEntries(books().database)).hasMore).toBe(false);
   });
 });

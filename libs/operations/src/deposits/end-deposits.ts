@@ -1,4 +1,11 @@
-import { type AccountId, type DepositStatus, parseId, type Timestamp, type WorkspaceId } from '@banking/domain';
+import {
+  type AccountId,
+  type DepositStatus,
+  parseId,
+  type PayoutStatus,
+  type Timestamp,
+  type WorkspaceId,
+} from '@banking/domain';
 import {
   type Books,
   currencyCode,
@@ -11,6 +18,7 @@ import {
   requirePosted,
   returnEntry,
 } from '@banking/ledger';
+import { byOutgoing, findPayouts, findPositions, nameOfOutgoing, parsePayoutKey, servedHere } from '@banking/payouts';
 import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
 import { noteOperatorChanges } from '../provisioning/audit.js';
 import { findAccount } from '../provisioning/operator-actions.js';
@@ -35,7 +43,20 @@ export interface DepositRow {
   readonly createdAt: Timestamp;
 }
 
-/** A credit of a bank account that is in no books: no account takes it, or the worker has not come to it. */
+/** A payment that an entry names. */
+interface WaitingPayment {
+  /** That of the payout. */
+  readonly key: string;
+  /** Left out, as the next one, if this database has no such payout. */
+  readonly status?: PayoutStatus;
+  /** Whether the customer has the whole amount again. */
+  readonly isReturned?: boolean;
+}
+
+/**
+ * A credit of a bank account that is in no books: no account takes it, the worker has not come to it, or it returns money of a payment
+ * otherwise than that left.
+ */
 export interface WaitingEntry {
   readonly entryId: number;
   readonly rail: string;
@@ -46,6 +67,9 @@ export interface WaitingEntry {
   readonly reference?: string;
   readonly valueDate?: string;
   readonly isReversal: boolean;
+  /** Whether it returns money that left. It is no deposit then. */
+  readonly isReturn: boolean;
+  readonly payment?: WaitingPayment;
   readonly receivedAt: Timestamp;
 }
 
@@ -76,23 +100,50 @@ export async function newestDeposits(
   return found.sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(0, LISTED_MAX);
 }
 
+/** Returns are the credits that `hold_credit_entries` leaves out. */
 const LIST_WAITING = sqlStatement<{ entry: WaitingEntry }>(
   'list_waiting_entries',
   `select json_strip_nulls(json_build_object('entryId', e.id, 'rail', e.rail, 'bankAccount', e.bank_account, 'amount', e.amount::text,
      'currencyCode', e.currency, 'payer', e.party, 'reference', reference_of_entry(e.creditor_reference, e.remittance),
-     'valueDate', e.value_on, 'isReversal', e.is_reversal, 'receivedAt', rfc3339(e.received_at))) as entry
-   from bank_entry e
-   where e.outcome is null and e.status = 'booked'
-     and (e.direction = 'credit' and not e.is_reversal and e.return_reason is null
-         and not exists (select from file_payment p where p.rail = e.rail and p.end_to_end_id = e.end_to_end_id)
-       or e.direction = 'debit' and e.is_reversal)
+     'valueDate', e.value_on, 'isReversal', e.is_reversal,
+     'isReturn', e.direction = 'credit' and (e.is_reversal or e.return_reason is not null or p.key is not null),
+     'payment', case when p.key is not null then json_build_object('key', p.key) end, 'receivedAt', rfc3339(e.received_at))) as entry
+   from bank_entry e left join file_payment p on p.rail = e.rail and p.end_to_end_id = e.end_to_end_id
+   where e.outcome is null and e.status = 'booked' and (e.direction = 'credit' or e.is_reversal)
    order by e.id limit $1`,
 );
 
-/** Money that arrived, and reversals of it, which no deposit has. The oldest first, at most 100. */
-export async function waitingEntries(database: Database): Promise<WaitingEntry[]> {
-  const [rows] = await database.pipeline({}, [bind(LIST_WAITING, LISTED_MAX)] as const);
-  return rows.map(({ entry }) => entry);
+/** Money that arrived or came back, and reversals of it, which the books do not have. The oldest first, at most 100. */
+export async function waitingEntries(
+  database: Database,
+): Promise<{ readonly entries: readonly WaitingEntry[]; readonly hasMore: boolean }> {
+  const [rows] = await database.pipeline({}, [bind(LIST_WAITING, LISTED_MAX + 1)] as const);
+  const payments = await findPayments(
+    database,
+    rows.flatMap(({ entry: { payment } }) => payment ?? []),
+  );
+  const entries = rows.slice(0, LISTED_MAX).map(({ entry: { payment, ...entry } }): WaitingEntry => {
+    return { ...entry, ...(payment && { payment: { ...payment, ...payments.get(payment.key) } }) };
+  });
+  return { entries, hasMore: rows.length > LISTED_MAX };
+}
+
+/** What the books have of payments, by the keys of their payouts. */
+async function findPayments(
+  database: Database,
+  keyed: readonly { readonly key: string }[],
+): Promise<ReadonlyMap<string, Omit<WaitingPayment, 'key'>>> {
+  const named = (await servedHere(database, keyed)).flatMap(({ key }) => parsePayoutKey(key) ?? []);
+  const payouts = [...(await findPayouts(database, named)).values()];
+  const workspaces = [...new Set(payouts.map(({ workspaceId }) => workspaceId))];
+  const [rows] = await database.pipeline({ workspaces }, [findPositions(payouts)] as const);
+  const positions = byOutgoing(rows);
+  return new Map(
+    payouts.map((payout) => {
+      const isReturned = positions.get(nameOfOutgoing(payout))?.isBack === true;
+      return [payout.key, { status: payout.status, isReturned }];
+    }),
+  );
 }
 
 interface FoundDeposit {

@@ -64,7 +64,14 @@ export {
   type UserRow,
 } from './users.js';
 export { findGaps } from './find-gaps.js';
-export { assignDeposit, findTarget, newestDeposits, returnDeposit, waitingEntries } from '../deposits/end-deposits.js';
+export {
+  assignDeposit,
+  findTarget,
+  newestDeposits,
+  returnDeposit,
+  type WaitingEntry,
+  waitingEntries,
+} from '../deposits/end-deposits.js';
 export {
   addKey,
   addServiceAccount,

@@ -99,6 +99,31 @@ describe('a payment that is submitted', () => {
     expect(takeOut()).toEqual([1]);
   });
 
+  it('is found with the events that are not acknowledged', async () => {
+    const rail = railOf();
+    await submitAll(rail, 1, 2);
+    const { key, amount, currency } = filePayment(1);
+    await world.owner.query(`insert into rail_cursor (rail) values ('bank-a'), ('bank-b')`);
+    await world.owner.query(
+      `insert into rail_event (rail, position, key, provider_event, status, reason_code, message, amount, currency, is_return)
+       values ('bank-a', '1', $1, 'e1', 'ACSP', null, 'pending', $2, $3, false),
+              ('bank-a', '2', $1, 'e2', 'RJCT', 'AC04', null, $2, $3, true),
+              ('bank-b', '1', $1, 'e3', 'ACSC', null, null, $2, $3, false)`,
+      [key, amount, currency],
+    );
+    const [first, second] = await rail.receive(10);
+
+    expect((await rail.find(key))?.events).toEqual([
+      { providerEvent: 'e1', status: 'ACSP', message: 'pending' },
+      { providerEvent: 'e2', status: 'RJCT', reasonCode: 'AC04', isReturn: true },
+    ]);
+    expect((await rail.find(filePayment(2).key))?.events).toEqual([]);
+    await rail.acknowledge([first!]);
+    expect((await rail.find(key))?.events).toEqual([second!.event]);
+    await rail.acknowledge([second!]);
+    expect((await rail.find(key))?.events).toEqual([]);
+  });
+
   it('is rejected if no file can carry it, and is in none', async () => {
     const rail = railOf();
     const creditor = { ...filePayment(1).creditor, name: '王小明' };

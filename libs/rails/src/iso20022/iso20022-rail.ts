@@ -49,7 +49,8 @@ export interface Iso20022RailOptions extends Partial<Omit<PaymentFilesOptions, '
  * A payment network that is a bank with files of ISO 20022. A payment is accepted when it is stored, and leaves with the next file. Its
  * events come from the files of the bank.
  *
- * `find` and `listSubmitted` say which payments were accepted. They repeat no events: those that were recorded are in the books.
+ * `find` and `listSubmitted` say which payments were accepted. `find` repeats the events that are not acknowledged, and `listSubmitted`
+ * none: those that were recorded are in the books.
  */
 export class Iso20022Rail implements Rail {
   readonly chores: readonly Chore[];
@@ -130,7 +131,7 @@ export class Iso20022Rail implements Rail {
 
   private async read(key: string): Promise<FoundPayment | undefined> {
     const row = await this.database.read({}, bind(FIND, this.config.name, [key]));
-    return row && foundOf(row);
+    return row && { ...foundOf(row), events: await this.inbox.find(key) };
   }
 }
 

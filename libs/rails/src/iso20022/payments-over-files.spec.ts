@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type AccountId,
   type PlaceOrderInput,
@@ -9,10 +10,13 @@ import {
 } from '@banking/domain';
 import { LedgerBankingService, startBankingWorker } from '@banking/operations';
 import { demoDatabase, recipientLike, verifyPayments } from '@banking/operations/testing';
+import { WORKER_ROLE } from '@banking/postgres';
 import { until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
 import { Rails } from '../rails.js';
+import { statusReport } from '../testing/bank-files.js';
 import { fileRailConfig, filesIn } from '../testing/file-rails.js';
+import { reconcileStatements } from './reconcile-statements.js';
 import { paymentsOfFile } from './sent-files.js';
 
 const account = { currency: 'INR', id: '00420042', isIban: false, bic: 'HDFCINBB', holder: 'Harbour Ltd' };
@@ -106,5 +110,79 @@ describe('a payment over files', () => {
     expect(state).toMatchObject({ status: 'failed', payout: 'failed' });
     expect(filesIn(config, 'out').size).toBe(1);
     expect(errors).toEqual([]);
+  });
+});
+
+/** The payment of a transaction is in a file, which the bank rejects. Returns its key. */
+async function reject(id: number): Promise<string> {
+  const { key } = await stateBy(id, ({ payout }) => payout === 'submitted');
+  const text = await until(
+    () => [...filesIn(config, 'out').values()].find((file) => file.includes(key)),
+    (found) => found !== undefined,
+  );
+  const rejection = `<OrgnlPmtInfAndSts><OrgnlPmtInfId>P1</OrgnlPmtInfId><TxInfAndSts><OrgnlEndToEndId>${key}</OrgnlEndToEndId><TxSts>RJCT</TxSts></TxInfAndSts></OrgnlPmtInfAndSts>`;
+  const path = join(config.folder, 'in', `${key}.xml`);
+  writeFileSync(path, statusReport(/<MsgId>(.*?)</.exec(text!)![1]!, '', rejection));
+  utimesSync(path, 1_000, 1_000);
+  return key;
+}
+
+describe('a rejection whose money the account cannot take', () => {
+  const setBalance = (balance: bigint) =>
+    world.owner.query(
+      `begin; set local session_replication_role = replica; update account set balance = ${balance} where id = ${accountId}; commit`,
+    );
+
+  it('is kept with its reason, and returns the money once it can', async () => {
+    const id = await placeTo('Anita Rao');
+    const { rows } = await world.owner.query<{ balance: bigint }>('select balance from account where id = $1', [
+      accountId,
+    ]);
+    await setBalance(9_007_199_254_740_991n);
+    await reject(id);
+
+    const reason = () =>
+      world.owner.query<{ reason: string | null }>('select reason from work where subject_id = $1', [id]);
+    await until(reason, (work) => work.rows[0]?.reason === 'balance_limit_exceeded');
+    expect(await stateBy(id, () => true)).toMatchObject({ status: 'pending' });
+    await setBalance(rows[0]!.balance);
+
+    expect(await stateBy(id, ({ status }) => status !== 'pending')).toMatchObject({ status: 'failed' });
+    expect(new Set(errors.splice(0).map((error) => (error as Error).message)).size).toBe(1);
+  });
+});
+
+describe('a payment that the bank rejected and never debited', () => {
+  it('is a difference if the bank returns it', async () => {
+    const id = await placeTo('Arun Das');
+    const key = await reject(id);
+    await stateBy(id, ({ status }) => status === 'failed');
+    await world.owner.query(
+      `set session_replication_role = replica; update payment_file set written_at = now() - interval '9 days';
+       set session_replication_role = default`,
+    );
+    await world.owner.query(
+      `with file as (
+         insert into bank_file (rail, name, digest, message, message_id, outcome)
+         values ($1, 's1', sha256('s1'), 'camt.053.001.08', 's1', 'read') returning id)
+       insert into bank_statement (file_id, rail, bank_account, currency, statement_id, opening_balance, closing_balance, opened_on,
+         closed_on, entry_count, entry_sum)
+       select id, $1, $2, 'INR', 's1', 0, 0, current_date - 1, current_date - 1, 0, 0 from file`,
+      [config.name, account.id],
+    );
+    const missing = async () => {
+      const place = { rail: config.name, bankAccount: account.id, currency: 'INR' };
+      const { differences } = await reconcileStatements(world.database.as(WORKER_ROLE), place);
+      return differences.flatMap(({ kind, reference }) => (kind === 'payment_missing' ? [reference] : []));
+    };
+    expect(await missing()).not.toContain(key);
+
+    await world.owner.query(
+      `insert into bank_entry (rail, bank_account, identity, direction, amount, currency, status, outcome, payout_key)
+       select rail, $2, 'back', 'credit', amount, currency, 'booked', 'return', key from file_payment where key = $1`,
+      [key, account.id],
+    );
+
+    expect(await missing()).toContain(key);
   });
 });

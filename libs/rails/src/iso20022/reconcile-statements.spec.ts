@@ -99,7 +99,13 @@ describe('the statements of a bank account', () => {
   });
 
   it('have no difference before the first one', async () => {
-    expect(await compare()).toEqual({ ...ACCOUNT, statements: 0, unknownAmount: 0n, differences: [] });
+    expect(await compare()).toEqual({
+      ...ACCOUNT,
+      statements: 0,
+      unknownAmount: 0n,
+      differences: [],
+      hasMore: false,
+    });
   });
 
   it('show a gap by its amount, until the missing one is read', async () => {
@@ -253,6 +259,29 @@ describe('a payment that was handed to the bank', () => {
        values ('${RAIL}', '${IBAN}', 'paid', 'debit', 500, 'EUR', 'pending', 'payout', 'payout-1-1-000000000001')`,
     );
     expect(await kinds()).toEqual([]);
+  });
+});
+
+describe('a comparison with a thousand differences of a kind', () => {
+  it.each([
+    ['entries that the books do not have', 'credit', 'null', 'null'],
+    ['entries that no statement has', 'credit', `'deposit'`, 'null'],
+    ['entries that are not booked', 'debit', 'null', `'pending'`],
+  ])('says that there may be more %s', async (_what, direction, outcome, status) => {
+    await statement({ opening: 0, closing: 0, openedAgo: 5 });
+    await statement({ opening: 0, closing: 0, openedAgo: 1 });
+    const insert = (first: number, last: number) =>
+      world.owner.query(
+        `insert into bank_entry (rail, bank_account, identity, direction, amount, currency, status, booked_on, outcome, received_at)
+         select '${RAIL}', '${IBAN}', 'n' || n, '${direction}', 1, 'EUR', coalesce(${status}, 'booked'), ${day(3)}, ${outcome},
+           now() - interval '11 days' from generate_series(${first}, ${last}) n`,
+      );
+
+    await insert(1, 999);
+    expect((await compare()).hasMore).toBe(false);
+    await insert(1_000, 1_001);
+
+    expect((await compare()).hasMore).toBe(true);
   });
 });
 

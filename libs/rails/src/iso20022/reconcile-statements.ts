@@ -22,8 +22,10 @@ export interface StatementComparison extends ReconciledAccount {
   readonly closingBalance?: bigint;
   /** What the booked entries that the books do not have sum to, credits less debits. */
   readonly unknownAmount: bigint;
-  /** All of them, by day. */
+  /** By day, at most 1,000 of a kind. */
   readonly differences: readonly StatementDifference[];
+  /** Whether a kind has so many, so that there may be more. */
+  readonly hasMore: boolean;
 }
 
 /** A difference, with the row of the entry that it is about. */
@@ -130,12 +132,14 @@ interface PaymentRow {
   key: string;
   day: string;
   amount: bigint;
+  is_returned: boolean;
 }
 
 /** Handed to the bank so long before the end of the last statement that it would be on one. */
 const WITHOUT_ENTRY = sqlStatement<PaymentRow>(
   'payments_without_entry',
-  `select p.key, f.written_at::date::text as day, p.amount
+  `select p.key, f.written_at::date::text as day, p.amount, exists (
+     select from bank_entry e where e.rail = f.rail and e.payout_key = p.key and e.outcome = 'return') as is_returned
    from payment_file f
    cross join lateral (
      select key, amount from file_payment where file_id = f.id and currency = $2
@@ -170,13 +174,16 @@ export async function reconcileStatements(
   const statements = rows.reverse();
   const [first, last] = [statements[0], statements.at(-1)];
   const differences: StatementDifference[] = [...unknown, ...pending].map(entryDifference);
+  const found: (readonly unknown[])[] = [unknown, pending];
   if (first && last) {
     const [unlisted] = await database.pipeline({}, [
       bind(UNLISTED, ...place, first.opened_on, last.closed_on),
     ] as const);
     differences.push(...unlisted.map(entryDifference));
     differences.push(...(await statementDifferences(database, account, statements)));
-    differences.push(...(await missingPayments(database, account, last.closed_on)));
+    const [payments] = await database.pipeline({}, [bind(WITHOUT_ENTRY, rail, currency, last.closed_on)] as const);
+    differences.push(...(await missingPayments(database, payments)));
+    found.push(unlisted, payments);
   }
   return {
     ...{ rail, bankAccount, currency, statements: statements.length },
@@ -184,6 +191,7 @@ export async function reconcileStatements(
     ...(first && last && { openingBalance: first.opening_balance, closingBalance: last.closing_balance }),
     unknownAmount: unknownTotal?.total ?? 0n,
     differences: differences.sort((one, other) => (one.day < other.day ? -1 : Number(one.day > other.day))),
+    hasMore: found.some((list) => list.length >= ROWS_MAX),
   };
 }
 
@@ -231,20 +239,15 @@ async function isOverlap(
   return before.opening_balance + (booked?.total ?? 0n) === statement.opening_balance;
 }
 
-/** A payment that failed has none. */
-async function missingPayments(
-  database: Database,
-  { rail, currency }: ReconciledAccount,
-  lastDay: string,
-): Promise<BankDifference[]> {
-  const [rows] = await database.pipeline({}, [bind(WITHOUT_ENTRY, rail, currency, lastDay)] as const);
+/** A payment that failed has none, unless the bank returned it: it gave back what it had not taken then. */
+async function missingPayments(database: Database, rows: readonly PaymentRow[]): Promise<BankDifference[]> {
   if (rows.length === 0) return [];
   const payouts = await findPayouts(
     database,
     rows.flatMap(({ key }) => parsePayoutKey(key) ?? []),
   );
   return rows
-    .filter(({ key }) => payouts.get(key)?.status !== 'failed')
+    .filter(({ key, is_returned }) => is_returned || payouts.get(key)?.status !== 'failed')
     .map(({ key, day, amount }) => ({
       ...{ kind: 'payment_missing', day, direction: 'debit', reference: key },
       amount: toTransferAmount(minorUnits(amount)),
