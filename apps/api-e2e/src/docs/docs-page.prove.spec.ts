@@ -139,6 +139,14 @@ describe('docs page in a browser', () => {
       expect(pale).toEqual([]);
     });
 
+    itInBrowser('shows a schema with its name, and fields of what it refers to', async () => {
+      const operation = await openOperation(shared.page, 'getTransfer');
+      await operation.locator('.responses-table button').filter({ hasText: 'Schema' }).first().click();
+      const titles = operation.locator('.json-schema-2020-12__title');
+      await titles.first().waitFor();
+      expect((await titles.allInnerTexts()).slice(0, 4)).toEqual(['Transfer', 'id', 'amount', 'edges']);
+    });
+
     itInBrowser('offers Authorize and the demo user at the top, and stays there when the page scrolls', async () => {
       const { page, complaints } = shared;
       const buttons = page.locator('.top-bar .sign-in, .top-bar button.authorize');

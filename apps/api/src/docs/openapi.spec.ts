@@ -41,6 +41,22 @@ describe('the OpenAPI document', () => {
     expect(/^### (\d\S+)/m.exec(changes)?.[1]).toBe(version);
   });
 
+  // The page resolves no others: docs-page/references.js.
+  it('refers only to itself, and to what is there', () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(([, reference]) => reference!);
+    const missing = references.filter((reference) => {
+      const [start, ...keys] = reference.split('/');
+      const named = keys.reduce<unknown>(
+        (within, key) => (within as Record<string, unknown> | undefined)?.[key],
+        document,
+      );
+      return start !== '#' || named === undefined;
+    });
+
+    expect(references.length).toBeGreaterThan(1_000);
+    expect(missing).toEqual([]);
+  });
+
   it('names the required fields of a resource first', () => {
     const late = Object.entries(document.components?.schemas ?? {}).filter(([, schema]) => {
       const { properties = {}, required = [] } = schema as { properties?: object; required?: string[] };
