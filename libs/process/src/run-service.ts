@@ -106,7 +106,7 @@ export function usageFor(args: readonly string[], usage: string): UsageText | un
   if (isHelp(first) && more.length === 0) return { text: usage, exitCode: 0 };
   const unknown = args.find((arg) => arg.startsWith('-') && !isHelp(arg));
   const mistake = unknown === undefined ? 'too many arguments' : `unknown option '${unknown}'`;
-  return { text: `error: ${mistake}\n\n${usage}`, exitCode: 2 };
+  return { text: `error: ${mistake}\nThe option --help prints the usage.\n`, exitCode: 2 };
 }
 
 const isHelp = (arg: string) => arg === '--help' || arg === '-h';
