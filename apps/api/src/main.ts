@@ -67,8 +67,10 @@ async function start(): Promise<RunningService> {
     metrics = await openMetrics(config, implementation, draining);
     if (metrics) log.info({ metricsPort: metrics.port }, 'metrics');
     app = await createApp({ config, implementation, log, draining, tracing });
-    await listen(app, config);
-    await implementation.onListening();
+    if (!draining.begun) {
+      await listen(app, config);
+      await implementation.onListening();
+    }
   } catch (error) {
     await app?.close();
     await metrics?.close();

@@ -136,6 +136,27 @@ describe('the first start on a terminal', () => {
   });
 });
 
+describe('the first start', () => {
+  let folder: TestDataDir;
+
+  beforeAll(async () => {
+    folder = await newDataDir();
+  });
+
+  afterAll(() => folder.remove());
+
+  it('does not listen once it was interrupted, and ends with 0', async () => {
+    const { child, ended, output } = launch('api', { dataDir: folder.path });
+    await output.matched(/created the database/);
+    child.kill('SIGINT');
+
+    expect(await ended).toEqual({ code: 0, signal: null });
+    const [, afterwards] = output.stdout.split('SIGINT: stopping');
+    expect(afterwards).toContain('"msg":"stopped"');
+    expect(afterwards).not.toContain('Server listening');
+  });
+});
+
 describe('the standard output of a service', () => {
   let folder: TestDataDir;
 
