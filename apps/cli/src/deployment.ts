@@ -98,6 +98,8 @@ export async function withDeployment<T>(
       ...(use.readsBooks === true && { statementTimeoutMs: READING_TIMEOUT_MS }),
       prepare,
       mayReadElsewhere: use.changesNothing === true,
+      // Also without a terminal, because DATA_DIR may be mistyped.
+      onNew: (line) => console.error(line),
       log: reportProgress,
       warn: reportProgress,
     });

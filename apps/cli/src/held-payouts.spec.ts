@@ -37,8 +37,8 @@ describe('payouts that wait for a decision', () => {
     );
 
   it('are listed with the reason of the hook', async () => {
-    const { exitCode, stdout } = await world.run(['payout', 'list', '--held']);
-    const json = await world.run(['payout', 'list', '--held', '--workspace', '1', '--json']);
+    const { exitCode, stdout } = await world.run(['payout', 'list']);
+    const json = await world.run(['payout', 'list', '--workspace', '1', '--json']);
 
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(new RegExp(`^ *${ids[0]} +1 .+ sandbox .+ the hook +a new payee$`, 'm'));
@@ -66,7 +66,7 @@ describe('payouts that wait for a decision', () => {
       { ended_by: OPERATOR, note: 'the hook is retired' },
     ]);
     expect(await end()).toMatchObject({ exitCode: 1, stderr: 'Decisions are not demanded.\n' });
-    const { stdout } = await world.run(['payout', 'list', '--held', '--json']);
+    const { stdout } = await world.run(['payout', 'list', '--json']);
     expect(JSON.parse(stdout)).toMatchObject(ids.map((transactionId) => ({ transactionId })));
   });
 
@@ -98,11 +98,11 @@ describe('payouts that wait for a decision', () => {
     ]);
     expect(await decide('reject', ids[0]!)).toMatchObject({
       exitCode: 1,
-      stderr: `The payout ${ids[0]} of workspace 1 does not wait for a decision. See banking payout list --held.\n`,
+      stderr: `The payout ${ids[0]} of workspace 1 does not wait for a decision. See banking payout list.\n`,
     });
     expect(await decide('release', 999_999)).toMatchObject({
       exitCode: 1,
-      stderr: 'There is no payout 999999 of workspace 1. See banking payout list --held.\n',
+      stderr: 'There is no payout 999999 of workspace 1. See banking payout list.\n',
     });
   });
 });

@@ -89,6 +89,12 @@ export function refuseRepeatedOptions(command: Command): void {
   command.commands.forEach(refuseRepeatedOptions);
 }
 
+/** Names the help of a command after a mistake in it. The help itself would be longer than a terminal, below the mistake. */
+export function nameHelpAfterErrors(command: Command, path = command.name()): void {
+  command.showHelpAfterError(`See ${path} --help.`);
+  for (const one of command.commands) nameHelpAfterErrors(one, `${path} ${one.name()}`);
+}
+
 function parseName(text: string): string {
   const name = parseLookup(text);
   if (hasForbiddenCharacter(name)) throw new InvalidArgumentError(`It must not contain ${FORBIDDEN_CHARACTERS}.`);

@@ -1,4 +1,4 @@
-import { Argument, type Command, Option } from 'commander';
+import { Argument, type Command } from 'commander';
 import type { Deployment } from '@banking/deployment';
 import { type WorkspaceId } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
@@ -39,7 +39,7 @@ export function addPayoutsCommands(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        'banking payout list --held',
+        'banking payout list',
         'banking payouts resume',
         'banking payout return 26 --workspace 1 --note "no network serves India"',
       ),
@@ -222,10 +222,9 @@ function addHeldPayoutsCommands(payouts: Command): void {
       'Lists payouts that the decision hook holds or has not answered for, the oldest first, at most 100. Of several databases, all are ' +
         'listed, or the one of CELL. banking work list shows all other open payouts.',
     )
-    .addOption(new Option('--held', 'payouts that wait for a decision').makeOptionMandatory())
     .addOption(workspaceOption('only this workspace'))
     .addOption(jsonOption())
-    .addHelpText('after', examples('banking payout list --held'))
+    .addHelpText('after', examples('banking payout list'))
     .action(listHeld);
 
   addDecisionCommand(payouts, 'approve', {
@@ -291,9 +290,9 @@ interface DecisionCommand {
 }
 
 const NOT_DECIDED: Readonly<Record<Exclude<DecideOutcome, 'decided'>, (name: string) => string>> = {
-  not_found: (name) => `There is no ${name}. See banking payout list --held.`,
+  not_found: (name) => `There is no ${name}. See banking payout list.`,
   final: (name) => `The ${name} is completed or failed already. There is nothing to decide.`,
-  not_held: (name) => `The ${name} does not wait for a decision. See banking payout list --held.`,
+  not_held: (name) => `The ${name} does not wait for a decision. See banking payout list.`,
 };
 
 function addDecisionCommand(
@@ -306,9 +305,7 @@ function addDecisionCommand(
     .summary(summary)
     .description(description)
     .addArgument(
-      new Argument('<transaction>', 'id of the transaction; see banking payout list --held').argParser(
-        parseIdOf<number>,
-      ),
+      new Argument('<transaction>', 'id of the transaction; see banking payout list').argParser(parseIdOf<number>),
     )
     .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
     .addOption(nameOption('--note <text>', 'reason, stored with the decision').makeOptionMandatory())
@@ -343,7 +340,7 @@ async function endDecisions(options: EndOptions): Promise<void> {
   const ended = await onEachCell((deployment) => endIn(deployment, options, cells !== undefined));
   const { requests, done: ends } = outcomesOf(ended);
   if (json && ends.length > 0) printJson(ends);
-  else if (ends.length > 0) print('New payouts need no decision. Decide those that wait: banking payout list --held.');
+  else if (ends.length > 0) print('New payouts need no decision. Decide those that wait: banking payout list.');
   ended.end();
   if (requests.length > 0) throw new RequestStored(requests, json === true);
   if (ends.length === 0) throw new Refused('Decisions are not demanded.');

@@ -6,7 +6,7 @@ import { isOperatorError } from '@banking/deployment';
 import { ExportError } from '@banking/books-proof';
 import { ProvisioningError } from '@banking/operations/provisioning';
 import { ConfigError, EXIT } from '@banking/process';
-import { Command, CommanderError } from 'commander';
+import { type AddHelpTextContext, Command, CommanderError, Help, type Option } from 'commander';
 import { addAnchorCommand } from './anchor.js';
 import { addBankCommand, addRailCommands } from './rails.js';
 import { addAppCommands, addWorkspaceCommands, addDoctorCommand } from './workspaces.js';
@@ -18,7 +18,7 @@ import { addDiscrepancyCommands, addReconcileCommand } from './reconcile.js';
 import { addEventCommands, addWebhookCommands } from './webhooks.js';
 import { addAuditCommands, addExportCommand } from './export.js';
 import { addGrantCommands, addUserCommands } from './users.js';
-import { onRequest, refuseRepeatedOptions } from './inputs.js';
+import { nameHelpAfterErrors, onRequest, refuseRepeatedOptions } from './inputs.js';
 import { addMigrateCommand } from './migrate.js';
 import { addOperatorCommand, addRequestCommands, printStored, RequestStored } from './operators.js';
 import { addOrderCommands, addWorkCommands } from './work.js';
@@ -76,7 +76,8 @@ function banking(): Command {
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .exitOverride()
-    .showHelpAfterError()
+    .configureHelp({ optionDescription })
+    .addHelpText('beforeAll', refuseUnknownCommand)
     .addHelpText('after', onRequest(NOTES));
   addTokenCommand(program);
   addDemoCommand(program);
@@ -111,7 +112,21 @@ function banking(): Command {
   addAnchorCommand(program);
   addProveCommand(program);
   refuseRepeatedOptions(program);
+  nameHelpAfterErrors(program);
   return program;
+}
+
+const help = new Help();
+
+function optionDescription(option: Option): string {
+  return `${help.optionDescription(option)}${option.mandatory ? ' (required)' : ''}`;
+}
+
+/** For `help nosuch`, the library prints the help of the group, as for a missing command. */
+function refuseUnknownCommand({ error, command }: AddHelpTextContext): string {
+  const [, name] = command.args;
+  if (error && name !== undefined) command.error(`error: unknown command '${name}'`);
+  return '';
 }
 
 export async function runCommand(args: readonly string[]): Promise<number> {

@@ -21,6 +21,16 @@ describe('token', () => {
     return { header: read(head), claims: read(body) as Record<string, unknown> & { iat: number; exp: number } };
   }
 
+  it('tells that it created a database, as with a mistyped DATA_DIR', async () => {
+    const empty = new World();
+    const { exitCode, stderr } = await empty.run(['token', ADA]);
+    const again = await empty.run(['token', ADA]);
+    await empty.close();
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: `created the database in ${empty.dataDir}\n` });
+    expect(again.stderr).toBe('');
+  });
+
   beforeAll(() => world.fill());
   afterAll(() => world.close());
 

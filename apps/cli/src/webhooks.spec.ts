@@ -291,6 +291,16 @@ describe('banking webhooks listen', () => {
     expect(await ended(child)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
   });
 
+  it('ends when the reader of its output closes the pipe, and sends no more', async () => {
+    const { url, received } = await receiver();
+    const args = ['--workspace', '1', '--forward', url, '--after', '0', '--secret-file', secretFile()];
+    const child = world.start(['webhooks', 'listen', ...args]);
+    child.stdout!.once('data', () => child.stdout!.destroy());
+
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(received.length).toBeLessThan(ids.length);
+  });
+
   it.each<[string, () => readonly string[], string]>([
     ['an unknown workspace', () => ['--workspace', '999'], 'There is no workspace 999. See banking workspace list.\n'],
     [
@@ -359,6 +369,13 @@ describe('banking events tail', () => {
       changes: { status: { after: 'enabled' } },
       actor: { type: 'user', id: 1 },
     });
+  });
+
+  it('ends with 0 when the reader of its output closes the pipe', async () => {
+    const child = world.start(['events', 'tail', '--workspace', '1', '--after', '0']);
+    child.stdout!.destroy();
+
+    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
   it.each<[string, readonly string[], number, string]>([

@@ -72,7 +72,7 @@ export function addEventCommands(program: Command): void {
     });
 }
 
-/** Hands on the events of a workspace until Ctrl-C, which is how the command ends. */
+/** Hands on the events of a workspace until Ctrl-C, or until the reader of the output closes the pipe, such as `head`. */
 async function followEvents(
   { workspace: workspaceId, type: types, after }: TailOptions,
   take: (events: AsyncIterable<Event>, signal: AbortSignal) => Promise<void>,
@@ -80,16 +80,20 @@ async function followEvents(
 ): Promise<void> {
   const ended = new AbortController();
   const { signal } = ended;
+  const end = () => ended.abort();
+  process.stdout.once('error', end);
   try {
     await withDeployment(
       ({ database }) => take(tailEvents(database, { workspaceId, after, types, signal }), signal),
       await inCellOf(workspaceId),
     );
   } catch (error) {
+    if (error === signal.reason) return;
     if (!(error instanceof Interrupted)) throw error;
     onInterrupt();
   } finally {
-    ended.abort();
+    process.stdout.off('error', end);
+    end();
   }
 }
 

@@ -190,11 +190,11 @@ describe('worker', () => {
       expect([...read].filter((name) => !stdout.includes(name))).toEqual([]);
     });
 
-    it('reports an unknown option with the usage, and starts nothing', () => {
+    it('reports an unknown option with how to see the usage, and starts nothing', () => {
       const { status, stdout, stderr } = start(['--port', '80']);
 
       expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-      expect(stderr).toMatch(/^error: unknown option '--port'\n\nUsage: npm run worker\n/);
+      expect(stderr).toMatch(/^error: unknown option '--port'\nThe option --help prints the usage.\n/);
       expect(existsSync(dataDir)).toBe(false);
     });
 

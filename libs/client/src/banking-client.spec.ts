@@ -192,6 +192,33 @@ describe('invalid argument', () => {
     },
   );
 
+  it('is named if it is no id', async () => {
+    const order = { accountID: 1, recipientID: 2, amount: '10000', type: 'instant' };
+    const refused = clientWith()
+      .workspace(7)
+      .orders.place(order as never);
+
+    const message = `accountId must be a number, whole and from 1 to ${Number.MAX_SAFE_INTEGER}.`;
+    await expect(refused).rejects.toMatchObject({
+      message,
+      details: [{ path: 'accountId', reason: 'id_malformed', message }],
+    });
+  });
+
+  it('is named if it is a bigint, without its value', async () => {
+    const order = { accountId: 1, recipientID: 2, amount: 98765n, type: 'instant' };
+    const refused = clientWith()
+      .workspace(7)
+      .orders.place(order as never);
+
+    await expect(refused).rejects.toThrow(
+      new TypeError(
+        'amount must not be a bigint. Write an amount as a text of digits, with toTransferAmount of @banking/domain.',
+      ),
+    );
+    expect(seen).toEqual([]);
+  });
+
   it.each(['', '.', '..', '\ud800'])('is refused before sending if a country is %j', async (country) => {
     expect(await unsent((client) => client.corridors.list(country))).toBe('country_unknown');
   });

@@ -75,7 +75,7 @@ export class HttpTransport {
     let isInDoubt = false;
     try {
       // Serialized once, before the first await, so that a later change of the object cannot alter a retry.
-      const body = call.body && JSON.stringify(call.body);
+      const body = call.body && JSON.stringify(call.body, withoutBigInt);
       for (let attempt = 1; ; attempt += 1) {
         let received: ReceivedResponse | undefined;
         try {
@@ -203,6 +203,14 @@ function headersOf({ body, workspaceId, requestId, idempotencyKey }: Call): Reco
 function validRequestId(requestId: string | undefined): string | undefined {
   if (requestId === undefined || /^[\w.-]{1,128}$/.test(requestId)) return requestId;
   throw new TypeError('A requestId must be 1 to 128 characters of A-Z, a-z, 0-9, dot, dash and underscore.');
+}
+
+/** Refuses a bigint, which JSON does not have, by the name of its field. */
+function withoutBigInt(name: string, value: unknown): unknown {
+  if (typeof value !== 'bigint') return value;
+  throw new TypeError(
+    `${name} must not be a bigint. Write an amount as a text of digits, with toTransferAmount of @banking/domain.`,
+  );
 }
 
 function validTimeout(timeoutMs: number): number {

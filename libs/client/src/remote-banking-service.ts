@@ -172,17 +172,18 @@ function fillerOf(path: string): (input: Input) => string {
 
 /** Callers without types may pass anything, and only an id, or a country as one segment, may become part of a path. */
 function segment(name: string, value: unknown): string {
-  if (name !== 'country') return digits(value);
+  if (name !== 'country') return digits(name, value);
   const country = String(value);
   // An empty text, dots and lone surrogates would change the path.
   if (/^\.{0,2}$|\p{Surrogate}/u.test(country)) throw new Refusal('country_unknown');
   return encodeURIComponent(country);
 }
 
-function digits(id: unknown, reason: 'id_malformed' | 'workspace_id_invalid' = 'id_malformed'): string {
+function digits(name: string, id: unknown, reason: 'id_malformed' | 'workspace_id_invalid' = 'id_malformed'): string {
   const text = String(id);
-  if (typeof id !== 'number' || parseId(text) === undefined) throw new Refusal(reason);
-  return text;
+  if (typeof id === 'number' && parseId(text) !== undefined) return text;
+  const message = `${name} must be a number, whole and from 1 to ${Number.MAX_SAFE_INTEGER}.`;
+  throw new Refusal(reason, message, { details: [{ path: name, reason, message }] });
 }
 
 /** The parts of a scope that become headers. */
@@ -193,6 +194,6 @@ const withoutWorkspace = ({ requestId, actor }: Scope): CallScope => ({ requestI
 function inWorkspace(scope: Scope): CallScope {
   const { workspaceId } = scope;
   if (workspaceId === undefined) throw new Refusal('workspace_id_required');
-  digits(workspaceId, 'workspace_id_invalid');
+  digits('workspaceId', workspaceId, 'workspace_id_invalid');
   return { ...withoutWorkspace(scope), workspaceId };
 }

@@ -32,6 +32,7 @@ import { RELEASE } from './release.js';
 
 /** Where a deployment reports to. */
 interface Reports {
+  readonly onNew?: ((line: string) => void) | undefined;
   readonly log?: ((line: string) => void) | undefined;
   readonly warn?: ((line: string) => void) | undefined;
 }
@@ -40,10 +41,10 @@ interface Reports {
 export async function attachDatabase(
   dataDir: string,
   isReplicated: boolean,
-  { log, warn }: Reports,
+  { log, warn, onNew = log }: Reports,
 ): Promise<EmbeddedServer> {
   const server = await attachEmbeddedServer({ dataDir, isReplicated, ...(warn && { log: warn }) });
-  if (server.isNew) log?.(`created the database in ${dataDir}`);
+  if (server.isNew) onNew?.(`created the database in ${dataDir}`);
   return server;
 }
 
@@ -80,6 +81,8 @@ export interface DeploymentSettings extends DeploymentMode {
   readonly statementTimeoutMs?: number | undefined;
   /** Whether schema and reference data are brought up to date first. Otherwise an outdated database is refused. Default true. */
   readonly prepare?: boolean | undefined;
+  /** Receives that the embedded database was created. Default: `log`. */
+  readonly onNew?: ((line: string) => void) | undefined;
   readonly log?: ((line: string) => void) | undefined;
   /** Receives failures that the service survives: a server that ended, a connection that broke. */
   readonly warn?: ((line: string) => void) | undefined;

@@ -20,6 +20,19 @@ describe('an empty DATA_DIR', () => {
     await Promise.all([one.detach(), other.detach()]);
     expect(isServed(dataDir)).toBe(false);
   });
+
+  it('gets a database also by a process that gets Ctrl-C meanwhile', async () => {
+    const dataDir = world.folder();
+    const one = world.process(dataDir);
+    // Before, initdb tries settings, and takes an interrupted server for one that does not start with them.
+    const isBegun = (name: string) => /^database/.test(name) && existsSync(join(dataDir, name, 'global', 'pg_control'));
+    await until(() => readdirSync(dataDir).some(isBegun));
+
+    process.kill(-one.child.pid!, 'SIGINT');
+
+    await one.waitFor('attached');
+    await one.detach();
+  });
 });
 
 describe('a DATA_DIR with a database', () => {

@@ -1,4 +1,5 @@
-import { statfsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 /** The reason why the embedded server cannot run. The message states what to do. */
 export class EmbeddedServerError extends Error {
@@ -29,7 +30,7 @@ export function isDiskFull(folder: string): boolean {
 /** Explains an error of the file system about `folder`; any other error is returned unchanged. */
 export function explainFileError(error: unknown, folder: string): unknown {
   if (error instanceof EmbeddedServerError) return error;
-  const { code, path } = error as NodeJS.ErrnoException;
+  const { code, path, syscall } = error as NodeJS.ErrnoException;
   switch (code) {
     case 'EACCES':
     case 'EPERM':
@@ -42,11 +43,18 @@ export function explainFileError(error: unknown, folder: string): unknown {
     case 'ENOTDIR':
     case 'EEXIST':
       return new EmbeddedServerError(
-        `DATA_DIR ${folder} cannot be a folder, because ${path ?? 'something on its path'} is a file: ` +
+        `DATA_DIR ${folder} cannot be a folder, because ${existingPartOf(path ?? folder)} is a file: ` +
           'set DATA_DIR to a folder, or move the file away.',
         { cause: error },
       );
     case 'ENOENT':
+      // Such as below /proc, where no folder can be made.
+      if (syscall === 'mkdir' && path !== undefined && existsSync(dirname(path))) {
+        return new EmbeddedServerError(
+          `DATA_DIR ${folder} cannot be made (${code} at ${path}): set DATA_DIR to a folder elsewhere.`,
+          { cause: error },
+        );
+      }
       return new EmbeddedServerError(
         `DATA_DIR ${folder} is not there any more, or leads nowhere (${path ?? code}): bring it back and start again, ` +
           'or set DATA_DIR to another folder.',
@@ -58,4 +66,9 @@ export function explainFileError(error: unknown, folder: string): unknown {
     default:
       return error;
   }
+}
+
+/** The end of a path that exists: for a path below a file, that file. */
+function existingPartOf(path: string): string {
+  return existsSync(path) ? path : existingPartOf(dirname(path));
 }

@@ -69,6 +69,8 @@ async function initdb(folder: DataFolder, binaries: Binaries, half: string): Pro
     ...asUser(folder.user),
     cwd: half,
     env: SERVER_ENV,
+    // Not in the process group of a terminal, whose Ctrl-C would end it and not this start.
+    detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

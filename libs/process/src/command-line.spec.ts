@@ -17,6 +17,9 @@ describe('the command line of a service', () => {
     [['--help', '--help'], 'too many arguments'],
     [['now'], 'too many arguments'],
   ])('refuses %j with "%s" and exit code 2', (args, mistake) => {
-    expect(usageFor(args, USAGE)).toEqual({ text: `error: ${mistake}\n\n${USAGE}`, exitCode: 2 });
+    expect(usageFor(args, USAGE)).toEqual({
+      text: `error: ${mistake}\nThe option --help prints the usage.\n`,
+      exitCode: 2,
+    });
   });
 });

@@ -50,6 +50,10 @@ export function runService(options: ServiceOptions): void {
     process.exitCode = usage.exitCode;
     return;
   }
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A service goes on without a reader of its log, as after a restart of the collector of logs.
+    if (error.code !== 'EPIPE') throw error;
+  });
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
   const exitWith = (error: unknown) => exitAfter(error, options);
   const started = options.start();
@@ -106,7 +110,7 @@ export function usageFor(args: readonly string[], usage: string): UsageText | un
   if (isHelp(first) && more.length === 0) return { text: usage, exitCode: 0 };
   const unknown = args.find((arg) => arg.startsWith('-') && !isHelp(arg));
   const mistake = unknown === undefined ? 'too many arguments' : `unknown option '${unknown}'`;
-  return { text: `error: ${mistake}\n\n${usage}`, exitCode: 2 };
+  return { text: `error: ${mistake}\nThe option --help prints the usage.\n`, exitCode: 2 };
 }
 
 const isHelp = (arg: string) => arg === '--help' || arg === '-h';

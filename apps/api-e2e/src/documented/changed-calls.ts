@@ -91,8 +91,9 @@ const quotedIn =
   };
 
 /** Changes the rules to one with these conditions. */
+/** Replaces the rules of the example, which are in force. */
 const withRule = (conditions: object): Change =>
-  withField('rules', [{ operations: 'orders', approvals: 1, roles: ['approver'], ...conditions }]);
+  withFields({ version: 1, rules: [{ operations: 'orders', approvals: 1, roles: ['approver'], ...conditions }] });
 
 const withoutBeneficiaryName = (call: Attempt): Attempt => {
   const body = call.body as { readonly data: Readonly<Record<string, string>> };

@@ -6,7 +6,7 @@ import * as ts from 'typescript';
 import { bareEnvironment, isCi } from '../config.js';
 import { ADA } from '../service.js';
 import { freshService, type FreshService } from '../running-service.js';
-import { hasCurl, inShell } from './examples.js';
+import { blocksOf, hasCurl, inShell } from './examples.js';
 import { blocksIn, commands, OPTIONS, OUTPUT, PAGES, pages, programs, writeProgram } from './pages.js';
 
 /** Far above the time of every program on a busy machine. */
@@ -54,6 +54,25 @@ describe('pages for integrators', () => {
       ({ output, index }) => {
         expect(outputs[index]).toBe(output);
       },
+    );
+  });
+});
+
+describe('the page of service accounts', () => {
+  let service: FreshService;
+  beforeAll(async () => {
+    service = await freshService();
+  });
+  afterAll(() => service?.stop());
+
+  itWithCurl('has commands that run in turn on a new sandbox', async () => {
+    const page = readFileSync(join(__dirname, '../../../../docs/service-accounts.md'), 'utf8');
+    const command = `'${process.execPath}' '${join(__dirname, '../../../cli/dist/main.js')}'`;
+    const code = blocksOf('sh', page).join('').replaceAll('npm run -s banking --', command);
+    const variables = { BASE_URL: service.url, TOKEN: await service.tokenOf(ADA), DATA_DIR: service.dataDir };
+
+    expect(await inShell(code, variables)).toMatch(
+      /^\[.*"status":"completed".*\]Id +Account .*\n(?:.+\n)+Revoked key \d+ of service account \d+\.\n$/,
     );
   });
 });

@@ -1,11 +1,12 @@
 import { BankingClient } from '@banking/client';
-import type { AuditEvent, LimitTerms } from '@banking/domain';
+import type { ApprovalRulesChange, AuditEvent, LimitTerms } from '@banking/domain';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { bind, type Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
 import { openDatabase, until } from '@banking/postgres/testing';
 import { DATA } from '../contract/recipients.js';
 import type { FreshService } from '../running-service.js';
 import { ADA } from '../service.js';
+import { readExamples } from './read-document.js';
 
 /** Resources that refusals need and the demo data does not have. They have the next ids. */
 export const PAID_IN_GEL = 4;
@@ -221,19 +222,20 @@ async function makeEndpoints(url: string, token: string): Promise<void> {
   if (ids.join() !== '1,2,1') throw new Error(`the webhooks have other ids: ${ids.join()}`);
 }
 
-/** Above what the examples pay, so that they need no approval. */
-const NEEDS_APPROVAL = '800000000000';
-
-/** A rule of large orders in the first workspace, and two orders of a member that wait: the first approvals. @throws Error if the ids differ */
+/**
+ * Sends the example of rules as the first request of a new sandbox, and places two orders of a member that wait: the first approvals. The
+ * rule is for orders above those of the examples, which so need no approval.
+ *
+ * @throws Error if the ids differ
+ */
 export async function makeApprovals(url: string, tokenOfAdministrator: string, tokenOfMember: string): Promise<void> {
   const workspaceOf = (token: string) => new BankingClient({ baseUrl: url, token }).workspace(1);
-  const amountAbove = ['USD', 'EUR'].map((currencyCode) => ({ currencyCode, amount: NEEDS_APPROVAL }));
-  const rule = { operations: 'orders', approvals: 2, roles: ['approver'], amountAbove } as const;
   const { approvalRules, members } = workspaceOf(tokenOfAdministrator);
+  const [example] = readExamples()['replaceApprovalRules'] ?? [];
+  await approvalRules.replace(example?.body as ApprovalRulesChange);
   // The examples are those of one user, who decides too.
   const ada = (await members.listPage()).items.find(({ email }) => email === ADA);
   await members.change(ada!.id, { roles: ['member', 'approver', 'admin'] });
-  await approvalRules.replace({ version: 0, rules: [rule] });
   const ids: unknown[] = [];
   for (const description of ['A ship', 'Another ship']) {
     const order = { recipientID: 1, amount: '900000000000', type: 'instant', description } as const;

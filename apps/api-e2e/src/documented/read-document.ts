@@ -22,7 +22,7 @@ export const EXAMPLES = join(API, 'examples.json');
 /** The examples of each operation. */
 export const readExamples = () =>
   JSON.parse(readFileSync(EXAMPLES, 'utf8')) as Named<
-    readonly { readonly name: string; readonly response?: unknown }[]
+    readonly { readonly name: string; readonly body?: unknown; readonly response?: unknown }[]
   >;
 
 /** The OpenAPI document of a running service. */

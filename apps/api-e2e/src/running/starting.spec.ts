@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { newDataDir, refusedStart, RunningService, type TestDataDir } from '../running-service.js';
+import { demoDataDir, launch, newDataDir, refusedStart, RunningService, type TestDataDir } from '../running-service.js';
 import { serviceOfTheRun } from '../service.js';
 
 const service = serviceOfTheRun();
@@ -133,5 +133,58 @@ describe('the first start on a terminal', () => {
     for (const name of ['signing-key.json', 'webhook-key']) {
       expect([name, statSync(join(dataDir, name)).mode & 0o777]).toEqual([name, 0o600]);
     }
+  });
+});
+
+describe('the first start', () => {
+  let folder: TestDataDir;
+
+  beforeAll(async () => {
+    folder = await newDataDir();
+  });
+
+  afterAll(() => folder.remove());
+
+  it('does not listen once it was interrupted, and ends with 0', async () => {
+    const { child, ended, output } = launch('api', { dataDir: folder.path });
+    await output.matched(/created the database/);
+    child.kill('SIGINT');
+
+    expect(await ended).toEqual({ code: 0, signal: null });
+    const [, afterwards] = output.stdout.split('SIGINT: stopping');
+    expect(afterwards).toContain('"msg":"stopped"');
+    expect(afterwards).not.toContain('Server listening');
+  });
+});
+
+describe('the standard output of a service', () => {
+  let folder: TestDataDir;
+
+  beforeAll(async () => {
+    folder = await demoDataDir();
+  });
+
+  afterAll(() => folder.remove());
+
+  it('has only lines of JSON with LOG_FORMAT=json', async () => {
+    const { child, ended, output } = launch('api', { dataDir: folder.path });
+    await output.matched(/^A token: .*\n/m);
+    child.kill('SIGINT');
+    await ended;
+
+    const lines = output.stdout.trimEnd().split('\n');
+    expect(lines.filter((line) => !line.startsWith('{"level":'))).toEqual([]);
+    expect(output.stderr).toMatch(/^Ready on http.*\nA token: .*\n$/);
+  });
+
+  it.each(['json', 'pretty'])('may lose its reader, with LOG_FORMAT=%s', async (format) => {
+    const { child, ended, output } = launch('api', { dataDir: folder.path, environment: { LOG_FORMAT: format } });
+    const url = await output.matched(/^Ready on (http\S+).*\n/m);
+    child.stdout.destroy();
+
+    expect((await fetch(`${url}/apps`)).status).toBe(401);
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+    child.kill('SIGINT');
+    expect(await ended).toEqual({ code: 0, signal: null });
   });
 });

@@ -66,8 +66,8 @@ const demoStart = (publicUrl = 'http://127.0.0.1:3000') => ({
     ...shell(publicUrl, '$(npm run -s token -- ada@northwind.example)'),
   ],
   values:
-    'In the demo data, the app of Ada is 1 and the workspace of her company is 1. The fields below contain values that work there. ' +
-    'Its limits, fees, delivery times and exchange rates are invented.',
+    'In the demo data, the app of Ada is 1 and the workspace of her company is 1. The fields below contain values that work there, ' +
+    'in some operations after you have made what they name: an approval, an invitation, a webhook endpoint or a service account. Its limits, fees, delivery times and exchange rates are invented.',
 });
 
 const liveStart = (publicUrl = 'https://bank.example') => ({

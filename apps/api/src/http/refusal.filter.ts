@@ -273,6 +273,7 @@ export function refuseBrokenPath(parameterLength: number, trustedProxies: BlockL
       route: 'none',
       status: refusal.status,
       sourceAddress: sourceOf(request, trustedProxies),
+      reason: refusal.reason,
       why: error.code,
     });
     publish(request.method, refusal);
@@ -303,8 +304,8 @@ export function refuseBrokenRequest(error: Error & { code?: string }, socket: So
   const refusal = new Refusal(BROKEN[error.code ?? ''] ?? 'request_malformed');
   const requestId = randomUUID();
   const sourceAddress = sourceAddressOf(socket.remoteAddress, undefined, NO_PROXIES);
-  const { status } = refusal;
-  logRequest(logger, { requestId, method: 'none', route: 'none', status, sourceAddress, why: error.code });
+  const { status, reason } = refusal;
+  logRequest(logger, { requestId, method: 'none', route: 'none', status, sourceAddress, reason, why: error.code });
   publish('none', refusal);
   const earlier = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
   if (earlier?.req.complete) {

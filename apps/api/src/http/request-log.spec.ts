@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, BlockList, connect } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { pino } from 'pino';
-import type { Scope, UserId, WorkspaceId } from '@banking/domain';
+import { isRefusalReason, REFUSALS, type Scope, type UserId, type WorkspaceId } from '@banking/domain';
 import { until } from '@banking/postgres/testing';
 import type { ReceivedRequest, RequestEnd, Tracing } from '@banking/telemetry/tracing';
 import { traceRequests } from './request-log.js';
@@ -35,6 +35,11 @@ describe('the log of requests', () => {
     server.get('/recipients', { config: { operation: 'listRecipients' } }, async () =>
       Array.from({ length: 120 }, (_, n) => ({ id: n + 1, name: CANARY })),
     );
+    server.get('/refused/:reason', (request, reply) => {
+      const { reason } = request.params as { readonly reason: string };
+      request.reason = reason;
+      return reply.code(isRefusalReason(reason) ? REFUSALS[reason].status : 404).send();
+    });
     server.get('/countries/:country/accounts/:accountId', (_request, reply) => {
       // As if a response without the handler had come first.
       reply.send('ok');
@@ -77,6 +82,20 @@ describe('the log of requests', () => {
 
   it('name the source address of a path that cannot be read', async () => {
     expect(await lineOf(`/countries/%zz${CANARY}`)).toMatchObject({ route: 'none', sourceAddress: '127.0.0.1' });
+  });
+
+  it('name the reason of a refusal, and warn of a fault of the service', async () => {
+    const refused = { level: 30, status: 422, reason: 'insufficient_funds' };
+    expect(await lineOf('/refused/insufficient_funds')).toMatchObject(refused);
+    lines = [];
+    expect(await lineOf('/refused/unavailable')).toMatchObject({ level: 40, status: 503, reason: 'unavailable' });
+    lines = [];
+    // The reason of an upstream is a text that it chooses.
+    expect(await lineOf(`/refused/${CANARY}`)).toMatchObject({ level: 30, status: 404, reason: 'other' });
+    lines = [];
+    expect(await lineOf('/recipients')).not.toHaveProperty('reason');
+    lines = [];
+    expect(await lineOf('/countries/%zz')).toMatchObject({ level: 30, status: 400, reason: 'request_malformed' });
   });
 
   it('name the peer of a request that cannot be parsed', async () => {

@@ -5,7 +5,15 @@ import type {
   FastifyRequest,
   preSerializationHookHandler,
 } from 'fastify';
-import { type OperationName, type Origin, parseId, type Scope, type UserId, type WorkspaceId } from '@banking/domain';
+import {
+  isRefusalReason,
+  type OperationName,
+  type Origin,
+  parseId,
+  type Scope,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
 import { responseChannel } from '@banking/telemetry';
 import type { RequestTrace, Tracing } from '@banking/telemetry/tracing';
 import type { HeaderLines } from './request-head.js';
@@ -70,6 +78,9 @@ interface RequestLine {
   /** How many rows of a list of accounts, recipients or deposits were read, and the ids of the first. */
   readonly read?: RowsRead | undefined;
   readonly sourceAddress?: string | undefined;
+  /** A row of the table of refusals, or `other` for a reason that only an upstream has. */
+  readonly reason?: string | undefined;
+  /** Why a credential was refused, or the code of a request that cannot be read. */
   readonly why?: string | undefined;
   /** Of its span, in a process that records traces. */
   readonly traceId?: string | undefined;
@@ -86,7 +97,7 @@ const LISTS_OF_PERSONS: ReadonlySet<string | undefined> = new Set([
 ] satisfies OperationName[]);
 
 export function logRequest(logger: FastifyBaseLogger, line: RequestLine): void {
-  logger.info(line, 'request');
+  logger[line.status >= 500 ? 'warn' : 'info'](line, 'request');
 }
 
 /** Logs and publishes every request that reaches a hook, after its response was sent. */
@@ -115,6 +126,7 @@ export function logRequests(server: FastifyInstance): void {
       resourceIds: resourceIdsOf(request),
       read: request.rowsRead,
       sourceAddress: request.sourceAddress,
+      reason: request.reason && (isRefusalReason(request.reason) ? request.reason : 'other'),
       why: request.credentialFault,
       traceId: request.trace?.traceId,
       spanId: request.trace?.spanId,

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { RemoteRefusal, type WorkspaceView } from '@banking/client';
 import {
+  EVENT_TYPES,
   type Account,
   type AccountId,
   type Event,
@@ -332,11 +333,14 @@ export class StoryEvents {
     const { print, name: label = 'event' } = this.options;
     for (const event of events.filter(isKnown)) {
       const { type, resource, sequence } = event;
-      print(`  ${label.padEnd(12)}${type.padEnd(23)} ${resource.type} ${resource.id}, sequence ${sequence}`);
+      print(`  ${label.padEnd(12)}${type.padEnd(TYPE_WIDTH)} ${resource.type} ${resource.id}, sequence ${sequence}`);
       for (const name of [...namesOf(event), accountOf(event)]) this.printed.add(`${type} of ${name}`);
     }
   }
 }
+
+/** Of the column of types, the longest of which is as long. */
+const TYPE_WIDTH = Math.max(...EVENT_TYPES.map(({ type }) => type.length));
 
 const nameOf = (type: EventResourceType, id: number) => `${type} ${id}`;
 

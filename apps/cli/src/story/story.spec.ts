@@ -78,12 +78,24 @@ describe('the events of the story', () => {
     const { events, lines, queries } = await opened([eventOf('quote.created', 7)], [], [eventOf('quote.created', 8)]);
     await events.printUntil('quote.created', { type: 'quote', id: 8 });
 
-    expect(lines).toEqual(['  event       quote.created           quote 8, sequence 2']);
+    expect(lines).toEqual(['  event       quote.created               quote 8, sequence 2']);
     expect(queries.map(({ cursor, wait }) => [cursor, wait])).toEqual([
       [undefined, 0],
       ['page 1', 0],
       ['page 2', 5],
     ]);
+  });
+
+  it('have their resources in one column, also behind the longest type', async () => {
+    const types = ['webhookEndpoint.disabled', 'execution.awaiting_approval'] as const;
+    const { events, lines } = await opened(
+      [],
+      types.map((type) => ({ ...eventOf('quote.created', 8), type })),
+    );
+    await events.printUntil('execution.awaiting_approval', { type: 'quote', id: 8 });
+
+    expect(new Set(lines.map((line) => line.indexOf('quote 8')))).toEqual(new Set([42]));
+    expect(lines).toHaveLength(2);
   });
 
   it('include those of the payment, also of pages before its order', async () => {

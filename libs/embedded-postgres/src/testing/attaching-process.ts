@@ -22,6 +22,9 @@ async function main([dataDir = '']: string[]): Promise<void> {
   report({ event: 'detached', text: '' });
 }
 
+// As a service, which completes its start after a signal.
+process.on('SIGINT', () => undefined);
+
 main(process.argv.slice(2)).catch((error: Error) => {
   report({ event: 'refused', text: `${error.name}: ${error.message}` });
   process.exitCode = 1;

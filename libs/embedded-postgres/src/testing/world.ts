@@ -68,12 +68,13 @@ export class World {
     return installationFor(user && { name: String(user.uid), ...user }, () => this.folder());
   }
 
-  /** Attaches a new process. */
+  /** Attaches a new process, in a process group of its own, as a shell starts it. */
   process(dataDir: string, user?: UserIds): ChildOfSpec {
     this.dataDirs.add(dataDir);
     const child = spawn(process.execPath, [join(this.installation(user), PROGRAM), dataDir], {
       ...user,
       cwd: '/',
+      detached: true,
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     this.children.push(child);
