@@ -78,7 +78,7 @@ async function start(): Promise<RunningService> {
     await tracing?.close(flushMs());
     throw error;
   }
-  if (!draining.begun) printReady(config, readyLine(config, await app.getUrl(), implementation));
+  if (!draining.begun) console.log(readyLine(config, await app.getUrl(), implementation));
   return { stop: (signal, leftMs) => stop({ app, metrics, implementation, tracing }, signal, leftMs) };
 }
 
@@ -99,12 +99,6 @@ async function stop(
   await metrics?.close();
   await implementation.close();
   await tracing?.close(flushMs(leftMs()));
-}
-
-/** For a person at a terminal. Standard output carries only lines of JSON if the log has that format. */
-function printReady({ logPretty }: ApiConfig, text: string): void {
-  if (logPretty) console.log(text);
-  else console.error(text);
 }
 
 function readyLine({ docs, tokens, deployment }: ApiConfig, url: string, { place }: Implementation): string {

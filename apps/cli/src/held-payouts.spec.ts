@@ -38,7 +38,7 @@ describe('payouts that wait for a decision', () => {
 
   it('are listed with the reason of the hook', async () => {
     const { exitCode, stdout } = await world.run(['payout', 'list']);
-    const json = await world.run(['payout', 'list', '--workspace', '1', '--json']);
+    const json = await world.run(['payout', 'list', '--held', '--workspace', '1', '--json']);
 
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(new RegExp(`^ *${ids[0]} +1 .+ sandbox .+ the hook +a new payee$`, 'm'));

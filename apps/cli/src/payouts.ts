@@ -222,6 +222,7 @@ function addHeldPayoutsCommands(payouts: Command): void {
       'Lists payouts that the decision hook holds or has not answered for, the oldest first, at most 100. Of several databases, all are ' +
         'listed, or the one of CELL. banking work list shows all other open payouts.',
     )
+    .option('--held', 'payouts that wait for a decision: the default')
     .addOption(workspaceOption('only this workspace'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking payout list'))

@@ -156,9 +156,9 @@ describe('live deployment', () => {
   });
 
   it('ends a sandbox service started on it', async () => {
-    const { code, stderr } = await refusedStart({ dataDir: data.dataDir });
+    const { code, stdout, stderr } = await refusedStart({ dataDir: data.dataDir });
 
-    expect({ code, ready: stderr.includes('Ready on') }).toEqual({ code: 1, ready: false });
+    expect({ code, ready: stdout.includes('Ready on') }).toEqual({ code: 1, ready: false });
     expect(stderr).toMatch(LIVE);
   });
 
