@@ -61,6 +61,12 @@ export function toStandardOutput(text: string): Promise<void> {
   });
 }
 
+/**
+ * Resolves when the reader has taken what was printed. A message on standard error would otherwise be within a line of it where both lead
+ * to one pipe. The listener of the stream reports an error.
+ */
+export const printed = (): Promise<void> => toStandardOutput('').catch(() => undefined);
+
 /** The report of a command whose reader closed the pipe. @throws any other error */
 export function unlessPipeClosed(error: unknown): string {
   if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 'The reader closed the pipe. The output is incomplete.';

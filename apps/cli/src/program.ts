@@ -25,7 +25,7 @@ import { addOrderCommands, addWorkCommands } from './work.js';
 import { addPayoutsCommands } from './payouts.js';
 import { addPersonalDataCommands } from './personal-data.js';
 import { addProveCommand } from './prove.js';
-import { Refused } from './print.js';
+import { printed, Refused } from './print.js';
 import { addReferenceCommands } from './reference.js';
 import { addKeyCommands, addServiceAccountCommands } from './service-accounts.js';
 import { addStoryCommand } from './story/story.js';
@@ -134,6 +134,8 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     await banking().parseAsync(args, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
+    // A command that was interrupted ends also if its reader takes nothing.
+    if (!(error instanceof Interrupted)) await printed();
     return explain(error, args);
   }
 }

@@ -2,6 +2,7 @@ import { CHECKS, INTERWORKSPACE_CHECK, type VerificationReport } from '@banking/
 import { type Attention } from '@banking/books-proof';
 import { DIRECTORY_CHECK, PAYMENT_CHECKS } from '@banking/operations/verification';
 import { type DemoIds } from '@banking/operations/demo';
+import { runCommand } from './program.js';
 import { World } from './testing/world.js';
 
 const BOOKS = ['transfer', 'transaction', 'account'];
@@ -148,6 +149,26 @@ describe('banking verify of damaged books', () => {
     expect(stdout).toMatch(/^Workspace +Finding\n +1 +account \d+ holds \d+/m);
     expect(stdout).not.toMatch(/in order/);
     expect(stderr).toMatch(/^The books are not in order: \d+ findings\.\n$/);
+  });
+
+  it('says the verdict once the reader has taken the report', async () => {
+    await world.query(accountOf('balance = balance + 1'), demo.transfers.internal);
+    const told: string[] = [];
+    jest.spyOn(process.stdout, 'write').mockImplementation(((text: string, taken?: () => void) => {
+      setImmediate(() => {
+        told.push(text);
+        taken?.();
+      });
+      return false;
+    }) as typeof process.stdout.write);
+    jest.spyOn(console, 'error').mockImplementation((text: string) => void told.push(text));
+    jest.replaceProperty(process, 'env', { DATA_DIR: world.dataDir });
+
+    const exitCode = await runCommand(['verify']).finally(() => jest.restoreAllMocks());
+
+    expect(exitCode).toBe(1);
+    expect(told.at(-1)).toMatch(/^The books are not in order/);
+    expect(told.join('')).toMatch(/\nChecked \d+ workspaces: /);
   });
 
   it('reports no finding in another workspace', async () => {

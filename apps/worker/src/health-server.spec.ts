@@ -1,6 +1,7 @@
 import { verificationChannel } from '@banking/operations';
 import type { OperatorServer } from '@banking/process';
-import { LastVerification, serveHealth } from './health-server.js';
+import { LastVerification, openMetrics, serveHealth } from './health-server.js';
+import type { Workers } from './open-workers.js';
 
 describe('the health server of a worker', () => {
   const status = { parked: { payout: 2 }, unserved: {}, oldestDueSeconds: 7 };
@@ -11,6 +12,7 @@ describe('the health server of a worker', () => {
     { readonly stoppedAt: string; readonly findings: number; readonly workspaceIds: readonly number[] } | undefined;
   let verification: { readonly ageSeconds: number } | undefined;
   let server: OperatorServer;
+  let metrics: OperatorServer;
   let base: string;
 
   beforeAll(async () => {
@@ -21,12 +23,13 @@ describe('the health server of a worker', () => {
     const source = { isStopping: () => isStopping, readStatus, readPayoutStop, lastVerification };
     server = await serveHealth({ host: '127.0.0.1', port: 0 }, source);
     base = `http://127.0.0.1:${server.port}`;
+    metrics = await openMetrics({ host: '127.0.0.1', port: 0, commit: undefined }, {} as Workers, source);
   });
   beforeEach(() => {
     isStopping = isDown = false;
     stop = verification = unserved = undefined;
   });
-  afterAll(() => server.close());
+  afterAll(() => Promise.all([server.close(), metrics.close()]));
 
   async function request(path: string, method = 'GET') {
     const response = await fetch(`${base}${path}`, { method });
@@ -86,6 +89,22 @@ describe('the health server of a worker', () => {
       },
     });
     expect((await request('/health/live')).status).toBe(200);
+  });
+
+  it.each([
+    ['ready', 200, () => undefined],
+    ['waiting for a network', 503, () => (unserved = { payout: 3 })],
+    ['stopping', 503, () => (isStopping = true)],
+  ])('says the same beside the metrics while the worker is %s', async (_, expected, begin) => {
+    begin();
+    const { status, body } = await request('/health/ready');
+
+    const beside = await fetch(`http://127.0.0.1:${metrics.port}/health/ready`);
+
+    expect(status).toBe(expected);
+    expect({ status: beside.status, body: await beside.json() }).toEqual({ status, body });
+    const text = await (await fetch(`http://127.0.0.1:${metrics.port}/metrics`)).text();
+    expect(text).toContain(`\nbanking_ready ${expected === 200 ? 1 : 0}\n`);
   });
 
   it('stays ready with due work of another kind that it does not do', async () => {

@@ -41,7 +41,7 @@ export function serveHealth(address: ServerAddress, source: HealthSource): Promi
  * Reports parked work. The worker stays ready with parked work, because a restart would not release it. It is not ready while payouts are
  * stopped, or while payouts are due that it has no network for, so that supervisors notice.
  */
-export async function readiness(source: HealthSource): Promise<OperatorResponse> {
+async function readiness(source: HealthSource): Promise<OperatorResponse> {
   if (source.isStopping()) return { status: 503, body: { status: 'stopping' }, headers: { 'Retry-After': '1' } };
   try {
     const [work, stop] = await Promise.all([source.readStatus(), source.readPayoutStop()]);
@@ -97,18 +97,20 @@ export class LastVerification {
 }
 
 /**
- * Serves the metrics of the worker.
+ * Serves the metrics of the worker, and `GET /health/ready` beside them, because a worker may have no `HEALTH_PORT`.
  *
  * @throws ConfigError if the port cannot be listened on
  */
 export async function openMetrics(
   address: MetricsConfig,
   { database, cells }: Pick<Workers, 'database' | 'cells'>,
-  isReady: () => Promise<boolean>,
+  source: HealthSource,
 ): Promise<OperatorServer> {
   const { serveMetrics } = await import('@banking/telemetry/metrics');
   const { version } = JSON.parse(readFileSync(join(__dirname, '..', 'package.json'), 'utf8')) as { version: string };
   const build = { app: 'worker', version, commit: address.commit };
-  const measured = { ...build, isHttp: false, isGateway: false, isWorker: true, database, cells, isReady };
-  return serveMetrics(address, measured);
+  const readReadiness = () => readiness(source);
+  const isReady = () => readReadiness().then(({ status }) => status === 200);
+  const kind = { isHttp: false, isGateway: false, isWorker: true };
+  return serveMetrics(address, { ...build, ...kind, database, cells, isReady, readReadiness });
 }

@@ -2,7 +2,7 @@ import { isOperatorError } from '@banking/deployment';
 import { ConfigError, createLogger, ExpiringCache, runService, type RunningService } from '@banking/process';
 import { flushMs, logExport, startTracing } from '@banking/telemetry/tracing';
 import { readConfig, USAGE } from './config.js';
-import { type HealthSource, LastVerification, openMetrics, readiness, serveHealth } from './health-server.js';
+import { type HealthSource, LastVerification, openMetrics, serveHealth } from './health-server.js';
 import { type CellStop, openWorkers } from './open-workers.js';
 
 const STOP_WITHIN_MS = 15_000;
@@ -32,8 +32,7 @@ async function start(): Promise<RunningService> {
     readPayoutStop: () => stops.get('stop', () => workers.readPayoutStop()),
   };
   const health = address && (await serveHealth(address, source).catch(explainAddress));
-  const isReady = () => readiness(source).then(({ status }) => status === 200);
-  const metrics = metricsAddress && (await openMetrics(metricsAddress, workers, isReady));
+  const metrics = metricsAddress && (await openMetrics(metricsAddress, workers, source));
   workers.start();
   const ports = { ...(health && { healthPort: health.port }), ...(metrics && { metricsPort: metrics.port }) };
   log.info({ sandbox: settings.isSandbox, ...ports }, 'working');

@@ -1,5 +1,6 @@
 import pino, { type Logger, type LoggerOptions } from 'pino';
 import type { EnvironmentReader } from './environment-reader.js';
+import { LogDestination } from './log-destination.js';
 
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
@@ -42,19 +43,21 @@ export const loggerOptions = (level: string): LoggerOptions => ({
   serializers: { req: () => undefined, res: () => undefined, err: (thrown: unknown): object => describeError(thrown) },
 });
 
-/**
- * Lines are written together, because a write for each line cost a fifth of a cached read. Lines that wait are written when the
- * process exits, unless SIGKILL ends it.
- */
-const BUFFERED = { sync: false, minLength: 15 * 1024, periodicFlush: 100 };
+/** An error of the output does not end the process: it goes on without its log. */
+const ignoreError = () => undefined;
 
 /** @param fieldsOf returns fields of every line, such as the ids of the active trace. A field of the line itself replaces them */
 export function createLogger({ logLevel, logPretty }: LogConfig, fieldsOf?: () => object): Logger {
   const options = { ...loggerOptions(logLevel), ...(fieldsOf && { mixin: fieldsOf }) };
-  if (!logPretty) return pino(options, pino.destination(BUFFERED));
+  if (!logPretty) {
+    const destination = new LogDestination(process.stdout.fd, (lines) => log.warn({ lines }, 'log lines dropped'));
+    const log = pino(options, destination);
+    return log;
+  }
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loading it takes 16 ms, and most processes write JSON
   const { prettyFactory } = require('pino-pretty') as typeof import('pino-pretty');
   const prettify = prettyFactory({ translateTime: 'SYS:HH:MM:ss', ignore: 'context', singleLine: true });
+  process.stdout.on('error', ignoreError);
   // At once, not by a worker thread, so that lines are in order with those of the program, such as the ready line.
   return pino(options, { write: (line) => void process.stdout.write(prettify(line)) });
 }

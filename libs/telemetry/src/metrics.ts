@@ -36,7 +36,7 @@ export interface MeasuredProcess extends Build {
   readonly cells?: (() => readonly MeasuredCell[]) | undefined;
   /** Whether `/health/ready` would respond with 200. */
   isReady(): Promise<boolean>;
-  /** The readiness with its details, for a process without a health server of its own. */
+  /** The readiness with its details. */
   readReadiness?(): Promise<OperatorResponse>;
 }
 

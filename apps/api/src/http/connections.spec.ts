@@ -6,6 +6,7 @@ import fastify from 'fastify';
 import { until } from '@banking/postgres/testing';
 import {
   addressUnit,
+  closeUnusedConnections,
   isResponseOver,
   keepHeldConnections,
   limitConnectionsPerAddress,
@@ -206,6 +207,59 @@ describe('a server with a limit of four connections', () => {
     await once(fifth.resume(), 'close');
 
     expect(await Promise.all(busy.map((client) => isServed(client, '{}')))).toEqual([true, true, true, true]);
+  });
+});
+
+describe('a server that closes', () => {
+  const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+  const SERVED = /^HTTP\/1\.1 200 .*\r\nconnection: close\r\n.*served$/is;
+
+  async function start() {
+    const server = fastify({ forceCloseConnections: 'idle', return503OnClosing: false });
+    let isWaiting = false;
+    let closeUnused = () => undefined as void;
+    closeUnusedConnections(server, (close) => ([isWaiting, closeUnused] = [true, close]));
+    server.get('/', async () => 'served');
+    await server.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = server.server.address() as AddressInfo;
+    const open = () => connect(port, '127.0.0.1').on('error', () => undefined);
+    return { server, open, hasStopped: () => until(() => isWaiting), closeUnused: () => closeUnused() };
+  }
+
+  it('serves a request that was on its way, and then closes connections without one', async () => {
+    const { server, open, hasStopped, closeUnused } = await start();
+    const accepted = async () => {
+      const connection = once(server.server, 'connection');
+      const client = open();
+      await connection;
+      return client;
+    };
+    const [late, unused] = [await accepted(), await accepted()];
+
+    const closed = server.close();
+    await hasStopped();
+    late.write(REQUEST);
+    expect(await text(late)).toMatch(SERVED);
+    const ended = once(unused.resume(), 'close');
+    closeUnused();
+
+    await Promise.all([ended, closed]);
+  });
+
+  it('serves the connections that the kernel has accepted for it', async () => {
+    const { server, open, hasStopped, closeUnused } = await start();
+    const responses = Array.from({ length: 20 }, async () => {
+      const client = open();
+      client.write(REQUEST);
+      return text(client);
+    });
+
+    const closed = server.close();
+
+    for (const response of await Promise.all(responses)) expect(response).toMatch(SERVED);
+    await hasStopped();
+    closeUnused();
+    await closed;
   });
 });
 

@@ -172,20 +172,58 @@ export class ConnectionAge {
   }
 }
 
+/** How long connections without a request stay open after the server stopped listening. */
+const UNUSED_MS = 500;
+
 /**
- * Closes unused connections when the server closes. Browsers and other clients open connections in advance. Node counts a connection
- * without a request as busy and would wait for it.
+ * Closes unused connections after the server stopped listening. Browsers and other clients open connections in advance. Node counts a
+ * connection without a request as busy and would wait for it. They are closed a little later, because a request may have been sent that
+ * is not read yet, which the close would reset.
  */
-export function closeUnusedConnections(server: FastifyInstance): void {
+export function closeUnusedConnections(
+  server: FastifyInstance,
+  later = (close: () => void): void => void setTimeout(close, UNUSED_MS).unref(),
+): void {
   const sockets = new Set<Socket>();
   server.server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
   server.addHook('preClose', (done) => {
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-    done();
+    acceptQueued(server.server, () => {
+      later(() => {
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      });
+      done();
+    });
   });
+}
+
+/** How many connections the kernel queues for a server, by default of Node. */
+const BACKLOG = 511;
+
+/**
+ * Calls `then` once the kernel queues no connection, because the server would reset those when it stops listening. An event loop of Node
+ * accepts one in each turn. A turn that handles a request counts too, because its client may connect again meanwhile. If connections keep
+ * coming, those that were queued at first are accepted.
+ */
+function acceptQueued(server: FastifyInstance['server'], then: () => void): void {
+  let turnsLeft = BACKLOG;
+  // The first turn may have begun after the event loop looked for connections.
+  let isBusy = true;
+  const onUse = () => (isBusy = true);
+  server.on('connection', onUse).on('request', onUse);
+  const turn = () => {
+    if (isBusy && turnsLeft > 0) {
+      turnsLeft -= 1;
+      isBusy = false;
+      setImmediate(turn);
+    } else {
+      server.off('connection', onUse).off('request', onUse);
+      then();
+    }
+  };
+  setImmediate(turn);
 }
 
 /** Closes a connection as soon as it is accepted, if its address has `max` others. A reverse proxy is one address. */
