@@ -43,12 +43,13 @@ export const loggerOptions = (level: string): LoggerOptions => ({
   serializers: { req: () => undefined, res: () => undefined, err: (thrown: unknown): object => describeError(thrown) },
 });
 
-/** An error of the output does not end the process: it goes on without its log. */
+/** A process goes on without its log, as after a restart of the collector of logs. */
 const ignoreError = () => undefined;
 
 /** @param fieldsOf returns fields of every line, such as the ids of the active trace. A field of the line itself replaces them */
 export function createLogger({ logLevel, logPretty }: LogConfig, fieldsOf?: () => object): Logger {
   const options = { ...loggerOptions(logLevel), ...(fieldsOf && { mixin: fieldsOf }) };
+  if (!process.stdout.listeners('error').includes(ignoreError)) process.stdout.on('error', ignoreError);
   if (!logPretty) {
     const destination = new LogDestination(process.stdout.fd, (lines) => log.warn({ lines }, 'log lines dropped'));
     const log = pino(options, destination);
@@ -57,7 +58,6 @@ export function createLogger({ logLevel, logPretty }: LogConfig, fieldsOf?: () =
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loading it takes 16 ms, and most processes write JSON
   const { prettyFactory } = require('pino-pretty') as typeof import('pino-pretty');
   const prettify = prettyFactory({ translateTime: 'SYS:HH:MM:ss', ignore: 'context', singleLine: true });
-  process.stdout.on('error', ignoreError);
   // At once, not by a worker thread, so that lines are in order with those of the program, such as the ready line.
   return pino(options, { write: (line) => void process.stdout.write(prettify(line)) });
 }

@@ -50,10 +50,6 @@ export function runService(options: ServiceOptions): void {
     process.exitCode = usage.exitCode;
     return;
   }
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // A service goes on without a reader of its log, as after a restart of the collector of logs.
-    if (error.code !== 'EPIPE') throw error;
-  });
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
   const exitWith = (error: unknown) => exitAfter(error, options);
   const started = options.start();
