@@ -110,13 +110,20 @@ export interface RailRouting {
   railFor(destination: PayoutDestination): string | undefined;
   /** Whether that network takes no payment without the town of the creditor. Recipients need one then. */
   needsPostalAddress(destination: PayoutDestination): boolean;
+  /** Why that network can carry no payment to the creditor, in words for customers; undefined if it can. */
+  faultOf(destination: PayoutDestination, creditor: PaymentContent['creditor']): string | undefined;
 }
 
 /** The payment networks that a process calls, by name. */
 export type OpenRails = ReadonlyMap<string, Rail>;
 
 /** A deployment without a payment network. */
-export const NO_RAILS: RailRouting = { names: [], railFor: () => undefined, needsPostalAddress: () => false };
+export const NO_RAILS: RailRouting = {
+  names: [],
+  railFor: () => undefined,
+  needsPostalAddress: () => false,
+  faultOf: () => undefined,
+};
 
 /**
  * A payment network. After an error the network may have the payment: find it by key. A `WorkError` has a message for operators.
