@@ -144,7 +144,11 @@ export interface Rail {
    * A network that several databases share delivers the events of all workspaces to each of their workers. A worker leaves those of other
    * databases unacknowledged. Where there are many, let the network select them by the workspace in the key.
    */
-  receive(limit: number, signal?: AbortSignal): Promise<readonly DeliveredRailEvent[]>;
+  receive(
+    limit: number,
+    signal?: AbortSignal,
+    onError?: (error: unknown) => void,
+  ): Promise<readonly DeliveredRailEvent[]>;
   /** Acknowledges events, so that the network does not deliver them again. */
   acknowledge(events: readonly DeliveredRailEvent[]): Promise<void>;
   /** Whether an account belongs to a name. Left out by a network that cannot tell; undefined if its bank cannot. */

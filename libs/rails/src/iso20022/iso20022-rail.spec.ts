@@ -577,6 +577,7 @@ describe('the status of a bank with files', () => {
 
     expect(await readFileRailStatus(world.database, config)).toEqual({
       ...{ paymentsWaiting: 2, filesUnwritten: 1, filesUnread: 1, filesRefused: 1 },
+      notes: [],
     });
   });
 });

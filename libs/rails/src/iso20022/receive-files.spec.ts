@@ -358,4 +358,33 @@ describe('a report of statuses', () => {
     await receive();
     expect(await events()).toEqual([]);
   });
+
+  it('of what our file does not have is reported with the name of the file', async () => {
+    await paid('OUT-1', ['k1']);
+    const part = (id: string, inner: string) =>
+      `<OrgnlPmtInfAndSts><OrgnlPmtInfId>${id}</OrgnlPmtInfId>${inner}</OrgnlPmtInfAndSts>`;
+    const other = '<TxInfAndSts><OrgnlEndToEndId>k9</OrgnlEndToEndId><TxSts>RJCT</TxSts></TxInfAndSts>';
+    put('a.xml', statusReport('OUT-1', '', part('P8', other) + part('P9', '<PmtInfSts>RJCT</PmtInfSts>')));
+    const errors: unknown[] = [];
+
+    await new BankFiles(world.database, config()).readNext(undefined, (error) => errors.push(error));
+
+    const note = 'Parts (PmtInf) that our file does not have: 1. Payments that our file does not have: 1.';
+    expect(errors).toMatchObject([{ message: `the rail bank has "a.xml" from the bank: ${note}` }]);
+    expect(await rowsOf('select note from bank_file')).toEqual([{ note }]);
+    expect(await events()).toEqual([]);
+  });
+});
+
+describe('what is no file', () => {
+  it('is reported once while it stays, and is not read', async () => {
+    mkdirSync(join(folder, 'in', 'archive'));
+    const files = new BankFiles(world.database, config());
+    const errors: unknown[] = [];
+
+    for (let count = 0; count < 2; count += 1) await files.readNext(undefined, (error) => errors.push(error));
+
+    expect(errors).toMatchObject([{ message: expect.stringContaining('"archive" from the bank: is no file') }]);
+    expect(seeFolder()).toEqual([['archive'], [], []]);
+  });
 });

@@ -110,8 +110,8 @@ export class BankFileStore {
     }
   }
 
-  /** Stores what only the end of the file tells, and commits. */
-  async commit(): Promise<void> {
+  /** Stores what only the end of the file tells, and commits. Returns what an operator should know of the file. */
+  async commit(): Promise<string | undefined> {
     await this.storeChunk();
     for (const identity of this.contradicted) {
       if (!this.listed.has(identity)) {
@@ -131,6 +131,7 @@ export class BankFileStore {
       ...(note === '' ? [] : [bind(NOTE_FILE, this.fileId, note)]),
       ...this.statements.flatMap(rowOf),
     ]);
+    return note || undefined;
   }
 
   private async openStatement(record: StatementRecord): Promise<void> {
@@ -251,6 +252,11 @@ const STORE_OTHERS = sqlStatement<{ end_to_end_id: string }>(
    select end_to_end_id from other`,
 );
 
+const FIND_PART = sqlStatement(
+  'find_part_of_payment_file',
+  'select from file_payment where file_id = $1 and payment_information_id = $2 limit 1',
+);
+
 /** Payments of a report at most. We write 1,000 into a file. */
 const NAMED_MAX = 100_000;
 const STATUS_CHUNK = 1_000;
@@ -277,6 +283,7 @@ class StatusStore {
   private group: StatusRecord | undefined;
   private readonly informations: StatusRecord[] = [];
   private unknownCount = 0;
+  private unknownPartCount = 0;
   private readonly counts = { duplicate: 0, unusual: 0 };
 
   /** @param digest of the file, in hexadecimal */
@@ -311,6 +318,7 @@ class StatusStore {
           ]
         : []),
       ...(unusual > 0 ? [`Payments that the bank cancelled or blocked, about which you must ask it: ${unusual}.`] : []),
+      ...(this.unknownPartCount > 0 ? [`Parts (PmtInf) that our file does not have: ${this.unknownPartCount}.`] : []),
       ...(this.unknownCount > 0 ? [`Payments that our file does not have: ${this.unknownCount}.`] : []),
     ];
   }
@@ -355,6 +363,11 @@ class StatusStore {
       ),
     ] as const);
     this.count(meaning, others.length);
+    if (record.paymentInformationId !== undefined && others.length === 0) {
+      // Otherwise the report names each payment of it.
+      const [known] = await this.tx.pipeline([bind(FIND_PART, this.file?.id, record.paymentInformationId)] as const);
+      if (known.length === 0) this.unknownPartCount += 1;
+    }
     if (record.paymentInformationId !== undefined)
       for (const { end_to_end_id } of others) this.named.add(end_to_end_id);
   }
