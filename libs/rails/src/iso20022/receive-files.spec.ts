@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
+import { uetrOf } from '@banking/payouts';
 import { freshDatabase, type FreshDatabase, testOrProve, until } from '@banking/postgres/testing';
 import type { FileRailConfig } from '../rail-config.js';
 import { cashReport, type SampleEntry, statusReport } from '../testing/bank-files.js';
@@ -357,6 +358,24 @@ describe('a report of statuses', () => {
     put('a.xml', statusReport('OUT-1', '<GrpSts>PART</GrpSts>', ''));
     await receive();
     expect(await events()).toEqual([]);
+  });
+
+  it('finds a payment by its UETR alone, and counts an unknown one', async () => {
+    await paid('OUT-1', ['k1', 'k2']);
+    const payment = (name: string, id: string, status: string) =>
+      `<TxInfAndSts><${name}>${id}</${name}><TxSts>${status}</TxSts></TxInfAndSts>`;
+    const named = [
+      payment('OrgnlUETR', uetrOf('k1').toUpperCase(), 'RJCT'),
+      payment('OrgnlUETR', uetrOf('k9'), 'RJCT'),
+      payment('OrgnlEndToEndId', 'k2', 'ACSP'),
+    ];
+    put('a.xml', statusReport('OUT-1', '', `<OrgnlPmtInfAndSts>${named.join('')}</OrgnlPmtInfAndSts>`));
+    await receive();
+    expect(await events()).toMatchObject([
+      { key: 'k1', status: 'RJCT' },
+      { key: 'k2', status: 'ACSP' },
+    ]);
+    expect(await rowsOf('select note from bank_file')).toEqual([{ note: 'Payments that our file does not have: 1.' }]);
   });
 
   it('of what our file does not have is reported with the name of the file', async () => {

@@ -1,3 +1,4 @@
+import { uetrOf } from '@banking/payouts';
 import { bind, type DbTransaction, sqlStatement } from '@banking/postgres';
 import type { BankAccount, FileRailConfig } from '../rail-config.js';
 import {
@@ -236,6 +237,11 @@ const STORE_NAMED = sqlStatement<{ end_to_end_id: string }>(
    select end_to_end_id from given`,
 );
 
+const READ_KEYS = sqlStatement<{ key: string; end_to_end_id: string }>(
+  'read_keys_of_payment_file',
+  'select key, end_to_end_id from file_payment where file_id = $1',
+);
+
 /** For the payments of a file, or of one of its `PmtInf`, that the report does not name. */
 const STORE_OTHERS = sqlStatement<{ end_to_end_id: string }>(
   'store_other_statuses',
@@ -278,6 +284,7 @@ function meaningOf({ status, reasonCode }: StatusRecord): Meaning {
 /** Makes events of the statuses of one `pain.002`. */
 class StatusStore {
   private file: { readonly id: bigint; readonly messageId: string } | undefined;
+  private byUetr: ReadonlyMap<string, string> | undefined;
   private readonly named = new Set<string>();
   private waiting: StatusRecord[] = [];
   private group: StatusRecord | undefined;
@@ -294,8 +301,11 @@ class StatusStore {
   ) {}
 
   /** @throws BankFileError if it is about a message that is not ours */
-  async add(record: StatusRecord): Promise<void> {
-    if (!this.file) await this.findFile(record.originalMessageId);
+  async add(given: StatusRecord): Promise<void> {
+    if (!this.file) await this.findFile(given.originalMessageId);
+    const { uetr } = given;
+    // One that no payment of the file has is counted as unknown.
+    const record = uetr === undefined ? given : { ...given, endToEndId: (await this.endToEndIdOf(uetr)) ?? uetr };
     if (record.endToEndId !== undefined) {
       if (this.named.size >= NAMED_MAX) throw new BankFileError(`It names more than ${NAMED_MAX} payments.`);
       this.named.add(record.endToEndId);
@@ -321,6 +331,14 @@ class StatusStore {
       ...(this.unknownPartCount > 0 ? [`Parts (PmtInf) that our file does not have: ${this.unknownPartCount}.`] : []),
       ...(this.unknownCount > 0 ? [`Payments that our file does not have: ${this.unknownCount}.`] : []),
     ];
+  }
+
+  private async endToEndIdOf(uetr: string): Promise<string | undefined> {
+    if (!this.byUetr) {
+      const [rows] = await this.tx.pipeline([bind(READ_KEYS, this.file?.id)] as const);
+      this.byUetr = new Map(rows.map(({ key, end_to_end_id }) => [uetrOf(key), end_to_end_id]));
+    }
+    return this.byUetr.get(uetr.toLowerCase());
   }
 
   private async findFile(messageId: string): Promise<void> {
