@@ -425,7 +425,7 @@ const BUSINESS = {
   key_limit: {
     status: 422,
     message: 'The service account has 10 valid keys, which is the limit. Revoke a key.',
-    action: 'lastUsedAt tells which is not used any more.',
+    action: 'See in lastUsedAt which is not used any more.',
   },
   network_invalid: {
     status: 422,
