@@ -142,8 +142,13 @@ describe('banking rail status of a bank with files', () => {
     await world.query(
       `insert into file_payment (rail, key, end_to_end_id, amount, currency, content) values ('files', 'k1', 'k1', 1, 'INR', '{}')`,
     );
+    const note = 'Payments that our file does not have: 1.';
+    await world.query(
+      `insert into bank_file (rail, name, digest, outcome, note) values ('files', 'b.xml', sha256('b'), 'read', '${note}')`,
+    );
     const status = (...args: readonly string[]) => world.run(['rail', 'status', ...args], { RAILS_FILE: railsFile });
 
+    expect((await status()).stdout).toMatch(/^files +b\.xml +\S+Z +Payments that our file does not have: 1\.$/m);
     expect(JSON.parse((await status('--json')).stdout)).toContainEqual({
       ...{
         rail: 'files',
@@ -154,7 +159,10 @@ describe('banking rail status of a bank with files', () => {
         parked: 0,
         oldestWaitingSeconds: null,
       },
-      files: { paymentsWaiting: 1, filesUnwritten: 0, filesUnread: 1, filesRefused: 0 },
+      files: {
+        ...{ paymentsWaiting: 1, filesUnwritten: 0, filesUnread: 1, filesRefused: 0 },
+        notes: [{ file: 'b.xml', receivedAt: expect.any(String), note }],
+      },
     });
     expect((await status()).stdout).toMatch(/^files +1 +0 +1 +0$/m);
     expect((await world.run(['rail', 'list'], { RAILS_FILE: railsFile })).stdout).toMatch(

@@ -192,8 +192,13 @@ describe('work of an operator', () => {
         ['a piece is named besides all', ['payout', '1', '--all'], /option '--all' takes no arguments/],
         [
           'a piece is named with the option of all',
-          ['payout', '1', '--workspace', '1', '--kind', 'other'],
+          ['payout', '1', '--workspace', '1', '--kind', 'payout'],
           /option '--kind <kind>' requires '--all'/,
+        ],
+        [
+          'the kind is none',
+          ['--all', '--kind', 'executions'],
+          /argument 'executions' is invalid\. Allowed choices are execution, payout, crossing/,
         ],
       ])('retries nothing if %s, with exit code 2', async (_what, args, words) => {
         const { exitCode, stderr } = await world.run(['work', 'retry', ...args]);

@@ -7,6 +7,7 @@ import {
   workspacesHere,
   placerAfter,
   resumePausedOrder,
+  WORK_KINDS,
 } from '@banking/operations/provisioning';
 import {
   listDiscrepancies,
@@ -96,7 +97,7 @@ export function addWorkCommands(program: Command): void {
         'of a payout that the network had accepted and lost: the bank has said that it does not have the payment',
       ).conflicts('all'),
     )
-    .addOption(new Option('--kind <kind>', 'with --all: only work of this kind'))
+    .addOption(new Option('--kind <kind>', 'with --all: only work of this kind').choices(WORK_KINDS))
     .addOption(workspaceOption('id of its workspace; with --all: only work of this workspace'))
     .addOption(approveOption())
     .addOption(jsonOption())

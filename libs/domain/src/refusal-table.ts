@@ -323,13 +323,13 @@ const BUSINESS = {
   },
   quote_expired: {
     status: 422,
-    message: 'The quote has expired.',
-    action: 'Create another quote, or place the order without one.',
+    message: 'The quote has expired. Create another quote.',
+    action: 'Or place the order without one.',
   },
   quote_used: {
     status: 422,
-    message: 'Another order has used this quote.',
-    action: 'Create another quote: each quote is for one order.',
+    message: 'Another order has used this quote. Create another quote.',
+    action: 'Each quote is for one order.',
   },
   approval_closed: {
     status: 409,
@@ -424,8 +424,8 @@ const BUSINESS = {
   },
   key_limit: {
     status: 422,
-    message: 'The service account has 10 valid keys, which is the limit.',
-    action: 'Revoke a key that is not used any more. lastUsedAt tells which.',
+    message: 'The service account has 10 valid keys, which is the limit. Revoke a key.',
+    action: 'See in lastUsedAt which is not used any more.',
   },
   network_invalid: {
     status: 422,

@@ -19,6 +19,7 @@ export { isSandbox } from './sandbox/sandbox.js';
 // Orders
 export { OrderService } from './orders/order-service.js';
 export { EXECUTION } from './orders/schedule.js';
+export { WORK_KINDS } from './worker/work-kinds.js';
 export { COUNT_UNRECORDED_AUDIT, recordAudit } from './audit/record-audit.js';
 export { hasWorkspace, noteRefusals, RefusedRequests, type RefusalStore } from './audit/refused-requests.js';
 export { COUNT_UNRECORDED } from './events/record-changes.js';
@@ -27,7 +28,7 @@ export { verificationChannel, type VerificationMessage } from './worker/verify-c
 export { demandDecisions, PAYOUT, readPayoutStop, type PayoutStop, SANDBOX_ROUTING } from '@banking/payouts';
 
 // Payments between databases
-export { CROSSING, type ArrivalOutcome, type CrossingPort, type SubmittedCrossing } from './crossings/crossings.js';
+export { type ArrivalOutcome, type CrossingPort, type SubmittedCrossing } from './crossings/crossings.js';
 export { Arrivals } from './crossings/arrivals.js';
 export { type AccountCodes, newAccountCode } from './accounts/accounts.js';
 

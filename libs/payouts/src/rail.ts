@@ -110,13 +110,20 @@ export interface RailRouting {
   railFor(destination: PayoutDestination): string | undefined;
   /** Whether that network takes no payment without the town of the creditor. Recipients need one then. */
   needsPostalAddress(destination: PayoutDestination): boolean;
+  /** Why that network can carry no payment to the creditor, in words for customers; undefined if it can. */
+  faultOf(destination: PayoutDestination, creditor: PaymentContent['creditor']): string | undefined;
 }
 
 /** The payment networks that a process calls, by name. */
 export type OpenRails = ReadonlyMap<string, Rail>;
 
 /** A deployment without a payment network. */
-export const NO_RAILS: RailRouting = { names: [], railFor: () => undefined, needsPostalAddress: () => false };
+export const NO_RAILS: RailRouting = {
+  names: [],
+  railFor: () => undefined,
+  needsPostalAddress: () => false,
+  faultOf: () => undefined,
+};
 
 /**
  * A payment network. After an error the network may have the payment: find it by key. A `WorkError` has a message for operators.
@@ -140,7 +147,11 @@ export interface Rail {
    * A network that several databases share delivers the events of all workspaces to each of their workers. A worker leaves those of other
    * databases unacknowledged. Where there are many, let the network select them by the workspace in the key.
    */
-  receive(limit: number, signal?: AbortSignal): Promise<readonly DeliveredRailEvent[]>;
+  receive(
+    limit: number,
+    signal?: AbortSignal,
+    onError?: (error: unknown) => void,
+  ): Promise<readonly DeliveredRailEvent[]>;
   /** Acknowledges events, so that the network does not deliver them again. */
   acknowledge(events: readonly DeliveredRailEvent[]): Promise<void>;
   /** Whether an account belongs to a name. Left out by a network that cannot tell; undefined if its bank cannot. */

@@ -70,7 +70,9 @@ export async function receiveRailEvents({
   signal,
   onError = () => undefined,
 }: ReceivingOptions): Promise<number> {
-  const received = await traceNetwork({ rail: name, operation: 'receive' }, () => rail.receive(EVENTS_MAX, signal));
+  const received = await traceNetwork({ rail: name, operation: 'receive' }, () =>
+    rail.receive(EVENTS_MAX, signal, onError),
+  );
   if (received.length === 0) return 0;
   const delivered = await servedHere(books.database, received);
   const booked = await findPayouts(

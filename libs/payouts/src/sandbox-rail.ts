@@ -119,6 +119,7 @@ export const SANDBOX_ROUTING: RailRouting = {
   names: [SANDBOX_RAIL],
   railFor: () => SANDBOX_RAIL,
   needsPostalAddress: () => false,
+  faultOf: () => undefined,
 };
 
 /**

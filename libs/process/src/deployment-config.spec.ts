@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resolve } from 'node:path';
@@ -79,8 +79,15 @@ describe('readDeployment', () => {
 });
 
 describe('REFERENCE_FILE', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'banking-reference-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
   const file = () => {
-    const path = join(mkdtempSync(join(tmpdir(), 'banking-reference-')), 'reference.yaml');
+    const path = join(folder, 'reference.yaml');
     writeFileSync(path, 'purposes: []\n');
     return path;
   };

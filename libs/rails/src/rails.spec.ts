@@ -87,6 +87,20 @@ describe('the network of a payout', () => {
     );
   });
 
+  it.each([
+    ['Ravi Menon', undefined],
+    ['中国公司', 'The name of the recipient cannot be written in Latin letters. Write it so.'],
+  ])('says why it cannot carry a payment to %s if it has files', (name, fault) => {
+    const to = { country: 'DE', currency: 'EUR', payoutMethod: 'SWIFT' };
+    const creditor = { name, account: 'DE75512108001245126199', routing: { type: 'SWIFT', code: 'SOGEDEFF' } };
+    const ofKind = (kind: RailConfig['kind']) =>
+      ({ ...{ name: 'bank-a', kind, folder: '/bank', isTestMode: true }, accounts: [account('EUR')] }) as RailConfig;
+
+    expect(new Rails([ofKind('iso20022')]).faultOf(to, creditor)).toBe(fault);
+    expect(new Rails([ofKind('http')]).faultOf(to, creditor)).toBeUndefined();
+    expect(new Rails([]).faultOf(to, creditor)).toBeUndefined();
+  });
+
   it('stays the same when a network is added at the end of the list', () => {
     fc.assert(
       fc.property(rails, rail('last'), destination, (configured, last, to) => {

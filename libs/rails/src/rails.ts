@@ -1,5 +1,7 @@
+import { minorUnits } from '@banking/domain';
 import {
   type OpenRails,
+  type PaymentContent,
   type PayoutDestination,
   type Rail,
   type RailRouting,
@@ -11,8 +13,9 @@ import type { Database } from '@banking/postgres';
 import { ConfigError } from '@banking/process';
 import { HttpRail } from './http-rail.js';
 import { Iso20022Rail } from './iso20022/iso20022-rail.js';
+import { faultInFile } from './iso20022/payment-content.js';
 import { BankFiles } from './iso20022/receive-files.js';
-import type { BankAccount, RailConfig } from './rail-config.js';
+import { type BankAccount, dialectOf, type RailConfig } from './rail-config.js';
 
 /** The payment networks of a deployment, in the order in which they are asked for. */
 export class Rails implements RailRouting {
@@ -37,6 +40,18 @@ export class Rails implements RailRouting {
   /** SWIFT (CBPR+) refuses addresses without elements since November 2026. An adapter over HTTP may have another way. */
   needsPostalAddress(destination: PayoutDestination): boolean {
     return destination.payoutMethod === 'SWIFT' && isOfFiles(this.networkOf(destination));
+  }
+
+  /** What a file cannot carry is rejected after the debit, and its fee is kept. */
+  faultOf(destination: PayoutDestination, creditor: PaymentContent['creditor']): string | undefined {
+    const config = this.networkOf(destination);
+    if (config?.kind !== 'iso20022') return undefined;
+    const { currency, payoutMethod } = destination;
+    return faultInFile(
+      { amount: minorUnits(1n), currency, creditor, payoutMethod },
+      config.accounts,
+      dialectOf(config),
+    );
   }
 
   /**

@@ -13,7 +13,7 @@ create table payment_file (
   -- Which worker writes it, until when. Only to spare work: who has prepared it first decides.
   leased_until timestamptz not null default clock_timestamp() + interval '30 s',
   -- When its bytes were complete in our own folder, and under which name: `<message_id>.<prepared_as>.xml`. No other file is handed over,
-  -- and a file that is gone from there afterwards was handed over.
+  -- and a file that is gone from there afterwards was handed over, unless it was withdrawn there, so that another one counts.
   prepared_at timestamptz,
   prepared_as text check (prepared_as ~ '^[0-9a-f]{8}$'),
   -- When it was known to be handed over to the bank's client.
@@ -24,7 +24,9 @@ create table payment_file (
 create index payment_file_unwritten on payment_file (rail, id) where written_at is null;
 create index payment_file_by_time on payment_file (rail, created_at);
 create trigger prepared_for_good before update of prepared_as on payment_file for each row
-  when (old.prepared_as is not null and new.prepared_as is distinct from old.prepared_as) execute function refuse_step();
+  when (old.prepared_as is not null and new.prepared_as is distinct from old.prepared_as
+    and (new.prepared_as is null or old.written_at is not null))
+  execute function refuse_step();
 
 create sequence file_payment_id_seq maxvalue 9007199254740991;
 -- A payment that is to leave in a file, and the file that it leaves in.

@@ -203,7 +203,8 @@ class RecipientsController {
   @Operation('deleteRecipient', {
     summary: 'Delete a recipient',
     description: paragraphs(
-      'Removes a recipient from the list permanently. Past transfers keep it.',
+      'Removes a recipient from the list permanently. Past transfers keep it. Runs of scheduled orders to it fail with `recipient_invalid`: ' +
+        'cancel those orders.',
       'A second deletion fails with 404, so after a lost response a 404 means that the recipient is deleted.',
     ),
     provenance: 'ours',

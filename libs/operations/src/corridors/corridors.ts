@@ -157,7 +157,7 @@ export function schemasOf(corridors: readonly SchemaRow[], rails: RailRouting): 
   return schemas;
 }
 
-const destinationOf = (corridor: CorridorRoute): PayoutDestination => ({
+export const destinationOf = (corridor: CorridorRoute): PayoutDestination => ({
   country: corridor.destinationCountry,
   currency: corridor.destinationCurrency,
   payoutMethod: corridor.payoutMethod,

@@ -517,6 +517,38 @@ describe('a payment network that requires the town of the beneficiary', () => {
   });
 });
 
+describe('a payment network that cannot carry a payment to the beneficiary', () => {
+  it('gets no payment, and nothing is debited', async () => {
+    const fault = 'The name of the recipient cannot be written in Latin letters. Write it so.';
+    const rails = { ...SANDBOX_ROUTING, faultOf: jest.fn().mockReturnValue(fault) };
+    const demanding = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, rails });
+    const from = await account(1, '10000000');
+    const abroad = world.demo.recipients['international'] as RecipientId;
+    const more = { amount: '250000' as TransferAmount, purposeCode: 'IR001' };
+    const refusal = {
+      reason: 'recipient_invalid',
+      message: `${fault} Add the recipient again with other details.`,
+      details: [{ path: '/recipientID' }],
+    };
+
+    await expect(demanding.placeOrder(ada, given.order(from, abroad, more))).rejects.toMatchObject(refusal);
+    const quoted = { accountID: from, recipientID: abroad, amount: more.amount };
+    await expect(demanding.createQuote(ada, quoted)).rejects.toMatchObject(refusal);
+
+    const { rows } = await world.owner.query<{ data: Record<string, string> }>(
+      'select data from beneficiary where workspace_id = $1 and recipient_id = $2',
+      [ada.workspaceId, abroad],
+    );
+    const { data = {} } = rows[0] ?? {};
+    expect(rails.faultOf).toHaveBeenCalledWith(expect.objectContaining({ country: data['destinationCountry'] }), {
+      ...{ name: data['beneficiaryName'], account: data['beneficiaryAccountNumber'] },
+      bankCountry: data['destinationCountry'],
+      routing: { type: data['routingCodeType1'], code: data['routingCodeValue1'] },
+    });
+    expect(await balanceOf(from)).toBe(10_000_000);
+  });
+});
+
 describe('a deployment without a payment network', () => {
   /** The service of a deployment without a payment network, on the same books. */
   let without: LedgerBankingService;

@@ -8,7 +8,7 @@ import {
   type Rounding,
   type Timestamp,
 } from '@banking/domain';
-import type { PayoutDestination, RailRouting } from '@banking/payouts';
+import type { PaymentContent, PayoutDestination, RailRouting } from '@banking/payouts';
 import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
 import type { FeeSchedule } from '@banking/reference';
 import { BENEFICIARY_COLUMNS, RECIPIENT_COLUMNS, type RecipientFacts } from '../resources/compose-parties.js';
@@ -269,6 +269,8 @@ export function partiesOf(
   const rail = payee ? undefined : rails.railFor(destinationOf(facts));
   if (!payee && rail === undefined) throw new Refusal('payouts_unavailable');
   if (!payee && facts.has_town !== true && rails.needsPostalAddress(destinationOf(facts))) throw TOWN_MISSING();
+  const fault = payee ? undefined : rails.faultOf(destinationOf(facts), creditorOf(facts));
+  if (fault !== undefined) throw invalidRecipient(`${fault} Add the recipient again with other details.`);
   const corridor = corridorOf(facts);
   return {
     from,
@@ -283,6 +285,12 @@ const destinationOf = (facts: PaymentFacts): PayoutDestination => ({
   country: facts.destination_country,
   currency: facts.recipient_currency,
   payoutMethod: facts.payout_method,
+});
+
+const creditorOf = (facts: PaymentFacts): PaymentContent['creditor'] => ({
+  ...{ name: facts.recipient_name, account: facts.recipient_account_code, bankCountry: facts.destination_country },
+  ...(facts.routing_code_type !== null &&
+    facts.routing_code !== null && { routing: { type: facts.routing_code_type, code: facts.routing_code } }),
 });
 
 function payeeOf(facts: PaymentFacts, accountId: number): Payee | undefined {

@@ -80,3 +80,4 @@ export {
   type ServiceAccountRow,
   serviceAccountsOf,
 } from './service-accounts.js';
+export { WORK_KINDS } from '../worker/work-kinds.js';

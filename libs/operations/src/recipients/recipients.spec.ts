@@ -120,6 +120,28 @@ describe('a recipient of a payment network that requires a town', () => {
   });
 });
 
+describe('a recipient to whom a payment network can carry no payment', () => {
+  const FAULT = 'The name of the recipient cannot be written in Latin letters. Write it so.';
+
+  it('is refused', async () => {
+    const rails = { ...SANDBOX_ROUTING, faultOf: jest.fn().mockReturnValue(FAULT) };
+    const demanding = new LedgerBankingService(world.database, world.books, { rails });
+
+    await expect(demanding.addInternationalRecipient(ada, ASHA)).rejects.toMatchObject({
+      reason: 'recipient_invalid',
+      message: FAULT,
+    });
+
+    expect(rails.faultOf).toHaveBeenCalledWith(
+      { country: 'IN', currency: 'INR', payoutMethod: 'LOCAL' },
+      {
+        ...{ name: ASHA.data.beneficiaryName, account: ASHA.data.beneficiaryAccountNumber, bankCountry: 'IN' },
+        routing: { type: ASHA.data.routingCodeType1, code: ASHA.data.routingCodeValue1 },
+      },
+    );
+  });
+});
+
 describe('the recipients of the demo data', () => {
   it('are valid for their corridors', async () => {
     const { rows: kept } = await world.owner.query<CorridorRoute & { data: object }>(

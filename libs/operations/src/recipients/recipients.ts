@@ -16,9 +16,9 @@ import {
 } from '@banking/domain';
 import type { RailRouting } from '@banking/payouts';
 import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
-import { bankOf, checkBeneficiaryTexts, checkRecipient } from '@banking/reference';
+import { bankOf, checkBeneficiaryTexts, checkRecipient, type CorridorRoute } from '@banking/reference';
 import { type AuditedCall, entriesOf } from '../audit/audited-call.js';
-import { corridorChoice, corridorsRead, schemasOf } from '../corridors/corridors.js';
+import { corridorChoice, corridorsRead, destinationOf, schemasOf } from '../corridors/corridors.js';
 import { createOnce } from '../idempotency/create-once.js';
 import { listPage } from '../lists/list-page.js';
 import { pageByClass, type PagedList } from '../lists/paged-list.js';
@@ -169,6 +169,7 @@ export async function addInternationalRecipient(
 
     const corridor = corridors.find((row) => row.beneficiaryAccountType === data.beneficiaryAccountType);
     if (!corridor || !next) throw new Error('the corridor of the checked details is missing');
+    refuseUnpayable(rails, corridor, data);
     const id = Number(next.id);
     const { beneficiaryName: name = '', beneficiaryAccountNumber: accountCode = '' } = data;
     const swiftCode = bankOf(data.routingCodeType1 ?? '', data.routingCodeValue1 ?? '')?.swiftCode;
@@ -180,6 +181,22 @@ export async function addInternationalRecipient(
       resource: recipientQuery(workspaceId, id),
     };
   });
+}
+
+/** No payment to it could leave. */
+function refuseUnpayable(
+  rails: RailRouting,
+  corridor: CorridorRoute,
+  data: AddInternationalRecipientInput['data'],
+): void {
+  const { beneficiaryName: name = '', beneficiaryAccountNumber: account = '', routingCodeType1: type } = data;
+  const { routingCodeValue1: code } = data;
+  const destination = destinationOf(corridor);
+  const message = rails.faultOf(destination, {
+    ...{ name, account, bankCountry: destination.country },
+    ...(type !== undefined && code !== undefined && { routing: { type, code } }),
+  });
+  if (message !== undefined) refuseFaults([{ path: '/data', reason: 'recipient_invalid', message }]);
 }
 
 function refuseFaults(details: readonly RefusalDetail[]): void {

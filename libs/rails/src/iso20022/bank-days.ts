@@ -47,15 +47,24 @@ const addDays = (day: string, days: number): string =>
   new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
 
 /**
+ * The earliest day on which a bank still executes a file that it has at an instant, whether it is a bank day or not.
+ *
+ * @returns ISO 8601 date
+ */
+export function earliestDay(atMs: number, { cutOff }: Pick<Calendar, 'cutOff'>): string {
+  const local = localTime(atMs, cutOff.timeZone);
+  return local.time < cutOff.time ? local.day : addDays(local.day, 1);
+}
+
+/**
  * The day on which a file that is written at an instant asks to be executed: the day itself if it is a bank day and the cut-off has not
  * come, or the next bank day.
  *
  * @returns ISO 8601 date
  */
-export function executionDay(atMs: number, currency: string, { cutOff, holidays }: Calendar): string {
-  const local = localTime(atMs, cutOff.timeZone);
-  let day = local.time < cutOff.time ? local.day : addDays(local.day, 1);
-  while (!isBankDay(day, currency, holidays)) day = addDays(day, 1);
+export function executionDay(atMs: number, currency: string, calendar: Calendar): string {
+  let day = earliestDay(atMs, calendar);
+  while (!isBankDay(day, currency, calendar.holidays)) day = addDays(day, 1);
   return day;
 }
 

@@ -24,6 +24,8 @@ export interface StatusRecord {
    * not name. Those are known at the end of the message.
    */
   readonly endToEndId?: string | undefined;
+  /** Of one payment that the message names by it only. */
+  readonly uetr?: string | undefined;
   readonly paymentInformationId?: string | undefined;
   /** ISO 20022 ExternalPaymentTransactionStatus1Code; undefined for a payment that is named without one. */
   readonly status?: string | undefined;

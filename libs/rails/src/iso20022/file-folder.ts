@@ -32,9 +32,12 @@ const PART_MS = 60 * 60_000;
 
 const preparedName = ({ messageId, preparedAs }: PreparedName) => `${messageId}.${preparedAs}.xml`;
 
+/** The end of the name of a file in `ready` that is never handed over, because it was prepared anew. */
+const WITHDRAWN = '.withdrawn';
+
 /**
  * The folder of a rail. A file is complete in `ready` before it is moved to `out` by one rename, so the client of the bank never sees a part
- * of a file, and no file twice. `sent` has a copy of each, by day.
+ * of a file, and no file twice. A file whose day is over is withdrawn there before another try counts. `sent` has a copy of each, by day.
  *
  * Errors of the file system are `OutageError`s: nothing is half visible, and the step is repeated later.
  */
@@ -79,30 +82,90 @@ export class FileFolder {
     return this.guarded('write', () => rm(join(this.path, 'ready', preparedName(name)), { force: true }));
   }
 
+  /** The text of a prepared file; undefined for one that was handed over or withdrawn. */
+  readPrepared(name: PreparedName): Promise<string | undefined> {
+    return this.guarded('read', async () => {
+      try {
+        return await readFile(join(this.path, 'ready', preparedName(name)), 'utf8');
+      } catch (error) {
+        if (codeOf(error) === 'ENOENT') return undefined;
+        throw error;
+      }
+    });
+  }
+
+  isWithdrawn(name: PreparedName): Promise<boolean> {
+    return this.guarded('read', () => exists(this.withdrawnPath(name)));
+  }
+
+  /**
+   * Takes a prepared file back, so that nothing hands it over any more. One rename decides between this and a worker that hands it over.
+   * The renamed file stays until another try has left: it says that this one, which is gone, was not handed over.
+   *
+   * @param day of its row
+   * @returns false if it was handed over
+   */
+  withdraw(name: PreparedName, day: string): Promise<boolean> {
+    return this.guarded('write', async () => {
+      const ready = join(this.path, 'ready');
+      try {
+        await rename(join(ready, preparedName(name)), this.withdrawnPath(name));
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT') throw error;
+        if (!(await exists(this.withdrawnPath(name)))) return false;
+      }
+      await syncFolder(ready);
+      await this.removeCopy(name, day);
+      return true;
+    });
+  }
+
+  private withdrawnPath(name: PreparedName): string {
+    return join(this.path, 'ready', `${preparedName(name)}${WITHDRAWN}`);
+  }
+
+  /** A copy says that its file may have left. */
+  private async removeCopy(name: PreparedName, day: string): Promise<void> {
+    const sent = join(this.path, 'sent', day);
+    if (!(await exists(join(sent, preparedName(name))))) return;
+    await rm(join(sent, preparedName(name)), { force: true });
+    await syncFolder(sent);
+  }
+
   /**
    * Hands a prepared file over, after a copy of it is durable. A file that is gone was handed over before, perhaps by a worker that was
    * killed afterwards. What other tries have left of it is removed.
    *
    * @param day of its row
+   * @returns false if it was withdrawn
    */
-  handOver(name: PreparedName, day: string): Promise<void> {
+  handOver(name: PreparedName, day: string): Promise<boolean> {
     return this.guarded('hand over', async () => {
-      await this.move(name, day);
+      if (!(await this.move(name, day))) {
+        // It was copied while it was withdrawn.
+        await this.removeCopy(name, day);
+        return false;
+      }
       const ready = join(this.path, 'ready');
       for (const one of await readdir(ready)) {
+        const [, messageId, preparedAs] = PREPARED.exec(one.replace(WITHDRAWN, '')) ?? [];
         // A part of a file may be written at this moment.
-        const isOfAnother = PREPARED.exec(one)?.[1] === name.messageId && one !== preparedName(name);
-        if (isOfAnother) await rm(join(ready, one), { force: true });
+        if (messageId !== name.messageId || preparedAs === undefined || preparedAs === name.preparedAs) continue;
+        if (one.endsWith(WITHDRAWN)) await this.removeCopy({ messageId, preparedAs }, day);
+        await rm(join(ready, one), { force: true });
       }
+      return true;
     });
   }
 
-  private async move(name: PreparedName, day: string): Promise<void> {
+  private async move(name: PreparedName, day: string): Promise<boolean> {
     const ready = join(this.path, 'ready', preparedName(name));
     const sent = join(this.path, 'sent', day);
     const copy = join(sent, preparedName(name));
     if (!(await exists(ready))) {
-      if (await exists(copy)) return;
+      if (await exists(this.withdrawnPath(name))) return false;
+      if (await exists(copy)) return true;
+      if ((await this.findOtherCopy(name, day)) !== undefined) return false;
       throw new OutageError(
         `the folder of the rail ${this.rail} lacks a file that is to leave: restore ready and sent, or mount their disk`,
       );
@@ -113,8 +176,9 @@ export class FileFolder {
       try {
         await writeDurably(copy, (temporary) => copyFile(ready, temporary, constants.COPYFILE_EXCL));
       } catch (error) {
-        // Another worker has copied it and handed it over meanwhile.
-        if (codeOf(error) === 'ENOENT' && (await exists(copy))) return;
+        // Another worker has withdrawn it, or copied it and handed it over meanwhile.
+        if (codeOf(error) === 'ENOENT' && (await exists(this.withdrawnPath(name)))) return false;
+        if (codeOf(error) === 'ENOENT' && (await exists(copy))) return true;
         throw error;
       }
       await syncFolder(sent);
@@ -125,10 +189,39 @@ export class FileFolder {
       await rename(ready, join(out, `${name.messageId}.xml`));
     } catch (error) {
       if (codeOf(error) !== 'ENOENT' || (await exists(ready))) throw error;
-      return;
+      return !(await exists(this.withdrawnPath(name)));
     }
     await syncFolder(out);
     await syncFolder(join(this.path, 'ready'));
+    return true;
+  }
+
+  /**
+   * The try of a file of which a copy is there, if it is another one than is given: the caller knows the row as it was before, or the
+   * database was restored to then.
+   *
+   * @param day of its row
+   */
+  findOtherCopy({ messageId, preparedAs }: PreparedName, day: string): Promise<string | undefined> {
+    return this.guarded('read', async () => {
+      const sent = join(this.path, 'sent', day);
+      const names = (await exists(sent)) ? await readdir(sent) : [];
+      const withdrawn = await this.listWithdrawn();
+      const tries = names
+        .filter((name) => !withdrawn.has(name))
+        .flatMap((name) => {
+          const [, id, tried] = PREPARED.exec(name) ?? [];
+          return id === messageId && tried !== undefined ? [tried] : [];
+        });
+      return tries.includes(preparedAs) ? undefined : tries[0];
+    });
+  }
+
+  /** The names of withdrawn files. A copy of one may be there, if it was made while the file was withdrawn. */
+  private async listWithdrawn(): Promise<ReadonlySet<string>> {
+    const ready = join(this.path, 'ready');
+    const names = (await exists(ready)) ? await readdir(ready) : [];
+    return new Set(names.flatMap((name) => (name.endsWith(WITHDRAWN) ? [name.slice(0, -WITHDRAWN.length)] : [])));
   }
 
   /**
@@ -159,7 +252,9 @@ export class FileFolder {
           files.push({ messageId, preparedAs, day, path: join(sent, day, name) });
         }
       }
-      return files;
+      if (files.length === 0) return files;
+      const withdrawn = await this.listWithdrawn();
+      return files.filter((file) => !withdrawn.has(preparedName(file)));
     });
   }
 

@@ -12,7 +12,25 @@ export interface FileRailStatus {
   readonly filesUnread: number;
   /** Files of the bank that were refused and are still in its folder. */
   readonly filesRefused: number;
+  /** What an operator should know of files of the bank that were read within a week, the youngest first. */
+  readonly notes: readonly FileNote[];
 }
+
+interface FileNote {
+  readonly file: string;
+  /** RFC 3339. */
+  readonly receivedAt: string;
+  readonly note: string;
+}
+
+const NOTES_MAX = 20;
+
+const READ_NOTES = sqlStatement<FileNote>(
+  'read_notes_of_bank_files',
+  `select name as file, rfc3339(received_at) as "receivedAt", note from bank_file
+   where rail = $1 and note is not null and received_at > clock_timestamp() - interval '7 days'
+   order by received_at desc, id desc limit ${NOTES_MAX}`,
+);
 
 const COUNT = sqlStatement<{ waiting: number; unwritten: number }>(
   'count_file_payments',
@@ -26,14 +44,15 @@ export async function readFileRailStatus(
   { name, folder }: FileRailConfig,
 ): Promise<FileRailStatus> {
   const files = new FileFolder(name, folder);
-  const [counts, filesUnread, filesRefused] = await Promise.all([
+  const [counts, [notes], filesUnread, filesRefused] = await Promise.all([
     database.read({}, bind(COUNT, name)),
+    database.pipeline({}, [bind(READ_NOTES, name)] as const),
     files.count('in'),
     files.count('refused'),
   ]);
   return {
     paymentsWaiting: counts?.waiting ?? 0,
     filesUnwritten: counts?.unwritten ?? 0,
-    ...{ filesUnread, filesRefused },
+    ...{ filesUnread, filesRefused, notes },
   };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { minorUnits } from '@banking/domain';
 import { WORKER_ROLE } from '@banking/postgres';
@@ -10,6 +10,7 @@ import { readFileRailStatus } from './file-rail-status.js';
 import { Iso20022Rail, type Iso20022RailOptions } from './iso20022-rail.js';
 import type { StepWatch } from './payment-files.js';
 import { paymentsOfFile } from './sent-files.js';
+import { executionDaysIn } from './write-pain-001.js';
 
 let world: FreshDatabase;
 let config: FileRailConfig;
@@ -72,6 +73,20 @@ const killedAt =
   (reached) => {
     if (reached === step) throw new Killed();
   };
+
+/** Stops a worker at a step, once. */
+function stoppedAt(step: Parameters<StepWatch>[0]) {
+  let goOn = (): void => undefined;
+  const stopped = new Promise<void>((resolve) => (goOn = resolve));
+  let arrive = (): void => undefined;
+  const arrived = new Promise<void>((resolve) => (arrive = resolve));
+  const onStep: StepWatch = (reached) => {
+    if (reached !== step) return undefined;
+    arrive();
+    return stopped;
+  };
+  return { onStep, arrived, goOn };
+}
 
 describe('a payment that is submitted', () => {
   it('is accepted once, and found with its amount', async () => {
@@ -208,17 +223,8 @@ describe('a file', () => {
   it.each(['closed', 'prepared', 'marked', 'handed over'] as const)(
     'leaves once if its worker stops when it is %s, and goes on after another one',
     async (step) => {
-      let goOn = (): void => undefined;
-      const stopped = new Promise<void>((resolve) => (goOn = resolve));
-      let arrive = (): void => undefined;
-      const arrived = new Promise<void>((resolve) => (arrive = resolve));
-      const slow = railOf({
-        onStep: (reached) => {
-          if (reached !== step) return undefined;
-          arrive();
-          return stopped;
-        },
-      });
+      const { onStep, arrived, goOn } = stoppedAt(step);
+      const slow = railOf({ onStep });
       await submitAll(slow, 1, 2);
       const running = slow.chores[0]!.run();
       await arrived;
@@ -241,6 +247,158 @@ describe('a file', () => {
     await Promise.all(workers.map(writeAll));
 
     expect(takeOut()).toEqual(numbers);
+  });
+
+  describe('that could not be handed over before its day was over', () => {
+    const PAST = '2026-01-05';
+
+    /** Prepares a file, and makes it one of a past day. */
+    async function prepareInThePast(): Promise<void> {
+      const killed = railOf({ onStep: killedAt('marked') });
+      await submitAll(killed, 1, 2);
+      await expect(killed.chores[0]!.run()).rejects.toThrow(Killed);
+      becomePast();
+    }
+
+    function becomePast(): void {
+      for (const [name, text] of filesIn(config, 'ready')) {
+        const dated = text.replace(/(<ReqdExctnDt><Dt>)[0-9-]{10}/g, `$1${PAST}`);
+        writeFileSync(join(config.folder, 'ready', name), dated);
+      }
+    }
+
+    /** Takes the files as the client of the bank does, and looks at their days. */
+    function takeOutOfToday(): number[] {
+      for (const text of filesIn(config, 'out').values()) expect(executionDaysIn(text)).not.toContain(PAST);
+      return takeOut();
+    }
+
+    it('leaves with a day to come, and leaves nothing of the other one', async () => {
+      await prepareInThePast();
+      await writeAll(railOf());
+
+      expect(takeOutOfToday()).toEqual([1, 2]);
+      expect(readdirSync(join(config.folder, 'ready'))).toEqual([]);
+      expect(copies()).toHaveLength(1);
+    });
+
+    it('leaves with a day to come after it was copied and could not be moved', async () => {
+      await prepareInThePast();
+      const [name = ''] = filesIn(config, 'ready').keys();
+      const day = new Date().toISOString().slice(0, 10);
+      mkdirSync(join(config.folder, 'sent', day), { recursive: true });
+      copyFileSync(join(config.folder, 'ready', name), join(config.folder, 'sent', day, name));
+      await writeAll(railOf());
+
+      expect(takeOutOfToday()).toEqual([1, 2]);
+      expect(copies()).toHaveLength(1);
+      expect(copies()[0]).not.toContain(name);
+    });
+
+    it.each(['prepared', 'withdrawn', 'marked', 'handed over', 'written'] as const)(
+      'leaves once if its worker is killed when it is %s',
+      async (step) => {
+        await prepareInThePast();
+        await expect(railOf({ onStep: killedAt(step) }).chores[0]!.run()).rejects.toThrow(Killed);
+        const before = takeOutOfToday();
+        await submitAll(railOf(), 3);
+        await writeAll(railOf());
+
+        expect([...before, ...takeOutOfToday()].sort()).toEqual([1, 2, 3]);
+        expect(readdirSync(join(config.folder, 'ready'))).toEqual([]);
+        expect(copies()).toHaveLength(2);
+      },
+    );
+
+    it.each(['prepared', 'withdrawn', 'marked', 'handed over'] as const)(
+      'leaves once if its worker stops when it is %s, and goes on after another one',
+      async (step) => {
+        await prepareInThePast();
+        const slow = stoppedAt(step);
+        const running = railOf({ onStep: slow.onStep }).chores[0]!.run();
+        await slow.arrived;
+        await writeAll(railOf());
+        const before = takeOutOfToday();
+        slow.goOn();
+        await running;
+        await writeAll(railOf());
+
+        expect([...before, ...takeOutOfToday()]).toEqual([1, 2]);
+        expect(readdirSync(join(config.folder, 'ready'))).toEqual([]);
+        expect(copies()).toHaveLength(1);
+      },
+    );
+
+    it.each(['withdrawn', 'marked', 'written'] as const)(
+      'leaves once if its first worker goes on after another one, killed when it is %s',
+      async (step) => {
+        const slow = stoppedAt('marked');
+        const first = railOf({ onStep: slow.onStep });
+        await submitAll(first, 1, 2);
+        const running = first.chores[0]!.run();
+        await slow.arrived;
+        becomePast();
+        await expect(railOf({ onStep: killedAt(step) }).chores[0]!.run()).rejects.toThrow(Killed);
+        slow.goOn();
+        await running;
+        await writeAll(railOf());
+
+        expect(takeOutOfToday()).toEqual([1, 2]);
+        expect(readdirSync(join(config.folder, 'ready'))).toEqual([]);
+        expect(copies()).toHaveLength(1);
+      },
+    );
+
+    it('leaves once if several workers find it', async () => {
+      await prepareInThePast();
+      await Promise.all([1, 2, 3, 4].map(() => writeAll(railOf())));
+      await writeAll(railOf());
+
+      expect(takeOutOfToday()).toEqual([1, 2]);
+      expect(readdirSync(join(config.folder, 'ready'))).toEqual([]);
+    });
+
+    it.each(['withdrawn', 'marked', 'handed over', 'written'] as const)(
+      'leaves once if the database is restored to before, after it was %s',
+      async (step) => {
+        await prepareInThePast();
+        const { rows } = await world.owner.query<{ prepared_as: string }>('select prepared_as from payment_file');
+        await expect(railOf({ onStep: killedAt(step) }).chores[0]!.run()).rejects.toThrow(Killed);
+        const before = takeOutOfToday();
+        await asRestored(`update payment_file set prepared_as = '${rows[0]!.prepared_as}', written_at = null`);
+        await writeAll(railOf());
+
+        expect([...before, ...takeOutOfToday()]).toEqual([1, 2]);
+      },
+    );
+
+    it('leaves once if the database is restored to before, and its copy is there while it waits', async () => {
+      await prepareInThePast();
+      const { rows } = await world.owner.query<{ prepared_as: string }>('select prepared_as from payment_file');
+      const out = join(config.folder, 'out');
+      rmSync(out, { recursive: true });
+      writeFileSync(out, '');
+      await expect(railOf().chores[0]!.run()).rejects.toThrow(/cannot hand over its files/);
+      await asRestored(`update payment_file set prepared_as = '${rows[0]!.prepared_as}'`);
+      rmSync(out);
+      await writeAll(railOf());
+
+      expect(takeOutOfToday()).toEqual([1, 2]);
+      expect(copies()).toHaveLength(1);
+    });
+
+    it('leaves as it is if the database knows its payments from the copy only', async () => {
+      await prepareInThePast();
+      const [name = ''] = filesIn(config, 'ready').keys();
+      const day = new Date().toISOString().slice(0, 10);
+      mkdirSync(join(config.folder, 'sent', day), { recursive: true });
+      copyFileSync(join(config.folder, 'ready', name), join(config.folder, 'sent', day, name));
+      await asRestored('delete from file_payment; delete from payment_file');
+      expect(await railOf().find(filePayment(1).key)).toBeDefined();
+      await writeAll(railOf());
+
+      expect(takeOut()).toEqual([1, 2]);
+    });
   });
 
   it('waits while the folder cannot be written to, half visible nowhere, and leaves afterwards', async () => {
@@ -444,6 +602,7 @@ describe('the status of a bank with files', () => {
 
     expect(await readFileRailStatus(world.database, config)).toEqual({
       ...{ paymentsWaiting: 2, filesUnwritten: 1, filesUnread: 1, filesRefused: 1 },
+      notes: [],
     });
   });
 });

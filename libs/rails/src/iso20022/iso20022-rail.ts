@@ -14,7 +14,7 @@ import { learnSentFiles } from './sent-files.js';
 /** Reads the files of the bank. */
 interface BankFileReader {
   /** Reads the next files and stores their events in the inbox. Returns how many there were. */
-  readNext(signal?: AbortSignal): Promise<number>;
+  readNext(signal?: AbortSignal, onError?: (error: unknown) => void): Promise<number>;
 }
 
 interface FoundRow {
@@ -111,11 +111,15 @@ export class Iso20022Rail implements Rail {
   }
 
   /** Events that are stored come first, so that a backlog is recorded before more is read. */
-  async receive(limit: number, signal?: AbortSignal): Promise<readonly DeliveredRailEvent[]> {
+  async receive(
+    limit: number,
+    signal?: AbortSignal,
+    onError?: (error: unknown) => void,
+  ): Promise<readonly DeliveredRailEvent[]> {
     const stored = await this.inbox.take(limit);
     if (stored.length > 0 || !this.options.files) return stored;
     await this.inbox.addCursor();
-    await this.options.files.readNext(signal);
+    await this.options.files.readNext(signal, onError);
     return this.inbox.take(limit);
   }
 

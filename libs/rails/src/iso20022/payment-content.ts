@@ -1,5 +1,5 @@
 import { decimalsOf } from '@banking/domain';
-import type { Payment, PostalAddress, RailEvent } from '@banking/payouts';
+import type { PaymentContent, PostalAddress, RailEvent } from '@banking/payouts';
 import { SEPA_COUNTRIES } from '@banking/reference';
 import { WorkError } from '@banking/work-queue';
 import { isValidBIC, isValidIBAN } from 'ibantools';
@@ -84,7 +84,7 @@ export class UnwritablePaymentError extends Error {
  * @throws UnwritablePaymentError for a payment that it cannot carry @throws WorkError without an account in the currency
  */
 export function contentInFile(
-  payment: Payment,
+  payment: PaymentContent,
   accounts: readonly BankAccount[],
   dialect: BankDialect,
 ): PaymentContentInFile {
@@ -129,7 +129,18 @@ export function contentInFile(
   };
 }
 
-function agentOf({ creditor: { routing, bankCountry } }: Payment, { message, bicRequired }: BankDialect) {
+/** Why the file of a bank cannot carry a payment, in words for customers; undefined if it can. */
+export function faultInFile(...[payment, accounts, dialect]: Parameters<typeof contentInFile>): string | undefined {
+  try {
+    contentInFile(payment, accounts, dialect);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UnwritablePaymentError) return error.message;
+    throw error;
+  }
+}
+
+function agentOf({ creditor: { routing, bankCountry } }: PaymentContent, { message, bicRequired }: BankDialect) {
   const isBic = routing?.type === 'SWIFT';
   if (isBic && isValidBIC(routing.code) && (message !== 'pain.001.001.03' || OLD_BIC.test(routing.code))) {
     return { bic: routing.code };

@@ -3,11 +3,11 @@ import { minorUnits, type MinorUnits } from '@banking/domain';
 import { bind, BatchedCalls, type Database, sqlStatement } from '@banking/postgres';
 import { WorkError } from '@banking/work-queue';
 import { type BankDialect, dialectOf, type FileRailConfig } from '../rail-config.js';
-import { isCutOffNear } from './bank-days.js';
+import { earliestDay, isCutOffNear } from './bank-days.js';
 import { transliterate, shortened } from './characters.js';
 import { FileFolder } from './file-folder.js';
 import type { PaymentContentInFile } from './payment-content.js';
-import { countWithinSum, groupOf, type PaymentInFile, writePain001 } from './write-pain-001.js';
+import { countWithinSum, executionDaysIn, groupOf, type PaymentInFile, writePain001 } from './write-pain-001.js';
 import { LOCK_FILES } from './sent-files.js';
 
 /** A payment that is to leave in a file. */
@@ -99,22 +99,28 @@ const READ_PAYMENTS_OF_FILE = sqlStatement<PaymentRow & { payment_information_id
    from file_payment where file_id = $1 order by id`,
 );
 
-/** Only the first one is handed over, so a worker that is late or was stopped hands nothing over again. */
+/**
+ * Only the first one is handed over, so a worker that is late or was stopped hands nothing over again. One that was withdrawn gives way to
+ * the first one after it.
+ */
 const MARK_PREPARED = sqlStatement<{ id: bigint }>(
   'mark_payment_file_prepared',
-  `update payment_file set prepared_at = clock_timestamp(), prepared_as = $2 where id = $1 and prepared_at is null returning id`,
+  `update payment_file set prepared_at = clock_timestamp(), prepared_as = $2
+   where id = $1 and prepared_as is not distinct from $3 and written_at is null returning id`,
 );
 
 const MARK_WRITTEN = sqlStatement(
   'mark_payment_file_written',
-  'update payment_file set written_at = clock_timestamp() where id = $1 and written_at is null',
+  'update payment_file set written_at = clock_timestamp() where id = $1 and prepared_as = $2 and written_at is null',
 );
 
 /** How long another worker leaves a file to the one that began it. */
 const LEASE_MS = 30_000;
 
 /** Called between two steps; for tests of workers that are killed. */
-export type StepWatch = (step: 'closed' | 'prepared' | 'marked' | 'handed over' | 'written') => Promise<void> | void;
+export type StepWatch = (
+  step: 'closed' | 'prepared' | 'withdrawn' | 'marked' | 'handed over' | 'written',
+) => Promise<void> | void;
 
 export interface PaymentFilesOptions {
   readonly leaseMs?: number;
@@ -131,6 +137,9 @@ export interface PaymentFilesOptions {
  * 3. A commit says which try counts. The others are never handed over.
  * 4. A copy is durable in `sent`, and one rename moves the file to `out`.
  * 5. A commit says so. Without it, a worker finds the file gone from `ready`.
+ *
+ * A file that could not be handed over before its day was over is prepared anew: the new bytes are in `ready`, one rename withdraws the
+ * old ones, and a commit says that the new try counts.
  */
 export class PaymentFiles {
   private readonly dialect: BankDialect;
@@ -234,18 +243,34 @@ export class PaymentFiles {
   }
 
   private async finish(file: FileRow): Promise<void> {
-    const preparedAs = file.prepared_as ?? (await this.prepare(file));
+    const preparedAs = file.prepared_as === null ? await this.prepare(file) : await this.lookAt(file, file.prepared_as);
     // Another worker prepares it, and hands it over.
     if (preparedAs === undefined) return;
-    await this.folder.handOver({ messageId: file.message_id, preparedAs }, file.created_on);
+    if (!(await this.folder.handOver({ messageId: file.message_id, preparedAs }, file.created_on))) return;
     await this.options.onStep?.('handed over');
-    await this.database.pipeline({}, [bind(MARK_WRITTEN, file.id)]);
+    await this.database.pipeline({}, [bind(MARK_WRITTEN, file.id, preparedAs)]);
     await this.options.onStep?.('written');
   }
 
-  /** Returns the name of this try; undefined if another one counts. */
+  /** Returns the name of the try to hand over: that of the row, or of a new one if its day is over; undefined if another one counts. */
+  private async lookAt(file: FileRow, preparedAs: string): Promise<string | undefined> {
+    const name = { messageId: file.message_id, preparedAs };
+    const text = await this.folder.readPrepared(name);
+    if (text === undefined) {
+      const other = await this.folder.findOtherCopy(name, file.created_on);
+      if (other !== undefined) return this.mark(file, other);
+      return (await this.folder.isWithdrawn(name)) ? this.prepare(file) : preparedAs;
+    }
+    // A bank refuses payments of a day that is over.
+    const earliest = earliestDay(file.now_ms, this.dialect);
+    return executionDaysIn(text).some((day) => day < earliest) ? this.prepare(file) : preparedAs;
+  }
+
+  /** Returns the name of this try, or of the one before it if that was handed over; undefined if another one counts. */
   private async prepare(file: FileRow): Promise<string | undefined> {
     const [rows] = await this.database.pipeline({}, [bind(READ_PAYMENTS_OF_FILE, file.id)] as const);
+    // Of a payment that was read from a copy, only the file says everything.
+    if (file.prepared_as !== null && rows.some(({ content }) => 'isRead' in content)) return file.prepared_as;
     const text = writePain001(
       {
         messageId: file.message_id,
@@ -259,13 +284,26 @@ export class PaymentFiles {
     const name = { messageId: file.message_id, preparedAs: randomBytes(4).toString('hex') };
     await this.folder.prepare(name, text);
     await this.options.onStep?.('prepared');
-    const [marked] = await this.database.pipeline({}, [bind(MARK_PREPARED, file.id, name.preparedAs)] as const);
-    if (marked.length === 0) {
-      await this.folder.discard(name);
-      return undefined;
+    if (file.prepared_as !== null) {
+      const before = { messageId: file.message_id, preparedAs: file.prepared_as };
+      if (!(await this.folder.withdraw(before, file.created_on))) {
+        await this.folder.discard(name);
+        return file.prepared_as;
+      }
+      await this.options.onStep?.('withdrawn');
     }
-    await this.options.onStep?.('marked');
-    return name.preparedAs;
+    const marked = await this.mark(file, name.preparedAs);
+    if (marked === undefined) await this.folder.discard(name);
+    else await this.options.onStep?.('marked');
+    return marked;
+  }
+
+  /** Says that a try counts. Returns its name; undefined if another worker has marked one meanwhile. */
+  private async mark(file: FileRow, preparedAs: string): Promise<string | undefined> {
+    const [marked] = await this.database.pipeline({}, [
+      bind(MARK_PREPARED, file.id, preparedAs, file.prepared_as),
+    ] as const);
+    return marked.length === 0 ? undefined : preparedAs;
   }
 }
 

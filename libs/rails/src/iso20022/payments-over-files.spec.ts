@@ -104,10 +104,16 @@ describe('a payment over files', () => {
     expect(errors).toEqual([]);
   });
 
-  it('returns its money if no file can carry it', async () => {
-    const state = await stateBy(await placeTo('रवि मेनन'), (reached) => reached.status !== 'pending');
+  it('is refused before any debit if no file can carry it', async () => {
+    const read = () => service.getAccount(ada, { accountId });
+    const before = await read();
 
-    expect(state).toMatchObject({ status: 'failed', payout: 'failed' });
+    await expect(placeTo('रवि मेनन')).rejects.toMatchObject({
+      reason: 'recipient_invalid',
+      message: 'The name of the recipient cannot be written in Latin letters. Write it so.',
+    });
+
+    expect(await read()).toEqual(before);
     expect(filesIn(config, 'out').size).toBe(1);
     expect(errors).toEqual([]);
   });

@@ -137,6 +137,7 @@ class StatusReportReader implements MessageReader {
   private readPayment(element: XmlElement): StatusRecord {
     this.count += 1;
     const endToEndId = referenceOf(textAt(element, 'OrgnlEndToEndId')) ?? referenceOf(textAt(element, 'OrgnlInstrId'));
+    const uetr = endToEndId === undefined ? referenceOf(textAt(element, 'OrgnlUETR')) : undefined;
     const stated = this.statementOf(element, 'TxSts');
     const outer = this.information?.statement.status !== undefined ? this.information.statement : this.group;
     const statement =
@@ -146,7 +147,9 @@ class StatusReportReader implements MessageReader {
     return {
       kind: 'status',
       originalMessageId: this.requireOriginal(),
-      endToEndId: requiredText(endToEndId, 'OrgnlEndToEndId', 100, this.place),
+      ...(uetr === undefined
+        ? { endToEndId: requiredText(endToEndId, 'OrgnlEndToEndId', 100, this.place) }
+        : { uetr: requiredText(uetr, 'OrgnlUETR', 100, this.place) }),
       paymentInformationId: this.information?.id ?? textAt(element, 'OrgnlPmtInfId'),
       ...statement,
     };

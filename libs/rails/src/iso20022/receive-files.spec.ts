@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
+import { uetrOf } from '@banking/payouts';
 import { freshDatabase, type FreshDatabase, testOrProve, until } from '@banking/postgres/testing';
 import type { FileRailConfig } from '../rail-config.js';
 import { cashReport, type SampleEntry, statusReport } from '../testing/bank-files.js';
@@ -357,5 +358,52 @@ describe('a report of statuses', () => {
     put('a.xml', statusReport('OUT-1', '<GrpSts>PART</GrpSts>', ''));
     await receive();
     expect(await events()).toEqual([]);
+  });
+
+  it('finds a payment by its UETR alone, and counts an unknown one', async () => {
+    await paid('OUT-1', ['k1', 'k2']);
+    const payment = (name: string, id: string, status: string) =>
+      `<TxInfAndSts><${name}>${id}</${name}><TxSts>${status}</TxSts></TxInfAndSts>`;
+    const named = [
+      payment('OrgnlUETR', uetrOf('k1').toUpperCase(), 'RJCT'),
+      payment('OrgnlUETR', uetrOf('k9'), 'RJCT'),
+      payment('OrgnlEndToEndId', 'k2', 'ACSP'),
+    ];
+    put('a.xml', statusReport('OUT-1', '', `<OrgnlPmtInfAndSts>${named.join('')}</OrgnlPmtInfAndSts>`));
+    await receive();
+    expect(await events()).toMatchObject([
+      { key: 'k1', status: 'RJCT' },
+      { key: 'k2', status: 'ACSP' },
+    ]);
+    expect(await rowsOf('select note from bank_file')).toEqual([{ note: 'Payments that our file does not have: 1.' }]);
+  });
+
+  it('of what our file does not have is reported with the name of the file', async () => {
+    await paid('OUT-1', ['k1']);
+    const part = (id: string, inner: string) =>
+      `<OrgnlPmtInfAndSts><OrgnlPmtInfId>${id}</OrgnlPmtInfId>${inner}</OrgnlPmtInfAndSts>`;
+    const other = '<TxInfAndSts><OrgnlEndToEndId>k9</OrgnlEndToEndId><TxSts>RJCT</TxSts></TxInfAndSts>';
+    put('a.xml', statusReport('OUT-1', '', part('P8', other) + part('P9', '<PmtInfSts>RJCT</PmtInfSts>')));
+    const errors: unknown[] = [];
+
+    await new BankFiles(world.database, config()).readNext(undefined, (error) => errors.push(error));
+
+    const note = 'Parts (PmtInf) that our file does not have: 1. Payments that our file does not have: 1.';
+    expect(errors).toMatchObject([{ message: `the rail bank has "a.xml" from the bank: ${note}` }]);
+    expect(await rowsOf('select note from bank_file')).toEqual([{ note }]);
+    expect(await events()).toEqual([]);
+  });
+});
+
+describe('what is no file', () => {
+  it('is reported once while it stays, and is not read', async () => {
+    mkdirSync(join(folder, 'in', 'archive'));
+    const files = new BankFiles(world.database, config());
+    const errors: unknown[] = [];
+
+    for (let count = 0; count < 2; count += 1) await files.readNext(undefined, (error) => errors.push(error));
+
+    expect(errors).toMatchObject([{ message: expect.stringContaining('"archive" from the bank: is no file') }]);
+    expect(seeFolder()).toEqual([['archive'], [], []]);
   });
 });

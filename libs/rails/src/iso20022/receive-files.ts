@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, lstat, open, readdir, rename } from 'node:fs/promises';
-import { constants } from 'node:fs';
+import { constants, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { bind, type Database, DatabaseError, sqlStatement } from '@banking/postgres';
+import { WorkError } from '@banking/work-queue';
 import type { FileRailConfig } from '../rail-config.js';
 import { type LeasedCursor, RailInbox } from '../rail-inbox.js';
 import { BankFileError } from './bank-records.js';
@@ -44,6 +45,7 @@ export class BankFiles {
   private readonly folder: BankFolder;
   private readonly inbox: RailInbox;
   private readonly now: () => number;
+  private reported: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly database: Database,
@@ -58,11 +60,13 @@ export class BankFiles {
   /**
    * Takes the files that wait, in the order of their names.
    *
+   * @param onError called with what an operator should know of a file that was read, or of what is no file
    * @returns how many were taken, read or refused; 0 while another worker takes them
    * @throws what the database and the file system throw; the file stays in `in` then
    */
-  async readNext(signal?: AbortSignal): Promise<number> {
-    const waiting = await this.folder.list();
+  async readNext(signal?: AbortSignal, onError: (error: unknown) => void = () => undefined): Promise<number> {
+    const { waiting, others } = await this.folder.list();
+    this.reportOthers(others, onError);
     if (waiting.length === 0) return 0;
     const lease = await this.inbox.lease();
     if (!lease) return 0;
@@ -71,7 +75,7 @@ export class BankFiles {
       let taken = 0;
       for (const file of waiting) {
         await guard.check();
-        if (await this.take(file, guard)) taken += 1;
+        if (await this.take(file, guard, onError)) taken += 1;
       }
       return taken;
     } finally {
@@ -79,7 +83,25 @@ export class BankFiles {
     }
   }
 
-  private async take({ name, isSymbolicLink }: WaitingFile, guard: LeaseGuard): Promise<boolean> {
+  /** Once for each name, as they stay. */
+  private reportOthers(others: readonly string[], onError: (error: unknown) => void): void {
+    for (const name of others) {
+      if (!this.reported.has(name)) onError(this.warning(name, 'is no file and is not read. Remove it from in.'));
+    }
+    this.reported = new Set(others);
+  }
+
+  private warning(name: string, text: string): WorkError {
+    return new WorkError(
+      `the rail ${this.config.name} has ${JSON.stringify(name.slice(0, 255))} from the bank: ${text}`,
+    );
+  }
+
+  private async take(
+    { name, isSymbolicLink }: WaitingFile,
+    guard: LeaseGuard,
+    onError: (error: unknown) => void,
+  ): Promise<boolean> {
     if (isSymbolicLink) {
       await this.refuse(name, createHash('sha256').digest(), 'It is a symbolic link, and not a file.');
       return true;
@@ -93,7 +115,8 @@ export class BankFiles {
       try {
         if (size > SIZE_MAX) throw new BankFileError(`It has more than ${SIZE_MAX} bytes.`);
         digest = await digestOf(handle, guard);
-        await this.store(name, digest, handle, guard);
+        const note = await this.store(name, digest, handle, guard);
+        if (note !== undefined) onError(this.warning(name, note));
       } catch (error) {
         const fault = faultOf(error);
         if (fault === undefined) throw error;
@@ -118,16 +141,23 @@ export class BankFiles {
     }
   }
 
-  private async store(name: string, digest: Buffer, handle: FileHandle, guard: LeaseGuard): Promise<void> {
+  /** Returns what an operator should know of the file. */
+  private async store(
+    name: string,
+    digest: Buffer,
+    handle: FileHandle,
+    guard: LeaseGuard,
+  ): Promise<string | undefined> {
     const [read] = await this.database.pipeline({}, [bind(IS_READ, this.config.name, digest)]);
-    if (read.length > 0) return;
-    await this.database.transaction({}, async (tx) => {
+    if (read.length > 0) return undefined;
+    return this.database.transaction({}, async (tx) => {
       const store = new BankFileStore(tx, this.config, { name: name.slice(0, 255), digest });
       const hash = createHash('sha256');
-      for await (const record of readBankFile(chunksOf(handle, guard, hash))) if (!(await store.add(record))) return;
+      for await (const record of readBankFile(chunksOf(handle, guard, hash)))
+        if (!(await store.add(record))) return undefined;
       if (!hash.digest().equals(digest)) throw new BankFileError('It changed while it was read.', true);
       await guard.check(true);
-      await store.commit();
+      return store.commit();
     });
   }
 
@@ -198,15 +228,20 @@ interface WaitingFile {
 class BankFolder {
   constructor(private readonly folder: string) {}
 
-  /** The files in the order of their names. Those that are being written (`*.tmp`, `*.part`, a dot in front) are passed over. */
-  async list(): Promise<readonly WaitingFile[]> {
+  /**
+   * The files in the order of their names, and the names of what is no file. Those that are being written (`*.tmp`, `*.part`, a dot in
+   * front) are passed over.
+   */
+  async list(): Promise<{ readonly waiting: readonly WaitingFile[]; readonly others: readonly string[] }> {
     for (const name of ['in', 'done', 'refused']) await ensureFolder(join(this.folder, name));
-    const entries = await readdir(join(this.folder, 'in'), { withFileTypes: true });
-    return entries
-      .filter((entry) => entry.isFile() || entry.isSymbolicLink())
-      .filter(({ name }) => !/^\.|\.(?:tmp|part|filepart)$/i.test(name))
+    const listed = await readdir(join(this.folder, 'in'), { withFileTypes: true });
+    const entries = listed.filter(({ name }) => !/^\.|\.(?:tmp|part|filepart)$/i.test(name));
+    const isWaiting = (entry: Dirent) => entry.isFile() || entry.isSymbolicLink();
+    const waiting = entries
+      .filter(isWaiting)
       .map((entry) => ({ name: entry.name, isSymbolicLink: entry.isSymbolicLink() }))
       .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+    return { waiting, others: entries.filter((entry) => !isWaiting(entry)).map(({ name }) => name) };
   }
 
   /** Opens a file, and no symbolic link that took its place. */

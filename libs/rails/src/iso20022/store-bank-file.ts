@@ -1,3 +1,4 @@
+import { uetrOf } from '@banking/payouts';
 import { bind, type DbTransaction, sqlStatement } from '@banking/postgres';
 import type { BankAccount, FileRailConfig } from '../rail-config.js';
 import {
@@ -110,8 +111,8 @@ export class BankFileStore {
     }
   }
 
-  /** Stores what only the end of the file tells, and commits. */
-  async commit(): Promise<void> {
+  /** Stores what only the end of the file tells, and commits. Returns what an operator should know of the file. */
+  async commit(): Promise<string | undefined> {
     await this.storeChunk();
     for (const identity of this.contradicted) {
       if (!this.listed.has(identity)) {
@@ -131,6 +132,7 @@ export class BankFileStore {
       ...(note === '' ? [] : [bind(NOTE_FILE, this.fileId, note)]),
       ...this.statements.flatMap(rowOf),
     ]);
+    return note || undefined;
   }
 
   private async openStatement(record: StatementRecord): Promise<void> {
@@ -235,6 +237,11 @@ const STORE_NAMED = sqlStatement<{ end_to_end_id: string }>(
    select end_to_end_id from given`,
 );
 
+const READ_KEYS = sqlStatement<{ key: string; end_to_end_id: string }>(
+  'read_keys_of_payment_file',
+  'select key, end_to_end_id from file_payment where file_id = $1',
+);
+
 /** For the payments of a file, or of one of its `PmtInf`, that the report does not name. */
 const STORE_OTHERS = sqlStatement<{ end_to_end_id: string }>(
   'store_other_statuses',
@@ -249,6 +256,11 @@ const STORE_OTHERS = sqlStatement<{ end_to_end_id: string }>(
      on conflict (rail, position) do nothing
    )
    select end_to_end_id from other`,
+);
+
+const FIND_PART = sqlStatement(
+  'find_part_of_payment_file',
+  'select from file_payment where file_id = $1 and payment_information_id = $2 limit 1',
 );
 
 /** Payments of a report at most. We write 1,000 into a file. */
@@ -272,11 +284,13 @@ function meaningOf({ status, reasonCode }: StatusRecord): Meaning {
 /** Makes events of the statuses of one `pain.002`. */
 class StatusStore {
   private file: { readonly id: bigint; readonly messageId: string } | undefined;
+  private byUetr: ReadonlyMap<string, string> | undefined;
   private readonly named = new Set<string>();
   private waiting: StatusRecord[] = [];
   private group: StatusRecord | undefined;
   private readonly informations: StatusRecord[] = [];
   private unknownCount = 0;
+  private unknownPartCount = 0;
   private readonly counts = { duplicate: 0, unusual: 0 };
 
   /** @param digest of the file, in hexadecimal */
@@ -287,8 +301,11 @@ class StatusStore {
   ) {}
 
   /** @throws BankFileError if it is about a message that is not ours */
-  async add(record: StatusRecord): Promise<void> {
-    if (!this.file) await this.findFile(record.originalMessageId);
+  async add(given: StatusRecord): Promise<void> {
+    if (!this.file) await this.findFile(given.originalMessageId);
+    const { uetr } = given;
+    // One that no payment of the file has is counted as unknown.
+    const record = uetr === undefined ? given : { ...given, endToEndId: (await this.endToEndIdOf(uetr)) ?? uetr };
     if (record.endToEndId !== undefined) {
       if (this.named.size >= NAMED_MAX) throw new BankFileError(`It names more than ${NAMED_MAX} payments.`);
       this.named.add(record.endToEndId);
@@ -311,8 +328,17 @@ class StatusStore {
           ]
         : []),
       ...(unusual > 0 ? [`Payments that the bank cancelled or blocked, about which you must ask it: ${unusual}.`] : []),
+      ...(this.unknownPartCount > 0 ? [`Parts (PmtInf) that our file does not have: ${this.unknownPartCount}.`] : []),
       ...(this.unknownCount > 0 ? [`Payments that our file does not have: ${this.unknownCount}.`] : []),
     ];
+  }
+
+  private async endToEndIdOf(uetr: string): Promise<string | undefined> {
+    if (!this.byUetr) {
+      const [rows] = await this.tx.pipeline([bind(READ_KEYS, this.file?.id)] as const);
+      this.byUetr = new Map(rows.map(({ key, end_to_end_id }) => [uetrOf(key), end_to_end_id]));
+    }
+    return this.byUetr.get(uetr.toLowerCase());
   }
 
   private async findFile(messageId: string): Promise<void> {
@@ -355,6 +381,11 @@ class StatusStore {
       ),
     ] as const);
     this.count(meaning, others.length);
+    if (record.paymentInformationId !== undefined && others.length === 0) {
+      // Otherwise the report names each payment of it.
+      const [known] = await this.tx.pipeline([bind(FIND_PART, this.file?.id, record.paymentInformationId)] as const);
+      if (known.length === 0) this.unknownPartCount += 1;
+    }
     if (record.paymentInformationId !== undefined)
       for (const { end_to_end_id } of others) this.named.add(end_to_end_id);
   }

@@ -101,6 +101,11 @@ export function writePain001(file: PaymentsInFile, dialect: BankDialect): string
   ].join('');
 }
 
+/** The execution days that a file of ours asks for: ISO 8601 dates. */
+export function executionDaysIn(text: string): readonly string[] {
+  return [...text.matchAll(/<ReqdExctnDt>(?:<Dt>)?([0-9-]{10})</g)].map(([, day = '']) => day);
+}
+
 const built = (name: string, element: Element): string => xml.build({ [name]: element }) as string;
 
 const builtAll = (elements: Readonly<Record<string, Element | undefined>>): string => xml.build(elements) as string;

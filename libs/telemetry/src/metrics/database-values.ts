@@ -1,15 +1,14 @@
 import { ExpiringCache } from '@banking/process';
-import { COUNT_HELD_PAYOUTS, COUNT_OPEN_PAYOUTS, PAYOUT, READ_STOP, SCOPE_OPEN_PAYOUTS } from '@banking/payouts';
+import { COUNT_HELD_PAYOUTS, COUNT_OPEN_PAYOUTS, READ_STOP, SCOPE_OPEN_PAYOUTS } from '@banking/payouts';
 import { bind, type Database } from '@banking/postgres';
 import { type BankDifferences, COUNT_BANK_DIFFERENCES } from '@banking/rails';
 import { COUNT_DUE, COUNT_PARKED } from '@banking/work-queue';
 import {
   COUNT_UNRECORDED,
   COUNT_UNRECORDED_AUDIT,
-  CROSSING,
   type DirectorySlot,
-  EXECUTION,
   READ_SLOTS,
+  WORK_KINDS,
 } from '@banking/operations';
 import { COUNT_BACKLOG, type WebhookBacklog } from '@banking/webhooks';
 import type { Metrics } from './metric-list.js';
@@ -33,7 +32,6 @@ const TTL_MS = 5_000;
 /** A scrape does not wait longer for a database that does not respond. */
 const READ_MAX_MS = 3_000;
 const CELLS_MAX = 64;
-const KINDS = [EXECUTION, PAYOUT, CROSSING];
 const STATUSES = ['due', 'submitting', 'submitted', 'parked'];
 
 interface Values {
@@ -150,7 +148,7 @@ export class DatabaseValues {
     const { unrecorded, oldestUnrecorded, unrecordedAudit, oldestAudit } = this.gauges;
     up.set(label, values === undefined ? 0 : 1);
     if (values === undefined) return;
-    for (const kind of KINDS) {
+    for (const kind of WORK_KINDS) {
       for (const gauge of [due, oldestDue, parked]) gauge.set({ kind, ...label }, 0);
     }
     for (const status of STATUSES) {
