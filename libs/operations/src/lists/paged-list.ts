@@ -76,6 +76,12 @@ export function pageConditions<Facts, Resource>(
   return { table: list.table, classes: columns, ...conditionsOf(index), further, after, ofClass, parameters };
 }
 
+/** Whether several of the given filters have an index each. A page of those may read very many rows that match one of them alone. */
+export const hasSeveralIndexes = (
+  { indexes }: Pick<PagedList<unknown, unknown>, 'indexes'>,
+  given: readonly string[],
+): boolean => indexes.filter(({ filter }) => filter !== undefined && given.includes(filter)).length > 1;
+
 const NEWEST_FIRST = (row: string) => `order by ${row}.created_at desc, ${row}.id desc`;
 
 /** The distinct combinations of the class columns. Each step searches the index for the next combination. */

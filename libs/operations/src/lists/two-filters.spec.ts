@@ -1,6 +1,6 @@
 import type { OrderQuery, TransferQuery } from '@banking/domain';
-import { SCHEMA } from '@banking/postgres';
-import { analyzeTables } from '@banking/postgres/testing';
+import { API_ROLE, SCHEMA } from '@banking/postgres';
+import { analyzeTables, openDatabase } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { agedWorkspaces, type AgedWorld, Explaining, pageSentBy } from '../testing/aged-workspaces.js';
 
@@ -80,5 +80,21 @@ describe('a page of a list with two filters', () => {
     expect(await read('listOrders', { ...parties, placedBy: placerId })).toEqual(
       await newest('customer_order', 'placed_by = $4', placerId),
     );
+  });
+
+  it('is refused with what to change if its statement takes too long', async () => {
+    const { workspaceId, accountId, recipientId } = world.payers;
+    const { connection, owner } = world;
+    const settings = { connection, role: API_ROLE, schema: SCHEMA, poolSize: 1, statementTimeoutMs: 500 };
+    const database = await openDatabase({ ...settings, lockTimeoutMs: 60_000 });
+    const limited = new LedgerBankingService(database);
+    const read = (query: TransferQuery) => limited.listTransfers({ workspaceId }, query);
+    await read({ limit: 1 });
+
+    await owner.query('begin; lock table transfer in access exclusive mode');
+    await expect(read({ accountId, recipientId })).rejects.toMatchObject({ reason: 'filters_too_slow' });
+    await expect(read({ accountId })).rejects.toMatchObject({ reason: 'unavailable' });
+    await owner.query('rollback');
+    await database.end();
   });
 });
