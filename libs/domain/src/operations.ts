@@ -297,7 +297,14 @@ export const OPERATIONS = {
   }),
   /** The orders of the workspace, newest first, each with the latest ten of its executions. A filter of another workspace is not found. */
   listOrders: readsPage<OrderQuery, Page<Order>>('/orders', READERS, {
-    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
+    refusals: [
+      'parameter_invalid',
+      'id_malformed',
+      'timestamp_invalid',
+      'account_not_found',
+      'recipient_not_found',
+      'filters_too_slow',
+    ],
   }),
   /**
    * Places an order that pays at once, later or repeatedly. An instant order has moved the money when the method returns. If it is
@@ -353,7 +360,14 @@ export const OPERATIONS = {
 
   /** The transfers of the workspace's accounts, newest first. A filter of another workspace is not found. */
   listTransfers: readsPage<TransferQuery, Page<Transfer>>('/transfers', READERS, {
-    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
+    refusals: [
+      'parameter_invalid',
+      'id_malformed',
+      'timestamp_invalid',
+      'account_not_found',
+      'recipient_not_found',
+      'filters_too_slow',
+    ],
   }),
   getTransfer: reads<{ readonly transferId: TransferId | PlainNumber }, Transfer>('/transfers/{transferId}', READERS, {
     refusals: ['transfer_not_found'],
@@ -452,7 +466,7 @@ export const OPERATIONS = {
   }),
   /** The audit trail of the workspace, newest first. An entry appears shortly after its change. */
   listAuditEvents: readsPage<AuditQuery, Page<AuditEvent>>('/audit-events', ADMINISTRATORS, {
-    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid'],
+    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'filters_too_slow'],
     isOptional: true,
   }),
 

@@ -456,6 +456,11 @@ const PROTOCOL = {
     message: 'The request did not arrive completely in time.',
     action: 'Send the request again, on a new connection.',
   },
+  filters_too_slow: {
+    status: 422,
+    message: 'The page could not be read within 4 seconds, because few of very many rows match all of its filters.',
+    action: 'Narrow the period, or leave out one of the filters. The same request may be refused again.',
+  },
   cursor_expired: {
     status: 410,
     message: 'Events behind the cursor were deleted because of their age, so the reader has missed some.',

@@ -132,8 +132,8 @@ export interface Rail {
   /** Submits a payment. Returns the events that the network reports at once, which may be none yet. */
   submit(payment: Payment, signal: AbortSignal): Promise<readonly RailEvent[]>;
   /**
-   * The payment with this key; undefined when the network does not have it. At least the delivered events that are not acknowledged are with it, so that
-   * a worker records again what could not be recorded.
+   * The payment with this key; undefined when the network does not have it. At least the delivered events that are not acknowledged are
+   * with it, so that a worker records again what could not be recorded.
    */
   find(key: string, signal: AbortSignal): Promise<FoundPayment | undefined>;
   /**

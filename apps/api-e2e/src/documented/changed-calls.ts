@@ -265,6 +265,8 @@ export const CIRCUMSTANCES = [
   // Of a live deployment without a key: see webhook-endpoints.spec.ts.
   'webhooks_unavailable',
   'cursor_expired',
+  // Of lists with very many rows: see two-filters.spec.ts of the operations.
+  'filters_too_slow',
   // Of a token or a key with scopes, and of an operation that STEP_UP names: see several-issuers.spec.ts.
   'scope_insufficient',
   'step_up_required',

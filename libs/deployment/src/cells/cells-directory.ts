@@ -1,15 +1,14 @@
 import { Directory, type DirectoryUser, KEY_ISSUER, type ServiceAccountKeyId, type Subject } from '@banking/domain';
 import { isUnavailable, unavailable } from '@banking/postgres';
+import { AwayCircuit } from './other-cells.js';
 
 /** For how long copies of the directory answer after home last did. A change of rights during that time has no effect on this process. */
 export const COPIES_VALID_MS = 15 * 60_000;
-/** For how long home is not asked after it did not answer, because each attempt may take a second. */
-const PAUSE_MS = 1_000;
-
 /** Calls home, and the copies of its tables in the other cells while home is away. */
 export class HomeOrCopies<T> {
   private answeredAtMs: number;
-  private awayUntilMs = -Infinity;
+  /** Where home does not answer, an attempt may take a second: one call tries it, and the others read a copy. */
+  private readonly circuit: AwayCircuit;
 
   /** @param copies those of the cells that are open, in any order */
   constructor(
@@ -18,6 +17,7 @@ export class HomeOrCopies<T> {
     private readonly nowMs: () => number = () => performance.now(),
   ) {
     this.answeredAtMs = nowMs();
+    this.circuit = new AwayCircuit(nowMs);
   }
 
   /**
@@ -26,28 +26,23 @@ export class HomeOrCopies<T> {
    * @throws Refusal `unavailable` if neither home nor a copy answers, or home has been away for too long
    */
   async read<R>(read: (source: T) => Promise<R>, isKnown: (result: R) => boolean = () => true): Promise<R> {
-    if (this.nowMs() >= this.awayUntilMs) {
+    const copies = this.areCopiesValid ? this.copies() : [];
+    if (copies.length > 0) {
       try {
-        const result = await read(this.home);
-        this.answeredAtMs = this.nowMs();
-        return result;
+        return await this.circuit.call(() => this.readHome(read));
       } catch (error) {
-        if (!isUnavailable(error)) throw this.answered(error);
-        if (!this.areCopiesValid || this.copies().length === 0) throw error;
-        this.awayUntilMs = this.nowMs() + PAUSE_MS;
+        if (!isUnavailable(error)) throw error;
       }
     }
-    if (this.areCopiesValid) {
-      for (const copy of this.copies()) {
-        try {
-          const result = await read(copy);
-          if (isKnown(result)) return result;
-        } catch (error) {
-          if (!isUnavailable(error)) throw error;
-        }
+    for (const copy of copies) {
+      try {
+        const result = await read(copy);
+        if (isKnown(result)) return result;
+      } catch (error) {
+        if (!isUnavailable(error)) throw error;
       }
     }
-    return read(this.home);
+    return this.readHome(read);
   }
 
   /** Calls home, which alone can change the directory. */
@@ -60,9 +55,15 @@ export class HomeOrCopies<T> {
   }
 
   /** Any other error is an answer too. */
-  private answered(error: unknown): unknown {
-    this.answeredAtMs = this.nowMs();
-    return error;
+  private async readHome<R>(read: (source: T) => Promise<R>): Promise<R> {
+    try {
+      const result = await read(this.home);
+      this.answeredAtMs = this.nowMs();
+      return result;
+    } catch (error) {
+      if (!isUnavailable(error)) this.answeredAtMs = this.nowMs();
+      throw error;
+    }
   }
 }
 

@@ -8,8 +8,8 @@ import type { Places } from './places.js';
 const PAUSE_MS = 1_000;
 
 /**
- * Calls of one cell for work that can wait. After a call for which the cell was away, calls are refused for a second, and then until one
- * call has ended. So the work for a cell that does not answer does not occupy a worker, which has work for others.
+ * Calls of one cell for work that can wait, or that another cell can do. After a call for which the cell was away, calls are refused for a
+ * second, and then until one call has ended. So the work for a cell that does not answer does not occupy a worker, which has work for others.
  */
 export class AwayCircuit {
   /** Undefined while the cell answers; infinite during the call that tries it again. */

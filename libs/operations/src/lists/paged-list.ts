@@ -36,6 +36,8 @@ export interface PageConditions {
   readonly after: readonly string[];
   /** The conditions that the index does not serve. */
   readonly rest: readonly string[];
+  /** The same of each further index whose filter is given. */
+  readonly further: readonly Pick<PageConditions, 'range' | 'rest'>[];
   /** The conditions on class columns of a row. */
   readonly ofClass: (row: string) => readonly string[];
   /** The parameter of each given filter. */
@@ -50,24 +52,35 @@ export function pageConditions<Facts, Resource>(
 ): PageConditions {
   const first = isContinued ? 5 : 3;
   const parameters = Object.fromEntries(given.map((filter, index) => [filter, `$${first + index}`]));
-  const index = list.indexes.find(({ filter }) => filter === undefined || filter in parameters);
+  const [index, ...others] = list.indexes.filter(({ filter }) => filter === undefined || filter in parameters);
   if (!index) throw new Error(`${list.name} has no index without a filter`);
 
-  const range = ['l.workspace_id = $1', index.where];
-  const rest: string[] = [];
-  for (const [filter, parameter] of Object.entries(parameters)) {
-    const condition = list.filters[filter];
-    if (filter in list.classes) continue;
-    if (condition) (filter === index.filter ? range : rest).push(condition(parameter));
-    else throw new Error(`${list.name} has no filter ${filter}`);
-  }
+  const conditionsOf = ({ filter: ofIndex, where }: ListIndex) => {
+    const range = ['l.workspace_id = $1', where];
+    const rest: string[] = [];
+    for (const [filter, parameter] of Object.entries(parameters)) {
+      const condition = list.filters[filter];
+      if (filter in list.classes) continue;
+      if (condition) (filter === ofIndex ? range : rest).push(condition(parameter));
+      else throw new Error(`${list.name} has no filter ${filter}`);
+    }
+    return { range, rest };
+  };
+  const further = others.filter(({ filter }) => filter !== undefined).map(conditionsOf);
   const after = isContinued ? ['(l.created_at, l.id) < ($3::timestamptz, $4::bigint)'] : [];
   const ofClass = (row: string) =>
     Object.entries(list.classes).flatMap(([column, type]) =>
       column in parameters ? [`${row}.${column} = ${parameters[column]}::${type}`] : [],
     );
-  return { table: list.table, classes: Object.keys(list.classes), range, after, rest, ofClass, parameters };
+  const columns = Object.keys(list.classes);
+  return { table: list.table, classes: columns, ...conditionsOf(index), further, after, ofClass, parameters };
 }
+
+/** Whether several of the given filters have an index each. A page of those may read very many rows that match one of them alone. */
+export const hasSeveralIndexes = (
+  { indexes }: Pick<PagedList<unknown, unknown>, 'indexes'>,
+  given: readonly string[],
+): boolean => indexes.filter(({ filter }) => filter !== undefined && given.includes(filter)).length > 1;
 
 const NEWEST_FIRST = (row: string) => `order by ${row}.created_at desc, ${row}.id desc`;
 
@@ -94,7 +107,42 @@ function newest({ table, classes: columns, range, after, rest, ofClass }: PageCo
 
 /** A page of a list with class columns. All filters are columns of its table. */
 export const pageByClass = (conditions: PageConditions): string =>
-  `${classes(conditions)}, page as materialized (${newest(conditions, '$2')})`;
+  `${classes(conditions)}, ${pageOfFew(conditions, newest(conditions, '$2'))}`;
+
+/** The most rows of a further filter that a page reads before it walks those of the first. */
+const FEW_MAX = 1_000;
+
+/**
+ * `page`, with the rows of a further filter if it has few. Otherwise the index of the first filter would be walked to its end where the
+ * two have fewer rows in common than a page.
+ *
+ * @param many selects the page from the rows of the first filter
+ * @param joined joins further conditions to a row
+ */
+export function pageOfFew(
+  { table, classes: columns, after, ofClass, further }: PageConditions,
+  many: string,
+  joined: (row: string) => string = () => '',
+): string {
+  if (further.length === 0) return `page as materialized (${many})`;
+  // In the order of its index, so that the planner takes no other.
+  const byIndex = [...columns.map((column) => `l.${column}`), 'l.created_at desc', 'l.id desc'].join(', ');
+  const isMany = (at: number) => `(select rows from size_of_few_${at}) > ${FEW_MAX}`;
+  const areMany = (count: number) => further.slice(0, count).map((_, at) => isMany(at));
+  const few = further.map(
+    ({ range }, at) => `few_${at} as materialized (
+      select l.* from ${table} l where ${range.join(' and ')} order by ${byIndex} limit ${FEW_MAX + 1}),
+    size_of_few_${at} as materialized (select count(*) as rows from few_${at})`,
+  );
+  const pages = further.map(({ rest }, at) => {
+    const conditions = [...areMany(at), `not ${isMany(at)}`, ...after, ...rest, ...ofClass('l')];
+    return `(select l.* from few_${at} l ${joined('l')} where ${conditions.join(' and ')} ${NEWEST_FIRST('l')} limit $2)`;
+  });
+  return `${few.join(', ')}, page as materialized (
+    ${pages.join(' union all ')}
+    union all
+    select m.* from (${many}) m where ${areMany(further.length).join(' and ')})`;
+}
 
 /** A page of a list without class columns. */
 export const pageOfAll = ({ table, range, after, rest }: PageConditions): string =>

@@ -8,6 +8,8 @@ import { demoDatabase, type TestDatabase } from './test-databases.js';
 export interface AgedWorkspace {
   readonly workspaceId: WorkspaceId;
   readonly accountId: AccountId;
+  /** An account with few transfers, none of them to the recipient, if the workspace has one. */
+  readonly quietAccountId: AccountId | undefined;
   readonly recipientId: RecipientId;
   /** Placed all orders but those of one kind, which have no placer. */
   readonly placerId: UserId;
@@ -51,13 +53,14 @@ export async function agedWorkspaces(
     await world.owner.query(`alter table ${table} set (autovacuum_enabled = false)`);
   }
   const { workspaces, accounts, recipients, users } = world.demo;
-  const aged = (name: string, account: string): AgedWorkspace => ({
+  const aged = (name: string, account: string, quiet?: string): AgedWorkspace => ({
     workspaceId: workspaces[name] as WorkspaceId,
     accountId: accounts[account] as AccountId,
+    quietAccountId: quiet === undefined ? undefined : (accounts[quiet] as AccountId),
     recipientId: recipients['international'] as RecipientId,
     placerId: users['ada@northwind.example'] as UserId,
   });
-  const payers = aged('Northwind Trading', 'Northwind Trading USD');
+  const payers = aged('Northwind Trading', 'Northwind Trading USD', 'Northwind Trading JPY');
   const collectors = aged('Southwind Imports', 'Southwind Imports USD');
   await world.owner.query('set session_replication_role = replica');
   await world.owner.query(

@@ -10,7 +10,15 @@ import {
 } from '@banking/domain';
 import { bind, lookup, sqlStatement } from '@banking/postgres';
 import { listPage, namedParties } from '../lists/list-page.js';
-import { checkPeriod, classes, pageByClass, type PageConditions, type PagedList, walk } from '../lists/paged-list.js';
+import {
+  checkPeriod,
+  classes,
+  pageByClass,
+  type PageConditions,
+  type PagedList,
+  pageOfFew,
+  walk,
+} from '../lists/paged-list.js';
 import { type EdgeFacts, TRANSFER_PAGE } from '../resources/compose-edges.js';
 import { TRANSACTION, type TransactionFacts, TRANSFER, type TransferFacts } from '../resources/compose-transaction.js';
 import { type Reading, readResource, type ResourceQuery } from '../resources/reading.js';
@@ -82,9 +90,11 @@ const TRANSFERS: PagedList<EdgeFacts, Transfer> = {
 const BY_TRANSACTION = { ...TRANSFERS.filters, transactionStatus: () => 'true' };
 
 /** Transfers of completed transactions. Most transactions are completed, so a scan from the newest fills the page soon. */
-const pageOfCompleted = (conditions: PageConditions): string =>
-  `${classes(conditions)}, ${walk(conditions)}, page as materialized (
-     select w.* from walk w ${hasStatus('w', conditions.parameters['transactionStatus'])} limit $2)`;
+function pageOfCompleted(conditions: PageConditions): string {
+  const status = conditions.parameters['transactionStatus'];
+  const walked = `select w.* from walk w ${hasStatus('w', status)} limit $2`;
+  return `${classes(conditions)}, ${walk(conditions)}, ${pageOfFew(conditions, walked, (row) => hasStatus(row, status))}`;
+}
 
 const hasStatus = (row: string, status: string | undefined) =>
   `cross join ${lookup(`select from transaction x
@@ -137,11 +147,14 @@ function pageOfNotCompleted(conditions: PageConditions): string {
       where x.workspace_id = $1 and x.status <> 'completed' and x.status = ${status}::text
       order by x.created_at desc, x.id desc limit ${SORTED_MAX + 1}),
     size as materialized (select count(*) as rows from matching),
-    page as materialized (
-      (select l.* from matching f
+    ${pageOfFew(
+      conditions,
+      `(select l.* from matching f
        cross join ${lookup(`select * from ${table} l where l.workspace_id = $1 and l.transaction_id = f.id`)} l
        where (select rows from size) <= ${SORTED_MAX} and ${ofTransfer}
        order by l.created_at desc, l.id desc limit $2)
       union all
-      (select w.* from walk w ${hasStatus('w', status)} where (select rows from size) > ${SORTED_MAX} limit $2))`;
+      (select w.* from walk w ${hasStatus('w', status)} where (select rows from size) > ${SORTED_MAX} limit $2)`,
+      (row) => hasStatus(row, status),
+    )}`;
 }

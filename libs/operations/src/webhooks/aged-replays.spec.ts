@@ -1,6 +1,8 @@
 import type { WebhookEndpoint } from '@banking/domain';
 import { API_ROLE, SCHEMA } from '@banking/postgres';
-import { openDatabase, until } from '@banking/postgres/testing';
+import { openDatabase, sql, until } from '@banking/postgres/testing';
+import { positionAt } from '../events/events.js';
+import { Explaining, sentBy } from '../testing/aged-workspaces.js';
 import { outcomeOf, webhookWorld } from '../testing/event-world.js';
 import { replayWebhookEvents } from './webhook-deliveries.js';
 
@@ -53,6 +55,22 @@ describe(`a replay of a workspace with ${EVENTS} events`, () => {
   it('is refused beyond 10,000 events', async () => {
     expect(await outcomeOf(replay(0, 10_001))).toBe('webhook_replay_limit');
     expect(await outcomeOf(replay(0, EVENTS))).toBe('webhook_replay_limit');
+  });
+
+  it.each([
+    ['at the beginning', 10],
+    ['in the middle', 60_000],
+    ['at the end', EVENTS - 5],
+  ])('finds its first event by its id, and reads few others: %s', async (_, fromS) => {
+    const { world, ada } = given;
+    const { createdFrom } = period(fromS, EVENTS);
+    const [search] = await sentBy(world.database, () => positionAt(world.database, ada.workspaceId, createdFrom));
+
+    const explaining = await Explaining.open(world);
+    const { rows, buffers } = await explaining.explain(ada.workspaceId, sql('select'), search!);
+    await explaining.close();
+    expect(rows).toBeLessThan(500);
+    expect(buffers).toBeLessThan(500);
   });
 
   it('reads no more events than a period may have, with some', async () => {
