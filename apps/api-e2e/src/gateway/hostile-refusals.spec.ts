@@ -172,7 +172,7 @@ describe('gateway with an upstream that refuses', () => {
       expect(response.text + response.lines.join()).not.toContain(CANARY);
       expect(response.lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([
         ...(level ? [level] : []),
-        'info',
+        status >= 500 ? 'warn' : 'info',
       ]);
     },
   );

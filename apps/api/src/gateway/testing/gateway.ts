@@ -185,7 +185,8 @@ export async function scriptedGateway(environment: Readonly<Record<string, strin
       const other = await gatewayOf(upstream.url);
       return responseTo(call, script, init, other).finally(() => other.close());
     },
-    lastLine: () => gateway.lines.at(-1),
+    /** The last line but those of requests. */
+    lastLine: () => gateway.lines.findLast(({ msg }) => msg !== 'request'),
     /** Ends with a success, which resets the count of consecutive failures. */
     async reset(): Promise<void> {
       upstream.reset();
