@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import { type FileHandle, link, open, unlink } from 'node:fs/promises';
 import Table from 'cli-table3';
-import { isAmountCurrency, type MinorUnits, minorUnits, toDecimal } from '@banking/domain';
+import {
+  EVENT_TYPES,
+  FORBIDDEN_CLASSES,
+  isAmountCurrency,
+  type MinorUnits,
+  minorUnits,
+  toDecimal,
+} from '@banking/domain';
 import type { RangeProgress } from '@banking/ledger';
 
 /** A request that a command refuses. The message states the fault and the next step. */
@@ -9,12 +16,14 @@ export class Refused extends Error {
   override readonly name = 'Refused';
 }
 
+/** The width of a column of types of events. */
+export const TYPE_WIDTH = Math.max(...EVENT_TYPES.map(({ type }) => type.length));
+
 /** A value of a table. */
 export type Cell = string | number;
 
-/** Control characters, because a name in the database could contain codes that steer the terminal. */
-// eslint-disable-next-line no-control-regex -- the pattern searches for control characters
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
+/** What free text must not contain, because a name in the database could steer the terminal or turn the text around it. */
+const FORBIDDEN = new RegExp(`[${FORBIDDEN_CLASSES}]`, 'gu');
 
 const NO_LINES = {
   ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
@@ -51,7 +60,10 @@ export function reportProgress(line: string): void {
 }
 
 function visible(text: string): string {
-  return text.replace(CONTROL, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  return text.replace(FORBIDDEN, (character) => {
+    const digits = character.codePointAt(0)!.toString(16);
+    return digits.length > 2 ? `\\u{${digits}}` : `\\x${digits.padStart(2, '0')}`;
+  });
 }
 
 /** Resolves when the reader has taken the text. */

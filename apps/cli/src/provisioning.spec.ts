@@ -162,12 +162,12 @@ describe('the commands of the directory', () => {
     expect(roles.trimEnd().split('\n')).toHaveLength(8);
   });
 
-  it('escape control characters of a name', async () => {
-    await world.query(`insert into app (name) values ('Har' || chr(27) || '[31mbour')`);
+  it('escape characters of a name that would steer the terminal or turn the text', async () => {
+    await world.query(`insert into app (name) values ('Har' || chr(27) || '[31mbour' || chr(8238))`);
 
     const { stdout } = await world.run(['app', 'list']);
 
-    expect(stdout).toContain('Har\\x1b[31mbour');
+    expect(stdout).toContain('Har\\x1b[31mbour\\u{202e}');
   });
 
   it('refuse an impossible change with its reason', async () => {

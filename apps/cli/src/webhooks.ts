@@ -19,7 +19,7 @@ import { newestDeliveries, retryDelivery, tailEvents } from '@banking/operations
 import { Interrupted, withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
 import { type JsonOptions, examples, jsonOption, lookupOption, parseIdOf, workspaceOption } from './inputs.js';
-import { print, printJson, printTable, Refused } from './print.js';
+import { print, printJson, printTable, Refused, TYPE_WIDTH } from './print.js';
 
 interface TailOptions {
   readonly workspace: WorkspaceId;
@@ -105,7 +105,7 @@ function shown({ id, type, createdAt, resource, changes, actor }: Event, isColou
   const steps = status && `${status.before ?? 'new'} → ${status.after}`;
   const by = actor.id === undefined ? actor.type : `${actor.type} ${actor.id}`;
   const colour = GOOD.test(type) ? 'green' : BAD.test(type) ? 'red' : 'cyan';
-  const name = type.padEnd(22);
+  const name = type.padEnd(TYPE_WIDTH);
   return [
     isColoured ? styleText('dim', createdAt) : createdAt,
     String(id).padStart(6),
@@ -300,7 +300,7 @@ function lineOf({ id, type, createdAt, resource }: Event, result: ForwardResult,
   return [
     isColoured ? styleText('dim', createdAt) : createdAt,
     String(id).padStart(6),
-    type.padEnd(22),
+    type.padEnd(TYPE_WIDTH),
     `${resource.type} ${resource.id}`.padEnd(18),
     isColoured ? styleText(isDelivered ? 'green' : 'red', response) : response,
     `${durationMs} ms`,

@@ -72,7 +72,10 @@ const DIGITS = /^(?:0|[1-9][0-9]{0,18})$/;
  */
 export function minorUnits(value: bigint): MinorUnits {
   if (value > MINOR_UNITS_MAX || value < -MINOR_UNITS_MAX) {
-    throw amountRefusal('amount_out_of_range', 'The amount is above the limit of 9223372036854775807 minor units.');
+    throw amountRefusal(
+      'amount_out_of_range',
+      'An amount would be above the limit of 9223372036854775807 minor units.',
+    );
   }
   return value as MinorUnits;
 }

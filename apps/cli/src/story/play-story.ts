@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { RemoteRefusal, type WorkspaceView } from '@banking/client';
 import {
-  EVENT_TYPES,
   type Account,
   type AccountId,
   type Event,
@@ -19,7 +18,7 @@ import {
   toDecimal,
   toTransferAmount,
 } from '@banking/domain';
-import { Refused } from '../print.js';
+import { Refused, TYPE_WIDTH } from '../print.js';
 
 export interface Stage {
   readonly workspace: WorkspaceView;
@@ -338,9 +337,6 @@ export class StoryEvents {
     }
   }
 }
-
-/** Of the column of types, the longest of which is as long. */
-const TYPE_WIDTH = Math.max(...EVENT_TYPES.map(({ type }) => type.length));
 
 const nameOf = (type: EventResourceType, id: number) => `${type} ${id}`;
 

@@ -1,4 +1,11 @@
-import { decimalsOf, isCurrencyCode, type MinorUnits, MINOR_UNITS_MAX, minorUnits } from '@banking/domain';
+import {
+  decimalsOf,
+  FORBIDDEN_CLASSES,
+  isCurrencyCode,
+  type MinorUnits,
+  MINOR_UNITS_MAX,
+  minorUnits,
+} from '@banking/domain';
 import { BankFileError } from './bank-records.js';
 import { elementAt, textAt, type XmlElement } from './read-xml.js';
 
@@ -17,10 +24,17 @@ export function requiredText(text: string | undefined, name: string, lengthMax: 
   return text;
 }
 
-/** A text that nothing depends on, cut to a length. Characters of two UTF-16 units stay whole. */
+const FORBIDDEN = new RegExp(`[${FORBIDDEN_CLASSES}]`, 'gu');
+
+/**
+ * A text that nothing depends on, cut to a length. Characters of two UTF-16 units stay whole. A character that free text must not contain
+ * becomes the replacement character: payers write them, and people and programs read them.
+ */
 export function cutText(text: string | undefined, lengthMax: number): string | undefined {
-  if (text === undefined || text.length <= lengthMax) return text;
-  const cut = text.slice(0, lengthMax);
+  if (text === undefined) return undefined;
+  const readable = text.replace(/[\t\n\r]+/g, ' ').replace(FORBIDDEN, '\ufffd');
+  if (readable.length <= lengthMax) return readable;
+  const cut = readable.slice(0, lengthMax);
   return /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut;
 }
 

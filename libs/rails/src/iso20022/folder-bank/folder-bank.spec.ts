@@ -273,15 +273,25 @@ describe('the bank in a folder', () => {
   });
 
   it.each([
-    ['an unknown currency', { currency: 'XXA' }],
-    ['too many decimals', { amount: '1.005' }],
-    ['nothing', { amount: '0' }],
-    ['an account with spaces', { to: 'DE89 3704' }],
-    ['a payer without a name', { payer: '' }],
-  ])('refuses a request with %s', async (_, part) => {
+    ['an unknown currency', { currency: 'XXA' }, 'Write the currency as a code of ISO 4217 in capitals, such as EUR.'],
+    ['too many decimals', { amount: '1.005' }, 'An amount in EUR must have at most 2 decimals, not 3.'],
+    [
+      'decimals of a currency without',
+      { amount: '12.5', currency: 'JPY' },
+      'An amount in JPY must have no decimals, not 1.',
+    ],
+    ['nothing', { amount: '0' }, 'The amount must be above zero.'],
+    [
+      'too much',
+      { amount: '12345678901234567890' },
+      'An amount would be above the limit of 9223372036854775807 minor units.',
+    ],
+    ['an account with spaces', { to: 'DE89 3704' }, 'An account has at most 34 letters and digits, without spaces.'],
+    ['a payer without a name', { payer: '' }, 'The name of a payer has 1 to 140 characters.'],
+  ])('refuses a request with %s', async (_, part, message) => {
     const request = { kind: 'payment', amount: '1', currency: 'EUR', to: DEBTOR, payer: 'Mia Stone', ...part } as const;
 
-    await expect(requestOfBank(folder.path, request)).rejects.toThrow(BankRequestError);
+    await expect(requestOfBank(folder.path, request)).rejects.toThrow(new BankRequestError(message));
   });
 
   it('writes messages that the schemas of ISO 20022 accept', async () => {

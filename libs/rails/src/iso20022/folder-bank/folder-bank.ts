@@ -3,7 +3,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { isCurrencyCode, minorUnits, parseAmount, toDecimal } from '@banking/domain';
+import { isCurrencyCode, minorUnits, parseAmount, Refusal, toDecimal } from '@banking/domain';
 import { isValidIBAN } from 'ibantools';
 import { type BankState, type DueStep, type Entry, loadState, PART, saveState, writeDurably } from './bank-state.js';
 import { syncFolder } from '../durable-files.js';
@@ -354,12 +354,14 @@ function refuseFaults({
   reference = '',
   payer,
 }: Extract<BankRequest, { kind: 'payment' }>): void {
-  if (!isCurrencyCode(currency)) throw new BankRequestError('The currency is not one of ISO 4217.');
+  if (!isCurrencyCode(currency))
+    throw new BankRequestError('Write the currency as a code of ISO 4217 in capitals, such as EUR.');
   let value;
   try {
     value = parseAmount(amount, currency);
-  } catch {
-    throw new BankRequestError('Write the amount in whole units with a point before the decimals, such as 1250.00.');
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new BankRequestError(error.message);
   }
   if (value <= 0n) throw new BankRequestError('The amount must be above zero.');
   if (value > REQUEST_MAX) throw new BankRequestError('The amount is too large.');
