@@ -198,7 +198,7 @@ describe('work of an operator', () => {
         [
           'the kind is none',
           ['--all', '--kind', 'executions'],
-          /argument 'executions' is invalid\. Allowed choices are execution, payout, crossing/,
+          /argument 'executions' is invalid\. Allowed choices are execution, approval, payout, crossing/,
         ],
       ])('retries nothing if %s, with exit code 2', async (_what, args, words) => {
         const { exitCode, stderr } = await world.run(['work', 'retry', ...args]);

@@ -44,6 +44,7 @@ import { deleteOldReference } from '../reference/reference.js';
 import { applyDueReference } from '../reference/reference-changes.js';
 import { OldRows } from './old-rows.js';
 import { ContinuousVerification } from './verify-continuously.js';
+import type { WorkKind } from './work-kinds.js';
 
 interface WorkSettings {
   /** Carries out the runs of orders. A process that also places orders uses one service for both. */
@@ -147,11 +148,9 @@ export function workOf(
     },
     noteFailures: (failures) => failures.flatMap(({ claim, isParked }) => (isParked ? deleteIfCancelled(claim) : [])),
   };
-  const handlers: WorkerOptions['handlers'] = {
-    [EXECUTION]: run,
-    ...(approvals && { [APPROVAL]: approvalHandler(database, approvals) }),
-    ...(crossings && { [CROSSING]: crossingHandler({ books, port: crossings }) }),
-  };
+  const handlers: { [Kind in WorkKind]?: WorkHandler } = { [EXECUTION]: run };
+  if (approvals) handlers[APPROVAL] = approvalHandler(database, approvals);
+  if (crossings) handlers[CROSSING] = crossingHandler({ books, port: crossings });
   const expiredKeys = new ExpiredKeys(database);
   const deleting: Chore = {
     name: 'expired-keys',
@@ -203,9 +202,9 @@ export function workOf(
     };
   });
   const ofRails = [...rails.values()].flatMap((rail) => rail.chores ?? []);
+  handlers[PAYOUT] = carry;
   return {
-    ...{ database, onError },
-    handlers: { ...handlers, [PAYOUT]: carry },
+    ...{ database, onError, handlers },
     chores: [...receiving, ...ofRails, ...chores],
   };
 }

@@ -1,6 +1,8 @@
 import { PAYOUT } from '@banking/payouts';
+import { APPROVAL } from '../approvals/carry-out.js';
 import { CROSSING } from '../crossings/crossings.js';
 import { EXECUTION } from '../orders/schedule.js';
 
-/** The kinds of work that workers carry out, as the handlers of `start-banking-worker.ts`. */
-export const WORK_KINDS = [EXECUTION, PAYOUT, CROSSING] as const;
+/** The kinds of work that workers carry out. */
+export const WORK_KINDS = [EXECUTION, APPROVAL, PAYOUT, CROSSING] as const;
+export type WorkKind = (typeof WORK_KINDS)[number];
