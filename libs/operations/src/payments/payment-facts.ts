@@ -266,11 +266,7 @@ export function partiesOf(
 ): PaymentParties & { readonly payee?: Payee; readonly rail?: string } {
   const { from } = payerOf(facts);
   const payee = payeeOf(facts, accountId);
-  const rail = payee ? undefined : rails.railFor(destinationOf(facts));
-  if (!payee && rail === undefined) throw new Refusal('payouts_unavailable');
-  if (!payee && facts.has_town !== true && rails.needsPostalAddress(destinationOf(facts))) throw TOWN_MISSING();
-  const fault = payee ? undefined : rails.faultOf(destinationOf(facts), creditorOf(facts));
-  if (fault !== undefined) throw invalidRecipient(`${fault} Add the recipient again with other details.`);
+  const rail = payee ? undefined : railOf(facts, rails);
   const corridor = corridorOf(facts);
   return {
     from,
@@ -281,17 +277,32 @@ export function partiesOf(
   };
 }
 
+/** The network of a payout, which can carry it. */
+function railOf(facts: PaymentFacts, rails: RailRouting): string {
+  const destination = destinationOf(facts);
+  const rail = rails.railFor(destination);
+  if (rail === undefined) throw new Refusal('payouts_unavailable');
+  if (facts.has_town !== true && rails.needsPostalAddress(destination)) throw TOWN_MISSING();
+  const fault = rails.faultOf(destination, creditorOf(facts));
+  if (fault !== undefined) throw invalidRecipient(`${fault} Add the recipient again with other details.`);
+  return rail;
+}
+
 const destinationOf = (facts: PaymentFacts): PayoutDestination => ({
   country: facts.destination_country,
   currency: facts.recipient_currency,
   payoutMethod: facts.payout_method,
 });
 
-const creditorOf = (facts: PaymentFacts): PaymentContent['creditor'] => ({
-  ...{ name: facts.recipient_name, account: facts.recipient_account_code, bankCountry: facts.destination_country },
-  ...(facts.routing_code_type !== null &&
-    facts.routing_code !== null && { routing: { type: facts.routing_code_type, code: facts.routing_code } }),
-});
+function creditorOf(facts: PaymentFacts): PaymentContent['creditor'] {
+  const { routing_code_type: type, routing_code: code } = facts;
+  return {
+    name: facts.recipient_name,
+    account: facts.recipient_account_code,
+    bankCountry: facts.destination_country,
+    routing: type !== null && code !== null ? { type, code } : undefined,
+  };
+}
 
 function payeeOf(facts: PaymentFacts, accountId: number): Payee | undefined {
   if (facts.recipient_kind === null) throw invalidRecipient('The workspace has no recipient with this id.');
