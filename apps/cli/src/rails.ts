@@ -64,7 +64,8 @@ export function addRailCommands(program: Command): void {
       'Shows how many payouts of each payment network are due, being submitted, submitted and parked, and for how long the oldest one ' +
         'waits to be submitted. Counts the 250 payouts whose next step is the soonest, and 250 that are parked. A network that is not ' +
         'configured is shown while it has open payouts: they wait until it is in RAILS_FILE again.\n\nOf a bank with files: payments ' +
-        'that wait for a file, files that are not handed over, and files of the bank that are not read and that were refused, and notes on those that were read within a week.\n\nOf ' +
+        'that wait for a file, files that are not handed over, files of the bank that are not read and that were refused, and notes on those ' +
+        'that were read within a week.\n\nOf ' +
         'several databases, all are shown, or the one of CELL.',
     )
     .addOption(jsonOption())

@@ -87,6 +87,9 @@ import type { WebhookDelivery, WebhookEndpoint, WebhookEndpointWithSecret } from
 export type OperationAccess = 'subject' | 'user' | readonly RoleName[];
 
 const READERS = ROLE_NAMES;
+
+/** Of a list whose filters have indexes of their own. */
+const OF_FILTERS = ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'filters_too_slow'] as const;
 const PAYERS: readonly RoleName[] = ['member'];
 const ADMINISTRATORS: readonly RoleName[] = ['admin'];
 const APPROVERS_AND_ADMINISTRATORS: readonly RoleName[] = ['approver', 'admin'];
@@ -297,14 +300,7 @@ export const OPERATIONS = {
   }),
   /** The orders of the workspace, newest first, each with the latest ten of its executions. A filter of another workspace is not found. */
   listOrders: readsPage<OrderQuery, Page<Order>>('/orders', READERS, {
-    refusals: [
-      'parameter_invalid',
-      'id_malformed',
-      'timestamp_invalid',
-      'account_not_found',
-      'recipient_not_found',
-      'filters_too_slow',
-    ],
+    refusals: [...OF_FILTERS, 'account_not_found', 'recipient_not_found'],
   }),
   /**
    * Places an order that pays at once, later or repeatedly. An instant order has moved the money when the method returns. If it is
@@ -360,14 +356,7 @@ export const OPERATIONS = {
 
   /** The transfers of the workspace's accounts, newest first. A filter of another workspace is not found. */
   listTransfers: readsPage<TransferQuery, Page<Transfer>>('/transfers', READERS, {
-    refusals: [
-      'parameter_invalid',
-      'id_malformed',
-      'timestamp_invalid',
-      'account_not_found',
-      'recipient_not_found',
-      'filters_too_slow',
-    ],
+    refusals: [...OF_FILTERS, 'account_not_found', 'recipient_not_found'],
   }),
   getTransfer: reads<{ readonly transferId: TransferId | PlainNumber }, Transfer>('/transfers/{transferId}', READERS, {
     refusals: ['transfer_not_found'],
@@ -466,7 +455,7 @@ export const OPERATIONS = {
   }),
   /** The audit trail of the workspace, newest first. An entry appears shortly after its change. */
   listAuditEvents: readsPage<AuditQuery, Page<AuditEvent>>('/audit-events', ADMINISTRATORS, {
-    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'filters_too_slow'],
+    refusals: OF_FILTERS,
     isOptional: true,
   }),
 

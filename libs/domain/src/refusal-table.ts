@@ -324,12 +324,12 @@ const BUSINESS = {
   quote_expired: {
     status: 422,
     message: 'The quote has expired. Create another quote.',
-    action: 'Or place the order without one.',
+    action: 'Request another quote, or place the order without one.',
   },
   quote_used: {
     status: 422,
     message: 'Another order has used this quote. Create another quote.',
-    action: 'Each quote is for one order.',
+    action: 'Request another quote: each quote is for one order.',
   },
   approval_closed: {
     status: 409,
@@ -425,7 +425,7 @@ const BUSINESS = {
   key_limit: {
     status: 422,
     message: 'The service account has 10 valid keys, which is the limit. Revoke a key.',
-    action: 'See in lastUsedAt which is not used any more.',
+    action: 'Revoke a key that is not used any more. lastUsedAt tells which.',
   },
   network_invalid: {
     status: 422,

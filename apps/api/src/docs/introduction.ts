@@ -67,7 +67,8 @@ const demoStart = (publicUrl = 'http://127.0.0.1:3000') => ({
   ],
   values:
     'In the demo data, the app of Ada is 1 and the workspace of her company is 1. The fields below contain values that work there, ' +
-    'in some operations after you have made what they name: an approval, an invitation, a webhook endpoint or a service account. Its limits, fees, delivery times and exchange rates are invented.',
+    'in some operations after you have made what they name: an approval, an invitation, a webhook endpoint or a service ' +
+    'account. Its limits, fees, delivery times and exchange rates are invented.',
 });
 
 const liveStart = (publicUrl = 'https://bank.example') => ({

@@ -4,6 +4,7 @@ import { AwayCircuit } from './other-cells.js';
 
 /** For how long copies of the directory answer after home last did. A change of rights during that time has no effect on this process. */
 export const COPIES_VALID_MS = 15 * 60_000;
+
 /** Calls home, and the copies of its tables in the other cells while home is away. */
 export class HomeOrCopies<T> {
   private answeredAtMs: number;
