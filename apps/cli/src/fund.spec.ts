@@ -53,7 +53,7 @@ describe('banking fund', () => {
 
     expect(again.stdout).toContain(`Booked before: transfer ${first.transfer.id}, `);
     expect(await count()).toBe(before);
-    expect((await world.run([...args, '--reference', 'Other'])).stderr).toMatch(/Idempotency-Key was used for another/);
+    expect((await world.run([...args, '--reference', 'Other'])).stderr).toMatch(/idempotency key was used for another/);
   });
 
   it.each([

@@ -71,7 +71,7 @@ const MALFORMED = {
   },
   idempotency_key_invalid: {
     status: 400,
-    message: 'The Idempotency-Key must be 1 to 255 visible ASCII characters.',
+    message: 'The idempotency key must be 1 to 255 visible ASCII characters.',
     action: 'Send a key without spaces, such as a UUID, or none.',
   },
 } as const satisfies Record<string, RefusalRow>;
@@ -253,12 +253,12 @@ const BUSINESS = {
   },
   idempotency_in_progress: {
     status: 409,
-    message: 'A request with the same Idempotency-Key is still running.',
+    message: 'A request with the same idempotency key is still running.',
     action: 'Wait for the seconds in Retry-After, then send the same request with the same key.',
   },
   idempotency_key_reused: {
     status: 422,
-    message: 'The Idempotency-Key was used for another request.',
+    message: 'The idempotency key was used for another request.',
     action: 'Use one key for all attempts of one request, and a new key for the next request.',
   },
   recipient_invalid: {
@@ -323,13 +323,13 @@ const BUSINESS = {
   },
   quote_expired: {
     status: 422,
-    message: 'The quote has expired. Create another quote.',
-    action: 'Request another quote, or place the order without one.',
+    message: 'The quote has expired. Request another quote.',
+    action: 'Place the order with a new quote, or without one.',
   },
   quote_used: {
     status: 422,
-    message: 'Another order has used this quote. Create another quote.',
-    action: 'Request another quote: each quote is for one order.',
+    message: 'Another order has used this quote. Request another quote.',
+    action: 'Place each order with a quote of its own, or without one.',
   },
   approval_closed: {
     status: 409,
@@ -424,8 +424,8 @@ const BUSINESS = {
   },
   key_limit: {
     status: 422,
-    message: 'The service account has 10 valid keys, which is the limit. Revoke a key.',
-    action: 'Revoke a key that is not used any more. lastUsedAt tells which.',
+    message: 'The service account has 10 valid keys, which is the limit.',
+    action: 'Revoke a key that is not used any more: lastUsedAt tells which.',
   },
   network_invalid: {
     status: 422,
