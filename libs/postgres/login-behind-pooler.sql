@@ -2,7 +2,7 @@
 -- psql -v login=banking -f libs/postgres/login-behind-pooler.sql
 -- psql -v login=worker -v role=banking_worker -f libs/postgres/login-behind-pooler.sql
 --
--- session-settings.ts has the reasons. Afterwards, RECONNECT in the console of the pooler.
+-- session-setup.ts has the reasons. Afterwards, RECONNECT in the console of the pooler.
 
 \if :{?role}
 \else
@@ -22,6 +22,11 @@ alter role :"login" set client_connection_check_interval = '1000';
 alter role :"login" set default_transaction_isolation = 'read committed';
 alter role :"login" set timezone = 'UTC';
 alter role :"login" set datestyle = 'ISO, MDY';
+alter role :"login" set intervalstyle = 'postgres';
+alter role :"login" set bytea_output = 'hex';
+alter role :"login" set extra_float_digits = '1';
+alter role :"login" set standard_conforming_strings = 'on';
+alter role :"login" set transform_null_equals = 'off';
 alter role :"login" set enable_seqscan = 'off';
 alter role :"login" set enable_bitmapscan = 'off';
 alter role :"login" set plan_cache_mode = 'force_generic_plan';

@@ -71,6 +71,31 @@ describe('migrations of a folder', () => {
     expect(await pendingMigrations(options)).toEqual(['0002-drawers.sql']);
   });
 
+  it('mean the same whatever is set for the database', async () => {
+    await place.administer(async (client) => {
+      const { rows } = await client.query<{ name: string }>('select current_database() as name');
+      for (const setting of [
+        'standard_conforming_strings = off',
+        "timezone = 'Pacific/Apia'",
+        "statement_timeout = '500ms'",
+      ]) {
+        await client.query(`alter database ${quoted(rows[0]?.name ?? '')} set ${setting}`);
+      }
+    });
+    const options = await given({
+      '0001-coins.sql': String.raw`-- Coins.
+        create table coin (code text default '\d' check (code ~ '^\\d$'), minted timestamptz default '2026-01-01 00:00');
+        insert into coin default values; select pg_sleep(0.6);`,
+    });
+
+    await migrate(options);
+
+    const coins = await place.administer((client) =>
+      client.query(`select code, minted = '2026-01-01 00:00Z' as is_utc from books.coin`),
+    );
+    expect(coins.rows).toEqual([{ code: '\\d', is_utc: true }]);
+  });
+
   it('are recorded with their hash and the login', async () => {
     await migrate(await given(first));
 

@@ -15,6 +15,7 @@ import { type Release, isAtLeast } from './release.js';
 import { MIGRATION_LOCK_POLL_MS } from './backoff.js';
 import type { ConnectionOptions } from './session-pool.js';
 import { columnTypes } from './sql-statement.js';
+import { SET_LANGUAGE } from './session-setup.js';
 import { SQLSTATE } from './sqlstate.js';
 
 export { MigrationError } from './migration-files.js';
@@ -95,6 +96,10 @@ async function withClient<T>(options: MigrationOptions, use: (client: Client) =>
   client.on('error', () => (isBroken = true));
   client.on('notice', (notice) => options.log?.(notice.message ?? ''));
   try {
+    // A migration may take long, and must not depend on what is set for the database or the login.
+    await client.query(
+      `${SET_LANGUAGE}; set statement_timeout = 0; set default_transaction_isolation = 'read committed'`,
+    );
     await requireEncoding(client);
     return await use(client);
   } catch (error) {

@@ -40,6 +40,20 @@ interface Setting {
 export const STATEMENT_TIMEOUT_MS = 4_000;
 export const LOCK_TIMEOUT_MS = 2_000;
 
+const text = (name: string, value: string): Setting => ({ name, sql: escapeLiteral(value) });
+
+/** What SQL and values mean, whatever is set for the database or the login. The migrations depend on it too. */
+const LANGUAGE: readonly Setting[] = [
+  text('timezone', 'UTC'),
+  text('datestyle', 'ISO, MDY'),
+  text('intervalstyle', 'postgres'),
+  text('bytea_output', 'hex'),
+  text('extra_float_digits', '1'),
+  // Without it, the regular expressions of the schema would lose their backslashes.
+  text('standard_conforming_strings', 'on'),
+  text('transform_null_equals', 'off'),
+];
+
 const NOT_ON_WINDOWS = `version() !~ 'mingw|Visual C'`;
 const OVER_TCP = 'inet_server_addr() is not null';
 
@@ -50,7 +64,6 @@ function settingsOf({ schema, statementTimeoutMs, lockTimeoutMs }: SettingsOfSes
     sql: `${escapeIdentifier(name)}, pg_temp`,
     shown: `quote_ident(${escapeLiteral(name)}) || ', pg_temp'`,
   });
-  const text = (name: string, value: string): Setting => ({ name, sql: escapeLiteral(value) });
   return [
     ...(schema === undefined ? [] : [path(schema)]),
     text('statement_timeout', wholeMs(statementTimeoutMs)),
@@ -68,8 +81,7 @@ function settingsOf({ schema, statementTimeoutMs, lockTimeoutMs }: SettingsOfSes
       shownWhere: NOT_ON_WINDOWS,
     },
     text('default_transaction_isolation', 'read committed'),
-    text('timezone', 'UTC'),
-    text('datestyle', 'ISO, MDY'),
+    ...LANGUAGE,
     // Plans are made once and kept. On a new installation, with empty tables, they would be sequential scans.
     text('enable_seqscan', 'off'),
     // Nor the rows of a whole workspace, which seem cheaper to read than an index of their own while the table has a few pages.
@@ -86,13 +98,17 @@ function setSessionSql(role: string | undefined, applicationName: string, settin
   return [
     ...(role === undefined ? [] : [`set role ${escapeIdentifier(role)}`]),
     `set application_name = ${escapeLiteral(applicationName)}`,
-    ...settingsOf(settings).map(({ name, sql, settableWhere }) =>
-      settableWhere === undefined
-        ? `set ${name} = ${sql}`
-        : `select set_config('${name}', ${sql}, false) where ${settableWhere}`,
-    ),
+    ...settingsOf(settings).map(setSql),
   ].join('; ');
 }
+
+const setSql = ({ name, sql, settableWhere }: Setting): string =>
+  settableWhere === undefined
+    ? `set ${name} = ${sql}`
+    : `select set_config('${name}', ${sql}, false) where ${settableWhere}`;
+
+/** The statements by which a session without a pool sets what its SQL means. */
+export const SET_LANGUAGE = LANGUAGE.map(setSql).join('; ');
 
 /** SQL of an array: the names of the settings that the session does not have, `role` among them. */
 function missingSettingsSql(role: string | undefined, settings: SettingsOfSessions): string {
@@ -192,11 +208,11 @@ const PREDEFINED_ROLES = ['pg_write_all_data', 'pg_execute_server_program', 'pg_
  */
 export function sessionSetup(settings: SessionSettings): (client: ClientBase) => Promise<void> {
   const { role, applicationName, isPooled } = settings;
-  const setSql = isPooled ? '' : `${setSessionSql(role, applicationName, settings)}; `;
+  const setAll = isPooled ? '' : `${setSessionSql(role, applicationName, settings)}; `;
   // A replica that has been promoted would accept writes.
   const readOnlySql = settings.replicaOf === undefined ? '' : 'set default_transaction_read_only = on; ';
   const query = {
-    text: `${setSql}${readOnlySql}${sessionStateSql(settings)}`,
+    text: `${setAll}${readOnlySql}${sessionStateSql(settings)}`,
     query_timeout: settings.setupTimeoutMs,
   } as QueryConfig;
   return async (client) => {
