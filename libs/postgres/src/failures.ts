@@ -17,6 +17,9 @@ export class DatabaseSetupError extends Error {
 
 export const ENCODING = 'UTF8';
 
+export const TRIGGERS_OFF =
+  'Triggers and foreign keys would have no effect: set session_replication_role = origin for the server, the database and the login.';
+
 /** The database stores other characters than those of Unicode, or bytes that it does not check. */
 export class DatabaseEncodingError extends DatabaseSetupError {
   override readonly name = 'DatabaseEncodingError';

@@ -228,6 +228,15 @@ describe('a server where a constraint would have no effect', () => {
     await expect(migrate(await given(first))).rejects.toThrow(/Run: alter role .* nosuperuser nobypassrls;/);
   });
 
+  it('is refused when triggers are off', async () => {
+    await place.administer(async (client) => {
+      const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name');
+      await client.query(`alter database ${rows[0]?.name} set session_replication_role = replica`);
+    });
+
+    await expect(migrate(await given(first))).rejects.toThrow('set session_replication_role = origin');
+  });
+
   it('is refused when the schema belongs to another role', async () => {
     await place.administer((client) => client.query('create schema books'));
 

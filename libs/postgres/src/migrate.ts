@@ -1,7 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, escapeIdentifier as quoted, DatabaseError } from 'pg';
 import { actAs, actOutsideAs, connectClient, firstRoleOf, type AdminSession } from './admin-session.js';
-import { asUnavailable, DatabaseEncodingError, ENCODING, unavailable } from './failures.js';
+import {
+  asUnavailable,
+  DatabaseEncodingError,
+  DatabaseSetupError,
+  ENCODING,
+  TRIGGERS_OFF,
+  unavailable,
+} from './failures.js';
 import {
   readMigrations,
   type Migration,
@@ -100,7 +107,7 @@ async function withClient<T>(options: MigrationOptions, use: (client: Client) =>
     await client.query(
       `${SET_LANGUAGE}; set statement_timeout = 0; set default_transaction_isolation = 'read committed'`,
     );
-    await requireEncoding(client);
+    await requireServer(client);
     return await use(client);
   } catch (error) {
     throw isBroken ? unavailable('The database is temporarily unavailable.', error) : asUnavailable(error);
@@ -109,10 +116,13 @@ async function withClient<T>(options: MigrationOptions, use: (client: Client) =>
   }
 }
 
-async function requireEncoding(client: Client): Promise<void> {
-  const { rows } = await client.query<{ encoding: string }>(`select current_setting('server_encoding') as encoding`);
-  const encoding = rows[0]?.encoding ?? '';
+async function requireServer(client: Client): Promise<void> {
+  const { rows } = await client.query<{ encoding: string; replication_role: string }>(
+    `select current_setting('server_encoding') as encoding, current_setting('session_replication_role') as replication_role`,
+  );
+  const { encoding = '', replication_role: replicationRole } = rows[0] ?? {};
   if (encoding !== ENCODING) throw new DatabaseEncodingError(encoding);
+  if (replicationRole !== 'origin') throw new DatabaseSetupError(TRIGGERS_OFF);
 }
 
 /**

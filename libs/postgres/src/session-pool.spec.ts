@@ -208,16 +208,33 @@ describe('a database that cannot be opened', () => {
     await expect(open({ role: 'banking_owner', schema: SCHEMA })).rejects.toThrow('the rights of the owner of table');
   });
 
-  it('is a setup error when commits are not durable', async () => {
+  it.each([
+    ['commits are not durable', 'synchronous_commit', 'off', 'on'],
+    ['triggers have no effect', 'session_replication_role', 'replica', 'origin'],
+  ])('is a setup error when %s', async (_why, name, wrong, right) => {
     const { rows } = await world.owner.query<{ name: string }>('select quote_ident(current_database()) as name');
-    const alter = (value: string) =>
-      world.owner.query(`alter database ${rows[0]?.name} set synchronous_commit = ${value}`);
+    const alter = (value: string) => world.owner.query(`alter database ${rows[0]?.name} set ${name} = ${value}`);
 
-    await alter('off');
+    await alter(wrong);
 
-    await expect(open({ role: API_ROLE })).rejects.toThrow('set synchronous_commit = on');
-    await alter('on');
+    await expect(open({ role: API_ROLE })).rejects.toThrow(`set ${name} = ${right}`);
+    await alter(right);
     await (await open({ role: API_ROLE })).end();
+  });
+
+  it('sets what SQL means, whatever is set for the database', async () => {
+    const { rows } = await world.owner.query<{ name: string }>('select quote_ident(current_database()) as name');
+    for (const setting of ['row_security = off', 'array_nulls = off', "timezone = 'Pacific/Apia'"]) {
+      await world.owner.query(`alter database ${rows[0]?.name} set ${setting}`);
+    }
+    const database = await open({ role: API_ROLE });
+
+    const show = sqlStatement(
+      'pool.language',
+      `select current_setting('row_security') as security, '{null}'::text[] as nulls, current_setting('timezone') as timezone`,
+    );
+    expect(await database.read({}, bind(show))).toEqual({ security: 'on', nulls: [null], timezone: 'UTC' });
+    await database.end();
   });
 });
 

@@ -6,7 +6,7 @@ import {
   type QueryConfig,
   type QueryResult,
 } from 'pg';
-import { DatabaseEncodingError, DatabaseSetupError, ENCODING, READ_ONLY_SERVER } from './failures.js';
+import { DatabaseEncodingError, DatabaseSetupError, ENCODING, READ_ONLY_SERVER, TRIGGERS_OFF } from './failures.js';
 import {
   mistakeInReplica,
   REPLICA_STATE,
@@ -52,6 +52,8 @@ const LANGUAGE: readonly Setting[] = [
   // Without it, the regular expressions of the schema would lose their backslashes.
   text('standard_conforming_strings', 'on'),
   text('transform_null_equals', 'off'),
+  text('array_nulls', 'on'),
+  text('row_security', 'on'),
 ];
 
 const NOT_ON_WINDOWS = `version() !~ 'mingw|Visual C'`;
@@ -176,6 +178,7 @@ interface SessionState {
   readonly fsync: string;
   readonly full_page_writes: string;
   readonly synchronous_commit: string;
+  readonly replication_role: string;
   readonly role: string;
   readonly superuser: boolean;
   readonly bypass: boolean;
@@ -248,6 +251,7 @@ function sessionStateSql(settings: SessionSettings): string {
            current_setting('fsync') as fsync,
            current_setting('full_page_writes') as full_page_writes,
            current_setting('synchronous_commit') as synchronous_commit,
+           current_setting('session_replication_role') as replication_role,
            rolname as role, rolsuper as superuser, rolbypassrls as bypass,
            (select c.relname
               from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -291,6 +295,7 @@ function mistakeInSettings({ missing, login }: SessionState, settings: SessionSe
 function mistakeInServer(state: SessionState, replicaOf: ClusterIdentity | undefined): string | undefined {
   if (state.version < VERSION_MIN) return `PostgreSQL 15 or newer is needed; this server is ${state.version}.`;
   if (state.replica !== null && replicaOf !== undefined) return mistakeInReplica(state.replica, replicaOf);
+  if (state.replication_role !== 'origin') return TRIGGERS_OFF;
   if (state.fsync !== 'on') return 'Committed money could be lost in a crash: set fsync = on on the server.';
   if (state.full_page_writes !== 'on') {
     return 'Committed money could be lost in a crash: set full_page_writes = on on the server.';
