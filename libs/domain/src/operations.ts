@@ -90,7 +90,9 @@ const READERS = ROLE_NAMES;
 
 /** Of a list whose filters have indexes of their own. */
 const OF_FILTERS = ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'filters_too_slow'] as const;
-const PAYERS: readonly RoleName[] = ['member'];
+/** The role that places orders. A later run requires that the placer still has it, as the database does. */
+export const PAYER = 'member' satisfies RoleName;
+const PAYERS: readonly RoleName[] = [PAYER];
 const ADMINISTRATORS: readonly RoleName[] = ['admin'];
 const APPROVERS_AND_ADMINISTRATORS: readonly RoleName[] = ['approver', 'admin'];
 const PAYERS_AND_ADMINISTRATORS: readonly RoleName[] = [...PAYERS, ...ADMINISTRATORS];

@@ -1,4 +1,4 @@
-import { type Order, type OrderName, type PauseReason, Refusal } from '@banking/domain';
+import { type Order, type OrderName, type PauseReason, PAYER, Refusal } from '@banking/domain';
 import {
   bind,
   type BoundStatement,
@@ -185,7 +185,7 @@ const LOCK_TO_RESUME = sqlStatement<LockedOrder>(
 const RESUME_ORDER = sqlStatement<{ id: bigint }>(
   'resume_order',
   `with paused as (
-     select id, coalesce($4, case when has_role(placed_by, workspace_id, 'member') then placed_by end,
+     select id, coalesce($4, case when has_role(placed_by, workspace_id, '${PAYER}') then placed_by end,
               case when placed_by is not null then $5::bigint end, placed_by) as placer
      from customer_order
      where workspace_id = $1 and id = $2 and account_id = coalesce($3, account_id) and paused_at is not null),
@@ -194,7 +194,7 @@ const RESUME_ORDER = sqlStatement<{ id: bigint }>(
      set paused_at = null, pause_reason = null, resumed_at = statement_timestamp(), updated_at = statement_timestamp(),
        placed_by = p.placer
      from paused p
-     where o.workspace_id = $1 and o.id = p.id and (p.placer is null or has_role(p.placer, o.workspace_id, 'member'))
+     where o.workspace_id = $1 and o.id = p.id and (p.placer is null or has_role(p.placer, o.workspace_id, '${PAYER}'))
        and (p.placer is not distinct from o.placed_by or may_take_over(o.workspace_id, o.approval_id, p.placer))
      returning o.id),
    noted as (insert into audit_outbox (workspace_id, entries) select $1, $6::jsonb from resumed)

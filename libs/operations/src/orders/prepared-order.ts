@@ -3,6 +3,7 @@ import {
   type Created,
   type Order,
   parseTransferAmount,
+  PAYER,
   type PlaceOrderInput,
   Refusal,
   isInstant,
@@ -190,7 +191,7 @@ const READ_RUN = sqlStatement<
              where (l.workspace_id, l.order_id) = (o.workspace_id, o.id) and l.sequence < e.sequence
              order by l.sequence desc limit $3) l where l.status = 'failed' and l.failure_code <> 'payout_rejected') as "failedBefore",
           o.paused_at is not null or pause_required(o.workspace_id, o.id) is not null as "isPaused",
-          o.placed_by is null or has_role(o.placed_by, o.workspace_id, 'member') as "placerMayPay",
+          o.placed_by is null or has_role(o.placed_by, o.workspace_id, '${PAYER}') as "placerMayPay",
           (select a.request::jsonb -> 'shown' from approval a where a.workspace_id = o.workspace_id and a.id = o.approval_id) as approved
    from execution e cross join ${lookup('select * from customer_order c where (c.workspace_id, c.id) = (e.workspace_id, e.order_id)')} o
    where e.workspace_id = $1 and e.id = $2 and e.status = 'scheduled' and o.status = 'active'`,
