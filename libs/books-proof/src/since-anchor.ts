@@ -83,7 +83,7 @@ export class AuditSinceAnchor {
     const { id, hash } = audit;
     if (id === 0 || this.hashes.get(id) === hash) return undefined;
     if (newest < id)
-      return `The audit trail ends with entry ${newest}, and the anchor has entry ${id}: entries were cut.`;
+      return `The audit trail ends with entry ${newest}, and the anchor has entry ${id}: entries were cut, or it was exported before the anchor was made.`;
     if (oldest > id)
       return `The audit trail begins with entry ${oldest}, and the anchor has entry ${id}: export it from an earlier time.`;
     return `Entry ${id} of the audit trail has another hash than in the anchor: an entry up to it was changed.`;
