@@ -10,12 +10,12 @@ import {
   needsOwnConnection,
 } from '@banking/deployment';
 import type { WorkspaceId } from '@banking/domain';
-import { readDemoBookings } from '@banking/operations/demo';
 import { allCells, type MoveRow, openMoves } from '@banking/operations/provisioning';
 import type { ConnectionOptions, Database } from '@banking/postgres';
 import { ConfigError, connectionTo, type DeploymentConfig, HOME_CELL } from '@banking/process';
 import { readConfig } from './config.js';
-import { reachAsOwner, reachDatabase, untilSignal, withDeployment, withDirectory } from './deployment.js';
+import { demoBookings } from './each-cell.js';
+import { reachAsOwner, reachDatabase, untilSignal, withDirectory } from './deployment.js';
 import {
   type JsonOptions,
   examples,
@@ -158,10 +158,7 @@ function addMoveCommands(cell: Command): void {
           : print(`Abandoned the move of workspace ${workspaceId}.`);
       }
       if (to === undefined) command.error("error: required option '--to <cell>' not specified, or '--abandon'");
-      const bookings = await withDeployment(({ database }) => readDemoBookings(database), {
-        changesNothing: true,
-        cell: HOME_CELL,
-      });
+      const bookings = await demoBookings(readConfig().deployment);
       const verify = async (database: Database, id: number) => {
         const options = { isWhole: false, bookedWithoutOrder: bookings };
         const { findings } = await verifyDeployment(database, [id], options);

@@ -13,7 +13,7 @@ import { type CellConfig, HOME_CELL } from '@banking/process';
 import { allWorkspaces } from '@banking/operations/provisioning';
 import { readRails } from '@banking/rails';
 import type { Command } from 'commander';
-import { type BetweenReport, inCellOf, verifyBetween } from './each-cell.js';
+import { type BetweenReport, demoBookings, inCellOf, verifyBetween } from './each-cell.js';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { examples, jsonOption, lookupOption, workspaceOption } from './inputs.js';
@@ -125,10 +125,7 @@ async function verify({ workspaceId, anchor }: Asked, cell?: string): Promise<Ce
       proven += 1;
       reportProgress(`Verified the books of workspace ${id}, ${proven} of ${ids.length}.`);
     };
-    // The steps of the demo data are recorded at home.
-    const bookedWithoutOrder = isHome
-      ? await readDemoBookings(database)
-      : await withDeployment(({ database: home }) => readDemoBookings(home), { changesNothing: true, cell: HOME_CELL });
+    const bookedWithoutOrder = isHome ? await readDemoBookings(database) : await demoBookings(config.deployment);
     const isCell = config.deployment.cells !== undefined;
     const rails = readRails(config.deployment).names;
     const reports = { onWorkspace, onRange };
