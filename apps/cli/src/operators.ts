@@ -184,7 +184,7 @@ export function addOperatorCommand(program: Command): void {
     .command('add')
     .summary('add a login of an operator')
     .description(
-      'Adds a login to the embedded database, and prints the DATABASE_URL of its commands. It has no password: a user of the machine who may use DATA_DIR may ' +
+      'Adds a login to the embedded database, and prints SANDBOX and DATABASE_URL of its commands. It has no password: a user of the machine who may use DATA_DIR may ' +
         'use it. Two operators who cannot act for each other need a PostgreSQL server.',
     )
     .addArgument(new Argument('<name>', 'name of the login, which trails show').argParser(parseLogin))
@@ -205,9 +205,10 @@ export function addOperatorCommand(program: Command): void {
       if (!isAdded) throw new Refused(`There is a login or a role named ${login} already. Choose another name.`);
       const { host = '', database = '' } = connection;
       const url = `postgres://${login}@${encodeURIComponent(host)}/${database}`;
-      if (json) return printJson({ login, url });
+      const sandbox = deployment.isSandbox ? 'on' : 'off';
+      if (json) return printJson({ login, url, sandbox });
       print(`Added the login ${login}. While the service runs, its commands are run with:`);
-      print(`  DATABASE_URL=${url}`);
+      print(`  SANDBOX=${sandbox} DATABASE_URL=${url}`);
     });
 }
 

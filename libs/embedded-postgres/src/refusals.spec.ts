@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -52,6 +53,16 @@ describe('a DATA_DIR that cannot be used', () => {
     symlinkSync(join(world.folder(), 'another-file'), join(dataDir, 'server.log'));
 
     await expect(world.attach(dataDir)).rejects.toThrow('server.log is no file. Remove it, and start again.');
+  });
+
+  (root ? it : it.skip)('is refused when its database belongs to another user, as after a copy', async () => {
+    const dataDir = await world.stoppedDataDir();
+    const file = join(dataDir, 'database', 'global', 'pg_control');
+    chownSync(file, 0, 0);
+    chmodSync(file, 0o600);
+
+    await expect(world.attach(dataDir)).rejects.toThrow(`${file} belongs to another user than the server runs as.`);
+    await expect(world.attach(dataDir)).rejects.toThrow(/give it back \(chown -R \w+ /);
   });
 
   it('is refused when its socket folder is a link', async () => {

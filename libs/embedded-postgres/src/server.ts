@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, fstatSync, lstatSync, openSync } from 'node:fs';
-import { constants, readFileSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
+import { constants, readdirSync, readFileSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SERVER_ENV, type Binaries } from './binaries.js';
@@ -228,11 +228,26 @@ export function startFailure(folder: DataFolder, output: string): EmbeddedServer
         `minute, and do not move it. The end of its log ${folder.log}:\n${output.trim().split('\n').slice(-8).join('\n')}`,
     );
   }
+  const unreadable = firstOfAnother(folder);
+  if (unreadable !== undefined) {
+    return new EmbeddedServerError(
+      `PostgreSQL does not start, because ${unreadable} belongs to another user than the server runs as. The database may be whole: ` +
+        `give it back (chown -R ${folder.user?.name ?? '"$(id -un)"'} ${folder.database}), and start again.`,
+    );
+  }
   return new EmbeddedServerError(
     `PostgreSQL does not start with the database in ${folder.database}. Put a backup in its place, or move it away ` +
       `to begin with an empty database. The end of its log ${folder.log}:\n` +
       output.trim().split('\n').slice(-8).join('\n'),
   );
+}
+
+/** The first file of the database that belongs to another user than the server's, as after a copy by root. */
+function firstOfAnother({ database, user }: DataFolder): string | undefined {
+  const owner = user?.uid ?? process.geteuid?.();
+  if (owner === undefined) return undefined;
+  const paths = [database, ...readdirSync(database, { recursive: true }).map((name) => join(database, String(name)))];
+  return paths.find((path) => (lstatSync(path, { throwIfNoEntry: false })?.uid ?? owner) !== owner);
 }
 
 /** The log belongs to the server's user, who may not make files in root's folder. */
