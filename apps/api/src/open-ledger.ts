@@ -50,7 +50,7 @@ interface CellService {
 
 /** Opens our own books in one PostgreSQL database or several. With `WORKER=on`, this process also does the due work of each. */
 export async function openLedger(config: ApiConfig, log: Logger): Promise<Implementation> {
-  const rails = readRails(config.deployment);
+  const rails = readRails(config.deployment, config.worker ? 'payouts' : 'payees');
   const warn = (line: string) => log.warn(line);
   const { cells: further, demo, databaseUrl } = config.deployment;
   if (further) rails.refuseSeveralDatabases();

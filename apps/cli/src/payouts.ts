@@ -188,7 +188,7 @@ function addPayoutReturnCommand(payouts: Command): void {
       const outcome = await withDeployment(
         (deployment, config) =>
           bySecondOperator(deployment, config, options, action, ({ database, books }) => {
-            const rails = readRails(config.deployment).open(database);
+            const rails = readRails(config.deployment, 'payouts').open(database);
             return returnPayout(books, {
               ...{ workspaceId, transactionId, note, rails },
               noteChanges: noteOperatorChanges,

@@ -169,6 +169,20 @@ describe('banking rail status of a bank with files', () => {
       /^files +iso20022 +all +INR 0042$/m,
     );
   });
+
+  it('shows what the database has where the folder of the bank is not', async () => {
+    const railsFile = join(world.dataDir, 'elsewhere.yaml');
+    const account = '{ currency: INR, id: "0042", bic: HDFCINBB, holder: Harbour Ltd }';
+    writeFileSync(
+      railsFile,
+      `rails: [{ name: elsewhere, kind: iso20022, folder: not-mounted, accounts: [${account}], testMode: true }]\n`,
+    );
+    const run = (...args: readonly string[]) => world.run(args, { RAILS_FILE: railsFile });
+
+    expect((await run('rail', 'status')).stdout).toMatch(/^elsewhere +0 +0 +no folder here +no folder here$/m);
+    expect((await run('work', 'list')).exitCode).toBe(0);
+    expect((await run('work', 'reconcile')).stderr).toMatch(/rails\[0\]\.folder: The folder cannot be used \(ENOENT\)/);
+  });
 });
 
 describe('banking rail check', () => {

@@ -120,9 +120,22 @@ interface RailStatus {
   readonly files?: FileRailStatus;
 }
 
+/** A command may run where the folder of the bank is not. */
+const NO_FOLDER = 'no folder here';
+
 function printFiles(list: readonly RailStatus[]): void {
   const rows = list.flatMap(({ rail, files }) =>
-    files ? [[rail, files.paymentsWaiting, files.filesUnwritten, files.filesUnread, files.filesRefused]] : [],
+    files
+      ? [
+          [
+            rail,
+            files.paymentsWaiting,
+            files.filesUnwritten,
+            files.filesUnread ?? NO_FOLDER,
+            files.filesRefused ?? NO_FOLDER,
+          ],
+        ]
+      : [],
   );
   if (rows.length === 0) return;
   print('');
@@ -171,7 +184,7 @@ function addCheckCommand(rail: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('SANDBOX=on banking rail check bank-a'))
     .action(async (name: string, { json }: JsonOption) => {
-      const config = readRails(readConfig().deployment).configured.find((one) => one.name === name);
+      const config = readRails(readConfig().deployment, 'payouts').configured.find((one) => one.name === name);
       if (!config) throw new Refused(`There is no rail ${name}. See banking rail list.`);
       if (config.kind !== 'http') throw new Refused(`The rail ${name} has no adapter to check.`);
       if (!config.isTestMode) {

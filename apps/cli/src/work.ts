@@ -244,7 +244,7 @@ function reconcile(options: ReconcileOptions): Promise<Reconciliation> {
   const { since, apply: isApplied = false } = options;
   return withDeployment(
     async ({ database, books }, { deployment }) => {
-      const rails = readRails(deployment);
+      const rails = readRails(deployment, 'payouts');
       if (rails.names.length === 0)
         throw new Refused('This deployment has no payment network. There is nothing to compare.');
       const workspaceIds = (await allWorkspaces(database)).map(({ id }) => id);

@@ -84,7 +84,7 @@ export async function openWorkers({
     warn,
   };
   const { cells: named, rereadCells } = config;
-  const rails = readRails(config);
+  const rails = readRails(config, 'payouts');
   if (named) rails.refuseSeveralDatabases();
   const decisionHook = decisions && new HttpDecisionHook(decisions);
   const work = { rates, rails, config, auditKeptDays, webhooks, decisionHook, log };

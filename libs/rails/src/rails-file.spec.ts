@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const read = (text: string, isSandbox = true) => {
   const railsFile = join(folder, 'rails.yaml');
   writeFileSync(railsFile, text);
-  return readRails({ railsFile, isSandbox });
+  return readRails({ railsFile, isSandbox }, 'payouts');
 };
 
 function mistakesOf(text: string, isSandbox = true): string[] {
@@ -46,6 +46,17 @@ describe('the file of payment networks', () => {
     expect(read(text, false).configured).toMatchObject([
       { name: 'bank-a', kind: 'iso20022', folder: join(folder, 'bank-files'), isTestMode: false },
     ]);
+  });
+
+  it('needs what the process uses: tokens to ask about payees, folders to move payouts', () => {
+    const railsFile = join(folder, 'elsewhere.yaml');
+    const [http, files] = [BANK.replace('token,', 'missing,'), FILES.replace('exchange', 'missing')];
+    writeFileSync(railsFile, `rails: [{ name: a, ${http} }, { name: b, ${files.replace(/iban: \w+/, 'id: "1"')} }]`);
+    const settings = { railsFile, isSandbox: true };
+
+    expect(readRails(settings).names).toEqual(['a', 'b']);
+    expect(() => readRails(settings, 'payees')).toThrow(/^(?!.*folder).*tokenFile: The file cannot be read/s);
+    expect(() => readRails(settings, 'payouts')).toThrow(/tokenFile: .*\n.*folder: The folder cannot be used/s);
   });
 
   it('lists networks with what they serve, their accounts and their settings', () => {

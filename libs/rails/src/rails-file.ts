@@ -56,16 +56,22 @@ export interface RailsSettings {
 }
 
 /**
+ * What a process does with the networks: it names them, asks them about payees, for which it needs their tokens, or moves payouts, for
+ * which it needs the folders of banks too.
+ */
+export type RailUse = 'names' | 'payees' | 'payouts';
+
+/**
  * Reads the payment networks of a deployment.
  *
- * @throws ConfigError with all mistakes of the file, each with its line and field
+ * @throws ConfigError with all mistakes of the file, each with its line and field, and with the tokens and folders that the process cannot use
  */
-export function readRails({ railsFile, isSandbox }: RailsSettings): Rails {
+export function readRails({ railsFile, isSandbox }: RailsSettings, use: RailUse = 'names'): Rails {
   if (railsFile === undefined) return new Rails(isSandbox ? [{ name: SANDBOX_RAIL, kind: 'sandbox' }] : []);
   const file = resolve(railsFile);
   const folder = dirname(file);
   const { rails } = readYamlDocument<RailsFile>(NAME, textOf(file), SCHEMA, (written, report) =>
-    checkRails(written, { folder, isSandbox, report }),
+    checkRails(written, { folder, isSandbox, use, report }),
   );
   return new Rails(rails.map((rail) => configOf(rail, folder)));
 }
@@ -104,6 +110,7 @@ interface Checking {
   /** Relative paths in the file begin there. */
   readonly folder: string;
   readonly isSandbox: boolean;
+  readonly use: RailUse;
   readonly report: ReportMistake;
 }
 
@@ -117,8 +124,8 @@ function checkRails({ rails }: RailsFile, checking: Checking): void {
     if (rail.kind === 'sandbox') checkSandbox(rail, checking.isSandbox, report);
     else checkTestMode(rail, checking.isSandbox, report);
     checkSettings(rail, report);
-    if (rail.kind === 'http') checkAddress(rail, checking.folder, report);
-    if (rail.kind === 'iso20022') checkFiles(rail, rails.slice(0, index), checking.folder, report);
+    if (rail.kind === 'http') checkAddress(rail, checking, report);
+    if (rail.kind === 'iso20022') checkFiles(rail, rails.slice(0, index), checking, report);
     for (const [place, served] of (rail.serves ?? []).entries()) checkServed(rail, served, place, report);
     for (const [place, account] of (rail.accounts ?? []).entries()) checkAccount(rail, account, place, report);
   }
@@ -164,18 +171,24 @@ function checkTestMode({ kind, testMode = false }: WrittenRail, isSandbox: boole
   }
 }
 
-function checkAddress({ url, tokenFile }: WrittenRail, folder: string, report: ReportMistake): void {
+function checkAddress({ url, tokenFile }: WrittenRail, { folder, use }: Checking, report: ReportMistake): void {
   const fault = url === undefined ? undefined : faultOfUrl(url);
   if (fault !== undefined) report(['url'], fault);
-  const unusable = tokenFile === undefined ? undefined : faultOfToken(resolve(folder, tokenFile));
+  const isRead = use !== 'names' && tokenFile !== undefined;
+  const unusable = isRead ? faultOfToken(resolve(folder, tokenFile)) : undefined;
   if (unusable !== undefined) report(['tokenFile'], unusable);
 }
 
 /** @param others the networks before it in the file */
-function checkFiles(rail: WrittenRail, others: readonly WrittenRail[], base: string, report: ReportMistake): void {
+function checkFiles(
+  rail: WrittenRail,
+  others: readonly WrittenRail[],
+  { folder: base, use }: Checking,
+  report: ReportMistake,
+): void {
   const { folder, cutOff, holidays = {}, accounts = [] } = rail;
   const path = resolve(base, folder ?? '');
-  const fault = faultOfFolder(path);
+  const fault = use === 'payouts' ? faultOfFolder(path) : undefined;
   if (fault !== undefined) report(['folder'], fault);
   if (others.some((other) => other.kind === 'iso20022' && resolve(base, other.folder ?? '') === path)) {
     report(['folder'], 'Another rail has this folder. Name one of its own.');

@@ -266,20 +266,20 @@ export class FileFolder {
     });
   }
 
-  /** How many files wait in a folder; none in one that is missing. */
-  count(name: (typeof EXCHANGED)[number]): Promise<number> {
-    return this.guarded('read', async () => {
-      try {
-        const entries = await readdir(join(this.path, name), { withFileTypes: true });
-        const names = new Set(entries.filter((entry) => entry.isFile()).map(({ name }) => name));
-        // A hidden file is being written, and the reason of a refused file begins with its name.
-        const isNote = (name: string) => [...name.matchAll(/\./g)].some(({ index }) => names.has(name.slice(0, index)));
-        return [...names].filter((name) => !name.startsWith('.') && !isNote(name)).length;
-      } catch (error) {
-        if (codeOf(error) === 'ENOENT') return 0;
-        throw error;
-      }
-    });
+  /** How many files wait in a folder; undefined where this process cannot read the folders of the bank. */
+  async count(name: (typeof EXCHANGED)[number]): Promise<number | undefined> {
+    try {
+      // A worker makes them.
+      if (!(await readdir(this.path)).includes(name)) return 0;
+      const entries = await readdir(join(this.path, name), { withFileTypes: true });
+      const names = new Set(entries.filter((entry) => entry.isFile()).map(({ name }) => name));
+      // A hidden file is being written, and the reason of a refused file begins with its name.
+      const isNote = (name: string) => [...name.matchAll(/\./g)].some(({ index }) => names.has(name.slice(0, index)));
+      return [...names].filter((name) => !name.startsWith('.') && !isNote(name)).length;
+    } catch (error) {
+      if (codeOf(error) === undefined) throw error;
+      return undefined;
+    }
   }
 
   private async guarded<T>(action: 'read' | 'write' | 'hand over', step: () => Promise<T>): Promise<T> {

@@ -8,10 +8,10 @@ export interface FileRailStatus {
   readonly paymentsWaiting: number;
   /** Files of payments that are not handed over yet. */
   readonly filesUnwritten: number;
-  /** Files of the bank that are not read yet. */
-  readonly filesUnread: number;
-  /** Files of the bank that were refused and are still in its folder. */
-  readonly filesRefused: number;
+  /** Files of the bank that are not read yet; null where this process cannot read its folder. */
+  readonly filesUnread: number | null;
+  /** Files of the bank that were refused and are still in its folder; null likewise. */
+  readonly filesRefused: number | null;
   /** What an operator should know of files of the bank that were read within a week, the youngest first. */
   readonly notes: readonly FileNote[];
 }
@@ -38,7 +38,6 @@ const COUNT = sqlStatement<{ waiting: number; unwritten: number }>(
           (select count(*)::int from payment_file where rail = $1 and written_at is null) as unwritten`,
 );
 
-/** @throws OutageError if the folder cannot be read */
 export async function readFileRailStatus(
   database: Database,
   { name, folder }: FileRailConfig,
@@ -53,6 +52,6 @@ export async function readFileRailStatus(
   return {
     paymentsWaiting: counts?.waiting ?? 0,
     filesUnwritten: counts?.unwritten ?? 0,
-    ...{ filesUnread, filesRefused, notes },
+    ...{ filesUnread: filesUnread ?? null, filesRefused: filesRefused ?? null, notes },
   };
 }
