@@ -19,7 +19,7 @@ const orders = () => new BankingClient({ baseUrl: service.url, token: 'token', r
 const order = (status: string, ...executions: readonly string[]) => ({
   id: 2,
   status,
-  edges: { account: { id: 1 }, executions: executions.map((of, index) => ({ id: 30 + index, status: of })) },
+  edges: { account: { id: 1 }, executions: executions.map((of, index) => ({ id: 30 + index, status: of, edges: {} })) },
 });
 const shows = (status: string, ...executions: readonly string[]) => responds(200, order(status, ...executions));
 const position = (next: string): Step => responds(200, [], { link: `</events?cursor=${next}>; rel="next"` });
@@ -50,6 +50,29 @@ describe('orders.waitFor', () => {
     service.script(shows('active', 'scheduled'), position('a'), shows('cancelled', 'cancelled'));
     expect(await orders().waitFor(NAME)).toMatchObject({ status: 'cancelled' });
     expect(calls()[1]).toBe('/events?resourceType=order&resourceId=2&wait=0');
+  });
+
+  const run = (status: string, transaction?: string) => ({
+    id: 30,
+    status,
+    edges: transaction === undefined ? {} : { transaction: { id: 40, status: transaction } },
+  });
+  it.each([
+    ['a transaction that is pending', 'completed', run('completed', 'pending')],
+    ['a status of a transaction that it does not know', 'completed', run('completed', 'under_review')],
+    ['a status of a run that it does not know', 'completed', run('awaiting_settlement')],
+    ['a run that awaits approval', 'completed', run('awaiting_approval')],
+    ['a status of an order that it does not know', 'in_review', run('completed', 'completed')],
+    ['an order without a status', undefined, run('completed', 'completed')],
+  ])('waits behind %s', async (_what, status, execution) => {
+    const open = { id: 2, status, edges: { account: { id: 1 }, executions: [execution] } };
+    const settled = {
+      ...open,
+      status: 'completed',
+      edges: { ...open.edges, executions: [run('completed', 'failed')] },
+    };
+    service.script(responds(200, open), position('a'), responds(200, settled));
+    expect(await orders().waitFor(NAME)).toMatchObject(settled);
   });
 
   it.each<[string, Step]>([

@@ -1,10 +1,14 @@
 import {
   type EventResourceType,
+  EXECUTION_STEPS,
+  isFinal,
   type Order,
+  ORDER_STEPS,
   type OrderId,
   type PlainNumber,
   type AccountId,
   Refusal,
+  TRANSACTION_STEPS,
 } from '@banking/domain';
 import { isTransient, pause, type ReadEventPage } from './follow-events.js';
 import { pauseMs } from './retry-policy.js';
@@ -93,16 +97,18 @@ function nameOf(order: NamedOrder): { readonly accountId: number; readonly order
   return { accountId, orderId: order.id };
 }
 
-const executionsOf = ({ edges }: Order) => edges.executions ?? [];
-
-const isOpen = (status: string | undefined) => status === 'pending' || status === 'scheduled';
-
-const isSettled = (order: Order) =>
-  order.status !== 'active' && executionsOf(order).every(({ status }) => !isOpen(status));
+/** A status that this version does not know is not final: a newer service may have more of them. */
+const isSettled = ({ status = '', edges }: Order) =>
+  isFinal(ORDER_STEPS, status) &&
+  (edges.executions ?? []).every(
+    (run) =>
+      isFinal(EXECUTION_STEPS, run.status) &&
+      (run.edges.transaction === undefined || isFinal(TRANSACTION_STEPS, run.edges.transaction.status)),
+  );
 
 /** The pending execution that the order waits for, or the order itself. */
 function followed(order: Order, orderId: number): readonly [EventResourceType, number] {
-  const pending = executionsOf(order).find(({ status }) => status === 'pending');
+  const pending = order.edges.executions?.find(({ status }) => status === 'pending');
   return pending?.id === undefined ? ['order', orderId] : ['execution', pending.id];
 }
 
