@@ -34,10 +34,12 @@ describeEmbedded('a login whose password is in a file', () => {
     await Promise.all(opened.splice(0).map(({ close }) => close()));
   });
 
-  async function open(): Promise<Deployment> {
+  async function open(
+    password: Readonly<Record<string, string>> = { DATABASE_PASSWORD_FILE: file },
+  ): Promise<Deployment> {
     const url = new URL(server.url('127.0.0.1', 'sslmode=disable'));
     url.password = '';
-    const reader = readerOf({ DATABASE_URL: url.href, DATABASE_PASSWORD_FILE: file, SANDBOX: 'on', DATA_DIR: folder });
+    const reader = readerOf({ DATABASE_URL: url.href, ...password, SANDBOX: 'on', DATA_DIR: folder });
     const settings = readDeployment(reader);
     expect(reader.mistakes).toEqual([]);
     const deployment = await openDeployment(settings);
@@ -72,6 +74,12 @@ describeEmbedded('a login whose password is in a file', () => {
     const sentence = await reasonOf(open());
     expect(sentence).toMatch(/password authentication failed.+Correct the login/);
     expect(sentence).not.toContain('wrong password');
+  });
+
+  it('does not start without a password, and says where to put it', async () => {
+    expect(await reasonOf(open({}))).toMatch(
+      /^The server asks for a password, and none is configured\..+DATABASE_PASSWORD_FILE/,
+    );
   });
 });
 

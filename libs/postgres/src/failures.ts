@@ -122,15 +122,27 @@ export function asConnectionFailure(error: unknown, wasAccepted = false): unknow
     if (advice === undefined) return asUnavailable(error);
     return new DatabaseSetupError(`${error.message}. ${advice} in the URL of the connection.`, { cause: error });
   }
+  if (error instanceof Error && error.message.endsWith(NO_PASSWORD)) {
+    const advice =
+      'Set the file that has it, such as DATABASE_PASSWORD_FILE, or write it into the URL of the connection.';
+    return new DatabaseSetupError(`The server asks for a password, and none is configured. ${advice}`, {
+      cause: error,
+    });
+  }
   if (error instanceof TypeError || (error instanceof Error && error.message.startsWith('SASL'))) {
     return new DatabaseSetupError(`The login was not accepted: ${error.message}`, { cause: error });
   }
   return unavailable('No connection to the database could be had in time.', error);
 }
 
+/** The driver's message for a login without a password. The error has no code. */
+const NO_PASSWORD = 'client password must be a string';
+
 function adviceFor(code: string): string | undefined {
   if (code === SQLSTATE.invalidCatalogName) return 'Create it, or name another';
-  return code.startsWith(SQLSTATE_CLASS.invalidAuthorization) ? 'Correct the login' : undefined;
+  return code.startsWith(SQLSTATE_CLASS.invalidAuthorization)
+    ? 'Correct the login, or its password in its file or'
+    : undefined;
 }
 
 const isLoginRefused = ({ code }: DatabaseError) => code?.startsWith(SQLSTATE_CLASS.invalidAuthorization) === true;

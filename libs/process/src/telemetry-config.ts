@@ -60,6 +60,9 @@ export interface TracingConfig {
   readonly callersPerSecond: number;
 }
 
+/** The name is a token of RFC 9110, the value that of W3C Baggage. */
+const HEADER = /^\s*[!#$%&'*+.^_`|~\w-]+\s*=\s*(?:[^%,;]|%[0-9A-Fa-f]{2})*$/;
+
 /** The only encoding that the exporter supports. */
 const PROTOCOL = 'http/json';
 
@@ -72,12 +75,23 @@ export function readTracing(reader: EnvironmentReader, serviceName: string): Tra
   const { text, url, oneOf, whole, mistakes } = reader;
   const callersPerSecond = whole('TRACE_CALLERS_PER_SECOND', 0, 1_000) ?? 10;
   const endpoint = url('OTEL_EXPORTER_OTLP_ENDPOINT', ['https:', 'http:']);
-  if (endpoint === undefined || text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return undefined;
+  const disabled = (text('OTEL_SDK_DISABLED') ?? 'false').toLowerCase();
+  if (!['true', 'false'].includes(disabled))
+    mistakes.push('OTEL_SDK_DISABLED is neither true nor false. Set one of them.');
+  if (endpoint === undefined || disabled === 'true') return undefined;
   const traces = url('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['https:', 'http:']);
   const [named, address] =
     traces === undefined ? ['OTEL_EXPORTER_OTLP_ENDPOINT', endpoint] : ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', traces];
   for (const headers of ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']) {
-    if (text(headers) === undefined || isTrustworthy(address)) continue;
+    const written = text(headers);
+    if (written === undefined) continue;
+    // The exporter would leave them out without a word.
+    if (!written.split(',').every((entry) => HEADER.test(entry))) {
+      mistakes.push(
+        `${headers} has an entry that is not name=value. Write name=value, separated by commas, values in percent-encoding.`,
+      );
+    }
+    if (isTrustworthy(address)) continue;
     mistakes.push(
       `${headers} is set, and ${named} begins with http://, which does not protect them. ` +
         'Use https (http only on a loopback address).',

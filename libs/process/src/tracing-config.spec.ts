@@ -84,6 +84,27 @@ describe('the configuration of traces', () => {
     ]);
   });
 
+  it.each(['Authorization: Bearer secret', '=secret', 'api-key=secret,tenant', 'api-key=%zz-secret'])(
+    'refuses headers that the exporter would leave out: %s',
+    (headers) => {
+      const { mistakes } = read({
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example',
+        OTEL_EXPORTER_OTLP_HEADERS: headers,
+      });
+
+      expect(mistakes).toEqual([
+        expect.stringMatching(/^OTEL_EXPORTER_OTLP_HEADERS has an entry that is not name=value/),
+      ]);
+      expect(mistakes.join()).not.toContain('secret');
+    },
+  );
+
+  it('refuses a switch that is neither on nor off', () => {
+    expect(read({ OTEL_SDK_DISABLED: 'yes' }).mistakes).toEqual([
+      'OTEL_SDK_DISABLED is neither true nor false. Set one of them.',
+    ]);
+  });
+
   it.each(['https://collector.example', 'http://127.0.0.1:4318'])('sends headers to %s', (endpoint) => {
     const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=secret' };
 
