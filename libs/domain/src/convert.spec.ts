@@ -130,6 +130,12 @@ describe('a rate in decimals', () => {
       expect(() => rateOf('EUR', 'USD', text)).toThrow('rate');
     },
   );
+
+  it.each(['floor', 'HALF-UP', undefined])('throws for the rounding %s, which is none', (rounding) => {
+    const rate = rateOf('EUR', 'USD', '1.11111');
+
+    expect(() => convert(minorUnits(5_000n), rate, rounding as never)).toThrow('not a rounding');
+  });
 });
 
 function digits(code: CurrencyCode): bigint {

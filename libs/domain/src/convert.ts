@@ -89,5 +89,8 @@ function goesUp(quotient: bigint, rest: bigint, denominator: bigint, rounding: R
       return twice >= denominator;
     case 'half-even':
       return twice > denominator || (twice === denominator && quotient % 2n === 1n);
+    default:
+      // JavaScript may pass any other text, which must not round down in silence.
+      throw new Error('not a rounding: one of down, up, half-up and half-even');
   }
 }

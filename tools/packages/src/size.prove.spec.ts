@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { run } from './run.js';
 
@@ -46,6 +47,20 @@ describe('a page that imports from the libraries', () => {
       expect(within(text, [...OTHER_MESSAGES, ...CURRENCIES])).toEqual([]);
     },
   );
+
+  it.each([
+    [3, "export { parseAmount } from '@banking/domain'"],
+    [3, "export { convert } from '@banking/domain'"],
+    [3, "export { formatAmount } from '@banking/domain'"],
+    [17, "export * from '@banking/domain'"],
+    [2.5, "export * from '@banking/domain/prose'"],
+    [7, "export * from '@banking/domain/proof'"],
+    [17, "export * from '@banking/client'"],
+    [18.5, "export * from '@banking/client'; export * from '@banking/client/session'"],
+    [18.5, "export * from '@banking/client'; export * from '@banking/client/webhooks'"],
+  ])('takes at most %d kB, as the manuals say, for %s', async (kilobytes, entry) => {
+    expect(gzipSync(await bundle(entry), { level: 9 }).length).toBeLessThanOrEqual(kilobytes * 1_000);
+  });
 
   it('contains for formatAmount the currencies, and no other refusal', async () => {
     const text = await bundle("export { formatAmount } from '@banking/domain'");
