@@ -231,7 +231,7 @@ begin
     -- Of roles, the owner sees those of the scope.
     perform set_config('app.workspaces', coalesce((
       select array_agg(w.id)::text from app_membership m join workspace w on w.app_id = m.app_id where m.user_id = of_user), ''), true);
-    select array_agg(r.workspace_id) into ids from workspace_role r where r.user_id = of_user;
+    select array_agg(distinct r.workspace_id) into ids from workspace_role r where r.user_id = of_user;
     perform set_config('app.workspaces', scope, true);
   end if;
   perform note_in_workspaces(ids, operation, case tg_table_name when 'workspace' then 'workspace' else 'user' end,

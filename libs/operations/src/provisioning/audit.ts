@@ -34,7 +34,7 @@ const NOTE_WHERE_SERVED = sqlStatement(
 );
 const WORKSPACES_OF_USER = sqlStatement<{ id: bigint }>(
   'workspaces_of_user',
-  'select workspace_id as id from workspace_role where user_id = $1 order by 1',
+  'select distinct workspace_id as id from workspace_role where user_id = $1 order by 1',
 );
 
 /** What an operator has read or issued, which changes no rows. */

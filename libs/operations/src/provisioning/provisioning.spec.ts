@@ -389,6 +389,15 @@ describe('audit', () => {
       expect(await noted()).toEqual(inBoth(operation));
     });
 
+    it('has one entry of a command on a user with two roles', async () => {
+      await addGrants(db(), ROSA, { workspaceId: one, email: EMAIL, roles: ['admin', 'viewer'] });
+      const before = (await noted()).length;
+      await completeUser(db(), ROSA, EMAIL);
+      await noteToken(byRosa(), userId);
+
+      expect((await noted()).slice(before)).toEqual([...inBoth('completeUser'), ...inBoth('issueToken')]);
+    });
+
     it('has a suspension and its end', async () => {
       await completeUser(db(), 'setup', EMAIL);
       await suspendUser(db(), ROSA, EMAIL);
