@@ -57,6 +57,21 @@ describe('banking fund', () => {
   });
 
   it.each([
+    ['of the workspace', 'Northwind Trading GBP', /idempotency key was used for another/],
+    ['of another workspace', 'Southwind Imports USD', /The key has booked money in another workspace/],
+  ])('books the money of a key on no second account %s', async (_place, name, message) => {
+    const [account, other] = [await accountOf('Northwind Trading EUR'), await accountOf(name)];
+    expect((await world.run(['fund', account, '10', '--key', name.replaceAll(' ', '-')])).exitCode).toBe(0);
+    const before = await count();
+
+    expect(await world.run(['fund', other, '10', '--key', name.replaceAll(' ', '-')])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(message) as unknown,
+    });
+    expect(await count()).toBe(before);
+  });
+
+  it.each([
     ['1250.005', /at most 2 decimals, not 3/],
     ['0.00', /more than zero/],
     ['90071992547409.92', /would exceed the limit of 9007199254740991/],

@@ -12,6 +12,7 @@ import {
   type WebhookDeliveryStatus,
   type WebhookEndpointId,
   type WorkspaceId,
+  Refusal,
 } from '@banking/domain';
 import { type Books, postDeposits } from '@banking/ledger';
 import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
@@ -19,7 +20,8 @@ import { EventWaits } from '../events/event-waits.js';
 import { composeEvent, positionNow, readEvents } from '../events/events.js';
 import { resume } from '../orders/change-orders.js';
 import { openReading } from '../resources/reading.js';
-import { fundAccount } from '../sandbox/sandbox.js';
+import { RETENTION } from '../idempotency/idempotency-key.js';
+import { fundAccount, FUNDING } from '../sandbox/sandbox.js';
 import { listWebhookDeliveries, retryWebhookDelivery } from '../webhooks/webhook-deliveries.js';
 import { emailOf, ProvisioningError, workspacesHere } from './workspaces.js';
 
@@ -107,6 +109,20 @@ export async function readFunding(
   return { ...account, amount: toTransferAmount(amount) };
 }
 
+const FIND_FUNDING_ELSEWHERE = sqlStatement(
+  'find_funding_elsewhere',
+  `select from idempotency where workspace_id = any($1::bigint[]) and workspace_id <> $2 and operation = '${FUNDING}' and key = $3
+     and created_at > statement_timestamp() - ${RETENTION} limit 1`,
+);
+
+/** A key of another workspace is a mistake in the account: two operators who book it at the same moment are not stopped. */
+async function refuseKeyOfOther(database: Database, workspaceId: number, key: string): Promise<void> {
+  for (const ids of scopesOf((await workspacesHere(database)).map(({ id }) => id))) {
+    const found = await database.read({ workspaces: ids }, bind(FIND_FUNDING_ELSEWHERE, ids, workspaceId, key));
+    if (found) throw new Refusal('idempotency_key_reused', 'The key has booked money in another workspace.');
+  }
+}
+
 export interface FundingRow {
   readonly workspaceId: number;
   readonly workspace: string;
@@ -122,7 +138,7 @@ export interface FundingRow {
  * @param funding.amount as people write it, in the currency of the account: `1250.00`
  * @param funding.reference the sender's reference, stored as the description of the transfer
  * @param funding.isOfOperator for the audit trail
- * @param funding.key idempotency key: repeated calls with it book once
+ * @param funding.key idempotency key: repeated calls with it book once; of an operator, on one account of the database
  * @param write the right by which it enters: by default that of an operator
  * @throws ProvisioningError if the account does not exist, or the amount is not above zero
  * @throws Refusal `amount_malformed`, `amount_too_precise`, `amount_out_of_range`, `account_disabled`, `balance_limit_exceeded`, and
@@ -139,6 +155,7 @@ export async function addFunding(
 ): Promise<FundingRow> {
   const { accountId, reference: description, key: idempotencyKey, isOfOperator } = funding;
   const { workspaceId, workspace, currency, amount } = await readFunding(books.database, funding);
+  if (isOfOperator && idempotencyKey !== undefined) await refuseKeyOfOther(books.database, workspaceId, idempotencyKey);
   const { resource, isReplay } = await fundAccount(
     books,
     openReading(books.database),

@@ -57,6 +57,9 @@ interface Funding extends FundAccountInput {
   readonly description?: string | undefined;
 }
 
+/** The operation of the keys of operators. */
+export const FUNDING = 'fundAccount';
+
 /**
  * Books money that has arrived: a credit of the account and a debit of settlement, completed at once, without fee or purpose.
  *
@@ -95,7 +98,10 @@ export async function fundAccount(
     ],
   };
   const content = { amount: digits, ...(description !== undefined && { description }) };
-  const request = { workspaceId, operation: `fundAccount/${accountId}`, content };
+  // The key of an operator names money that arrived, which no second account gets.
+  const request = caller.origin?.isOperator
+    ? { workspaceId, operation: FUNDING, content: { accountId, ...content } }
+    : { workspaceId, operation: `fundAccount/${accountId}`, content };
   const posting = await preparePosting(books, [proposal]);
   return createOnce(reading, request, options, caller, async (tx) => {
     const { context } = await lockAndRead(tx, posting);
