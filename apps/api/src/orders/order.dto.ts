@@ -157,7 +157,7 @@ export class OrderDto extends OrderStatementsDto implements Order {
   @OwnTimeField('Time of the first run, if it was set.')
   readonly startAt?: NonNullable<Order['startAt']>;
 
-  @OwnTimeField('No run is later.')
+  @OwnTimeField('No run is scheduled for later.')
   readonly stopAt?: NonNullable<Order['stopAt']>;
 
   @OwnTimeField(
@@ -228,7 +228,7 @@ export class PlaceOrderInputDto extends OrderStatementsDto implements Omit<Place
   )
   readonly startAt?: string;
 
-  @InstantBodyField('ours', 'No run is later. Only for a recurring order.', '2027-12-31T09:00:00+01:00')
+  @InstantBodyField('ours', 'No run is scheduled for later; a missed run is made up for. Only for a recurring order.', '2027-12-31T09:00:00+01:00')
   readonly stopAt?: string;
 
   @OptionalIdBodyField(
