@@ -263,7 +263,13 @@ export class OrderBatcher {
   /** Begins the next batch, if there is one and another may run. */
   private decideNext(): void {
     if (!this.mayDecide) return;
-    const isFree = ({ locks }: WaitingOrder) => !locks.some((lock) => this.runningLocks.has(lock));
+    // An account of which an order has to wait: its later orders do not overtake that one.
+    const passedOver = new Set<string>();
+    const isFree = ({ account, locks }: WaitingOrder) => {
+      if (!passedOver.has(account) && !locks.some((lock) => this.runningLocks.has(lock))) return true;
+      passedOver.add(account);
+      return false;
+    };
     const batch = takeBatch(() => this.waiting.shift(isFree));
     if (batch.length > 0) void this.runBatch(batch);
   }
