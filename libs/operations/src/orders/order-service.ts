@@ -12,6 +12,7 @@ import {
   type VersionedFacts,
 } from '../payments/payment-facts.js';
 import { openReading, type Reading } from '../resources/reading.js';
+import { DueRuns } from './due-runs.js';
 import { failure, type HandOver, postOrders } from './post-orders.js';
 import { RememberedAccounts } from './remembered-accounts.js';
 import {
@@ -45,6 +46,7 @@ export class OrderService {
   readonly rails: RailRouting;
   private readonly facts: BatchedCalls<NamedPayment, VersionedFacts>;
   readonly remembered = new RememberedFacts();
+  readonly dueRuns: DueRuns;
   private readonly batcher: OrderSubmitter;
   private readonly orderIds: IdBlocks;
   private readonly executionIds: IdBlocks;
@@ -66,6 +68,7 @@ export class OrderService {
     this.database = database;
     this.reading = openReading(database);
     this.rails = rails;
+    this.dueRuns = new DueRuns(database);
     this.retryPolicy = retryPolicy;
     const rememberedAccounts = new RememberedAccounts();
     this.facts = new BatchedCalls((payments: readonly NamedPayment[]) =>
