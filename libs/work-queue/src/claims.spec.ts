@@ -185,6 +185,19 @@ describe('a claim of a batch', () => {
   });
 });
 
+describe('work that is due at the same instant', () => {
+  it('is claimed in the order of its subjects', async () => {
+    await openWork(world, KIND, [5, 2, 6, 1, 4, 3], NORTH, '2026-01-01T00:00:00Z');
+    const claimed = async () => (await claimWork(world.database, [KIND], 2)).map(({ subjectId }) => subjectId).sort();
+
+    expect([await claimed(), await claimed(), await claimed()]).toEqual([
+      [1, 2],
+      [3, 4],
+      [5, 6],
+    ]);
+  });
+});
+
 describe('work of several workspaces', () => {
   const open = (workspaceId: number, subjects: readonly number[], dueAt: string) =>
     openWork(world, KIND, subjects, workspaceId, dueAt);

@@ -65,15 +65,15 @@ export const IS_OPEN_HERE = `coalesce((select c.state from cell_workspace c wher
  *
  * Of several databases, one has rows of workspaces that another one serves: those are left out.
  *
- * Workspaces take turns: the longest due piece of each comes before the second of any. Locks follow that order and end at the limit,
- * so that another worker takes the next pieces.
+ * Workspaces take turns: the longest due piece of each comes before the second of any, and of pieces that are due together the one with
+ * the lowest id. Locks follow that order and end at the limit, so that another worker takes the next pieces.
  */
 export const CLAIM_WORK = sqlStatement<ClaimRow>(
   'claim_work',
   `with next as (
      select n.* from unnest($2::text[], $3::int[]) s(rail, space) cross join lateral (
        select c.* from (
-         select w.*, row_number() over (partition by w.workspace_id order by w.claimable_at) as turn
+         select w.*, row_number() over (partition by w.workspace_id order by w.claimable_at, w.subject_id) as turn
          from unnest($1::text[]) k(kind) cross join lateral (
            select workspace_id, kind, subject_id, greatest(due_at, leased_until) as claimable_at from work
            where kind = k.kind and rail = s.rail and parked_at is null and greatest(due_at, leased_until) <= statement_timestamp()

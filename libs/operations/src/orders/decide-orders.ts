@@ -1,5 +1,5 @@
 import { minorUnits, Refusal } from '@banking/domain';
-import { decide, type DecisionContext, type PostedTransaction } from '@banking/ledger';
+import { accountKey, decide, type DecisionContext, type PostedTransaction } from '@banking/ledger';
 import { auditEntry, type AuditEntry, BY_SYSTEM, callerOf } from '../audit/audited-call.js';
 import { keyConflict } from '../idempotency/idempotency-key.js';
 import type { OrderFacts } from '../resources/compose-order.js';
@@ -37,6 +37,8 @@ type PostedByUniqueKey = Map<string, PostedOrder>;
 /**
  * Decides the orders of a batch one by one, each on what those before it left. Pure but for the accounts of the context and the limits.
  *
+ * Behind a run that cannot be decided now, the later runs of its account are not decided either, so that they keep their order.
+ *
  * @param limits of the workspaces that have some
  */
 export function decideOrders(
@@ -45,13 +47,23 @@ export function decideOrders(
   limits: BatchLimits,
 ): OrderDecision[] {
   const postedByUniqueKey: PostedByUniqueKey = new Map();
+  const undecidedRuns = new Map<string, Undecided>();
   return batch.map((lockedOrder) => {
-    const decision = decideOrder(context, lockedOrder, postedByUniqueKey, limits);
+    const { order } = lockedOrder;
+    const account = order.kind === 'run' ? accountKey(order.workspaceId, order.run.order.accountId) : undefined;
+    const before = account === undefined ? undefined : undecidedRuns.get(account);
+    const decision = before ? { ...before, order } : decideOrder(context, lockedOrder, postedByUniqueKey, limits);
+    if (account !== undefined && isUndecided(decision)) undecidedRuns.set(account, decision);
     if (decision.kind === 'posted')
       for (const key of uniqueKeysOf(decision.order)) postedByUniqueKey.set(key, decision);
     return decision;
   });
 }
+
+type Undecided = Extract<OrderDecision, { readonly kind: 'locked' | 'outdated' }>;
+
+const isUndecided = (decision: OrderDecision): decision is Undecided =>
+  decision.kind === 'locked' || decision.kind === 'outdated';
 
 /**
  * An order that exists comes before its key, the key before what the order was prepared of, then a refusal that was known, and the books

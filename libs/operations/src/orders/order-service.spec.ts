@@ -347,6 +347,25 @@ describe('orders that arrive during a slow commit', () => {
     expect(await Promise.all(orders)).toEqual([RUN, RUN, RUN, RUN]);
   });
 
+  it('do not overtake an order of their account that waits for its payee', async () => {
+    const { batcher, batches, slowDown } = slowBatcher();
+    await slowDown();
+    const orders = [batcher.submit(order(1, 1, 9))];
+    await turn();
+    orders.push(batcher.submit(order(1, 2, 9)), batcher.submit(order(1, 2, 8)), batcher.submit(order(1, 3)));
+
+    batches[0]?.commit();
+    await turn();
+
+    expect(batches.map(({ of }) => of)).toEqual([['1/1'], ['1/3']]);
+    batches[1]?.commit();
+    batches[0]?.finish();
+    await turn();
+    expect(batches.map(({ of }) => of)[2]).toEqual(['1/2', '1/2']);
+    batches.slice(1).forEach(({ finish }) => finish());
+    expect(await Promise.all(orders)).toEqual([RUN, RUN, RUN, RUN]);
+  });
+
   it('follow the orders of their account that wait for its lock', async () => {
     const { batcher, batches } = slowBatcher((_, waits) => (waits ? RUN : LOCKED));
     const orders = [batcher.submit(order(1, 1))];

@@ -12,6 +12,7 @@ import {
   type VersionedFacts,
 } from '../payments/payment-facts.js';
 import { openReading, type Reading } from '../resources/reading.js';
+import { DueRuns } from './due-runs.js';
 import { failure, type HandOver, postOrders } from './post-orders.js';
 import { RememberedAccounts } from './remembered-accounts.js';
 import {
@@ -45,6 +46,7 @@ export class OrderService {
   readonly rails: RailRouting;
   private readonly facts: BatchedCalls<NamedPayment, VersionedFacts>;
   readonly remembered = new RememberedFacts();
+  readonly dueRuns: DueRuns;
   private readonly batcher: OrderSubmitter;
   private readonly orderIds: IdBlocks;
   private readonly executionIds: IdBlocks;
@@ -66,6 +68,7 @@ export class OrderService {
     this.database = database;
     this.reading = openReading(database);
     this.rails = rails;
+    this.dueRuns = new DueRuns(database);
     this.retryPolicy = retryPolicy;
     const rememberedAccounts = new RememberedAccounts();
     this.facts = new BatchedCalls((payments: readonly NamedPayment[]) =>
@@ -263,7 +266,13 @@ export class OrderBatcher {
   /** Begins the next batch, if there is one and another may run. */
   private decideNext(): void {
     if (!this.mayDecide) return;
-    const isFree = ({ locks }: WaitingOrder) => !locks.some((lock) => this.runningLocks.has(lock));
+    // An account of which an order has to wait: its later orders do not overtake that one.
+    const passedOver = new Set<string>();
+    const isFree = ({ account, locks }: WaitingOrder) => {
+      if (!passedOver.has(account) && !locks.some((lock) => this.runningLocks.has(lock))) return true;
+      passedOver.add(account);
+      return false;
+    };
     const batch = takeBatch(() => this.waiting.shift(isFree));
     if (batch.length > 0) void this.runBatch(batch);
   }

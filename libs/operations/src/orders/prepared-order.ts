@@ -3,14 +3,13 @@ import {
   type Created,
   type Order,
   parseTransferAmount,
-  PAYER,
   type PlaceOrderInput,
   Refusal,
   isInstant,
 } from '@banking/domain';
 import type { OrderTexts } from '@banking/domain/proof';
 import { type Entry, newSalt, type Proposal } from '@banking/ledger';
-import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
+import { bind, type BoundStatement, lookup, sqlStatement } from '@banking/postgres';
 import type { Claim } from '@banking/work-queue';
 import type { ApprovalRequest } from '../approvals/approval-request.js';
 import type { AuditedCall } from '../audit/audited-call.js';
@@ -18,13 +17,7 @@ import type { CreationRequest, IdempotencyKey } from '../idempotency/idempotency
 import { digestOfOrderTexts } from '../payments/payment-entries.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
 import { inUtc } from '../resources/columns.js';
-import {
-  contentOfFields,
-  contentOfRow,
-  ORDER,
-  type OrderContent,
-  type OrderFacts,
-} from '../resources/compose-order.js';
+import { contentOfFields, ORDER, type OrderContent, type OrderFacts } from '../resources/compose-order.js';
 import type { RecipientFacts } from '../resources/compose-parties.js';
 import type { ScheduledRun } from './schedule.js';
 
@@ -163,6 +156,8 @@ export interface DueRun {
   readonly executionId: number;
   readonly order: OrderContent;
   readonly sequence: number;
+  /** When it fell due. */
+  readonly scheduledAt: string;
   /** The user for whom it runs. */
   readonly placedBy?: number | undefined;
   /** How many runs in a row were refused before this one. A rejected payout was carried out and does not count. */
@@ -179,35 +174,6 @@ export interface DueRun {
 interface ApprovedRecipient {
   readonly recipientDigest: string;
   readonly recipientAlias?: string | undefined;
-}
-
-const READ_RUN = sqlStatement<
-  Omit<DueRun, 'workspaceId' | 'executionId' | 'placedBy'> & { readonly placed_by: bigint | null }
->(
-  'read_run',
-  `select ${contentOfRow('o')} as order, e.sequence, o.placed_by,
-          (select count(*)::int from (
-             select l.status, l.failure_code from execution l
-             where (l.workspace_id, l.order_id) = (o.workspace_id, o.id) and l.sequence < e.sequence
-             order by l.sequence desc limit $3) l where l.status = 'failed' and l.failure_code <> 'payout_rejected') as "failedBefore",
-          o.paused_at is not null or pause_required(o.workspace_id, o.id) is not null as "isPaused",
-          o.placed_by is null or has_role(o.placed_by, o.workspace_id, '${PAYER}') as "placerMayPay",
-          (select a.request::jsonb -> 'shown' from approval a where a.workspace_id = o.workspace_id and a.id = o.approval_id) as approved
-   from execution e cross join ${lookup('select * from customer_order c where (c.workspace_id, c.id) = (e.workspace_id, e.order_id)')} o
-   where e.workspace_id = $1 and e.id = $2 and e.status = 'scheduled' and o.status = 'active'`,
-);
-
-/** The run, or undefined if it took place or its order was cancelled. */
-export async function readRun(
-  database: Database,
-  workspaceId: number,
-  executionId: number,
-): Promise<DueRun | undefined> {
-  const read = bind(READ_RUN, workspaceId, executionId, FAILED_RUNS_MAX - 1);
-  const row = await database.read({ workspaces: [workspaceId] }, read);
-  if (!row) return undefined;
-  const { placed_by: userId, ...run } = row;
-  return { workspaceId, executionId, ...run, ...(userId !== null && { placedBy: Number(userId) }) };
 }
 
 /** Whether the external reference and the quote of an order, which serve one order each, are still free. */

@@ -6,7 +6,7 @@ import { type PaymentMeans, termsOf } from '../payments/payment-terms.js';
 import { dueAndNextRun } from './schedule.js';
 import type { OrderService } from './order-service.js';
 import { isPauseRequired, pauseOrder } from './change-orders.js';
-import { type DueRun, type PreparedOrder, readRun } from './prepared-order.js';
+import type { DueRun, PreparedOrder } from './prepared-order.js';
 
 /** A pause, a resumption, a rejected payout and a change of its terms may each overtake a run once. */
 const RUN_TRIES_MAX = 5;
@@ -24,15 +24,19 @@ export async function runOrder(orders: OrderService, claim: Claim): Promise<void
 
 /** Returns false if the order or its terms were changed in between, or one more payout rejected. Then the run must be decided again. */
 async function tryRun(orders: OrderService, claim: Claim): Promise<boolean> {
-  const { workspaceId, subjectId: executionId } = claim;
-  const run = await readRun(orders.database, workspaceId, executionId);
+  const run = await orders.dueRuns.read(claim);
   if (!run) return true;
   if (run.isPaused) return pauseOrder(orders.database, claim, run.order.id);
-  const { accountId, recipientId, quoteId } = run.order;
-  const facts = await orders.readFacts({ workspaceId, accountId, recipientId, quoteId });
-  const prepared = await prepareRun(run, claim, await orders.takeExecutionId(), facts, orders);
+  return orders.dueRuns.inTurn(
+    run,
+    () => prepareRun(run, claim, orders),
+    (prepared) => submitRun(orders, prepared),
+  );
+}
+
+async function submitRun(orders: OrderService, prepared: PreparedOrder): Promise<boolean> {
   try {
-    const { kind } = await orders.submit({ ...prepared, readVersions: facts.versions });
+    const { kind } = await orders.submit(prepared);
     return kind !== 'outdated';
   } catch (error) {
     if (isPauseRequired(error)) return false;
@@ -42,12 +46,20 @@ async function tryRun(orders: OrderService, claim: Claim): Promise<boolean> {
   }
 }
 
+async function prepareRun(run: DueRun, claim: Claim, orders: OrderService): Promise<PreparedOrder> {
+  const { workspaceId } = claim;
+  const { accountId, recipientId, quoteId } = run.order;
+  const facts = await orders.readFacts({ workspaceId, accountId, recipientId, quoteId });
+  const priced = await priceRun(run, claim, await orders.takeExecutionId(), facts, orders);
+  return { ...priced, readVersions: facts.versions };
+}
+
 /**
  * Prices a run at the rate of the moment. A refusal is part of the result: it is written as the failure of the run.
  *
  * @throws Refusal `unavailable`, `rate_unavailable` if the run must be retried
  */
-async function prepareRun(
+async function priceRun(
   run: DueRun,
   claim: Claim,
   nextExecutionId: number,

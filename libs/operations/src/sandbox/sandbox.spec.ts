@@ -345,6 +345,31 @@ describe('a workspace whose clock is moved', () => {
     expect((await second()).status).toBe('completed');
   });
 
+  it('makes runs due in the order of their times, whatever the order in which they are found', async () => {
+    const runs: { readonly day: number; readonly id: number }[] = [];
+    for (const day of [3, 1, 2]) {
+      const { edges } = await (await later({ startAt: `2048-01-0${day}T00:00:00Z` }))();
+      runs.push({ day, id: edges.executions![0]!.id });
+    }
+    // In the index of the queue they are in the order of their leases.
+    const lease = (day: number, id: number) =>
+      world.owner.query(
+        `update work set leased_until = '2049-01-01'::timestamptz - $1 * interval '1 day' where kind = 'execution' and subject_id = $2`,
+        [day, id],
+      );
+    for (const { day, id } of runs) await lease(day, id);
+
+    await move('2048-02-01T00:00:00Z');
+
+    const { rows } = await world.owner.query<{ id: bigint }>(
+      `select subject_id as id from work where kind = 'execution' and subject_id = any($1) order by due_at`,
+      [runs.map(({ id }) => id)],
+    );
+    await world.owner.query(`update work set leased_until = null where kind = 'execution'`);
+    await work();
+    expect(rows.map(({ id }) => runs.find((run) => run.id === Number(id))?.day)).toEqual([1, 2, 3]);
+  });
+
   it('has a clock that moves forward only, within its limit, and is not deleted by any SQL', async () => {
     const { workspaceId } = ada;
     const change = (text: string) => world.owner.query(text, [workspaceId]);

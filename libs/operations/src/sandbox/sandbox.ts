@@ -165,18 +165,22 @@ const MOVE_CLOCK = sqlStatement<{ resource: SandboxClock }>(
 /**
  * Makes runs due that are due by the clock, under the lock of the clock's row. A concurrently placed order may be missed until the clock
  * is set again, even to the same time. Skips locked rows: waiting for a session that locks in another order could deadlock.
+ *
+ * They are due a microsecond apart and in the past, because workers claim what was due first.
  */
 const MAKE_RUNS_DUE = sqlStatement(
   'make_runs_due',
   `with next as (
-     select w.workspace_id, w.kind, w.subject_id
+     select w.workspace_id, w.kind, w.subject_id, w.due_at
      from sandbox_clock c join work w on w.workspace_id = c.workspace_id
      where c.workspace_id = $1 and w.kind = '${EXECUTION}'
        and w.due_at > statement_timestamp() and w.due_at <= c.now and w.parked_at is null
      for update of w skip locked
+   ), placed as (
+     select n.*, row_number() over (order by n.due_at desc, n.subject_id desc) as place from next n
    )
-   update work w set due_at = clock_timestamp()
-   from next n
+   update work w set due_at = statement_timestamp() - n.place * interval '1 us'
+   from placed n
    where (w.workspace_id, w.kind, w.subject_id) = (n.workspace_id, n.kind, n.subject_id)`,
 );
 

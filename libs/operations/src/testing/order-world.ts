@@ -163,16 +163,16 @@ export async function placerWorld() {
   };
 }
 
-/** Calls `happens` once, after the next run was read and before it is decided. */
+/** Calls `happens` once, after the next runs were read and before they are decided. */
 export function onceReadRun(database: Database, happens: () => Promise<unknown>): void {
-  const read = database.read.bind(database);
-  const spy = jest.spyOn(database, 'read').mockImplementation(async (scope, bound) => {
-    const row = await read(scope, bound);
-    if (bound.statement.name === 'read_run') {
+  const pipeline = database.pipeline.bind(database);
+  const spy = jest.spyOn(database, 'pipeline').mockImplementation(async (scope, bound) => {
+    const rows = await pipeline(scope, bound);
+    if (bound.some(({ statement }) => statement.name === 'read_runs')) {
       spy.mockRestore();
       await happens();
     }
-    return row as never;
+    return rows as never;
   });
 }
 
