@@ -289,7 +289,8 @@ const BUSINESS = {
   rate_unavailable: {
     status: 422,
     message: 'No exchange rate is available for this payment.',
-    action: 'Try again later, or use another currency.',
+    action:
+      'Try again later, or use another currency. If the message names a limit, ask an administrator to change it.',
   },
   product_unavailable: {
     status: 422,

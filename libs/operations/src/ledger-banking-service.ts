@@ -249,7 +249,7 @@ function operationsOf({
     listReconciliations: (scope) => listReconciliations(reading, workspaceOf(scope)),
 
     getLimits: (scope) => getLimits(database, workspaceOf(scope)),
-    replaceLimits: (scope, replacement) => replaceLimits(database, acting(scope), replacement),
+    replaceLimits: (scope, replacement) => replaceLimits(database, acting(scope), replacement, rates),
 
     fundAccount: (scope, input, options = {}) =>
       inSandbox(() => fundAccount(asWorker, readingAsWorker, acting(scope), input, options, postSandboxDeposits)),

@@ -13,7 +13,15 @@ export {
   writeReferenceDocument,
 } from './reference-document.js';
 export { feeOf, type FeeSchedule } from './fee.js';
-export { NO_RATES, noRate, type DatedRate, type RateSource, DEMO_RATES, ratesChannel } from './rates/rate-source.js';
+export {
+  MissingRate,
+  NO_RATES,
+  noRate,
+  type DatedRate,
+  type RateSource,
+  DEMO_RATES,
+  ratesChannel,
+} from './rates/rate-source.js';
 export { crossRate, readRateDocument, writtenRate } from './rates/http-rate-source.js';
 export { chooseRates } from './rates/choose-rates.js';
 export { BANKS, BANKS_SOURCE, bankOf } from './banks.js';

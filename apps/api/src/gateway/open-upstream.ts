@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { type BankingClientOptions, RemoteBankingService } from '@banking/client';
@@ -7,11 +8,12 @@ import type { Implementation } from '../banking.module.js';
 import { TRANSLATE_ERROR } from '../http/refusal.filter.js';
 import type { Caller } from '../access/access-check.js';
 import { HANDLER_TIMEOUT_MS } from '../http/limits.js';
+import { sentKey } from '../input/creation.js';
 import { checkUpstream, RequestLoopDetector, upstreamReadiness } from './check-upstream.js';
 import type { UpstreamConfig } from './upstream-config.js';
 import { type TraceContextSource, UpstreamConnection } from './upstream-connection.js';
 import { credentialFrom } from './upstream-credential.js';
-import { rateLimitedForS, upstreamFailure } from './upstream-failure.js';
+import { rateLimitedForS, rowOf, upstreamFailure } from './upstream-failure.js';
 import { type AppUsers, readUserLists, UserLists, visibleUsers } from './users/user-lists.js';
 import { UpstreamDirectory } from './users/upstream-directory.js';
 import { responseValidator } from './validate-response.js';
@@ -56,6 +58,7 @@ export function openUpstream(
     readiness: upstreamReadiness(check),
     providers: [{ provide: TRANSLATE_ERROR, useValue: upstreamFailure }],
     watch: (server) => {
+      keyCreations(server);
       loop.watch(server);
       enforceRequestDeadline(server, timeoutMs);
       abortReadsOnDisconnect(server);
@@ -122,6 +125,20 @@ function upstreamBankingService(options: BankingClientOptions, lists: UserLists)
     acceptInvitation: notHere,
     decideApproval: notHere,
     withdrawApproval: notHere,
+  });
+}
+
+/**
+ * Gives each creation its key before anything can fail: that of the caller or, without one, a new one. Whatever fails later, the response
+ * has the key that the upstream may have got.
+ */
+function keyCreations(server: FastifyInstance): void {
+  server.addHook('onRequest', (request, _reply, done) => {
+    if (rowOf(request.routeOptions.config.operation)?.result === 'created') {
+      const hasKey = request.headers['idempotency-key'] !== undefined;
+      request.idempotencyKey = hasKey ? sentKey(request) : randomBytes(16).toString('hex');
+    }
+    done();
   });
 }
 

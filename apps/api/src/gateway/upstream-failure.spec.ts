@@ -361,6 +361,12 @@ describe('an invalid response of the upstream', () => {
     ['does not arrive', timeIsOver, 504, 'upstream_timeout'],
     ['breaks off', (request) => void request.socket.destroy(), 502, 'upstream_error'],
     ['is of another type', { status: 201, body: [{ id: 1 }] }, 502, 'upstream_error'],
+    ['is a redirect', { status: 302, headers: { location: 'https://elsewhere.example/' } }, 502, 'upstream_error'],
+    ['is 404 in HTML', { status: 404, body: '<h1>Not found</h1>' }, 502, 'upstream_error'],
+    ['is 400 without a body', { status: 400 }, 502, 'upstream_error'],
+    ['is 413 of a proxy', { status: 413 }, 502, 'upstream_error'],
+    ['is 408', refused(408, 'request_timeout'), 502, 'upstream_error'],
+    ['refuses a header of the gateway', refused(400, 'workspace_id_invalid'), 502, 'upstream_error'],
   ])('gives the caller an idempotency key for the retry of a creation if it %s', async (_, script, status, reason) => {
     const made = await world.responseTo(PLACE, script, ORDER);
     const theirs = world.upstream.received.filter(({ method }) => method === 'POST');
@@ -371,6 +377,24 @@ describe('an invalid response of the upstream', () => {
 
     const own = await world.responseTo(PLACE, script, { ...ORDER, headers: { 'idempotency-key': 'mine' } });
     expect(own.response.headers.get('idempotency-key')).toBe('mine');
+  });
+
+  it('gives one also if the user lists cannot be read', async () => {
+    world.upstream.says('GET /apps/1/users', { status: 502 });
+    const { status, response } = await world.responseOfNewGateway(PLACE, { status: 201 }, ORDER);
+    const own = { ...ORDER, headers: { 'idempotency-key': 'mine' } };
+    const mine = await world.responseOfNewGateway(PLACE, { status: 201 }, own);
+
+    expect([status, mine.status]).toEqual([502, 502]);
+    expect(response.headers.get('idempotency-key')).toMatch(/^[0-9a-f]{32}$/);
+    expect(mine.response.headers.get('idempotency-key')).toBe('mine');
+  });
+
+  it('gives none for a change without a key', async () => {
+    const init = { method: 'PATCH', body: '{"alias":"Rent"}', headers: { 'idempotency-key': 'mine' } };
+    const { status, response } = await world.responseTo('PATCH /accounts/1', { status: 502 }, init);
+
+    expect([status, response.headers.get('idempotency-key')]).toEqual([502, null]);
   });
 
   it('gives no idempotency key if nothing was sent', async () => {

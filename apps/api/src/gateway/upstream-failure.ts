@@ -35,7 +35,7 @@ const GATEWAY_REASONS: readonly RefusalReason[] = [
 ];
 
 /** What `operation` is in the table of operations; undefined for another text. */
-const rowOf = (operation: string | undefined): Operation | undefined =>
+export const rowOf = (operation: string | undefined): Operation | undefined =>
   operation !== undefined && Object.hasOwn(OPERATIONS, operation) ? OPERATIONS[operation as OperationName] : undefined;
 
 /** The reason for a 404 of an upstream that sends none: the published interface has no reasons. A list always exists. */
@@ -55,9 +55,9 @@ const missingOf = (operation: string): RefusalReason | undefined => {
 export function upstreamFailure(thrown: unknown, operation: string | undefined): TranslatedError | undefined {
   if (thrown instanceof UserListsError) return unsent(thrown.cause) ?? failureOf(thrown.cause, undefined);
   if (!(thrown instanceof OutcomeUnknownError)) return failureOf(thrown, operation);
-  const { cause, idempotencyKey } = thrown;
+  const { cause } = thrown;
   const failure = failureOf(cause, operation) ?? outage('upstream_error', 'the request was abandoned');
-  return unsent(cause) ?? { ...failure, response: inDoubt(failure.response, cause), idempotencyKey };
+  return unsent(cause) ?? { ...failure, response: inDoubt(failure.response, cause) };
 }
 
 /** The gateway's own reasons for a change with an unknown outcome. To a caller they mean the same as `outcome_unknown`. */

@@ -104,8 +104,6 @@ export interface TranslatedError {
   readonly why?: string;
   /** Whether an operator has to act: the line is then logged as an error. */
   readonly needsOperator?: boolean;
-  /** Repeating the request with this key is safe: whether it was carried out is unknown. */
-  readonly idempotencyKey?: string | undefined;
 }
 
 /**
@@ -169,7 +167,7 @@ export class RefusalFilter implements ExceptionFilter {
     if (!reply.hasHeader('X-Request-Id')) reply.headers({ ...BARE_HEADERS, 'X-Request-Id': request.id });
     if (refusal.status === 401 && !reply.hasHeader('WWW-Authenticate')) reply.header('WWW-Authenticate', 'Bearer');
     if (hasRetryAfter(refusal)) reply.header('Retry-After', retryAfterOf(refusal));
-    const idempotencyKey = translated === undefined ? keyInDoubt(refusal, request) : translated.idempotencyKey;
+    const idempotencyKey = keyInDoubt(refusal, request);
     if (idempotencyKey !== undefined) reply.header('Idempotency-Key', idempotencyKey);
     // The connection cannot carry another request if the body of this one was not read to its end.
     if (mustCloseAfter(request)) closeAfterDraining(request, reply);
@@ -211,8 +209,9 @@ const WITH_RETRY_AFTER: readonly string[] = ['idempotency_in_progress', 'outcome
 const hasRetryAfter = ({ status, reason, retryAfterSeconds }: ErrorResponse) =>
   status === 429 || status === 503 || WITH_RETRY_AFTER.includes(reason) || retryAfterSeconds !== undefined;
 
-const keyInDoubt = ({ reason }: ErrorResponse, { idempotencyKey }: FastifyRequest) =>
-  reason === 'outcome_unknown' ? idempotencyKey : undefined;
+/** To a caller, every 502 and 504 means that the request may have been carried out. With its key, repeating it is safe. */
+const keyInDoubt = ({ status }: ErrorResponse, { idempotencyKey }: FastifyRequest) =>
+  status === 502 || status === 504 ? idempotencyKey : undefined;
 
 const messageOf = (cause: unknown): string | undefined => (cause instanceof Error ? cause.message : undefined);
 

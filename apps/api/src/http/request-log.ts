@@ -41,8 +41,8 @@ declare module 'fastify' {
     endPagedRead?: () => void;
     /** Aborted shortly before a response is sent without the handler. Missing for a read. See `boundHandlers`. */
     deadline?: AbortSignal;
-    /** The idempotency key of a creation, set when the header was read. */
-    idempotencyKey?: string;
+    /** The idempotency key of a creation, of its caller or of a gateway. Set before the handler runs. */
+    idempotencyKey?: string | undefined;
     /** Set when the credential is verified, also if the call is refused afterwards. */
     userId?: UserId;
     /** The workspace of the header, if the user has a role there; also if the call is refused. */

@@ -3,12 +3,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Created, type RequestOptions, isIdempotencyKey } from '@banking/domain';
 import { publicReference } from '../http/public-url.js';
 
+/** The key of a creation that its caller sent; undefined if it is not a valid one. */
+export function sentKey({ headers }: FastifyRequest): string | undefined {
+  const key = headers['idempotency-key'] as string | undefined;
+  return key !== undefined && isIdempotencyKey(key) ? key : undefined;
+}
+
+/** An invalid key is passed on, to be refused. */
 export const RequestOptionsOf = createParamDecorator((_: unknown, context: ExecutionContext): RequestOptions => {
   const request = context.switchToHttp().getRequest<FastifyRequest>();
-  const idempotencyKey = request.headers['idempotency-key'] as string | undefined;
-  if (idempotencyKey === undefined) return {};
-  if (isIdempotencyKey(idempotencyKey)) request.idempotencyKey = idempotencyKey;
-  return { idempotencyKey };
+  request.idempotencyKey ??= sentKey(request);
+  const idempotencyKey = (request.headers['idempotency-key'] as string | undefined) ?? request.idempotencyKey;
+  return idempotencyKey === undefined ? {} : { idempotencyKey };
 });
 
 /**

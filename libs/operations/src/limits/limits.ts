@@ -10,7 +10,10 @@ import {
   repeatedMeasures,
 } from '@banking/domain';
 import { bind, type BoundStatement, type Database, compositeOf, sqlStatement } from '@banking/postgres';
+import type { RateSource } from '@banking/reference';
+import { currencyCode } from '@banking/ledger';
 import { type AuditedCall, entriesOf } from '../audit/audited-call.js';
+import { unratedCurrencies } from './limit-rates.js';
 import { limitOf, type LimitRow, type LimitUse } from './limit-row.js';
 
 interface ListRow {
@@ -57,6 +60,11 @@ const FIND_STRANGERS = sqlStatement<{ readonly place: number }>(
        select from workspace_role r where r.workspace_id = $1 and r.user_id = u.of_user)`,
 );
 
+const FIND_CURRENCIES = sqlStatement<{ readonly id: number }>(
+  'find_currencies_of_accounts',
+  `select distinct currency_id as id from account where workspace_id = $1 and kind = 'customer'`,
+);
+
 const REPLACE_LIMITS = sqlStatement<{ readonly is_replaced: boolean }>(
   'replace_limits',
   'select replace_limits($1, $2, $3::stored_limit[], $4::jsonb) as is_replaced',
@@ -76,19 +84,29 @@ export async function replaceLimits(
   database: Database,
   caller: AuditedCall,
   { version, limits }: LimitReplacement,
+  rates: RateSource,
 ): Promise<LimitList> {
   const { workspaceId, actor } = caller;
   checkLimits({ version, limits });
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
-  const [strangers] = await database.pipeline(scope, [
+  const [strangers, currencies] = await database.pipeline(scope, [
     bind(
       FIND_STRANGERS,
       workspaceId,
       limits.map(({ accountID }) => accountID ?? null),
       limits.map(({ userID }) => userID ?? null),
     ),
+    bind(FIND_CURRENCIES, workspaceId),
   ] as const);
   requireValid(strangers.map(({ place }) => fault(place, 'The workspace has no such account or user.')));
+  const ofAccounts = currencies.map(({ id }) => currencyCode(id) as CurrencyCode);
+  const ofLimits = new Set(limits.flatMap(({ currency }) => (currency as CurrencyCode | undefined) ?? []));
+  const unrated = await unratedCurrencies(ofLimits, ofAccounts, rates);
+  requireValid(
+    limits.flatMap(({ currency }, place) =>
+      unrated.has(currency as CurrencyCode) ? [fault(`${place}/currency`, unratedMessage(currency))] : [],
+    ),
+  );
   const audited = { operation: 'replaceLimits', resource: { type: 'limits', id: workspaceId } };
   const [[replaced], [row]] = await database.write(scope, [
     bind(REPLACE_LIMITS, workspaceId, version, limits.map(limitValue), entriesOf(caller, audited)),
@@ -115,7 +133,11 @@ const limitValue = (limit: LimitTerms): string => {
   return compositeOf([scope, accountID, role, userID, metric, per, value, currencyId]);
 };
 
-const fault = (place: number, message: string): RefusalDetail => ({
+const unratedMessage = (currency: string | undefined) =>
+  `There is no rate to ${currency} from the currency of any account, so every order would be refused. Choose another currency.`;
+
+/** @param place of the limit in the list, and of its field if it is one */
+const fault = (place: number | string, message: string): RefusalDetail => ({
   path: `/limits/${place}`,
   reason: 'payment_limit_invalid',
   message,

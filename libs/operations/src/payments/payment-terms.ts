@@ -1,7 +1,8 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal, convert } from '@banking/domain';
 import { type Conversion, type ConvertedAmount, currencyCode } from '@banking/ledger';
 import type { RailRouting } from '@banking/payouts';
-import { type RateSource, noRate, writtenRate } from '@banking/reference';
+import type { RateSource } from '@banking/reference';
+import { rateToLimit } from '../limits/limit-rates.js';
 import { inUtc } from '../resources/columns.js';
 import {
   type FixedAmount,
@@ -170,8 +171,7 @@ async function convertedAmounts(
   return Promise.all(
     others.map(async (id) => {
       const to = currencyCode(id) as CurrencyCode;
-      const rate = writtenRate(await rates.rateOf(from, to));
-      if (rate === undefined) throw noRate(from, to);
+      const rate = await rateToLimit(from, to, rates);
       return { currencyId: id, rate, amount: convert(amount, rateOf(from, to, rate), 'up').amount };
     }),
   );

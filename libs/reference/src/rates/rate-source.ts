@@ -10,12 +10,19 @@ export interface DatedRate extends Rate {
   readonly asOf: string;
 }
 
+/** The source has no rate for the pair, and has none later unless its operator adds it. Any other `rate_unavailable` may pass. */
+export class MissingRate extends Refusal {
+  constructor(message: string) {
+    super('rate_unavailable', message);
+  }
+}
+
 /** A source of rates between two different currencies. A call may take seconds: never call it inside a database transaction. */
 export interface RateSource {
   /**
    * A source may return the same object for as long as it is the latest rate of the pair. What is computed of it can then be kept.
    *
-   * @throws Refusal `rate_unavailable` with a message that states the reason and the next step.
+   * @throws Refusal `rate_unavailable` with a message that states the reason and the next step, a `MissingRate` if the pair has none.
    */
   rateOf(from: CurrencyCode, to: CurrencyCode): Promise<DatedRate>;
 }
@@ -26,13 +33,13 @@ export const NO_RATES: RateSource = {
     const message =
       `There is no rate from ${from} to ${to}: this deployment has no source of rates. ` +
       'Pay in the currency of the account.';
-    throw new Refusal('rate_unavailable', message);
+    throw new MissingRate(message);
   },
 };
 
 /** For a pair that is missing in the source. */
-export function noRate(from: CurrencyCode, to: CurrencyCode): Refusal {
-  return new Refusal('rate_unavailable', `There is no rate from ${from} to ${to}. Choose another currency.`);
+export function noRate(from: CurrencyCode, to: CurrencyCode): MissingRate {
+  return new MissingRate(`There is no rate from ${from} to ${to}. Choose another currency.`);
 }
 
 /** A request for the document of exchange rates. See `channels.ts` of `@banking/postgres`. */
