@@ -79,6 +79,12 @@ describe('payment with an unknown outcome', () => {
     ],
     ['the connection dies, and then something in between refuses', [dies, html(422)], {}, ServiceError],
     [
+      'an earlier request with the key still runs',
+      [refuses(409, 'idempotency_in_progress', { 'Retry-After': '0' })],
+      {},
+      RemoteRefusal,
+    ],
+    [
       'the connection dies, and then it still runs',
       [dies, refuses(409, 'idempotency_in_progress', { 'Retry-After': '0' })],
       {},

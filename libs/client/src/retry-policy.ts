@@ -43,7 +43,8 @@ const RULES: readonly Rule[] = [
   { matches: (failure) => failure.status === 503 && isUnavailable(failure), retry: 'always', mayBeExecuted: false },
   { matches: ({ status = 0 }) => status >= 500, retry: 'repeatable', mayBeExecuted: true },
   { matches: ({ status }) => status === 408, retry: 'repeatable', mayBeExecuted: false },
-  { matches: (failure) => isInProgress(failure), retry: 'repeatable', mayBeExecuted: false },
+  // The earlier request with the key may still succeed.
+  { matches: (failure) => isInProgress(failure), retry: 'repeatable', mayBeExecuted: true },
   // A success that cannot be read is a success all the same.
   { matches: ({ status = 0 }) => status >= 200 && status < 300, retry: 'never', mayBeExecuted: true },
 ];

@@ -160,6 +160,19 @@ describe('approvals behind a gateway', () => {
       expect(statuses).toEqual([(shown as readonly number[]).includes(1) ? 200 : 404, 200]);
     });
   });
+
+  it('have the generated key of their request, with which its maker repeats it', async () => {
+    upstream.says('POST /recipients/internal', { status: 202, body: { approval: OPEN } });
+    const body = JSON.stringify({ accountCode: 'NW-1', alias: 'Rent' });
+    const send = (headers: Record<string, string>) =>
+      gateway.send('POST /recipients/internal', { method: 'POST', body, headers });
+    const [generated, own] = [await send({}), await send({ 'idempotency-key': 'mine' })];
+    const sent = upstream.received.filter(({ method }) => method === 'POST');
+
+    expect([generated.status, own.status]).toEqual([202, 202]);
+    expect(generated.headers.get('idempotency-key')).toBe(sent[0]?.headers['idempotency-key']);
+    expect([sent[1]?.headers['idempotency-key'], own.headers.get('idempotency-key')]).toEqual(['mine', null]);
+  });
 });
 
 describe('resources of upstream', () => {

@@ -56,6 +56,8 @@ export function upstreamFailure(thrown: unknown, operation: string | undefined):
   if (thrown instanceof UserListsError) return unsent(thrown.cause) ?? failureOf(thrown.cause, undefined);
   if (!(thrown instanceof OutcomeUnknownError)) return failureOf(thrown, operation);
   const { cause } = thrown;
+  // To be sent again soon, also to the upstream.
+  if (cause instanceof RemoteRefusal && cause.reason === 'idempotency_in_progress') return failureOf(cause, operation);
   const failure = failureOf(cause, operation) ?? outage('upstream_error', 'the request was abandoned');
   return unsent(cause) ?? { ...failure, response: inDoubt(failure.response, cause) };
 }
