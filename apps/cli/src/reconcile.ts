@@ -171,6 +171,8 @@ const DIFFERENCES: Readonly<Record<BankDifferenceKind, string>> = {
   entry_pending: 'the bank announced this entry and has not booked it',
   entry_unlisted: 'no statement has this entry',
   payment_missing: 'no entry has this payment',
+  payment_debited: 'the bank has debited a payment that the books have returned',
+  payment_returned: 'the bank has returned a payment that the books have not',
 };
 
 export function addReconcileCommand(program: Command): void {
@@ -179,7 +181,7 @@ export function addReconcileCommand(program: Command): void {
     .summary('compare bank accounts with the books')
     .description(
       'Compares the statements of each bank account of RAILS_FILE whose files are read with the books, over the last 35 days: whether each ' +
-        'statement continues the one before it, which entries the books do not have, and which payments have no entry. It compares now, ' +
+        'statement continues the one before it, which entries the books do not have or contradict, and which payments have no entry. It compares now, ' +
         'and changes nothing. A worker does the same about once a minute, for administrators and metrics. See docs/books.md.\n\n' +
         'At most 1000 differences of a kind are listed for each account.\n\n' +
         'banking work reconcile is another comparison: after a restore, it asks the networks which payments they have.\n\n' +

@@ -110,6 +110,20 @@ const byListOrder = (left: Discrepancy, right: Discrepancy): number =>
   left.workspaceId - right.workspaceId ||
   left.id - right.id;
 
+const CONTRADICTED = sqlStatement<OutgoingRow>(
+  'contradicted_payouts',
+  'select workspace_id, transaction_id from contradicted_payouts($1)',
+);
+
+/**
+ * Finds the payouts, of any workspace, whose money may be at another place at the bank than in the books: those with an open discrepancy, and
+ * those whose money an operator returned in the last days.
+ */
+export async function findContradictedPayouts(database: Database, days: number): Promise<readonly Outgoing[]> {
+  const [rows] = await database.pipeline({}, [bind(CONTRADICTED, days)] as const);
+  return rows.map((row) => ({ workspaceId: Number(row.workspace_id), transactionId: Number(row.transaction_id) }));
+}
+
 export interface ResolveDiscrepancyInput {
   readonly workspaceId: number;
   readonly discrepancyId: number;

@@ -21,6 +21,7 @@ export { settlePayments } from './settle-payments.js';
 export {
   byOutgoing,
   type Discrepancy,
+  findContradictedPayouts,
   findPositions,
   listDiscrepancies,
   nameOfOutgoing,

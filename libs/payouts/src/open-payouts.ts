@@ -87,7 +87,7 @@ export async function readOpenPayouts(database: Database): Promise<readonly Open
 }
 
 /** The payout of a key. */
-export interface PayoutName {
+interface PayoutName {
   readonly workspaceId: number;
   readonly transactionId: number;
   /**

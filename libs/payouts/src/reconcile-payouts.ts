@@ -2,7 +2,7 @@ import { minorUnits, type MinorUnits, type PayoutStatus, Refusal } from '@bankin
 import { type Books, ownLegsOf } from '@banking/ledger';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { OutageError, type WorkKey } from '@banking/work-queue';
-import { type NoteChanges, parsePayoutKey, PAYOUT, payoutKey, type PayoutName, servedHere } from './open-payouts.js';
+import { type NoteChanges, type Outgoing, parsePayoutKey, PAYOUT, payoutKey, servedHere } from './open-payouts.js';
 import { holdLateWork } from './parked-work.js';
 import type { FoundPayment, OpenRails, Rail, RailEvent, SubmittedPayment } from './rail.js';
 import { recordEvent } from './record-rail-events.js';
@@ -326,7 +326,7 @@ const LAST_TRANSACTION = sqlStatement<{ at: string | null }>(
 /** Finds the payouts of these ids, by key. A payout of the same ids and another key is not among them. */
 export async function findPayouts(
   database: Database,
-  names: readonly PayoutName[],
+  names: readonly Outgoing[],
 ): Promise<ReadonlyMap<string, BookedPayout>> {
   const workspaces = names.map(({ workspaceId }) => workspaceId);
   const transactions = names.map(({ transactionId }) => transactionId);

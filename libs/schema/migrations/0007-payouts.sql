@@ -259,6 +259,21 @@ create table discrepancy (
 );
 create index discrepancy_by_transaction on discrepancy (workspace_id, transaction_id);
 create unique index discrepancy_open on discrepancy (workspace_id, transaction_id, kind) where resolved_at is null;
+create index discrepancy_returned on discrepancy (resolved_at) where resolution = 'returned';
+
+-- Payouts whose money may be at another place at the bank than in the books: those with an open discrepancy, and those whose money an
+-- operator returned in the last days, because the bank may still have to. An operator accepts the difference by dismissing that the bank has
+-- executed a rejected one. With the rights of the owner, over all workspaces.
+create function contradicted_payouts(days integer) returns table (workspace_id bigint, transaction_id bigint)
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select d.workspace_id, d.transaction_id from discrepancy d where d.resolved_at is null
+  union
+  select d.workspace_id, d.transaction_id from discrepancy d
+  where d.resolution = 'returned' and d.resolved_at > statement_timestamp() - make_interval(days => $1) and not exists (
+    select from discrepancy o
+    where o.workspace_id = d.workspace_id and o.transaction_id = d.transaction_id and o.kind = 'rejected_then_credited'
+      and o.resolution = 'dismissed' and o.resolved_at > d.resolved_at)
+$$;
 
 -- At commit, because the transaction takes its step after the event is written. A final status may agree with where a resolution has
 -- brought

@@ -60,7 +60,7 @@ begin
   execute format('create policy written_now on transfer as restrictive for insert with check (%s)', is_now);
 
   -- Functions with the rights of the owner find what is due in any workspace.
-  foreach relation in array array['approval', 'deposit', 'event', 'webhook_delivery', 'webhook_endpoint'] loop
+  foreach relation in array array['approval', 'deposit', 'discrepancy', 'event', 'webhook_delivery', 'webhook_endpoint'] loop
     execute format('create policy found_by_worker on %I for select to banking_owner using (true)', relation);
   end loop;
 end $$;
@@ -286,6 +286,7 @@ begin
     (worked, 'select, insert (rail), update (position, leased_until, fence) on rail_cursor'),
     (worked, 'select, insert (rail, position, key, provider_event, status, reason_code, message, amount, currency, is_return),
       update (handed_until), delete on rail_event'),
+    (worked, 'execute on function contradicted_payouts'),
     (worked, 'usage on sequence bank_entry_id_seq, bank_file_id_seq, bank_statement_id_seq, file_payment_id_seq, payment_file_id_seq'),
     (worked, 'select, insert, update (leased_until, prepared_at, prepared_as, written_at) on payment_file'),
     (worked, 'select, insert, update (file_id, payment_information_id) on file_payment'),

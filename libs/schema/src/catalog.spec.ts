@@ -62,6 +62,7 @@ const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   deposit_by_entry: 'finds who has the money of an entry, for functions of the owner',
   deposit_of_entry: 'lets one workspace have the money of an entry',
   deposit_of_reversal: 'lets one workspace give back the money that an entry takes',
+  discrepancy_returned: 'finds payouts to compare with the bank, of every workspace',
   invitation_of_code: 'finds the workspace that a code invites to',
   member_of_user: 'finds what a removed user was a member of',
   open_invitation_by_email: 'finds the workspaces that a person is invited to who signs in',
@@ -169,6 +170,8 @@ describe('a table of the schema', () => {
         // Narrower than the list, because valid records stay.
         // Finds who has the money of an entry: for the owner alone.
         'deposit found_by_worker',
+        // Finds payouts to compare with the bank, whose ever they are: for the owner alone.
+        'discrepancy found_by_worker',
         // Find what is to be delivered, whose ever it is: for the owner alone.
         ...['event', 'webhook_delivery', 'webhook_endpoint'].map((table) => `${table} found_by_worker`),
         // Counts what waits for a decision, whose ever it is: for the owner alone.

@@ -37,6 +37,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
   { name: 'change_service_account', settings: [PINNED], executableBy: WRITING },
   { name: 'claim_webhook_endpoints', settings: [PINNED], executableBy: WORKING },
+  { name: 'contradicted_payouts', settings: [PINNED], executableBy: WORKING },
   { name: 'count_unrecorded_audit', settings: [PINNED], executableBy: SERVING },
   { name: 'delete_audit_events', settings: [PINNED], executableBy: WORKING },
   { name: 'delete_counted_payments', settings: [PINNED], executableBy: WORKING },

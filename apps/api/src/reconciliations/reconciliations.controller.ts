@@ -18,7 +18,8 @@ class BankDifferenceDto implements BankDifference {
     '`statement_missing`: a statement does not continue the one before it. `statement_sum`: its entries do not add up to its balances. ' +
       '`statement_late`: the last statement is old. `entry_unknown`: the books do not have a booked entry. `entry_pending`: an entry is ' +
       'not booked for long. `entry_unlisted`: a booked entry is on no statement. `payment_missing`: a payment that was handed to the ' +
-      'bank has no entry. New values may be added.',
+      'bank has no entry. `payment_debited`: the bank has debited a payment that the books have returned. `payment_returned`: the bank has ' +
+      'returned a payment that the books have not. New values may be added.',
     'entry_unknown',
   )
   readonly kind!: BankDifference['kind'];
@@ -82,7 +83,7 @@ class BankReconciliationDto implements BankReconciliation {
   readonly closingBalance?: string;
 
   @OwnSignedField(
-    'What the booked entries that the books do not have sum to, credits less debits, in minor units of `edges.currency`.',
+    'What the booked entries that the books do not have, or contradict, sum to: credits less debits, in minor units of `edges.currency`.',
     '1250',
   )
   readonly unknownAmount!: string;

@@ -17,7 +17,7 @@ export interface BankReconciliation {
   /** In minor units of `edges.currency`, with `-` for an overdraft: of the first statement, and of the last. */
   readonly openingBalance?: string;
   readonly closingBalance?: string;
-  /** What the booked entries that the books do not have sum to, credits less debits, as the balances. */
+  /** What the booked entries that the books do not have, or contradict, sum to: credits less debits, as the balances. */
   readonly unknownAmount: string;
   /** Also of those that are not listed. At most 1,000 of a kind are counted. */
   readonly differenceCount: number;
@@ -30,7 +30,8 @@ export interface BankReconciliation {
  * What does not agree. `statement_missing`: a statement does not continue the one before it. `statement_sum`: its entries do not add up to
  * its balances. `statement_late`: the last statement is old. `entry_unknown`: the books do not have a booked entry. `entry_pending`: an entry
  * is not booked for long. `entry_unlisted`: a booked entry is on no statement. `payment_missing`: a payment that was handed to the bank has
- * no entry.
+ * no entry. `payment_debited`: the bank has debited a payment that the books have returned. `payment_returned`: the bank has returned a
+ * payment that the books have not.
  */
 export type BankDifferenceKind =
   | 'statement_missing'
@@ -39,7 +40,9 @@ export type BankDifferenceKind =
   | 'entry_unknown'
   | 'entry_pending'
   | 'entry_unlisted'
-  | 'payment_missing';
+  | 'payment_missing'
+  | 'payment_debited'
+  | 'payment_returned';
 
 /** A difference between a bank account and the books. */
 export interface BankDifference {

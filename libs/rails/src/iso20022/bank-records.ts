@@ -75,6 +75,8 @@ export interface EntryRecord {
   /** ISO 8601 dates. */
   readonly bookedOn?: string | undefined;
   readonly valueOn?: string | undefined;
+  /** Where in the file it is, in words for operators. */
+  readonly place: string;
   /** What makes it the same entry in another file of the same account, within 200 characters. See `entry-identity.ts`. */
   readonly identity: string;
   readonly endToEndId?: string | undefined;
@@ -99,7 +101,10 @@ export interface EntryParty {
   readonly bank?: string | undefined;
 }
 
-/** A file of a bank that is not read. The message says what is wrong in words for operators, and quotes nothing of the file. */
+/**
+ * A file of a bank that is not read. The message says what is wrong in words for operators. It quotes nothing of the file but the reference and
+ * the amount of an entry: what payers wrote is not for logs.
+ */
 export class BankFileError extends Error {
   override readonly name = 'BankFileError';
 

@@ -209,7 +209,7 @@ interface EntryParts {
 }
 
 /** What all records of an entry share. */
-type EntryHead = Pick<EntryRecord, 'kind' | 'currency' | 'status' | 'isReversal' | 'bookedOn' | 'valueOn'>;
+type EntryHead = Pick<EntryRecord, 'kind' | 'place' | 'currency' | 'status' | 'isReversal' | 'bookedOn' | 'valueOn'>;
 
 /**
  * The records of an entry.
@@ -226,7 +226,7 @@ function recordsOf(parts: EntryParts): readonly EntryRecord[] {
   const direction = readDirection(elements.get('CdtDbtInd')?.text, 'CdtDbtInd', place);
   const status = statusOf(codeOf(elements.get('Sts')), place);
   const head: EntryHead = {
-    ...{ kind: 'entry', currency: total.currency, status: status ?? 'pending' },
+    ...{ kind: 'entry', place: place(), currency: total.currency, status: status ?? 'pending' },
     isReversal: ['true', '1'].includes(elements.get('RvslInd')?.text ?? ''),
     bookedOn: readDate(elements.get('BookgDt'), 'BookgDt', place),
     valueOn: readDate(elements.get('ValDt'), 'ValDt', place),

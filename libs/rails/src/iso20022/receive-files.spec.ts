@@ -224,6 +224,39 @@ describe('a file of a bank', () => {
     expect(await entries()).toHaveLength(1);
   });
 
+  it('is refused with the entry that has another amount, among others, and with the file that gave the first one', async () => {
+    put(
+      'first "one".xml',
+      cashReport('054', OURS, [
+        { amount: '1.00', reference: 'G"0' },
+        { amount: '4.00', reference: 'G3' },
+      ]),
+    );
+    const good = { amount: '2.00', reference: 'G1' };
+    put(
+      'second.xml',
+      cashReport('053', OURS, [good, { amount: '1.50', reference: 'G"0' }, { amount: '3.00', reference: 'G3' }]),
+    );
+    await receive();
+
+    const reason =
+      'An entry has another amount than an earlier file gave for the same reference and day: "G\\"0" has 1.50 EUR, and had 1.00 EUR in ' +
+      '"first \\"one\\".xml". See statement 1 of the message, entry 2.';
+    expect(await reasons()).toEqual([{ reason }]);
+    expect(readFileSync(join(folder, 'refused', 'second.xml.reason.txt'), 'utf8')).toBe(`${reason}\n`);
+  });
+
+  it('is refused with its entry although the file and the reference have long names', async () => {
+    const reference = 'R'.repeat(100);
+    put(`${'n'.repeat(240)}.xml`, cashReport('054', OURS, [{ amount: '1.00', reference }]));
+    put('second.xml', cashReport('053', OURS, [{ amount: '90071992547409.91', reference }]));
+    await receive();
+
+    expect(await reasons()).toEqual([
+      { reason: expect.stringMatching(/ See statement 1 of the message, entry 1[.]$/) },
+    ]);
+  });
+
   const detail = (reference: string, amount: string) =>
     `<TxDtls><Refs><AcctSvcrRef>${reference}</AcctSvcrRef></Refs><Amt Ccy="EUR">${amount}</Amt></TxDtls>`;
   const details = detail('D1', '10.00') + detail('D2', '15.00');

@@ -2,15 +2,7 @@ import type { BankDifference, BankDifferenceKind, TransferDirection } from '@ban
 import { minorUnits, toTransferAmount } from '@banking/domain';
 import { findPayouts, parsePayoutKey } from '@banking/payouts';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
-
-/** A bank account of a rail of files. */
-export interface ReconciledAccount {
-  /** The name of the rail. */
-  readonly rail: string;
-  readonly bankAccount: string;
-  /** ISO 4217. */
-  readonly currency: string;
-}
+import { findContradictions, type ReconciledAccount } from './contradicted-payments.js';
 
 /** How the statements of a bank account compare with the books. All amounts are in minor units of its currency. */
 export interface StatementComparison extends ReconciledAccount {
@@ -20,7 +12,7 @@ export interface StatementComparison extends ReconciledAccount {
   readonly to?: string;
   readonly openingBalance?: bigint;
   readonly closingBalance?: bigint;
-  /** What the booked entries that the books do not have sum to, credits less debits. */
+  /** What the booked entries that the books do not have, or contradict, sum to: credits less debits. */
   readonly unknownAmount: bigint;
   /** By day, at most 1,000 of a kind. */
   readonly differences: readonly StatementDifference[];
@@ -81,7 +73,7 @@ const BOOKED_BETWEEN = sqlStatement<{ total: bigint }>(
 
 interface EntryRow {
   id: bigint;
-  kind: 'entry_unknown' | 'entry_pending' | 'entry_unlisted';
+  kind: 'entry_unknown' | 'entry_pending' | 'entry_unlisted' | 'payment_debited' | 'payment_returned';
   day: string;
   direction: TransferDirection;
   amount: bigint;
@@ -151,7 +143,7 @@ const WITHOUT_ENTRY = sqlStatement<PaymentRow>(
 
 /**
  * Compares the statements of a bank account of the last weeks with the books: the sequence of their balances, the booked entries that the
- * books do not have, and the payments without an entry. Changes nothing.
+ * books do not have or contradict, and the payments without an entry. Changes nothing.
  *
  * A statement continues the one before it if its opening balance is the closing balance of that one. If the two overlap, the entries
  * between their openings must account for the difference. Entries are compared one by one, so the balances of the books differ from those of
@@ -171,10 +163,15 @@ export async function reconcileStatements(
     bind(UNKNOWN_TOTAL, ...place),
     bind(PENDING, ...place),
   ] as const);
+  const contradicted = await findContradictions(database, account, DAYS);
+  const debited = contradicted.filter(({ kind }) => kind === 'payment_debited');
+  const returned = contradicted.filter(({ kind }) => kind === 'payment_returned');
   const statements = rows.reverse();
   const [first, last] = [statements[0], statements.at(-1)];
-  const differences: StatementDifference[] = [...unknown, ...pending].map(entryDifference);
-  const found: (readonly unknown[])[] = [unknown, pending];
+  const found: (readonly unknown[])[] = [unknown, pending, debited, returned];
+  const differences: StatementDifference[] = [unknown, pending, debited, returned]
+    .flatMap((list) => list.slice(0, ROWS_MAX))
+    .map(entryDifference);
   if (first && last) {
     const [unlisted] = await database.pipeline({}, [
       bind(UNLISTED, ...place, first.opened_on, last.closed_on),
@@ -189,11 +186,14 @@ export async function reconcileStatements(
     ...{ rail, bankAccount, currency, statements: statements.length },
     ...(first && last && { from: first.opened_on, to: last.closed_on }),
     ...(first && last && { openingBalance: first.opening_balance, closingBalance: last.closing_balance }),
-    unknownAmount: unknownTotal?.total ?? 0n,
+    unknownAmount: contradicted.reduce((sum, entry) => sum + signed(entry), unknownTotal?.total ?? 0n),
     differences: differences.sort((one, other) => (one.day < other.day ? -1 : Number(one.day > other.day))),
     hasMore: found.some((list) => list.length >= ROWS_MAX),
   };
 }
+
+const signed = ({ direction, amount }: Pick<EntryRow, 'direction' | 'amount'>): bigint =>
+  direction === 'credit' ? amount : -amount;
 
 const entryDifference = ({ id, kind, day, direction, amount, reference }: EntryRow): StatementDifference => ({
   ...{ kind, day, direction, amount: toTransferAmount(minorUnits(amount)), entryId: Number(id) },

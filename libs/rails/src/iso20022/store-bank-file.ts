@@ -9,7 +9,7 @@ import {
   type StatementRecord,
   type StatusRecord,
 } from './bank-records.js';
-import { storeEntries } from './store-entries.js';
+import { type Contradiction, refuseContradiction, storeEntries } from './store-entries.js';
 
 /**
  * Before its entries, so that each of them finds it at once: at the end, one statement would look for hundreds of thousands. No row if
@@ -70,7 +70,7 @@ export class BankFileStore {
   private readonly statements: OpenStatement[] = [];
   private chunk = new Map<string, EntryRecord>();
   private readonly listed = new Set<string>();
-  private readonly contradicted = new Set<string>();
+  private readonly contradictions: Contradiction[] = [];
   private unreconciledCount = 0;
 
   constructor(
@@ -114,13 +114,8 @@ export class BankFileStore {
   /** Stores what only the end of the file tells, and commits. Returns what an operator should know of the file. */
   async commit(): Promise<string | undefined> {
     await this.storeChunk();
-    for (const identity of this.contradicted) {
-      if (!this.listed.has(identity)) {
-        throw new BankFileError(
-          'An entry has another amount than an earlier file gave for the same reference and day.',
-        );
-      }
-    }
+    const contradiction = this.contradictions.find(({ earlier }) => !this.listed.has(earlier.identity));
+    if (contradiction) refuseContradiction(contradiction);
     const notes = (await this.statuses?.end()) ?? [];
     const note = [
       ...notes,
@@ -181,7 +176,7 @@ export class BankFileStore {
       ...{ rail: this.config.name, bankAccount: statement.account.id, fileId: this.fileId },
       ...{ statementId: statement.id, digest: this.file.digest.toString('hex') },
     };
-    for (const identity of await storeEntries(this.tx, home, [...chunk.values()])) this.contradicted.add(identity);
+    this.contradictions.push(...(await storeEntries(this.tx, home, [...chunk.values()])));
   }
 }
 

@@ -1,5 +1,7 @@
+import { minorUnits, toDecimal } from '@banking/domain';
 import { bind, type DbTransaction, sqlStatement } from '@banking/postgres';
 import type { EntryRecord } from './bank-records.js';
+import { cutText, refuse } from './xml-values.js';
 
 /** What the entries of a chunk belong to. */
 export interface EntryHome {
@@ -123,27 +125,52 @@ const MATCH_PAYMENTS = sqlStatement(
    on conflict (rail, position) do nothing`,
 );
 
+interface ContradictedRow {
+  /** Of the entry of the earlier file. */
+  identity: string;
+  amount: bigint;
+  file_name: string | null;
+  /** Of the new entry, with its amount. */
+  bank_reference: string;
+  direction: EntryRecord['direction'];
+  is_reversal: boolean;
+  new_amount: bigint;
+}
+
 /** Booked entries of earlier files with the reference, direction and day of new ones, but another amount. */
-const FIND_CONTRADICTED = sqlStatement<{ identity: string }>(
+const FIND_CONTRADICTED = sqlStatement<ContradictedRow>(
   'find_contradicted_bank_entries',
-  `select distinct o.identity
+  `select distinct on (o.identity) o.identity, o.amount, f.name as file_name, b.bank_reference, b.direction, b.is_reversal,
+     b.amount as new_amount
    from bank_entry b join bank_entry o
      on o.bank_reference = b.bank_reference and (o.rail, o.bank_account) is not distinct from (b.rail, b.bank_account)
+   left join bank_file f on f.id = o.file_id
    where b.id = any($1::bigint[]) and b.file_id = $2 and b.status = 'booked' and o.status = 'booked' and o.file_id is distinct from $2
      and o.direction = b.direction and o.is_reversal = b.is_reversal and (o.amount, o.currency) <> (b.amount, b.currency)
-     and coalesce(o.booked_on, o.value_on, b.booked_on) is not distinct from coalesce(b.booked_on, b.value_on, o.booked_on)`,
+     and coalesce(o.booked_on, o.value_on, b.booked_on) is not distinct from coalesce(b.booked_on, b.value_on, o.booked_on)
+   order by o.identity, b.id`,
 );
+
+/** An entry that gives another amount than an earlier file for the same reference and day. */
+export interface Contradiction extends Pick<EntryRecord, 'place' | 'bankReference' | 'amount' | 'currency'> {
+  readonly earlier: {
+    readonly identity: string;
+    readonly amount: bigint;
+    /** The name of the file; null for an entry of the demo data. */
+    readonly file: string | null;
+  };
+}
 
 /**
  * Stores entries of one bank account, no two with the same identity, and what follows from them.
  *
- * @returns the identities of entries of other files that these contradict, unless this file lists them too
+ * @returns in the order of the entries, those of other files that they contradict, unless this file lists them too
  */
 export async function storeEntries(
   tx: DbTransaction,
   home: EntryHome,
   entries: readonly EntryRecord[],
-): Promise<readonly string[]> {
+): Promise<readonly Contradiction[]> {
   const column = <T>(read: (entry: EntryRecord) => T) => entries.map((entry) => read(entry) ?? null);
   const [stored] = await tx.pipeline([
     bind(
@@ -175,5 +202,34 @@ export async function storeEntries(
     bind(SETTLE_BATCHES, home.rail, home.bankAccount, ids),
   ] as const);
   await tx.pipeline([bind(MATCH_PAYMENTS, home.rail, [...ids, ...settled.map(({ id }) => id)], home.digest)]);
-  return contradicted.map(({ identity }) => identity);
+  return contradictionsOf(entries, contradicted);
+}
+
+function contradictionsOf(entries: readonly EntryRecord[], rows: readonly ContradictedRow[]): readonly Contradiction[] {
+  const byName = new Map<string, Contradiction['earlier'][]>();
+  for (const { identity, amount, file_name: file, ...entry } of rows) {
+    const name = [entry.bank_reference, entry.direction, entry.is_reversal, entry.new_amount].join(' ');
+    const earlier = { identity, amount, file };
+    const known = byName.get(name);
+    if (known) known.push(earlier);
+    else byName.set(name, [earlier]);
+  }
+  return entries.flatMap(({ place, bankReference, amount, currency, direction, isReversal }) =>
+    (byName.get([bankReference, direction, isReversal, amount].join(' ')) ?? []).map((earlier) => ({
+      ...{ place, bankReference, amount, currency, earlier },
+    })),
+  );
+}
+
+/** @throws BankFileError with the place and the reference of the entry, both amounts, and the earlier file */
+export function refuseContradiction({ place, bankReference, amount, currency, earlier }: Contradiction): never {
+  const shown = (value: bigint) => `${toDecimal(minorUnits(value), currency)} ${currency}`;
+  // The reason of a refused file has at most 500 characters.
+  const named = (text: string | undefined) => JSON.stringify(cutText(text, 100));
+  const file = earlier.file === null ? 'an earlier file' : named(earlier.file);
+  refuse(
+    'An entry has another amount than an earlier file gave for the same reference and day: ' +
+      `${named(bankReference)} has ${shown(amount)}, and had ${shown(earlier.amount)} in ${file}.`,
+    () => place,
+  );
 }
