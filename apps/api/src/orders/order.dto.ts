@@ -228,7 +228,11 @@ export class PlaceOrderInputDto extends OrderStatementsDto implements Omit<Place
   )
   readonly startAt?: string;
 
-  @InstantBodyField('ours', 'No run is scheduled for later; a missed run is made up for. Only for a recurring order.', '2027-12-31T09:00:00+01:00')
+  @InstantBodyField(
+    'ours',
+    'No run is scheduled for later; a missed run is made up for. Only for a recurring order.',
+    '2027-12-31T09:00:00+01:00',
+  )
   readonly stopAt?: string;
 
   @OptionalIdBodyField(
