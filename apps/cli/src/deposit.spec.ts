@@ -66,10 +66,14 @@ describe('banking deposit list', () => {
     expect((await world.run(['deposit', 'list', '--waiting', '--status', 'booked'])).exitCode).toBe(2);
   });
 
-  it('lists returns that match no payment, and says that there are more entries', async () => {
+  it('lists debits and returns that match no payment, and says that there are more entries', async () => {
     await world.query(
       `insert into file_payment (rail, key, end_to_end_id, amount, currency, content)
        values ('bank-a', 'payout-1-1-0123456789ab', 'sent-1', 10002, 'EUR', '{}')`,
+    );
+    await world.query(
+      `insert into bank_entry (rail, bank_account, identity, direction, amount, currency, status, end_to_end_id, return_reason)
+       values ('bank-a', 'DE1', 'left', 'debit', 10002, 'EUR', 'booked', 'sent-1', null)`,
     );
     await world.query(
       `insert into bank_entry (rail, bank_account, identity, direction, amount, currency, status, end_to_end_id, return_reason)
@@ -78,6 +82,9 @@ describe('banking deposit list', () => {
 
     const { stdout } = await world.run(['deposit', 'list', '--waiting']);
 
+    expect(stdout).toMatch(
+      /^ *\d+ +bank-a +DE1 +100\.02 EUR +debit that matches no payment +payout-1-1-0123456789ab, not in the books$/m,
+    );
     expect(stdout).toMatch(
       /^ *\d+ +bank-a +DE1 +95\.02 EUR +return that matches no payment +payout-1-1-0123456789ab, not in the books$/m,
     );

@@ -76,7 +76,8 @@ function addListCommand(deposit: Command): void {
     .description(
       'Lists the newest deposits, at most 100. Of several databases, all are listed, or the one of CELL.\n\nWith --waiting, lists what the ' +
         'bank has booked and the books do not have, the oldest first, at most 100 of a database: credits without an account that takes them, ' +
-        'where there is no suspense account; reversals of money that is gone; and returns that match no payment, such as less charges.\n\n' +
+        'where there is no suspense account; reversals of money that is gone; and returns and debits that match no payment, such as ' +
+        'less charges, or of a payment that the restored books do not have.\n\n' +
         'If the payment of a return is settled and not returned, give the money to its customer with banking fund. If it is returned, ' +
         'the customer has the money already. Then end the entry with banking deposit ignore.',
     )
@@ -135,9 +136,10 @@ function paymentOf({ payment }: Pick<WaitingEntry, 'payment'>): string {
   return [key, status ?? 'not in the books', ...(isReturned ? ['returned'] : [])].join(', ');
 }
 
-function kindOf({ isReturn, isReversal }: Pick<WaitingEntry, 'isReturn' | 'isReversal'>): string {
-  if (isReturn) return 'return that matches no payment';
-  return isReversal ? 'reversal' : 'credit';
+function kindOf(entry: Pick<WaitingEntry, 'direction' | 'isReturn' | 'isReversal'>): string {
+  if (entry.isReturn) return 'return that matches no payment';
+  if (entry.isReversal) return 'reversal';
+  return entry.direction === 'debit' ? 'debit that matches no payment' : 'credit';
 }
 
 const idArgument = () => new Argument('<id>', 'id of a deposit; see banking deposit list').argParser(parseIdOf<number>);
@@ -241,7 +243,8 @@ function addIgnoreCommand(deposit: Command): void {
     .summary('ignore an entry of a bank account that is not for the books')
     .description(
       'Ends the difference of a booked entry of a bank account that is no payment and no deposit of the service, such as a fee of the ' +
-        'bank. The books do not get it, and banking reconcile does not show it again.',
+        'bank, or that is of a payment which the restored books do not have. The books do not get it, and banking reconcile does not ' +
+        'show it again.',
     )
     .addArgument(
       new Argument(

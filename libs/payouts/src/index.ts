@@ -29,7 +29,13 @@ export {
   resolveDiscrepancy,
 } from './discrepancies.js';
 export { returnPayout, type ReturnPayoutOutcome } from './return-payout.js';
-export { findPayouts, type PaymentDifferenceKind, reconcilePayouts, type Reconciliation } from './reconcile-payouts.js';
+export {
+  findPayouts,
+  isSameContent,
+  type PaymentDifferenceKind,
+  reconcilePayouts,
+  type Reconciliation,
+} from './reconcile-payouts.js';
 
 // The network
 export {

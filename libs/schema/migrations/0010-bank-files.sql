@@ -45,6 +45,9 @@ create table file_payment (
   -- `PmtInfId` of the part of the file that it is in.
   payment_information_id text check (payment_information_id ~ '^[A-Za-z0-9-]{1,35}$'),
   accepted_at timestamptz not null default clock_timestamp(),
+  -- Whether the books have its payout with this amount. A restored database may lack that of a payment which it read from the copy of a file:
+  -- the books have no entry of it.
+  is_in_books boolean not null default true,
   primary key (rail, key),
   unique (rail, end_to_end_id),
   check (payment_information_id is null or file_id is not null)

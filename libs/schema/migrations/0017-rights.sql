@@ -119,7 +119,7 @@ begin
     ('payout', 'workspace_id, transaction_id, key_nonce, rail, terms_change_id, needs_decision, created_at'),
     ('bank_entry', 'id, rail, bank_account, identity, direction, amount, currency, is_reversal, file_id'),
     ('deposit', 'workspace_id, id, account_id, currency_id, amount, entry_id, created_at'),
-    ('file_payment', 'rail, key, id, end_to_end_id, amount, currency, accepted_at'),
+    ('file_payment', 'rail, key, id, end_to_end_id, amount, currency, accepted_at, is_in_books'),
     ('payment_file', 'id, rail, message_id, created_at'),
     ('limit_list', 'workspace_id'),
     ('payment_limit', 'workspace_id, id, scope, account_id, role, user_id, metric, per, currency_id'),

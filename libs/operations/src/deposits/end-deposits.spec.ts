@@ -203,6 +203,23 @@ describe('the lists of operators', () => {
     expect(await waitingEntries(books().database)).toEqual({ entries: [], hasMore: false });
   });
 
+  it('have the debits that name a payment, and no others', async () => {
+    const key = 'payout-1-1-1123456789ab';
+    await at.owner.query(
+      `insert into file_payment (rail, key, end_to_end_id, amount, currency, content, is_in_books) values ('bank-a', $1, $1, 1250, 'EUR', '{}', false)`,
+      [key],
+    );
+    const entryId = await at.entry({ direction: 'debit', endToEndId: key });
+    const fee = await at.entry({ direction: 'debit' });
+
+    const { entries } = await waitingEntries(books().database);
+
+    expect(entries).toMatchObject([{ entryId, direction: 'debit', isReturn: false, payment: { key } }]);
+    await at.owner.query(`update bank_entry set outcome = 'ignored', note = 'seen' where id = any($1::bigint[])`, [
+      [entryId, fee],
+    ]);
+  });
+
   it('say what the books have of the payment of a return', async () => {
     const { rows } = await at.owner.query<{ key: string; status: string }>(
       `select distinct on (status) concat_ws('-', 'payout', workspace_id, transaction_id, key_nonce) as key, status from payout

@@ -4,6 +4,7 @@ import {
   parseId,
   type PayoutStatus,
   type Timestamp,
+  type TransferDirection,
   type WorkspaceId,
 } from '@banking/domain';
 import {
@@ -55,12 +56,13 @@ interface WaitingPayment {
 
 /**
  * A credit of a bank account that is in no books: no account takes it, the worker has not come to it, or it returns money of a payment
- * otherwise than that left.
+ * otherwise than that left. Or a debit: a reversal, or one that names a payment and is not that which the books have.
  */
 export interface WaitingEntry {
   readonly entryId: number;
   readonly rail: string;
   readonly bankAccount: string;
+  readonly direction: TransferDirection;
   readonly amount: string;
   readonly currencyCode: string;
   readonly payer: DepositRow['payer'];
@@ -103,17 +105,17 @@ export async function newestDeposits(
 /** Returns are the credits that `hold_credit_entries` leaves out. */
 const LIST_WAITING = sqlStatement<{ entry: WaitingEntry }>(
   'list_waiting_entries',
-  `select json_strip_nulls(json_build_object('entryId', e.id, 'rail', e.rail, 'bankAccount', e.bank_account, 'amount', e.amount::text,
-     'currencyCode', e.currency, 'payer', e.party, 'reference', reference_of_entry(e.creditor_reference, e.remittance),
+  `select json_strip_nulls(json_build_object('entryId', e.id, 'rail', e.rail, 'bankAccount', e.bank_account, 'direction', e.direction,
+     'amount', e.amount::text, 'currencyCode', e.currency, 'payer', e.party, 'reference', reference_of_entry(e.creditor_reference, e.remittance),
      'valueDate', e.value_on, 'isReversal', e.is_reversal,
      'isReturn', e.direction = 'credit' and (e.is_reversal or e.return_reason is not null or p.key is not null),
      'payment', case when p.key is not null then json_build_object('key', p.key) end, 'receivedAt', rfc3339(e.received_at))) as entry
    from bank_entry e left join file_payment p on p.rail = e.rail and p.end_to_end_id = e.end_to_end_id
-   where e.outcome is null and e.status = 'booked' and (e.direction = 'credit' or e.is_reversal)
+   where e.outcome is null and e.status = 'booked' and (e.direction = 'credit' or e.is_reversal or p.key is not null)
    order by e.id limit $1`,
 );
 
-/** Money that arrived or came back, and reversals of it, which the books do not have. The oldest first, at most 100. */
+/** Money that arrived or came back, reversals of it, and debits of payments, which the books do not have. The oldest first, at most 100. */
 export async function waitingEntries(
   database: Database,
 ): Promise<{ readonly entries: readonly WaitingEntry[]; readonly hasMore: boolean }> {

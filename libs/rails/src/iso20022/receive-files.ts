@@ -11,6 +11,8 @@ import { readBankFile } from './read-bank-file.js';
 import { BankFileStore } from './store-bank-file.js';
 import { syncFolder } from './durable-files.js';
 import { ensureFolder } from './ensure-folder.js';
+import { FileFolder } from './file-folder.js';
+import { learnSentFiles } from './sent-files.js';
 
 const IS_READ = sqlStatement(
   'is_bank_file_read',
@@ -43,6 +45,7 @@ export interface BankFilesOptions {
  */
 export class BankFiles {
   private readonly folder: BankFolder;
+  private readonly sent: FileFolder;
   private readonly inbox: RailInbox;
   private readonly now: () => number;
   private reported: ReadonlySet<string> = new Set();
@@ -53,6 +56,7 @@ export class BankFiles {
     { now = () => Date.now() }: BankFilesOptions = {},
   ) {
     this.folder = new BankFolder(config.folder);
+    this.sent = new FileFolder(config.name, config.folder);
     this.inbox = new RailInbox(database, config.name);
     this.now = now;
   }
@@ -62,7 +66,7 @@ export class BankFiles {
    *
    * @param onError called with what an operator should know of a file that was read, or of what is no file
    * @returns how many were taken, read or refused; 0 while another worker takes them
-   * @throws what the database and the file system throw; the file stays in `in` then
+   * @throws what the database and the file system throw, and OutageError without the copies of `sent`; the file stays in `in` then
    */
   async readNext(signal?: AbortSignal, onError: (error: unknown) => void = () => undefined): Promise<number> {
     const { waiting, others } = await this.folder.list();
@@ -72,6 +76,8 @@ export class BankFiles {
     if (!lease) return 0;
     const guard = new LeaseGuard(this.inbox, lease, signal);
     try {
+      // Of a restored database, a file may be about payments that only the copies in `sent` have.
+      await learnSentFiles(this.database, this.config.name, this.sent);
       let taken = 0;
       for (const file of waiting) {
         await guard.check();

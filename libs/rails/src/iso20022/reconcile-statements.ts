@@ -134,7 +134,7 @@ const WITHOUT_ENTRY = sqlStatement<PaymentRow>(
      select from bank_entry e where e.rail = f.rail and e.payout_key = p.key and e.outcome = 'return') as is_returned
    from payment_file f
    cross join lateral (
-     select key, amount from file_payment where file_id = f.id and currency = $2
+     select key, amount from file_payment where file_id = f.id and currency = $2 and is_in_books
        and not exists (select from bank_entry e where e.rail = f.rail and e.payout_key = file_payment.key and e.outcome = 'payout') offset 0
    ) p
    where f.rail = $1 and f.written_at >= current_date - ${DAYS} and f.written_at < $3::date - ${PAYMENT_DAYS}

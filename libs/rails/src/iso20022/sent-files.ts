@@ -1,4 +1,5 @@
 import { type MinorUnits, parseAmount } from '@banking/domain';
+import { findPayouts, isSameContent, parsePayoutKey } from '@banking/payouts';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { OutageError } from '@banking/work-queue';
 import { SaxesParser } from 'saxes';
@@ -47,11 +48,12 @@ const STORE_SENT = sqlStatement(
      on conflict (message_id) do nothing
      returning id
    )
-   insert into file_payment as p (rail, key, end_to_end_id, amount, currency, content, file_id, payment_information_id, accepted_at)
+   insert into file_payment as p (rail, key, end_to_end_id, amount, currency, content, file_id, payment_information_id, accepted_at,
+     is_in_books)
    select $1, u.key, u.end_to_end_id, u.amount, u.currency, '{"isRead": true}', f.id, u.payment_information_id,
-          to_timestamp($5::bigint / 1000.0)
-   from file f cross join unnest($6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[])
-     u(key, end_to_end_id, amount, currency, payment_information_id)
+          to_timestamp($5::bigint / 1000.0), u.is_in_books
+   from file f cross join unnest($6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[], $11::boolean[])
+     u(key, end_to_end_id, amount, currency, payment_information_id, is_in_books)
    order by u.key
    on conflict (rail, end_to_end_id) do update set file_id = excluded.file_id, payment_information_id = excluded.payment_information_id
    where p.file_id is null`,
@@ -105,17 +107,28 @@ async function storeSent(database: Database, rail: string, folder: FileFolder, f
       `the rail ${rail} cannot read a copy in sent, so no file is written: restore or remove ${file.messageId}`,
     );
   }
+  const keys = payments.map(({ endToEndId }) => keyOfEndToEndId(endToEndId) ?? endToEndId);
+  // A payout is committed before its payment is accepted, so one that is missing here does not come later.
+  const payouts = await findPayouts(
+    database,
+    keys.flatMap((key) => parsePayoutKey(key) ?? []),
+  );
+  const areInBooks = payments.map((payment, index) => {
+    const payout = payouts.get(keys[index]!);
+    return payout !== undefined && isSameContent(payment, payout);
+  });
   await database.transaction({}, async (tx) => {
     await tx.pipeline([bind(LOCK_FILES, rail)]);
     await tx.commit([
       bind(
         STORE_SENT,
         ...[rail, file.messageId, file.day, file.preparedAs, madeAtMs],
-        payments.map(({ endToEndId }) => keyOfEndToEndId(endToEndId) ?? endToEndId),
+        keys,
         payments.map(({ endToEndId }) => endToEndId),
         payments.map(({ amount }) => amount),
         payments.map(({ currency }) => currency),
         payments.map(({ paymentInformationId }) => paymentInformationId),
+        areInBooks,
       ),
     ]);
   });

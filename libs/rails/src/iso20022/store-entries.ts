@@ -97,7 +97,7 @@ const SETTLE_BATCHES = sqlStatement<{ id: bigint }>(
 
 /**
  * Entries of our payments, known by their reference and the same amount: money that left, and money that is back. A second debit or
- * credit of a payment is left to an operator, and so is one of another amount.
+ * credit of a payment is left to an operator, and so is one of another amount, and each of a payment that a restored database lost.
  */
 const MATCH_PAYMENTS = sqlStatement(
   'match_bank_entries',
@@ -106,7 +106,7 @@ const MATCH_PAYMENTS = sqlStatement(
        p.key, p.amount, p.currency
      from bank_entry b join file_payment p on p.rail = b.rail and p.end_to_end_id = b.end_to_end_id
      where b.id = any($2::bigint[]) and b.status = 'booked' and b.outcome is null and b.batch_count is null
-       and p.amount = b.amount and p.currency = b.currency
+       and p.amount = b.amount and p.currency = b.currency and p.is_in_books
        and (b.direction = 'credit' or not b.is_reversal and b.return_reason is null)
        and not exists (
          select from bank_entry o where o.payout_key = p.key and o.rail is not distinct from b.rail
