@@ -139,10 +139,13 @@ const LOCK_WORK = sqlStatement(
  * subquery one index search for each payout, and the order makes it one of `remittance_event_once`, also in a fresh database: without
  * statistics, the planner may take the primary key, of which it reads a whole workspace.
  */
-const FIND_NAMESAKES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint }>(
+const FIND_NAMESAKES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint; is_recorded: boolean }>(
   'find_events_of_these_ids',
-  `select u.workspace_id, u.transaction_id
-   from unnest($1::bigint[], $2::bigint[], $3::text[]) u(workspace_id, transaction_id, provider_event)
+  `select u.workspace_id, u.transaction_id, exists (
+     select from remittance_event
+     where workspace_id = u.workspace_id and transaction_id = u.transaction_id and provider_event = u.provider_event and status = u.status
+   ) as is_recorded
+   from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) u(workspace_id, transaction_id, provider_event, status)
    cross join lateral (
      select from remittance_event
      where workspace_id = u.workspace_id and transaction_id = u.transaction_id and provider_event = u.provider_event
@@ -236,6 +239,8 @@ interface PayoutState {
   readonly position: MoneyPosition;
   /** Whether an event of the same id is recorded. */
   readonly hasNamesake: boolean;
+  /** Whether one of the same id and status is: the event is not recorded again. */
+  readonly isRecorded: boolean;
 }
 
 const isFinal = ({ event }: PayoutEvent): boolean => isArrival(event.status) || event.status === 'RJCT';
@@ -253,6 +258,7 @@ async function lockPayouts(
       FIND_NAMESAKES,
       ...outgoingColumns(events),
       events.map(({ event }) => event.providerEvent),
+      events.map(({ event }) => event.status),
     ),
   ] as const);
   const [lockedByName, positionsByName, namesakes] = [byOutgoing(locked), byOutgoing(positions), byOutgoing(before)];
@@ -260,7 +266,9 @@ async function lockPayouts(
     const name = nameOfOutgoing(event);
     const [transaction, position] = [lockedByName.get(name), positionsByName.get(name)];
     if (!transaction || !position) return undefined;
-    return { status: transaction.status, position, hasNamesake: namesakes.has(name) };
+    const namesake = namesakes.get(name);
+    const isRecorded = namesake?.is_recorded === true;
+    return { status: transaction.status, position, hasNamesake: namesake !== undefined, isRecorded };
   });
 }
 
@@ -311,9 +319,12 @@ function decideEvent(
   };
 }
 
-/** Whether the event gives the money back: a rejection before the end, or a return of the bank after it, of money that nothing has moved since. */
+/**
+ * Whether the event gives the money back: a rejection before the end, or a return of the bank after it, of money that nothing has moved
+ * since. A repeated event does not, because the return would be without an event that is its reason.
+ */
 function isMovedBack({ transactionId, event }: PayoutEvent, state: PayoutState | undefined): boolean {
-  if (event.status !== 'RJCT' || !state) return false;
+  if (event.status !== 'RJCT' || !state || state.isRecorded) return false;
   if (state.status === 'pending') return true;
   return event.isReturn === true && state.status === 'completed' && state.position.latestId === BigInt(transactionId);
 }

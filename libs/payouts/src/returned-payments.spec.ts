@@ -103,6 +103,31 @@ describe('a payment whose money the bank has again', () => {
     expect(await openKinds()).toEqual([]);
   });
 
+  it('is contradicted by no later rejection, which is recorded', async () => {
+    await receive(ARRIVED);
+    await receive(RETURNED);
+    const before = await balance();
+
+    expect(await receive({ status: 'RJCT' })).toBe('late');
+
+    expect(await balance()).toBe(before);
+    expect(await state()).toEqual({ status: 'completed', returns: 1 });
+    expect(await openKinds()).toEqual([]);
+  });
+
+  it('is left to the discrepancy of a rejection that has the id of its report', async () => {
+    await receive(ARRIVED);
+    await receive({ status: 'RJCT' }, 'again');
+    const before = await balance();
+
+    expect(await receive(RETURNED, 'again')).toBe('late');
+
+    expect(await balance()).toBe(before);
+    expect(await openKinds()).toEqual(['credited_then_rejected']);
+    expect(await resolve('returned')).toEqual({ transactionId: expect.any(Number) });
+    expect(await balance()).toBe(before + AMOUNT);
+  });
+
   it('fails if it had not arrived', async () => {
     const before = await balance();
 

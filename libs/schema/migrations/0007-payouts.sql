@@ -275,10 +275,8 @@ create function contradicted_payouts(days integer) returns table (workspace_id b
       and o.resolution = 'dismissed' and o.resolved_at > d.resolved_at)
 $$;
 
--- At commit, because the transaction takes its step after the event is written. A final status may agree with where a resolution has
--- brought
--- the money since. Only `RJCT`, and `ACCC` and `ACSC`, may contradict the status of the transaction. Money that is back contradicts nothing, once
--- it is returned.
+-- At commit, because the transaction takes its step after the event is written. Only `RJCT`, and `ACCC` and `ACSC`, may contradict the
+-- status of the transaction. They may also agree with where a resolution, or a return of the bank, has brought the money since.
 create function require_discrepancy() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 declare
@@ -305,8 +303,11 @@ begin
       where d.workspace_id = new.workspace_id and d.transaction_id = paid_out_id
         and (d.resolution_transaction_id is not null
           or d.kind = case new.status when 'RJCT' then 'credited_then_rejected' else 'rejected_then_credited' end))
-      and not (new.is_return and exists (
-        select from transaction r where r.workspace_id = new.workspace_id and r.return_of = paid_out_id)) then
+      and not (new.status = 'RJCT' and exists (
+          select from remittance_event e
+          where e.workspace_id = new.workspace_id and e.transaction_id = paid_out_id and e.is_return)
+        and exists (
+          select from transaction r where r.workspace_id = new.workspace_id and r.return_of = paid_out_id)) then
       raise exception 'a contradictory event needs its discrepancy' using errcode = 'BK010';
     end if;
   end if;

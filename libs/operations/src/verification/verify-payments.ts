@@ -70,7 +70,8 @@ const DISCREPANCY_CHECKS: readonly RangeCheck[] = [
          from remittance_event e
            join transaction x on x.workspace_id = $1 and x.id = e.transaction_id
          where e.workspace_id = $1 and e.id > $2 and e.id <= $3 and (x.status, e.status) in (('completed', 'RJCT'), ('failed', 'ACCC'), ('failed', 'ACSC'))
-           and not (e.is_return and exists (select from transaction r where r.workspace_id = $1 and r.return_of = x.id))
+           and not (e.status = 'RJCT' and exists (select from transaction r where r.workspace_id = $1 and r.return_of = x.id)
+             and exists (select from remittance_event b where b.workspace_id = $1 and b.transaction_id = x.id and b.is_return))
            and not exists (
              select from discrepancy d where d.workspace_id = $1 and d.transaction_id = x.id
                and (d.resolution_transaction_id is not null

@@ -43,6 +43,7 @@ import { type PersonalDataRetention, UnusedPersonalData } from '../personal-data
 import { deleteOldReference } from '../reference/reference.js';
 import { applyDueReference } from '../reference/reference-changes.js';
 import { OldRows } from './old-rows.js';
+import { reportOnce } from './report-once.js';
 import { ContinuousVerification } from './verify-continuously.js';
 import type { WorkKind } from './work-kinds.js';
 
@@ -191,12 +192,13 @@ export function workOf(
   if (rails.size === 0) return { database, handlers, chores, onError };
   const decisions = { hook, readPayer: payerReader(database) };
   const carry = payoutHandler({ books, rails, decisions, readPayment: paymentReader(database) });
+  const onEventError = onError && reportOnce(onError);
   const receiving = [...rails].map(([name, rail]): Chore => {
     const control = new AbortController();
     const { signal } = control;
     return {
       name: `rail-events-${name}`,
-      run: () => receiveRailEvents({ books, name, rail, signal, onError }),
+      run: () => receiveRailEvents({ books, name, rail, signal, onError: onEventError }),
       fullBatch: EVENTS_MAX,
       stop: async () => control.abort(),
     };
