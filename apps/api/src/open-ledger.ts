@@ -68,7 +68,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   let cells: Cells<CellService>;
   let webhookTerms: ReturnType<typeof openWebhookTerms> | undefined;
   const databases = () => cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database }));
-  const copies = new CopiesComparison(databases);
+  const copies = new CopiesComparison(databases, warn);
   const ofHome = [new VerificationOverCells(databases), copies];
   const leave = further && (await ensureEmbeddedCells({ ...settings, cells: further }));
   try {

@@ -138,7 +138,7 @@ async function openLoops(
 ): Promise<Workers> {
   let isStarted = false;
   const databases = () => cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database }));
-  const copies = new CopiesComparison(databases);
+  const copies = new CopiesComparison(databases, settings.warn);
   const ofHome = [new VerificationOverCells(databases), copies];
   const cells = await Cells.open(settings, async (deployment, place) => {
     await prepare(deployment);

@@ -1,6 +1,6 @@
 import { type CellBooks } from '@banking/books-proof';
 import { type Database, isUnavailable, VERIFIER_ROLE } from '@banking/postgres';
-import { differingRows, inDatabase, lostRows, slotOfCopy } from './compare-copy.js';
+import { describeLost, type DifferingRows, differingRows, inDatabase, lostRows, slotOfCopy } from './compare-copy.js';
 
 /** The pages that one turn reads at most. */
 const TURN_PAGES = 20;
@@ -24,9 +24,13 @@ export class CopiesComparison {
   private readonly lost = new Set<string>();
   private steps: AsyncGenerator<void, void, undefined> | undefined;
 
-  constructor(private readonly cells: () => readonly KnownCell[]) {}
+  /** @param warn reports a lost copy, once */
+  constructor(
+    private readonly cells: () => readonly KnownCell[],
+    private readonly warn: (line: string) => void = () => undefined,
+  ) {}
 
-  /** Whether rows of the copy of a cell differed for good in the last comparison. */
+  /** Whether the copy of a cell could not follow, or rows differed for good, when it was compared last. */
   isLost(cellName: string): boolean {
     return this.lost.has(cellName);
   }
@@ -57,19 +61,23 @@ export class CopiesComparison {
 
   private async *compareOne(home: Database, cell: Database, name: string): AsyncGenerator<void, void, undefined> {
     const [atHome, inCell] = [inDatabase(home.as(VERIFIER_ROLE)), inDatabase(cell.as(VERIFIER_ROLE))];
+    const { slot, isLost: cannotFollow } = await slotOfCopy(atHome, name);
+    if (slot === undefined || cannotFollow) return this.note(name, []);
     let isLost = false;
     for await (const differing of differingRows(atHome, inCell)) {
-      const { slot } = await slotOfCopy(atHome, name);
-      // Without a slot, home knows that the copy is lost.
-      if (slot === undefined) return;
-      if (differing.length > 0) {
-        const { lost, isFollowing } = await lostRows(atHome, inCell, slot, differing, WAIT_MS);
-        if (!isFollowing) return;
-        isLost ||= lost.length > 0;
-        if (isLost) this.lost.add(name);
+      const { lost, isFollowing } = await lostRows(atHome, inCell, slot, differing, WAIT_MS);
+      if (!isFollowing) return;
+      if (lost.length > 0) {
+        isLost = true;
+        this.note(name, lost);
       }
       yield;
     }
     if (!isLost) this.lost.delete(name);
+  }
+
+  private note(cellName: string, lost: readonly DifferingRows[]): void {
+    if (!this.lost.has(cellName)) this.warn(`A copy is lost: ${describeLost(cellName, lost)}.`);
+    this.lost.add(cellName);
   }
 }

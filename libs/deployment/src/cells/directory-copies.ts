@@ -126,10 +126,20 @@ export async function copyDirectory(home: AdminSession, cell: AdminSession, sett
 /** Whether the copy has all that home had committed. It waits for a copy that is behind, but not for ever. */
 async function isWhole(home: AdminSession, cell: AdminSession, cellName: string): Promise<boolean> {
   const { slot, isLost } = await slotOfCopy(inSession(home), cellName);
-  if (isLost) return false;
+  if (isLost || !(await isEnabled(cell))) return false;
   await untilCopied(cell);
   const { lost, isFollowing } = await compareCopy(inSession(home), inSession(cell), slot, FOLLOW_MAX_MS);
   return isFollowing && lost.length === 0;
+}
+
+/** The subscription of a cell that was restored from a dump is disabled, and does not know what it has. */
+async function isEnabled(cell: AdminSession): Promise<boolean> {
+  const [subscription] = await cell.query<{ isEnabled: boolean }>(
+    `select subenabled as "isEnabled" from pg_subscription
+     where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())`,
+    [NAME],
+  );
+  return subscription!.isEnabled;
 }
 
 /** Every copy has at least the cells. */
