@@ -5,7 +5,16 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { READ_SLOTS, SLOT_NAME } from '@banking/operations';
-import { API_ROLE, bind, type Database, SCHEMA, VERIFIER_ROLE, WORKER_ROLE } from '@banking/postgres';
+import {
+  API_ROLE,
+  bind,
+  type Database,
+  OWNER_ROLE,
+  SCHEMA,
+  VERIFIER_ROLE,
+  withNewSlot,
+  WORKER_ROLE,
+} from '@banking/postgres';
 import { administer, copyDataDirTemplate, openDatabase, reasonOf, until } from '@banking/postgres/testing';
 import { addCell } from './add-cell.js';
 import { compareCopy, type CopyState, inDatabase } from './compare-copy.js';
@@ -218,6 +227,53 @@ describe('a copy', () => {
     await add();
 
     expect(await compare()).toEqual({ lost: [], isFollowing: true });
+  });
+
+  it('misses no change that home makes while it is made anew', async () => {
+    await plant('delete from app_user where id = 1000005');
+    let isAdded = false;
+    const adding = add().finally(() => (isAdded = true));
+    let id = 2_000_000;
+    while (!isAdded) {
+      id += 1;
+      await addUser(id, `user${id}@harbour.example`);
+      await query('home', `delete from app_user where id = ${id - 3}`);
+    }
+    await adding;
+
+    expect(await compare()).toEqual({ lost: [], isFollowing: true });
+  });
+
+  it('begins with the rows as they are where its slot begins, although home changes them before they are read', async () => {
+    const slot = { slot: 'of_spec', role: OWNER_ROLE, schema: SCHEMA };
+
+    const read = await withNewSlot(connectionOf('home'), slot, async (rows) => {
+      await addUser(3_000_000, 'after@harbour.example');
+      return rows('select from app_user where id = 3000000');
+    });
+
+    expect(read).toEqual([]);
+    await query('home', `select pg_drop_replication_slot('of_spec')`);
+  });
+
+  it('revokes the keys of a service account that lost its role at home, not of one whose role changed', async () => {
+    await query('home', `insert into app_user (id, kind, service_workspace_id) values (7, 'service_account', 641)`);
+    await query('home', `insert into workspace_role (workspace_id, user_id, role) values (641, 7, 'viewer')`);
+    await eventually(() => column('b', 'select role as value from workspace_role where user_id = 7'), ['viewer']);
+    await plant(
+      `insert into service_account (workspace_id, id, name, created_by) values (641, 7, 'Reader', 1);
+       insert into service_account_key (workspace_id, service_account_id, hash, created_by)
+         values (641, 7, decode(repeat('00', 32), 'hex'), 1)`,
+    );
+    const isRevoked = async (change: string) => {
+      await query('b', 'alter subscription banking_directory disable');
+      await query('home', `${change} where user_id = 7`);
+      await add();
+      return column('b', 'select revoked_at is not null as value from service_account_key');
+    };
+
+    expect(await isRevoked(`update workspace_role set role = 'member'`)).toEqual([false]);
+    expect(await isRevoked('delete from workspace_role')).toEqual([true]);
   });
 
   it('continues after an addition that was interrupted', async () => {
