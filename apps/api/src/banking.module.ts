@@ -37,7 +37,13 @@ export interface Implementation {
   /** The database of our own books, for metrics. */
   readonly database?: Database;
   /** Those of all cells, home first; undefined for one that is away. Undefined without cells. */
-  readonly cells?: (() => readonly { readonly cell: string; readonly database: Database | undefined }[]) | undefined;
+  readonly cells?:
+    | (() => readonly {
+        readonly cell: string;
+        readonly database: Database | undefined;
+        readonly isCopyLost: boolean;
+      }[])
+    | undefined;
   /** Providers that only this implementation has, for the whole application. */
   readonly providers?: NonNullable<DynamicModule['providers']>;
   /** Adds hooks that run for every request before its access is checked. */

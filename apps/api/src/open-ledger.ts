@@ -4,6 +4,7 @@ import {
   Cells,
   CellsBankingService,
   CellsDirectory,
+  CopiesComparison,
   type CellPlace,
   type Deployment,
   ensureEmbeddedCells,
@@ -66,15 +67,15 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   let isWorking = false;
   let cells: Cells<CellService>;
   let webhookTerms: ReturnType<typeof openWebhookTerms> | undefined;
-  const verification = new VerificationOverCells(() =>
-    cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database })),
-  );
+  const databases = () => cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database }));
+  const copies = new CopiesComparison(databases, warn);
+  const ofHome = [new VerificationOverCells(databases), copies];
   const leave = further && (await ensureEmbeddedCells({ ...settings, cells: further }));
   try {
     cells = await Cells.open<CellService>(settings, async (deployment, place) => {
       // The folder of an embedded database is there now.
       const webhooks = await (webhookTerms ??= openWebhookTerms(config));
-      const chores = place?.number === 0 ? [verification] : [];
+      const chores = place?.number === 0 ? ofHome : [];
       if (decisions) await demandDecisions(deployment.database);
       const service = cellService(deployment, { place, chores, webhooks, rails, decisionHook }, config, log);
       if (isWorking) service.startWork();
@@ -109,7 +110,10 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
       },
     },
     database: home.database,
-    cells: further && (() => cells.all().map(({ name, use }) => ({ cell: name, database: use?.database }))),
+    cells:
+      further &&
+      (() =>
+        cells.all().map(({ name, use }) => ({ cell: name, database: use?.database, isCopyLost: copies.isLost(name) }))),
     // By itself: an operation that home answers from memory says nothing about the copies of rights.
     directory: new CellsDirectory(homeOrCopies(), () => cells.all().map(({ use }) => use)),
     readiness: { check: () => anyAnswers(open()), work: () => readWork(open()) },
@@ -151,7 +155,7 @@ async function openWebhookTerms({
 interface CellContext {
   readonly place: CellPlace | undefined;
   /** Of the due work of home. */
-  readonly chores: readonly VerificationOverCells[];
+  readonly chores: readonly (VerificationOverCells | CopiesComparison)[];
   readonly webhooks: Awaited<ReturnType<typeof openWebhookTerms>>;
   readonly rails: Rails;
   readonly decisionHook: HttpDecisionHook | undefined;

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
-import { administer, copyDataDirTemplate } from '@banking/postgres/testing';
+import { administer, copyDataDirTemplate, until } from '@banking/postgres/testing';
 import { OPERATOR, World } from './testing/world.js';
 
 const CELLS = { CELLS: '2' };
@@ -76,6 +76,99 @@ describe('banking payouts resume', () => {
       'Payouts of the cell home are resumed. Those that waited are submitted within five minutes.\n',
     ]);
     expect((await world.run(['work', 'list', '--parked'], CELLS)).stdout).toBe('No work is parked.\n');
+  });
+});
+
+describe('the copy of the directory', () => {
+  /** External databases: embedded ones are made cells by each command, and their copies too. */
+  let environment: Record<string, string>;
+  const urlOf = ({ host, port, user }: EmbeddedServer['connection']) =>
+    `postgres://${user}@localhost:${port}/postgres?host=${encodeURIComponent(host!)}`;
+  const setCells = (url: string) =>
+    writeFileSync(environment['CELLS_FILE']!, JSON.stringify({ b: { url, homeUrl: environment['DATABASE_URL'] } }));
+  const plantInB = (text: string) =>
+    administer(inB.connection, (client) =>
+      client.query(`set session_replication_role = replica; set search_path = banking; ${text}`),
+    );
+
+  beforeAll(() => {
+    const home = { ...inB.connection, host: inB.connection.host!.replace('/cells/b', '') };
+    environment = { SANDBOX: 'on', DATABASE_URL: urlOf(home), CELLS_FILE: join(world.dataDir, 'cells.json') };
+    setCells(urlOf(inB.connection));
+  });
+
+  it('is as home has it', async () => {
+    const { stdout } = await world.run(['verify', '--json'], environment);
+
+    expect(JSON.parse(stdout)).toMatchObject({
+      between: { inOrder: true, checks: expect.arrayContaining(['every cell has the directory of home']) as string[] },
+    });
+    expect((await world.run(['cell', 'list'], environment)).stdout).not.toMatch(/copy/);
+  });
+
+  it('is reported if it lacks changes, and made anew', async () => {
+    await plantInB('delete from app_membership; update workspace set name = name || $$ of b$$');
+
+    const verified = await world.run(['verify'], environment);
+    const listed = await world.run(['cell', 'list'], environment);
+    const json = await world.run(['cell', 'list', '--json'], environment);
+    const fault = 'the copy of the directory in the cell b lacks changes of home (app_membership ';
+
+    expect(verified).toMatchObject({ exitCode: 1, stdout: expect.stringContaining(fault) as string });
+    expect(listed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`Cell b: ${fault}`) as string });
+    expect(listed.stdout).toMatch(/: run banking cell add b[.]$/m);
+    expect(
+      (JSON.parse(json.stdout) as { copyFault?: string }[]).map(({ copyFault }) => copyFault?.includes(fault)),
+    ).toEqual([undefined, true]);
+
+    expect(await world.run(['cell', 'add', 'b'], environment)).toMatchObject({ exitCode: 0 });
+    expect((await world.run(['cell', 'list'], environment)).stdout).not.toMatch(/copy/);
+  });
+
+  it('has a new workspace when the command ends', async () => {
+    const { stdout } = await world.run(
+      ['workspace', 'add', 'Served', '--app', 'Harbour', '--cell', 'b', '--json'],
+      environment,
+    );
+    const { id } = JSON.parse(stdout) as { id: number };
+    const { rows } = await administer(inB.connection, (client) =>
+      client.query(`select state from banking.cell_workspace where workspace_id = ${id}`),
+    );
+
+    expect(rows).toEqual([{ state: 'open' }]);
+  });
+
+  it('is named where the cell of a new workspace does not answer', async () => {
+    setCells('postgres://postgres@localhost:1/postgres');
+
+    const added = await world.run(['workspace', 'add', 'Late', '--app', 'Harbour', '--cell', 'b'], environment);
+
+    expect(added).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(added.stderr).toMatch(/Workspace \d+ was added, and the cell b does not serve it yet: /);
+    setCells(urlOf(inB.connection));
+  });
+
+  it('receives no workspace that it would never learn of', async () => {
+    await plantInB('alter subscription banking_directory disable');
+    await until(async () => {
+      await world.query(`select pg_drop_replication_slot(slot_name) from pg_replication_slots where not active`);
+      return (await world.query('select from pg_replication_slots')).length === 0;
+    });
+
+    const added = await world.run(['workspace', 'add', 'Never', '--app', 'Harbour', '--cell', 'b'], environment);
+    const listed = await world.run(['cell', 'list'], environment);
+
+    expect(added.stderr).toContain(
+      'The copy of the directory in the cell b cannot follow home, so b would not serve the workspace. Nothing was added. ' +
+        'Run banking cell add b first.',
+    );
+    expect(listed.stdout).toContain(
+      'Cell b: the copy of the directory in the cell b cannot follow home: run banking cell add b.',
+    );
+    expect(await world.run(['cell', 'add', 'b'], environment)).toMatchObject({ exitCode: 0 });
+    expect(
+      (await world.run(['workspace', 'add', 'Never', '--app', 'Harbour', '--cell', 'b'], environment)).exitCode,
+    ).toBe(0);
   });
 });
 

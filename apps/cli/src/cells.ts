@@ -14,7 +14,7 @@ import { allCells, type MoveRow, openMoves } from '@banking/operations/provision
 import type { ConnectionOptions, Database } from '@banking/postgres';
 import { ConfigError, connectionTo, type DeploymentConfig, HOME_CELL } from '@banking/process';
 import { readConfig } from './config.js';
-import { demoBookings } from './each-cell.js';
+import { demoBookings, faultsOfCopies } from './each-cell.js';
 import { reachAsOwner, reachDatabase, untilSignal, withDirectory } from './deployment.js';
 import {
   type JsonOptions,
@@ -40,7 +40,7 @@ export function addCellCommands(program: Command): void {
     .description(
       'Makes the empty database that CELLS_FILE names a cell: schema, ids of its own and a copy of the directory. With the first ' +
         'cell, the database of DATABASE_URL becomes home: then start every process with CELLS_FILE. Processes that have CELLS_FILE ' +
-        'take up a further cell that it names. May be repeated.',
+        'take up a further cell that it names. May be repeated: a copy of the directory that lacks changes of home is made anew.',
     )
     .addArgument(lookupArgument('<name>', 'name of the cell in CELLS_FILE'))
     .addOption(jsonOption())
@@ -55,7 +55,10 @@ export function addCellCommands(program: Command): void {
   cell
     .command('list')
     .summary('list the cells')
-    .description('Lists the cells with the number of their workspaces, and the moves that are not done.')
+    .description(
+      'Lists the cells with the number of their workspaces, the moves that are not done, and what is wrong with the copies of the ' +
+        'directory: each is compared with home.',
+    )
     .addOption(jsonOption())
     .addHelpText('after', examples('banking cell list'))
     .action(async ({ json }: { json?: boolean }) => {
@@ -63,14 +66,21 @@ export function addCellCommands(program: Command): void {
         cells: await allCells(database),
         moves: await openMoves(database),
       }));
-      if (json)
-        return printJson(cells.map((one) => ({ ...one, moves: moves.filter(({ from }) => from === one.name) })));
+      const faults = await faultsOfCopies(cells.map(({ name }) => name));
+      if (json) {
+        const of = (name: string) => ({
+          moves: moves.filter(({ from }) => from === name),
+          copyFault: faults.get(name),
+        });
+        return printJson(cells.map((one) => ({ ...one, ...of(one.name) })));
+      }
       printTable(
         ['Cell', 'Number', 'Workspaces', 'Added'],
         cells.map(({ name, number, workspaces, createdAt }) => [name, number, workspaces, createdAt]),
         'The deployment has one database. Add another: banking cell add <name>',
       );
       for (const move of moves) print(describe(move));
+      for (const [name, fault] of faults) print(`Cell ${name}: ${fault}.`);
     });
 
   addMoveCommands(cell);

@@ -1,5 +1,13 @@
 import { type CellBooks, cellBooksOf, CELLS_CHECKS, verifyCells } from '@banking/books-proof';
-import { type Deployment, isOperatorError } from '@banking/deployment';
+import {
+  compareCopy,
+  COPY_CHECK,
+  type Deployment,
+  describeLost,
+  inDatabase,
+  isOperatorError,
+  slotOfCopy,
+} from '@banking/deployment';
 import type { AccountId, WorkspaceId } from '@banking/domain';
 import type { Finding } from '@banking/ledger';
 import { readDemoBookings } from '@banking/operations/demo';
@@ -109,28 +117,70 @@ export interface BetweenReport {
   readonly failure?: string | undefined;
 }
 
-/** Verifies payments between cells. A database that does not answer is a part of the report. @param names those of all cells */
+/**
+ * Verifies payments between cells, and the copies of the directory. A database that does not answer is a part of the report.
+ *
+ * @param names those of all cells
+ */
 export async function verifyBetween(names: readonly string[]): Promise<BetweenReport> {
+  const checks = [...CELLS_CHECKS, COPY_CHECK];
   try {
     const onStep = (rows: number) => reportProgress(`Verified the payments between cells: ${rows} rows.`);
-    const findings = await withCells(names, [], (cells) => verifyCells(cells, { onStep }));
-    return { inOrder: findings.length === 0, checks: CELLS_CHECKS, findings };
+    const findings = await withCells(names, { readsBooks: true }, async (cells) => {
+      const payments = await verifyCells(cells, { onStep });
+      const [home, ...others] = cells;
+      const copies: Finding[] = [];
+      for (const cell of others) {
+        const fault = await faultOfCopy(home!, cell);
+        if (fault !== undefined) copies.push({ check: COPY_CHECK, detail: fault });
+      }
+      return [...payments, ...copies];
+    });
+    return { inOrder: findings.length === 0, checks, findings };
   } catch (error) {
     if (!isOperatorError(error)) throw error;
-    return { inOrder: null, checks: CELLS_CHECKS, findings: [], failure: (error as Error).message };
+    return { inOrder: null, checks, findings: [], failure: (error as Error).message };
   }
+}
+
+/** How long a copy may need to receive what home had committed, where rows differ. */
+const FOLLOW_MAX_MS = 30_000;
+
+/** What is wrong with the copy of the directory in a cell; undefined if it follows home. */
+async function faultOfCopy(home: CellBooks, { name, database }: CellBooks): Promise<string | undefined> {
+  const [atHome, inCell] = [inDatabase(home.database), inDatabase(database)];
+  const { slot, isLost } = await slotOfCopy(atHome, name);
+  const { lost, isFollowing } = await compareCopy(atHome, inCell, slot, isLost ? 0 : FOLLOW_MAX_MS);
+  if (isLost || lost.length > 0) return describeLost(name, lost);
+  return isFollowing ? undefined : `the copy of the directory in the cell ${name} does not receive the changes of home`;
+}
+
+/** What is wrong with the copy of the directory in each cell, by its name. @param names those of all cells, home first */
+export async function faultsOfCopies([home, ...others]: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const faults = new Map<string, string>();
+  for (const name of others) {
+    try {
+      const fault = await withCells([home!, name], {}, ([first, cell]) => faultOfCopy(first!, cell!));
+      if (fault !== undefined) faults.set(name, fault);
+    } catch (error) {
+      if (!isOperatorError(error)) throw error;
+      faults.set(name, `the copy of the directory in the cell ${name} was not compared: ${(error as Error).message}`);
+    }
+  }
+  return faults;
 }
 
 /** Opens the databases of all cells at once, one after another. */
 function withCells<T>(
   [name, ...others]: readonly string[],
-  open: readonly CellBooks[],
+  use: Pick<Use, 'readsBooks'>,
   work: (cells: readonly CellBooks[]) => Promise<T>,
+  open: readonly CellBooks[] = [],
 ): Promise<T> {
   if (name === undefined) return work(open);
-  return withDeployment(async ({ database }) => withCells(others, [...open, await cellBooksOf(database)], work), {
+  return withDeployment(async ({ database }) => withCells(others, use, work, [...open, await cellBooksOf(database)]), {
+    ...use,
     changesNothing: true,
-    readsBooks: true,
     cell: name,
   });
 }

@@ -15,8 +15,10 @@ import {
   findGaps,
 } from '@banking/operations/provisioning';
 import type { Database } from '@banking/postgres';
-import { isSandbox } from '@banking/operations';
-import { withDirectory } from './deployment.js';
+import { inDatabase, isOperatorError, untilOpen } from '@banking/deployment';
+import { isSandbox, READ_SLOTS } from '@banking/operations';
+import { HOME_CELL } from '@banking/process';
+import { withDeployment, withDirectory } from './deployment.js';
 import {
   type JsonOptions,
   examples,
@@ -133,7 +135,9 @@ export function addWorkspaceCommands(program: Command): void {
   workspace
     .command('add')
     .summary('add a workspace to an app')
-    .description('Adds a workspace to an app. Its name must be new in that app.')
+    .description(
+      'Adds a workspace to an app. Its name must be new in that app. In another database than home, it waits until that database serves it.',
+    )
     .addArgument(nameArgument('<name>', 'name of the workspace'))
     .addOption(
       lookupOption('--app <app>', 'app that the workspace belongs to; see banking app list').makeOptionMandatory(),
@@ -148,11 +152,13 @@ export function addWorkspaceCommands(program: Command): void {
     .action(async (name: string, options: AddOptions) => {
       const { app, type, cell, timeZone } = options;
       const added = await withDirectory(async (database) => {
+        if (cell !== undefined && cell !== HOME_CELL) await requireCopy(database, cell);
         const id = await addWorkspace(database, osUserName(), { app, name, type, cell, timeZone });
-        return (await allWorkspaces(database)).find((row) => row.id === id);
+        return (await allWorkspaces(database)).find((row) => row.id === id)!;
       });
+      if (added.cell !== undefined && added.cell !== HOME_CELL) await untilServed(added.id as WorkspaceId, added.cell);
       if (options.json) printJson(added);
-      else print(`Added workspace ${added?.id}, ${name}, to ${app}.`);
+      else print(`Added workspace ${added.id}, ${name}, to ${app}.`);
     });
 
   workspace
@@ -226,6 +232,34 @@ export function addWorkspaceCommands(program: Command): void {
       if (options.json) printJson({ removed: id });
       else print(`Removed workspace ${id}.`);
     });
+}
+
+/** @throws Refused if the cell would never learn of a new workspace */
+async function requireCopy(home: Database, cell: string): Promise<void> {
+  const slots = await inDatabase(home)(READ_SLOTS);
+  if (!slots.some((slot) => slot.cell === cell && slot.is_lost)) return;
+  throw new Refused(
+    `The copy of the directory in the cell ${cell} cannot follow home, so ${cell} would not serve the workspace. Nothing was added. ` +
+      `Run banking cell add ${cell} first.`,
+  );
+}
+
+/** Waits until the cell of a new workspace serves it. @throws Refused if it does not */
+async function untilServed(id: WorkspaceId, cell: string): Promise<void> {
+  const isNotServed = (error: Error) =>
+    new Refused(
+      `Workspace ${id} was added, and the cell ${cell} does not serve it yet: ${error.message} It will when it answers and its copy of the ` +
+        `directory follows home: see banking cell list.`,
+    );
+  const wait = (database: Database) =>
+    untilOpen(database, id).catch((error: Error) => {
+      throw isNotServed(error);
+    });
+  try {
+    await withDeployment(({ database }) => wait(database), { changesNothing: true, cell });
+  } catch (error) {
+    throw isOperatorError(error) ? isNotServed(error as Error) : error;
+  }
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   type Deployment,
   type DeploymentSettings,
   sumOfWork,
+  CopiesComparison,
   VerificationOverCells,
 } from '@banking/deployment';
 import {
@@ -38,7 +39,13 @@ export interface Workers {
   /** The only database, or home. */
   readonly database: Database;
   /** The databases of all cells, home first, for metrics; undefined for one that is away. Undefined without cells. */
-  readonly cells?: (() => readonly { readonly cell: string; readonly database: Database | undefined }[]) | undefined;
+  readonly cells?:
+    | (() => readonly {
+        readonly cell: string;
+        readonly database: Database | undefined;
+        readonly isCopyLost: boolean;
+      }[])
+    | undefined;
   start(): void;
   /** Rejects before the start, and if no database answers. Of several databases it has the sum, and the status of each. */
   readStatus(): Promise<WorkStatus>;
@@ -118,8 +125,11 @@ interface WorkOfDatabase {
   readonly log: Logger;
 }
 
+/** Of home, over all databases. */
+type CellsChore = VerificationOverCells | CopiesComparison;
+
 /** @param chores of the loop of home, where there are several databases */
-type Start = (deployment: Deployment, place: CellPlace | undefined, chores: readonly VerificationOverCells[]) => Worker;
+type Start = (deployment: Deployment, place: CellPlace | undefined, chores: readonly CellsChore[]) => Worker;
 
 async function openLoops(
   settings: DeploymentSettings,
@@ -127,12 +137,12 @@ async function openLoops(
   prepare: (deployment: Deployment) => Promise<void> = async () => undefined,
 ): Promise<Workers> {
   let isStarted = false;
-  const verification = new VerificationOverCells(() =>
-    cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database })),
-  );
+  const databases = () => cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database }));
+  const copies = new CopiesComparison(databases, settings.warn);
+  const ofHome = [new VerificationOverCells(databases), copies];
   const cells = await Cells.open(settings, async (deployment, place) => {
     await prepare(deployment);
-    const chores = place?.number === 0 ? [verification] : [];
+    const chores = place?.number === 0 ? ofHome : [];
     let worker: Worker | undefined;
     const use = {
       database: deployment.database,
@@ -148,7 +158,10 @@ async function openLoops(
     database: cells.home.database,
     cells: cells.isAlone
       ? undefined
-      : () => cells.all().map(({ name, use }) => ({ cell: name, database: use?.database })),
+      : () =>
+          cells
+            .all()
+            .map(({ name, use }) => ({ cell: name, database: use?.database, isCopyLost: copies.isLost(name) })),
     start() {
       isStarted = true;
       for (const use of open()) use.start();
@@ -182,7 +195,7 @@ function statusOf(worker: Worker | undefined): ReturnType<Worker['readStatus']> 
 function startOne(
   deployment: Deployment,
   place: CellPlace | undefined,
-  chores: readonly VerificationOverCells[],
+  chores: readonly CellsChore[],
   {
     rates,
     rails,

@@ -50,5 +50,6 @@ export { describeProcesses, olderThan, readProcessesWithoutCells } from './older
 export { applicationNameOf, isAtLeast } from './release.js';
 export { type ScopeCheck, type ScopeSettings, scopesOf } from './rls-scope.js';
 export { readTable, type AdminSession, quoteName, withAdminSession } from './admin-session.js';
+export { withNewSlot } from './exported-slot.js';
 export { addEmbeddedOperator, ensureEmbeddedLogins } from './migration-roles.js';
 export * from './names.js';

@@ -345,3 +345,30 @@ begin
   end if;
   return list;
 end $$;
+
+-- The column by whose values the rows of a table are compared with those of its copies: each row of a user or a workspace has one of few.
+create function directory_column(relation text) returns text
+  language sql immutable
+  return case
+    when relation in ('app', 'app_user', 'workspace') then 'id'
+    when relation in ('app_membership', 'user_identity') then 'user_id'
+    when relation in ('member', 'workspace_place', 'workspace_role') then 'workspace_id'
+    when relation = 'cell' then 'number' end;
+
+-- Digests of the rows of a table that the other cells copy, by the value of that column: what home and a copy are compared by. Whatever the
+-- session has set, both give the same text of a row. It runs as the owner, because no role reads the roles of all workspaces.
+create function directory_digests(relation text, after bigint, upto bigint, at_most integer)
+  returns table (id bigint, digest text)
+  language plpgsql stable security definer set search_path = banking, pg_temp
+  set timezone = 'UTC' set datestyle = 'ISO' set bytea_output = 'hex' as $$
+declare
+  by_column text := directory_column(relation);
+begin
+  if by_column is null then
+    raise exception '% is not copied to other cells', relation using errcode = '22023';
+  end if;
+  return query execute format(
+    $sql$select t.%1$I::bigint, sum(('x' || left(md5(to_jsonb(t)::text), 16))::bit(64)::bigint::numeric)::text
+      from %2$I t where t.%1$I > $1 and t.%1$I <= $2 group by t.%1$I order by t.%1$I limit $3$sql$, by_column, relation)
+    using after, upto, at_most;
+end $$;

@@ -72,6 +72,8 @@ create policy held_found on payout for select to banking_owner using (needs_deci
 create policy found_by_recorder on audit_outbox for select to banking_owner using (true);
 -- Who accepts an invitation has no scope yet.
 create policy found_by_invitee on member for select to banking_owner using (true);
+-- A function with the rights of the owner compares the roles of all workspaces with their copies, which are written as the owner reads them.
+create policy compared on workspace_role for select to banking_owner using (true);
 create policy of_app on workspace_role for select using (
   workspace_id in (select w.id from workspace w where w.app_id = (select nullif(current_setting('app.app', true), '')::bigint)));
 
@@ -319,6 +321,7 @@ begin
       record_reference_change, withdraw_operator_request, withdraw_reference_changes'),
 
     (verified, 'select (personal) on directory_change'),
+    (verified, 'execute on function directory_digests'),
     (verified, 'usage on sequence payout_stop_id_seq'),
     (verified, 'insert (finding_count, workspace_ids, findings) on payout_stop'),
     (verified, 'select on operator_posting'),

@@ -185,6 +185,8 @@ describe('a table of the schema', () => {
         // Finds a key by its id, whose ever it is: for the owner alone.
         ...['service_account', 'service_account_key'].map((table) => `${table} found_by_key`),
         'workspace_role of_app',
+        // Compares the roles of all workspaces with their copies: for the owner alone.
+        'workspace_role compared',
         'workspace_role workspaces',
       ].sort(),
     );

@@ -52,6 +52,11 @@ const DEFINER_FUNCTIONS = [
   { name: 'delete_service_user', settings: [PINNED], executableBy: WRITING },
   { name: 'deposits_of_entries', settings: [PINNED], executableBy: WORKING },
   { name: 'directory_chain', settings: [PINNED], executableBy: SERVING },
+  {
+    name: 'directory_digests',
+    settings: [PINNED, 'TimeZone=UTC', 'DateStyle=ISO', 'bytea_output=hex'],
+    executableBy: [OPERATOR_ROLE, VERIFIER_ROLE],
+  },
   { name: 'directory_head', settings: [PINNED], executableBy: SERVING },
   { name: 'end_approved_order', settings: [PINNED], executableBy: [] },
   { name: 'entries_of_deposits', settings: [PINNED], executableBy: SERVING },

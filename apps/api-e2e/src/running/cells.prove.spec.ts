@@ -197,7 +197,7 @@ describe('a worker of three databases', () => {
     }
     for (const cell of ['b', 'c']) {
       expect(text).toContain(`banking_directory_copy_connected{cell="${cell}"} 1`);
-      expect(text).toContain(`banking_directory_slot_lost{cell="${cell}"} 0`);
+      expect(text).toContain(`banking_directory_copy_lost{cell="${cell}"} 0`);
     }
   });
 });

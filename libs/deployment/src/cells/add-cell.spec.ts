@@ -146,6 +146,7 @@ describe('a cell', () => {
     await server.query('home', `insert into cell (number, name) values (9, 'without')`);
     expect((await read()).at(-1)).toEqual({
       cell: 'without',
+      slot: null,
       is_active: false,
       is_lost: true,
       behind: null,

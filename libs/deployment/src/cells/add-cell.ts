@@ -63,7 +63,9 @@ export async function addCell(settings: NewCell): Promise<number> {
     });
     await explained(name, () => prepareCell(inCell, name, taken));
     await explained(name, () => copyReference(atHome, inCell));
-    await explained(name, () => copyDirectory(atHome, inCell, { cellName: name, homeAddress }));
+    await explained(name, () =>
+      copyDirectory(atHome, inCell, { cellName: name, homeConnection: home, homeAddress, log }),
+    );
     return taken.number;
   });
 }

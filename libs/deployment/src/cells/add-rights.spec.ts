@@ -1,7 +1,10 @@
-import { administer, reasonOf } from '@banking/postgres/testing';
+import { OWNER_ROLE, SCHEMA, withAdminSession } from '@banking/postgres';
+import { administer, reasonOf, until } from '@banking/postgres/testing';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
 import { addCell } from './add-cell.js';
+import { requireRemover } from './remove-rows.js';
 import { addressOf } from './subscription.js';
+import { writeCopy } from './write-copy.js';
 
 let server: CellServer;
 
@@ -27,6 +30,7 @@ const add = () => {
 const run = (message: string | undefined) =>
   administer(server.connectionOf('home'), (client) => client.query(/: ((?:alter|grant) .*;)/.exec(message!)![1]!));
 const cells = () => server.query('home', 'select from cell');
+const apps = () => server.query<{ name: string }>('b', 'select name from app');
 
 describe('the addition of a cell', () => {
   it('is refused before it changes home while the server of the cell may not read a table of the directory', async () => {
@@ -55,5 +59,34 @@ describe('the addition of a cell', () => {
 
   it('needs no right of the tables for the login', async () => {
     expect(await add()).toBe(1);
+  });
+
+  it('makes a copy anew with the same rights at home', async () => {
+    await server.query('home', `insert into app (id, name) values (1, 'Harbour')`);
+    await until(async () => (await apps()).length > 0);
+    await server.query('b', 'set session_replication_role = replica; delete from app');
+
+    expect(await add()).toBe(1);
+
+    expect(await apps()).toEqual([{ name: 'Harbour' }]);
+  });
+
+  it('writes the rows of a copy with the rights in the cell that removing rows needs', async () => {
+    await server.query(
+      'b',
+      `create role migrator login bypassrls; grant banking_owner to migrator with inherit true;
+       grant set on parameter session_replication_role to migrator;
+       set session_replication_role = replica; update app set name = 'Other'; insert into app (id, name) values (2, 'Lost')`,
+    );
+    const [home, cell] = [server.connectionOf('home'), { ...server.connectionOf('b'), user: 'migrator' }];
+
+    await withAdminSession(home, (atHome) =>
+      withAdminSession(cell, async (inCell) => {
+        await requireRemover(inCell, 'b');
+        await atHome.actAs(OWNER_ROLE, SCHEMA, () => writeCopy(atHome.query, inCell));
+      }),
+    );
+
+    expect(await apps()).toEqual([{ name: 'Harbour' }]);
   });
 });

@@ -1,15 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AdminSession, type ConnectionOptions, quoteName, SCHEMA, withAdminSession } from '@banking/postgres';
+import {
+  type AdminSession,
+  type ConnectionOptions,
+  OWNER_ROLE,
+  quoteName,
+  SCHEMA,
+  withAdminSession,
+  withNewSlot,
+} from '@banking/postgres';
 import { SLOT_NAME } from '@banking/operations';
 import { DeploymentError } from '../explain-failure.js';
+import { asOwner } from './act-as.js';
+import { compareCopy, COPIED, inSession, slotOfCopy } from './compare-copy.js';
 import { createPublication } from './publication.js';
-import { createSubscription, literal, unlogged } from './subscription.js';
-
-/** The tables that are written at home, and that every other cell has a copy of. */
-const COPIED = [
-  ...['app', 'app_user', 'user_identity', 'app_membership', 'workspace', 'workspace_role', 'member'],
-  ...['cell', 'workspace_place'],
-];
+import { requireRemover } from './remove-rows.js';
+import { createSubscription, dropSlot, dropSubscription, isSubscribed, literal, unlogged } from './subscription.js';
+import { requireKnownWorkspaces, writeCopy } from './write-copy.js';
 
 const withSchema = (tables: readonly string[]): string => tables.map((table) => `${SCHEMA}.${table}`).join(', ');
 
@@ -19,6 +25,8 @@ const NAME = 'banking_directory';
 /** Each table may wait a quarter of a minute for the transactions that run at home. */
 const COPY_MAX_MS = 10 * 60_000;
 const POLL_MS = 50;
+/** For how long a copy with rows that differ may need to receive what home has committed. Then it is made anew. */
+const FOLLOW_MAX_MS = 60_000;
 
 /** Ensures that home publishes the directory. @throws DeploymentError where the server of home cannot */
 export async function publishDirectory(home: AdminSession): Promise<void> {
@@ -77,37 +85,87 @@ const READER = `
                order by c.relname) as unreadable
   from pg_roles r join pg_namespace n on n.nspname = '${SCHEMA}' where r.rolname = $1`;
 
+interface CopySettings {
+  readonly cellName: string;
+  /** Of the login that may replicate. */
+  readonly homeConnection: ConnectionOptions;
+  /** How the server of the cell reaches home. */
+  readonly homeAddress: string;
+  readonly log?: ((line: string) => void) | undefined;
+}
+
 /**
- * Ensures that a cell has a copy of the directory that follows each change, and waits until it is complete.
+ * Ensures that a cell has a copy of the directory that follows each change, and waits until it is complete. A copy that lacks changes is
+ * made anew: after home was recovered to an earlier moment, PostgreSQL skips what home commits until it is where the copy was.
  *
  * The slot is created by itself: if home and the cell are databases of one server, a subscription that creates it would wait for its own
  * database transaction.
  */
-export async function copyDirectory(
-  home: AdminSession,
-  cell: AdminSession,
-  { cellName, homeAddress }: { readonly cellName: string; readonly homeAddress: string },
-): Promise<void> {
+export async function copyDirectory(home: AdminSession, cell: AdminSession, settings: CopySettings): Promise<void> {
+  const { cellName, homeAddress, log } = settings;
   const [named] = await home.query<{ slot: string }>(`select ${SLOT_NAME} as slot from (values ($1)) c (name)`, [
     cellName,
   ]);
   const { slot } = named!;
-  const [subscribed] = await cell.query<{ isSubscribed: boolean }>(
-    `select exists (select from pg_subscription s join pg_database d on d.oid = s.subdbid
-                    where s.subname = $1 and d.datname = current_database()) as "isSubscribed"`,
-    [NAME],
-  );
-  if (subscribed?.isSubscribed) {
+  if (await isSubscribed(cell, NAME)) {
     await follow(cell, homeAddress);
-  } else {
+    if (await isWhole(home, cell, cellName)) return;
+    log?.(`The copy of the directory in the cell ${cellName} lacks changes of home. It is made anew.`);
+  } else if (!(await hasRows(cell))) {
     await home.query(
       `select pg_create_logical_replication_slot($1, 'pgoutput')
        where not exists (select from pg_replication_slots where slot_name = $1)`,
       [slot],
     );
     await createSubscription(cell, { name: NAME, address: homeAddress, slot });
+    return untilCopied(cell);
   }
+  await makeAnew(home, cell, slot, settings);
+}
+
+/** Whether the copy has all that home had committed. It waits for a copy that is behind, but not for ever. */
+async function isWhole(home: AdminSession, cell: AdminSession, cellName: string): Promise<boolean> {
+  const { slot, isLost } = await slotOfCopy(inSession(home), cellName);
+  if (isLost || !(await isEnabled(cell))) return false;
   await untilCopied(cell);
+  const { lost, isFollowing } = await compareCopy(inSession(home), inSession(cell), slot, FOLLOW_MAX_MS);
+  return isFollowing && lost.length === 0;
+}
+
+/** The subscription of a cell that was restored from a dump is disabled, and does not know what it has. */
+async function isEnabled(cell: AdminSession): Promise<boolean> {
+  const [subscription] = await cell.query<{ isEnabled: boolean }>(
+    `select subenabled as "isEnabled" from pg_subscription
+     where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())`,
+    [NAME],
+  );
+  return subscription!.isEnabled;
+}
+
+/** Every copy has at least the cells. */
+async function hasRows(cell: AdminSession): Promise<boolean> {
+  const [row] = await asOwner(cell, () =>
+    cell.query<{ exists: boolean }>('select exists (select from cell) as exists'),
+  );
+  return row!.exists;
+}
+
+/**
+ * Begins with the rows as they are where a new slot begins, so that the copy misses no change and gets none twice. It may be repeated after
+ * an interruption. The service reads the former rows until then.
+ */
+async function makeAnew(
+  home: AdminSession,
+  cell: AdminSession,
+  slot: string,
+  { cellName, homeConnection, homeAddress }: CopySettings,
+): Promise<void> {
+  await requireRemover(cell, cellName);
+  await requireKnownWorkspaces(home, cell, cellName);
+  await dropSubscription(cell, NAME);
+  await dropSlot(home, slot);
+  await withNewSlot(homeConnection, { slot, role: OWNER_ROLE, schema: SCHEMA }, (rows) => writeCopy(rows, cell));
+  await createSubscription(cell, { name: NAME, address: homeAddress, slot, copiesRows: false });
 }
 
 /** Changes the address of home where it differs. The address can be read by superusers only; others keep the one they have set. */

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AdminSession, SCHEMA, SQLSTATE, sqlstateOf } from '@banking/postgres';
+import { type AdminSession, SCHEMA } from '@banking/postgres';
 import { DeploymentError } from '../explain-failure.js';
 import { asOwnerOf } from './act-as.js';
 import { createPublication, dropPublication } from './publication.js';
-import { createSubscription } from './subscription.js';
+import { createSubscription, dropSlot, dropSubscription, isSubscribed } from './subscription.js';
 import { qualified, tablesOfWorkspace } from './tables-of-workspace.js';
 import type { MoveCells, MoveSessions } from './move-record.js';
 
@@ -49,12 +49,7 @@ export async function publishWorkspace(source: AdminSession, cells: MoveCells): 
 
 /** Lets the target copy the rows and follow each change. */
 export async function subscribe({ source, target }: MoveSessions, cells: MoveCells, address: string): Promise<void> {
-  const [copy] = await target.query<{ isSubscribed: boolean }>(
-    `select exists (select from pg_subscription s where s.subname = $1
-                    and s.subdbid = (select oid from pg_database where datname = current_database())) as "isSubscribed"`,
-    [nameOf(cells)],
-  );
-  if (!copy!.isSubscribed) {
+  if (!(await isSubscribed(target, nameOf(cells)))) {
     const slot = await slotOf(source, cells);
     return createSubscription(target, { name: nameOf(cells), address, slot, stopsAtError: true });
   }
@@ -99,47 +94,13 @@ const copyStopped = ({ target }: MoveCells) =>
   );
 
 /** Ends the copy at the target, also if the source does not answer. What the source writes from now on does not arrive. */
-export async function unsubscribe(target: AdminSession, cells: MoveCells): Promise<void> {
-  const name = nameOf(cells);
-  const subscribed = await target.query(
-    `select from pg_subscription where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())`,
-    [name],
-  );
-  if (subscribed.length === 0) return;
-  await target.query(`alter subscription ${name} disable`);
-  // The slot is dropped by itself, because the source may be away.
-  await target.query(`alter subscription ${name} set (slot_name = none)`);
-  await target.query(`drop subscription ${name}`);
-}
+export const unsubscribe = (target: AdminSession, cells: MoveCells): Promise<void> =>
+  dropSubscription(target, nameOf(cells));
 
 /** Removes the slot and the publication of a copy that has ended. */
 export async function unpublish(source: AdminSession, cells: MoveCells): Promise<void> {
   await dropSlot(source, await slotOf(source, cells));
   await dropPublication(source, nameOf(cells));
-}
-
-/** A slot is in use until the server notices that its receiver has ended. */
-async function dropSlot(source: AdminSession, slot: string): Promise<void> {
-  for (;;) {
-    const [left] = await source.query<{ pid: number | null }>(
-      'select active_pid as pid from pg_replication_slots where slot_name = $1',
-      [slot],
-    );
-    if (left === undefined) return;
-    if (left.pid === null) {
-      await source.query('select pg_drop_replication_slot($1)', [slot]).catch((error: unknown) => {
-        // In use again, or dropped by another session.
-        const code = sqlstateOf(error);
-        if (code !== SQLSTATE.objectInUse && code !== SQLSTATE.undefinedObject) throw error;
-      });
-    } else {
-      await source.query('select pg_terminate_backend($1)', [left.pid]).catch((error: unknown) => {
-        // The receiver has a login of its own, which only some logins may end. The server ends it later.
-        if (sqlstateOf(error) !== SQLSTATE.insufficientPrivilege) throw error;
-      });
-    }
-    await pause(POLL_MS);
-  }
 }
 
 /** The source has written nothing yet that the target lacks, if it returns in time. */

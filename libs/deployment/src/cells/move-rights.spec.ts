@@ -82,8 +82,7 @@ describe('an owner login with the documented rights only, which row-level securi
   it('is refused where it would remove no row of those that it may not see, with the rights that it lacks', async () => {
     await world.query('home', 'grant banking_owner to migrator with inherit true');
     await world.query('home', 'grant set on parameter session_replication_role to migrator');
-    const refused =
-      'The login migrator of the cell "home" may not remove the rows of a workspace. Let an administrator run there:';
+    const refused = 'The login migrator of the cell "home" may not remove rows. Let an administrator run there:';
     expect(await reasonOf(archiveWorkspace(world.command(workspaceId)))).toBe(
       `${refused} alter role migrator bypassrls;`,
     );

@@ -33,13 +33,13 @@ const REMOVER = `
       format('grant set on parameter session_replication_role to %I;', rolname) end], null) as missing
   from pg_roles where rolname = current_user`;
 
-/** @throws DeploymentError with the SQL for an administrator if the login of a cell may not remove rows */
+/** @throws DeploymentError with the SQL for an administrator if the login of a cell may not remove rows without triggers */
 export async function requireRemover(session: AdminSession, cell: string): Promise<void> {
   const [login] = await session.query<{ name: string; missing: readonly string[] }>(REMOVER, [OWNER_ROLE]);
   const { name, missing } = login!;
   if (missing.length === 0) return;
   throw new DeploymentError(
-    `The login ${name} of the cell "${cell}" may not remove the rows of a workspace. Let an administrator run there: ${missing.join(' ')}`,
+    `The login ${name} of the cell "${cell}" may not remove rows. Let an administrator run there: ${missing.join(' ')}`,
   );
 }
 

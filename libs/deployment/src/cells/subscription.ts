@@ -1,9 +1,11 @@
-import type { AdminSession, ConnectionOptions } from '@banking/postgres';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type AdminSession, type ConnectionOptions, SQLSTATE, sqlstateOf } from '@banking/postgres';
 import { connectionTo } from '@banking/process';
 import { DeploymentError } from '../explain-failure.js';
 import { asLogin } from './act-as.js';
 
 const RUNS_AS_OWNER_SINCE = 160_000;
+const POLL_MS = 50;
 
 interface Subscription {
   /** Of the subscription, and of its publication at the other server. */
@@ -14,12 +16,14 @@ interface Subscription {
   readonly slot: string;
   /** Whether it stops at the first error, instead of trying again for ever. Default false. */
   readonly stopsAtError?: boolean;
+  /** Whether the rows from before the slot are copied. Default true. */
+  readonly copiesRows?: boolean;
 }
 
 /** Copies the tables of a publication, and follows each change. */
 export async function createSubscription(
   session: AdminSession,
-  { name, address, slot, stopsAtError = false }: Subscription,
+  { name, address, slot, stopsAtError = false, copiesRows = true }: Subscription,
 ): Promise<void> {
   const [server] = await session.query<{ version: number }>(
     `select current_setting('server_version_num')::int as version`,
@@ -29,8 +33,49 @@ export async function createSubscription(
   await unlogged(
     session,
     `create subscription ${name} connection ${literal(address)} publication ${name}
-     with (create_slot = false, disable_on_error = ${stopsAtError}, slot_name = ${literal(slot)}${owner})`,
+     with (create_slot = false, copy_data = ${copiesRows}, disable_on_error = ${stopsAtError}, slot_name = ${literal(slot)}${owner})`,
   );
+}
+
+export async function isSubscribed(session: AdminSession, name: string): Promise<boolean> {
+  const subscribed = await session.query(
+    `select from pg_subscription where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())`,
+    [name],
+  );
+  return subscribed.length > 0;
+}
+
+/** Ends a subscription, also if the other server does not answer. Its slot there stays. */
+export async function dropSubscription(session: AdminSession, name: string): Promise<void> {
+  if (!(await isSubscribed(session, name))) return;
+  await session.query(`alter subscription ${name} disable`);
+  // The slot is dropped by itself, because the source may be away.
+  await session.query(`alter subscription ${name} set (slot_name = none)`);
+  await session.query(`drop subscription ${name}`);
+}
+
+/** A slot is in use until the server notices that its receiver has ended. */
+export async function dropSlot(source: AdminSession, slot: string): Promise<void> {
+  for (;;) {
+    const [left] = await source.query<{ pid: number | null }>(
+      'select active_pid as pid from pg_replication_slots where slot_name = $1',
+      [slot],
+    );
+    if (left === undefined) return;
+    if (left.pid === null) {
+      await source.query('select pg_drop_replication_slot($1)', [slot]).catch((error: unknown) => {
+        // In use again, or dropped by another session.
+        const code = sqlstateOf(error);
+        if (code !== SQLSTATE.objectInUse && code !== SQLSTATE.undefinedObject) throw error;
+      });
+    } else {
+      await source.query('select pg_terminate_backend($1)', [left.pid]).catch((error: unknown) => {
+        // The receiver has a login of its own, which only some logins may end. The server ends it later.
+        if (sqlstateOf(error) !== SQLSTATE.insufficientPrivilege) throw error;
+      });
+    }
+    await pause(POLL_MS);
+  }
 }
 
 /** Runs a statement that may contain a password, which a server writes into its log with the statement. A superuser can prevent that. */

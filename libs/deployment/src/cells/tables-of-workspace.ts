@@ -41,23 +41,30 @@ const NOT_COMPARED: Readonly<Record<string, readonly string[]>> = {
 const TABLES = `
   select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns,
          bool_or(a.attname = 'workspace_id') as "hasWorkspace",
+         exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgenabled = 'A') as "isWatched",
          array_agg(a.attname::text order by a.attnum) filter (where a.attnum = any (i.indkey)) as key,
          array_agg(format_type(a.atttypid, a.atttypmod) order by a.attnum) filter (where a.attnum = any (i.indkey)) as "keyTypes"
   from pg_class c join pg_index i on i.indrelid = c.oid and i.indisprimary join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   where c.relnamespace = '${SCHEMA}'::regnamespace and c.relkind in ('r', 'p')
-  group by c.relname order by c.relname`;
+  group by c.oid, c.relname order by c.relname`;
 
-interface TableRow {
+/** A table by the catalog, with its columns and those of its primary key. */
+export interface TableRow {
   readonly name: string;
   readonly columns: readonly string[];
   readonly hasWorkspace: boolean;
+  /** Whether replicated rows run triggers, as those of members and roles do. */
+  readonly isWatched: boolean;
   readonly key: readonly string[];
   readonly keyTypes: readonly string[];
 }
 
+/** All tables of the schema, by name. */
+export const tablesOfSchema = (session: AdminSession): Promise<readonly TableRow[]> => session.query<TableRow>(TABLES);
+
 /** The tables that move, by the catalog of a database, by name. */
 export async function tablesOfWorkspace(session: AdminSession): Promise<readonly MovedTable[]> {
-  const tables = await session.query<TableRow>(TABLES);
+  const tables = await tablesOfSchema(session);
   return tables.flatMap(({ name, columns, hasWorkspace, key, keyTypes }) => {
     const isByKey = MOVED_BY_KEY.includes(name);
     if (!isByKey && (!hasWorkspace || name in NOT_MOVED)) return [];

@@ -137,7 +137,7 @@ describe('the metrics that are read from the database', () => {
 });
 
 describe('the metrics that are read from several databases', () => {
-  const SLOT = { cell: 'b', is_active: true, is_lost: false, behind: 5, retained: 70 };
+  const SLOT = { cell: 'b', slot: 'banking_home_b', is_active: true, is_lost: false, behind: 5, retained: 70 };
 
   it('have the name of the cell, and none of a cell that is away but that it is', async () => {
     const atHome = jest.fn(async (_: unknown, bound: readonly unknown[]) =>
@@ -169,10 +169,12 @@ describe('the metrics that are read from several databases', () => {
       'banking_directory_copy_connected{cell="b"}': 1,
       'banking_directory_copy_behind_bytes{cell="b"}': 5,
       'banking_directory_slot_retained_bytes{cell="b"}': 70,
-      'banking_directory_slot_lost{cell="b"}': 0,
+      'banking_directory_copy_lost{cell="b"}': 0,
       'banking_directory_copy_connected{cell="c"}': 0,
-      'banking_directory_slot_lost{cell="c"}': 1,
+      'banking_directory_copy_lost{cell="c"}': 1,
     });
+    cells = cells.map((one) => (one.cell === 'b' ? { ...one, isCopyLost: true } : one));
+    expect(await scrape()).toMatchObject({ 'banking_directory_copy_lost{cell="b"}': 1 });
     expect(Object.keys(scraped).filter((series) => series.includes('cell="c"'))).toHaveLength(3);
     expect(Object.keys(scraped).filter((series) => !series.includes('cell='))).toEqual([]);
     cells = cells.slice(0, 1);

@@ -21,6 +21,8 @@ export interface MeasuredCell<D = MeasuredDatabase> {
   readonly cell?: string | undefined;
   /** Undefined while it is away. */
   readonly database: D | undefined;
+  /** Whether a worker has found that its copy of the directory lacks changes of home. */
+  readonly isCopyLost?: boolean | undefined;
 }
 
 /** The label of the values of a database. Without cells, series have no label `cell`. */
@@ -73,7 +75,7 @@ async function readValues(database: Pick<Database, 'pipeline'>): Promise<Values>
   return { due, parked, payouts, held, stop, unrecorded, audit, webhooks, banks };
 }
 
-/** The copies of the directory, which home knows. */
+/** The copies of the directory, by their slots at home. */
 async function readSlots(database: Pick<Database, 'pipeline'>): Promise<readonly DirectorySlot[]> {
   const [slots] = await database.pipeline({}, [bind(READ_SLOTS)] as const);
   return slots;
@@ -121,7 +123,7 @@ export class DatabaseValues {
       copyConnected: metrics.gauge('banking_directory_copy_connected', update),
       copyBehind: metrics.gauge('banking_directory_copy_behind_bytes', update),
       slotRetained: metrics.gauge('banking_directory_slot_retained_bytes', update),
-      slotLost: metrics.gauge('banking_directory_slot_lost', update),
+      copyLost: metrics.gauge('banking_directory_copy_lost', update),
     };
   }
 
@@ -140,7 +142,8 @@ export class DatabaseValues {
     ]);
     for (const gauge of Object.values(this.gauges)) gauge.reset();
     for (const [index, one] of cells.entries()) this.setValues(labelOf(one), values[index]);
-    for (const slot of slots ?? []) this.setSlot(slot);
+    const lost = new Set(cells.flatMap(({ cell, isCopyLost }) => (isCopyLost === true ? [cell] : [])));
+    for (const slot of slots ?? []) this.setSlot({ ...slot, is_lost: slot.is_lost || lost.has(slot.cell) });
   }
 
   private setValues(label: { readonly cell?: string }, values: Values | undefined): void {
@@ -193,9 +196,9 @@ export class DatabaseValues {
   }
 
   private setSlot({ cell, is_active: isActive, is_lost: isLost, behind, retained }: DirectorySlot): void {
-    const { copyConnected, copyBehind, slotRetained, slotLost } = this.gauges;
+    const { copyConnected, copyBehind, slotRetained, copyLost } = this.gauges;
     copyConnected.set({ cell }, isActive ? 1 : 0);
-    slotLost.set({ cell }, isLost ? 1 : 0);
+    copyLost.set({ cell }, isLost ? 1 : 0);
     if (behind !== null) copyBehind.set({ cell }, behind);
     if (retained !== null) slotRetained.set({ cell }, retained);
   }

@@ -183,9 +183,9 @@ export const METRICS = {
     ['cell'],
     'Log that home keeps for the copy, on the disk of its server.',
   ),
-  banking_directory_slot_lost: gauge(
+  banking_directory_copy_lost: gauge(
     ['cell'],
-    '1 if the copy cannot continue, because home lacks its slot or removes log that it needs.',
+    '1 if the copy lacks changes of home or cannot continue, and must be made anew.',
   ),
 
   banking_rates_requests_total: counter(['outcome'], 'Requests to the source of rates: ok or failed.'),
