@@ -55,7 +55,7 @@ beforeAll(async () => {
     beneficiaryName: 'Ravi Menon',
   });
   rail = rails.open(world.database).get(config.name)!;
-  await ensureFolder(join(config.folder, 'in'));
+  for (const name of ['in', 'sent']) await ensureFolder(join(config.folder, name));
 });
 afterAll(async () => {
   const findings = await verifyPayments(world.database, Object.values(world.demo.workspaces));
