@@ -319,7 +319,8 @@ const BUSINESS = {
   },
   quote_unusable: {
     status: 422,
-    message: 'The workspace has no quote with this id for this account, recipient and amount.',
+    message:
+      'The workspace has no quote with this id for this account, recipient and amount. Request one, or name none.',
     action: 'Name a quote for the same account, recipient and amount, or none.',
   },
   quote_expired: {

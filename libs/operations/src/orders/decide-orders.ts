@@ -1,5 +1,6 @@
 import { minorUnits, Refusal } from '@banking/domain';
 import { accountKey, decide, type DecisionContext, type PostedTransaction } from '@banking/ledger';
+import { referenceReused, refusedQuote } from '../payments/field-refusal.js';
 import { auditEntry, type AuditEntry, BY_SYSTEM, callerOf } from '../audit/audited-call.js';
 import { keyConflict } from '../idempotency/idempotency-key.js';
 import type { OrderFacts } from '../resources/compose-order.js';
@@ -122,12 +123,12 @@ function conflictOf({ order, conflicts }: LockedOrder, postedByUniqueKey: Posted
     conflicts?.reference_is_taken === true ||
     postedByUniqueKey.has(uniqueKey('reference', workspaceId, content.externalReference))
   ) {
-    return new Refusal('external_reference_reused');
+    return referenceReused();
   }
   if (conflicts?.quote_is_used === true || postedByUniqueKey.has(uniqueKey('quote', workspaceId, content.quoteId))) {
-    return new Refusal('quote_used');
+    return refusedQuote('quote_used');
   }
-  return conflicts?.quote_is_expired === true ? new Refusal('quote_expired') : undefined;
+  return conflicts?.quote_is_expired === true ? refusedQuote('quote_expired') : undefined;
 }
 
 function uniqueKeysOf(order: PreparedOrder): string[] {

@@ -10,6 +10,7 @@ import {
   type Timestamp,
 } from '@banking/domain';
 import { bind, isServedElsewhere, sqlStatement } from '@banking/postgres';
+import { referenceReused, refusedField } from '../payments/field-refusal.js';
 import { refuseReservedKey } from '../approvals/approval-gate.js';
 import { approvalId, approvalRequest, nextApproval } from '../approvals/approval-request.js';
 import { requirementsOf } from '../approvals/approval-requirements.js';
@@ -119,7 +120,7 @@ async function preparePlacement(
     }),
   } as const;
   try {
-    if (facts.reference_is_taken) throw new Refusal('external_reference_reused');
+    if (facts.reference_is_taken) throw referenceReused();
     const terms = await termsOf({ ...content, amount: minorUnits(BigInt(content.amount)) }, facts, means);
     checkPurpose(content, facts, reference);
     checkSchedule(content, facts.now as Timestamp);
@@ -200,12 +201,12 @@ function checkPurpose({ purposeCode }: OrderContent, facts: PaymentFacts, refere
   const country = facts.destination_country ?? undefined;
   const purposes = reference.purposesOf(country);
   if (purposeCode !== undefined) {
-    if (!Object.hasOwn(purposes, purposeCode)) throw withDetail('purpose_code_invalid', 'purposeCode');
+    if (!Object.hasOwn(purposes, purposeCode)) throw refusedField('purposeCode', 'purpose_code_invalid');
     return;
   }
   if (country === undefined || Object.keys(purposes).length === 0) return;
   if (isDomestic(facts) && reference.ownPurposesOf(country) === undefined) return;
-  throw withDetail('purpose_code_required', 'purposeCode');
+  throw refusedField('purposeCode', 'purpose_code_required');
 }
 
 /** @throws Refusal `schedule_invalid` */
@@ -220,9 +221,4 @@ function checkSchedule(
   const [first] = faults;
   if (first)
     throw new Refusal('schedule_invalid', faults.length === 1 ? first.message : undefined, { details: faults });
-}
-
-function withDetail(reason: 'purpose_code_required' | 'purpose_code_invalid', field: string): Refusal {
-  const { message } = new Refusal(reason);
-  return new Refusal(reason, undefined, { details: [{ path: `/${field}`, reason, message }] });
 }

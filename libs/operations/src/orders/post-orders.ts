@@ -19,6 +19,7 @@ import {
 } from '@banking/postgres';
 import { freshPayout } from '@banking/payouts';
 import type { Reservation } from '@banking/work-queue';
+import { referenceReused, refusedQuote } from '../payments/field-refusal.js';
 import { auditEntriesOf, decideOrders, type OrderDecision, type PostedOrder } from './decide-orders.js';
 import { type AccountsByKey, type LockedOrder, lockOrders, payeeIn } from './lock-orders.js';
 import { type IdempotencyKey, storeResponses } from '../idempotency/idempotency-key.js';
@@ -312,10 +313,10 @@ export const failure = (error: Error): OrderOutcome =>
 
 /** Constraints and codes of rules that another process broke between the locks and the commit. */
 const REFUSALS: Readonly<Record<string, () => Refusal>> = {
-  customer_order_reference: () => new Refusal('external_reference_reused'),
-  quote_use_pkey: () => new Refusal('quote_used'),
+  customer_order_reference: referenceReused,
+  quote_use_pkey: () => refusedQuote('quote_used'),
   [RULE_VIOLATION.notApproved]: () => new Refusal('approval_changed'),
-  [RULE_VIOLATION.quoteUnusable]: () => new Refusal('quote_expired'),
+  [RULE_VIOLATION.quoteUnusable]: () => refusedQuote('quote_expired'),
 };
 
 /** The database asks for approvals of an order that was prepared by former rules: it is prepared again. A run is not what was approved. */

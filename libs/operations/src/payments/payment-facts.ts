@@ -11,6 +11,7 @@ import {
 import type { PaymentContent, PayoutDestination, RailRouting } from '@banking/payouts';
 import { bind, type BoundStatement, type Database, lookup, sqlStatement } from '@banking/postgres';
 import type { FeeSchedule } from '@banking/reference';
+import { refusedField } from './field-refusal.js';
 import { BENEFICIARY_COLUMNS, RECIPIENT_COLUMNS, type RecipientFacts } from '../resources/compose-parties.js';
 import { selectedOf } from '../resources/reading.js';
 
@@ -322,11 +323,7 @@ const TOWN_MISSING = () =>
   );
 
 /** The refusal for a recipient that cannot be paid. */
-export function invalidRecipient(message: string): Refusal {
-  return new Refusal('recipient_invalid', message, {
-    details: [{ path: '/recipientID', reason: 'recipient_invalid', message }],
-  });
-}
+export const invalidRecipient = (message: string): Refusal => refusedField('recipientID', 'recipient_invalid', message);
 
 function corridorOf(facts: PaymentFacts): PaidCorridor | undefined {
   if (facts.corridor_id === null) return undefined;

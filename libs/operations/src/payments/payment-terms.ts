@@ -2,6 +2,7 @@ import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal, conver
 import { type Conversion, type ConvertedAmount, currencyCode } from '@banking/ledger';
 import type { RailRouting } from '@banking/payouts';
 import type { RateSource } from '@banking/reference';
+import { refusedQuote } from './field-refusal.js';
 import { rateToLimit } from '../limits/limit-rates.js';
 import { inUtc } from '../resources/columns.js';
 import {
@@ -106,15 +107,19 @@ async function pricedTerms(
 function quoteOf({ quoteId, accountId, recipientId, amount }: Payment, facts: PaymentFacts): QuoteFacts | undefined {
   const { quote, recipient_currency_id } = facts;
   if (quoteId === undefined) return undefined;
-  if (quote === null) throw new Refusal('quote_unusable');
+  if (quote === null) throw refusedQuote('quote_unusable');
   const isSamePayment =
     quote.accountId === accountId &&
     quote.targetCurrencyId === recipient_currency_id &&
     quote.amount === amount.toString() &&
     (quote.recipientId === null || quote.recipientId === recipientId);
-  if (!isSamePayment) throw new Refusal('quote_unusable', 'The quote is of another account, recipient or amount.');
-  if (quote.isUsed) throw new Refusal('quote_used');
-  if (quote.isExpired) throw new Refusal('quote_expired');
+  if (!isSamePayment)
+    throw refusedQuote(
+      'quote_unusable',
+      'The quote is of another account, recipient or amount. Request one for these, or name none.',
+    );
+  if (quote.isUsed) throw refusedQuote('quote_used');
+  if (quote.isExpired) throw refusedQuote('quote_expired');
   return quote;
 }
 

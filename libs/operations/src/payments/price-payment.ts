@@ -13,6 +13,7 @@ import {
 } from '@banking/domain';
 import type { Leg } from '@banking/ledger';
 import { type DatedRate, feeOf, noRate, type RateSource, writtenRate } from '@banking/reference';
+import { refusedField } from './field-refusal.js';
 import {
   CONVERSION_ROUNDING,
   FEE_ROUNDING,
@@ -81,7 +82,7 @@ function smallestAmount({ value, field }: FixedAmount, rate: Rate): MinorUnits {
   } catch (error) {
     if (!(error instanceof Refusal && error.reason === 'amount_out_of_range')) throw error;
     const message = 'The amount to pay is larger than the service can store. Request a smaller target amount.';
-    throw refusedFor(field, 'amount_out_of_range', message);
+    throw refusedField(field, 'amount_out_of_range', message);
   }
 }
 
@@ -134,14 +135,14 @@ function checkLimits(
   const exact = amount * rate.numerator * 10n ** BigInt(decimalsOf(rate.to));
   const unit = rate.denominator * 10n ** BigInt(decimalsOf(rate.from));
   if (exact < minimum * unit) {
-    throw refusedFor(
+    throw refusedField(
       field,
       'amount_below_minimum',
       `The amount is below the corridor minimum of ${shown(minimum, limitCurrency)}.`,
     );
   }
   if (exact > maximum * unit) {
-    throw refusedFor(
+    throw refusedField(
       field,
       'amount_above_maximum',
       `The amount is above the corridor maximum of ${shown(maximum, limitCurrency)}.`,
@@ -158,7 +159,7 @@ function checkArrival(
 ): void {
   const least = (corridor?.payoutMethod === 'SWIFT' && corridor.swiftMinimum) || 1n;
   if (arrives < least)
-    throw refusedFor(
+    throw refusedField(
       field,
       'amount_below_minimum',
       `The target amount is below the minimum of ${shown(minorUnits(least), to)}.`,
@@ -166,14 +167,6 @@ function checkArrival(
 }
 
 const shown = (amount: MinorUnits, currency: CurrencyCode) => `${toDecimal(amount, currency)} ${currency}`;
-
-function refusedFor(
-  field: FixedAmount['field'],
-  reason: 'amount_below_minimum' | 'amount_above_maximum' | 'amount_out_of_range',
-  message: string,
-): Refusal {
-  return new Refusal(reason, message, { details: [{ path: `/${field}`, reason, message }] });
-}
 
 /**
  * The fee of a payment in minor units of the account's currency, zero if its corridor has no fee.
