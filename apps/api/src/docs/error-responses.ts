@@ -154,6 +154,12 @@ function refusalExample(reason: RefusalReason, path: string): Refusal {
     case 'purpose_code_required':
     case 'purpose_code_invalid':
       return ofField(reason, '/purposeCode', reason, REFUSALS[reason].message);
+    case 'quote_unusable':
+    case 'quote_used':
+    case 'quote_expired':
+      return ofField(reason, '/quoteID', reason, REFUSALS[reason].message);
+    case 'external_reference_reused':
+      return ofField(reason, '/externalReference', reason, REFUSALS[reason].message);
     case 'schedule_invalid':
       return ofField(reason, '/startAt', 'not_taken', 'startAt must be left out where type is instant.');
     case 'currency_unknown':
