@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { boundedFetch, ResponseTooLargeError } from './bounded-fetch.js';
 
 const LIMITS = { bytesMax: 10, timeoutMs: 5_000 };
@@ -55,6 +55,27 @@ describe('boundedFetch', () => {
     };
 
     await expect(boundedFetch(url, LIMITS)).rejects.toMatchObject({ name: 'TypeError' });
+    expect(requests).toBe(1);
+  });
+
+  it.each([
+    ['closes', (socket: Socket) => void socket.destroy()],
+    ['resets', (socket: Socket) => void socket.resetAndDestroy()],
+  ])('sends one request if the server %s the connection, however many are idle', async (_how, end) => {
+    const held: ServerResponse[] = [];
+    const requestTo = (path: string) => boundedFetch(`${url}${path}`, LIMITS, { method: 'POST', body: '{}' });
+    let requests = 0;
+    respond = (request, response) => {
+      if (request.url === '/ends') {
+        requests += 1;
+        return end(request.socket);
+      }
+      held.push(response);
+      if (held.length === 5) held.forEach((one) => one.end());
+    };
+    await Promise.all(Array.from({ length: 5 }, () => requestTo('idle')));
+
+    await expect(requestTo('ends')).rejects.toMatchObject({ name: 'TypeError' });
     expect(requests).toBe(1);
   });
 

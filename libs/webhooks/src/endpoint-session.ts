@@ -314,6 +314,8 @@ export class EndpointSession {
         headers: { 'user-agent': 'banking-webhooks/1', ...headers },
         body,
         signal,
+        // Such an address gets one request a minute, because its owner may want none.
+        isOnce: !this.hasAnswered,
       });
       this.finish(item, { startedMs, isProbe, result });
     } catch (error) {

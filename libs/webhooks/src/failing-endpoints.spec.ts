@@ -148,6 +148,38 @@ describe('an endpoint that fails', () => {
   });
 });
 
+describe('an endpoint that closes the connection, beside healthy ones of its host', () => {
+  const HEALTHY = 9;
+
+  it.each([
+    ['gets one request for an attempt if it has never answered', true, 1],
+    ['gets one more for an attempt if it has answered, because the connection was idle', false, 2],
+  ])('%s', async (_what, isNew, requests) => {
+    let closed = 0;
+    const held: (() => void)[] = [];
+    receiver.respondWith((response) => {
+      if (response.req.url?.endsWith('/closes')) {
+        closed += 1;
+        return void response.destroy();
+      }
+      held.push(() => response.writeHead(204).end());
+      if (held.length === HEALTHY) held.forEach((respond) => respond());
+    });
+    for (let index = 0; index < HEALTHY; index += 1)
+      await given.endpoint(`${receiver.url}/${index}`, { types: ['order.completed'] });
+    const worker = given.worker();
+    await given.events(1, { type: 'order.completed' });
+    await deliver(worker);
+    expect(receiver.connections()).toBe(HEALTHY);
+
+    const { id } = await given.endpoint(`${receiver.url}/closes`, { isNew });
+    await given.events(1);
+    await deliver(worker);
+    expect(await given.deliveries(id)).toMatchObject([{ attempts: 1, status: 'pending' }]);
+    expect([closed, receiver.connections()]).toEqual([requests, HEALTHY + 1]);
+  });
+});
+
 describe('an endpoint that has never answered', () => {
   it('gets one request a minute, also from several workers, for retries and after another address', async () => {
     receiver.respondWith(status(500));

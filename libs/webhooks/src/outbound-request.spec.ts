@@ -34,8 +34,10 @@ const outbound = (options: Partial<OutboundOptions> = {}) => {
   opened.push(made);
   return made;
 };
-const post = (one: Outbound, url = receiver.url, signal = new AbortController().signal) =>
-  one.post({ url, headers: { 'webhook-id': 'evt_1_1' }, body: '{"a":"€"}', signal });
+const post = (one: Outbound, url = receiver.url, signal = new AbortController().signal, isOnce = false) =>
+  one.post({ url, headers: { 'webhook-id': 'evt_1_1' }, body: '{"a":"€"}', signal, isOnce });
+/** Idle connections to one origin. */
+const IDLE = 5;
 
 /** A server that does something with each connection. */
 async function tcp(onSocket: (socket: Socket) => void): Promise<string> {
@@ -180,20 +182,43 @@ describe('a request to an endpoint', () => {
     }
   });
 
-  it('is sent again if an idle connection was closed meanwhile', async () => {
-    let requests = 0;
-    const url = await tcp((socket) =>
-      socket.on('data', () => {
-        requests += 1;
-        // The second request on a connection gets a reset.
-        if (socket.bytesWritten > 0) return socket.resetAndDestroy();
-        return socket.write('HTTP/1.1 204 No Content\r\n\r\n');
-      }),
-    );
+  /** Opens connections that stay open while idle, and ends those of each later request. Returns how many requests come then. */
+  async function endingAfterIdle(one: Outbound, end: (socket: Socket) => void): Promise<() => number> {
+    const idle: (() => void)[] = [];
+    receiver.respondWith((response) => {
+      if (receiver.received.length > IDLE) return end(response.socket!);
+      idle.push(() => response.writeHead(204).end());
+      if (idle.length === IDLE) idle.forEach((respond) => respond());
+    });
+    await Promise.all(Array.from({ length: IDLE }, () => post(one)));
+    return () => receiver.received.length - IDLE;
+  }
+
+  it('is sent again on a connection of its own if an idle one was closed meanwhile', async () => {
     const one = outbound();
-    await post(one, url);
-    expect(await post(one, url)).toMatchObject({ responseStatus: 204 });
-    expect(requests).toBe(3);
+    const requests = await endingAfterIdle(one, (socket) => {
+      if (receiver.received.length === IDLE + 1) socket.resetAndDestroy();
+      else socket.end('HTTP/1.1 204 No Content\r\n\r\n');
+    });
+    expect(await post(one)).toMatchObject({ responseStatus: 204 });
+    expect([requests(), receiver.connections()]).toEqual([2, IDLE + 1]);
+  });
+
+  it.each([
+    ['closes', (socket: Socket) => void socket.destroy()],
+    ['resets', (socket: Socket) => void socket.resetAndDestroy()],
+  ])('is sent again once if the receiver %s each connection, however many are idle', async (_how, end) => {
+    const one = outbound();
+    const requests = await endingAfterIdle(one, end);
+    expect(await post(one)).toMatchObject({ error: 'connection_failed' });
+    expect([requests(), receiver.connections()]).toEqual([2, IDLE + 1]);
+  });
+
+  it('is sent once on a connection of its own if the caller demands it', async () => {
+    const one = outbound();
+    const requests = await endingAfterIdle(one, (socket) => void socket.destroy());
+    expect(await post(one, receiver.url, undefined, true)).toMatchObject({ error: 'connection_failed' });
+    expect([requests(), receiver.connections()]).toEqual([1, IDLE + 1]);
   });
 
   it('can be aborted', async () => {

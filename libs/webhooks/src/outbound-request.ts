@@ -72,6 +72,8 @@ interface OutboundRequest {
   readonly body: string;
   /** Ends the request, which then counts as not made. */
   readonly signal: AbortSignal;
+  /** Whether the receiver gets it once in any case. It costs a connection. */
+  readonly isOnce: boolean;
 }
 
 export interface OutboundOptions extends AddressPolicy {
@@ -91,6 +93,15 @@ const SHOWN_BYTES = 1_024;
 const IDLE_SOCKETS_MAX = 32;
 const IDLE_MS = 10_000;
 
+/** How requests of a scheme are sent. */
+interface Transport {
+  readonly send: typeof https.request;
+  /** Keeps connections open, for all endpoints of an origin. */
+  readonly pooled: http.Agent;
+  /** Makes a connection for each request. */
+  readonly own: http.Agent;
+}
+
 /** The request was ended by its signal. */
 export class RequestAbortedError extends Error {
   override readonly name = 'RequestAbortedError';
@@ -101,24 +112,22 @@ export class RequestAbortedError extends Error {
  * earlier check. Follows no redirects, and reads no variables of proxies.
  */
 export class Outbound {
-  private readonly agents: Readonly<
-    Record<string, { readonly agent: http.Agent; readonly send: typeof https.request }>
-  >;
+  private readonly transports: Readonly<Record<string, Transport>>;
   private readonly timeoutMs: number;
   private readonly connectMs: number;
 
   constructor(private readonly options: OutboundOptions) {
     this.timeoutMs = options.timeoutMs ?? 15_000;
     this.connectMs = options.connectMs ?? 2_000;
-    const keep = {
-      keepAlive: true,
-      maxFreeSockets: IDLE_SOCKETS_MAX,
-      timeout: IDLE_MS,
-      lookup: checkedLookup(options),
-    };
-    this.agents = {
-      'http:': { agent: new http.Agent(keep), send: http.request as typeof https.request },
-      'https:': { agent: new https.Agent({ ...keep, ca: options.ca }), send: https.request },
+    const own = { keepAlive: false, lookup: checkedLookup(options), ca: options.ca };
+    const pooled = { ...own, keepAlive: true, maxFreeSockets: IDLE_SOCKETS_MAX, timeout: IDLE_MS };
+    this.transports = {
+      'http:': {
+        pooled: new http.Agent(pooled),
+        own: new http.Agent(own),
+        send: http.request as typeof https.request,
+      },
+      'https:': { pooled: new https.Agent(pooled), own: new https.Agent(own), send: https.request },
     };
   }
 
@@ -131,7 +140,7 @@ export class Outbound {
 
   /** Closes the idle connections. */
   close(): void {
-    for (const { agent } of Object.values(this.agents)) agent.destroy();
+    for (const { pooled } of Object.values(this.transports)) pooled.destroy();
   }
 
   private async exchange(request: OutboundRequest, startedMs: number): Promise<Omit<AttemptResult, 'durationMs'>> {
@@ -139,24 +148,29 @@ export class Outbound {
     const address = url.hostname.replace(/^\[(.*)\]$/, '$1');
     // The lookup of a connection is not called for an address.
     if (isIP(address) !== 0 && isRefusedAddress(address, this.options)) return { error: 'connection_failed' };
-    for (;;) {
-      const { isStale, ...result } = await this.send(url, request, this.timeoutMs - (performance.now() - startedMs));
-      // A receiver closes idle connections, at times just as a request is sent. It is sent again on another one.
+    const transport = this.transports[url.protocol];
+    if (transport === undefined) return { error: 'connection_failed' };
+    const leftMs = () => this.timeoutMs - (performance.now() - startedMs);
+    if (!request.isOnce) {
+      const { isStale, ...result } = await this.send(url, request, transport.send, transport.pooled, leftMs());
       if (!isStale) return result;
     }
+    // A receiver closes idle connections, at times just as a request is sent. A receiver that reads the request and closes looks the same, so
+    // the request is sent again once: RFC 9110, 9.2.2 advises against a repeat of a repeat. On a connection that was never idle, a failure
+    // is the receiver's answer.
+    return this.send(url, request, transport.send, transport.own, leftMs());
   }
 
   private send(
     url: URL,
     { headers, body, signal }: OutboundRequest,
+    send: Transport['send'],
+    agent: http.Agent,
     leftMs: number,
   ): Promise<Omit<AttemptResult, 'durationMs'> & { readonly isStale?: boolean }> {
-    const transport = this.agents[url.protocol];
-    if (transport === undefined) return Promise.resolve({ error: 'connection_failed' });
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(new RequestAbortedError());
       const length = { 'Content-Length': String(Buffer.byteLength(body)) };
-      const { agent, send } = transport;
       const request = send(url, { method: 'POST', agent, headers: { ...headers, ...length } });
       let response: http.IncomingMessage | undefined;
       const chunks: Buffer[] = [];
