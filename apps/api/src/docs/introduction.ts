@@ -146,7 +146,7 @@ const PAYMENTS = paragraphs(
 );
 
 const VALUES = paragraphs(
-  '- **Times** are RFC 3339 in UTC with three to nine fractional digits: `2026-11-21T09:30:00.123456Z`.',
+  '- **Times** are RFC 3339 in UTC with three to nine fractional digits: `2026-11-21T09:30:00.123456Z`. Those of requests are rounded to the microsecond.',
   'Compare them as instants: their text sorts correctly only with equal numbers of digits.',
   '- **Ids** are whole numbers from 1 to 2^53 - 1. Store them unchanged. Their order has no meaning. Their names end in `ID` in bodies, and in `Id` in paths and queries.',
   '- **Related records** are nested under `edges`.',
