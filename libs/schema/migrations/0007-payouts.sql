@@ -67,12 +67,16 @@ create table payout (
   terms_change_id bigint,
   -- Whether it was made while the deployment demanded decisions. It is not submitted without an approval then.
   needs_decision boolean not null default false,
+  -- Whether the network may have it although it was never taken up here: after a restore, that and its decision may be lost. The network
+  -- is asked before it is submitted, or before its money returns.
+  ask_first boolean not null default false,
   primary key (workspace_id, transaction_id),
   check ((status = 'parked') = (parked_at is not null))
 );
 create index payout_held on payout (created_at) where needs_decision and status = 'due';
 
-create trigger forward_only before update of tries on payout for each row when (new.tries < old.tries) execute function refuse_change();
+create trigger forward_only before update of tries, ask_first on payout for each row
+  when (new.tries < old.tries or new.ask_first < old.ask_first) execute function refuse_change();
 -- `settled` and `failed` are final: money that comes back later is a new transaction. The final status may come at any step, also before it
 -- is known that the network has the payment. A payout that is begun is counted: from then on an event ends it, or an operator while it is
 -- parked.
