@@ -164,8 +164,8 @@ describe('banking payout return', () => {
     expect(await give(payoutId)).toMatchObject({
       exitCode: 1,
       stderr:
-        `The payout ${payoutId} of workspace 1 may have been sent, so its money is not returned. ` +
-        'Ask the network for its status: see banking work reconcile.\n',
+        `The payout ${payoutId} of workspace 1 may have been sent, so its money is not returned: its network has it or was not asked, ` +
+        'or a worker sends it. See banking work list.\n',
     });
     expect(await give(999_999)).toMatchObject({
       exitCode: 1,

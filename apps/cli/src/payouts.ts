@@ -160,7 +160,8 @@ const NOT_RETURNED: Readonly<Record<Exclude<ReturnPayoutOutcome, object>, (name:
   not_found: (name) => `There is no ${name}. See banking work list.`,
   final: (name) => `The ${name} is completed or failed already. There is nothing to return.`,
   outcome_unknown: (name) =>
-    `The ${name} may have been sent, so its money is not returned. Ask the network for its status: see banking work reconcile.`,
+    `The ${name} may have been sent, so its money is not returned: its network has it or was not asked, or a worker sends it. ` +
+    'See banking work list.',
 };
 
 function addPayoutReturnCommand(payouts: Command): void {
@@ -168,10 +169,11 @@ function addPayoutReturnCommand(payouts: Command): void {
     .command('return')
     .summary('return the money of a payout that cannot leave')
     .description(
-      'Returns the money of a payout that was never sent, such as one that no payment network serves: the full debit without the fee, ' +
-        'as a new, linked transaction. The payout and its transaction fail.\n\n' +
-        'It is refused if the payout is completed or failed, and if it may have been sent: once a worker has begun to send it, or if the ' +
-        'network has it.',
+      'Returns the money of a payout that its network does not have, such as one that no payment network serves, or that was parked ' +
+        'because its network refused it: the full debit without the fee, as a new, linked transaction. The payout and its transaction ' +
+        'fail.\n\n' +
+        'Asks the network first. It is refused if the payout is completed or failed, and if it may have been sent: if the network has it ' +
+        'or had it, and once a worker has begun to send it, until it is parked.',
     )
     .addArgument(
       new Argument('<transaction>', 'id of the transaction; see banking verify').argParser(parseIdOf<number>),

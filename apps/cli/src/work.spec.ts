@@ -312,6 +312,7 @@ describe('banking work reconcile', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^open payouts +1$/m);
     expect(stdout).toMatch(/^open payouts that the network does not have: a worker submits them +1$/m);
+    expect(stdout).toMatch(/^open payouts that the network does not have: they wait for an approval +0$/m);
   });
 
   it('lists the events that the books lack, and records them with --apply only', async () => {

@@ -213,7 +213,7 @@ function addReconcileCommand(work: Command): void {
       'Compares the payouts of the books with the payments of the network, by key. Run it after a restore or a promotion, ' +
         'before the service and the workers start. It may run beside them, and again.\n\n' +
         'Changes nothing without --apply. With --apply, it records what the network reports of payouts that the books have, and ' +
-        'the next try of each open payout asks the network first. A payment that the books do not have is listed, never ' +
+        'the network is asked before an open payout is submitted or its money returns. A payment that the books do not have is listed, never ' +
         'booked, and due work of its workspace that may have made it is parked.\n\nExit code 1 if an operator must decide a difference, also with --apply, and if a network did not serve.',
     )
     .addOption(
@@ -277,6 +277,7 @@ function printResult({
       ['payments of other services among them', counts.foreignPayments],
       ['open payouts', counts.openPayouts],
       ['open payouts that the network does not have: a worker submits them', counts.unsubmitted],
+      ['open payouts that the network does not have: they wait for an approval', counts.unapproved],
       ['open payouts whose network is not configured, which are not compared', counts.withoutNetwork],
       ['networks that did not serve', unreachable.length],
       [`payouts with events that the books ${isApplied ? 'did not have' : 'do not have'}`, lagging.length],

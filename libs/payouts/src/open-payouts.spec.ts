@@ -4,6 +4,7 @@ import { sql } from '@banking/postgres/testing';
 import { claimWork } from '@banking/work-queue';
 import { PAYOUT } from './open-payouts.js';
 import type { Rail } from './rail.js';
+import { releaseParkedWork } from './parked-work.js';
 import { recordEvent } from './record-rail-events.js';
 import { returnPayout } from './return-payout.js';
 import { SandboxRail, SANDBOX_RAIL } from './sandbox-rail.js';
@@ -222,6 +223,23 @@ describe('return payout', () => {
     returns: (await one('select count(*)::int as number from transaction where return_of = $1'))?.['number'],
   });
 
+  const begin = async () => {
+    const claims = await claimWork(world.database, [PAYOUT], new Map([[SANDBOX_RAIL, 9]]));
+    const claim = claims.find(({ subjectId }) => subjectId === transactionId);
+    await new PayoutBeginner(world.database).begin(claim!);
+  };
+
+  /** As a worker does after its last try. */
+  const park = () =>
+    world.owner.query(`
+      update work set parked_at = now(), leased_until = null where subject_id = ${transactionId};
+      update payout set status = 'parked', parked_at = now() where transaction_id = ${transactionId}`);
+
+  const beginAndPark = async () => {
+    await begin();
+    await park();
+  };
+
   const WAITING = { status: 'pending', payout: 'due', reason: null, isQueued: true, returns: 0 };
 
   describe('the return of a payout that was never submitted', () => {
@@ -273,6 +291,16 @@ describe('return payout', () => {
       expect(await new SandboxRail(world.database).find(await keyOf(world, transactionId))).toBeUndefined();
     });
 
+    it('also ends one that is parked, once the network has said that it does not have it', async () => {
+      const before = await balance();
+      await beginAndPark();
+
+      expect(await give({ rail: new SandboxRail(world.database) })).toEqual({ returnId: expect.any(Number) });
+
+      expect(await balance()).toBe(before + AMOUNT);
+      expect(await state()).toEqual({ status: 'failed', payout: 'failed', reason: NOTE, isQueued: false, returns: 1 });
+    });
+
     it('opens a discrepancy if a network reports a credit of it later', async () => {
       await give();
 
@@ -300,22 +328,52 @@ describe('return payout', () => {
       expect([await balance(), await state()]).toEqual([before, was]);
     });
 
-    it('once a worker has begun to submit it, also if that failed', async () => {
+    it('once a worker has begun to submit it, until it is parked and the network is asked', async () => {
+      const rail = new SandboxRail(world.database);
       const before = await balance();
-      const [claim] = await claimWork(world.database, [PAYOUT], new Map([[SANDBOX_RAIL, 1]]));
-      await new PayoutBeginner(world.database).begin(claim!);
+      await begin();
+      expect(await give({ rail })).toBe('outcome_unknown');
 
+      await park();
       expect(await give()).toBe('outcome_unknown');
+      await releaseParkedWork(world.database, { workspaceId: NORTH, kind: PAYOUT, subjectId: transactionId });
 
-      await world.owner.query(`update payout set status = 'parked', parked_at = now() where transaction_id = $1`, [
-        transactionId,
-      ]);
-      expect(await give()).toBe('outcome_unknown');
-      await world.owner.query(`update payout set status = 'due', parked_at = null where transaction_id = $1`, [
-        transactionId,
-      ]);
-      expect(await give()).toBe('outcome_unknown');
+      expect(await give({ rail })).toBe('outcome_unknown');
       expect([await balance(), (await state()).returns]).toEqual([before, 0]);
+    });
+
+    it('that is tried and parked again while the network is asked', async () => {
+      await beginAndPark();
+      const sandbox = new SandboxRail(world.database);
+      const rail: Rail = Object.assign(new SandboxRail(world.database), {
+        find: async (key: string) => {
+          const found = await sandbox.find(key);
+          await releaseParkedWork(world.database, { workspaceId: NORTH, kind: PAYOUT, subjectId: transactionId });
+          await beginAndPark();
+          return found;
+        },
+      });
+
+      expect(await give({ rail })).toBe('outcome_unknown');
+
+      expect(await state()).toMatchObject({ status: 'pending', payout: 'parked', returns: 0 });
+    });
+
+    it('that is parked and that the network has, or had accepted', async () => {
+      const rail = new SandboxRail(world.database);
+      await beginAndPark();
+      await recordEvent(world.books, NORTH, transactionId, { providerEvent: 'first', status: 'ACSP' });
+      expect(await rail.find(await keyOf(world, transactionId))).toBeUndefined();
+      expect(await give({ rail })).toBe('outcome_unknown');
+
+      [transactionId] = (await payOut(world)) as [number];
+      await beginAndPark();
+      const payment = {
+        ...{ key: await keyOf(world, transactionId), amount: AMOUNT, currency: 'USD' },
+        creditor: { name: 'Ravi Menon', account: '50100123456789' },
+      };
+      await rail.submit(payment, new AbortController().signal);
+      expect(await give({ rail })).toBe('outcome_unknown');
     });
 
     it('that is submitted', async () => {

@@ -14,7 +14,8 @@ const RELEASE_PAYOUTS = sqlStatement(
   'release_payouts',
   `update payout p set status = 'due', parked_at = null, accepted_at = case when not $3 then p.accepted_at end, updated_at = statement_timestamp()
    from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
-   where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id) and p.status = 'parked'`,
+   where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id)
+     and (p.status = 'parked' or $3 and p.status = 'due')`,
 );
 
 /**
@@ -65,21 +66,21 @@ async function release(
   note: NoteChanges | undefined,
   isSubmittedAgain = false,
 ): Promise<number> {
-  const payouts = batch.filter(({ kind }) => kind === PAYOUT);
   const workspaces = [...new Set(batch.map(({ workspaceId }) => workspaceId))];
   return database.transaction({ workspaces, actorType: 'operator' }, async (tx) => {
-    const [released] = await tx.pipeline([
-      releaseWork(batch, releasedBefore),
+    const [rows] = await tx.pipeline([releaseWork(batch, releasedBefore)] as const);
+    const ids = new Set(rows.map((row) => Number(row.subject_id)));
+    const released = batch.filter(({ subjectId }) => ids.has(subjectId));
+    const payouts = released.filter(({ kind }) => kind === PAYOUT);
+    await tx.commit([
       bind(
         RELEASE_PAYOUTS,
         payouts.map(({ workspaceId }) => workspaceId),
         payouts.map(({ subjectId }) => subjectId),
         isSubmittedAgain,
       ),
-    ] as const);
-    const ids = new Set(released.map((row) => Number(row.subject_id)));
-    const changes = batch.filter(({ subjectId }) => ids.has(subjectId)).map((work) => changeOf(work, isSubmittedAgain));
-    await tx.commit(note && changes.length > 0 ? [note(changes)] : []);
+      ...(note && released.length > 0 ? [note(released.map((work) => changeOf(work, isSubmittedAgain)))] : []),
+    ]);
     return released.length;
   });
 }

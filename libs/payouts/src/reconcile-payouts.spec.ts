@@ -77,8 +77,8 @@ describe('reconcilePayouts', () => {
     await payoutWorker(world, { rail: restored.rail }).step();
 
     expect(await restored.payments()).toMatchObject([{ submissions: 1 }, { submissions: 1 }]);
-    expect(await restored.stateOf(known)).toMatchObject({ payout: 'submitted', tries: 2 });
-    expect(await restored.stateOf(unknown)).toMatchObject({ payout: 'submitted', tries: 2 });
+    expect(await restored.stateOf(known)).toMatchObject({ payout: 'submitted', tries: 1 });
+    expect(await restored.stateOf(unknown)).toMatchObject({ payout: 'submitted', tries: 1 });
   });
 
   it('changes nothing unless it is applied', async () => {

@@ -45,7 +45,7 @@ interface LaggingPayout {
 export interface Reconciliation {
   /** RFC 3339. Payments that the network accepted before are not compared, except those of open payouts. */
   readonly since: string;
-  /** Whether the events were recorded, and the next try of each open payout asks the network first. */
+  /** Whether the events were recorded, and the network is asked before each open payout is submitted or its money returns. */
   readonly isApplied: boolean;
   /** Payments of the network since then. */
   readonly payments: number;
@@ -54,6 +54,8 @@ export interface Reconciliation {
   readonly openPayouts: number;
   /** Open payouts that the network does not have: a worker submits them. */
   readonly unsubmitted: number;
+  /** Open payouts that the network does not have, and that no worker submits without the approval that they lack. */
+  readonly unapproved: number;
   /** Open payouts of a network that is not configured: they are not compared. */
   readonly withoutNetwork: number;
   /** Networks that did not serve. Their payments are not all compared. */
@@ -82,7 +84,7 @@ export interface ReconcileOptions {
 /** A network may still contradict a final status so long after it accepted the payment. */
 const DEFAULT_DAYS = 7;
 
-/** Work before payouts, as a worker locks them. A payout that was tried is asked for by key before it is submitted. */
+/** Work before payouts, as a worker locks them. */
 const MAKE_DUE = sqlStatement(
   'make_payouts_due',
   `update work w set due_at = clock_timestamp()
@@ -91,11 +93,12 @@ const MAKE_DUE = sqlStatement(
      and w.parked_at is null and w.due_at > clock_timestamp()`,
 );
 
+/** A payout that was tried is asked for by key anyway. It is no try, because a payout is decided and returned before its first one. */
 const ASK_FIRST = sqlStatement(
   'ask_network_first',
-  `update payout p set tries = 1, updated_at = statement_timestamp()
+  `update payout p set ask_first = true, updated_at = statement_timestamp()
    from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
-   where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id) and p.tries = 0
+   where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id) and p.tries = 0 and not p.ask_first
      and p.status in ('due', 'submitting')`,
 );
 
@@ -128,7 +131,14 @@ class ReconcileRun {
   readonly differences: PaymentDifference[] = [];
   /** Networks that do not serve: they are not asked again. */
   readonly unreachable = new Set<string>();
-  readonly counts = { payments: 0, foreignPayments: 0, openPayouts: 0, unsubmitted: 0, withoutNetwork: 0 };
+  readonly counts = {
+    payments: 0,
+    foreignPayments: 0,
+    openPayouts: 0,
+    unsubmitted: 0,
+    unapproved: 0,
+    withoutNetwork: 0,
+  };
   /** Keys of payments whose events are not taken over, because they are not those of the payout. */
   private readonly differing = new Set<string>();
 
@@ -201,6 +211,7 @@ class ReconcileRun {
           this.report('content_differs', payout, { ...found, key: payout.key }, found);
         else if (found) await this.takeOver(payout, found.events);
         else if (payout.isAccepted) this.report('payment_not_at_network', payout, payout);
+        else if (payout.isUnapproved) this.counts.unapproved += 1;
         else this.counts.unsubmitted += 1;
       }
     }
@@ -265,6 +276,8 @@ export interface BookedPayout {
   readonly status: PayoutStatus;
   /** Whether the network is known to have had it. */
   readonly isAccepted: boolean;
+  /** Whether it lacks the approval without which no worker submits it. */
+  readonly isUnapproved: boolean;
   /** The amount that arrives. */
   readonly amount: MinorUnits;
   /** ISO 4217. */
@@ -280,6 +293,7 @@ interface PayoutRow {
   rail: string;
   status: BookedPayout['status'];
   is_accepted: boolean;
+  is_unapproved: boolean;
   amount: bigint;
   currency: string;
   events: string[];
@@ -288,6 +302,9 @@ interface PayoutRow {
 /** After a conversion the amount that arrives is in the target currency: the credit of the settlement account. */
 const PAYOUT_COLUMNS = `
   p.workspace_id, p.transaction_id, p.key_nonce, p.rail, p.status, s.amount, c.code as currency, p.accepted_at is not null as is_accepted,
+  p.needs_decision and p.status = 'due' and not exists (
+    select from payout_decision d
+    where (d.workspace_id, d.transaction_id) = (p.workspace_id, p.transaction_id) and d.decision = 'approve') as is_unapproved,
   array(
     select e.provider_event || ' ' || e.status
     from remittance_event e where (e.workspace_id, e.transaction_id) = (p.workspace_id, p.transaction_id)
@@ -371,7 +388,7 @@ function bookedPayoutOf({ workspace_id, transaction_id, key_nonce, amount, event
   const transactionId = Number(transaction_id);
   return {
     key: payoutKey({ workspaceId, transactionId, nonce: key_nonce }),
-    ...{ rail: row.rail, isAccepted: row.is_accepted },
+    ...{ rail: row.rail, isAccepted: row.is_accepted, isUnapproved: row.is_unapproved },
     ...{ workspaceId, transactionId, status: row.status, amount: minorUnits(amount), currency: row.currency },
     events: new Set(events),
   };

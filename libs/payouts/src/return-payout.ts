@@ -19,13 +19,15 @@ interface PayoutRow {
   readonly payout_status: PayoutStatus;
   readonly transaction_status: TransactionStatus;
   readonly tries: number;
+  readonly is_accepted: boolean;
   readonly key_nonce: string;
   readonly rail: string;
 }
 
 const FIND_PAYOUT = sqlStatement<PayoutRow>(
   'find_payout_to_return',
-  `select p.status as payout_status, x.status as transaction_status, p.tries, p.key_nonce, p.rail
+  `select p.status as payout_status, x.status as transaction_status, p.tries, p.accepted_at is not null as is_accepted,
+          p.key_nonce, p.rail
    from payout p join transaction x on (x.workspace_id, x.id) = (p.workspace_id, p.transaction_id)
    where p.workspace_id = $1 and p.transaction_id = $2`,
 );
@@ -43,15 +45,16 @@ export interface ReturnPayoutInput {
 
 /**
  * `not_found`: the workspace has no payout of this transaction. `final`: the transaction is completed or failed.
- * `outcome_unknown`: the network has the payment, or may have it, because a worker began to submit it.
+ * `outcome_unknown`: the network has the payment, or may have it, because a worker submits it or the network of a tried one is not known.
  */
 export type ReturnPayoutOutcome = 'not_found' | 'final' | 'outcome_unknown' | { readonly returnId: number };
 
 /**
- * Returns the money of a payout that was never submitted: the full debit without the fee, as a new linked transaction. Payout and
+ * Returns the money of a payout that no network has: the full debit without the fee, as a new linked transaction. Payout and
  * transaction fail in the same database transaction, which also takes the payout from the queue.
  *
- * Only a payout that no worker has begun is returned, because a network may have received any other.
+ * Only a payout that no worker submits is returned: before its first try, or parked after its last one. The network is asked for it. One that
+ * is not configured is not asked, and may have received a payout that was tried.
  *
  * @throws Refusal `balance_limit_exceeded` if the account cannot hold the returned money. Nothing was written.
  * @throws the errors of the network
@@ -68,9 +71,10 @@ export async function returnPayout(books: Books, input: ReturnPayoutInput): Prom
   const entry = await returnEntry(database, workspaceId, transactionId);
   const posting = await preparePosting(books, [{ entries: [entry] }]);
   return database.transaction({ workspaces: [workspaceId], actorType: 'operator' }, async (tx) => {
-    // A worker begins a payout under the lock of its work, so behind this lock it has begun before, or never does.
+    // A worker begins a payout under the lock of its work, so behind this lock it has begun before, or never does. Each try is counted: after
+    // another one, what the network answered is old.
     const [, , [current]] = await tx.pipeline([lockPayoutWork(payouts), lockTransactions(payouts), find] as const);
-    const overtaken = obstacleOf(current);
+    const overtaken = obstacleOf(current) ?? (current?.tries === found?.tries ? undefined : 'outcome_unknown');
     if (overtaken) return overtaken;
     const { context } = await lockAndRead(tx, posting);
     const posted = posting.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
@@ -89,16 +93,19 @@ export async function returnPayout(books: Books, input: ReturnPayoutInput): Prom
 function obstacleOf(payout: PayoutRow | undefined): 'not_found' | 'final' | 'outcome_unknown' | undefined {
   if (!payout) return 'not_found';
   if (payout.transaction_status !== 'pending') return 'final';
-  return payout.payout_status === 'due' && payout.tries === 0 ? undefined : 'outcome_unknown';
+  const { payout_status: status, tries, is_accepted: isAccepted } = payout;
+  const isSubmittedByNone = status === 'parked' || (status === 'due' && tries === 0);
+  return isSubmittedByNone && !isAccepted ? undefined : 'outcome_unknown';
 }
 
-/** In books that were restored, the try that the network received may be lost. */
+/** In books that were restored, also the try that the network received may be lost. */
 async function obstacleAtNetwork(
   { workspaceId, transactionId, rails }: ReturnPayoutInput,
   payout: PayoutRow | undefined,
 ): Promise<'outcome_unknown' | undefined> {
-  const rail = payout && rails.get(payout.rail);
-  if (!rail) return undefined;
+  if (!payout) return undefined;
+  const rail = rails.get(payout.rail);
+  if (!rail) return payout.tries === 0 ? undefined : 'outcome_unknown';
   const key = payoutKey({ workspaceId, transactionId, nonce: payout.key_nonce });
   const found = await rail.find(key, AbortSignal.timeout(10_000));
   return found === undefined ? undefined : 'outcome_unknown';

@@ -32,6 +32,12 @@ const plantReturn = () =>
     `insert into transaction (workspace_id, status, hash, return_of) values (${NORTH}, 'completed', decode(repeat('0', 64), 'hex'), ${transactionId})`,
   );
 
+/** As a worker does after its last try. */
+const park = async () => {
+  await change(`update payout set status = 'submitting', tries = tries + 1 where transaction_id = ${transactionId}`);
+  await change(`update payout set status = 'parked', parked_at = now() where transaction_id = ${transactionId}`);
+};
+
 const change = (text: string) => world.database.as(WORKER_ROLE).pipeline({ workspaces: [NORTH] }, [sql(text)]);
 
 /** How many sessions wait for a lock. */
@@ -69,7 +75,7 @@ describe('a payout', () => {
     },
   );
 
-  it('fails by its event when its money has come back, and before a worker began to submit it', async () => {
+  it('fails by its event when its money has come back, and while no worker submits it', async () => {
     await plantReturn();
     await settle([{ ...event('RJCT'), finalStatus: 'failed' }]);
     expect(await stateOf()).toMatchObject({ status: 'failed', payout: 'failed', work: 0 });
@@ -78,6 +84,12 @@ describe('a payout', () => {
     await plantReturn();
     await settle([{ finalStatus: 'failed', reason: 'It cannot leave.' }], OPERATOR_ROLE);
     expect(await stateOf()).toMatchObject({ status: 'failed', reason: 'It cannot leave.', work: 0, events: null });
+
+    [transactionId] = (await payOut(world)) as [number];
+    await park();
+    await plantReturn();
+    await settle([{ finalStatus: 'failed', reason: 'It cannot leave.' }], OPERATOR_ROLE);
+    expect(await stateOf()).toMatchObject({ status: 'failed', payout: 'failed', work: 0, events: null });
   });
 
   it('has an event once, and what the first of it opened', async () => {
@@ -163,6 +175,22 @@ describe('the database refuses', () => {
     expect(await keyOf(world, transactionId)).toMatch(/^payout-/);
     await work(world, payoutWorker(world), 1);
     await plant(world.owner, `update transaction set status = 'pending' where id = ${transactionId}`);
+    await plantReturn();
+
+    await expect(settle([FAILED], OPERATOR_ROLE)).rejects.toMatchObject({ code: RULE_VIOLATION.wrongSettlement });
+  });
+
+  it.each(['due', 'parked'])('the end without an event of a payout that a network had accepted: %s', async (status) => {
+    if (status === 'parked') await park();
+    await settle([event('ACSP')]);
+    await plantReturn();
+
+    await expect(settle([FAILED], OPERATOR_ROLE)).rejects.toMatchObject({ code: RULE_VIOLATION.wrongSettlement });
+  });
+
+  it('the end without an event of a payout that is tried again after it was parked', async () => {
+    await park();
+    await change(`update payout set status = 'due', parked_at = null where transaction_id = ${transactionId}`);
     await plantReturn();
 
     await expect(settle([FAILED], OPERATOR_ROLE)).rejects.toMatchObject({ code: RULE_VIOLATION.wrongSettlement });

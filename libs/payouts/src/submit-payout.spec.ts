@@ -541,6 +541,7 @@ async function tried(attempt: Partial<PayoutAttempt>, atNetwork: readonly RailEv
     status: 'submitting',
     tries: 1,
     keyNonce: '0123456789ab',
+    isAskedFirst: false,
     isLate: false,
     isAccepted: false,
     ...attempt,
@@ -556,6 +557,7 @@ describe('findEarlierSubmission', () => {
   it.each<[string, Partial<PayoutAttempt>]>([
     ['at the second try', { tries: 2 }],
     ['at a late first try', { isLate: true }],
+    ['at a first try after a reconciliation', { isAskedFirst: true }],
     ['of a payout that the network accepted', { isAccepted: true }],
   ])('asks once %s', async (_what, attempt) => {
     expect(await tried(attempt, EVENTS)).toEqual({ events: EVENTS, asked: 1 });

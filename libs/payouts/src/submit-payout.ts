@@ -141,7 +141,7 @@ async function submitPayout(
   };
   if (isRejected) {
     // In books that were restored, an approval and the try that the network received may be lost: the money must not come back then.
-    const earlier = payout.isLate || payout.isAccepted ? await find() : undefined;
+    const earlier = await findEarlierSubmission(payout, find);
     await record(earlier ?? [REJECTION]);
     return earlier ? { laterMs: STOPPED_MS, heldFor: 'the network has the payment, which was rejected' } : 'done';
   }
@@ -162,7 +162,15 @@ async function submitPayout(
 const begunBefore = ({ fresh }: Claim): BegunPayout | undefined =>
   fresh && uptime() < fresh.untilUptimeS
     ? {
-        ...{ status: 'submitting', tries: 1, keyNonce: fresh.note, isLate: false, isAccepted: false, isBegun: true },
+        ...{
+          status: 'submitting',
+          tries: 1,
+          keyNonce: fresh.note,
+          isAskedFirst: false,
+          isLate: false,
+          isAccepted: false,
+          isBegun: true,
+        },
         decision: null,
       }
     : undefined;
@@ -218,7 +226,7 @@ const READ_PAYOUTS = sqlStatement<PayoutRow>(
   'read_payouts',
   `select p.workspace_id, p.transaction_id, p.status, p.tries, p.key_nonce as "keyNonce",
           p.created_at < statement_timestamp() - interval '1 minute' as "isLate",
-          p.accepted_at is not null as "isAccepted",
+          p.ask_first as "isAskedFirst", p.accepted_at is not null as "isAccepted",
           case when p.needs_decision then coalesce((
             select d.decision from payout_decision d where d.workspace_id = p.workspace_id and d.transaction_id = p.transaction_id
             order by d.decided_by = 'operator' desc limit 1), 'missing') end as decision
@@ -271,6 +279,8 @@ export interface PayoutAttempt {
   readonly tries: number;
   /** Of the key. */
   readonly keyNonce: string;
+  /** Whether it was reconciled before its first try, as after a restore. */
+  readonly isAskedFirst: boolean;
   /** Whether it waited for its first try for long, as after a restore. */
   readonly isLate: boolean;
   /** Whether the network is known to have had it, also before it was parked and released. */
@@ -281,15 +291,16 @@ export interface PayoutAttempt {
  * Retries a payout, or checks a submitted one. The network may already have the payment of an earlier try, so the payment is found by
  * key before it is submitted again. The time of the next try is decided by `run-claimed-work.ts` of the work queue.
  *
- * A late first try asks too: in books that were restored, the try that the network received may be lost.
+ * A first try asks too if it is late or the payout was reconciled: in books that were restored, the try that the network received may be
+ * lost. So does a rejection, before the money returns.
  *
- * @returns the events of the payment if the network has it; undefined if the payment must be submitted
+ * @returns the events of the payment if the network has it; undefined if it does not, or cannot have it
  */
 export async function findEarlierSubmission(
-  { tries, isLate, isAccepted }: PayoutAttempt,
+  { tries, isAskedFirst, isLate, isAccepted }: PayoutAttempt,
   find: () => Promise<readonly RailEvent[] | undefined>,
 ): Promise<readonly RailEvent[] | undefined> {
-  if (!isAccepted && tries <= 1 && !isLate) return undefined;
+  if (!isAccepted && tries <= 1 && !isLate && !isAskedFirst) return undefined;
   const events = await find();
   if (events === undefined && isAccepted) {
     throw new WorkError('the network no longer has a payment that it had accepted: ask the bank');

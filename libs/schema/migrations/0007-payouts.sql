@@ -67,14 +67,19 @@ create table payout (
   terms_change_id bigint,
   -- Whether it was made while the deployment demanded decisions. It is not submitted without an approval then.
   needs_decision boolean not null default false,
+  -- Whether the network may have it although it was never taken up here: after a restore, that and its decision may be lost. The network
+  -- is asked before it is submitted, or before its money returns.
+  ask_first boolean not null default false,
   primary key (workspace_id, transaction_id),
   check ((status = 'parked') = (parked_at is not null))
 );
 create index payout_held on payout (created_at) where needs_decision and status = 'due';
 
-create trigger forward_only before update of tries on payout for each row when (new.tries < old.tries) execute function refuse_change();
+create trigger forward_only before update of tries, ask_first on payout for each row
+  when (new.tries < old.tries or new.ask_first < old.ask_first) execute function refuse_change();
 -- `settled` and `failed` are final: money that comes back later is a new transaction. The final status may come at any step, also before it
--- is known that the network has the payment. A payout that is begun is counted: from then on only an event ends it.
+-- is known that the network has the payment. A payout that is begun is counted: from then on an event ends it, or an operator while it is
+-- parked.
 create trigger legal_step before update on payout for each row
   when (old.status in ('settled', 'failed') and (new.reason is not null
       or (new.status, new.tries, new.parked_at, new.accepted_at) is distinct from (old.status, old.tries, old.parked_at, old.accepted_at))
@@ -583,7 +588,8 @@ create type settlement as (
 /**
  * Records events, and gives payments their final status; the returns of those that fail were posted before, in the same database
  * transaction. At most one settlement of a payment.
- * (a) A pending payout is completed by `ACCC` or `ACSC`. It fails by `RJCT`, or before any worker began to submit it.
+ * (a) A pending payout is completed by `ACCC` or `ACSC`. It fails by `RJCT`, or without an event as long as no network is known to have it
+ *     and no worker may be submitting it: before the first try, or while it is parked. That the network does not have it, the caller knows.
  * (b) A crossing ends without an event: what the other database answered, only the caller knows.
  * (c) What fails has come back. Only an event that comes after the end contradicts it, but for one that says that the money is back.
  * An event that is recorded already is not recorded again, and opens nothing.
@@ -609,7 +615,7 @@ begin
     left join lateral (
       select x.status from transaction x where x.workspace_id = s.workspace_id and x.id = s.transaction_id limit 1) x on true
     left join lateral (
-      select p.transaction_id, p.status, p.tries from payout p
+      select p.transaction_id, p.status, p.tries, p.accepted_at from payout p
       where p.workspace_id = s.workspace_id and p.transaction_id = s.transaction_id limit 1) p on true
     left join lateral (
       select c.transaction_id from crossing c
@@ -619,7 +625,8 @@ begin
       or s.final_status is not null and (x.status = 'pending' and case
           when c.transaction_id is not null then s.final_status in ('completed', 'failed')
           when p.transaction_id is null then false
-          when s.provider_event is null then s.final_status = 'failed' and p.status = 'due' and p.tries = 0
+          when s.provider_event is null then s.final_status = 'failed' and p.accepted_at is null
+            and (p.status = 'parked' or p.status = 'due' and p.tries = 0)
           else (s.event_status, s.final_status) in (('ACCC', 'completed'), ('ACSC', 'completed'), ('RJCT', 'failed')) end) is not true
       or x.status = 'pending' and s.event_status in ('ACCC', 'ACSC', 'RJCT') and s.final_status is null
       or 'credited_then_rejected' = any (s.discrepancies) and (s.event_status <> 'RJCT' or x.status = 'pending')

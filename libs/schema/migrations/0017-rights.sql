@@ -277,7 +277,7 @@ begin
       delete_old_events, lock_payouts, post_returns, post_sandbox_deposits, record_audit, record_changes, record_webhook_attempts,
       reseal_webhook_secret, settle_payments, webhook_endpoints_due, workspaces_to_audit, workspaces_with_old_deliveries'),
     ('banking_worker' || demonstrated, 'execute on function post_arrivals'),
-    (worked, 'update (status, tries, reason, parked_at, accepted_at, updated_at) on payout'),
+    (worked, 'update (status, tries, reason, parked_at, accepted_at, ask_first, updated_at) on payout'),
     -- A process with a hook demands decisions; a worker writes those of the hook, and a command those of operators.
     (written, 'usage on sequence decision_demand_id_seq'),
     (written, 'select (id, ended_at), insert (demanded_at) on decision_demand'),

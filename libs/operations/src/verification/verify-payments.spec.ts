@@ -151,6 +151,17 @@ describe('verify payments', () => {
 
     const PENDING = `(select id from transaction where status = 'pending')`;
 
+    it('reports no payout that is due and whose work is parked', async () => {
+      await plant(
+        world.owner,
+        `update payout set status = 'due' where transaction_id = ${PENDING};
+         insert into work (workspace_id, kind, subject_id, rail, parked_at)
+         select workspace_id, 'payout', transaction_id, rail, now() from payout where status = 'due'`,
+      );
+
+      expect(await verify()).toEqual([]);
+    });
+
     it.each([
       [
         'pending transaction has no payout',

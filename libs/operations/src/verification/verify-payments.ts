@@ -248,7 +248,8 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
        where p.workspace_id = $1 and p.transaction_id > $2 and p.transaction_id <= $3 and p.status in ('due', 'submitting', 'parked')
          and not exists (
            select from work k where k.workspace_id = $1 and k.kind = 'payout' and k.subject_id = p.transaction_id
-             and (k.parked_at is null) = (p.status <> 'parked'))`,
+             -- The work of a payout that no worker began may be parked too, where its decision cannot be carried out.
+             and (p.status = 'due' or (k.parked_at is null) = (p.status <> 'parked')))`,
       ),
     },
   },
