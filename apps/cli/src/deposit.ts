@@ -123,10 +123,8 @@ async function listWaiting({ json }: ListOptions): Promise<void> {
       ...[kindOf(row), row.valueDate ?? '', row.payer.name ?? '', row.reference ?? '', paymentOf(row)],
     ],
     none: 'No entry waits.',
+    hasMore: read.results.some(({ result }) => result.hasMore),
   });
-  if (json !== true && read.results.some(({ result }) => result.hasMore)) {
-    print('There are more: a database lists its 100 oldest. The next ones follow when these have ended.');
-  }
   read.end();
 }
 
