@@ -127,7 +127,7 @@ describe('banking deposit assign', () => {
     expect((await assign('--account', account, '--note', 'x'.repeat(501))).stderr).toMatch(/501 characters/);
     await world.json('deposit', 'return', id, '--workspace', '1', '--note', 'x');
     expect((await assign('--account', account, '--note', 'x')).stderr).toMatch(
-      /is not unmatched, so it is not assigned/,
+      /is neither unmatched nor one that was assigned to its account/,
     );
   });
 });

@@ -123,10 +123,8 @@ async function listWaiting({ json }: ListOptions): Promise<void> {
       ...[kindOf(row), row.valueDate ?? '', row.payer.name ?? '', row.reference ?? '', paymentOf(row)],
     ],
     none: 'No entry waits.',
+    hasMore: read.results.some(({ result }) => result.hasMore),
   });
-  if (json !== true && read.results.some(({ result }) => result.hasMore)) {
-    print('There are more: a database lists its 100 oldest. The next ones follow when these have ended.');
-  }
   read.end();
 }
 
@@ -148,11 +146,11 @@ const noteOption = () => nameOption('--note <text>', 'reason, stored with the de
 function addAssignCommand(deposit: Command): void {
   deposit
     .command('assign')
-    .summary('give an unmatched deposit to an account')
+    .summary('give a deposit to the account that it was meant for')
     .description(
       'Gives an unmatched deposit to the account that it was meant for, of any workspace. The money leaves the suspense account, and ' +
         'enters the other one as a deposit of its own. Both are written at once. Fails if the suspense account does not have the money ' +
-        'any more.',
+        'any more.\n\nIf the account was the wrong one, assign the deposit there in the same way.',
     )
     .addArgument(idArgument())
     .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
@@ -228,11 +226,12 @@ function addReturnCommand(deposit: Command): void {
 }
 
 const OBSTACLES: Readonly<
-  Record<'not_found' | 'ended' | 'not_unmatched' | 'account_not_found' | 'wrong_currency', (name: string) => string>
+  Record<'not_found' | 'ended' | 'not_assignable' | 'account_not_found' | 'wrong_currency', (name: string) => string>
 > = {
   not_found: (name) => `There is no ${name}. See banking deposit list.`,
   ended: (name) => `The ${name} has ended already. See banking deposit list.`,
-  not_unmatched: (name) => `The ${name} is not unmatched, so it is not assigned. See banking deposit list.`,
+  not_assignable: (name) =>
+    `The ${name} is neither unmatched nor one that was assigned to its account, so it is not assigned. See banking deposit list.`,
   account_not_found: () => 'There is no account with this id or code.',
   wrong_currency: (name) => `The ${name} has another currency than the account. Choose an account in its currency.`,
 };

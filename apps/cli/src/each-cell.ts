@@ -15,7 +15,7 @@ import { allWorkspaces, findAccount } from '@banking/operations/provisioning';
 import { HOME_CELL } from '@banking/process';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { type Cell, printJson, printTable, Refused, reportProgress } from './print.js';
+import { type Cell, print, printJson, printTable, Refused, reportProgress } from './print.js';
 
 type Use = NonNullable<Parameters<typeof withDeployment>[1]>;
 
@@ -61,13 +61,15 @@ interface RowTable<T> {
   readonly cells: (row: T) => readonly Cell[];
   /** Printed without rows. */
   readonly none: string;
+  /** Whether a database has more than the 100 oldest, which it lists. */
+  readonly hasMore?: boolean;
 }
 
 /** Prints the lists of all databases as one: as JSON, or as a table. Each row has its cell, where there are several. @returns the rows */
 export function printRows<T extends object>(
   { results }: CellResults<readonly T[]>,
   isJson: boolean | undefined,
-  { head, cells, none }: RowTable<T>,
+  { head, cells, none, hasMore = false }: RowTable<T>,
 ): readonly (T & { readonly cell?: string })[] {
   const rows: (T & { readonly cell?: string })[] = results.flatMap(({ cell, result }) =>
     result.map((row) => (cell === undefined ? row : { cell, ...row })),
@@ -80,6 +82,8 @@ export function printRows<T extends object>(
       rows.map((row) => [...(row.cell === undefined ? [] : [row.cell]), ...cells(row)]),
       none,
     );
+    if (hasMore)
+      print('There are more: a database lists its 100 oldest. The next ones follow when these wait no longer.');
   }
   return rows;
 }

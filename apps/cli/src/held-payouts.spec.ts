@@ -6,7 +6,7 @@ describe('payouts that wait for a decision', () => {
 
   beforeAll(async () => {
     await world.openDemo();
-    // The last payouts of the demo data again, as if the hook held the first of them and had not answered for the others.
+    // The last payouts of the demo data again, as if the hook held the first of them and had not decided the others.
     await world.query('insert into decision_demand (demanded_at) values (now())');
     const rows = await world.query(
       `with last as (
@@ -24,6 +24,8 @@ describe('payouts that wait for a decision', () => {
       `insert into payout_decision (workspace_id, transaction_id, decision, reason) values (1, $1, 'hold', 'a new payee')`,
       ids[0],
     );
+    const reason = 'the decision hook gave no decision: it answered 500';
+    await world.query(`update work set reason = $1 where kind = 'payout' and subject_id = $2`, reason, ids[1]);
   });
   afterAll(() => world.close());
 
@@ -42,10 +44,37 @@ describe('payouts that wait for a decision', () => {
 
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(new RegExp(`^ *${ids[0]} +1 .+ sandbox .+ the hook +a new payee$`, 'm'));
-    expect(stdout).toMatch(new RegExp(`^ *${ids[1]} +1 .+ sandbox .+ no answer *$`, 'm'));
+    expect(stdout).toMatch(
+      new RegExp(
+        `^ *${ids[1]} +1 .+ sandbox .+ no decision +the decision hook gave no decision: it answered 500$`,
+        'm',
+      ),
+    );
     expect((JSON.parse(json.stdout) as { transactionId: number }[]).map(({ transactionId }) => transactionId)).toEqual(
       ids,
     );
+  });
+
+  it('are listed up to 100, with a line if there are more', async () => {
+    const list = async () => (await world.run(['payout', 'list'])).stdout;
+    const ended = (condition: string) => `delete from payout where transaction_id ${condition}`;
+    const copy = (table: string, id: string) =>
+      world.query(
+        `insert into ${table}
+         select (jsonb_populate_record(t, jsonb_build_object('transaction_id', 900000 + n) || ${id})).*
+         from ${table} t cross join generate_series(1, 99) n where t.transaction_id = $1`,
+        ids[1],
+      );
+    await copy(
+      'transfer',
+      `jsonb_build_object('id', 900000 + 10 * n + t.id % 10, 'account_version', 900000 + 10 * n + t.id % 10)`,
+    );
+    await copy('payout', `'{}'`);
+    expect(await list()).toMatch(/\nThere are more: a database lists its 100 oldest\. .+\n$/);
+
+    await world.query(ended('= 900001'));
+    expect(await list()).not.toContain('There are more');
+    await world.query(ended('> 900000'));
   });
 
   it.each(['release', 'reject'])('are not decided without a note: %s', async (name) => {

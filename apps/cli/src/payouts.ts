@@ -221,7 +221,7 @@ function addHeldPayoutsCommands(payouts: Command): void {
     .command('list')
     .summary('list payouts that wait for a decision')
     .description(
-      'Lists payouts that the decision hook holds or has not answered for, the oldest first, at most 100. Of several databases, all are ' +
+      'Lists payouts that the decision hook holds or has not decided, the oldest first, at most 100. Of several databases, all are ' +
         'listed, or the one of CELL. banking work list shows all other open payouts.',
     )
     .option('--held', 'payouts that wait for a decision: the default')
@@ -234,7 +234,7 @@ function addHeldPayoutsCommands(payouts: Command): void {
     name: 'release',
     summary: 'release a payout that waits for a decision',
     description:
-      'Approves a payout that the decision hook holds or has not answered for. A worker submits it to its network.',
+      'Approves a payout that the decision hook holds or has not decided. A worker submits it to its network.',
     note: 'checked with the customer',
     done: (payout) => `Released the ${payout}. A worker submits it now.`,
   });
@@ -242,7 +242,7 @@ function addHeldPayoutsCommands(payouts: Command): void {
     name: 'reject',
     summary: 'reject a payout that waits for a decision',
     description:
-      'Rejects a payout that the decision hook holds or has not answered for. A worker returns the full debit without the fee, as after a ' +
+      'Rejects a payout that the decision hook holds or has not decided. A worker returns the full debit without the fee, as after a ' +
       'rejection by the network. The customer does not see the note.',
     note: 'ticket 4711',
     done: (payout) => `Rejected the ${payout}. A worker returns its money now.`,
@@ -271,14 +271,16 @@ async function listHeld({ workspace, json }: ListOptions): Promise<void> {
       ),
     { changesNothing: true, ...(await inCellOf(workspace)) },
   );
-  printRows(read, json, {
+  const results = read.results.map(({ cell, result }) => ({ cell, result: result.payouts }));
+  printRows({ ...read, results }, json, {
     head: ['Transaction', 'Workspace', 'Account', 'Amount', 'Rail', 'Since', 'Held by', 'Reason'],
     cells: ({ transactionId, workspaceId, accountId, amount, currencyCode, ...row }) => [
       ...[transactionId, workspaceId, accountId],
       ...[shownMoney(amount, currencyCode), row.rail, row.createdAt],
-      ...[row.heldAt === undefined ? 'no answer' : 'the hook', row.reason ?? ''],
+      ...[row.heldAt === undefined ? 'no decision' : 'the hook', row.reason ?? ''],
     ],
     none: 'No payout waits for a decision.',
+    hasMore: read.results.some(({ result }) => result.hasMore),
   });
   read.end();
 }

@@ -283,6 +283,7 @@ export const EVENT_TYPES = [
     resource: 'deposit',
     steps: [
       ['pending', 'assigned'],
+      ['booked', 'assigned'],
       ['unmatched', 'assigned'],
     ],
     isFinal: true,

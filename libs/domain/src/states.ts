@@ -56,7 +56,7 @@ export const PAYOUT_STEPS = {
  */
 export const DEPOSIT_STEPS = {
   pending: ['booked', 'unmatched', 'assigned', 'returned'],
-  booked: ['returned'],
+  booked: ['assigned', 'returned'],
   unmatched: ['assigned', 'returned'],
   assigned: [],
   returned: [],

@@ -3,7 +3,7 @@ import type { Timestamp } from '@banking/domain';
 import { API_ROLE, PROVISIONING_ROLE, RULE_VIOLATION, SQLSTATE, WORKER_ROLE } from '@banking/postgres';
 import { listWork, type Worker } from '@banking/work-queue';
 import { sql, testOrProve, until } from '@banking/postgres/testing';
-import type { DecisionHook, DecisionQuestion, HookAnswer, PayoutDecisions } from './decide-payout.js';
+import type { DecisionHook, DecisionQuestion, HookAnswer, NoAnswer, PayoutDecisions } from './decide-payout.js';
 import { demandDecisions, endDecisionDemand, readDecisionDemand } from './decision-demand.js';
 import { COUNT_HELD_PAYOUTS, decideHeldPayout, listHeldPayouts } from './held-payouts.js';
 import { SANDBOX_RAIL, SandboxRail } from './sandbox-rail.js';
@@ -38,14 +38,15 @@ afterAll(async () => {
 const APPROVE: HookAnswer = { decision: 'approve' };
 const HOLD: HookAnswer = { decision: 'hold', reason: 'a new payee' };
 const REJECT: HookAnswer = { decision: 'reject', reason: 'on a list' };
+const NONE: NoAnswer = { failure: 'it answered 500' };
 
 /** A hook that answers by transaction, and notes the questions. */
 class Hook implements DecisionHook {
   readonly questions: DecisionQuestion[] = [];
 
-  constructor(private readonly answerOf: (transactionId: number) => HookAnswer | undefined | Promise<undefined>) {}
+  constructor(private readonly answerOf: (transactionId: number) => HookAnswer | NoAnswer) {}
 
-  async ask(question: DecisionQuestion): Promise<HookAnswer | undefined> {
+  async ask(question: DecisionQuestion): Promise<HookAnswer | NoAnswer> {
     this.questions.push(question);
     return this.answerOf(question.data.transactionID);
   }
@@ -57,7 +58,7 @@ const decisionsOf = (hook: DecisionHook): PayoutDecisions => ({
 });
 
 /** A worker with a hook, which runs when the spec calls `step`. */
-function workerWith(answer: HookAnswer | undefined | ((transactionId: number) => HookAnswer | undefined)) {
+function workerWith(answer: HookAnswer | NoAnswer | (() => HookAnswer | NoAnswer)) {
   const hook = new Hook(typeof answer === 'function' ? answer : () => answer);
   return { hook, worker: payoutWorker(world, { decisions: decisionsOf(hook) }) };
 }
@@ -130,7 +131,7 @@ describe('a payout that needs a decision', () => {
 
     expect(hook.questions).toHaveLength(1);
     expect(await stateOf(id)).toMatchObject({ ...WAITING, decisions: ['hook hold'] });
-    expect(await listHeldPayouts(world.database, [NORTH, SOUTH])).toMatchObject([
+    expect((await listHeldPayouts(world.database, [NORTH, SOUTH])).payouts).toMatchObject([
       { workspaceId: NORTH, transactionId: id, amount: `${AMOUNT}`, currencyCode: 'USD', reason: 'a new payee' },
     ]);
     expect((await listWork(world.database)).filter(({ state }) => state === 'parked')).toEqual([]);
@@ -152,10 +153,12 @@ describe('a payout that needs a decision', () => {
   it('waits without an answer, and is asked about again with the same question', async () => {
     const id = await one();
     const answers: HookAnswer[] = [];
-    const { hook, worker } = workerWith(() => answers[0]);
+    const { hook, worker } = workerWith(() => answers[0] ?? NONE);
     await worker.step();
     expect(await stateOf(id)).toMatchObject({ ...WAITING, decisions: [] });
-    expect(await listHeldPayouts(world.database, [NORTH])).toMatchObject([{ transactionId: id }]);
+    const reason = 'the decision hook gave no decision: it answered 500';
+    expect((await listHeldPayouts(world.database, [NORTH])).payouts).toMatchObject([{ transactionId: id, reason }]);
+    expect((await listWork(world.database)).filter(({ subjectId }) => subjectId === id)).toMatchObject([{ reason }]);
 
     answers.push(APPROVE);
     await work(world, worker, 20);
@@ -167,7 +170,7 @@ describe('a payout that needs a decision', () => {
 
   it('is never parked, however long the hook does not answer', async () => {
     const id = await one();
-    const { worker } = workerWith(undefined);
+    const { worker } = workerWith(NONE);
     for (let round = 0; round < 15; round++) {
       await worker.step();
       await passTimeHere(world, 20 * 60_000);
@@ -286,7 +289,7 @@ describe('a payout that needs no decision', () => {
     const other = 'other';
     const ids = [await one(), await one({ rail: other })];
     const hook: DecisionHook = {
-      ask: (_question, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined))),
+      ask: (_question, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(NONE))),
     };
     const rail = new SandboxRail(world.database);
     const worker: Worker = payoutWorker(world, {
@@ -418,7 +421,7 @@ describe('the database', () => {
 });
 
 describe('the laws of decisions', () => {
-  const answers = { approve: APPROVE, hold: HOLD, reject: REJECT, none: undefined } as const;
+  const answers = { approve: APPROVE, hold: HOLD, reject: REJECT, none: NONE } as const;
 
   it('hold for random answers, decisions of operators, crashes and workers', async () => {
     const answer = fc.constantFrom(...(Object.keys(answers) as (keyof typeof answers)[]));

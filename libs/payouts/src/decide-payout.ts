@@ -15,6 +15,11 @@ export interface HookAnswer {
   readonly reason?: string | undefined;
 }
 
+/** Why a hook has not answered, for operators: "it answered 500". It has nothing of the body. */
+export interface NoAnswer {
+  readonly failure: string;
+}
+
 /** Who pays. */
 export interface Payer {
   readonly accountId: number;
@@ -54,8 +59,8 @@ export interface DecisionQuestion {
 
 /** Decides payouts before they are submitted. */
 export interface DecisionHook {
-  /** The answer; undefined for none, for one in another form and for an error. Rejects only for a fault of the caller. */
-  ask(question: DecisionQuestion, signal: AbortSignal): Promise<HookAnswer | undefined>;
+  /** The answer, or why there is none that can be used. Rejects only for a fault of the caller. */
+  ask(question: DecisionQuestion, signal: AbortSignal): Promise<HookAnswer | NoAnswer>;
 }
 
 /** What decides payouts that need a decision. */
@@ -65,9 +70,9 @@ export interface PayoutDecisions {
   readonly readPayer: PayerReader;
 }
 
-/** A question to the hook, from its beginning to its end. Its result is undefined without an answer. */
+/** A question to the hook, from its beginning to its end. */
 export interface DecisionMessage {
-  readonly result?: HookAnswer | undefined;
+  readonly result?: HookAnswer | NoAnswer | undefined;
 }
 
 export const decisionChannel = tracingChannel<unknown, DecisionMessage>('banking:payouts:decision');
@@ -101,7 +106,7 @@ export async function askHook(
   const question = questionOf(key, { workspaceId, transactionId }, payment, payer);
   const ask = () => hook.ask(question, signal);
   const answer = await (decisionChannel.hasSubscribers ? decisionChannel.tracePromise(ask, {}) : ask());
-  if (!answer) throw new OutageError('the decision hook did not answer');
+  if ('failure' in answer) throw new OutageError(`the decision hook gave no decision: ${answer.failure}`);
   await database.transaction({ workspaces: [workspaceId] }, (tx) =>
     tx.commit([
       holdWork(claim),

@@ -17,9 +17,9 @@ export interface HeldPayout {
   readonly rail: string;
   /** RFC 3339. */
   readonly createdAt: string;
-  /** When the hook held it: RFC 3339. Undefined if the hook has not answered. */
+  /** When the hook held it: RFC 3339. Undefined if the hook has not decided. */
   readonly heldAt?: string;
-  /** In the words of the hook. */
+  /** In the words of the hook; without a decision, why there is none. */
   readonly reason?: string;
 }
 
@@ -38,12 +38,14 @@ export const COUNT_HELD_PAYOUTS = sqlStatement<HeldCount>(
   'select rail, payouts, seconds from held_payouts()',
 );
 
+const LISTED_MAX = 100;
+
 const LIST_HELD = sqlStatement<{ held: HeldPayout }>(
   'list_held_payouts',
   `select json_strip_nulls(json_build_object(
             'workspaceId', p.workspace_id, 'transactionId', p.transaction_id, 'accountId', t.account_id, 'amount', t.amount::text,
             'currencyCode', c.code, 'rail', p.rail, 'createdAt', rfc3339(p.created_at), 'heldAt', rfc3339(d.decided_at),
-            'reason', d.reason)) as held
+            'reason', case when d.transaction_id is null then w.reason else d.reason end)) as held
    from payout p
    cross join lateral (
      select t.account_id, t.amount, t.currency_id from transfer t
@@ -51,6 +53,7 @@ const LIST_HELD = sqlStatement<{ held: HeldPayout }>(
      limit 1) t
    join currency c on c.id = t.currency_id
    left join payout_decision d on d.workspace_id = p.workspace_id and d.transaction_id = p.transaction_id
+   left join work w on w.workspace_id = p.workspace_id and w.kind = '${PAYOUT}' and w.subject_id = p.transaction_id
    where p.workspace_id = any($1::bigint[]) and p.needs_decision and p.status = 'due' and not exists (
      select from payout_decision e
      where e.workspace_id = p.workspace_id and e.transaction_id = p.transaction_id and e.decision <> 'hold')
@@ -58,18 +61,18 @@ const LIST_HELD = sqlStatement<{ held: HeldPayout }>(
    limit $2`,
 );
 
-/** Lists the payouts of these workspaces that wait for a decision, the oldest first. */
+/** The payouts of these workspaces that wait for a decision, the oldest first, at most 100. */
 export async function listHeldPayouts(
   database: Database,
   workspaceIds: readonly number[],
-  limit = 100,
-): Promise<HeldPayout[]> {
+): Promise<{ readonly payouts: readonly HeldPayout[]; readonly hasMore: boolean }> {
   const found: HeldPayout[] = [];
   for (const workspaces of scopesOf(workspaceIds)) {
-    const [rows] = await database.pipeline({ workspaces }, [bind(LIST_HELD, workspaces, limit)] as const);
+    const [rows] = await database.pipeline({ workspaces }, [bind(LIST_HELD, workspaces, LISTED_MAX + 1)] as const);
     found.push(...rows.map(({ held }) => held));
   }
-  return found.sort((left, right) => (left.createdAt < right.createdAt ? -1 : 1)).slice(0, limit);
+  const payouts = found.sort((left, right) => (left.createdAt < right.createdAt ? -1 : 1)).slice(0, LISTED_MAX);
+  return { payouts, hasMore: found.length > LISTED_MAX };
 }
 
 interface PayoutRow {
@@ -119,7 +122,7 @@ export interface DecideHeldPayoutInput {
 export type DecideOutcome = 'not_found' | 'final' | 'not_held' | 'decided';
 
 /**
- * Decides a payout that the hook holds, or has not answered for. The decision is stored once, and the payout is due now: a worker
+ * Decides a payout that the hook holds, or has not decided. The decision is stored once, and the payout is due now: a worker
  * submits it, or returns its money as after a rejection by the network.
  */
 export async function decideHeldPayout(database: Database, input: DecideHeldPayoutInput): Promise<DecideOutcome> {

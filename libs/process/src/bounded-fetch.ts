@@ -38,6 +38,13 @@ export async function boundedFetch(
   return new Response(body, { status, statusText, headers });
 }
 
+/** Why `boundedFetch` has failed, for operators. Never the message of a platform error: it may contain the URL. */
+export function fetchFailure(error: unknown): string {
+  if (error instanceof ResponseTooLargeError) return `it answered more than ${error.bytesMax} bytes`;
+  const { name, cause } = error as Error & { readonly cause?: { readonly code?: string } };
+  return name === 'TimeoutError' ? 'it did not answer in time' : (cause?.code ?? name);
+}
+
 /** Null where there is none: a status such as 204 allows no body. Stops reading at the limit, which closes the connection. */
 async function readBody({ body }: Response, bytesMax: number): Promise<Buffer<ArrayBuffer> | null> {
   if (body === null) return null;

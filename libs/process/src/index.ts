@@ -1,12 +1,13 @@
-/** Shared by api, worker and cli: configuration, command line, signals, exit codes, the log, a cache, a round-robin queue, a bounded fetch and a server for operators. */
+/** Shared by api, worker and cli: configuration, command line, signals, exit codes, the log, a cache, a round-robin queue, a bounded fetch, repeated members of JSON and a server for operators. */
 
-export { boundedFetch, ResponseTooLargeError } from './bounded-fetch.js';
+export { boundedFetch, fetchFailure } from './bounded-fetch.js';
 export { connectionTo, hostsOf } from './database-url.js';
 export { type CellConfig, HOME_CELL, type DeploymentConfig, readDeployment } from './deployment-config.js';
 export { ConfigError, type Environment, type EnvironmentReader, readerOf } from './environment-reader.js';
 export { DEFAULT_AUDIENCE, type IssuerConfig, readIssuers } from './issuers-config.js';
 export { createPrivateFile, makeDataDir, makeFolders } from './data-dir.js';
 export { ExpiringCache } from './expiring-cache.js';
+export { hasRepeatedMember } from './repeated-member.js';
 export { FairSlots, RoundRobin } from './round-robin.js';
 export { parseNetwork } from './network.js';
 export { createLogger, type LogConfig, loggerOptions, readLogging } from './logger.js';

@@ -9,7 +9,7 @@ import {
   uetrOf,
 } from '@banking/payouts';
 import type { Database } from '@banking/postgres';
-import { boundedFetch, readSecretFile, ResponseTooLargeError, SecretFileError } from '@banking/process';
+import { boundedFetch, fetchFailure, readSecretFile, SecretFileError } from '@banking/process';
 import { OutageError, WorkError } from '@banking/work-queue';
 import {
   AdapterMessageError,
@@ -189,7 +189,7 @@ export class HttpRail implements Rail {
       redirect: 'manual',
       ...(signal && { signal }),
     }).catch((error: unknown) => {
-      throw this.outage(reasonOf(error), error);
+      throw this.outage(fetchFailure(error), error);
     });
     const { status } = response;
     if (expected.includes(status)) return { status, body: await this.bodyAsRead(response) };
@@ -258,10 +258,3 @@ const textOf = ({ streetName, buildingNumber, postCode, townName }: PostalAddres
     .map((line) => line.filter((part) => part !== undefined).join(' '))
     .filter((line) => line !== '')
     .join(', ');
-
-/** Never the message of a platform error: it may contain the URL. */
-function reasonOf(error: unknown): string {
-  if (error instanceof ResponseTooLargeError) return `it answered more than ${error.bytesMax} bytes`;
-  const { name, cause } = error as Error & { readonly cause?: { readonly code?: string } };
-  return name === 'TimeoutError' ? 'it did not answer in time' : (cause?.code ?? name);
-}

@@ -222,6 +222,8 @@ create table deposit (
   -- The row of `bank_entry`, and the entry by which the bank took the money back. No foreign keys: a workspace moves without them.
   entry_id bigint not null,
   reversal_id bigint,
+  -- The deposit that had its money before, in any workspace, if operators assigned it. The worker has made all others.
+  assigned_from bigint,
   transaction_id bigint,
   note text check (char_length(note) between 1 and 1000),
   -- When the texts of its payer became pseudonyms.
@@ -245,7 +247,7 @@ create index account_deposit_by_class on deposit (workspace_id, account_id, stat
 create index deposit_by_class on deposit (workspace_id, status, created_at desc, id desc) where id >= 1;
 create trigger legal_step before update of status on deposit for each row
   when (old.status <> new.status and (old.status, new.status) not in (('pending', 'booked'), ('pending', 'unmatched'), ('pending', 'assigned'),
-    ('pending', 'returned'), ('booked', 'returned'), ('unmatched', 'assigned'), ('unmatched', 'returned')))
+    ('pending', 'returned'), ('booked', 'assigned'), ('booked', 'returned'), ('unmatched', 'assigned'), ('unmatched', 'returned')))
   execute function refuse_step();
 create trigger posted_for_good before update of transaction_id on deposit for each row
   when (old.transaction_id is not null and new.transaction_id is distinct from old.transaction_id) execute function refuse_step();
@@ -456,8 +458,9 @@ begin
 end $$;
 
 /**
- * Gives an unmatched deposit to the account that it was meant for: its money is taken from the suspense account by a return, and enters as
- * another deposit of the same entry, in the workspace of that account. Through the settlement accounts, as money of the bank account is.
+ * Gives a deposit that is unmatched, or was assigned to the wrong account, to the account that it was meant for: its money is taken from its
+ * account by a return, and enters as another deposit of the same entry, in the workspace of that account. Through the settlement accounts, as
+ * money of the bank account is. One that names its account stays there: the payer has chosen it.
  *
  * @param transactions the return, then the new posting
  * @returns the id of the new deposit
@@ -472,11 +475,12 @@ declare
 begin
   select d.* into ended from deposit d where d.workspace_id = of_workspace and d.id = deposit_id for update;
   given := array(select t from unnest(transfers) t where t.transaction_id = (transactions[2]).id);
-  if ended.status is distinct from 'unmatched' or cardinality(transactions) <> 2 or (transactions[1]).return_of is distinct from ended.transaction_id
+  if (ended.status = 'unmatched' or ended.status = 'booked' and ended.assigned_from is not null) is not true
+     or cardinality(transactions) <> 2 or (transactions[1]).return_of is distinct from ended.transaction_id
      or (transactions[1]).workspace_id is distinct from of_workspace
      or (select array_agg((t.direction, t.currency_id, t.amount)::text) from unnest(given) t)
        is distinct from array[('credit'::text, ended.currency_id, ended.amount)::text] then
-    raise exception 'an assignment moves an unmatched deposit' using errcode = 'BK021';
+    raise exception 'an assignment moves a deposit that is unmatched or was assigned' using errcode = 'BK021';
   end if;
   perform require_second_operator('assignDeposit', jsonb_build_object('workspaceId', of_workspace, 'depositId', deposit_id,
       'accountId', (given[1]).account_id, 'note', reason),
@@ -484,9 +488,9 @@ begin
   perform post_returns(transactions[1:1], array(select t from unnest(transfers) t where t.transaction_id <> (transactions[2]).id), at);
   perform write_deposits(transactions[2:2], given, at);
   update deposit d set status = 'assigned', note = reason, updated_at = at where d.workspace_id = of_workspace and d.id = deposit_id;
-  insert into deposit (workspace_id, account_id, currency_id, amount, status, reference, payer, value_on, entry_id, transaction_id, note, created_at,
-    updated_at)
-  select t.workspace_id, t.account_id, t.currency_id, t.amount, 'booked', ended.reference, ended.payer, ended.value_on, ended.entry_id,
+  insert into deposit (workspace_id, account_id, currency_id, amount, status, reference, payer, value_on, entry_id, assigned_from,
+    transaction_id, note, created_at, updated_at)
+  select t.workspace_id, t.account_id, t.currency_id, t.amount, 'booked', ended.reference, ended.payer, ended.value_on, ended.entry_id, ended.id,
          t.transaction_id, reason, at, at
   from unnest(given) t
   returning id into assigned_id;

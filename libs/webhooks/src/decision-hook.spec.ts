@@ -51,33 +51,48 @@ describe('the decision hook', () => {
     expect(await hookWith().ask(QUESTION)).toEqual(expected);
   });
 
+  const NO_DECISION = 'its answer has no decision approve, hold or reject';
+  const TWICE = 'its answer gives a member twice';
+
   it.each([
-    '',
-    'approve',
-    '"approve"',
-    'null',
-    '[]',
-    '{}',
-    '{"decision":"Approve"}',
-    '{"decision":"approve","reason":7}',
-  ])('has not answered with %j', async (text) => {
+    ['', 'its answer is not JSON'],
+    ['approve', 'its answer is not JSON'],
+    ['"approve"', NO_DECISION],
+    ['null', NO_DECISION],
+    ['[]', NO_DECISION],
+    ['{}', NO_DECISION],
+    ['{"decision":"Approve"}', NO_DECISION],
+    ['{"decision":"approve","reason":7}', 'the reason in its answer is not a text'],
+    ['{"decision":"reject","decision":"approve"}', TWICE],
+    [String.raw`{"decision":"reject","\u0064ecision":"approve"}`, TWICE],
+    ['{"decision":"approve","more":{"a":1,"a":2}}', TWICE],
+  ])('has not decided with %j', async (text, failure) => {
     answer(text);
 
-    expect(await hookWith().ask(QUESTION)).toBeUndefined();
+    expect(await hookWith().ask(QUESTION)).toEqual({ failure });
   });
 
-  it.each([201, 204, 301, 400, 401, 404, 409, 429, 500, 503])('has not answered with the status %d', async (code) => {
+  it.each([201, 204, 400, 401, 404, 409, 429, 500, 503])('has not decided with the status %d', async (code) => {
     answer(code === 204 ? '' : '{"decision":"approve"}', code);
 
-    expect(await hookWith().ask(QUESTION)).toBeUndefined();
+    expect(await hookWith().ask(QUESTION)).toEqual({ failure: `it answered ${code}` });
   });
 
-  it('has not answered with a response that is larger than 16 KiB, or that has no end in time', async () => {
+  it.each([301, 307])('is not asked elsewhere after a redirect: %d', async (code) => {
+    receiver.respondWith((response) => response.writeHead(code, { location: `${receiver.url}/other` }).end());
+
+    expect(await hookWith().ask(QUESTION)).toEqual({
+      failure: 'it redirects, which is refused: correct DECISION_URL',
+    });
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('has not decided with a response that is larger than 16 KiB, or that has no end in time', async () => {
     answer(`{"decision":"approve","more":"${'x'.repeat(17_000)}"}`);
-    expect(await hookWith().ask(QUESTION)).toBeUndefined();
+    expect(await hookWith().ask(QUESTION)).toEqual({ failure: 'it answered more than 16384 bytes' });
 
     receiver.respondWith((response) => void response.writeHead(200).write('{"decision":"approve"'));
-    expect(await hookWith({ timeoutMs: 50 }).ask(QUESTION)).toBeUndefined();
+    expect(await hookWith({ timeoutMs: 50 }).ask(QUESTION)).toEqual({ failure: 'it did not answer in time' });
   });
 
   it('is asked one question at a time while it does not answer, and all again after an answer', async () => {
@@ -85,16 +100,17 @@ describe('the decision hook', () => {
     const holds: Respond = (response) => void held.push(() => response.writeHead(200).end('{"decision":"approve"}'));
     const hook = hookWith();
     await receiver.close();
-    expect(await hook.ask(QUESTION)).toBeUndefined();
+    expect(await hook.ask(QUESTION)).toEqual({ failure: 'ECONNREFUSED' });
 
     receiver = await startReceiver();
     const again = new HttpDecisionHook({ url: receiver.url, secrets: [SECRET] });
     receiver.respondWith(status(503));
-    expect(await again.ask(QUESTION)).toBeUndefined();
+    const away = { failure: 'it answered 503' };
+    expect(await again.ask(QUESTION)).toEqual(away);
     receiver.respondWith(holds);
     const probe = again.ask(QUESTION);
     await receiver.until(2);
-    expect(await Promise.all([again.ask(QUESTION), again.ask(QUESTION)])).toEqual([undefined, undefined]);
+    expect(await Promise.all([again.ask(QUESTION), again.ask(QUESTION)])).toEqual([away, away]);
     expect(receiver.received).toHaveLength(2);
     held[0]!();
     expect(await probe).toEqual({ decision: 'approve' });
@@ -109,7 +125,7 @@ describe('the decision hook', () => {
     const hook = hookWith();
     const control = new AbortController();
     receiver.respondWith(() => control.abort());
-    expect(await hook.ask(QUESTION, control.signal)).toBeUndefined();
+    expect(await hook.ask(QUESTION, control.signal)).toEqual({ failure: 'AbortError' });
 
     answer('{"decision":"approve"}');
     expect(await Promise.all([hook.ask(QUESTION), hook.ask(QUESTION)])).toEqual([
@@ -123,7 +139,7 @@ describe('the decision hook', () => {
       fc.asyncProperty(fc.json(), fc.constantFrom(200, 200, 202, 400, 500), async (text, code) => {
         answer(text, code);
         const result = await new HttpDecisionHook({ url: receiver.url, secrets: [SECRET] }).ask(QUESTION);
-        expect(result).toBeUndefined();
+        expect(result).toEqual({ failure: expect.any(String) as string });
       }),
       { numRuns: 100 },
     );

@@ -49,6 +49,6 @@ describe('the example hook of the documentation', () => {
     const both = new HttpDecisionHook({ url, secrets: [other, SECRET] });
 
     expect(await both.ask({ id: 'decision-2', timestamp, data })).toEqual({ decision: 'approve' });
-    expect(await ask('830000', other)).toBeUndefined();
+    expect(await ask('830000', other)).toEqual({ failure: 'it answered 401' });
   });
 });

@@ -1,7 +1,7 @@
 import { OPERATOR_ROLE } from '@banking/postgres';
 import { booksAs } from '@banking/ledger';
 import { depositWorld, type DepositWorld, type OpenedAccount } from '../testing/deposit-world.js';
-import { assignDeposit, newestDeposits, returnDeposit, waitingEntries } from './end-deposits.js';
+import { type AssignedDeposit, assignDeposit, newestDeposits, returnDeposit, waitingEntries } from './end-deposits.js';
 
 let at: DepositWorld;
 let theirs: OpenedAccount;
@@ -52,6 +52,27 @@ describe('the assignment of an unmatched deposit', () => {
     });
   });
 
+  it('may be made again from the wrong account once, and not from one that the payer named', async () => {
+    const before = [await at.balanceOf(at.suspense), await at.balanceOf(theirs)];
+    const wrong = await at.open(at.south);
+    const { id, entryId } = await unmatched();
+    const first = (await assignDeposit(books(), { ...ending(id), account: wrong.code })) as AssignedDeposit;
+    const ofFirst = { ...ending(first.depositId), workspaceId: at.south };
+
+    const calls = [1, 2].map(() => assignDeposit(books(), { ...ofFirst, account: theirs.code }));
+
+    expect((await Promise.all(calls)).filter((outcome) => typeof outcome === 'object')).toHaveLength(1);
+    expect([await at.balanceOf(at.suspense), await at.balanceOf(wrong)]).toEqual([before[0], 0]);
+    expect(await at.balanceOf(theirs)).toBe(Number(before[1]) + 1250);
+    const statuses = (await at.deposits()).flatMap(({ entry, status }) => (entry === entryId ? [status] : []));
+    expect(statuses).toEqual(['assigned', 'assigned', 'booked']);
+
+    const named = await at.entry({ remittance: theirs.code });
+    await at.work();
+    const theirOwn = { ...ending((await at.depositOf(named))!.id), workspaceId: at.south };
+    expect(await assignDeposit(books(), { ...theirOwn, account: wrong.code })).toBe('not_assignable');
+  });
+
   it('is refused for one that is not unmatched, an unknown account, and another currency', async () => {
     const { id } = await unmatched();
     const dollars = await at.open(at.south, 'USD');
@@ -61,7 +82,7 @@ describe('the assignment of an unmatched deposit', () => {
     expect(await assignDeposit(books(), { ...ending(id), account: 'BA00' })).toBe('account_not_found');
     expect(await assignDeposit(books(), { ...ending(id), account: dollars.code })).toBe('wrong_currency');
     await assignDeposit(books(), { ...ending(id), account });
-    expect(await assignDeposit(books(), { ...ending(id), account })).toBe('not_unmatched');
+    expect(await assignDeposit(books(), { ...ending(id), account })).toBe('not_assignable');
   });
 
   it('happens once, although others ask at the same time', async () => {

@@ -154,12 +154,13 @@ interface FoundDeposit {
   readonly currency_id: number;
   readonly amount: bigint;
   readonly reference: string | null;
+  readonly assigned_from: bigint | null;
   readonly transaction_id: bigint | null;
 }
 
 const FIND_DEPOSIT = sqlStatement<FoundDeposit>(
   'find_deposit_of_operator',
-  'select status, account_id, currency_id, amount, reference, transaction_id from deposit where workspace_id = $1 and id = $2',
+  'select status, account_id, currency_id, amount, reference, assigned_from, transaction_id from deposit where workspace_id = $1 and id = $2',
 );
 
 const FIND_BY_CODE = sqlStatement<{ workspace_id: bigint; account_id: bigint; currency: string }>(
@@ -218,22 +219,22 @@ export interface AssignedDeposit {
 }
 
 /**
- * Gives an unmatched deposit to an account of any workspace: the money is taken from the suspense account, and enters the other one as a
- * deposit of its own.
+ * Gives a deposit that is unmatched, or was assigned to the wrong account, to an account of any workspace: the money is taken from its
+ * account, and enters the other one as a deposit of its own.
  *
  * @param account the id or the code of the account
  * @returns the new deposit, or why there is none
- * @throws Refusal `insufficient_funds` where the suspense account does not have the money any more; `account_disabled`,
- *   `balance_limit_exceeded` of the other account. Nothing was written
+ * @throws Refusal `insufficient_funds` where its account does not have the money any more; `account_disabled`, `balance_limit_exceeded`
+ *   of the other account. Nothing was written
  */
 export async function assignDeposit(
   books: Books,
   { workspaceId, depositId, note, account }: EndingDeposit & { readonly account: string },
-): Promise<'not_found' | 'not_unmatched' | 'account_not_found' | 'wrong_currency' | AssignedDeposit> {
+): Promise<'not_found' | 'not_assignable' | 'account_not_found' | 'wrong_currency' | AssignedDeposit> {
   const { database } = books;
   const found = await findDeposit(database, workspaceId, depositId);
   if (!found) return 'not_found';
-  if (found.status !== 'unmatched') return 'not_unmatched';
+  if (!isAssignable(found)) return 'not_assignable';
   const target = await findTarget(database, account);
   if (!target) return 'account_not_found';
   if (target.currency !== currencyCode(found.currency_id)) return 'wrong_currency';
@@ -245,7 +246,7 @@ export async function assignDeposit(
   ]);
   return database.transaction({ workspaces: prepared.workspaces, actorType: 'operator' }, async (tx) => {
     const { context, rows } = await lockAndRead(tx, prepared, [bind(FIND_DEPOSIT, workspaceId, depositId)] as const);
-    if (rows[0][0]?.status !== 'unmatched') return 'not_unmatched';
+    if (rows[0][0]?.status !== found.status) return 'not_assignable';
     const posted = prepared.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
     const [[assigned]] = await tx.pipeline([
       bind(ASSIGN_DEPOSIT, ...postingValues(posted), workspaceId, depositId, note),
@@ -260,6 +261,9 @@ export async function assignDeposit(
     return { ...to, depositId: newId };
   });
 }
+
+const isAssignable = ({ status, assigned_from }: FoundDeposit): boolean =>
+  status === 'unmatched' || (status === 'booked' && assigned_from !== null);
 
 /** An account by its code, or by its id. */
 export async function findTarget(

@@ -29,9 +29,9 @@ import {
 } from '@banking/postgres';
 import { asLogin, openDatabase, plant, reasonOf, sql } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
-import { assignDeposit, returnDeposit } from '../deposits/end-deposits.js';
+import { type AssignedDeposit, assignDeposit, returnDeposit } from '../deposits/end-deposits.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { type DepositWorld, depositWorld } from '../testing/deposit-world.js';
+import { type DepositWorld, depositWorld, type OpenedAccount } from '../testing/deposit-world.js';
 import { OPERATOR_CHECK } from '../verification/verify-controls.js';
 import { verifyPayments } from '../verification/verify-payments.js';
 import { noteOperatorChanges } from './audit.js';
@@ -436,6 +436,73 @@ describe.each(names)('without the guard of %s', (name) => {
     expect(await state()).not.toEqual(before);
     expect((await findings()).length > 0).toBe(POSTING.includes(name));
     await coverAll();
+  });
+});
+
+describe('outside a sandbox, a deposit', () => {
+  let depositId: number;
+
+  beforeEach(async () => {
+    await coverAll();
+    await becomes('live');
+    depositId = await unmatched();
+  });
+
+  /** Both operators carry out an action. */
+  async function byBoth<T>(action: OperatorAction, run: (settings: ScopeSettings) => Promise<T>): Promise<T> {
+    const { id } = await storeRequest(lena.database, action);
+    return run((await approveRequest(omar.database, id, action)).settings);
+  }
+
+  async function assign(workspaceId: typeof at.north, id: number, to: OpenedAccount): Promise<number> {
+    const given = { workspaceId, depositId: id, note };
+    const action = { action: 'assignDeposit', arguments: { ...given, accountId: to.id } } as const;
+    const assigned = await byBoth(action, (settings) =>
+      assignDeposit(openBooks(using(omar, settings)), { ...given, account: to.code }),
+    );
+    expect(assigned).toMatchObject({ workspaceId: to.workspaceId, accountId: to.id });
+    return (assigned as AssignedDeposit).depositId;
+  }
+
+  const giveBack = (workspaceId: typeof at.north, id: number) => {
+    const given = { workspaceId, depositId: id, note };
+    return byBoth({ action: 'returnDeposit', arguments: given }, (settings) =>
+      returnDeposit(openBooks(using(omar, settings)), given),
+    );
+  };
+
+  /** The postings of the deposits of the entry, in their order. */
+  const postings = async () =>
+    (
+      await at.owner.query<{ id: number }>(
+        `select x.id::int as id from transaction x join deposit d on coalesce(x.return_of, x.id) = d.transaction_id
+         where d.entry_id = (select entry_id from deposit where id = $1) order by x.id`,
+        [depositId],
+      )
+    ).rows.map(({ id }) => id);
+
+  it('is of the worker, which needs no request, wherever operators then take its money', async () => {
+    expect(await findings()).toEqual([]);
+    const wrong = await assign(at.north, depositId, await at.open(at.south));
+    expect(await findings()).toEqual([]);
+    const right = await assign(at.south, wrong, await at.open(at.north));
+    expect(await findings()).toEqual([]);
+    await giveBack(at.north, right);
+    expect(await findings()).toEqual([]);
+  });
+
+  it('needs a request for each posting after that of the worker', async () => {
+    const wrong = await assign(at.north, depositId, await at.open(at.south));
+    const right = await assign(at.south, wrong, await at.open(at.north));
+    await giveBack(at.north, right);
+    const [worker, ...others] = await postings();
+    expect(others).toHaveLength(5);
+
+    await plant(at.owner, `delete from operator_posting where transaction_id in (${others.join()})`);
+
+    const details = (await findings()).map(({ detail }) => Number(/\d+/.exec(detail)?.[0])).sort((a, b) => a - b);
+    expect(details).toEqual(others);
+    expect(details).not.toContain(worker);
   });
 });
 

@@ -105,7 +105,7 @@ export const APPROVAL_CHECKS: readonly RangeCheck[] = [
 
 /**
  * What only operators post: money that no bank stated, resolutions, deposits that were assigned or sent back, and the money of payouts that no
- * network rejected. Of a deposit that was sent back, the note no longer says whether it was assigned before; its return is checked.
+ * network rejected. The first deposit of an entry is the worker's, whatever became of it: those that operators made say from which one.
  */
 export const OPERATOR_CHECK: RangeCheck = {
   check: 'outside a sandbox, no operator moved money without the approval of another',
@@ -123,7 +123,7 @@ export const OPERATOR_CHECK: RangeCheck = {
              exists (select from transfer t where t.workspace_id = $1 and t.transaction_id = x.id and t.type = 'funding')
              and not exists (
                select from deposit d
-               where d.workspace_id = $1 and d.transaction_id = x.id and (d.note is null or d.status = 'returned'))
+               where d.workspace_id = $1 and d.transaction_id = x.id and d.assigned_from is null)
            else
              exists (
                select from deposit d where d.workspace_id = $1 and d.transaction_id = x.return_of and d.reversal_id is null)

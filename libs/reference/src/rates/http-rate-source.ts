@@ -1,5 +1,5 @@
 import { type Rate, type CurrencyCode, inverse, isInstant, rateOf, Refusal } from '@banking/domain';
-import { boundedFetch, ExpiringCache, ResponseTooLargeError } from '@banking/process';
+import { boundedFetch, ExpiringCache, fetchFailure } from '@banking/process';
 import { ratesChannel, type DatedRate, noRate, type RateSource } from './rate-source.js';
 
 /** The limit of `rateOf` on each side of the point, and of significant digits. */
@@ -261,10 +261,6 @@ export class HttpRateSource implements RateSource {
 
 const unavailable = (message: string) => new Refusal('rate_unavailable', message);
 
-/** Never the message of a platform error: it may contain the URL. */
 function reasonOf(error: unknown): string {
-  if (error instanceof SourceError) return error.message;
-  if (error instanceof ResponseTooLargeError) return `it answered more than ${error.bytesMax} bytes`;
-  const { name, cause } = error as Error & { readonly cause?: { readonly code?: string } };
-  return name === 'TimeoutError' ? 'it did not answer in time' : (cause?.code ?? name);
+  return error instanceof SourceError ? error.message : fetchFailure(error);
 }

@@ -156,7 +156,7 @@ export function collectWork(metrics: Metrics): readonly Unsubscribe[] {
       calls.observe({ rail, operation, outcome: error === undefined ? 'ok' : failure }, seconds);
     }),
     onEnd(decisionChannel, ({ result }, seconds) =>
-      decisions.observe({ outcome: result?.decision ?? 'none' }, seconds),
+      decisions.observe({ outcome: result && 'decision' in result ? result.decision : 'none' }, seconds),
     ),
     onMessage(webhookChannel, ({ outcome, seconds }) => webhooks.observe({ outcome }, seconds)),
     onMessage(verificationChannel, ({ subject, outcome, rows: count, cell }) => {

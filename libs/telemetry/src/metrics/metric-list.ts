@@ -139,7 +139,7 @@ export const METRICS = {
   banking_decision_duration_seconds: histogram(
     ['outcome'],
     WORK_S,
-    'Time of a question to the decision hook. The outcome is approve, hold or reject, or none without an answer.',
+    'Time of a question to the decision hook. The outcome is approve, hold or reject, or none without a decision.',
   ),
 
   banking_events_unrecorded: gauge(['cell'], 'Statements whose changes are not events yet; 10000 means that or more.'),
