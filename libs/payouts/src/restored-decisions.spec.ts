@@ -82,7 +82,8 @@ describe('a held payout after a reconciliation', () => {
       });
       expect(await workerWith('hold').step()).toBe(1);
     }
-    expect(await listHeldPayouts(world.database, [NORTH])).toMatchObject([{ transactionId: id, reason: 'a reason' }]);
+    const { payouts } = await listHeldPayouts(world.database, [NORTH]);
+    expect(payouts).toMatchObject([{ transactionId: id, reason: 'a reason' }]);
   });
 
   it('is released, and submitted once', async () => {
