@@ -77,6 +77,15 @@ describe('payouts that wait for a decision', () => {
     await world.query(ended('> 900000'));
   });
 
+  it('are counted for their network, for an operator who removes it', async () => {
+    const { stdout } = await world.run(['rail', 'status']);
+    const json = await world.run(['rail', 'status', '--json']);
+
+    expect(stdout).toMatch(/^Rail +Held +Due +Submitting /m);
+    expect(stdout).toMatch(/^sandbox +2 +0 +/m);
+    expect(JSON.parse(json.stdout)).toContainEqual(expect.objectContaining({ rail: 'sandbox', held: 2, due: 0 }));
+  });
+
   it.each(['release', 'reject'])('are not decided without a note: %s', async (name) => {
     expect(await world.run(['payout', name, String(ids[0]), '--workspace', '1'])).toMatchObject({
       exitCode: 2,

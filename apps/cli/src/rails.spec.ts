@@ -118,15 +118,24 @@ describe('banking rail status', () => {
 
     expect(status).toEqual([
       ...['bank-a', 'broken', 'sandbox'].map((rail) => ({
-        ...{ rail, isConfigured: true, due: 0, submitting: 0, submitted: 0, parked: 0, oldestWaitingSeconds: null },
+        ...{
+          rail,
+          isConfigured: true,
+          held: 0,
+          due: 0,
+          submitting: 0,
+          submitted: 0,
+          parked: 0,
+          oldestWaitingSeconds: null,
+        },
       })),
       {
-        ...{ rail: 'removed', isConfigured: false, due: 1, submitting: 0, submitted: 0, parked: 0 },
+        ...{ rail: 'removed', isConfigured: false, held: 0, due: 1, submitting: 0, submitted: 0, parked: 0 },
         oldestWaitingSeconds: expect.any(Number),
       },
     ]);
     expect(status.at(-1)!['oldestWaitingSeconds']).toBeGreaterThanOrEqual(3_600);
-    expect((await run('status')).stdout).toMatch(/^removed +1 +0 +0 +0 +36\d\d s +not configured$/m);
+    expect((await run('status')).stdout).toMatch(/^removed +0 +1 +0 +0 +0 +36\d\d s +not configured$/m);
   });
 });
 
@@ -153,6 +162,7 @@ describe('banking rail status of a bank with files', () => {
       ...{
         rail: 'files',
         isConfigured: true,
+        held: 0,
         due: 0,
         submitting: 0,
         submitted: 0,

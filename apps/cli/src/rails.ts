@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Deployment } from '@banking/deployment';
-import { readOpenPayouts } from '@banking/payouts';
+import { countHeldPayouts, readOpenPayouts } from '@banking/payouts';
 import { readSecretFile, SecretFileError } from '@banking/process';
 import {
   type CheckResult,
@@ -61,8 +61,9 @@ export function addRailCommands(program: Command): void {
     .command('status')
     .summary('show the open payouts of each payment network')
     .description(
-      'Shows how many payouts of each payment network are due, being submitted, submitted and parked, and for how long the oldest one ' +
-        'waits to be submitted. Counts the 250 payouts whose next step is the soonest, and 250 that are parked. A network that is not ' +
+      'Shows how many payouts of each payment network are held, due, being submitted, submitted and parked, and for how long the oldest one ' +
+        'waits to be submitted. A held payout waits for a decision: see banking payout list. Counts the 250 payouts whose next step is the ' +
+        'soonest, 250 that are parked, and 1000 that are held. A network that is not ' +
         'configured is shown while it has open payouts: they wait until it is in RAILS_FILE again.\n\nOf a bank with files: payments ' +
         'that wait for a file, files that are not handed over, files of the bank that are not read and that were refused, and notes on those ' +
         'that were read within a week.\n\nOf ' +
@@ -74,9 +75,9 @@ export function addRailCommands(program: Command): void {
       const rails = readRails(readConfig().deployment);
       const read = await onEachCell((deployment) => statusOf(deployment, rails), { changesNothing: true });
       const list = printRows(read, json, {
-        head: ['Rail', 'Due', 'Submitting', 'Submitted', 'Parked', 'Oldest waits', ''],
-        cells: ({ rail: name, due, submitting, submitted, parked, oldestWaitingSeconds, isConfigured }) => [
-          ...[name, due, submitting, submitted, parked],
+        head: ['Rail', 'Held', 'Due', 'Submitting', 'Submitted', 'Parked', 'Oldest waits', ''],
+        cells: ({ rail: name, held, due, submitting, submitted, parked, oldestWaitingSeconds, isConfigured }) => [
+          ...[name, held, due, submitting, submitted, parked],
           ...[oldestWaitingSeconds === null ? '' : `${oldestWaitingSeconds} s`, isConfigured ? '' : 'not configured'],
         ],
         none: 'This deployment has no payment network.',
@@ -110,6 +111,8 @@ const accountsOf = (rail: RailConfig): string =>
 interface RailStatus {
   readonly rail: string;
   readonly isConfigured: boolean;
+  /** They wait for a decision, and are not due. */
+  readonly held: number;
   readonly due: number;
   readonly submitting: number;
   readonly submitted: number;
@@ -150,14 +153,19 @@ function printFiles(list: readonly RailStatus[]): void {
 
 async function statusOf({ database }: Deployment, rails: Rails): Promise<readonly RailStatus[]> {
   const configured = rails.names;
-  const [open, files] = await Promise.all([readOpenPayouts(database), filesOf(database, rails)]);
-  const names = [...new Set([...configured, ...open.map(({ rail }) => rail)])];
+  const [open, allHeld, files] = await Promise.all([
+    readOpenPayouts(database),
+    countHeldPayouts(database),
+    filesOf(database, rails),
+  ]);
+  const names = [...new Set([...configured, ...[...open, ...allHeld].map(({ rail }) => rail)])];
   return names.map((rail) => {
     const own = open.filter((row) => row.rail === rail);
     const count = (status: string) => own.find((row) => row.status === status)?.payouts ?? 0;
     const waiting = own.filter(({ status }) => status === 'due' || status === 'submitting');
     return {
       ...{ rail, isConfigured: configured.includes(rail) },
+      held: allHeld.find((row) => row.rail === rail)?.payouts ?? 0,
       ...{ due: count('due'), submitting: count('submitting'), submitted: count('submitted'), parked: count('parked') },
       oldestWaitingSeconds: waiting.length === 0 ? null : Math.max(...waiting.map(({ seconds }) => seconds)),
       ...files.get(rail),

@@ -37,9 +37,9 @@ async function statement(name: string, opening: number, closing: number, ago: nu
     `with file as (
        insert into bank_file (rail, name, digest, message, message_id, outcome)
        values ('bank-a', $1, sha256($1::text::bytea), 'camt.053.001.08', $1, 'read') returning id)
-     insert into bank_statement (file_id, rail, bank_account, currency, statement_id, opening_balance, closing_balance, opened_on, closed_on,
+     insert into bank_statement (file_id, bank_account, currency, statement_id, opening_balance, closing_balance, opened_on, closed_on,
        entry_count, entry_sum)
-     select id, 'bank-a', $2, 'EUR', $1, $3, $4, current_date - $5::int, current_date - $5::int, 1, $4::bigint - $3::bigint from file`,
+     select id, $2, 'EUR', $1, $3, $4, current_date - $5::int, current_date - $5::int, 1, $4::bigint - $3::bigint from file`,
     ...[name, IBAN, opening, closing, ago],
   );
 }
@@ -137,6 +137,20 @@ describe('banking reconcile', () => {
       },
       { currency: 'USD', statements: 0, unknownAmount: '0', differences: [] },
     ]);
+  });
+
+  it('shows a bank account that no rail has any more while it has differences', async () => {
+    const run = () => world.run(['reconcile'], { RAILS_FILE: '' });
+    await statement('S1', 100_000, 150_000, 3);
+    expect((await run()).stdout).toBe('This deployment has no bank account with statements.\n');
+    await statement('S2', 151_000, 152_250, 1);
+    await entry();
+
+    const { exitCode, stdout } = await run();
+
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^bank-a +DE\d+ +EUR +2 .* 12\.50 +2 +not configured$/m);
+    expect(stdout).toMatch(/^bank-a .* the books do not have this entry +12\.50 EUR/m);
   });
 
   it('compares now and stores nothing', async () => {

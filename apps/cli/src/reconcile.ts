@@ -8,7 +8,7 @@ import {
 import { listDiscrepancies, resolveDiscrepancy, type Resolution } from '@banking/payouts';
 import { Argument, type Command, Option } from 'commander';
 import { noteOperatorChanges } from '@banking/operations/provisioning';
-import { readRails, reconcileStatements, type StatementComparison } from '@banking/rails';
+import { readRails, readReconciledAccounts, reconcileStatements, type StatementComparison } from '@banking/rails';
 import { withDeployment } from './deployment.js';
 import { inCellOf, onEachCell, printRows } from './each-cell.js';
 import {
@@ -183,7 +183,8 @@ export function addReconcileCommand(program: Command): void {
       'Compares the statements of each bank account of RAILS_FILE whose files are read with the books, over the last 35 days: whether each ' +
         'statement continues the one before it, which entries the books do not have or contradict, and which payments have no entry. It compares now, ' +
         'and changes nothing. A worker does the same about once a minute, for administrators and metrics. See docs/books.md.\n\n' +
-        'At most 1000 differences of a kind are listed for each account.\n\n' +
+        'A bank account that no rail of files has any more is listed while it has differences. At most 1000 differences of a kind are listed ' +
+        'for each account.\n\n' +
         'banking work reconcile is another comparison: after a restore, it asks the networks which payments they have.\n\n' +
         'Exit code 1 if an operator must decide a difference.',
     )
@@ -204,17 +205,33 @@ export function addReconcileCommand(program: Command): void {
     });
 }
 
-async function compareAccounts(): Promise<readonly StatementComparison[]> {
-  const accounts = readRails(readConfig().deployment).configured.flatMap((rail) =>
+interface AccountComparison extends StatementComparison {
+  /** Whether `RAILS_FILE` has the bank account. */
+  readonly isConfigured: boolean;
+}
+
+async function compareAccounts(): Promise<readonly AccountComparison[]> {
+  const { deployment, cell } = readConfig();
+  const accounts = readRails(deployment).configured.flatMap((rail) =>
     rail.kind === 'iso20022'
       ? rail.accounts.map(({ id, currency }) => ({ rail: rail.name, bankAccount: id, currency }))
       : [],
   );
-  if (accounts.length === 0) return [];
+  // One of several databases has no bank account with files.
+  if (accounts.length === 0 && deployment.cells !== undefined && cell === undefined) return [];
+  const isConfigured = ({ bankAccount, currency }: Pick<StatementComparison, 'bankAccount' | 'currency'>) =>
+    accounts.some((one) => one.bankAccount === bankAccount && one.currency === currency);
   return withDeployment(
     async ({ database }) => {
-      const comparisons: StatementComparison[] = [];
-      for (const account of accounts) comparisons.push(await reconcileStatements(database, account));
+      const comparisons: AccountComparison[] = [];
+      for (const account of accounts) {
+        comparisons.push({ ...(await reconcileStatements(database, account)), isConfigured: true });
+      }
+      const others = (await readReconciledAccounts(database)).filter((account) => !isConfigured(account));
+      for (const account of others) {
+        const comparison = await reconcileStatements(database, account);
+        if (comparison.differences.length > 0) comparisons.push({ ...comparison, isConfigured: false });
+      }
       return comparisons;
     },
     { changesNothing: true },
@@ -232,19 +249,21 @@ const shownInJson = ({ openingBalance, closingBalance, unknownAmount, ...compari
   unknownAmount: unknownAmount.toString(),
 });
 
-function printComparisons(comparisons: readonly StatementComparison[]): void {
+function printComparisons(comparisons: readonly AccountComparison[]): void {
   printTable(
     [
       ...['Rail', 'Account', 'Currency', 'Statements', 'From', 'To'],
-      ...['Opening', 'Closing', 'Not in the books', 'Differences'],
+      ...['Opening', 'Closing', 'Not in the books', 'Differences', ''],
     ],
-    comparisons.map(({ rail, bankAccount, currency, statements, from, to, differences, hasMore, ...amounts }) => [
-      ...[rail, bankAccount, currency, statements, from ?? '', to ?? ''],
-      ...[amounts.openingBalance, amounts.closingBalance, amounts.unknownAmount].map((amount) =>
-        amount === undefined ? '' : shownAmount(minorUnits(amount), currency),
-      ),
-      orMore(differences.length, hasMore),
-    ]),
+    comparisons.map(
+      ({ rail, bankAccount, currency, statements, from, to, differences, hasMore, isConfigured, ...amounts }) => [
+        ...[rail, bankAccount, currency, statements, from ?? '', to ?? ''],
+        ...[amounts.openingBalance, amounts.closingBalance, amounts.unknownAmount].map((amount) =>
+          amount === undefined ? '' : shownAmount(minorUnits(amount), currency),
+        ),
+        ...[orMore(differences.length, hasMore), isConfigured ? '' : 'not configured'],
+      ],
+    ),
     'This deployment has no bank account with statements.',
   );
   const rows = comparisons.flatMap(({ rail, bankAccount, currency, differences }) =>

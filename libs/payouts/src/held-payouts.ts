@@ -38,6 +38,12 @@ export const COUNT_HELD_PAYOUTS = sqlStatement<HeldCount>(
   'select rail, payouts, seconds from held_payouts()',
 );
 
+/** Counts them over all workspaces. */
+export async function countHeldPayouts(database: Database): Promise<readonly HeldCount[]> {
+  const [rows] = await database.pipeline({}, [bind(COUNT_HELD_PAYOUTS)] as const);
+  return rows;
+}
+
 const LISTED_MAX = 100;
 
 const LIST_HELD = sqlStatement<{ held: HeldPayout }>(

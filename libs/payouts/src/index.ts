@@ -14,7 +14,13 @@ export {
 export { payoutHandler } from './submit-payout.js';
 export { decisionChannel, type DecisionHook, type Payer, type PayerReader } from './decide-payout.js';
 export { demandDecisions, endDecisionDemand, readDecisionDemand } from './decision-demand.js';
-export { COUNT_HELD_PAYOUTS, decideHeldPayout, type DecideOutcome, listHeldPayouts } from './held-payouts.js';
+export {
+  COUNT_HELD_PAYOUTS,
+  countHeldPayouts,
+  decideHeldPayout,
+  type DecideOutcome,
+  listHeldPayouts,
+} from './held-payouts.js';
 export { EVENTS_MAX, receiveRailEvents } from './receive-rail-events.js';
 export { decideRailEvents, prepareRailEvents, recordEvent } from './record-rail-events.js';
 export { settlePayments } from './settle-payments.js';

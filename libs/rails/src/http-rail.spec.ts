@@ -225,7 +225,11 @@ describe('a failure', () => {
   });
 
   it.each<[string, RequestListener, RegExp]>([
-    ['refuses the request', answering(400, {}), /refused the request \(400\)/],
+    [
+      'refuses the request',
+      answering(400, {}),
+      /refused the request \(400\): see the log of its adapter for the reason, and correct the adapter$/,
+    ],
   ])('of an adapter that %s is for an operator', async (_what, listener, message) => {
     const error = await failureOf(listener).catch((found: unknown) => found as Error);
 

@@ -197,7 +197,9 @@ export class HttpRail implements Rail {
     if (status === 401 || status === 403) throw this.outage('it refused our token, see its tokenFile');
     if (status >= 300 && status < 400) throw this.outage('it redirects, which is refused: correct its url');
     if (status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429) {
-      throw new WorkError(`${this.name} refused the request (${status}): run banking rail check`);
+      throw new WorkError(
+        `${this.name} refused the request (${status}): see the log of its adapter for the reason, and correct the adapter`,
+      );
     }
     throw this.outage(`it answered ${status}`);
   }

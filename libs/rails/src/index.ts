@@ -7,6 +7,7 @@ export {
   type BankDifferences,
   COUNT_BANK_DIFFERENCES,
   ignoreEntry,
+  readReconciledAccounts,
   reconcileStatements,
   type StatementComparison,
 } from './iso20022/reconcile-statements.js';

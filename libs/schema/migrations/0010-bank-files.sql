@@ -49,7 +49,8 @@ create table file_payment (
   -- the books have no entry of it.
   is_in_books boolean not null default true,
   primary key (rail, key),
-  unique (rail, end_to_end_id),
+  -- The reference first: a bank account may have come to another rail than that of its payments.
+  unique (end_to_end_id, rail),
   check (payment_information_id is null or file_id is not null)
 );
 create index file_payment_waiting on file_payment (rail, id) where file_id is null;
@@ -100,8 +101,7 @@ create sequence bank_statement_id_seq maxvalue 9007199254740991;
 create table bank_statement (
   id bigint primary key default nextval('bank_statement_id_seq'),
   file_id bigint not null references bank_file,
-  rail text not null check (rail ~ '^[a-z][a-z0-9-]{0,30}$'),
-  -- The number of the account in `RAILS_FILE`.
+  -- The number of the account in `RAILS_FILE`. Number and currency name it, and no rail: its bank has the same statements under another one.
   bank_account text not null check (char_length(bank_account) between 1 and 40),
   currency text not null check (currency ~ '^[A-Z]{3}$'),
   -- As the bank names and numbers it. A bank uses both again.
@@ -117,13 +117,14 @@ create table bank_statement (
   entry_sum bigint not null,
   received_at timestamptz not null default clock_timestamp()
 );
-create index bank_statement_of_account on bank_statement (rail, bank_account, closed_on desc, id desc);
+create index bank_statement_of_account on bank_statement (bank_account, currency, closed_on desc, id desc);
 create trigger read_at_once before update on bank_statement for each row execute function refuse_later_change();
 
 create sequence bank_entry_id_seq maxvalue 9007199254740991;
 -- An entry of a bank account, or a detail of one that stands for several payments. Read in several files, it is one row.
 create table bank_entry (
   id bigint primary key default nextval('bank_entry_id_seq'),
+  -- The rail of the file that it was first read in. It is the same entry in a file of another rail.
   rail text not null check (rail ~ '^[a-z][a-z0-9-]{0,30}$'),
   bank_account text not null check (char_length(bank_account) between 1 and 40),
   -- What makes it the same entry in another file.
@@ -164,20 +165,20 @@ create table bank_entry (
   -- Why an operator ignores it, such as a fee of the bank, and who that is.
   note text check (char_length(note) between 1 and 500),
   ignored_by text check (char_length(ignored_by) between 1 and 200),
-  unique (identity, bank_account, rail),
+  unique (identity, bank_account, currency),
   check ((note is null) = (ignored_by is null) and (note is null or outcome = 'ignored')),
   check ((payout_key is not null) = coalesce(outcome in ('payout', 'return'), false))
 );
-create index bank_entry_pending on bank_entry (rail, bank_account, id) where status = 'pending';
+create index bank_entry_pending on bank_entry (bank_account, currency, id) where status = 'pending';
 -- What waits for a decision. The whole of several payments waits for its details, or for an operator.
 create index bank_entry_open on bank_entry (direction, id) where outcome is null and status = 'booked' and batch_count is null;
 -- The reference first, as in the unique key above: a lookup by it alone uses no other index. See store-entries.ts.
-create index bank_entry_by_reference on bank_entry (bank_reference, bank_account, rail) where bank_reference is not null;
-create index bank_entry_by_batch on bank_entry (batch_reference, bank_account, rail) where batch_reference is not null;
+create index bank_entry_by_reference on bank_entry (bank_reference, bank_account, currency) where bank_reference is not null;
+create index bank_entry_by_batch on bank_entry (batch_reference, bank_account, currency) where batch_reference is not null;
 -- A payment leaves once and comes back once. Another entry with its reference waits for a decision.
-create unique index bank_entry_of_payout on bank_entry (payout_key, outcome, rail) where payout_key is not null;
+create unique index bank_entry_of_payout on bank_entry (payout_key, outcome) where payout_key is not null;
 create index bank_entry_of_statement on bank_entry (statement_id, id) where statement_id is not null;
-create index bank_entry_by_time on bank_entry (rail, bank_account, booked_on desc, id desc);
+create index bank_entry_by_time on bank_entry (bank_account, currency, booked_on desc, id desc);
 create trigger booked_for_good before update of status on bank_entry for each row
   when (old.status = 'booked' and new.status <> 'booked') execute function refuse_step();
 create trigger known_for_good before update of outcome on bank_entry for each row
@@ -186,10 +187,11 @@ create trigger known_for_good before update of outcome on bank_entry for each ro
 create index bank_entry_announced on bank_entry (id) where outcome is null and status = 'pending' and direction = 'credit';
 
 -- The credits that a reversal may be of.
-create index bank_entry_reversible on bank_entry (rail, bank_account, amount, id) where direction = 'credit' and outcome = 'deposit';
+create index bank_entry_reversible on bank_entry (bank_account, currency, amount, id) where direction = 'credit' and outcome = 'deposit';
 
 -- How the statements of each bank account compare with the books: what a worker found last. It has no names and no texts of payers.
 create table bank_reconciliation (
+  -- That in `RAILS_FILE` which has the bank account.
   rail text not null check (rail ~ '^[a-z][a-z0-9-]{0,30}$'),
   bank_account text not null check (char_length(bank_account) between 1 and 40),
   currency text not null check (currency ~ '^[A-Z]{3}$'),
@@ -199,7 +201,7 @@ create table bank_reconciliation (
   difference_count integer not null check (difference_count >= 0),
   -- The balances and the first differences, as callers get them.
   result jsonb not null check (jsonb_typeof(result) = 'object'),
-  primary key (rail, bank_account, currency)
+  primary key (bank_account, currency)
 );
 
 create sequence deposit_id_seq maxvalue 9007199254740991;
@@ -301,7 +303,7 @@ create function hold_credit_entries(ids bigint[], of_status text) returns setof 
   select e.* from bank_entry e
   where e.id = any(ids) and e.direction = 'credit' and e.status = of_status and e.outcome is null and e.batch_count is null
     and not e.is_reversal and e.return_reason is null
-    and not exists (select from file_payment p where p.rail = e.rail and p.end_to_end_id = e.end_to_end_id)
+    and not exists (select from file_payment p where p.end_to_end_id = e.end_to_end_id)
   order by e.id
   for update of e skip locked
 $$;
@@ -405,7 +407,7 @@ end $$;
 create function reverses_entry(reversal bank_entry, entry bank_entry) returns boolean
   language sql immutable
   return reversal.direction = 'debit' and reversal.is_reversal and reversal.status = 'booked' and entry.direction = 'credit'
-    and (reversal.rail, reversal.bank_account, reversal.amount, reversal.currency) = (entry.rail, entry.bank_account, entry.amount, entry.currency)
+    and (reversal.bank_account, reversal.amount, reversal.currency) = (entry.bank_account, entry.amount, entry.currency)
     and coalesce(reversal.bank_reference = entry.bank_reference or reversal.uetr = entry.uetr
       or reversal.end_to_end_id = entry.end_to_end_id and entry.end_to_end_id <> 'NOTPROVIDED', false);
 

@@ -295,7 +295,7 @@ begin
     (worked, 'select, insert, update (note) on bank_file'),
     (worked, 'select, insert, update (entry_count, entry_sum) on bank_statement'),
     (worked, 'insert (rail, bank_account, currency, suspense_account, difference_count, result), delete,
-      update (suspense_account, compared_at, difference_count, result) on bank_reconciliation'),
+      update (rail, suspense_account, compared_at, difference_count, result) on bank_reconciliation'),
     (worked, 'select, insert, update (status, booked_on, value_on, statement_id, outcome, payout_key) on bank_entry'),
     (worked, 'insert (key, position, provider_event, status, reason_code, due_at), update (handed_until, acknowledged)
       on sandbox_rail_event'),

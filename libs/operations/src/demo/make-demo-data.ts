@@ -6,11 +6,11 @@ import { recordChanges } from '../events/record-changes.js';
 import { DEPOSIT_TO, makeMoney } from './money.js';
 import { type DemoCells, isComplete, makePeople, markComplete, oneDatabase } from './demo-bank.js';
 
-/** A pending entry of a bank that is only in the demo data: no file of it follows, so that it stays pending. */
+/** A pending entry of a bank account that only the demo data has, and no RAILS_FILE: no file of it follows, so that it stays pending. */
 const STATE_ENTRY = sqlStatement(
   'state_demo_entry',
   `insert into bank_entry (rail, bank_account, identity, direction, amount, currency, status, value_on, creditor_reference, remittance, party)
-   values ('demo-bank', 'DE89370400440532013000', 'demo', 'credit', 125000, 'EUR', 'pending', current_date, null,
+   values ('demo-bank', 'demo-bank', 'demo', 'credit', 125000, 'EUR', 'pending', current_date, null,
      'Invoice 4711 ' || $1::text,
      '{"name": "Meier Maschinen GmbH", "account": "DE02120300000000202051", "bank": "BYLADEM1001"}')
    on conflict do nothing`,

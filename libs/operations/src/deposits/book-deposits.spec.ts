@@ -42,6 +42,14 @@ describe('an entry of a bank account', () => {
     expect(await at.depositOf(entryId)).toMatchObject({ status: 'unmatched', account: at.suspense.id });
   });
 
+  it('goes to the suspense account of its bank account, which another rail had when it was read', async () => {
+    const entryId = await at.entry({ rail: 'earlier' });
+
+    await at.work();
+
+    expect(await at.depositOf(entryId)).toMatchObject({ status: 'unmatched', account: at.suspense.id });
+  });
+
   it('goes to the suspense account if the account has another currency, is disabled, or would exceed its limit', async () => {
     const dollars = await at.open(at.south, 'USD');
     const disabled = await at.open(at.south);

@@ -31,7 +31,6 @@ class DepositWaits extends Error {
 
 interface EntryRow {
   readonly id: bigint;
-  readonly rail: string;
   readonly bank_account: string;
   readonly amount: bigint;
   readonly currency: string;
@@ -44,12 +43,12 @@ interface EntryRow {
 const creditEntries = (status: 'booked' | 'pending') =>
   sqlStatement<EntryRow>(
     `read_${status}_credit_entries`,
-    `select e.id, e.rail, e.bank_account, e.amount, e.currency, e.creditor_reference, e.remittance,
+    `select e.id, e.bank_account, e.amount, e.currency, e.creditor_reference, e.remittance,
             reference_of_entry(e.creditor_reference, e.remittance) as reference
      from bank_entry e
      where e.direction = 'credit' and e.outcome is null and e.status = '${status}' and e.id > $1
        and e.batch_count is null and not e.is_reversal and e.return_reason is null
-       and not exists (select from file_payment p where p.rail = e.rail and p.end_to_end_id = e.end_to_end_id)
+       and not exists (select from file_payment p where p.end_to_end_id = e.end_to_end_id)
      order by e.id limit $2`,
   );
 
@@ -109,7 +108,7 @@ const READ_REVERSALS = sqlStatement<ReversalRow>(
   `select r.id, (
      select array_agg(o.id) from (
        select e.id from bank_entry e
-       where e.direction = 'credit' and e.outcome = 'deposit' and e.rail = r.rail and e.bank_account = r.bank_account
+       where e.direction = 'credit' and e.outcome = 'deposit' and e.bank_account = r.bank_account and e.currency = r.currency
          and e.amount = r.amount and reverses_entry(r, e)
          and exists (select from deposits_of_entries(array[e.id]) d where d.status in ('booked', 'unmatched'))
        order by e.id limit 2) o) as entry_ids,
@@ -324,7 +323,7 @@ export class BookDeposits implements Chore {
 
   private suspenseOf(entry: EntryRow, accounts: ReadonlyMap<string, NamedAccount>): NamedAccount | undefined {
     const receiving = this.settings.receiving.find(
-      ({ rail, id, currency }) => rail === entry.rail && id === entry.bank_account && currency === entry.currency,
+      ({ id, currency }) => id === entry.bank_account && currency === entry.currency,
     );
     const code = receiving?.suspenseAccount;
     return code === undefined ? undefined : accounts.get(normalCode(code));

@@ -110,7 +110,7 @@ const LIST_WAITING = sqlStatement<{ entry: WaitingEntry }>(
      'valueDate', e.value_on, 'isReversal', e.is_reversal,
      'isReturn', e.direction = 'credit' and (e.is_reversal or e.return_reason is not null or p.key is not null),
      'payment', case when p.key is not null then json_build_object('key', p.key) end, 'receivedAt', rfc3339(e.received_at))) as entry
-   from bank_entry e left join file_payment p on p.rail = e.rail and p.end_to_end_id = e.end_to_end_id
+   from bank_entry e left join file_payment p on p.end_to_end_id = e.end_to_end_id
    where e.outcome is null and e.status = 'booked' and (e.direction = 'credit' or e.is_reversal or p.key is not null)
    order by e.id limit $1`,
 );

@@ -13,6 +13,8 @@ export const BANK_ACCOUNT = 'DE89370400440532013000';
 
 /** What a spec says of an entry; the rest is that of a booked credit of 12.50 EUR. */
 export interface PlantedEntry {
+  /** The rail that has read it. Default: that which has the bank account. */
+  readonly rail?: string;
   readonly direction?: 'credit' | 'debit';
   /** In minor units. */
   readonly amount?: bigint | number;
@@ -78,7 +80,7 @@ export async function depositWorld() {
       const { rows } = await owner.query<{ id: bigint }>(
         `insert into bank_entry (rail, bank_account, identity, direction, amount, currency, status, is_reversal, booked_on, value_on,
            creditor_reference, remittance, end_to_end_id, bank_reference, return_reason, outcome, party)
-         values ('bank-a', $1, $2, $3, $4, $5, $6, $7, '2026-11-26', '2026-11-27', $8, $9, $10, $11, $12, $13, $14) returning id`,
+         values ($15, $1, $2, $3, $4, $5, $6, $7, '2026-11-26', '2026-11-27', $8, $9, $10, $11, $12, $13, $14) returning id`,
         [
           ...[BANK_ACCOUNT, `entry-${entries}`, direction, String(amount), currency, status, isReversal],
           ...[planted.creditorReference, planted.remittance, planted.endToEndId, planted.bankReference],
@@ -86,6 +88,7 @@ export async function depositWorld() {
             planted.returnReason,
             planted.outcome,
             JSON.stringify({ name: 'Ada Payer', account: 'DE02120300000000202051' }),
+            planted.rail ?? 'bank-a',
           ],
         ],
       );

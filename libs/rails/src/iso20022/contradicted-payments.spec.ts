@@ -133,9 +133,9 @@ async function resolve({ id }: Paid, resolution: Resolution): Promise<void> {
   expect(outcome).toHaveProperty('transactionId');
 }
 
-const compare = () =>
+const compare = (rail = config.name) =>
   reconcileStatements(world.database.as(WORKER_ROLE), {
-    ...{ rail: config.name, bankAccount: account.id, currency: 'INR' },
+    ...{ rail, bankAccount: account.id, currency: 'INR' },
   });
 const differences = async () => (await compare()).differences.map(({ kind, reference }) => [kind, reference]);
 
@@ -235,6 +235,8 @@ describe('a payment that the bank returned and whose money the account cannot ta
     await entry(paid, 'CRDT');
 
     expect(await differences()).toEqual([['payment_returned', paid.key]]);
+    // Also while another rail has the bank account.
+    expect((await compare('renamed')).differences).toMatchObject([{ kind: 'payment_returned', reference: paid.key }]);
 
     await setBalance(rows[0]!.balance);
     await passHour();

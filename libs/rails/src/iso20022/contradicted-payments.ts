@@ -37,15 +37,21 @@ interface LastEntryRow extends Omit<ContradictedEntry, 'kind'> {
 const LAST_ENTRIES = sqlStatement<LastEntryRow>(
   'last_entries_of_payments',
   `select e.id, coalesce(e.booked_on, e.received_at::date)::text as day, e.direction, e.amount, e.payout_key as reference, e.outcome
-   from unnest($4::text[]) key cross join lateral (
-     select * from bank_entry b where b.payout_key = key and b.rail = $1 and b.status = 'booked' order by b.outcome = 'return' desc limit 1) e
-   where e.bank_account = $2 and e.currency = $3 and e.received_at < statement_timestamp() - interval '1 minute'`,
+   from unnest($3::text[]) key cross join lateral (
+     select * from bank_entry b where b.payout_key = key and b.status = 'booked' order by b.outcome = 'return' desc limit 1) e
+   where e.bank_account = $1 and e.currency = $2 and e.received_at < statement_timestamp() - interval '1 minute'`,
 );
 
-/** Events that the books cannot record, such as a return whose money the account cannot take. */
+/**
+ * Events of payments of files that the books cannot record, such as a return whose money the account cannot take. Also those of a rail that had
+ * the bank account before.
+ */
 const UNRECORDED = sqlStatement<{ key: string }>(
   'keys_of_unrecorded_rail_events',
-  `select key from rail_event where rail = $1 and received_at < statement_timestamp() - interval '1 minute' order by id limit 1000`,
+  `select e.key from rail_event e
+   where e.received_at < statement_timestamp() - interval '1 minute'
+     and exists (select from file_payment p where p.rail = e.rail and p.key = e.key)
+   order by e.id limit 1000`,
 );
 
 /** Payouts that are compared at a time, and so the workspaces of a scope. */
@@ -65,7 +71,7 @@ export async function findContradictions(
   days: number,
 ): Promise<readonly ContradictedEntry[]> {
   const contradicted = await findContradictedPayouts(database, days);
-  const [unrecorded] = await database.pipeline({}, [bind(UNRECORDED, account.rail)] as const);
+  const [unrecorded] = await database.pipeline({}, [bind(UNRECORDED)] as const);
   const payouts = new Map<string, Outgoing>();
   for (const payout of [...contradicted, ...unrecorded.flatMap(({ key }) => parsePayoutKey(key) ?? [])]) {
     payouts.set(nameOfOutgoing(payout), payout);
@@ -80,13 +86,13 @@ export async function findContradictions(
 
 async function compare(
   database: Database,
-  { rail, bankAccount, currency }: ReconciledAccount,
+  { bankAccount, currency }: ReconciledAccount,
   payouts: readonly Outgoing[],
 ): Promise<readonly ContradictedEntry[]> {
   const booked = await findPayouts(database, payouts);
   const workspaces = [...new Set(payouts.map(({ workspaceId }) => workspaceId))];
   const [entries, positions] = await database.pipeline({ workspaces }, [
-    bind(LAST_ENTRIES, rail, bankAccount, currency, [...booked.keys()]),
+    bind(LAST_ENTRIES, bankAccount, currency, [...booked.keys()]),
     findPositions(payouts),
   ] as const);
   const places = byOutgoing(positions);

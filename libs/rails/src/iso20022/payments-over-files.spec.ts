@@ -171,9 +171,9 @@ describe('a payment that the bank rejected and never debited', () => {
       `with file as (
          insert into bank_file (rail, name, digest, message, message_id, outcome)
          values ($1, 's1', sha256('s1'), 'camt.053.001.08', 's1', 'read') returning id)
-       insert into bank_statement (file_id, rail, bank_account, currency, statement_id, opening_balance, closing_balance, opened_on,
+       insert into bank_statement (file_id, bank_account, currency, statement_id, opening_balance, closing_balance, opened_on,
          closed_on, entry_count, entry_sum)
-       select id, $1, $2, 'INR', 's1', 0, 0, current_date - 1, current_date - 1, 0, 0 from file`,
+       select id, $2, 'INR', 's1', 0, 0, current_date - 1, current_date - 1, 0, 0 from file`,
       [config.name, account.id],
     );
     const missing = async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  cpSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -58,6 +59,14 @@ const put = (name: string, content: string | Uint8Array, isYoung = false) => {
   if (!isYoung) utimesSync(path, LONG_AGO, LONG_AGO);
 };
 const receive = () => new BankFiles(world.database, config()).readNext();
+/** By a rail of another name, with another folder: the files are read again. */
+const receiveAs = async (name: string) => {
+  const other = mkdtempSync(join(tmpdir(), 'bank-files-'));
+  cpSync(join(folder, 'done'), join(other, 'in'), { recursive: true, preserveTimestamps: true });
+  const taken = await new BankFiles(world.database, { ...config(), name, folder: other }).readNext();
+  rmSync(other, { recursive: true });
+  return taken;
+};
 const rowsOf = async <T extends object>(query: string) => (await world.owner.query<T>(query)).rows;
 const entries = () =>
   rowsOf<{ amount: bigint; status: string; outcome: string | null }>(
@@ -87,6 +96,58 @@ describe('a folder that cannot be made', () => {
     const files = new BankFiles(world.database, { ...config(), folder: '/proc/banking' });
 
     await expect(files.readNext()).rejects.toMatchObject({ code: expect.any(String) as string });
+  });
+});
+
+describe('a bank account under another rail', () => {
+  it('keeps its entries and statements when a rail with another name reads its files again', async () => {
+    await paid();
+    const ours = { amount: '123.45', endToEndId: KEY };
+    put(
+      '1.xml',
+      cashReport('054', OURS, [{ amount: '7.77', reference: 'REF1' }, { amount: '1.00' }, { amount: '1.00' }]),
+    );
+    put('2.xml', cashReport('053', OURS, [{ ...ours, direction: 'DBIT', reference: 'REF2' }]));
+    put('3.xml', cashReport('054', OURS, [{ ...ours, returned: 'AC04', reference: 'REF3' }], { id: 'S2' }));
+    await receive();
+    const before = [await entries(), await events()];
+
+    expect(await receiveAs('renamed')).toBe(3);
+
+    expect([await entries(), await events()]).toEqual(before);
+    expect(await rowsOf('select from bank_statement')).toHaveLength(1);
+  });
+
+  it('has one entry for a credit that its earlier rail read in a notification, and the new one in a statement', async () => {
+    put('1.xml', cashReport('054', OURS, [{ amount: '7.77', reference: 'REF1', status: 'PDNG' }]));
+    await receive();
+    writeFileSync(join(folder, 'done', '1.xml'), cashReport('053', OURS, [{ amount: '7.77', reference: 'REF1' }]));
+
+    await receiveAs('renamed');
+
+    expect(await entries()).toMatchObject([{ amount: 777, status: 'booked' }]);
+  });
+
+  it('knows the payments that left by its earlier rail, which gets their events', async () => {
+    await paid();
+    mkdirSync(join(folder, 'done'));
+    const ours = { amount: '123.45', endToEndId: KEY };
+    const back = { ...ours, returned: 'AC04', reference: 'REF3' };
+    writeFileSync(
+      join(folder, 'done', '1.xml'),
+      cashReport('053', OURS, [{ ...ours, direction: 'DBIT', reference: 'REF2' }, back]),
+    );
+
+    await receiveAs('renamed');
+
+    expect(await rowsOf('select outcome, payout_key from bank_entry order by outcome')).toEqual([
+      { outcome: 'payout', payout_key: KEY },
+      { outcome: 'return', payout_key: KEY },
+    ]);
+    expect(await rowsOf('select rail, status, is_return from rail_event order by id')).toEqual([
+      { rail: 'bank', status: 'ACSC', is_return: false },
+      { rail: 'bank', status: 'RJCT', is_return: true },
+    ]);
   });
 });
 

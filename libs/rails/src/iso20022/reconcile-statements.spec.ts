@@ -39,9 +39,9 @@ async function statement(options: {
     `with file as (
        insert into bank_file (rail, name, digest, message, message_id, outcome)
        values ('${RAIL}', 'f${files}', sha256('${files}'), 'camt.053.001.08', 'm${files}', 'read') returning id)
-     insert into bank_statement (file_id, rail, bank_account, currency, statement_id, sequence, opening_balance, closing_balance, opened_on,
+     insert into bank_statement (file_id, bank_account, currency, statement_id, sequence, opening_balance, closing_balance, opened_on,
        closed_on, entry_count, entry_sum)
-     select id, '${RAIL}', '${IBAN}', 'EUR', 's${files}', ${files}, ${opening}, ${closing}, ${day(openedAgo)}, ${day(closedAgo)}, 1, ${sum}
+     select id, '${IBAN}', 'EUR', 's${files}', ${files}, ${opening}, ${closing}, ${day(openedAgo)}, ${day(closedAgo)}, 1, ${sum}
      from file returning id`,
   );
   return Number(rows[0]!.id);
@@ -69,13 +69,13 @@ async function entry({ amount, direction = 'credit', ago = 1, status = 'booked',
   );
 }
 
-async function payment(key: string, amount: number, writtenAgo: number): Promise<void> {
+async function payment(key: string, amount: number, writtenAgo: number, rail = RAIL, debtor?: string): Promise<void> {
   await world.owner.query(
     `with file as (
        insert into payment_file (rail, message_id, created_at, prepared_at, prepared_as, written_at)
-       select '${RAIL}', 'M-${key}', at, at, '0123abcd', at from (select now() - interval '${writtenAgo} days' as at) t returning id)
+       select '${rail}', 'M-${key}', at, at, '0123abcd', at from (select now() - interval '${writtenAgo} days' as at) t returning id)
      insert into file_payment (rail, key, end_to_end_id, amount, currency, content, file_id)
-     select '${RAIL}', '${key}', '${key}', ${amount}, 'EUR', '{}', id from file`,
+     select '${rail}', '${key}', '${key}', ${amount}, 'EUR', '${JSON.stringify({ debtor: debtor && { account: debtor } })}', id from file`,
   );
 }
 
@@ -247,6 +247,15 @@ describe('an entry that an operator ignores', () => {
 });
 
 describe('a payment that was handed to the bank', () => {
+  it('is one of the bank account that its file debits, whatever its rail', async () => {
+    await payment('payout-1-1-000000000001', 500, 8, 'earlier', IBAN);
+    await payment('payout-1-2-000000000002', 600, 8, RAIL, 'DE02120300000000202051');
+    await payment('payout-1-3-000000000003', 700, 8, 'earlier');
+    await statement({ opening: 0, closing: 0, openedAgo: 1 });
+
+    expect(await kinds()).toEqual([['payment_missing', 'debit', '500']]);
+  });
+
   it('is a difference if the statements of five days later have no entry of it', async () => {
     await payment('payout-1-1-000000000001', 500, 8);
     await payment('payout-1-2-000000000002', 600, 4);

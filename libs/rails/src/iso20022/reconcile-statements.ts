@@ -57,7 +57,7 @@ const STATEMENTS = sqlStatement<StatementRow>(
             id, statement_id, sequence, opening_balance, closing_balance, entry_sum, opened_on::text, closed_on::text,
             closed_on < current_date - ${STATEMENT_DAYS} as is_late
      from bank_statement
-     where rail = $1 and bank_account = $2 and currency = $3 and closed_on >= current_date - ${DAYS}
+     where bank_account = $1 and currency = $2 and closed_on >= current_date - ${DAYS}
      order by closed_on, opened_on, opening_balance, closing_balance, id
    ) s
    order by closed_on desc, sequence desc nulls last, opened_on desc, id desc limit ${ROWS_MAX}`,
@@ -68,7 +68,7 @@ const BOOKED_BETWEEN = sqlStatement<{ total: bigint }>(
   'booked_between_statements',
   `select coalesce(sum(case direction when 'credit' then amount else -amount end), 0)::bigint as total
    from bank_entry
-   where rail = $1 and bank_account = $2 and currency = $3 and status = 'booked' and booked_on >= $4::date and booked_on < $5::date`,
+   where bank_account = $1 and currency = $2 and status = 'booked' and booked_on >= $3::date and booked_on < $4::date`,
 );
 
 interface EntryRow {
@@ -88,7 +88,7 @@ const UNKNOWN = sqlStatement<EntryRow>(
   'unknown_bank_entries',
   `select 'entry_unknown' as kind, ${ENTRY_COLUMNS}
    from bank_entry
-   where rail = $1 and bank_account = $2 and currency = $3 and outcome is null and status = 'booked'
+   where bank_account = $1 and currency = $2 and outcome is null and status = 'booked'
      and received_at < statement_timestamp() - interval '1 minute'
    order by id limit ${ROWS_MAX}`,
 );
@@ -97,7 +97,7 @@ const UNKNOWN_TOTAL = sqlStatement<{ total: bigint }>(
   'unknown_bank_amount',
   `select coalesce(sum(case direction when 'credit' then amount else -amount end), 0)::bigint as total
    from bank_entry
-   where rail = $1 and bank_account = $2 and currency = $3 and outcome is null and status = 'booked'
+   where bank_account = $1 and currency = $2 and outcome is null and status = 'booked'
      and received_at < statement_timestamp() - interval '1 minute'`,
 );
 
@@ -105,7 +105,7 @@ const PENDING = sqlStatement<EntryRow>(
   'pending_bank_entries',
   `select 'entry_pending' as kind, ${ENTRY_COLUMNS}
    from bank_entry
-   where rail = $1 and bank_account = $2 and currency = $3 and status = 'pending'
+   where bank_account = $1 and currency = $2 and status = 'pending'
      and received_at < statement_timestamp() - interval '${PENDING_DAYS} days'
    order by id limit ${ROWS_MAX}`,
 );
@@ -115,8 +115,8 @@ const UNLISTED = sqlStatement<EntryRow>(
   'unlisted_bank_entries',
   `select 'entry_unlisted' as kind, ${ENTRY_COLUMNS}
    from bank_entry
-   where rail = $1 and bank_account = $2 and currency = $3 and status = 'booked' and statement_id is null
-     and booked_on >= $4::date and booked_on < $5::date
+   where bank_account = $1 and currency = $2 and status = 'booked' and statement_id is null
+     and booked_on >= $3::date and booked_on < $4::date
    order by id limit ${ROWS_MAX}`,
 );
 
@@ -127,17 +127,21 @@ interface PaymentRow {
   is_returned: boolean;
 }
 
-/** Handed to the bank so long before the end of the last statement that it would be on one. */
+/**
+ * Handed to the bank so long before the end of the last statement that it would be on one. The account is that which the file debits, also under an
+ * earlier rail; that of the rail, where the content was erased.
+ */
 const WITHOUT_ENTRY = sqlStatement<PaymentRow>(
   'payments_without_entry',
   `select p.key, f.written_at::date::text as day, p.amount, exists (
-     select from bank_entry e where e.rail = f.rail and e.payout_key = p.key and e.outcome = 'return') as is_returned
+     select from bank_entry e where e.payout_key = p.key and e.outcome = 'return') as is_returned
    from payment_file f
    cross join lateral (
      select key, amount from file_payment where file_id = f.id and currency = $2 and is_in_books
-       and not exists (select from bank_entry e where e.rail = f.rail and e.payout_key = file_payment.key and e.outcome = 'payout') offset 0
+       and coalesce(content -> 'debtor' ->> 'account' = $1, f.rail = $4)
+       and not exists (select from bank_entry e where e.payout_key = file_payment.key and e.outcome = 'payout') offset 0
    ) p
-   where f.rail = $1 and f.written_at >= current_date - ${DAYS} and f.written_at < $3::date - ${PAYMENT_DAYS}
+   where f.written_at >= current_date - ${DAYS} and f.written_at < $3::date - ${PAYMENT_DAYS}
    order by f.id limit ${ROWS_MAX}`,
 );
 
@@ -156,7 +160,7 @@ export async function reconcileStatements(
   account: ReconciledAccount,
 ): Promise<StatementComparison> {
   const { rail, bankAccount, currency } = account;
-  const place = [rail, bankAccount, currency] as const;
+  const place = [bankAccount, currency] as const;
   const [rows, unknown, [unknownTotal], pending] = await database.pipeline({}, [
     bind(STATEMENTS, ...place),
     bind(UNKNOWN, ...place),
@@ -178,7 +182,7 @@ export async function reconcileStatements(
     ] as const);
     differences.push(...unlisted.map(entryDifference));
     differences.push(...(await statementDifferences(database, account, statements)));
-    const [payments] = await database.pipeline({}, [bind(WITHOUT_ENTRY, rail, currency, last.closed_on)] as const);
+    const [payments] = await database.pipeline({}, [bind(WITHOUT_ENTRY, ...place, last.closed_on, rail)] as const);
     differences.push(...(await missingPayments(database, payments)));
     found.push(unlisted, payments);
   }
@@ -229,13 +233,13 @@ function balanceDifference(kind: BankDifferenceKind, statement: StatementRow, by
 
 async function isOverlap(
   database: Database,
-  { rail, bankAccount, currency }: ReconciledAccount,
+  { bankAccount, currency }: ReconciledAccount,
   before: StatementRow,
   statement: StatementRow,
 ): Promise<boolean> {
   if (statement.opened_on > before.closed_on) return false;
   const days = [before.opened_on, statement.opened_on] as const;
-  const [[booked]] = await database.pipeline({}, [bind(BOOKED_BETWEEN, rail, bankAccount, currency, ...days)] as const);
+  const [[booked]] = await database.pipeline({}, [bind(BOOKED_BETWEEN, bankAccount, currency, ...days)] as const);
   return before.opening_balance + (booked?.total ?? 0n) === statement.opening_balance;
 }
 
@@ -254,14 +258,39 @@ async function missingPayments(database: Database, rows: readonly PaymentRow[]):
     }));
 }
 
+/** Entries step by step over the index by account. One of the demo data has no file. */
+const READ_ACCOUNTS = sqlStatement<{ rail: string; bank_account: string; currency: string }>(
+  'bank_accounts_with_files',
+  `with recursive known as (
+     (select bank_account, currency from bank_entry order by bank_account, currency limit 1)
+     union all
+     select n.bank_account, n.currency from known a cross join lateral (
+       select bank_account, currency from bank_entry
+       where (bank_account, currency) > (a.bank_account, a.currency) order by bank_account, currency limit 1) n
+   )
+   select distinct on (bank_account, currency) rail, bank_account, currency from (
+     select e.rail, a.bank_account, a.currency, e.id, true as is_entry from known a cross join lateral (
+       select rail, id from bank_entry b where b.bank_account = a.bank_account and b.currency = a.currency and b.file_id is not null
+       order by b.booked_on desc, b.id desc limit 1) e
+     union all
+     select f.rail, s.bank_account, s.currency, s.id, false from bank_statement s join bank_file f on f.id = s.file_id) stated
+   order by bank_account, currency, is_entry desc, id desc`,
+);
+
+/** The bank accounts of files that were read, each with a rail that had it: also those that are not configured any more. */
+export async function readReconciledAccounts(database: Database): Promise<readonly ReconciledAccount[]> {
+  const [rows] = await database.pipeline({}, [bind(READ_ACCOUNTS)] as const);
+  return rows.map(({ rail, bank_account: bankAccount, currency }) => ({ rail, bankAccount, currency }));
+}
+
 const DIFFERENCES_STORED = 100;
 
 const STORE = sqlStatement(
   'store_bank_reconciliation',
   `insert into bank_reconciliation as r (rail, bank_account, currency, suspense_account, difference_count, result)
    values ($1, $2, $3, $4, $5, $6)
-   on conflict (rail, bank_account, currency) do update
-     set suspense_account = excluded.suspense_account, compared_at = statement_timestamp(), difference_count = excluded.difference_count,
+   on conflict (bank_account, currency) do update
+     set rail = excluded.rail, suspense_account = excluded.suspense_account, compared_at = statement_timestamp(), difference_count = excluded.difference_count,
          result = excluded.result`,
 );
 

@@ -22,10 +22,10 @@ const OPEN_FILE = sqlStatement<{ id: bigint }>(
 );
 const NOTE_FILE = sqlStatement('note_bank_file', `update bank_file set note = $2 where id = $1`);
 
-const IS_SAME = `s.rail = $2 and s.bank_account = $3 and s.currency = $4 and s.statement_id = $5 and s.sequence is not distinct from $6::numeric
-       and s.opening_balance = $7 and s.closing_balance = $8 and s.opened_on = $9 and s.closed_on = $10`;
-const COLUMNS = `file_id, rail, bank_account, currency, statement_id, sequence, opening_balance, closing_balance, opened_on, closed_on`;
-const VALUES = `$1::bigint, $2, $3, $4, $5, $6::numeric, $7::bigint, $8::bigint, $9::date, $10::date`;
+const IS_SAME = `s.bank_account = $2 and s.currency = $3 and s.statement_id = $4 and s.sequence is not distinct from $5::numeric
+       and s.opening_balance = $6 and s.closing_balance = $7 and s.opened_on = $8 and s.closed_on = $9`;
+const COLUMNS = `file_id, bank_account, currency, statement_id, sequence, opening_balance, closing_balance, opened_on, closed_on`;
+const VALUES = `$1::bigint, $2, $3, $4, $5::numeric, $6::bigint, $7::bigint, $8::date, $9::date`;
 
 /** The entries of a statement that an earlier file had already belong to that one. */
 const OPEN_STATEMENT = sqlStatement<{ id: bigint; is_new: boolean }>(
@@ -44,8 +44,8 @@ const CLOSE_STATEMENT = sqlStatement(
 const STORE_STATEMENT = sqlStatement(
   'store_bank_statement',
   `insert into bank_statement (${COLUMNS}, entry_count, entry_sum)
-   select ${VALUES}, $11::integer, $12::bigint
-   where not exists (select from bank_statement s where ${IS_SAME} and s.entry_count = $11 and s.entry_sum = $12)`,
+   select ${VALUES}, $10::integer, $11::bigint
+   where not exists (select from bank_statement s where ${IS_SAME} and s.entry_count = $10 and s.entry_sum = $11)`,
 );
 
 /** Rows of one statement of SQL. */
@@ -143,7 +143,7 @@ export class BankFileStore {
     if (record.form === 'statement' && !isReconciled) this.unreconciledCount += 1;
     const named = isReconciled
       ? [
-          ...[this.fileId, this.config.name, account.id, account.currency, record.id, record.sequence ?? null],
+          ...[this.fileId, account.id, account.currency, record.id, record.sequence ?? null],
           ...[opening.amount, closing.amount, opening.date, closing.date],
         ]
       : undefined;
@@ -173,8 +173,8 @@ export class BankFileStore {
     if (chunk.size === 0 || !statement) return;
     this.chunk = new Map();
     const home = {
-      ...{ rail: this.config.name, bankAccount: statement.account.id, fileId: this.fileId },
-      ...{ statementId: statement.id, digest: this.file.digest.toString('hex') },
+      ...{ rail: this.config.name, bankAccount: statement.account.id, currency: statement.account.currency },
+      ...{ fileId: this.fileId, statementId: statement.id, digest: this.file.digest.toString('hex') },
     };
     this.contradictions.push(...(await storeEntries(this.tx, home, [...chunk.values()])));
   }

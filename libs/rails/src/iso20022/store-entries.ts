@@ -3,11 +3,12 @@ import { bind, type DbTransaction, sqlStatement } from '@banking/postgres';
 import type { EntryRecord } from './bank-records.js';
 import { cutText, refuse } from './xml-values.js';
 
-/** What the entries of a chunk belong to. */
+/** What the entries of a chunk belong to. They are those of a bank account, whatever rail reads of them. */
 export interface EntryHome {
   readonly rail: string;
   /** The number of the account in `RAILS_FILE`. */
   readonly bankAccount: string;
+  readonly currency: string;
   readonly fileId: bigint;
   /** Of a `camt.053` with balances. */
   readonly statementId: bigint | null;
@@ -16,7 +17,7 @@ export interface EntryHome {
 }
 
 /*
- * The statements below find entries by an identity or a reference alone, and compare rail and account by `is not distinct from`, for which
+ * The statements below find entries by an identity or a reference alone, and compare the account by `is not distinct from`, for which
  * PostgreSQL uses no index. With `=`, it took an index that begins with these two and read the whole account for each entry: in the
  * transaction that fills the table there are no statistics, and all indexes look equally good.
  */
@@ -39,14 +40,14 @@ const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
      return_reason)
    select $1, $2, $3,
      case when exists (
-       select from bank_entry o where o.identity = g.identity and (o.rail, o.bank_account) is not distinct from ($1, $2)
+       select from bank_entry o where o.identity = g.identity and (o.bank_account, o.currency) is not distinct from ($2, g.currency)
          and abs(coalesce(o.booked_on, o.value_on) - g.day) > 30)
        then g.identity || '@' || g.day else g.identity end,
      g.direction, g.amount, g.currency, g.status, g.is_reversal, g.booked_on, g.value_on,
      case when g.status = 'booked' then $4::bigint end, g.end_to_end_id, g.uetr, g.bank_reference, g.batch_reference, g.batch_count,
      g.creditor_reference, g.remittance, g.party::jsonb, g.return_reason
    from given g order by g.place
-   on conflict (rail, bank_account, identity) do update set
+   on conflict (identity, bank_account, currency) do update set
      status = case when b.status = 'booked' then b.status else excluded.status end,
      booked_on = case when b.statement_id is null and excluded.statement_id is not null
        then coalesce(excluded.booked_on, b.booked_on) else coalesce(b.booked_on, excluded.booked_on) end,
@@ -72,11 +73,11 @@ const SETTLE_BATCHES = sqlStatement<{ id: bigint }>(
    ), part as (
      select t.reference, p.id, p.direction, p.amount, p.is_reversal, p.outcome
      from touched t join bank_entry p
-       on p.batch_reference = t.reference and (p.rail, p.bank_account) is not distinct from ($1, $2) and p.batch_count is null
+       on p.batch_reference = t.reference and (p.bank_account, p.currency) is not distinct from ($1, $2) and p.batch_count is null
    ), whole as (
      select distinct on (r.reference, w.is_reversal) r.reference, w.*
      from (select distinct reference from part) r join bank_entry w
-       on (w.rail, w.bank_account) is not distinct from ($1, $2) and w.status = 'booked'
+       on (w.bank_account, w.currency) is not distinct from ($1, $2) and w.status = 'booked'
          and (w.bank_reference = r.reference and w.batch_reference is null
            or w.batch_reference = r.reference and w.batch_count is not null)
      where (
@@ -97,27 +98,30 @@ const SETTLE_BATCHES = sqlStatement<{ id: bigint }>(
 
 /**
  * Entries of our payments, known by their reference and the same amount: money that left, and money that is back. A second debit or
- * credit of a payment is left to an operator, and so is one of another amount, and each of a payment that a restored database lost.
+ * credit of a payment is left to an operator, and so is one of another amount, and each of a payment that a restored database lost. An event
+ * goes to the rail of its payment, which may have had the bank account before.
  */
 const MATCH_PAYMENTS = sqlStatement(
   'match_bank_entries',
   `with candidate as (
      select distinct on (p.key, b.direction) b.id, b.direction, b.return_reason, b.identity, b.bank_account,
-       p.key, p.amount, p.currency
-     from bank_entry b join file_payment p on p.rail = b.rail and p.end_to_end_id = b.end_to_end_id
-     where b.id = any($2::bigint[]) and b.status = 'booked' and b.outcome is null and b.batch_count is null
+       p.rail, p.key, p.amount, p.currency
+     from bank_entry b join file_payment p on p.end_to_end_id = b.end_to_end_id
+     where b.id = any($1::bigint[]) and b.status = 'booked' and b.outcome is null and b.batch_count is null
        and p.amount = b.amount and p.currency = b.currency and p.is_in_books
        and (b.direction = 'credit' or not b.is_reversal and b.return_reason is null)
        and not exists (
-         select from bank_entry o where o.payout_key = p.key and o.rail is not distinct from b.rail
+         select from bank_entry o where o.payout_key = p.key
            and o.outcome = case b.direction when 'debit' then 'payout' else 'return' end)
-     order by p.key, b.direction, b.id
+     order by p.key, b.direction, b.id, p.rail <> b.rail
    ), known as (
      update bank_entry b set outcome = case c.direction when 'debit' then 'payout' else 'return' end, payout_key = c.key
      from candidate c where b.id = c.id
+   ), cursor as (
+     insert into rail_cursor (rail) select distinct rail from candidate on conflict do nothing
    )
    insert into rail_event (rail, position, key, provider_event, status, reason_code, amount, currency, is_return)
-   select $1, $3 || ':entry:' || c.id, c.key, 'entry:' || md5(c.bank_account || ' ' || c.identity),
+   select c.rail, $2 || ':entry:' || c.id, c.key, 'entry:' || md5(c.bank_account || ' ' || c.identity),
      case c.direction when 'debit' then 'ACSC' else 'RJCT' end, c.return_reason, c.amount, c.currency, c.direction = 'credit'
    from candidate c
    where case when c.key ~ '^payout-[1-9][0-9]{0,15}-' then is_served_here(split_part(c.key, '-', 2)::bigint) else true end
@@ -143,10 +147,10 @@ const FIND_CONTRADICTED = sqlStatement<ContradictedRow>(
   `select distinct on (o.identity) o.identity, o.amount, f.name as file_name, b.bank_reference, b.direction, b.is_reversal,
      b.amount as new_amount
    from bank_entry b join bank_entry o
-     on o.bank_reference = b.bank_reference and (o.rail, o.bank_account) is not distinct from (b.rail, b.bank_account)
+     on o.bank_reference = b.bank_reference and (o.bank_account, o.currency) is not distinct from (b.bank_account, b.currency)
    left join bank_file f on f.id = o.file_id
    where b.id = any($1::bigint[]) and b.file_id = $2 and b.status = 'booked' and o.status = 'booked' and o.file_id is distinct from $2
-     and o.direction = b.direction and o.is_reversal = b.is_reversal and (o.amount, o.currency) <> (b.amount, b.currency)
+     and o.direction = b.direction and o.is_reversal = b.is_reversal and o.amount <> b.amount
      and coalesce(o.booked_on, o.value_on, b.booked_on) is not distinct from coalesce(b.booked_on, b.value_on, o.booked_on)
    order by o.identity, b.id`,
 );
@@ -199,9 +203,9 @@ export async function storeEntries(
   if (ids.length === 0) return [];
   const [contradicted, settled] = await tx.pipeline([
     bind(FIND_CONTRADICTED, ids, home.fileId),
-    bind(SETTLE_BATCHES, home.rail, home.bankAccount, ids),
+    bind(SETTLE_BATCHES, home.bankAccount, home.currency, ids),
   ] as const);
-  await tx.pipeline([bind(MATCH_PAYMENTS, home.rail, [...ids, ...settled.map(({ id }) => id)], home.digest)]);
+  await tx.pipeline([bind(MATCH_PAYMENTS, [...ids, ...settled.map(({ id }) => id)], home.digest)]);
   return contradictionsOf(entries, contradicted);
 }
 
