@@ -2,7 +2,7 @@ import type { LimitTerms, TransferAmount, UserId, WorkspaceId } from '@banking/d
 import { reasonOf } from '@banking/postgres/testing';
 import { addGrants, addWorkspace } from '../provisioning/index.js';
 import { addTransfers, type AgedWorkspace } from '../testing/aged-workspaces.js';
-import { type Member, orderWorld, type OrderWorld } from '../testing/order-world.js';
+import { type Member, orderWorld, type OrderWorld, verifyPayments } from '../testing/order-world.js';
 
 const PAYMENTS = 5_000;
 const FIRST_ORDER = 1_000_000_000;
@@ -48,6 +48,7 @@ async function agedPlace() {
     ada,
     pay: () => reasonOf(at.service.placeOrder(ada, at.order(from, to, { amount: '1' as TransferAmount }), at.key())),
     limit: (version: number, ...limits: LimitTerms[]) => at.service.replaceLimits(ada, { version, limits }),
+    list: () => at.service.getLimits(ada),
     used: async () => (await at.service.getLimits(ada)).limits.map(({ used }) => used),
     async note(rows: number): Promise<boolean | undefined> {
       const { rows: answer } = await owner.query<{ is_done: boolean }>('select note_payments($1, 0, $2) as is_done', [
@@ -152,6 +153,17 @@ describe('the first limits of a workspace with many payments', () => {
     expect(await reasonOf(limit(0, { ...COUNT, value: '0' }))).toBeUndefined();
 
     expect(await used()).toEqual([String(PAYMENTS + 1)]);
+  });
+
+  it('are no fault of the trails and events if they were never set after all', async () => {
+    const { ada, list, note } = await agedPlace();
+    await note(1_000);
+
+    const findings = await verifyPayments(at.world.database, [ada.workspaceId]);
+
+    expect(await list()).toMatchObject({ version: 0, limits: [] });
+    // The other findings are of the payments that no service made.
+    expect(findings.filter(({ detail }) => /\blimits\b/.test(detail))).toEqual([]);
   });
 
   it('are refused by the database while payments of before are not noted', async () => {
