@@ -1,5 +1,6 @@
 import type { LimitTerms, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
-import { reasonOf } from '@banking/postgres/testing';
+import { API_ROLE, SCHEMA } from '@banking/postgres';
+import { openDatabase, reasonOf, sql, until } from '@banking/postgres/testing';
 import { addGrants, addWorkspace } from '../provisioning/index.js';
 import { addTransfers, type AgedWorkspace } from '../testing/aged-workspaces.js';
 import { type Member, orderWorld, type OrderWorld, verifyPayments } from '../testing/order-world.js';
@@ -164,6 +165,38 @@ describe('the first limits of a workspace with many payments', () => {
     expect(await list()).toMatchObject({ version: 0, limits: [] });
     // The other findings are of the payments that no service made.
     expect(findings.filter(({ detail }) => /\blimits\b/.test(detail))).toEqual([]);
+  });
+
+  it('count what is paid after another list has overtaken a step', async () => {
+    const { ada, limit, note, pay, used } = await agedPlace();
+    const { owner, connection, database } = at.world;
+    const scope = { workspaces: [ada.workspaceId] };
+    const stepOf = (version: number) => sql(`select note_payments(${ada.workspaceId}, ${version}, 1000)`);
+    const longer = { lockTimeoutMs: 60_000, statementTimeoutMs: 60_000, poolSize: 1 };
+    const other = await openDatabase({ connection, role: API_ROLE, schema: SCHEMA, ...longer });
+    await note(1_000);
+    await owner.query('begin');
+    // The step waits for this row.
+    await owner.query(
+      `insert into counted_payment (workspace_id, transaction_id, created_at)
+       select workspace_id, transaction_id, created_at from transfer where workspace_id = $1 and type = 'payout'
+       order by created_at desc limit 1`,
+      [ada.workspaceId],
+    );
+    const step = other.read(scope, stepOf(0));
+    const waiting = `select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()`;
+    await until(async () => (await owner.query(waiting)).rowCount !== 0);
+
+    await limit(0, ORDER);
+    await limit(1);
+    await pay();
+    await database.read(scope, stepOf(2));
+    await owner.query('rollback');
+    await step;
+    await other.end();
+
+    await limit(2, COUNT);
+    expect(await used()).toEqual([String(PAYMENTS + 1)]);
   });
 
   it('are refused by the database while payments of before are not noted', async () => {
