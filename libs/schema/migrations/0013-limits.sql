@@ -97,6 +97,8 @@ create function counted_amount(payment limited_payment, limits payment_limit) re
     when limits.metric = 'count' then 1
     when payment.currency_id = limits.currency_id then payment.amount
     when payment.target_currency_id = limits.currency_id then payment.arriving_amount
+    -- Not left to the query below, which costs more than the rest for each payment.
+    when payment.amounts is null then 0
     else amount_in(limits.currency_id, payment.amounts) end
 $$;
 
