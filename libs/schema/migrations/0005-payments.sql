@@ -228,15 +228,18 @@ create table approval_rules (
   primary key (workspace_id, version)
 );
 
--- The limits of a workspace as a whole. One that never had limits has no row. The limits themselves are in 0013-limits.sql: this row is
--- here because payments depend on its version.
+-- The limits of a workspace as a whole. One that never had limits has no row, or version 0 while its first ones are being set. The limits
+-- themselves are in 0013-limits.sql: this row is here because payments depend on its version.
 create table limit_list (
   workspace_id bigint primary key references workspace,
-  version bigint not null check (version > 0),
+  version bigint not null check (version >= 0),
   limit_count integer not null check (limit_count >= 0),
   -- The currencies of the limits on amounts.
   currency_ids integer[] not null,
   -- Whose days and months the counters are of: the time zone of the workspace when they were last used.
   time_zone text not null,
-  changed_at timestamptz not null default statement_timestamp()
+  changed_at timestamptz not null default statement_timestamp(),
+  -- What limits count is noted of all payments since then, and of each payment that is committed: `infinity` if of these only, `-infinity`
+  -- if a limit needs no more. Null while payments are not noted.
+  noted_from timestamptz
 );

@@ -63,6 +63,11 @@ create table limit_change (
   constraint limit_change_list foreign key (workspace_id) references limit_list
 );
 
+-- The transfers that orders debit, without fees.
+create function limited_types() returns text[]
+  language sql immutable parallel safe
+  return array['internal', 'spot', 'payout'];
+
 -- The payments that limits count and rules are about: what orders debit, without fees. `arriving_amount` is what the amount is worth in the currency that it
 -- was converted to, rounded up. The indexes of a time are for queries that say that `account_version` is not null.
 create view limited_payment with (security_invoker = true) as
@@ -72,7 +77,7 @@ select t.workspace_id, t.transaction_id, t.account_id, t.currency_id, t.amount, 
 from transfer t
 join transaction x on x.workspace_id = t.workspace_id and x.id = t.transaction_id
 left join counted_payment p on p.workspace_id = t.workspace_id and p.transaction_id = t.transaction_id
-where t.direction = 'debit' and t.type in ('internal', 'spot', 'payout');
+where t.direction = 'debit' and t.type = any(limited_types());
 
 -- In a currency that the payment has no amount in, it was made before the limit, and counts nothing.
 create function amount_in(currency integer, amounts converted_amount[]) returns numeric
@@ -92,6 +97,8 @@ create function counted_amount(payment limited_payment, limits payment_limit) re
     when limits.metric = 'count' then 1
     when payment.currency_id = limits.currency_id then payment.amount
     when payment.target_currency_id = limits.currency_id then payment.arriving_amount
+    -- Not left to the query below, which costs more than the rest for each payment.
+    when payment.amounts is null then 0
     else amount_in(limits.currency_id, payment.amounts) end
 $$;
 
@@ -123,37 +130,43 @@ create function limit_lock_key(of_workspace bigint) returns bigint
   language sql immutable parallel safe
   return hashtextextended('banking.limits', of_workspace);
 
--- How much of a limit the payments of a time have used, by the books. Payments of this database transaction are not counted yet.
-create function used_of_limit(limits payment_limit, starts timestamptz, ends timestamptz) returns numeric
+-- How much of each limit the payments of a time have used, by the books. Payments of this database transaction are not counted yet. The
+-- payments are read once for all limits, whatever a planner expects of a workspace.
+create function used_of_limits(of_workspace bigint, ids bigint[], starts timestamptz, ends timestamptz) returns table (id bigint, used numeric)
   language sql stable as $$
-  select coalesce(sum(counted_amount(p, limits)), 0)
-  from limited_payment p
-  where p.workspace_id = limits.workspace_id and p.created_at >= starts and p.created_at < ends and p.roles is not null
-    and p.account_version is not null
+  with paid as materialized (
+    select p as payment from limited_payment p
+    where p.workspace_id = of_workspace and p.created_at >= starts and p.created_at < ends and p.roles is not null
+      and p.account_version is not null)
+  select l.id, coalesce((select sum(counted_amount(p.payment, l)) from paid p), 0)
+  from payment_limit l
+  where l.workspace_id = of_workspace and l.id = any(ids)
 $$;
 
--- Makes counters that are missing, and deletes those of earlier periods than the one before.
+-- Makes counters that are missing, and deletes those of earlier periods than the one before. Those of one period together, so that its
+-- payments are read once.
 create function make_limit_use(of_workspace bigint, at timestamptz) returns void
   language plpgsql set search_path = banking, pg_temp as $$
 declare
   missing record;
 begin
   for missing in
-    select l as limits, p.starts, p.ends
+    select p.starts, p.ends, array_agg(l.id) as ids
     from limit_list m join payment_limit l on l.workspace_id = m.workspace_id and l.per <> 'order'
     cross join lateral limit_period(l.per, at, m.time_zone) p
     where m.workspace_id = of_workspace and not exists (
       select from limit_use u where u.workspace_id = l.workspace_id and u.limit_id = l.id and u.period_start = p.starts)
+    group by p.starts, p.ends
   loop
     delete from limit_use u
-    where u.workspace_id = of_workspace and u.limit_id = (missing.limits).id and u.period_end < missing.starts;
+    where u.workspace_id = of_workspace and u.limit_id = any(missing.ids) and u.period_end < missing.starts;
     insert into limit_use (workspace_id, limit_id, period_start, period_end, used)
-    select of_workspace, (missing.limits).id, missing.starts, missing.ends,
-           used_of_limit(missing.limits, missing.starts, missing.ends);
+    select of_workspace, u.id, missing.starts, missing.ends, u.used
+    from used_of_limits(of_workspace, missing.ids, missing.starts, missing.ends) u;
   end loop;
 end $$;
 
--- Locks the limits of workspaces that have some, in the order of their ids, and returns these workspaces. Their counters follow the time
+-- Locks the limits of workspaces whose payments are noted, in the order of their ids, and returns these workspaces. Their counters follow the time
 -- zone of the workspace. If it does not wait, it leaves out those that another session has locked.
 create function hold_limits(workspace_ids bigint[], waits boolean) returns bigint[]
   language plpgsql security definer set search_path = banking, pg_temp as $$
@@ -168,17 +181,17 @@ begin
       select w.id from (select distinct unnest(workspace_ids) as id order by 1) w
       where pg_try_advisory_xact_lock_shared(limit_lock_key(w.id)));
   end if;
-  if not exists (select from limit_list l where l.workspace_id = any(workspace_ids) and l.limit_count > 0) then
+  if not exists (select from limit_list l where l.workspace_id = any(workspace_ids) and l.noted_from is not null) then
     return '{}';
   end if;
   if waits then
     select array_agg(l.workspace_id) into held
     from (select workspace_id from limit_list
-          where workspace_id = any(workspace_ids) and limit_count > 0 order by workspace_id for no key update) l;
+          where workspace_id = any(workspace_ids) and noted_from is not null order by workspace_id for no key update) l;
   else
     select array_agg(l.workspace_id) into held
     from (select workspace_id from limit_list
-          where workspace_id = any(workspace_ids) and limit_count > 0 order by workspace_id for no key update skip locked) l;
+          where workspace_id = any(workspace_ids) and noted_from is not null order by workspace_id for no key update skip locked) l;
   end if;
   select array_agg(l.workspace_id) into moved
   from limit_list l join workspace w on w.id = l.workspace_id
@@ -330,6 +343,68 @@ create function are_limits_raised(before stored_limit[], after stored_limit[]) r
 $$;
 
 /**
+ * Notes payments of before the first limit, the latest first, and at most so many beside those of one instant. Returns whether none is left
+ * that a counter needs. The first call only has payments noted when they are committed. Each call is a database transaction of its own, so
+ * that payments do not wait while others are read. A caller repeats it until it is done; after a crash, anyone goes on.
+ */
+create function note_payments(of_workspace bigint, from_version bigint, rows_max integer) returns boolean
+  language plpgsql security definer set search_path = banking, pg_temp
+  -- The payments of a time come in its order from their index, whatever a planner expects of a workspace.
+  set enable_sort = off as $$
+declare
+  list limit_list;
+  -- A month, wherever it begins.
+  needed_from constant timestamptz := statement_timestamp() - interval '33 days';
+  batch_from timestamptz;
+begin
+  select * into list from limit_list l where l.workspace_id = of_workspace;
+  -- The replacement of another version is refused.
+  if coalesce(list.version, 0) <> from_version or list.noted_from = '-infinity' then
+    return true;
+  end if;
+  if list.noted_from is null then
+    -- No payment is between: those of before are committed, and those after it find the row.
+    perform pg_advisory_xact_lock(limit_lock_key(of_workspace));
+    insert into limit_list (workspace_id, version, limit_count, currency_ids, time_zone, noted_from)
+    select of_workspace, 0, 0, '{}', w.time_zone, 'infinity' from workspace w where w.id = of_workspace
+    on conflict (workspace_id) do update set noted_from = excluded.noted_from where limit_list.noted_from is null;
+    return false;
+  end if;
+  select t.created_at into batch_from
+  from unnest(limited_types()) k (type)
+  cross join lateral (
+    select t.created_at from transfer t
+    where t.workspace_id = of_workspace and t.type = k.type and t.direction = 'debit' and t.account_version is not null
+      and t.created_at > needed_from and t.created_at < list.noted_from
+    order by t.created_at desc limit rows_max) t
+  order by t.created_at desc offset rows_max - 1 limit 1;
+  with paid as materialized (
+    select distinct t.transaction_id, t.created_at, o.placed_by
+    from unnest(limited_types()) k (type)
+    cross join lateral (
+      select t.transaction_id, t.created_at from transfer t
+      where t.workspace_id = of_workspace and t.type = k.type and t.direction = 'debit' and t.account_version is not null
+        and t.created_at >= coalesce(batch_from, needed_from) and t.created_at < list.noted_from
+      order by t.created_at) t
+    left join lateral execution_of_payment(of_workspace, t.transaction_id) e on true
+    left join lateral (
+      select c.placed_by from customer_order c where c.workspace_id = of_workspace and c.id = e.order_id limit 1) o on true),
+  placer as materialized (
+    select u.placed_by, array(
+      select r.role from workspace_role r where r.workspace_id = of_workspace and r.user_id = u.placed_by order by r.role) as roles
+    from (select distinct placed_by from paid) u)
+  insert into counted_payment (workspace_id, transaction_id, placed_by, roles, created_at)
+  select of_workspace, p.transaction_id, p.placed_by, coalesce(u.roles, '{}'), p.created_at
+  from paid p left join placer u on u.placed_by = p.placed_by
+  on conflict (workspace_id, transaction_id) do update set placed_by = excluded.placed_by, roles = excluded.roles
+  where counted_payment.roles is null;
+  -- Another caller may have noted the same, or the list may have been replaced meanwhile.
+  update limit_list l set noted_from = coalesce(batch_from, '-infinity')
+  where l.workspace_id = of_workspace and l.version = list.version and l.noted_from = list.noted_from;
+  return found and batch_from is null;
+end $$;
+
+/**
  * Replaces the limits of a workspace, if the version is that of the list. A list that is as requested already stays, whatever its version.
  * Returns whether the list is as requested now.
  */
@@ -348,19 +423,24 @@ begin
   if coalesce(list.version, 0) <> from_version then
     return false;
   end if;
+  if list.noted_from is distinct from '-infinity' and exists (select from unnest(limits) l where l.per <> 'order') then
+    raise exception 'a limit of a day or a month needs all payments noted: call note_payments first'
+      using errcode = 'object_not_in_prerequisite_state';
+  end if;
   if exists (
     select from unnest(limits) l where l.user_id is not null and not exists (
       select from workspace_role r where r.workspace_id = of_workspace and r.user_id = l.user_id)) then
     raise exception 'a limit of a user needs a user of the workspace'
       using errcode = 'foreign_key_violation', table = 'payment_limit', constraint = 'payment_limit_user';
   end if;
-  insert into limit_list (workspace_id, version, limit_count, currency_ids, time_zone)
+  insert into limit_list (workspace_id, version, limit_count, currency_ids, time_zone, noted_from)
   select of_workspace, from_version + 1, cardinality(limits),
-         array(select distinct l.currency_id from unnest(limits) l where l.currency_id is not null order by 1), w.time_zone
+         array(select distinct l.currency_id from unnest(limits) l where l.currency_id is not null order by 1), w.time_zone,
+         case when cardinality(limits) > 0 then coalesce(list.noted_from, 'infinity') end
   from workspace w where w.id = of_workspace
   on conflict (workspace_id) do update
   set version = excluded.version, limit_count = excluded.limit_count, currency_ids = excluded.currency_ids,
-      changed_at = excluded.changed_at;
+      changed_at = excluded.changed_at, noted_from = excluded.noted_from;
   -- A limit that stays keeps its id and its counters.
   delete from payment_limit p
   where p.workspace_id = of_workspace and not exists (
@@ -371,20 +451,6 @@ begin
   select of_workspace, l.* from (
     select scope, account_id, role, user_id, metric, per, value, currency_id from unnest(limits)) l
   on conflict on constraint payment_limit_measure do update set value = excluded.value where payment_limit.value <> excluded.value;
-  -- Payments of before count too: by who placed them, with the roles of now.
-  if coalesce(list.limit_count, 0) = 0 then
-    insert into counted_payment (workspace_id, transaction_id, placed_by, roles, created_at)
-    select distinct p.workspace_id, p.transaction_id, o.placed_by,
-           array(select r.role from workspace_role r where r.workspace_id = of_workspace and r.user_id = o.placed_by order by r.role),
-           p.created_at
-    from limited_payment p
-    left join execution e on e.workspace_id = p.workspace_id and e.transaction_id = p.transaction_id
-    left join customer_order o on o.workspace_id = p.workspace_id and o.id = e.order_id
-    -- A month, wherever it begins.
-    where p.workspace_id = of_workspace and p.account_version is not null
-      and p.created_at > statement_timestamp() - interval '33 days'
-    on conflict do nothing;
-  end if;
   perform make_limit_use(of_workspace, clock_timestamp());
   insert into limit_change (workspace_id, version, changed_by, before, after)
   values (of_workspace, from_version + 1, nullif(current_setting('app.user', true), '')::bigint, to_jsonb(former), to_jsonb(limits));

@@ -225,7 +225,7 @@ begin
       sandbox_rail_listed, sandbox_rail_payment, sandbox_rail_request, schema_migration, seal, service_account, transaction, transfer, user_identity, webhook_delivery, work, workspace,
       workspace_place, workspace_role'),
     (served, 'select on counted_payment, limit_change, limit_list, limit_use, limited_payment, payment_limit'),
-    (served, 'execute on function are_limits_raised, counted_amount, limit_json, limit_period, limits_of, used_of_limit'),
+    (served, 'execute on function are_limits_raised, counted_amount, limit_json, limit_period, limited_types, limits_of, used_of_limits'),
     (served, 'select (workspace_id, entries) on audit_outbox'),
     (served, 'select (rail, outcome, received_at) on bank_file'),
     (served, 'select (id, created_at) on change_outbox'),
@@ -246,7 +246,7 @@ begin
       webhook_endpoint_id_seq'),
     (written, 'execute on function add_service_account, accept_invitation, bind_subject, change_service_account, delete_service_account,
       delete_service_user, find_key, change_member, hold_accounts, hold_limits, hold_work, invite_member, lock_limits, lock_role,
-      lock_service_account, note_key_use, put_service_user, replace_limits, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
+      lock_service_account, note_key_use, note_payments, put_service_user, replace_limits, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
     ('banking_api, banking_worker' || demonstrated, 'execute on function place_orders, post_payments'),
     (written, 'insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status), update (alias, status, updated_at)
       on account'),

@@ -29,7 +29,7 @@ const READ_LIMITS = sqlStatement<ListRow>(
      select jsonb_agg(limit_json(l) || case when l.per = 'order' then '{}' else jsonb_build_object('endsAt', rfc3339(p.ends), 'used', coalesce(
        (select u.used from limit_use u
         where u.workspace_id = l.workspace_id and u.limit_id = l.id and u.period_start = p.starts and m.time_zone = w.time_zone),
-       used_of_limit(l, p.starts, p.ends))::text) end order by l.id)
+       (select u.used from used_of_limits($1, array[l.id], p.starts, p.ends) u))::text) end order by l.id)
      from payment_limit l left join lateral limit_period(l.per, statement_timestamp(), w.time_zone) p on l.per <> 'order'
      where l.workspace_id = $1), '[]') as limits
    from workspace w left join limit_list m on m.workspace_id = $1
@@ -64,6 +64,14 @@ const FIND_CURRENCIES = sqlStatement<{ readonly id: number }>(
   'find_currencies_of_accounts',
   `select distinct currency_id as id from account where workspace_id = $1 and kind = 'customer'`,
 );
+
+const NOTE_PAYMENTS = sqlStatement<{ readonly is_done: boolean }>(
+  'note_payments',
+  'select note_payments($1, $2, $3) as is_done',
+);
+
+/** How many payments one database transaction notes: few enough for the time of a statement on a slow machine. */
+const NOTED_MAX = 2_000;
 
 const REPLACE_LIMITS = sqlStatement<{ readonly is_replaced: boolean }>(
   'replace_limits',
@@ -107,6 +115,7 @@ export async function replaceLimits(
       unrated.has(currency as CurrencyCode) ? [fault(`${place}/currency`, unratedMessage(currency))] : [],
     ),
   );
+  if (limits.some(({ per }) => per !== 'order')) await notePayments(database, workspaceId, version);
   const audited = { operation: 'replaceLimits', resource: { type: 'limits', id: workspaceId } };
   const [[replaced], [row]] = await database.write(scope, [
     bind(REPLACE_LIMITS, workspaceId, version, limits.map(limitValue), entriesOf(caller, audited)),
@@ -114,6 +123,12 @@ export async function replaceLimits(
   ] as const);
   if (!replaced?.is_replaced) throw new Refusal('version_conflict');
   return listOf(row);
+}
+
+/** What counters of a day or a month need to know of payments of before the first limit. */
+async function notePayments(database: Database, workspaceId: number, version: number): Promise<void> {
+  const note = bind(NOTE_PAYMENTS, workspaceId, version, NOTED_MAX);
+  while ((await database.read({ workspaces: [workspaceId] }, note))?.is_done === false);
 }
 
 const DELETE_COUNTED = sqlStatement<{ deleted: number }>(

@@ -125,7 +125,7 @@ const RESOURCES = `
   union all select 'transfer', workspace_id, id, null from transfer
   union all select 'recipient', workspace_id, id, null from recipient
   union all select 'quote', workspace_id, id, null from quote
-  union all select 'limits', workspace_id, workspace_id, null from limit_list
+  union all select 'limits', workspace_id, workspace_id, null from limit_list where version > 0
   union all select 'webhookEndpoint', workspace_id, id, status from webhook_endpoint
   union all select 'serviceAccount', workspace_id, id, null from service_account
   union all select 'key', workspace_id, id, null from service_account_key`;

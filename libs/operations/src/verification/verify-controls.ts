@@ -38,7 +38,7 @@ export const LIMIT_TRAIL: RangeCheck = {
            select h.version, h.before, h.after, lag(h.version) over by_version as previous, lag(h.after) over by_version as previous_after,
              lead(h.version) over by_version is null as is_last
            from limit_change h where h.workspace_id = $1 window by_version as (order by h.version)) c on true
-       where m.workspace_id = $1 and m.workspace_id > $2 and m.workspace_id <= $3
+       where m.workspace_id = $1 and m.workspace_id > $2 and m.workspace_id <= $3 and m.version > 0
          and (c.version is null or c.version <> coalesce(c.previous, 0) + 1 or c.before <> coalesce(c.previous_after, '[]')
            or c.is_last and (c.version <> m.version or m.limit_count <> jsonb_array_length(c.after)
              or (select jsonb_agg(e order by e) from jsonb_array_elements(c.after) e)

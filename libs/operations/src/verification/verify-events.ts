@@ -227,7 +227,7 @@ export const REQUIRED_EVENTS: RangeCheck = {
     quote: required({ type: 'quote', table: 'quote', isFinal: 'true' }),
     limit_list: required({
       ...{ type: 'limits', table: 'limit_list', id: 't.workspace_id', key: 't.workspace_id' },
-      ...{ createdAt: 't.changed_at', isFinal: 'false' },
+      ...{ createdAt: 't.changed_at', where: 't.version > 0', isFinal: 'false' },
     }),
     webhook_endpoint: required({
       ...{
