@@ -2,6 +2,7 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import { type AppId, BankingService, Directory, type RefusalReason, type Scope } from '@banking/domain';
 import type { Database } from '@banking/postgres';
+import type { MeasuredProcess } from '@banking/telemetry/metrics';
 import type { Readiness } from './health/readiness.js';
 
 /** The users of an app as JSON in parts, each the objects of some users, separated by commas. */
@@ -36,14 +37,8 @@ export interface Implementation {
   readonly readiness: Readiness;
   /** The database of our own books, for metrics. */
   readonly database?: Database;
-  /** Those of all cells, home first; undefined for one that is away. Undefined without cells. */
-  readonly cells?:
-    | (() => readonly {
-        readonly cell: string;
-        readonly database: Database | undefined;
-        readonly isCopyLost: boolean;
-      }[])
-    | undefined;
+  /** Those of all cells, home first, for metrics. Undefined without cells. */
+  readonly cells?: MeasuredProcess['cells'];
   /** Providers that only this implementation has, for the whole application. */
   readonly providers?: NonNullable<DynamicModule['providers']>;
   /** Adds hooks that run for every request before its access is checked. */

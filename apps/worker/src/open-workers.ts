@@ -28,6 +28,7 @@ import {
 } from '@banking/process';
 import { type Rails, readRails } from '@banking/rails';
 import { chooseRates } from '@banking/reference';
+import type { MeasuredProcess } from '@banking/telemetry/metrics';
 import { HttpDecisionHook, type OpenWebhooks, openWebhooks, refusedUrl, SealError } from '@banking/webhooks';
 
 type Logger = ReturnType<typeof createLogger>;
@@ -38,14 +39,8 @@ type WorkStatus = Awaited<ReturnType<Worker['readStatus']>>;
 export interface Workers {
   /** The only database, or home. */
   readonly database: Database;
-  /** The databases of all cells, home first, for metrics; undefined for one that is away. Undefined without cells. */
-  readonly cells?:
-    | (() => readonly {
-        readonly cell: string;
-        readonly database: Database | undefined;
-        readonly isCopyLost: boolean;
-      }[])
-    | undefined;
+  /** The databases of all cells, home first, for metrics. Undefined without cells. */
+  readonly cells?: MeasuredProcess['cells'];
   start(): void;
   /** Rejects before the start, and if no database answers. Of several databases it has the sum, and the status of each. */
   readStatus(): Promise<WorkStatus>;

@@ -85,15 +85,16 @@ describe('migrations of a folder', () => {
     const options = await given({
       '0001-coins.sql': String.raw`-- Coins.
         create table coin (code text default '\d' check (code ~ '^\\d$'), minted timestamptz default '2026-01-01 00:00');
-        insert into coin default values; select pg_sleep(0.6);`,
+        insert into coin default values;
+        create table setting as select current_setting('statement_timeout') as timeout;`,
     });
 
     await migrate(options);
 
     const coins = await place.administer((client) =>
-      client.query(`select code, minted = '2026-01-01 00:00Z' as is_utc from books.coin`),
+      client.query(`select code, minted = '2026-01-01 00:00Z' as is_utc, timeout from books.coin, books.setting`),
     );
-    expect(coins.rows).toEqual([{ code: '\\d', is_utc: true }]);
+    expect(coins.rows).toEqual([{ code: '\\d', is_utc: true, timeout: '0' }]);
   });
 
   it('are recorded with their hash and the login', async () => {

@@ -1,46 +1,29 @@
-import {
-  type AccountId,
-  minorUnits,
-  type PlaceOrderInput,
-  type RecipientId,
-  type TransferAmount,
-  type UserId,
-  type WorkspaceId,
-} from '@banking/domain';
+import { minorUnits, type PlaceOrderInput, type RecipientId, type TransferAmount } from '@banking/domain';
 import { LedgerBankingService, startBankingWorker } from '@banking/operations';
-import { demoDatabase, recipientLike, verifyPayments } from '@banking/operations/testing';
+import { demoDatabase, verifyPayments } from '@banking/operations/testing';
 import { until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
 import { HttpRail } from './http-rail.js';
 import { Rails } from './rails.js';
 import { type Served, sandboxServed } from './testing/adapters.js';
+import { type PayingCustomer, payingCustomer } from './testing/paying-customer.js';
 
 type Adapter = Served & { readonly world: { readonly owner: Awaited<ReturnType<typeof demoDatabase>>['owner'] } };
 
-let world: Awaited<ReturnType<typeof demoDatabase>>;
+let world: PayingCustomer['world'];
 let adapter: Adapter;
-let service: LedgerBankingService;
+let service: PayingCustomer['service'];
 let rails: Rails;
 let errors: unknown[];
-let ada: { readonly workspaceId: WorkspaceId; readonly actor: UserId };
-let accountId: AccountId;
+let ada: PayingCustomer['ada'];
+let accountId: PayingCustomer['accountId'];
+let payeeWith: PayingCustomer['payeeWith'];
 let worker: ReturnType<typeof startBankingWorker> | undefined;
 
 beforeAll(async () => {
-  world = await demoDatabase();
   adapter = await sandboxServed();
   rails = new Rails([{ ...adapter.config, timeoutMs: 1_000, serves: [{ countries: ['IN'] }] }]);
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, rails });
-  ada = {
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-  };
-  const { rows } = await world.owner.query<{ id: bigint }>(
-    `select p.id from product p join currency c on c.id = p.currency_id where c.code = 'EUR' limit 1`,
-  );
-  const { resource } = await service.openAccount(ada, { productID: Number(rows[0]!.id) as never });
-  accountId = resource.id;
-  await service.fundAccount(ada, { accountId, amount: '10000000' as TransferAmount });
+  ({ world, service, ada, accountId, payeeWith } = await payingCustomer(rails));
 });
 beforeEach(() => {
   errors = [];
@@ -66,9 +49,6 @@ const start = () => {
 };
 
 const balance = async () => BigInt(String((await service.getAccount(ada, { accountId })).edges.balances[0]?.amount));
-
-const payeeWith = (changed: Readonly<Record<string, string>>) =>
-  recipientLike(service, ada, world.demo.recipients['international'] as RecipientId, changed);
 
 const inputOf = (more: Partial<PlaceOrderInput> = {}): PlaceOrderInput => ({
   accountId,

@@ -1,15 +1,7 @@
 import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type AccountId,
-  type PlaceOrderInput,
-  type RecipientId,
-  type TransferAmount,
-  type UserId,
-  type WorkspaceId,
-} from '@banking/domain';
-import { LedgerBankingService } from '@banking/operations';
-import { demoDatabase, recipientLike, verifyPayments } from '@banking/operations/testing';
+import { type PlaceOrderInput, type RecipientId, type TransferAmount } from '@banking/domain';
+import { verifyPayments } from '@banking/operations/testing';
 import {
   listDiscrepancies,
   type Rail,
@@ -19,41 +11,29 @@ import {
   resolveDiscrepancy,
 } from '@banking/payouts';
 import { WORKER_ROLE } from '@banking/postgres';
-import { DEMO_RATES } from '@banking/reference';
 import { Rails } from '../rails.js';
 import { cashReport } from '../testing/bank-files.js';
 import { fileRailConfig } from '../testing/file-rails.js';
 import { ensureFolder } from './ensure-folder.js';
 import { reconcileStatements } from './reconcile-statements.js';
+import { type PayingCustomer, payingCustomer } from '../testing/paying-customer.js';
 
 const account = { currency: 'INR', id: '00420042', isIban: false, bic: 'HDFCINBB', holder: 'Harbour Ltd' };
 const config = fileRailConfig({}, { accounts: [account], serves: [{ countries: ['IN'] }] });
 const rails = new Rails([config]);
 
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: LedgerBankingService;
-let ada: { readonly workspaceId: WorkspaceId; readonly actor: UserId };
-let accountId: AccountId;
+let world: PayingCustomer['world'];
+let service: PayingCustomer['service'];
+let ada: PayingCustomer['ada'];
+let accountId: PayingCustomer['accountId'];
+let payeeWith: PayingCustomer['payeeWith'];
 let recipientID: RecipientId;
 let rail: Rail;
 let count = 0;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, rails });
-  ada = {
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-  };
-  const { rows } = await world.owner.query<{ id: bigint }>(
-    `select p.id from product p join currency c on c.id = p.currency_id where c.code = 'EUR' limit 1`,
-  );
-  const { resource } = await service.openAccount(ada, { productID: Number(rows[0]!.id) as never });
-  accountId = resource.id;
-  await service.fundAccount(ada, { accountId, amount: '100000000' as TransferAmount });
-  recipientID = await recipientLike(service, ada, world.demo.recipients['international'] as RecipientId, {
-    beneficiaryName: 'Ravi Menon',
-  });
+  ({ world, service, ada, accountId, payeeWith } = await payingCustomer(rails, '100000000'));
+  recipientID = await payeeWith({ beneficiaryName: 'Ravi Menon' });
   rail = rails.open(world.database).get(config.name)!;
   for (const name of ['in', 'sent']) await ensureFolder(join(config.folder, name));
 });

@@ -1,23 +1,13 @@
 import { readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  minorUnits,
-  type AccountId,
-  type MinorUnits,
-  type RecipientId,
-  type TransferAmount,
-  type UserId,
-  type WorkspaceId,
-} from '@banking/domain';
-import { LedgerBankingService } from '@banking/operations';
-import { demoDatabase, recipientLike } from '@banking/operations/testing';
+import { minorUnits, type MinorUnits, type RecipientId, type TransferAmount } from '@banking/domain';
 import { OPERATOR_ROLE, WORKER_ROLE } from '@banking/postgres';
-import { DEMO_RATES } from '@banking/reference';
 import { Rails } from '../rails.js';
 import { cashReport, type SampleEntry, statusReport } from '../testing/bank-files.js';
 import { filePayment, fileRailConfig, filesIn } from '../testing/file-rails.js';
 import type { Iso20022Rail } from './iso20022-rail.js';
 import { ignoreEntry, reconcileStatements, storeReconciliations } from './reconcile-statements.js';
+import { type PayingCustomer, payingCustomer } from '../testing/paying-customer.js';
 
 const IBAN = 'DE89370400440532013000';
 const account = { currency: 'INR', id: IBAN, isIban: true, bic: 'COBADEFFXXX', holder: 'Harbour Ltd' };
@@ -25,29 +15,17 @@ const config = fileRailConfig({ closeAfterSeconds: 0 }, { accounts: [account], s
 const rails = new Rails([config]);
 const place = { rail: config.name, bankAccount: IBAN, currency: 'INR' };
 
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: LedgerBankingService;
-let ada: { readonly workspaceId: WorkspaceId; readonly actor: UserId };
-let accountId: AccountId;
+let world: PayingCustomer['world'];
+let service: PayingCustomer['service'];
+let ada: PayingCustomer['ada'];
+let accountId: PayingCustomer['accountId'];
+let payeeWith: PayingCustomer['payeeWith'];
 let recipientID: RecipientId;
 let files = 0;
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, rails });
-  ada = {
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-  };
-  const { rows } = await world.owner.query<{ id: bigint }>(
-    `select p.id from product p join currency c on c.id = p.currency_id where c.code = 'EUR' limit 1`,
-  );
-  const { resource } = await service.openAccount(ada, { productID: Number(rows[0]!.id) as never });
-  accountId = resource.id;
-  await service.fundAccount(ada, { accountId, amount: '10000000' as TransferAmount });
-  recipientID = await recipientLike(service, ada, world.demo.recipients['international'] as RecipientId, {
-    beneficiaryName: 'Ravi Menon',
-  });
+  ({ world, service, ada, accountId, payeeWith } = await payingCustomer(rails));
+  recipientID = await payeeWith({ beneficiaryName: 'Ravi Menon' });
 });
 beforeEach(() =>
   asRestored(

@@ -1,48 +1,31 @@
 import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type AccountId,
-  type PlaceOrderInput,
-  type RecipientId,
-  type TransferAmount,
-  type UserId,
-  type WorkspaceId,
-} from '@banking/domain';
-import { LedgerBankingService, startBankingWorker } from '@banking/operations';
-import { demoDatabase, recipientLike, verifyPayments } from '@banking/operations/testing';
+import { type PlaceOrderInput, type TransferAmount } from '@banking/domain';
+import { startBankingWorker } from '@banking/operations';
+import { verifyPayments } from '@banking/operations/testing';
 import { WORKER_ROLE } from '@banking/postgres';
 import { until } from '@banking/postgres/testing';
-import { DEMO_RATES } from '@banking/reference';
 import { Rails } from '../rails.js';
 import { statusReport } from '../testing/bank-files.js';
 import { fileRailConfig, filesIn } from '../testing/file-rails.js';
 import { reconcileStatements } from './reconcile-statements.js';
 import { paymentsOfFile } from './sent-files.js';
+import { type PayingCustomer, payingCustomer } from '../testing/paying-customer.js';
 
 const account = { currency: 'INR', id: '00420042', isIban: false, bic: 'HDFCINBB', holder: 'Harbour Ltd' };
 const config = fileRailConfig({ closeAfterSeconds: 0 }, { accounts: [account], serves: [{ countries: ['IN'] }] });
 const rails = new Rails([config]);
 
-let world: Awaited<ReturnType<typeof demoDatabase>>;
-let service: LedgerBankingService;
-let ada: { readonly workspaceId: WorkspaceId; readonly actor: UserId };
-let accountId: AccountId;
+let world: PayingCustomer['world'];
+let service: PayingCustomer['service'];
+let ada: PayingCustomer['ada'];
+let accountId: PayingCustomer['accountId'];
+let payeeWith: PayingCustomer['payeeWith'];
 let worker: ReturnType<typeof startBankingWorker> | undefined;
 const errors: unknown[] = [];
 
 beforeAll(async () => {
-  world = await demoDatabase();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES, rails });
-  ada = {
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-  };
-  const { rows } = await world.owner.query<{ id: bigint }>(
-    `select p.id from product p join currency c on c.id = p.currency_id where c.code = 'EUR' limit 1`,
-  );
-  const { resource } = await service.openAccount(ada, { productID: Number(rows[0]!.id) as never });
-  accountId = resource.id;
-  await service.fundAccount(ada, { accountId, amount: '10000000' as TransferAmount });
+  ({ world, service, ada, accountId, payeeWith } = await payingCustomer(rails));
   worker = startBankingWorker(world, {
     orders: service.orders,
     rails: (database) => rails.open(database),
@@ -56,9 +39,6 @@ afterAll(async () => {
   rmSync(config.folder, { recursive: true });
   await world.close();
 });
-
-const payeeWith = (changed: Readonly<Record<string, string>>) =>
-  recipientLike(service, ada, world.demo.recipients['international'] as RecipientId, changed);
 
 /** Places an order to a recipient of this name. Returns its transaction. */
 async function placeTo(name: string): Promise<number> {
