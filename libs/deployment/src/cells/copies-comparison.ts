@@ -1,17 +1,12 @@
-import { type CellBooks } from '@banking/books-proof';
 import { type Database, isUnavailable, VERIFIER_ROLE } from '@banking/postgres';
 import { describeLost, type DifferingRows, differingRows, inDatabase, lostRows, slotOfCopy } from './compare-copy.js';
+import type { KnownCell } from './verify-over-cells.js';
 
 /** The pages that one turn reads at most. */
 const TURN_PAGES = 20;
 const IDLE_MS = 5_000;
 /** For how long a turn waits until a copy has received what home had committed. Rows that differ are compared again by the next pass. */
 const WAIT_MS = 1_000;
-
-/** A cell of the process; its database is undefined while it is away. */
-interface KnownCell extends Omit<CellBooks, 'database'> {
-  readonly database: Database | undefined;
-}
 
 /**
  * Compares the copies of the directory with home over and over, in turns of bounded size, while the service runs: a chore of the worker of

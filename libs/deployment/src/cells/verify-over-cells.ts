@@ -15,7 +15,7 @@ const WORKSPACES_HERE = sqlStatement<{ id: bigint }>(
 );
 
 /** A cell of the process; its database is undefined while it is away. */
-interface KnownCell extends Omit<CellBooks, 'database'> {
+export interface KnownCell extends Omit<CellBooks, 'database'> {
   readonly database: Database | undefined;
 }
 
