@@ -91,4 +91,20 @@ describe('a scope', () => {
     expect(await shownFor({ workspaces: [7], user: 3 })).toEqual([{ workspaces: `'{7}'`, user: '3' }]);
     expect(() => bindChecked({ workspaces: [0], isRead: true })).toThrow('not an id');
   });
+
+  it('has a name of its own for each check, role and list of settings, however long these are', () => {
+    const check = { listFunction: 'quote_literal', isReadable: '$1 = 7' };
+    const settings = { 'app.operating_system_user': 'rosa', 'app.operator_request': '7' };
+    const scopes = [{}, { actorType: 'operator' as const }, { approval: 7 }];
+    const names = [undefined, check].flatMap((one) =>
+      [undefined, 'banking_operator', 'x'.repeat(63)].flatMap((role) =>
+        [{}, { 'app.operator_request': '7' }, settings].flatMap((more) => {
+          const bindOne = scopeBinder(one, role, more);
+          return scopes.map((scope) => bindOne(scope).statement.name);
+        }),
+      ),
+    );
+
+    expect(new Set(names).size).toBe(names.length);
+  });
 });

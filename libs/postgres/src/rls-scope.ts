@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { escapeLiteral } from 'pg';
 import { bind, sqlStatement, type BoundStatement } from './sql-statement.js';
 
@@ -49,10 +50,9 @@ export type ScopeSettings = Readonly<Record<string, string>>;
 export function scopeBinder(check?: ScopeCheck, role?: string, settings: ScopeSettings = {}): BindScope {
   const list = check === undefined ? '$1' : `${check.listFunction}($1)`;
   const names = Object.keys(settings);
-  const named = (name: string) =>
-    [`${check === undefined ? '' : 'checked_'}${name}`, ...(role === undefined ? [] : ['as', role])]
-      .concat(names.length === 0 ? [] : ['with', ...names.map((setting) => setting.replace(/^.*[.]/, ''))])
-      .join('_');
+  // Short, because a name has at most 63 bytes, and of its own for each text.
+  const variant = role === undefined && names.length === 0 ? '' : `_${digestOf([role, names])}`;
+  const named = (name: string) => `${check === undefined ? '' : 'checked_'}${name}${variant}`;
   const takeRole = role === undefined ? '' : `, set_config('role', ${escapeLiteral(role)}, true)`;
   const set = (first: number) =>
     names.map((name, place) => `, set_config(${escapeLiteral(name)}, $${first + place}, true)`).join('');
@@ -94,6 +94,9 @@ export const bindScope = scopeBinder();
 const readScopeOf = ({ listFunction, isReadable }: ScopeCheck): string =>
   `select set_config('app.workspaces', case when ${isReadable} then '{' || $1::bigint || '}' else ${listFunction}('{' || $1::bigint || '}') end, true),
           set_config('app.user', '', true)`;
+
+const digestOf = (parts: unknown): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
 
 function expectId(id: number): void {
   if (!Number.isSafeInteger(id) || id < 1) throw new Error(`not an id: ${id}`);
