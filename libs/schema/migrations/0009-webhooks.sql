@@ -57,7 +57,7 @@ create table webhook_delivery (
   last_response_status integer,
   -- The begin of the response, as text.
   last_response text check (length(last_response) <= 1024),
-  last_error text check (last_error in ('timeout', 'connection_failed', 'address_refused', 'tls_failed', 'response_too_large')),
+  last_error text check (last_error in ('timeout', 'connection_failed', 'tls_failed')),
   created_at timestamptz not null default statement_timestamp(),
   primary key (workspace_id, id),
   check ((kind = 'test') = (event_id is null)),

@@ -176,8 +176,11 @@ export class Outbound {
       const chunks: Buffer[] = [];
       let bytes = 0;
       let connecting: NodeJS.Timeout | undefined;
-      const read = () =>
-        response && { responseStatus: response.statusCode ?? 0, response: textOf(Buffer.concat(chunks), SHOWN_BYTES) };
+      // A receiver that has sent a status has the request: whatever becomes of its body, that status is the result.
+      const resultOr = (error: WebhookAttemptError) =>
+        response === undefined
+          ? { error }
+          : { responseStatus: response.statusCode ?? 0, response: textOf(Buffer.concat(chunks), SHOWN_BYTES) };
       const finish = (settle: () => void) => {
         clearTimeout(connecting);
         clearTimeout(deadline);
@@ -185,7 +188,7 @@ export class Outbound {
         settle();
       };
       const fail = (error: WebhookAttemptError) => {
-        finish(() => resolve({ ...read(), error }));
+        finish(() => resolve(resultOr(error)));
         request.destroy();
       };
       const abort = () => {
@@ -204,18 +207,18 @@ export class Outbound {
         response = incoming;
         incoming.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          if (bytes > RESPONSE_BYTES_MAX) return fail('response_too_large');
           if (bytes - chunk.length < SHOWN_BYTES) chunks.push(chunk);
+          if (bytes > RESPONSE_BYTES_MAX) fail('connection_failed');
         });
-        incoming.on('end', () => finish(() => resolve({ ...read() })));
+        incoming.on('end', () => finish(() => resolve(resultOr('connection_failed'))));
         incoming.on('error', () => fail('connection_failed'));
       });
       request.on('error', (error: NodeJS.ErrnoException) => {
         const isStale = request.reusedSocket && response === undefined && isReset(error);
-        finish(() => resolve(isStale ? { isStale } : { ...read(), error: errorOf(error) }));
+        finish(() => resolve(isStale ? { isStale } : resultOr(errorOf(error))));
       });
       // Such as after a response 101, for which there is no listener.
-      request.on('close', () => finish(() => resolve({ ...read(), error: 'connection_failed' })));
+      request.on('close', () => finish(() => resolve(resultOr('connection_failed'))));
       request.end(body);
     });
   }

@@ -42,8 +42,7 @@ export class WebhookAttemptDto implements WebhookAttempt {
   readonly response?: string;
 
   @OwnTextField(
-    'Why there is no response: `timeout`, `connection_failed`, `tls_failed`, `response_too_large`. ' +
-      'New values may be added.',
+    'Why there is no response: `timeout`, `connection_failed`, `tls_failed`. New values may be added.',
     'timeout',
     false,
   )

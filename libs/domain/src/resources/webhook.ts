@@ -36,8 +36,8 @@ export type WebhookDeliveryKind = 'event' | 'test' | 'replay';
 /** A delivery is pending until a response with a status 2xx, or until its last attempt has failed. */
 export type WebhookDeliveryStatus = 'pending' | 'delivered' | 'failed';
 
-/** Why an attempt has no response, or why the service did not read it. */
-export type WebhookAttemptError = 'timeout' | 'connection_failed' | 'tls_failed' | 'response_too_large';
+/** Why an attempt has no response. */
+export type WebhookAttemptError = 'timeout' | 'connection_failed' | 'tls_failed';
 
 /** One request to an endpoint, and its result. */
 export interface WebhookAttempt {
