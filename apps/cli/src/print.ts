@@ -50,7 +50,7 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
     colAligns: isNumeric.map((numeric) => (numeric ? 'right' : 'left')),
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
-  table.push(...rows.map((row) => row.map((cell) => visible(String(cell)))));
+  for (const row of rows) table.push(row.map((cell) => visible(String(cell))));
   print(table.toString().replace(/ +$/gm, ''));
 }
 

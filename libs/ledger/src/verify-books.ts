@@ -86,7 +86,7 @@ export async function verifyBooks(
   }
   if (options.isWhole) {
     const differences = await findInterworkspaceDifferences(database, workspaceIds, owed, options);
-    findings.push(...differences.map((detail) => ({ check: INTERWORKSPACE_CHECK, detail })));
+    for (const detail of differences) findings.push({ check: INTERWORKSPACE_CHECK, detail });
   }
   fxPositions.sort((a, b) => a.workspaceId - b.workspaceId || a.currencyCode.localeCompare(b.currencyCode));
   return { workspaces: workspaceIds.length, ...counts, fxPositions, findings };

@@ -68,13 +68,13 @@ export class AllCells {
     return whileMoving(async () => {
       const [rows] = await this.home.pipeline({}, [bind(PLACES, ids)] as const);
       const places = placesFrom(rows);
-      const found: T[] = [];
+      const found: (readonly T[])[] = [];
       // A workspace may have moved to a cell that was added since: its rows are not missing, so `of` throws.
       for (const number of new Set(places.values())) {
         const own = ids.filter((id) => places.get(id) === number);
-        found.push(...(await read(this.of(number).database, own)));
+        found.push(await read(this.of(number).database, own));
       }
-      return found;
+      return found.flat();
     });
   }
 }

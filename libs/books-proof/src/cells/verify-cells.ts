@@ -263,7 +263,7 @@ export async function verifyCells(
   const findings: Finding[] = [];
   let done = 0;
   for await (const { rows, findings: found } of stepsOverCells(cells, stepRows)) {
-    findings.push(...found);
+    for (const finding of found) findings.push(finding);
     done += rows;
     onStep?.(done);
   }

@@ -284,7 +284,7 @@ export async function allGrants(database: Database): Promise<readonly GrantRow[]
   const grants: GrantRow[] = [];
   for (const ids of scopesOf(workspaces)) {
     const [rows] = await database.pipeline({ workspaces: ids }, [bind(ALL_GRANTS)] as const);
-    grants.push(...rows.map(({ grant }) => grant));
+    for (const { grant } of rows) grants.push(grant);
   }
   return grants;
 }

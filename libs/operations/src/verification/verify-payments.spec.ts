@@ -38,6 +38,21 @@ describe('verify payments', () => {
     });
   });
 
+  describe('the verification of very many faults', () => {
+    // More than a call of a function takes as arguments.
+    const COUNT = 150_000;
+
+    it('reports each', async () => {
+      await plant(
+        world.owner,
+        `insert into execution (workspace_id, id, order_id, sequence, status, scheduled_at)
+         select ${northwind}, 1000000 + n, 1000000 + n, 1, 'cancelled', now() from generate_series(1, ${COUNT}) n`,
+      );
+      const reported = (await verify()).map(({ detail }) => detail);
+      expect(new Set(reported).size).toBe(COUNT);
+    });
+  });
+
   describe('the verification of payments', () => {
     const [RETURNS, FAILED, EVENTS, PAYOUTS, LEAVING, UNQUEUED, UNFAILED] = PAYMENT_CHECKS as [
       string,

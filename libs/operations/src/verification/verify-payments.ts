@@ -285,13 +285,13 @@ export async function verifyPayments(
   workspaceIds: readonly number[],
   options: VerifyOptions = {},
 ): Promise<Finding[]> {
-  const findings: Finding[] = [];
+  const findings: (readonly Finding[])[] = [];
   for (const workspaceId of workspaceIds) {
-    findings.push(...(await verifyInRanges(database, workspaceId, RANGE_CHECKS, options)));
-    findings.push(...(await verifyPayees(database, workspaceId, options)));
-    findings.push(...(await verifyOrderKeys(database, workspaceId, options)));
+    findings.push(await verifyInRanges(database, workspaceId, RANGE_CHECKS, options));
+    findings.push(await verifyPayees(database, workspaceId, options));
+    findings.push(await verifyOrderKeys(database, workspaceId, options));
   }
-  return findings;
+  return findings.flat();
 }
 
 /** The checks of `verifyPayments`, by name. */

@@ -138,8 +138,9 @@ const DIRECTORY_ENTRIES = sqlStatement<FindingRow & { readonly workspace_id: big
 /** Compares the directory with its trail, and the trail with its hashes and with the audit trails. @param workspaceIds all workspaces */
 export async function verifyDirectory(database: Database, workspaceIds: readonly number[]): Promise<Finding[]> {
   const findings: Finding[] = [];
-  const found = (details: readonly FindingRow[]) =>
-    findings.push(...details.map(({ detail }) => ({ check: DIRECTORY_CHECK, detail })));
+  const found = (details: readonly FindingRow[]) => {
+    for (const { detail } of details) findings.push({ check: DIRECTORY_CHECK, detail });
+  };
   for (const [query, isOfWorkspaces] of DIRECTORY_FINDINGS) {
     // Row-level security hides the roles in other workspaces, and their entries.
     for (const workspaces of isOfWorkspaces ? scopesOf(workspaceIds) : [[]]) {

@@ -77,11 +77,11 @@ export async function findContradictions(
     payouts.set(nameOfOutgoing(payout), payout);
   }
   const all = [...payouts.values()];
-  const found: ContradictedEntry[] = [];
+  const found: (readonly ContradictedEntry[])[] = [];
   for (let first = 0; first < all.length; first += BATCH) {
-    found.push(...(await compare(database, account, all.slice(first, first + BATCH))));
+    found.push(await compare(database, account, all.slice(first, first + BATCH)));
   }
-  return found;
+  return found.flat();
 }
 
 async function compare(
