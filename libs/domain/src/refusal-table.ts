@@ -368,6 +368,11 @@ const BUSINESS = {
     message: 'The user is a member of the workspace.',
     action: 'Change the roles of the member instead.',
   },
+  invitation_limit: {
+    status: 422,
+    message: 'The user has 500 open invitations in all workspaces, which is the limit.',
+    action: 'Wait until invitations are accepted or expire, or remove some of them.',
+  },
   member_removed: {
     status: 409,
     message: 'The member was removed from the workspace.',

@@ -143,6 +143,16 @@ begin
   end if;
 end $$;
 
+-- Whether the user of the database transaction may invite an address: each open invitation is withdrawn with the right of its maker, in one
+-- database transaction, so a user has a bounded number of them, in all workspaces. A user of the service needs none, and one of the address is replaced.
+create function may_invite(of_workspace bigint, address text) returns boolean
+  language sql stable security definer set search_path = banking, pg_temp as $$
+  select exists (select from app_user u where u.email = address and u.is_email_verified) or 500 > (
+    select count(*) from member m
+    where m.invited_by = nullif(current_setting('app.user', true), '')::bigint and m.roles is not null and m.expires_at > clock_timestamp()
+      and (m.workspace_id, m.email) <> (of_workspace, address))
+$$;
+
 -- Gives a user the roles at once, and invites an address that is no user, or whose user was never verified to have it. Another invitation of
 -- the address replaces the former one.
 create function invite_member(of_workspace bigint, address text, wanted text[], hash bytea, valid_until timestamptz, caller jsonb)
@@ -154,6 +164,9 @@ declare
   of_member bigint;
 begin
   perform begin_member_change(of_workspace, caller);
+  if not may_invite(of_workspace, address) then
+    raise exception 'a user has a bounded number of open invitations' using errcode = 'BK030';
+  end if;
   select u.id into invited from app_user u where u.email = address and u.is_email_verified;
   if invited is not null then
     insert into app_membership (app_id, user_id) select w.app_id, invited from workspace w where w.id = of_workspace on conflict do nothing;
@@ -217,7 +230,7 @@ begin
   end if;
   for m in
     select i.* from member i
-    where i.roles is not null and i.invited_by = coalesce(lost ->> 'user_id', lost ->> 'id')::bigint
+    where i.roles is not null and i.expires_at > clock_timestamp() and i.invited_by = coalesce(lost ->> 'user_id', lost ->> 'id')::bigint
       and i.workspace_id = coalesce((lost ->> 'workspace_id')::bigint, i.workspace_id)
     order by i.workspace_id, i.id
   loop

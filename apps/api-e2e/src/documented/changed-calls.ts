@@ -1,5 +1,5 @@
 import type { ErrorBody } from '@banking/domain';
-import { ADA, BOB, DANA, type Service } from '../service.js';
+import { ADA, BOB, DANA, EVE, type Service } from '../service.js';
 import type { Call, DocumentedOperation, Route } from './document.js';
 import {
   DELIVERED,
@@ -7,6 +7,7 @@ import {
   FIRST_OF_FULL,
   FULL_ENDPOINT,
   FULL_OF_ENDPOINTS,
+  FULL_OF_INVITATIONS,
   FULL_OF_KEYS,
   NO_WAY_BACK,
   PAID_IN_GEL,
@@ -203,6 +204,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   member_not_found: pathWith('999999'),
   // The address of Bob, who is a member.
   member_exists: withField('email', BOB),
+  invitation_limit: withHeader('Workspace-ID', String(FULL_OF_INVITATIONS)),
   member_removed: pathWith(String(REMOVED_MEMBER)),
   invitation_not_found: withField('code', `inv_${'A'.repeat(43)}`),
   webhook_endpoint_not_found: pathWith('999999'),
@@ -229,6 +231,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
 
 /** The caller of a refused operation. The default is the admin. */
 export const callerFor = (reason: string, { operation }: Route): string => {
+  if (reason === 'invitation_limit') return EVE;
   if (reason !== 'role_insufficient') return ADA;
   // Dana decides on approvals.
   return operation.operationId === 'decideApproval' ? BOB : DANA;

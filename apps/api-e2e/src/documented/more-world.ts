@@ -5,7 +5,7 @@ import { bind, type Database, OWNER_ROLE, sqlStatement } from '@banking/postgres
 import { openDatabase, until } from '@banking/postgres/testing';
 import { DATA } from '../contract/recipients.js';
 import type { FreshService } from '../running-service.js';
-import { ADA } from '../service.js';
+import { ADA, EVE, GATEWAY } from '../service.js';
 import { readExamples } from './read-document.js';
 
 /** Resources that refusals need and the demo data does not have. They have the next ids. */
@@ -16,6 +16,8 @@ export const NO_WAY_BACK = 15;
 
 /** A workspace with as many webhook endpoints as the limit. */
 export const FULL_OF_ENDPOINTS = 2;
+/** The workspace of Eve, who has as many open invitations as the limit, as the user of a gateway has. */
+export const FULL_OF_INVITATIONS = 3;
 /** Deliveries of the first webhook endpoint: one that arrived, and one whose event was deleted. */
 export const DELIVERED = 2;
 export const WITHOUT_EVENT = 3;
@@ -40,6 +42,13 @@ const ADD_KEYS = sqlStatement(
   'add_keys',
   `insert into banking.service_account_key (workspace_id, service_account_id, hash)
    select 1, ${FULL_OF_KEYS}, sha256(n::text::bytea) from generate_series(1, 11) n`,
+);
+
+const ADD_INVITATIONS = sqlStatement(
+  'add_invitations',
+  `insert into banking.member (workspace_id, email, roles, code_hash, expires_at, invited_by)
+   select $1, format('guest%s.%s@southwind.example', u.id, n), '{viewer}', sha256(format('%s.%s', u.id, n)::bytea), now() + interval '1 day', u.id
+   from generate_series(1, 500) n, banking.app_user u where u.email = any($2)`,
 );
 
 /** The member whom `makeMore` removes. */
@@ -121,7 +130,7 @@ export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url
   const { resource: removed } = await members.invite({ email: 'gone@northwind.example', roles: ['viewer'] });
   await members.remove(removed.id);
   if (removed.id !== REMOVED_MEMBER) throw new Error(`the removed member has another id: ${removed.id}`);
-  const workspaces = [1, FULL_OF_ENDPOINTS];
+  const workspaces = [1, FULL_OF_ENDPOINTS, FULL_OF_INVITATIONS];
   await owner.pipeline({ workspaces }, [
     bind(ADD_ENDPOINTS, FULL_OF_ENDPOINTS),
     bind(ADD_DELIVERIES),
@@ -130,6 +139,7 @@ export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url
     bind(ACT),
     bind(ADD_KEYS),
     bind(ADD_PROGRAMS, FULL_OF_ENDPOINTS),
+    bind(ADD_INVITATIONS, FULL_OF_INVITATIONS, [EVE, GATEWAY]),
   ] as const);
   const post = async (path: string, body: unknown) => {
     const headers = { authorization: `Bearer ${token}`, 'workspace-id': '1', 'content-type': 'application/json' };

@@ -4,7 +4,7 @@ import type { Timestamp } from '../timestamp.js';
 import type { RoleName, Workspace } from './user.js';
 
 /**
- * `invited`: an open invitation, or a user whose sign-up is not complete. `suspended`: the bank has suspended the user. `removed`: no role
+ * `invited`: an invitation, open until `expiresAt`, or a user whose sign-up is not complete. `suspended`: the bank has suspended the user. `removed`: no role
  * is left. Only the roles of an active member count.
  */
 export type MemberStatus = 'invited' | 'active' | 'suspended' | 'removed';

@@ -50,6 +50,7 @@ const MEMBER_OF_EMAIL = sqlStatement<MemberRow>(
    order by t.user_id nulls last limit 1`,
 );
 
+const MAY_INVITE = sqlStatement<{ isAllowed: boolean }>('may_invite', 'select may_invite($1, $2) as "isAllowed"');
 const INVITE = sqlStatement<{ id: bigint }>(
   'invite_member',
   `select invite_member($1, $2, $3, $4, clock_timestamp() + make_interval(days => $5), $6) as id`,
@@ -88,7 +89,7 @@ export function invitedEmail({ email }: Pick<InviteMemberInput, 'email'>): strin
 /**
  * Gives a user roles, or invites an address. The response that is stored for the key has no code.
  *
- * @throws Refusal `body_malformed`, `member_exists`, `role_insufficient`, and those of `createOnce`
+ * @throws Refusal `body_malformed`, `member_exists`, `invitation_limit`, `role_insufficient`, and those of `createOnce`
  */
 export async function inviteMember(
   reading: Reading,
@@ -112,8 +113,12 @@ export async function inviteMember(
       await tx.pipeline([takeApproval(workspaceId, 'members', null)]);
       const row = await inDirectory.change(tx, caller, async (directory) => {
         await begin(directory, caller);
-        const [[known]] = await directory.pipeline([bind(MEMBER_OF_EMAIL, workspaceId, email)] as const);
+        const [[known], [right]] = await directory.pipeline([
+          bind(MEMBER_OF_EMAIL, workspaceId, email),
+          bind(MAY_INVITE, workspaceId, email),
+        ] as const);
         if (known && known.userId !== null && known.status !== 'removed') throw new Refusal('member_exists');
+        if (!right!.isAllowed) throw new Refusal('invitation_limit');
         const [[invited]] = await directory.pipeline([
           bind(INVITE, workspaceId, email, roles, hashOfCode(code), INVITATION_DAYS, callerJson(caller)),
         ] as const);

@@ -335,6 +335,41 @@ describe('an invitation of another address', () => {
     expect(await reasonOf(service.changeMember(admin, { memberId, roles: ['viewer'] }))).toBe('member_removed');
   });
 
+  it('is one of 500 at most, in all workspaces', async () => {
+    const { admin, user, invite, workspaceId, email: own } = await given();
+    const elsewhere = await given();
+    const fill = (count: number, expires: string) =>
+      world.owner.query(
+        `insert into member (workspace_id, email, roles, code_hash, expires_at, invited_by)
+         select ${elsewhere.workspaceId}, $1 || n, '{viewer}', sha256(($1 || n)::bytea), ${expires}, ${admin.actor}
+         from generate_series(1, ${count}) n`,
+        [newAddress()],
+      );
+    await fill(3, 'clock_timestamp()');
+    await fill(499, `now() + interval '1 day'`);
+    const [email, other] = [newAddress(), await user()];
+
+    await invite(email, 'viewer');
+    expect(await reasonOf(invite(newAddress(), 'viewer'))).toBe('invitation_limit');
+    const refusedBySql = world.owner.query(
+      `begin; set local role banking_api;
+       select set_config('app.user', '${admin.actor}', true), set_config('app.workspaces', '{${workspaceId}}', true);
+       select invite_member(${workspaceId}, 'x@x.example', '{viewer}', sha256('x'), now() + interval '1 day', '{}')`,
+    );
+    await expect(refusedBySql).rejects.toMatchObject({ code: RULE_VIOLATION.wrongMembers });
+    await world.owner.query('rollback');
+    // Another invitation of the address replaces the former one, and a user of the service needs none.
+    await invite(email, 'member');
+    await invite(other.email, 'viewer');
+
+    await suspendUser(...ops(), own);
+    const { rows } = await world.owner.query(
+      `select count(*)::int as open from member where invited_by = $1 and roles is not null and expires_at > now()`,
+      [admin.actor],
+    );
+    expect(rows).toEqual([{ open: 0 }]);
+  });
+
   it('is made once for a key, and its replay shows no code', async () => {
     const { admin } = await given();
     const input = { email: newAddress(), roles: ['viewer'] as const };
