@@ -188,12 +188,13 @@ async function put(
   return member!;
 }
 
-/** A key is not paused: the member may know its text. */
+/** A key is not paused: the member may know its text. One that has expired stays as it is, and nothing bounds the number of those. */
 const REVOKE_KEYS_OF_USER = sqlStatement(
   'revoke_keys_of_user',
   `with revoked as (
      update service_account_key set revoked_at = statement_timestamp(), revoked_reason = 'creator_without_role'
      where workspace_id = $1 and created_by = $2 and revoked_at is null
+       and coalesce(expires_at, 'infinity') > statement_timestamp()
      returning id)
    insert into audit_outbox (workspace_id, entries)
    select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from revoked having count(*) > 0`,
