@@ -42,6 +42,7 @@ create table service_account_key (
 );
 create index service_account_key_by_time on service_account_key (workspace_id, service_account_id, created_at desc, id desc)
   where revoked_at is null;
+create index service_account_key_by_account on service_account_key (workspace_id, service_account_id, created_by);
 create index service_account_key_by_creator on service_account_key (workspace_id, created_by) where created_by is not null;
 -- Finds a key before its workspace is known. Ids come from one sequence.
 create index service_account_key_by_id on service_account_key (id);
@@ -77,9 +78,7 @@ begin
   end if;
   if by_user is not null then
     perform lock_role(by_user, new.workspace_id);
-    if not exists (
-      select from app_user u join workspace_role r on r.user_id = u.id
-      where u.id = by_user and u.status = 'completed' and r.workspace_id = new.workspace_id and r.role = 'admin') then
+    if not has_role(by_user, new.workspace_id, 'admin') then
       raise exception 'only administrators make and change service accounts and keys' using errcode = 'BK031';
     end if;
   end if;
