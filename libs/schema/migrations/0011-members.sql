@@ -73,9 +73,7 @@ begin
   end if;
   perform pg_advisory_xact_lock(hashtextextended('banking.directory', 0));
   perform set_config('app.workspaces', array[old.workspace_id]::text, true);
-  has_one := exists (
-    select from workspace_role r join app_user u on u.id = r.user_id
-    where r.workspace_id = old.workspace_id and r.role = 'admin' and u.status = 'completed');
+  has_one := exists (select from active_role a where a.workspace_id = old.workspace_id and a.role = 'admin');
   perform set_config('app.workspaces', scope, true);
   if not has_one then
     raise exception 'a workspace keeps an administrator' using errcode = 'BK030';

@@ -42,6 +42,7 @@ create table service_account_key (
 );
 create index service_account_key_by_time on service_account_key (workspace_id, service_account_id, created_at desc, id desc)
   where revoked_at is null;
+create index service_account_key_by_account on service_account_key (workspace_id, service_account_id, created_by);
 create index service_account_key_by_creator on service_account_key (workspace_id, created_by) where created_by is not null;
 -- Finds a key before its workspace is known. Ids come from one sequence.
 create index service_account_key_by_id on service_account_key (id);
@@ -77,9 +78,7 @@ begin
   end if;
   if by_user is not null then
     perform lock_role(by_user, new.workspace_id);
-    if not exists (
-      select from app_user u join workspace_role r on r.user_id = u.id
-      where u.id = by_user and u.status = 'completed' and r.workspace_id = new.workspace_id and r.role = 'admin') then
+    if not has_role(by_user, new.workspace_id, 'admin') then
       raise exception 'only administrators make and change service accounts and keys' using errcode = 'BK031';
     end if;
   end if;
@@ -124,6 +123,15 @@ end $$;
 
 create trigger of_account before insert on service_account_key for each row execute function require_account_of_key();
 
+-- Revokes the valid keys of an account. One that has expired stays as it is: each rotation leaves one, and nothing bounds their number.
+create function revoke_keys(of_workspace bigint, of_account bigint) returns setof service_account_key
+  language sql set search_path = banking, pg_temp as $$
+  update service_account_key set revoked_at = statement_timestamp()
+  where workspace_id = of_workspace and service_account_id = of_account and revoked_at is null
+    and coalesce(expires_at, 'infinity') > statement_timestamp()
+  returning *
+$$;
+
 -- A service account without a role has no valid key, and does not get one back with another role. In another cell it runs when the copy of
 -- the change arrives, where triggers of tables that are no copies do not.
 create function revoke_keys_without_role() returns trigger
@@ -145,11 +153,7 @@ begin
   if not exists (select from workspace_role r where r.workspace_id = old.workspace_id and r.user_id = old.user_id) then
     -- A new key waits, and then reads the roles again.
     perform from service_account s where s.workspace_id = old.workspace_id and s.id = old.user_id for update;
-    for ended in
-      update service_account_key set revoked_at = statement_timestamp()
-      where workspace_id = old.workspace_id and service_account_id = old.user_id and revoked_at is null
-      returning *
-    loop
+    for ended in select * from revoke_keys(old.workspace_id, old.user_id) loop
       if current_setting('session_replication_role') = 'replica' then
         perform tell_key(ended, 'revoked');
       end if;
@@ -278,8 +282,7 @@ end $$;
 create function change_service_account(of_workspace bigint, account bigint, named text, with_scopes text[], are_roles_changed boolean,
   is_without_role boolean) returns void
   language sql security definer set search_path = banking, pg_temp as $$
-  update service_account_key set revoked_at = statement_timestamp()
-  where is_without_role and workspace_id = of_workspace and service_account_id = account and revoked_at is null;
+  select revoke_keys(of_workspace, account) where is_without_role;
   update service_account s
   set name = coalesce(named, s.name), scopes = case when with_scopes is null then s.scopes else nullif(with_scopes, '{}') end,
     updated_at = statement_timestamp()
@@ -290,8 +293,7 @@ $$;
 -- Ends an account and its keys, before the directory does.
 create function delete_service_account(of_workspace bigint, account bigint) returns void
   language sql security definer set search_path = banking, pg_temp as $$
-  update service_account_key set revoked_at = statement_timestamp()
-  where workspace_id = of_workspace and service_account_id = account and revoked_at is null;
+  select revoke_keys(of_workspace, account);
   update service_account set deleted_at = statement_timestamp()
   where workspace_id = of_workspace and id = account and deleted_at is null;
 $$;

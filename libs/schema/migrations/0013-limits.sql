@@ -427,9 +427,10 @@ begin
     raise exception 'a limit of a day or a month needs all payments noted: call note_payments first'
       using errcode = 'object_not_in_prerequisite_state';
   end if;
+  -- With `offset 0` each user is found by its key, and no plan reads all roles of the workspace.
   if exists (
     select from unnest(limits) l where l.user_id is not null and not exists (
-      select from workspace_role r where r.workspace_id = of_workspace and r.user_id = l.user_id)) then
+      select from workspace_role r where r.workspace_id = of_workspace and r.user_id = l.user_id offset 0)) then
     raise exception 'a limit of a user needs a user of the workspace'
       using errcode = 'foreign_key_violation', table = 'payment_limit', constraint = 'payment_limit_user';
   end if;

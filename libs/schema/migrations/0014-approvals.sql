@@ -47,27 +47,35 @@ create function approval_requirements(of_workspace bigint, of_group text, of_acc
     select coalesce(jsonb_agg(jsonb_build_object('approvals', r.rule -> 'approvals', 'roles', r.rule -> 'roles') order by r.place), '[]')
     from applying_rules(of_workspace, of_group, of_account, of_recipient, of_amount, at) r);
 
--- The roles by which a user may decide: none for the maker and the persons behind it, nor for one who is no person.
+-- Who may decide, and by which roles: none of the makers, and no one who is no person. Without settings of its own, so that it becomes a
+-- part of each query that calls it.
+create function deciders(of_workspace bigint, makers bigint[]) returns table (user_id bigint, role text)
+  language sql stable as $$
+  select a.user_id, a.role from active_role a
+  where a.workspace_id = of_workspace and a.kind = 'person' and a.user_id <> all(makers)
+$$;
+
+-- The roles by which a user may decide.
 create function deciding_roles(of_workspace bigint, of_user bigint, makers bigint[]) returns text[]
   language sql stable set search_path = banking, pg_temp
-  return array(
-    select r.role from workspace_role r join app_user u on u.id = r.user_id
-    where r.workspace_id = of_workspace and r.user_id = of_user and u.status = 'completed'
-      and of_user <> all(makers) and of_user in (select * from persons_behind(of_workspace, of_user))
-    order by r.role);
+  return array(select d.role from deciders(of_workspace, makers) d where d.user_id = of_user order by d.role);
 
 create function makers_of(of_workspace bigint, maker bigint) returns bigint[]
   language sql stable set search_path = banking, pg_temp
   return array(select maker where maker is not null union select * from persons_behind(of_workspace, maker) where maker is not null);
 
--- Whether enough users could meet each requirement at the moment.
+-- Whether enough users could meet each requirement at the moment. Of each role, as many as are required are read, in the order of their index,
+-- however many users have it.
 create function is_approvable(of_workspace bigint, requirements jsonb, makers bigint[]) returns boolean
   language sql stable set search_path = banking, pg_temp
   return not exists (
     select from jsonb_array_elements(requirements) r (required)
     where (
-      select count(*) from (select distinct w.user_id from workspace_role w where w.workspace_id = of_workspace) u
-      where (r.required -> 'roles') ?| deciding_roles(of_workspace, u.user_id, makers)) < (r.required ->> 'approvals')::integer);
+      select count(distinct h.user_id)
+      from jsonb_array_elements_text(r.required -> 'roles') w (role)
+      cross join lateral (
+        select d.user_id from deciders(of_workspace, makers) d
+        where d.role = w.role order by d.user_id limit (r.required ->> 'approvals')::integer) h) < (r.required ->> 'approvals')::integer);
 
 create sequence approval_id_seq maxvalue 9007199254740991;
 -- A request that waits for approvals, or that waited for them.

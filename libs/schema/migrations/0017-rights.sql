@@ -218,7 +218,7 @@ declare
   rights text;
 begin
   for roles, rights in values
-    (served, 'select on account, account_change, account_code, account_place, app, app_membership, app_user, approval, approval_decision, approval_rules, arrival, audit_event, audit_head,
+    (served, 'select on account, account_change, account_code, account_place, active_role, app, app_membership, app_user, approval, approval_decision, approval_rules, arrival, audit_event, audit_head,
       bank, bank_reconciliation, beneficiary, cell, cell_identity, cell_workspace, conversion, corridor, crossing, currency, customer_order, demo_step,
       deployment_mode, deposit, discrepancy, event, event_deletion, event_sequence, execution, idempotency, leg, member, order_change, payout, payout_decision, product, purpose, quote,
       quote_use, recipient, reference_change, reference_snapshot, reference_version, remittance_event, sandbox_clock, sandbox_rail_event,
@@ -237,7 +237,7 @@ begin
       consecutive_failures, failing_since, lease_until, lease_token, created_by, created_at, deleted_at, answered_url, requested_on,
       requested_deliveries, paused_until) on webhook_endpoint'),
     (served, 'execute on function amount_in, analyze_next_table, applying_rules, approval_requirements, approval_rules_in_force, are_audit_entries, audit_content, beneficiary_of, count_unrecorded_audit, directory_chain,
-      deciding_roles, directory_head, email_of_request, entries_of_deposits, has_approvals, erased_beneficiary, erased_email, erased_request, execution_of_payment, has_forbidden_character(text), has_forbidden_character(json), has_forbidden_character(jsonb), has_role, idempotency_retention, is_approvable, is_payment_approved, held_payouts, is_served_here, makers_of, may_take_over, member_status, next_audit_hash,
+      deciders, deciding_roles, directory_head, email_of_request, entries_of_deposits, has_approvals, erased_beneficiary, erased_email, erased_request, execution_of_payment, has_forbidden_character(text), has_forbidden_character(json), has_forbidden_character(jsonb), has_role, idempotency_retention, is_approvable, is_payment_approved, held_payouts, is_served_here, makers_of, may_take_over, member_status, next_audit_hash,
       order_of_reference, pause_required, payment_versions, persons_behind, recipient_of_request, rejected_three_in_a_row, require_open_workspaces, rfc3339, salted_digest, take_approval, unrecorded_resources, webhook_backlog, workspace_lock_key'),
 
     -- The books: a payment, and no other way to move money.

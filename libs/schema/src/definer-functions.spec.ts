@@ -144,6 +144,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   'applying_rules(bigint,text,bigint,bigint,bigint,timestamp with time zone)': SERVING,
   'approval_requirements(bigint,text,bigint,bigint,bigint,timestamp with time zone)': SERVING,
   'approval_rules_in_force(bigint)': SERVING,
+  'deciders(bigint,bigint[])': SERVING,
   'deciding_roles(bigint,bigint,bigint[])': SERVING,
   'email_of_request(text)': SERVING,
   'has_approvals(bigint,bigint)': SERVING,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { type ApprovalRule, minorUnits } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
+import { suspendUser } from '../provisioning/index.js';
 import { approvalWorld } from '../testing/approval-world.js';
 import { requirementsOf } from './approval-requirements.js';
 
@@ -57,6 +58,67 @@ describe('the requirements of an order', () => {
       }),
       { numRuns: 150 },
     );
+  });
+});
+
+describe('a requirement', () => {
+  it('can be met exactly if as many people may decide, each counted once', async () => {
+    const { owner, workspaceId } = world;
+    const suspended = await world.person('approver', 'admin');
+    const people = [
+      await world.person('approver'),
+      await world.person('approver', 'admin'),
+      await world.person('admin'),
+    ];
+    await world.person('member');
+    await suspendUser(world.provisioning, 'ops', suspended.email);
+    const groups = [['approver'], ['admin'], ['approver', 'admin'], ['approver', 'approver'], []];
+    for (const makers of [[], people.slice(0, 1), people.slice(0, 2), people].map((of) =>
+      of.map(({ actor }) => actor),
+    )) {
+      for (const roles of groups) {
+        // Asks of each user by itself.
+        const { rows } = await owner.query(`select from app_user u where deciding_roles($1, u.id, $2) && $3::text[]`, [
+          workspaceId,
+          makers,
+          roles,
+        ]);
+        for (let approvals = 1; approvals <= rows.length + 1; approvals += 1) {
+          const { rows: asked } = await owner.query<{ met: boolean }>('select is_approvable($1, $2, $3) as met', [
+            workspaceId,
+            JSON.stringify([{ approvals, roles }]),
+            makers,
+          ]);
+          expect({ makers, roles, approvals, ...asked[0] }).toEqual({
+            makers,
+            roles,
+            approvals,
+            met: approvals <= rows.length,
+          });
+        }
+      }
+    }
+  });
+
+  it('lets no maker decide, no one who is suspended, and no program', async () => {
+    const person = await world.person('approver', 'viewer');
+    const suspended = await world.person('approver');
+    await suspendUser(world.provisioning, 'ops', suspended.email);
+    const named = { name: 'Program', roles: ['member'] } as const;
+    const { resource: program } = await world.service.createServiceAccount(world.ada, named);
+    const rolesOf = async (user: number, ...makers: readonly number[]) => {
+      const asked = [world.workspaceId, user, makers];
+      const { rows } = await world.owner.query<{ roles: string[] }>(
+        'select deciding_roles($1, $2, $3) as roles',
+        asked,
+      );
+      return rows[0]!.roles;
+    };
+    expect(await rolesOf(person.actor)).toEqual(['approver', 'viewer']);
+    expect(await rolesOf(person.actor, world.ada.actor)).toEqual(['approver', 'viewer']);
+    expect(await rolesOf(person.actor, world.ada.actor, person.actor)).toEqual([]);
+    expect(await rolesOf(suspended.actor)).toEqual([]);
+    expect(await rolesOf(program.id)).toEqual([]);
   });
 });
 

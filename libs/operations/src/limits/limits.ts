@@ -49,15 +49,18 @@ function listOf(row: ListRow | undefined): LimitList {
   return { version: Number(row.version), timeZone: row.time_zone, limits };
 }
 
-/** The places of limits whose account or user does not belong to the workspace. A row without one has none of both. */
+/**
+ * The places of limits whose account or user does not belong to the workspace. A row without one has none of both. With `offset 0` each is found
+ * by its key, and no plan reads all accounts or users.
+ */
 const FIND_STRANGERS = sqlStatement<{ readonly place: number }>(
   'find_strangers_of_limits',
   `select (u.n - 1)::int as place
    from unnest($2::bigint[], $3::bigint[]) with ordinality u(account, of_user, n)
    where u.account is not null and not exists (
-       select from account a where a.workspace_id = $1 and a.id = u.account and a.kind = 'customer')
+       select from account a where a.workspace_id = $1 and a.id = u.account and a.kind = 'customer' offset 0)
      or u.of_user is not null and not exists (
-       select from workspace_role r where r.workspace_id = $1 and r.user_id = u.of_user)`,
+       select from workspace_role r where r.workspace_id = $1 and r.user_id = u.of_user offset 0)`,
 );
 
 const FIND_CURRENCIES = sqlStatement<{ readonly id: number }>(

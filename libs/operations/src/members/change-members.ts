@@ -35,19 +35,21 @@ const LOCK_DIRECTORY = sqlStatement(
      set_config('app.workspaces', '{' || $1::bigint || '}', true)`,
 );
 
-/** The right of the caller, and the users who administer the workspace. A query of its own behind the lock. */
+/** The right of the caller, and up to two users who administer the workspace. A query of its own behind the lock. */
 const READ_ADMINISTRATORS = sqlStatement<{ isAdmin: boolean; administrators: readonly bigint[] }>(
   'read_administrators',
   `select has_role($2, $1, 'admin') as "isAdmin", array(
-     select u.id from workspace_role r join app_user u on u.id = r.user_id
-     where r.workspace_id = $1 and r.role = 'admin' and u.status = 'completed') as administrators`,
+     select a.user_id from active_role a
+     where a.workspace_id = $1 and a.role = 'admin' order by a.user_id limit 2) as administrators`,
 );
 
+/** The user with the e-mail, or its invitation. The outer `select` lets row-level security find the row by its key. */
 const MEMBER_OF_EMAIL = sqlStatement<MemberRow>(
   'member_of_email',
   `select ${MEMBER_COLUMNS} from member t
-   where t.workspace_id = $1 and (t.user_id = (select u.id from app_user u where u.email = $2) or t.email = $2)
-   order by t.user_id nulls last limit 1`,
+   where t.workspace_id = $1 and t.id = (select coalesce(
+     (select m.id from member m where m.workspace_id = $1 and m.user_id = (select u.id from app_user u where u.email = $2)),
+     (select m.id from member m where m.workspace_id = $1 and m.email = $2)))`,
 );
 
 const MAY_INVITE = sqlStatement<{ isAllowed: boolean }>('may_invite', 'select may_invite($1, $2) as "isAllowed"');
@@ -63,7 +65,7 @@ const READ_ROW = sqlStatement<{ row: MemberRow }>('read_member_row', 'select $1:
 /**
  * Begins a change behind the lock of the directory.
  *
- * @returns the ids of the users who administer the workspace
+ * @returns the ids of up to two users who administer the workspace
  * @throws Refusal `role_insufficient` if the caller is no administrator any more
  */
 async function begin(directory: DbTransaction, { workspaceId, actor }: AuditedCall): Promise<readonly number[]> {
@@ -193,12 +195,13 @@ async function put(
   return member!;
 }
 
-/** A key is not paused: the member may know its text. */
+/** A key is not paused: the member may know its text. One that has expired stays as it is, and nothing bounds the number of those. */
 const REVOKE_KEYS_OF_USER = sqlStatement(
   'revoke_keys_of_user',
   `with revoked as (
      update service_account_key set revoked_at = statement_timestamp(), revoked_reason = 'creator_without_role'
      where workspace_id = $1 and created_by = $2 and revoked_at is null
+       and coalesce(expires_at, 'infinity') > statement_timestamp()
      returning id)
    insert into audit_outbox (workspace_id, entries)
    select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from revoked having count(*) > 0`,

@@ -599,7 +599,9 @@ describe('a removed member', () => {
     const { resource: endpoint } = await service.createWebhookEndpoint(as, { url: 'https://hooks.example/one' });
     const { resource: kept } = await service.createWebhookEndpoint(ada, { url: 'https://hooks.example/two' });
     const { resource: program } = await service.createServiceAccount(ada, { name: 'Payroll', roles: ['viewer'] });
-    const { resource: key } = await service.createServiceAccountKey(as, { serviceAccountId: program.id });
+    const { resource: expired } = await service.createServiceAccountKey(as, { serviceAccountId: program.id });
+    const rotation = { serviceAccountId: program.id, keyId: expired.id, overlapSeconds: 0 };
+    const { resource: key } = await service.rotateServiceAccountKey(as, rotation);
     const { resource: adas } = await service.createServiceAccountKey(ada, { serviceAccountId: program.id });
     const memberId = (await service.listMembers(ada)).items.find((one) => one.userID === id)!.id;
 
@@ -610,7 +612,7 @@ describe('a removed member', () => {
     expect(removed.disabledWebhookEndpointIDs).toEqual([endpoint.id]);
     expect(removed.revokedKeyIDs).toEqual([key.id]);
     const keys = (await service.listServiceAccountKeys(ada, { serviceAccountId: program.id })).items;
-    expect(keys.map((one) => one.id)).toEqual([adas.id]);
+    expect(keys.map((one) => one.id)).toEqual([adas.id, expired.id]);
     for (const order of later) {
       expect(await order.read()).toMatchObject({ status: 'active', pauseReason: 'placer_without_role' });
     }

@@ -86,13 +86,14 @@ export async function getMember(reading: Reading, workspaceId: WorkspaceId, { me
 
 const READ = ['workspace_id', 'id', 'user_id', 'email', 'roles', 'expires_at', 'created_at', 'updated_at'];
 
+/** With `offset 0` the roles of a member are found by their key, and no plan reads those of all members. */
 const MEMBERS: PagedList<RowFacts, Member> = {
   name: 'list_members',
   table: 'member',
   indexes: [
     {
       where: `l.id >= 1 and (l.roles is not null or exists (
-        select from workspace_role r where r.workspace_id = l.workspace_id and r.user_id = l.user_id))`,
+        select from workspace_role r where r.workspace_id = l.workspace_id and r.user_id = l.user_id offset 0))`,
     },
   ],
   classes: {},

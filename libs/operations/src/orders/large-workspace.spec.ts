@@ -1,11 +1,12 @@
 import type { AccountId, ApprovalId, Order, RecipientId, TransferAmount, UserId } from '@banking/domain';
 import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { API_ROLE, type Database, SCHEMA } from '@banking/postgres';
-import { openDatabase, sql } from '@banking/postgres/testing';
+import { openDatabase } from '@banking/postgres/testing';
 import { openBooks } from '@banking/ledger';
 import { Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { type Member, orderWorld, type OrderWorld, recipientAbroad } from '../testing/order-world.js';
+import { tablesReadMuch } from '../testing/rows-read.js';
 import { workOf } from '../worker/start-banking-worker.js';
 
 /**
@@ -41,8 +42,6 @@ const ALWAYS = { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' };
 const REJECTED = 'DE52370400440532019001';
 const ROWS = 2_500;
 const FIRST = 1_000_000;
-/** Of a table, in one order or read. A scan of a workspace reads more. */
-const READ_MAX = 500;
 /** What the network of the sandbox says next of each payment, it says now. */
 const NETWORK_SAYS = 'update sandbox_rail_event set due_at = now(), handed_until = null where not acknowledged';
 
@@ -154,26 +153,8 @@ afterAll(async () => {
   await at.world.close();
 });
 
-/** The tables of which a call has read many rows. Other sessions state what they have read at any time, but nothing of these tables. */
-async function rowsRead(call: () => Promise<unknown>): Promise<readonly (readonly [string, number])[]> {
-  const before = await readOfTables();
-  await call();
-  const after = await readOfTables();
-  return [...after]
-    .map(([table, read]) => [table, read - (before.get(table) ?? 0)] as const)
-    .filter(([, read]) => read > READ_MAX);
-}
-
-async function readOfTables(): Promise<ReadonlyMap<string, number>> {
-  await database.pipeline({ workspaces: [] }, [sql('select pg_stat_force_next_flush()')] as const);
-  await at.world.owner.query('select pg_stat_clear_snapshot()');
-  const { rows } = await at.world.owner.query<{ name: string; read: number }>(
-    `select relname as name, (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read
-     from pg_stat_user_tables where schemaname = $1 and relname = any($2)`,
-    [SCHEMA, Object.keys({ ...TABLES, ...OF_EACH })],
-  );
-  return new Map(rows.map(({ name, read }) => [name, read]));
-}
+const rowsRead = (call: () => Promise<unknown>) =>
+  tablesReadMuch({ database, owner: at.world.owner, tables: [...Object.keys(TABLES), ...Object.keys(OF_EACH)] }, call);
 
 describe('in a large workspace among thousands of small ones', () => {
   it.each(['first', 'again', 'remembered'])('an order reads few rows (%s)', async () => {

@@ -24,8 +24,8 @@ const ADMINISTRATORS = sqlStatement<GapRow>(
       when 0 then 'has no administrator: only an operator can change its members, limits and accounts. Add one: banking grant add.'
       else 'has one administrator: no other can act while that person cannot. Add another: banking grant add.' end as detail
    from (
-     select count(distinct r.user_id) from workspace_role r join app_user u on u.id = r.user_id
-     where r.workspace_id = $1 and r.role = 'admin' and u.status = 'completed') a
+     select count(*) from (
+       select from active_role r where r.workspace_id = $1 and r.role = 'admin' order by r.user_id limit 2) r) a
    where a.count < 2`,
 );
 

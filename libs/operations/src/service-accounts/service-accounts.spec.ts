@@ -156,6 +156,25 @@ describe('a service account', () => {
     ]);
   });
 
+  it('revokes its valid keys only, because each rotation leaves one that has expired', async () => {
+    const [changed, deleted] = [await account(), await account()];
+    const former: ServiceAccountKeyId[] = [];
+    for (const one of [changed, deleted]) {
+      const { id: keyId } = await keyOf(one);
+      await service.rotateServiceAccountKey(ada, { ...named(one), keyId, overlapSeconds: 0 });
+      former.push(keyId);
+    }
+    const events = await given.eventsOf(async () => {
+      await service.changeServiceAccount(ada, { ...named(changed), roles: [] });
+      await service.deleteServiceAccount(ada, named(deleted));
+    });
+
+    expect(stepsOf(events).filter((step) => step === 'key.revoked')).toHaveLength(2);
+    const { items } = await service.listServiceAccountKeys(ada, named(changed));
+    expect(items.map(({ id }) => id)).toEqual([former[0]]);
+    expect(await Promise.all(former.map(found))).toEqual([undefined, undefined]);
+  });
+
   it('is one of 50 at most, also of concurrent requests', async () => {
     const { items } = await service.listServiceAccounts(eve);
     const outcomes = await Promise.all(Array.from({ length: 53 - items.length }, () => outcomeOf(account({}, eve))));
