@@ -130,7 +130,7 @@ describe('a return beside very many transactions', () => {
     const moved = await PlanProbe.open(world, MOVED, 'bigint[], bigint[]');
     const writes = await PlanProbe.open(
       world,
-      sqlStatement('probed_returns', 'select post_returns($1, $2, statement_timestamp())'),
+      sqlStatement('probed_returns', 'select post_returns($1, $2)'),
       'posted_transaction[], posted_transfer[]',
     );
 

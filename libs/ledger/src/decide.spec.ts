@@ -6,6 +6,9 @@ import type { Entry, Outcome } from './proposal.js';
 import { batches, contextOf, decideAll, decideByModel, holdings, reasonOf } from './testing/batches.js';
 import { CENTS, crossing, euros, funding, payment, proposal } from './testing/world.js';
 
+/** Before the time of `contextOf`. */
+const OPENED = '2026-11-20T09:30:00.000000Z' as Timestamp;
+
 const transactionsOf = (outcomes: readonly Outcome[]) => outcomes.flatMap(({ posted }) => posted ?? []);
 
 describe('any batch on any accounts', () => {
@@ -126,7 +129,7 @@ describe('any batch on any accounts', () => {
 describe('an account', () => {
   const held = (balance: bigint) => ({
     ...{ workspaceId: 1, id: 1, currencyId: 978, status: 'enabled' },
-    ...{ balance, version: 0, head: '' },
+    ...{ balance, version: 0, head: '', balanceAt: OPENED },
   });
 
   it('takes money up to the largest safe integer, and no more', () => {
@@ -233,7 +236,45 @@ describe('a proposal that is a programming error', () => {
 
 const account = (workspaceId: number, id: number) => ({
   ...{ workspaceId, id, currencyId: 978, status: 'enabled' },
-  ...{ balance: 0n, version: 0, head: '' },
+  ...{ balance: 0n, version: 0, head: '', balanceAt: OPENED },
+});
+
+describe('the time of a booking', () => {
+  const NOW = '2026-11-21T09:30:00.000000Z';
+  const amount = euros('1.00');
+  const timesOf = (outcomes: readonly Outcome[]) => transactionsOf(outcomes).map(({ at }) => at.slice(17, -1));
+  const heldAt = (balanceAt: string) => ({ ...account(1, 1), balance: 1_000n, balanceAt: balanceAt as Timestamp });
+
+  it.each([OPENED, NOW])('is now on accounts of before, as of %s', (balanceAt) => {
+    const { context } = contextOf([heldAt(balanceAt), account(1, 2)]);
+
+    expect(timesOf(decideAll(context, [payment(1, 2, amount), payment(1, 2, amount)]))).toEqual([
+      '00.000000',
+      '00.000000',
+    ]);
+  });
+
+  it('is after the latest of its accounts if that is ahead, and now on others', () => {
+    const ahead = '2026-11-21T09:30:07.999999Z';
+    const { context, accounts } = contextOf([heldAt(ahead), account(1, 2), account(1, 3), account(2, 4)]);
+    const abroad = crossing({ workspaceId: 1, account: 2 }, { workspaceId: 2, account: 4 }, amount);
+
+    const outcomes = decideAll(context, [funding(3, amount), payment(1, 2, amount), abroad, payment(3, 2, amount)]);
+
+    expect(timesOf(outcomes)).toEqual(['00.000000', '08.000000', '08.000001', '08.000001', '08.000002']);
+    expect(accounts.map(({ balanceAt }) => balanceAt.slice(17, -1))).toEqual([
+      '08.000000',
+      '08.000002',
+      '08.000002',
+      '08.000001',
+    ]);
+  });
+
+  it('does not depend on an account that is only locked', () => {
+    const { context } = contextOf([heldAt('2026-11-21T10:30:00.000000Z')]);
+
+    expect(context.timeOf({ entries: [], accountToLock: { workspaceId: 1, accountId: 1 } })).toBe(NOW);
+  });
 });
 
 describe('the context of a decision', () => {

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { Refusal, type RefusalReason, type Timestamp } from '@banking/domain';
 import { canonicalDescription, canonicalTransaction, type TransactionContent } from '@banking/domain/proof';
 import { currencyCode, ownAccountKey, type PreparedPosting } from './books.js';
+import { microsecondsOf, timestampAt } from './microseconds.js';
 import {
   accountKey,
   customerAccountsOf,
@@ -17,7 +18,7 @@ import {
 /** A customer's balance travels as a JSON integer, so it must stay a safe integer. */
 const BALANCE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
-type State = Pick<LockedAccount, 'balance' | 'version' | 'head'>;
+type State = Pick<LockedAccount, 'balance' | 'version' | 'head' | 'balanceAt'>;
 
 /**
  * Decides one proposal on the balances that the proposals before it left. Pure but for the accounts of the context.
@@ -28,8 +29,9 @@ type State = Pick<LockedAccount, 'balance' | 'version' | 'head'>;
  */
 export function decide(context: DecisionContext, proposal: Proposal): Outcome {
   const before = new Map<LockedAccount, State>();
+  const at = context.timeOf(proposal);
   try {
-    return { posted: proposal.entries.map((entry) => decideEntry(context, entry, before)) };
+    return { posted: proposal.entries.map((entry) => decideEntry(context, entry, at, before)) };
   } catch (error) {
     for (const [account, state] of before) Object.assign(account, state);
     if (!(error instanceof Refusal)) throw error;
@@ -37,7 +39,12 @@ export function decide(context: DecisionContext, proposal: Proposal): Outcome {
   }
 }
 
-function decideEntry(context: DecisionContext, entry: Entry, before: Map<LockedAccount, State>): PostedTransaction {
+function decideEntry(
+  context: DecisionContext,
+  entry: Entry,
+  at: Timestamp,
+  before: Map<LockedAccount, State>,
+): PostedTransaction {
   assertBalanced(entry);
   const customers = new Map<number, LockedAccount>();
   const previous = new Map<number, string>();
@@ -55,7 +62,8 @@ function decideEntry(context: DecisionContext, entry: Entry, before: Map<LockedA
     if (!account) throw new Refusal('account_not_found');
     if (account.currencyId !== leg.currencyId) throw new Error(`account ${account.id} does not hold ${leg.currencyId}`);
     if (!before.has(account)) {
-      before.set(account, { balance: account.balance, version: account.version, head: account.head });
+      const { balance, version, head, balanceAt } = account;
+      before.set(account, { balance, version, head, balanceAt });
     }
     // The head changes after the last leg, so every leg of an account has the same one.
     customers.set(account.id, account);
@@ -71,9 +79,9 @@ function decideEntry(context: DecisionContext, entry: Entry, before: Map<LockedA
     };
   });
 
-  const hash = hashOf(contentOf(entry, id, context.at, transfers, previous));
-  for (const account of customers.values()) account.head = hash;
-  return { workspaceId: entry.workspaceId, id, at: context.at, hash, entry, transfers };
+  const hash = hashOf(contentOf(entry, id, at, transfers, previous));
+  for (const account of customers.values()) Object.assign(account, { head: hash, balanceAt: at });
+  return { workspaceId: entry.workspaceId, id, at, hash, entry, transfers };
 }
 
 /** @throws Refusal `account_disabled`, `insufficient_funds`, `balance_limit_exceeded`, or `refusedAs` of the leg */
@@ -142,6 +150,8 @@ export interface LockedAccount {
   version: number;
   /** Hash of the latest transaction, '' before the first. */
   head: string;
+  /** When its balance was reached. Nothing is booked on it before that. */
+  balanceAt: Timestamp;
 }
 
 /** The input of `decide`: locked accounts, reserved ids and a time. Make a new one for each attempt of a database transaction. */
@@ -155,7 +165,7 @@ export class DecisionContext {
   constructor(
     { ownAccounts, transactionIds, transferIds }: Omit<PreparedPosting, 'proposals' | 'workspaces'>,
     lockedAccounts: readonly LockedAccount[],
-    /** When the posting is written, in UTC with microseconds: the time of the database after the locks, or at most a second before them. */
+    /** The time of the database after the locks, or at most a second before them, in UTC with microseconds. */
     readonly at: Timestamp,
   ) {
     this.lockedAccounts = new Map(
@@ -164,6 +174,20 @@ export class DecisionContext {
     this.ownAccounts = ownAccounts;
     this.transactionIds = transactionIds.values();
     this.transferIds = transferIds.values();
+  }
+
+  /**
+   * When a proposal is booked, all its entries at once: now, or a microsecond after the latest time of its accounts if that is ahead.
+   *
+   * The clock of a database server may be set back, so the times of an account would run backwards. A microsecond, so that very many
+   * movements do not have one time meanwhile.
+   */
+  timeOf({ entries }: Proposal): Timestamp {
+    const times = customerAccountsOf({ entries }).map(
+      ({ workspaceId, accountId }) => this.account(workspaceId, accountId)?.balanceAt ?? this.at,
+    );
+    const latest = times.reduce((one, other) => (other > one ? other : one), this.at);
+    return latest > this.at ? timestampAt(microsecondsOf(latest) + 1) : this.at;
   }
 
   /** Whether the batch has locked all customers' accounts of a proposal. A missing account is not locked. */

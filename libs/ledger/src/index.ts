@@ -11,6 +11,7 @@ export {
 } from './books.js';
 export { ownLegsOf } from './own-legs.js';
 export { ownSums } from './own-sums.js';
+export { microsecondsOf, timestampAt } from './microseconds.js';
 export {
   lockAndRead,
   post,

@@ -56,6 +56,7 @@ interface AccountRow {
   readonly balance: bigint;
   readonly version: bigint;
   readonly head: string;
+  readonly balance_at: Timestamp;
 }
 
 /** A statement of its own, because the time of the statement that locks is from before its wait. Never before the transaction began. */
@@ -73,7 +74,8 @@ const LOCK_FREE_ACCOUNTS = lockAccounts('lock_free_accounts', 'for no key update
 function lockAccounts(name: string, lock: string): SqlStatement<AccountRow> {
   return sqlStatement<AccountRow>(
     name,
-    `select a.workspace_id, a.id, a.currency_id, a.status, a.balance, a.version, encode(a.head, 'hex') as head
+    `select a.workspace_id, a.id, a.currency_id, a.status, a.balance, a.version, encode(a.head, 'hex') as head,
+            rfc3339(a.balance_at) as balance_at
      from account a
      join unnest($1::bigint[], $2::bigint[]) u(w, i) on (a.workspace_id, a.id) = (u.w, u.i)
      where a.kind = 'customer'
@@ -110,12 +112,13 @@ export async function lockAndRead<const T extends readonly BoundStatement<unknow
   ];
   const context = new DecisionContext(
     posting,
-    locked.map(({ workspace_id, id, currency_id, version, ...row }) => ({
+    locked.map(({ workspace_id, id, currency_id, version, balance_at, ...row }) => ({
       ...row,
       workspaceId: Number(workspace_id),
       id: Number(id),
       currencyId: currency_id,
       version: Number(version),
+      balanceAt: balance_at,
     })),
     clock.at,
   );
@@ -146,7 +149,7 @@ interface LeasedRow {
 export const POST_PAYMENTS = sqlStatement<LeasedRow>(
   'post_payments',
   `select workspace_id, transaction_id, key_nonce, rail
-   from post_payments($1::posted_transaction[], $2::posted_transfer[], $3::timestamptz, $4, $5)`,
+   from post_payments($1::posted_transaction[], $2::posted_transfer[], $3, $4)`,
 );
 const POST_RETURNS = posting('post_returns');
 const POST_DEPOSITS = posting('post_deposits');
@@ -154,20 +157,20 @@ const POST_SANDBOX_DEPOSITS = posting('post_sandbox_deposits');
 
 /** A call of a function of the database: without one of them, nothing can be written into the books. */
 export function posting(name: string, ...more: readonly string[]): SqlStatement<unknown> {
-  const parameters = ['$1::posted_transaction[]', '$2::posted_transfer[]', '$3::timestamptz', ...more];
+  const parameters = ['$1::posted_transaction[]', '$2::posted_transfer[]', ...more];
   return sqlStatement(name, `select ${name}(${parameters.join(', ')})`);
 }
 
-/** The first three values of a posting. One batch has one time, that of its decision context. */
+/** The first two values of a posting. */
 export function postingValues(posted: readonly PostedTransaction[]): readonly unknown[] {
-  return [posted.map(transactionValue), posted.flatMap(transferValues), posted[0]?.at ?? null];
+  return [posted.map(transactionValue), posted.flatMap(transferValues)];
 }
 
-const transactionValue = ({ workspaceId, id, hash, entry }: PostedTransaction): string =>
+const transactionValue = ({ workspaceId, id, at, hash, entry }: PostedTransaction): string =>
   compositeOf([
     ...[workspaceId, id, entry.status, byteaOf(hash), entry.returnOf, byteaOf(entry.orderDigest)],
     ...[entry.conversion && conversionValue(entry.conversion), entry.isSubmitted],
-    ...[entry.rail, entry.termsChangeId, entry.convertedAmounts?.map(convertedValue)],
+    ...[entry.rail, entry.termsChangeId, entry.convertedAmounts?.map(convertedValue), at],
   ]);
 
 const convertedValue = ({ currencyId, rate, amount }: ConvertedAmount): string =>

@@ -64,7 +64,7 @@ export const COUNT_OPEN_PAYOUTS = sqlStatement<OpenPayouts>(
   'count_open_payouts',
   // Those that wait for a decision are counted by themselves.
   `select p.rail, p.status, count(*)::int as payouts,
-          floor(extract(epoch from statement_timestamp() - min(p.created_at)))::int as seconds
+          greatest(floor(extract(epoch from statement_timestamp() - min(p.created_at))), 0)::int as seconds
    from ${COUNTED} w
    cross join ${lookup(`select o.rail, o.status, o.created_at from payout o
      where (o.workspace_id, o.transaction_id) = (w.workspace_id, w.subject_id) and not (o.needs_decision and o.status = 'due')`)} p

@@ -198,7 +198,9 @@ create type posted_transaction as (
   is_submitted boolean,
   -- Of a payout: the payment network that carries it, and the document that stated the terms of its corridor.
   rail text, terms_change_id bigint,
-  converted_amounts converted_amount[]);
+  converted_amounts converted_amount[],
+  -- When it is booked: now, or not before what was booked on its accounts. The hash covers it.
+  created_at timestamptz);
 create type posted_transfer as (
   workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text, amount bigint, type text,
   description text, purpose text, fee_amount bigint, recipient_id bigint, recipient_digest bytea, account_version bigint,
@@ -222,13 +224,16 @@ $$;
  * not cover them; (b) the legs of a transaction sum to zero per currency, and each is one; (c) the legs of customers are on their accounts
  * and the others on accounts of the service itself, of the workspace and the currency, and name recipients of the workspace;
  * (d) conversions are their amounts at their rates; (e) on a customer's account, transfers continue its version and its balance step by
- * step, never below zero, and while it is disabled only if money comes back.
+ * step, never below zero, and while it is disabled only if money comes back;
+ * (f) times of an account never run backwards, also where the clock of the server does: a statement of a period that ends later has all
+ * movements of one that ends earlier. Only an account with a later time takes a transaction ahead of the clock, a microsecond for each.
  * In the order of the unique key of returns, so that two batches with the same keys wait for each other and cannot deadlock.
  */
-create function write_books(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
+create function write_books(transactions posted_transaction[], transfers posted_transfer[]) returns void
   language plpgsql set search_path = banking, pg_temp as $$
 declare
   fault text;
+  latest timestamptz;
   accounts_moved bigint;
   accounts_given bigint;
 begin
@@ -287,7 +292,9 @@ begin
           left join lateral (select power(10::numeric, decimals) as scale from currency where id = c.target_currency_id limit 1) t on true
           where x.conversion is distinct from null) f
         where f.fault is not null limit 1)
-    end into fault;
+    end,
+    (select max(x.created_at) from unnest(transactions) x)
+  into fault, latest;
   case
     when fault is null then null;
     when fault = 'BK021' then raise exception 'a posting has the transfers of its transactions' using errcode = 'BK021';
@@ -300,28 +307,42 @@ begin
         using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_recipient';
     else raise exception '%', fault using errcode = 'BK006';
   end case;
+  if latest > greatest(now(), statement_timestamp()) and (latest <= (
+       select max(a.balance_at) + cardinality(transactions) * interval '1 microsecond'
+       from (select distinct t.workspace_id, t.account_id from unnest(transfers) t) l
+       join account a on a.workspace_id = l.workspace_id and a.id = l.account_id)) is not true then
+    raise exception 'a transaction is booked now, or directly after its accounts' using errcode = 'check_violation', table = 'transaction';
+  end if;
 
   insert into transaction (workspace_id, id, status, hash, return_of, order_digest, conversion_digest, quote_id, source_currency_id,
     source_amount, target_currency_id, target_amount, rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator,
     fixed_side, created_at, updated_at)
-  select x.workspace_id, x.id, x.status, x.hash, x.return_of, x.order_digest, (x.conversion).*, at, at
+  select x.workspace_id, x.id, x.status, x.hash, x.return_of, x.order_digest, (x.conversion).*, x.created_at, x.created_at
   from unnest(transactions) x order by x.workspace_id, x.return_of;
-  insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose,
-    fee_amount, recipient_id, recipient_digest, account_version, balance_after, own_legs, description_salt, created_at, description_digest)
-  select t.*, at, case when t.description is not null then salted_digest(t.description_salt, array[t.description]) end
-  from unnest(transfers) t;
-
-  with running as (
-    select t.workspace_id, t.account_id, t.id, t.account_version, t.balance_after, t.type, x.hash,
-           sum(case t.direction when 'credit' then t.amount else -t.amount end)
-              over (partition by t.workspace_id, t.account_id order by t.account_version rows unbounded preceding) as moved,
-           lead(t.id) over (partition by t.workspace_id, t.account_id order by t.account_version) is null as is_last
+  with booked as materialized (
+    select t.*, x.hash, x.created_at
     from unnest(transfers) t join unnest(transactions) x on x.workspace_id = t.workspace_id and x.id = t.transaction_id),
+  written as (
+    insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose,
+      fee_amount, recipient_id, recipient_digest, account_version, balance_after, own_legs, description_salt, created_at,
+      description_digest)
+    select b.workspace_id, b.id, b.transaction_id, b.account_id, b.currency_id, b.direction, b.amount, b.type, b.description, b.purpose,
+           b.fee_amount, b.recipient_id, b.recipient_digest, b.account_version, b.balance_after, b.own_legs, b.description_salt, b.created_at,
+           case when b.description is not null then salted_digest(b.description_salt, array[b.description]) end
+    from booked b),
+  running as (
+    select b.workspace_id, b.account_id, b.id, b.account_version, b.balance_after, b.type, b.hash, b.created_at,
+           sum(case b.direction when 'credit' then b.amount else -b.amount end)
+              over (partition by b.workspace_id, b.account_id order by b.account_version rows unbounded preceding) as moved,
+           lead(b.id) over by_version is null as is_last,
+           coalesce(lag(b.created_at) over by_version <= b.created_at, true) as is_in_order
+    from booked b
+    window by_version as (partition by b.workspace_id, b.account_id order by b.account_version)),
   step as (
     select workspace_id, account_id,
            min(account_version) as first_version, max(account_version) as last_version, count(*) as legs,
            min(balance_after - moved) as balance_before, max(balance_after - moved) as balance_before_max,
-           min(balance_after) as lowest,
+           min(balance_after) as lowest, min(created_at) as first_at, max(created_at) as last_at, bool_and(is_in_order) as is_in_order,
            max(balance_after) filter (where is_last) as balance_last,
            max(id) filter (where is_last) as last_id,
            (array_agg(hash) filter (where is_last))[1] as last_hash,
@@ -330,7 +351,7 @@ begin
     group by workspace_id, account_id),
   changed as (
     update account a
-    set balance = s.balance_last, version = s.last_version, balance_id = s.last_id, balance_at = at, head = s.last_hash
+    set balance = s.balance_last, version = s.last_version, balance_id = s.last_id, balance_at = s.last_at, head = s.last_hash
     from step s
     where a.workspace_id = s.workspace_id and a.id = s.account_id
       and a.kind = 'customer'
@@ -338,6 +359,7 @@ begin
       and s.legs = s.last_version - s.first_version + 1
       and a.balance = s.balance_before and s.balance_before = s.balance_before_max
       and s.lowest >= 0
+      and a.balance_at <= s.first_at and s.is_in_order
       and (a.status = 'enabled' or s.only_returns)
     returning 1)
   select count(*), (select count(*) from step) into accounts_moved, accounts_given from changed;
@@ -383,7 +405,7 @@ end $$;
  * @param leased_max how many payouts of each of the networks `leased_rails` a worker of the caller takes at once: these are written as begun
  *   and claimed, and returned. None while payouts are stopped or need decisions. If the worker ends, so does the lease, and the queue gives them to another one
  */
-create function post_payments(transactions posted_transaction[], transfers posted_transfer[], at timestamptz,
+create function post_payments(transactions posted_transaction[], transfers posted_transfer[],
     leased_rails text[] default '{}', leased_max integer[] default '{}')
   returns table (workspace_id bigint, transaction_id bigint, key_nonce text, rail text)
   language plpgsql security definer set search_path = banking, pg_temp as $$
@@ -449,13 +471,13 @@ begin
   if needs_decisions or exists (select from payout_stop s where s.resumed_at is null) then
     leased_rails := '{}';
   end if;
-  perform write_books(transactions, transfers, at);
+  perform write_books(transactions, transfers);
   if exists (select from unnest(transactions) x where x.converted_amounts is not null) then
     insert into counted_payment (workspace_id, transaction_id, amounts, created_at)
-    select x.workspace_id, x.id, x.converted_amounts, at from unnest(transactions) x where x.converted_amounts is not null;
+    select x.workspace_id, x.id, x.converted_amounts, x.created_at from unnest(transactions) x where x.converted_amounts is not null;
   end if;
   return query with leaving as (
-    select x.workspace_id, x.id, coalesce(x.is_submitted, false) as is_submitted, x.rail, x.terms_change_id,
+    select x.workspace_id, x.id, coalesce(x.is_submitted, false) as is_submitted, x.rail, x.terms_change_id, x.created_at,
            -- No worker takes more at once.
            row_number() over (partition by x.rail order by x.workspace_id, x.id)
              <= least(coalesce(leased_max[array_position(leased_rails, x.rail)], 0), 64) as is_leased
@@ -465,7 +487,7 @@ begin
   opened as (
     insert into payout (workspace_id, transaction_id, status, tries, created_at, updated_at, rail, terms_change_id, needs_decision)
     select l.workspace_id, l.id, case when l.is_submitted then 'submitted' when l.is_leased then 'submitting' else 'due' end,
-           case when l.is_leased and not l.is_submitted then 1 else 0 end, at, at, l.rail, l.terms_change_id,
+           case when l.is_leased and not l.is_submitted then 1 else 0 end, l.created_at, l.created_at, l.rail, l.terms_change_id,
            needs_decisions and not l.is_submitted
     from leaving l
     returning workspace_id, transaction_id, status, key_nonce, rail),
@@ -496,7 +518,7 @@ end $$;
  * Money that comes back: each transfer of the returned transaction but its fee, reversed, and completed. When it may come back is checked
  * at commit.
  */
-create function post_returns(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
+create function post_returns(transactions posted_transaction[], transfers posted_transfer[]) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
   if exists (
@@ -517,11 +539,11 @@ begin
   then
     raise exception 'not the postings of returns' using errcode = 'BK021';
   end if;
-  perform write_books(transactions, transfers, at);
+  perform write_books(transactions, transfers);
 end $$;
 
 /** Money that enters, from a settlement account to accounts of customers; for the functions that post it: no role may execute it. */
-create function write_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
+create function write_deposits(transactions posted_transaction[], transfers posted_transfer[]) returns void
   language plpgsql set search_path = banking, pg_temp as $$
 begin
   if exists (
@@ -531,26 +553,26 @@ begin
      or not has_sides_only(transfers, array['settlement debit', 'customer credit']) then
     raise exception 'not the postings of deposits' using errcode = 'BK021';
   end if;
-  perform write_books(transactions, transfers, at);
+  perform write_books(transactions, transfers);
 end $$;
 
 /** Money that an operator says has arrived. Outside a sandbox, for one account at a time, and a second operator has approved it. */
-create function post_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
+create function post_deposits(transactions posted_transaction[], transfers posted_transfer[]) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
   perform require_second_operator('fundAccount', jsonb_build_object(
       'accountId', case when cardinality(transfers) = 1 then (transfers[1]).account_id end, 'amount', (transfers[1]).amount::text),
     array(select x.workspace_id from unnest(transactions) x), array(select x.id from unnest(transactions) x));
-  perform write_deposits(transactions, transfers, at);
+  perform write_deposits(transactions, transfers);
 end $$;
 
-create function post_sandbox_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz) returns void
+create function post_sandbox_deposits(transactions posted_transaction[], transfers posted_transfer[]) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
   if not exists (select from deployment_mode where is_sandbox) then
     raise exception 'money is deposited by an operator' using errcode = 'BK015';
   end if;
-  perform post_deposits(transactions, transfers, at);
+  perform post_deposits(transactions, transfers);
 end $$;
 
 -- A transaction takes one step, from pending to its final status.

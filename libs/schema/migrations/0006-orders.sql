@@ -270,10 +270,10 @@ create type held_payment as (
 
 /**
  * In front of other statements it makes what a process remembers part of the database transaction: locks the accounts, in the order of
- * their ids, then the limits of the limited workspaces. It refuses if one is locked elsewhere, if an account has changed or has a later
- * time, if what a payment depends on has changed, or if a key or a reference was used. The detail has the positions, from 0, of what it
- * refuses in both lists, and the workspaces whose limits are locked. The payments are then decided on what is read. The time of a
- * payment may be up to a second before this one, and the rest of it is left to its statements.
+ * their ids, then the limits of the limited workspaces. It refuses if one is locked elsewhere, if an account or what a payment depends on
+ * has changed, or if a key or a reference was used. The detail has the positions, from 0, of what it refuses in both lists, and the
+ * workspaces whose limits are locked. The payments are then decided on what is read. The time of a payment may be up to a second before
+ * this one, and the rest of it is left to its statements.
  */
 create function hold_accounts(accounts held_account[], payments held_payment[], limited bigint[], at timestamptz) returns void
   language plpgsql as $$
@@ -290,10 +290,10 @@ begin
     select * from unnest(accounts) with ordinality x (workspace_id, id, head, status, alias, updated_at, n)
     order by x.workspace_id, x.id) h
   left join lateral (
-    select a.head, a.status, a.alias, a.updated_at, a.balance_at from account a
+    select a.head, a.status, a.alias, a.updated_at from account a
     where a.workspace_id = h.workspace_id and a.id = h.id
     for no key update skip locked) a on true
-  where (a.head = h.head and a.status = h.status and a.balance_at <= at
+  where (a.head = h.head and a.status = h.status
     and (h.updated_at is null or a.updated_at = h.updated_at and a.alias is not distinct from h.alias)) is not true;
   if limited <> '{}' then
     held_limits := hold_limits(limited, false);

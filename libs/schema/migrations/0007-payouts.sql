@@ -172,7 +172,7 @@ create trigger undecided before insert on payout for each row
 -- all workspaces.
 create function held_payouts() returns table (rail text, payouts integer, seconds integer)
   language sql stable security definer set search_path = banking, pg_temp as $$
-  select h.rail, count(*)::integer, floor(extract(epoch from statement_timestamp() - min(h.created_at)))::integer
+  select h.rail, count(*)::integer, greatest(floor(extract(epoch from statement_timestamp() - min(h.created_at))), 0)::integer
   from (
     select p.rail, p.created_at from payout p where p.needs_decision and p.status = 'due' order by p.created_at limit 1000) h
   group by h.rail
@@ -530,7 +530,7 @@ create type posted_arrival as (
  * The payee's halves of payments from other databases, with what was accepted and refused. In the order of the key, so that two batches
  * with the same keys wait for each other and cannot deadlock.
  */
-create function post_arrivals(transactions posted_transaction[], transfers posted_transfer[], at timestamptz, arrivals posted_arrival[])
+create function post_arrivals(transactions posted_transaction[], transfers posted_transfer[], arrivals posted_arrival[])
   returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
@@ -545,7 +545,7 @@ begin
        (select a.workspace_id, a.transaction_id, a.currency_id, a.amount from unnest(arrivals) a where a.outcome = 'accepted')) then
     raise exception 'not the postings of arrivals' using errcode = 'BK021';
   end if;
-  perform write_books(transactions, transfers, at);
+  perform write_books(transactions, transfers);
   insert into arrival (workspace_id, origin_workspace_id, origin_transaction_id, key_nonce, account_code, currency_id, amount, outcome,
     transaction_id)
   select a.* from unnest(arrivals) a

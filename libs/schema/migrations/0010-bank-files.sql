@@ -355,7 +355,7 @@ end $$;
  *
  * @param statuses `booked`, or `unmatched` on a suspense account
  */
-create function post_bank_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz, entry_ids bigint[],
+create function post_bank_deposits(transactions posted_transaction[], transfers posted_transfer[], entry_ids bigint[],
     statuses text[]) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
@@ -372,18 +372,18 @@ begin
          is distinct from array[('credit'::text, e.amount, e.currency)::text]) then
     raise exception 'a deposit needs its booked entry of a bank account' using errcode = 'BK021';
   end if;
-  perform write_deposits(transactions, transfers, at);
+  perform write_deposits(transactions, transfers);
   with bound as materialized (
-    select t.workspace_id, t.account_id, e.id as entry_id
+    select t.workspace_id, t.account_id, x.created_at, e.id as entry_id
     from unnest(transactions) with ordinality x
     join unnest(entry_ids) with ordinality u (entry_id, place) on u.place = x.ordinality
     join unnest(transfers) t on t.workspace_id = x.workspace_id and t.transaction_id = x.id
     join bank_entry e on e.id = u.entry_id)
-  update deposit d set status = 'assigned', updated_at = at
+  update deposit d set status = 'assigned', updated_at = b.created_at
   from bound b
   where d.entry_id = b.entry_id and d.status = 'pending' and (d.workspace_id, d.account_id) <> (b.workspace_id, b.account_id);
   with bound as materialized (
-    select t.workspace_id, t.account_id, t.currency_id, t.amount, t.transaction_id, s.status, e.id as entry_id, e.value_on, e.party,
+    select t.workspace_id, t.account_id, t.currency_id, t.amount, t.transaction_id, x.created_at, s.status, e.id as entry_id, e.value_on, e.party,
            reference_of_entry(e.creditor_reference, e.remittance) as reference
     from unnest(transactions) with ordinality x
     join unnest(entry_ids, statuses) with ordinality s (entry_id, status, place) on s.place = x.ordinality
@@ -391,13 +391,14 @@ begin
     join bank_entry e on e.id = s.entry_id),
   continued as (
     update deposit d
-    set status = b.status, transaction_id = b.transaction_id, reference = b.reference, payer = b.party, value_on = b.value_on, updated_at = at
+    set status = b.status, transaction_id = b.transaction_id, reference = b.reference, payer = b.party, value_on = b.value_on, updated_at = b.created_at
     from bound b
     where d.workspace_id = b.workspace_id and d.account_id = b.account_id and d.entry_id = b.entry_id and d.status = 'pending'
     returning d.entry_id)
   insert into deposit (workspace_id, account_id, currency_id, amount, status, reference, payer, value_on, entry_id, transaction_id, created_at,
     updated_at)
-  select b.workspace_id, b.account_id, b.currency_id, b.amount, b.status, b.reference, b.party, b.value_on, b.entry_id, b.transaction_id, at, at
+  select b.workspace_id, b.account_id, b.currency_id, b.amount, b.status, b.reference, b.party, b.value_on, b.entry_id, b.transaction_id, b.created_at,
+    b.created_at
   from bound b where b.entry_id not in (select c.entry_id from continued c)
   order by b.entry_id;
   update bank_entry set outcome = 'deposit' where id = any(entry_ids);
@@ -412,7 +413,7 @@ create function reverses_entry(reversal bank_entry, entry bank_entry) returns bo
       or reversal.end_to_end_id = entry.end_to_end_id and entry.end_to_end_id <> 'NOTPROVIDED', false);
 
 /** Money that a bank has taken back by a reversal: a return for each deposit, bound to it and to its entry, in the order of the arrays. */
-create function reverse_bank_deposits(transactions posted_transaction[], transfers posted_transfer[], at timestamptz, deposit_ids bigint[],
+create function reverse_bank_deposits(transactions posted_transaction[], transfers posted_transfer[], deposit_ids bigint[],
     reversal_ids bigint[]) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
@@ -428,8 +429,8 @@ begin
            and d.status in ('booked', 'unmatched') and r.outcome is null and reverses_entry(r, e))) then
     raise exception 'the return of a deposit needs its reversal' using errcode = 'BK021';
   end if;
-  perform post_returns(transactions, transfers, at);
-  update deposit d set status = 'returned', reversal_id = u.reversal_id, updated_at = at
+  perform post_returns(transactions, transfers);
+  update deposit d set status = 'returned', reversal_id = u.reversal_id, updated_at = x.created_at
   from unnest(transactions) with ordinality x
   join unnest(deposit_ids, reversal_ids) with ordinality u (deposit_id, reversal_id, place) on u.place = x.ordinality
   where d.workspace_id = x.workspace_id and d.id = u.deposit_id;
@@ -437,7 +438,7 @@ begin
 end $$;
 
 /** A deposit that an operator sends back at the bank. Nothing was posted for a pending one. */
-create function return_deposit(transactions posted_transaction[], transfers posted_transfer[], at timestamptz, of_workspace bigint,
+create function return_deposit(transactions posted_transaction[], transfers posted_transfer[], of_workspace bigint,
     deposit_id bigint, reason text) returns void
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
@@ -453,7 +454,7 @@ begin
     jsonb_build_object('workspaceId', of_workspace, 'depositId', deposit_id, 'note', reason),
     array(select x.workspace_id from unnest(transactions) x), array(select x.id from unnest(transactions) x));
   if ended.transaction_id is not null then
-    perform post_returns(transactions, transfers, at);
+    perform post_returns(transactions, transfers);
   end if;
   update deposit d set status = 'returned', note = reason, updated_at = statement_timestamp()
   where d.workspace_id = of_workspace and d.id = deposit_id;
@@ -467,7 +468,7 @@ end $$;
  * @param transactions the return, then the new posting
  * @returns the id of the new deposit
  */
-create function assign_deposit(transactions posted_transaction[], transfers posted_transfer[], at timestamptz, of_workspace bigint,
+create function assign_deposit(transactions posted_transaction[], transfers posted_transfer[], of_workspace bigint,
     deposit_id bigint, reason text) returns bigint
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
@@ -487,13 +488,14 @@ begin
   perform require_second_operator('assignDeposit', jsonb_build_object('workspaceId', of_workspace, 'depositId', deposit_id,
       'accountId', (given[1]).account_id, 'note', reason),
     array(select x.workspace_id from unnest(transactions) x), array(select x.id from unnest(transactions) x));
-  perform post_returns(transactions[1:1], array(select t from unnest(transfers) t where t.transaction_id <> (transactions[2]).id), at);
-  perform write_deposits(transactions[2:2], given, at);
-  update deposit d set status = 'assigned', note = reason, updated_at = at where d.workspace_id = of_workspace and d.id = deposit_id;
+  perform post_returns(transactions[1:1], array(select t from unnest(transfers) t where t.transaction_id <> (transactions[2]).id));
+  perform write_deposits(transactions[2:2], given);
+  update deposit d set status = 'assigned', note = reason, updated_at = (transactions[2]).created_at
+  where d.workspace_id = of_workspace and d.id = deposit_id;
   insert into deposit (workspace_id, account_id, currency_id, amount, status, reference, payer, value_on, entry_id, assigned_from,
     transaction_id, note, created_at, updated_at)
   select t.workspace_id, t.account_id, t.currency_id, t.amount, 'booked', ended.reference, ended.payer, ended.value_on, ended.entry_id, ended.id,
-         t.transaction_id, reason, at, at
+         t.transaction_id, reason, (transactions[2]).created_at, (transactions[2]).created_at
   from unnest(given) t
   returning id into assigned_id;
   return assigned_id;

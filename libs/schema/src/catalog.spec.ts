@@ -257,9 +257,11 @@ describe('a time of writing', () => {
          order by t.nth`,
           [[EARLY, LATE, '2026-11-24 09:59:59+00', '2026-11-24 09:59:58+00', '2026-11-24 10:00:06+00']],
         );
+        // The books may be ahead of the clock: the functions that write them compare their accounts.
+        const isLaterAccepted = name !== 'customer_order';
         expect({ name, accepted: rows.map(({ accepted }) => accepted) }).toEqual({
           name,
-          accepted: [true, true, true, false, false],
+          accepted: [true, true, true, false, isLaterAccepted],
         });
       }
     },

@@ -117,7 +117,7 @@ const CHANGES = [
 ];
 /** A call of a function that posts, without anything to post. */
 const postingBy = (name: string, more = '') =>
-  `select ${name}(array[]::posted_transaction[], array[]::posted_transfer[], now()${more})`;
+  `select ${name}(array[]::posted_transaction[], array[]::posted_transfer[]${more})`;
 
 /** What each role of a service may not do, by SQL. */
 const FORBIDDEN: readonly (readonly [role: string, change: string])[] = [

@@ -52,6 +52,7 @@ export const holdings: fc.Arbitrary<LockedAccount[]> = fc
         balance,
         version: index * 7,
         head: index === 2 ? '' : String(index).repeat(64),
+        balanceAt: '2026-11-20T09:30:00.000000Z' as Timestamp,
       };
     }),
   );

@@ -215,8 +215,8 @@ const WRITE_RAW = `with leg as (
                from leg o where o.version is null) end, null)::posted_transfer as written
     from leg l cross join transaction_id x where l.version is not null)
   select write_books(
-    array[row($1::bigint, (select id from transaction_id), 'completed', decode(repeat('a', 64), 'hex'), null, null, null, null, null, null, null)::posted_transaction],
-    (select array_agg(written) from transfer), statement_timestamp())`;
+    array[row($1::bigint, (select id from transaction_id), 'completed', decode(repeat('a', 64), 'hex'), null, null, null, null, null, null, null, statement_timestamp())::posted_transaction],
+    (select array_agg(written) from transfer))`;
 
 /** Writes one transaction with these transfers, without a decision. */
 export function raw(legs: readonly RawLeg[], workspaceId = NORTH): BoundStatement<Record<string, unknown>> {

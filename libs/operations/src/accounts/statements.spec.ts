@@ -241,6 +241,19 @@ describe.each(HEAVY)('statements of many movements booked at %s', (bookedAt) => 
   });
 });
 
+/** The statements between each two of these instants or days. */
+async function readParts(accountId: AccountId, ends: readonly string[]): Promise<Statement[]> {
+  const parts: Statement[] = [];
+  for (const [index, to] of ends.slice(1).entries())
+    parts.push(await given.read(accountId, { from: ends[index]!, to }));
+  return parts;
+}
+
+function expectToContinueEachOther(parts: readonly Statement[]): void {
+  parts.forEach(expectToAddUp);
+  expect(parts.slice(1).map(opening)).toEqual(parts.slice(0, -1).map(closing));
+}
+
 describe('statements of any bookings', () => {
   it('add up by both bases, and consecutive periods make up the statement of the whole period', async () => {
     await fc.assert(
@@ -256,13 +269,10 @@ describe('statements of any bookings', () => {
         for (const basis of ['booking', 'valueDate'] as const) {
           const whole = await given.read(accountId, EVER[basis]);
           const ends = periods[basis];
-          const parts: Statement[] = [];
-          for (const [index, to] of ends.slice(1).entries())
-            parts.push(await given.read(accountId, { from: ends[index]!, to }));
+          const parts = await readParts(accountId, ends);
 
           expectToAddUp(whole);
-          parts.forEach(expectToAddUp);
-          expect(parts.slice(1).map(opening)).toEqual(parts.slice(0, -1).map(closing));
+          expectToContinueEachOther(parts);
           expect(parts.flatMap(({ movements }) => movements)).toEqual(whole.movements);
           expect([opening(whole), whole.movements.length, whole.basis]).toEqual([0n, list.length + 1, basis]);
         }
@@ -316,5 +326,33 @@ describe('statements of any bookings', () => {
       }),
       { numRuns: testOrProve(4, 10) },
     );
+  });
+});
+
+describe('statements of an account whose bookings began on a clock that was an hour ahead', () => {
+  it('continue each other at each time of it, before the clock and after it', async () => {
+    const accountId = await given.book([]);
+    const bookedAt = `statement_timestamp() + interval '1 hour' + n * interval '1 minute'`;
+    const { rows } = await given.world.owner.query<{ now: string }>('select rfc3339(clock_timestamp()) as now');
+    await bookMany(given.world, { accountId, count: 3, bookedAt });
+    await given.bookMore(accountId, [
+      { amount: 7, isCredit: false, isTogether: false },
+      { amount: 5, isCredit: true, isTogether: true },
+      { amount: 3, isCredit: false, isTogether: false },
+    ]);
+    await given.service.fundAccount(given.scope, { accountId, amount: '9' as never });
+
+    const whole = await given.read(accountId, EVER.booking);
+    const times = whole.movements.map(({ createdAt }) => createdAt as string);
+    expect([...times].sort()).toEqual(times);
+    expect(new Set(times).size).toBe(8);
+    const ends = [EVER.booking.from, ...times, rows[0]!.now, EVER.booking.to].sort();
+    const parts = await readParts(accountId, ends);
+
+    expectToContinueEachOther(parts);
+    expect(parts.flatMap(({ movements }) => movements)).toEqual(whole.movements);
+    for (const { from, to, movements } of parts) {
+      expect(movements.filter(({ createdAt }) => createdAt < from || createdAt >= to)).toEqual([]);
+    }
   });
 });

@@ -250,14 +250,14 @@ const bookedBefore = (instant: string) =>
  * version before the page (0 for the first page), the highest version of the statement (null for the first page), the number of movements
  * to read.
  *
- * By the versions of the account. They have no gap, so no movement between two balances is missing. A clock that was set back cannot make
- * the period end before it begins.
+ * By the versions of the account. They have no gap, so no movement between two balances is missing. Their times never run backwards,
+ * which the books ensure, so a period ends where the next one begins.
  */
 export const GET_STATEMENT = sqlStatement<StatementRow>(
   'get_statement',
   `with recursive ${CLASSES}
    select ${ACCOUNT}, o.balance::text as opening, u.version::text as upper,
-     case when e.version > o.version then e.balance else o.balance end::text as closing,
+     e.balance::text as closing,
      (select coalesce(json_agg(${MOVEMENT} order by m.account_version), '[]')
       from (select * from transfer
             where workspace_id = $1 and account_id = $2 and account_version > u.after and account_version <= u.version

@@ -161,7 +161,7 @@ const FIND_ARRIVALS = sqlStatement<ArrivalRow>(
    ) a`,
 );
 
-const POST_ARRIVALS = postingOf('post_arrivals', '$4::posted_arrival[]');
+const POST_ARRIVALS = postingOf('post_arrivals', '$3::posted_arrival[]');
 
 /** The accounts of the payees, in their workspaces. */
 const findPayees = (arrivals: readonly Arrival[]): BoundStatement<PayeeRow> =>

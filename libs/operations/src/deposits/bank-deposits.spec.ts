@@ -22,8 +22,8 @@ import { depositProposal } from './book-deposits.js';
 const EUR = 978;
 const WRONG = { code: RULE_VIOLATION.wrongPosting };
 const FORBIDDEN = { code: SQLSTATE.insufficientPrivilege };
-const POST = posting('post_bank_deposits', '$4::bigint[]', '$5::text[]');
-const REVERSE = posting('reverse_bank_deposits', '$4::bigint[]', '$5::bigint[]');
+const POST = posting('post_bank_deposits', '$3::bigint[]', '$4::text[]');
+const REVERSE = posting('reverse_bank_deposits', '$3::bigint[]', '$4::bigint[]');
 
 let at: DepositWorld;
 let mine: OpenedAccount;
@@ -156,9 +156,9 @@ describe('a worker', () => {
 
   it('posts and ends no deposit as an operator does', async () => {
     for (const call of [
-      `select post_deposits('{}', '{}', now())`,
-      `select return_deposit('{}', '{}', now(), 1, 1, 'x')`,
-      `select assign_deposit('{}', '{}', now(), 1, 1, 'x')`,
+      `select post_deposits('{}', '{}')`,
+      `select return_deposit('{}', '{}', 1, 1, 'x')`,
+      `select assign_deposit('{}', '{}', 1, 1, 'x')`,
     ]) {
       await expect(as(WORKER_ROLE, call)).rejects.toMatchObject(FORBIDDEN);
     }
@@ -168,7 +168,7 @@ describe('a worker', () => {
 describe.each([API_ROLE, VERIFIER_ROLE])('the role %s', (role) => {
   it('posts no deposits and reads no entries of other workspaces', async () => {
     for (const call of [
-      `select post_bank_deposits('{}', '{}', now(), '{}', '{}')`,
+      `select post_bank_deposits('{}', '{}', '{}', '{}')`,
       `select announce_deposits('{}', '{}', '{}')`,
       `select deposits_of_entries('{1}')`,
       'select party from bank_entry',

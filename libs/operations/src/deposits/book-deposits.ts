@@ -87,8 +87,8 @@ const HOLD_BOOKED = sqlStatement<{ id: bigint }>(
   `select id from hold_credit_entries($1::bigint[], 'booked')`,
 );
 
-const POST_BANK_DEPOSITS = posting('post_bank_deposits', '$4::bigint[]', '$5::text[]');
-const REVERSE_BANK_DEPOSITS = posting('reverse_bank_deposits', '$4::bigint[]', '$5::bigint[]');
+const POST_BANK_DEPOSITS = posting('post_bank_deposits', '$3::bigint[]', '$4::text[]');
+const REVERSE_BANK_DEPOSITS = posting('reverse_bank_deposits', '$3::bigint[]', '$4::bigint[]');
 
 const ANNOUNCE = sqlStatement<{ announced: number }>(
   'announce_deposits',

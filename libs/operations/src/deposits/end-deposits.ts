@@ -168,11 +168,11 @@ const FIND_BY_CODE = sqlStatement<{ workspace_id: bigint; account_id: bigint; cu
   `select o.workspace_id, o.account_id, c.code as currency from account_code o join currency c on c.id = o.currency_id where o.code = $1`,
 );
 
-const RETURN_DEPOSIT = posting('return_deposit', '$4::bigint', '$5::bigint', '$6::text');
+const RETURN_DEPOSIT = posting('return_deposit', '$3::bigint', '$4::bigint', '$5::text');
 
 const ASSIGN_DEPOSIT = sqlStatement<{ id: bigint }>(
   'assign_deposit',
-  `select assign_deposit($1::posted_transaction[], $2::posted_transfer[], $3::timestamptz, $4::bigint, $5::bigint, $6::text) as id`,
+  `select assign_deposit($1::posted_transaction[], $2::posted_transfer[], $3::bigint, $4::bigint, $5::text) as id`,
 );
 
 /** A deposit that an operator ends. */

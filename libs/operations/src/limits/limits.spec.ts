@@ -129,6 +129,20 @@ describe('an order', () => {
     expect([await pay('1'), await pay('1'), await pay('1')]).toEqual([undefined, undefined, 'limit_exceeded']);
   });
 
+  it('is counted in the day of its booking, also where its account is ahead of the clock', async () => {
+    const { limit, pay, ada, from } = await place();
+    const [other, another] = [await at.account(1, '5000', ada), await at.account(1, '0', ada)];
+    const payToday = async () => {
+      const input = at.order(other, await at.near(another, ada, ada), { amount: '1' as TransferAmount });
+      return reasonOf(at.service.placeOrder(ada, input, at.key()));
+    };
+    await limit({ scope: 'workspace', metric: 'count', per: 'day', value: '1' });
+    await at.world.owner.query(`update account set balance_at = now() + interval '3 days' where id = $1`, [from]);
+
+    expect([await payToday(), await pay('1')]).toEqual([undefined, undefined]);
+    expect([await payToday(), await pay('1')]).toEqual(['limit_exceeded', 'limit_exceeded']);
+  });
+
   it('is not bounded where the list is empty again', async () => {
     const { limit, pay } = await place();
     await limit(DAY);

@@ -28,7 +28,7 @@ export interface PostedOrder {
   readonly kind: 'posted';
   readonly order: PreparedOrder;
   readonly posted: readonly PostedTransaction[];
-  /** When it is written, in the text of PostgreSQL. */
+  /** When it is written, in the text of PostgreSQL. What it books may have a later time. */
   readonly at: string;
 }
 
@@ -88,11 +88,12 @@ function decideOrder(
   if (runState === 'locked') return { kind: 'locked', order, by: 'account' };
   if (runState === 'not_due') return { kind: 'not_due', order };
   const counted = countedPaymentOf(order);
+  const bookedAt = context.timeOf(proposalOf(order));
   const refusal =
-    order.refusal ?? conflictOf(lockedOrder, postedByUniqueKey) ?? (counted && limits.refusalOf(counted, context.at));
+    order.refusal ?? conflictOf(lockedOrder, postedByUniqueKey) ?? (counted && limits.refusalOf(counted, bookedAt));
   if (refusal) return { kind: 'refused', order, refusal };
   const { posted, refused } = decide(context, proposalOf(order));
-  if (posted && counted) limits.count(counted, context.at);
+  if (posted && counted) limits.count(counted, bookedAt);
   return posted ? { kind: 'posted', order, posted, at: context.at } : { kind: 'refused', order, refusal: refused };
 }
 

@@ -54,10 +54,9 @@ const writeTransfers = async ({ transactionId = NEW_ID, recipientId, currencyId 
   const named = recipientId === undefined ? 'null::bigint, null' : `${recipientId}, '${HASH}'`;
   const ownLeg = `row(nextval('transfer_id_seq'), ${await ownAccount(north)}, c.currency_id, 'internal', -5)::own_leg`;
   return `select write_books(
-    array[row(${north}, ${NEW_ID}, 'completed', '${HASH}', null, null, null, null, null, null, null)::posted_transaction],
+    array[row(${north}, ${NEW_ID}, 'completed', '${HASH}', null, null, null, null, null, null, null, now())::posted_transaction],
     array_agg(row(a.workspace_id, nextval('transfer_id_seq'), c.transaction_id, a.id, c.currency_id, 'credit', 5, 'internal', null, null,
-      null, c.recipient, c.digest, a.version + c.n, a.balance + 5 * c.n, array[${ownLeg}], null)::posted_transfer),
-    now())
+      null, c.recipient, c.digest, a.version + c.n, a.balance + 5 * c.n, array[${ownLeg}], null)::posted_transfer))
     from account a, (values (1, ${NEW_ID}::bigint, 978, null::bigint, null), (2, ${transactionId}, ${currencyId}, ${named}))
       c (n, transaction_id, currency_id, recipient, digest)
     where a.workspace_id = ${north} and a.id = ${await customer(north)}`;

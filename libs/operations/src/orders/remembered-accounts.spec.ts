@@ -22,6 +22,8 @@ import type { AccountRow } from '../resources/compose-parties.js';
 import { holdAccounts, RememberedAccounts, type RememberedPayment } from './remembered-accounts.js';
 
 const AT = '2026-11-24T10:00:00.000000Z' as Timestamp;
+/** An account in EUR before its first transfer. */
+const UNUSED = { currencyId: 978, balance: 0n, version: 0, head: '', balanceAt: AT };
 const NOTHING = { proposals: [], workspaces: [], transactionIds: [], transferIds: [] };
 
 const NO_LIMITS = new BatchLimits(new Map());
@@ -73,6 +75,25 @@ describe('an account that one process uses', () => {
     expect([await wayOf(one, accountId), await wayOf(one, accountId)]).toEqual([read, remembered]);
     await deposit(accountId);
     expect(await wayOf(one, accountId)).toBe(`${remembered}, ${read}`);
+  });
+
+  it('is remembered while its time is ahead of the clock, and its payments are in order', async () => {
+    const accountId = await given.account(euro, '1000000');
+    const { owner } = given.world;
+    await owner.query(`update account set balance_at = now() + interval '1 hour' where id = $1`, [accountId]);
+    const service = process();
+
+    const ways = [await wayOf(service, accountId), await wayOf(service, accountId), await wayOf(service, accountId)];
+
+    expect(ways).toEqual(['lock_free_accounts', 'hold_accounts', 'hold_accounts']);
+    const { rows } = await owner.query<{ after: number[]; orders_ahead: number }>(
+      `select array_agg(extract(microseconds from x.created_at - a.balance_at)::int order by x.created_at) as after,
+              count(*) filter (where o.created_at > statement_timestamp())::int as orders_ahead
+       from account a join customer_order o on o.account_id = a.id join execution e on e.order_id = o.id
+       join transaction x on x.id = e.transaction_id where a.id = $1`,
+      [accountId],
+    );
+    expect(rows).toEqual([{ after: [-2, -1, 0], orders_ahead: 0 }]);
   });
 
   it('gives no refusal of what is remembered', async () => {
@@ -249,7 +270,7 @@ describe('an account that one process uses', () => {
     const known = { ...order(1, 2), rememberedVersions: '1' };
 
     beforeAll(() => {
-      const state = { workspaceId: 1, id: 2, currencyId: 978, status: 'enabled', balance: 0n, version: 0, head: '' };
+      const state = { ...UNUSED, workspaceId: 1, id: 2, status: 'enabled' };
       const context = new DecisionContext({ ...NOTHING, ownAccounts: new Map() }, [state], AT);
       remembered.compare(context, NO_LIMITS);
       remembered.remember(context, new Map([['1/2', {} as AccountRow]]), NO_LIMITS);
@@ -266,7 +287,7 @@ describe('an account that one process uses', () => {
     it('in a period of its limits that had not begun when these were read', () => {
       let nowMs = 0;
       const memory = new RememberedAccounts(() => nowMs);
-      const state = { workspaceId: 1, id: 2, currencyId: 978, status: 'enabled', balance: 0n, version: 0, head: '' };
+      const state = { ...UNUSED, workspaceId: 1, id: 2, status: 'enabled' };
       const context = new DecisionContext({ ...NOTHING, ownAccounts: new Map() }, [state, { ...state, id: 3 }], AT);
       const use = { startsAt: '2026-11-24T00:00:00.000000Z', endsAt: '2026-11-24T10:00:05.000000Z', used: '1' };
       const row = { id: 1, scope: 'workspace', metric: 'count', per: 'day', value: '9', uses: [use] };
@@ -385,7 +406,7 @@ describe('hold_accounts', () => {
     );
     const { head, status, alias, updated_at: accountUpdatedAt, versions, at } = rows[0]!;
     const { workspaceId } = given.ada;
-    const known = { workspaceId, id: accountId, currencyId: 978, balance: 0n, version: 0 };
+    const known = { ...UNUSED, workspaceId, id: accountId };
     return {
       states: [{ ...known, status, head }],
       accounts: new Map([[`${workspaceId}/${accountId}`, { accountAlias: alias, accountUpdatedAt } as never]]),
@@ -412,7 +433,7 @@ describe('hold_accounts', () => {
     'an account that does not exist': (held) => (held.states[0] = { ...held.states[0]!, id: 4711 }),
     'the time of the last change': (held) => changeRow(held, { accountUpdatedAt: '2026-01-01 00:00:00+00' }),
     'the alias': (held) => changeRow(held, { accountAlias: 'Another' }),
-    'a time before that of the balance': (held) => (held.at = '2026-01-01T00:00:00.000000Z' as Timestamp),
+    'a time of long ago': (held) => (held.at = '2026-01-01T00:00:00.000000Z' as Timestamp),
     'a time that is yet to come': (held) => (held.at = '2999-01-01T00:00:00.000000Z' as Timestamp),
     'the versions of the payment': (held) => (held.order = { ...held.order, rememberedVersions: '1 2 3' }),
     'a payment without versions': (held) => (held.order = { ...held.order, rememberedVersions: undefined }),
@@ -438,9 +459,6 @@ describe('hold_accounts', () => {
 
   it('refuses a time of a second ago, by no position', async () => {
     const held = await heldOf(await given.account(euro, '10000'));
-    await given.world.owner.query(`update account set balance_at = now() - interval '1 hour' where id = $1`, [
-      held.states[0]!.id,
-    ]);
     held.at = new Date(Date.parse(held.at) - 1_000).toISOString() as Timestamp;
 
     await expect(hold(held)).rejects.toMatchObject({ detail: '{"accounts" : [], "payments" : [], "limits" : []}' });

@@ -5,7 +5,9 @@ import {
   customerAccountsOf,
   DecisionContext,
   type LockedAccount,
+  microsecondsOf,
   type PreparedPosting,
+  timestampAt,
 } from '@banking/ledger';
 import {
   bind,
@@ -240,14 +242,6 @@ function usesOf(order: PreparedOrder): string[] {
     ...(key ? [JSON.stringify([workspaceId, key.operation, key.key])] : []),
     ...(content.externalReference === undefined ? [] : [JSON.stringify([workspaceId, content.externalReference])]),
   ];
-}
-
-/** In UTC with microseconds, as the database returns it. */
-const microsecondsOf = (at: Timestamp): number => Date.parse(`${at.slice(0, 23)}Z`) * 1_000 + Number(at.slice(23, 26));
-
-function timestampAt(microseconds: number): Timestamp {
-  const text = new Date(Math.floor(microseconds / 1_000)).toISOString();
-  return `${text.slice(0, 23)}${String(microseconds % 1_000).padStart(3, '0')}Z` as Timestamp;
 }
 
 const HOLD_ACCOUNTS = sqlStatement(
