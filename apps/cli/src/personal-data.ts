@@ -169,12 +169,7 @@ async function erasedOf(parts: readonly Part[], isDryRun: boolean): Promise<Eras
       for (const subject of subjects) {
         const outcome = await erasePersonalData(database, subject, erasure);
         if (!outcome) throw notFound(subject);
-        if ('kept' in outcome) {
-          const reasons = outcome.kept.map((reason) => `\n- ${REASONS[reason]}`).join('');
-          throw new Refused(
-            `The personal data of ${nameOf(subject)} have to be kept, and nothing was erased:${reasons}`,
-          );
-        }
+        if (outcome.kept) throw keptOf(subject, outcome.kept, outcome.erased);
         for (const [table, count] of Object.entries(outcome.erased)) erased[table] = (erased[table] ?? 0) + count;
       }
     }, place);
@@ -197,10 +192,22 @@ const REASONS: Readonly<Record<ReasonToKeep, string>> = {
   has_roles: 'The user has roles in workspaces. Remove them: banking grant list.',
 };
 
+function keptOf(subject: PersonalDataSubject, kept: readonly ReasonToKeep[], erased: ErasedRows): Refused {
+  const before = tablesOf(erased);
+  const done = before === '' ? 'nothing was erased' : `erased before that, by table: ${before}`;
+  const reasons = kept.map((reason) => `\n- ${REASONS[reason]}`).join('');
+  return new Refused(`The personal data of ${nameOf(subject)} have to be kept, and ${done}:${reasons}`);
+}
+
+const tablesOf = (erased: ErasedRows): string =>
+  Object.entries(erased)
+    .map(([table, count]) => `${table} ${count}`)
+    .join(', ');
+
 function reportOf(subject: PersonalDataSubject, erased: ErasedRows, isDryRun: boolean): string {
-  const tables = Object.entries(erased).map(([table, count]) => `${table} ${count}`);
-  if (tables.length === 0) return `Nothing is left to erase of ${nameOf(subject)}.`;
-  return `${isDryRun ? 'Would erase' : 'Erased'} the personal data of ${nameOf(subject)}; rows by table: ${tables.join(', ')}.`;
+  const tables = tablesOf(erased);
+  if (tables === '') return `Nothing is left to erase of ${nameOf(subject)}.`;
+  return `${isDryRun ? 'Would erase' : 'Erased'} the personal data of ${nameOf(subject)}; rows by table: ${tables}.`;
 }
 
 function requireSubject(

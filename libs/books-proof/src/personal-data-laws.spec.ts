@@ -165,6 +165,7 @@ class Held {
     if (mustBeKept(person)) {
       expect(done).toEqual({
         kept: [expect.any(String), ...Array.from({ length: reasonsOf(person) - 1 }, () => expect.any(String))],
+        erased: {},
       });
       return;
     }

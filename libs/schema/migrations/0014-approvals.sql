@@ -130,7 +130,7 @@ create function recipient_of_request(request text, resource_type text, resource_
   return case resource_type when 'recipient' then resource_id
     else coalesce(request::jsonb #>> '{input,recipientID}', request::jsonb #>> '{input,recipientId}')::bigint end;
 
-create index approval_of_recipient on approval (workspace_id, recipient_of_request(request, resource_type, resource_id))
+create index approval_of_recipient on approval (workspace_id, recipient_of_request(request, resource_type, resource_id), operations, id)
   where operations in ('orders', 'recipients');
 
 -- The e-mail that a request to invite or change a member names, in small letters. None once it is erased.

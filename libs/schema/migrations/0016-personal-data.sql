@@ -5,73 +5,73 @@
  * The columns with personal data of each subject, and what an erasure makes of them: a new column is one more line. Fields of a relation
  * are erased together. The last relation of a subject is that by which the others are found.
  *
- * `rows_of` is a condition on a row `t`. $1 has the workspaces, $2 the id of the subject (of an entry for a payer), $3 the transactions
- * of its payments. `pseudonym` is an expression on `t`, and depends on ids only. Without a field, the rows are deleted.
+ * A subject is read and erased in its parts, each a page at a time: the number of its rows has no bound. `rows_of` is a condition on a row
+ * `t`. $1 has the workspaces, $2 the id of the subject (of an entry for a payer), $3 the ids of a page of the part, as `page_of_part` reads
+ * them. `pseudonym` is an expression on `t`, and depends on ids only. Without a field, the rows are deleted.
  *
  * `until` says how long a statement may write something else: `fixed` never, `erased` until the row is erased, `free` always.
  */
 create function personal_columns()
-  returns table (place integer, subject text, relation text, field text, rows_of text, pseudonym text, until text)
+  returns table (place integer, subject text, part text, relation text, field text, rows_of text, pseudonym text, until text)
   language sql immutable as $$
   select row_number() over ()::integer, c.*
   from (values
-    ('recipient', 'beneficiary', 'data', 't.workspace_id = any($1) and t.recipient_id = $2 and t.recipient_id is not null',
-      'erased_beneficiary(t.data, t.recipient_id)', 'fixed'),
-    ('recipient', 'customer_order', 'description', 't.workspace_id = any($1) and t.recipient_id = $2 and t.amount > 0', 'null', 'fixed'),
-    ('recipient', 'customer_order', 'metadata', '', 'null', 'fixed'),
-    ('recipient', 'customer_order', 'texts_salt', '', 'null', 'fixed'),
-    ('recipient', 'transfer', 'description', 't.workspace_id = any($1) and t.transaction_id = any($3)', 'null', 'fixed'),
-    ('recipient', 'transfer', 'description_salt', '', 'null', 'fixed'),
-    ('recipient', 'remittance_event', 'message',
+    ('recipient', 'orders', 'customer_order', 'description', 't.workspace_id = any($1) and t.id = any($3)', 'null', 'fixed'),
+    ('recipient', 'orders', 'customer_order', 'metadata', '', 'null', 'fixed'),
+    ('recipient', 'orders', 'customer_order', 'texts_salt', '', 'null', 'fixed'),
+    ('recipient', 'payments', 'transfer', 'description', 't.workspace_id = any($1) and t.transaction_id = any($3)', 'null', 'fixed'),
+    ('recipient', 'payments', 'transfer', 'description_salt', '', 'null', 'fixed'),
+    ('recipient', 'payments', 'remittance_event', 'message',
       't.workspace_id = any($1) and t.transaction_id = any($3) and t.transaction_id is not null', 'null', 'fixed'),
-    ('recipient', 'payout', 'reason', 't.workspace_id = any($1) and t.transaction_id = any($3)', 'null', 'free'),
-    ('recipient', 'file_payment', 'content', 't.ctid = any(array(
+    ('recipient', 'payments', 'payout', 'reason', 't.workspace_id = any($1) and t.transaction_id = any($3)', 'null', 'free'),
+    ('recipient', 'payments', 'file_payment', 'content', 't.ctid = any(array(
         select f.place from payout p cross join lateral (
           select i.ctid as place from file_payment i where i.rail = p.rail and i.key = key_of_payout(p) limit 1) f
         where p.workspace_id = any($1) and p.transaction_id = any($3)))', '''{}''::jsonb', 'fixed'),
-    ('recipient', 'bank_entry', 'party', 't.payout_key = any(array(
+    ('recipient', 'payments', 'bank_entry', 'party', 't.payout_key = any(array(
         select key_of_payout(p) from payout p where p.workspace_id = any($1) and p.transaction_id = any($3)))', '''{}''::jsonb', 'fixed'),
-    ('recipient', 'bank_entry', 'remittance', '', 'null', 'fixed'),
-    ('recipient', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
-    ('recipient', 'approval_decision', 'comment', 't.workspace_id = any($1) and t.approval_id = any(approvals_of_recipient($1, $2))', 'null', 'fixed'),
-    ('recipient', 'approval', 'request', 't.workspace_id = any($1) and t.id = any(approvals_of_recipient($1, $2))',
-      'erased_request(t.request)', 'fixed'),
-    ('recipient', 'approval', 'request_salt', '', 'null', 'fixed'),
-    ('recipient', 'recipient', 'name', 't.workspace_id = any($1) and t.id = $2', '''erased-'' || t.id', 'fixed'),
-    ('recipient', 'recipient', 'account_code', '', '''erased-'' || t.id', 'fixed'),
-    ('recipient', 'recipient', 'alias', '', 'null', 'erased'),
-    ('recipient', 'recipient', 'verified_name', '', 'case when t.verified_name is not null then ''erased-'' || t.id end', 'erased'),
-    ('recipient', 'recipient', 'person_salt', '', 'null', 'fixed'),
-    ('payer', 'transfer', 'description', 't.workspace_id = any($1) and t.transaction_id = any($3)', 'null', 'fixed'),
-    ('payer', 'transfer', 'description_salt', '', 'null', 'fixed'),
-    ('payer', 'bank_entry', 'party', 't.id = any(array(
+    ('recipient', 'payments', 'bank_entry', 'remittance', '', 'null', 'fixed'),
+    ('recipient', 'payments', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
+    ('recipient', 'requests', 'approval_decision', 'comment', 't.workspace_id = any($1) and t.approval_id = any($3)', 'null', 'fixed'),
+    ('recipient', 'requests', 'approval', 'request', 't.workspace_id = any($1) and t.id = any($3)', 'erased_request(t.request)', 'fixed'),
+    ('recipient', 'requests', 'approval', 'request_salt', '', 'null', 'fixed'),
+    ('recipient', 'subject', 'beneficiary', 'data', 't.workspace_id = any($1) and t.recipient_id = $2 and t.recipient_id is not null',
+      'erased_beneficiary(t.data, t.recipient_id)', 'fixed'),
+    ('recipient', 'subject', 'recipient', 'name', 't.workspace_id = any($1) and t.id = $2', '''erased-'' || t.id', 'fixed'),
+    ('recipient', 'subject', 'recipient', 'account_code', '', '''erased-'' || t.id', 'fixed'),
+    ('recipient', 'subject', 'recipient', 'alias', '', 'null', 'erased'),
+    ('recipient', 'subject', 'recipient', 'verified_name', '', 'case when t.verified_name is not null then ''erased-'' || t.id end', 'erased'),
+    ('recipient', 'subject', 'recipient', 'person_salt', '', 'null', 'fixed'),
+    ('payer', 'payments', 'transfer', 'description', 't.workspace_id = any($1) and t.transaction_id = any($3)', 'null', 'fixed'),
+    ('payer', 'payments', 'transfer', 'description_salt', '', 'null', 'fixed'),
+    ('payer', 'payments', 'bank_entry', 'party', 't.id = any(array(
         select $2 union select d.reversal_id from deposit d where d.workspace_id = any($1) and d.entry_id = $2))', '''{}''::jsonb', 'fixed'),
-    ('payer', 'bank_entry', 'remittance', '', 'null', 'fixed'),
-    ('payer', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
-    ('payer', 'deposit', 'payer', 't.workspace_id = any($1) and t.entry_id = $2', 'jsonb_build_object(''name'', ''erased-'' || t.id)', 'erased'),
-    ('payer', 'deposit', 'reference', '', 'null', 'erased'),
-    ('entry', 'bank_entry', 'party', 't.id = $2', '''{}''::jsonb', 'fixed'),
-    ('entry', 'bank_entry', 'remittance', '', 'null', 'fixed'),
-    ('entry', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
-    ('approval', 'approval_decision', 'comment', 't.workspace_id = any($1) and t.approval_id = $2', 'null', 'fixed'),
-    ('approval', 'approval', 'request', 't.workspace_id = any($1) and t.id = $2', 'erased_request(t.request)', 'fixed'),
-    ('approval', 'approval', 'request_salt', '', 'null', 'fixed'),
-    ('invitation', 'directory_change', 'personal', 't.relation = ''member''
+    ('payer', 'payments', 'bank_entry', 'remittance', '', 'null', 'fixed'),
+    ('payer', 'payments', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
+    ('payer', 'payments', 'deposit', 'payer', 't.workspace_id = any($1) and t.entry_id = $2', 'jsonb_build_object(''name'', ''erased-'' || t.id)', 'erased'),
+    ('payer', 'payments', 'deposit', 'reference', '', 'null', 'erased'),
+    ('entry', 'subject', 'bank_entry', 'party', 't.id = $2', '''{}''::jsonb', 'fixed'),
+    ('entry', 'subject', 'bank_entry', 'remittance', '', 'null', 'fixed'),
+    ('entry', 'subject', 'bank_entry', 'creditor_reference', '', 'null', 'fixed'),
+    ('approval', 'subject', 'approval_decision', 'comment', 't.workspace_id = any($1) and t.approval_id = $2', 'null', 'fixed'),
+    ('approval', 'subject', 'approval', 'request', 't.workspace_id = any($1) and t.id = $2', 'erased_request(t.request)', 'fixed'),
+    ('approval', 'subject', 'approval', 'request_salt', '', 'null', 'fixed'),
+    ('invitation', 'subject', 'directory_change', 'personal', 't.relation = ''member''
       and t.personal ->> ''email'' in (select m.email from member m where m.id = $2 and m.email <> erased_invitation(m.id))', 'null', 'fixed'),
-    ('invitation', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
-    ('invitation', 'member', 'email', 't.user_id is null and t.email in (select m.email from member m where m.id = $2)',
+    ('invitation', 'subject', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
+    ('invitation', 'subject', 'member', 'email', 't.user_id is null and t.email in (select m.email from member m where m.id = $2)',
       'erased_invitation(t.id)', 'free'),
-    ('user', 'user_identity', null, 't.user_id = $2', null, 'free'),
-    ('user', 'directory_change', 'personal', 't.ctid = any(array(
+    ('user', 'subject', 'user_identity', null, 't.user_id = $2', null, 'free'),
+    ('user', 'subject', 'directory_change', 'personal', 't.ctid = any(array(
         select l.ctid from directory_change l
         where l.relation in (''app_user'', ''user_identity'') and coalesce(l.record -> ''user_id'', l.record -> ''id'')::bigint = $2
           and l.personal ->> ''email'' is distinct from erased_email($2)
           or l.relation = ''member'' and l.personal ->> ''email'' in (select unnest(addresses_of_user($2)))))', 'null', 'fixed'),
-    ('user', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
-    ('user', 'member', 'email', 't.user_id is null and t.email in (select unnest(addresses_of_user($2)))', 'erased_invitation(t.id)', 'free'),
-    ('user', 'app_user', 'email', 't.id = $2', 'erased_email(t.id)', 'erased'),
-    ('user', 'app_user', 'status', '', '''suspended''', 'erased')
-  ) c (subject, relation, field, rows_of, pseudonym, until)
+    ('user', 'subject', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
+    ('user', 'subject', 'member', 'email', 't.user_id is null and t.email in (select unnest(addresses_of_user($2)))', 'erased_invitation(t.id)', 'free'),
+    ('user', 'subject', 'app_user', 'email', 't.id = $2', 'erased_email(t.id)', 'erased'),
+    ('user', 'subject', 'app_user', 'status', '', '''suspended''', 'erased')
+  ) c (subject, part, relation, field, rows_of, pseudonym, until)
 $$;
 
 -- What the books and the networks need of a beneficiary stays: countries, kind and bank.
@@ -102,13 +102,6 @@ create function erased_request(request text) returns text
         'targetCurrencyCode', 'type', 'userID'))))::text
     from (select request::jsonb as content) r cross join (values ('input'), ('shown')) p (part)
     group by r.content);
-
-create function approvals_of_recipient(of_workspaces bigint[], of_recipient bigint) returns bigint[]
-  language sql stable set search_path = banking, pg_temp
-  return array(
-    select a.id from approval a
-    where a.workspace_id = any(of_workspaces) and a.operations in ('orders', 'recipients')
-      and recipient_of_request(a.request, a.resource_type, a.resource_id) = of_recipient);
 
 -- The e-mail of a user, and those it had before.
 create function addresses_of_user(of_user bigint) returns text[]
@@ -143,7 +136,9 @@ create function with_returns(of_workspaces bigint[], ids bigint[]) returns bigin
   with recursive chained (workspace_id, id) as (
     select x.workspace_id, x.id from transaction x where x.workspace_id = any(of_workspaces) and x.id = any(ids)
     union
-    select x.workspace_id, x.id from chained c join transaction x on x.workspace_id = c.workspace_id and x.return_of = c.id)
+    -- `offset 0`: found by what they return, not in a hash of all returns of the workspace.
+    select c.workspace_id, r.id from chained c cross join lateral (
+      select x.id from transaction x where x.workspace_id = c.workspace_id and x.return_of = c.id offset 0) r)
   select coalesce(array_agg(c.id), '{}') from chained c
 $$;
 
@@ -173,7 +168,11 @@ begin
       case when exists (
         select from customer_order o
         where o.workspace_id = any(of_workspaces) and o.recipient_id = of_id and o.status = 'active' and o.amount > 0) then 'order_active' end,
-      case when exists (
+      -- Few recipients were paid since the first pending transaction: for the others, the pending ones are not read.
+      case when was_paid_since(of_workspaces, of_id, (
+        select min(x.created_at) - interval '1 day' from unnest(of_workspaces) w (id) cross join lateral (
+          select p.created_at from transaction p where p.workspace_id = w.id and p.status = 'pending' order by p.created_at limit 1) x))
+        and exists (
         select from transaction x
         where x.workspace_id = any(of_workspaces) and x.status = 'pending' and exists (
           select from transfer t where t.workspace_id = x.workspace_id and t.transaction_id = x.id and t.recipient_id = of_id offset 0))
@@ -181,7 +180,7 @@ begin
       case when exists (
         select from approval a
         where a.workspace_id = any(of_workspaces) and a.operations = 'recipients'
-          and a.id = any(approvals_of_recipient(of_workspaces, of_id)) and is_open_request(a)) then 'approval_open' end,
+          and recipient_of_request(a.request, a.resource_type, a.resource_id) = of_id and is_open_request(a)) then 'approval_open' end,
       case when exists (
         select from discrepancy d
         where d.workspace_id = any(of_workspaces) and d.resolved_at is null and exists (
@@ -292,31 +291,109 @@ begin
   end loop;
 end $$;
 
+-- The part of a subject that follows; the first one after none, and none after the last.
+create function part_after(of_subject text, of_part text) returns text
+  language sql immutable set search_path = banking, pg_temp
+  return (
+    select c.part from personal_columns() c where c.subject = of_subject
+    group by c.part having of_part is null or min(c.place) > (
+      select max(l.place) from personal_columns() l where l.subject = of_subject and l.part = of_part)
+    order by min(c.place) limit 1);
+
 /**
- * Erases the personal data of a subject, at most so many rows of each relation. The caller holds the locks and has set the scope.
+ * The next rows of a recipient after one of them, in the order of the index that lists show them by: class by class, the oldest first. A new
+ * row is behind all of its class.
+ *
+ * @param first_class the columns of the class, in the order of the index; `predicate` is that of the index
+ * @param after_id of the row before, 0 at the beginning
+ */
+create function page_of_recipient(relation text, first_class text, second_class text, predicate text, of_workspace bigint, of_recipient bigint,
+  after_id bigint, rows_max integer) returns bigint[]
+  language plpgsql stable set search_path = banking, pg_temp as $$
+declare
+  class_1 text;
+  class_2 text;
+  at timestamptz;
+  ids bigint[];
+begin
+  if after_id > 0 then
+    execute format('select t.%I, t.%I, t.created_at from %I t where t.workspace_id = $1 and t.id = $2 and %s', first_class, second_class,
+      relation, predicate) into strict class_1, class_2, at using of_workspace, after_id;
+  end if;
+  execute format($sql$
+    select array(
+      select p.id from (
+        (select 1 as place, t.id, t.%2$I as class_1, t.%3$I as class_2, t.created_at from %1$I t
+         where t.workspace_id = $1 and t.recipient_id = $2 and t.%2$I = $3 and t.%3$I = $4 and (t.created_at, t.id) > ($5, $6) and %4$s
+         order by t.created_at, t.id limit $7)
+        union all
+        (select 2, t.id, t.%2$I, t.%3$I, t.created_at from %1$I t
+         where t.workspace_id = $1 and t.recipient_id = $2 and ($6 = 0 or (t.%2$I, t.%3$I) < ($3, $4)) and %4$s
+         order by t.%2$I desc, t.%3$I desc, t.created_at, t.id limit $7)) p
+      order by p.place, p.class_1 desc, p.class_2 desc, p.created_at, p.id limit $7)$sql$, relation, first_class, second_class, predicate)
+    into ids using of_workspace, of_recipient, class_1, class_2, at, after_id, rows_max;
+  return ids;
+end $$;
+
+/**
+ * The ids by which the rows of a page of a part are found: of orders, of transactions with their returns, of requests for approvals. None of
+ * a part that is the subject itself.
+ *
+ * @param after_id where the page before ended, 0 at the beginning
+ * @returns `last_id` where this page ends, null if no other follows
+ */
+create function page_of_part(of_subject text, of_workspaces bigint[], of_id bigint, of_part text, after_id bigint, rows_max integer,
+  out ids bigint[], out last_id bigint)
+  language plpgsql stable set search_path = banking, pg_temp as $$
+begin
+  case
+    when of_part = 'subject' then
+      ids := '{}';
+    when of_subject = 'payer' then
+      ids := with_returns(of_workspaces, array(
+        select d.transaction_id from deposit d where d.workspace_id = any(of_workspaces) and d.entry_id = of_id));
+    when of_part = 'orders' then
+      ids := page_of_recipient('customer_order', 'status', 'type', 't.amount > 0', of_workspaces[1], of_id, after_id, rows_max);
+      last_id := ids[rows_max];
+    when of_part = 'payments' then
+      ids := page_of_recipient('transfer', 'type', 'direction',
+        't.account_version is not null and t.balance_after is not null and t.recipient_id is not null', of_workspaces[1], of_id, after_id, rows_max);
+      last_id := ids[rows_max];
+      -- A transaction is on the page of its first transfer. Returns name no recipient.
+      ids := with_returns(of_workspaces, array(
+        select t.transaction_id from transfer t
+        where t.workspace_id = of_workspaces[1] and t.id = any(ids) and t.account_version is not null and not exists (
+          select from transfer o
+          where o.workspace_id = t.workspace_id and o.transaction_id = t.transaction_id and o.recipient_id = of_id and o.id < t.id offset 0)));
+    when of_part = 'requests' then
+      ids := array(
+        select a.id from approval a
+        where a.workspace_id = of_workspaces[1] and a.operations in ('orders', 'recipients')
+          and recipient_of_request(a.request, a.resource_type, a.resource_id) = of_id and (a.operations, a.id) > (coalesce((
+            select l.operations from approval l where l.workspace_id = of_workspaces[1] and l.id = after_id), ''), after_id)
+        order by a.operations, a.id limit rows_max);
+      last_id := ids[rows_max];
+  end case;
+end $$;
+
+/**
+ * Erases a page of a part, at most so many rows of each relation. The caller holds the locks and has set the scope.
  *
  * @param of_id of a recipient, of the bank entry of a payer, of a bank entry, of an approval, of an invitation or of a user
- * @param is_dry_run counts and changes nothing
- * @returns how many rows of each relation, and whether nothing is left
+ * @param is_dry_run counts all rows of the page and changes nothing
+ * @returns how many rows of each relation, and whether nothing of the page is left
  */
-create function erase_rows(of_subject text, of_workspaces bigint[], of_id bigint, rows_max integer, is_dry_run boolean,
-  out erased jsonb, out is_done boolean)
+create function erase_page(of_subject text, of_workspaces bigint[], of_id bigint, of_part text, ids bigint[], rows_max integer,
+  is_dry_run boolean, out erased jsonb, out is_done boolean)
   language plpgsql set search_path = banking, pg_temp as $$
 declare
   part record;
   places tid[];
-  transactions bigint[] := '{}';
+  rows_of_relation text;
+  count_found bigint;
 begin
   erased := '{}';
   is_done := true;
-  if of_subject = 'recipient' then
-    transactions := with_returns(of_workspaces, array(
-      select t.transaction_id from transfer t
-      where t.workspace_id = any(of_workspaces) and t.recipient_id = of_id and t.balance_after is not null and t.recipient_id is not null));
-  elsif of_subject = 'payer' then
-    transactions := with_returns(of_workspaces, array(
-      select d.transaction_id from deposit d where d.workspace_id = any(of_workspaces) and d.entry_id = of_id));
-  end if;
   for part in
     select c.relation, max(c.rows_of) as rows_of, count(c.field) = 0 as is_deleted,
            string_agg('t.' || quote_ident(c.field), ', ') as fields, string_agg(c.pseudonym, ', ') as pseudonyms,
@@ -325,18 +402,23 @@ begin
              select from pg_attribute a
              where a.attrelid = ('banking.' || quote_ident(c.relation))::regclass and a.attname = 'erased_at') as is_marked,
            max(c.place) = max(max(c.place)) over () as is_last
-    from personal_columns() c where c.subject = of_subject
+    from personal_columns() c where c.subject = of_subject and c.part = of_part
     group by c.relation order by min(c.place)
   loop
     -- The others are found by it.
     continue when part.is_last and not is_done;
-    execute format('select array(select t.ctid from %I t where %s and (%s) limit $4%s)', part.relation, part.rows_of,
-      case when part.is_deleted then 'true'
-        else format('(%s) is distinct from (%s)', part.fields, part.pseudonyms) end, case when is_dry_run then '' else ' for update' end)
-      into places using of_workspaces, of_id, transactions, rows_max;
-    continue when cardinality(places) = 0;
-    erased := erased || jsonb_build_object(part.relation, cardinality(places));
-    is_done := is_done and cardinality(places) < rows_max;
+    rows_of_relation := format('%I t where %s and (%s)', part.relation, part.rows_of,
+      case when part.is_deleted then 'true' else format('(%s) is distinct from (%s)', part.fields, part.pseudonyms) end);
+    if is_dry_run then
+      execute 'select count(*) from ' || rows_of_relation into count_found using of_workspaces, of_id, ids;
+    else
+      execute format('select array(select t.ctid from %s limit $4 for update)', rows_of_relation)
+        into places using of_workspaces, of_id, ids, rows_max;
+      count_found := cardinality(places);
+      is_done := is_done and count_found < rows_max;
+    end if;
+    continue when count_found = 0;
+    erased := erased || jsonb_build_object(part.relation, count_found);
     continue when is_dry_run;
     if part.is_deleted then
       execute format('delete from %I t where t.ctid = any($1)', part.relation) using places;
@@ -347,11 +429,69 @@ begin
   end loop;
 end $$;
 
--- Payments lock their account before they write. Behind these locks, none of the workspace is in between.
-create function hold_payments(of_workspace bigint) returns void
+/**
+ * Erases what follows a position: a full page, or several parts that are smaller together. The caller holds the locks and has set the scope.
+ *
+ * @param part null at the beginning; null after the last one
+ * @returns how many rows of each relation were erased
+ */
+create function erase_from(of_subject text, of_workspaces bigint[], of_id bigint, rows_max integer, is_dry_run boolean,
+  inout part text, inout after_id bigint, out erased jsonb)
   language plpgsql set search_path = banking, pg_temp as $$
+declare
+  was_erased boolean := of_subject = 'recipient' and exists (
+    select from recipient r where r.workspace_id = any(of_workspaces) and r.id = of_id and r.erased_at is not null);
+  rows_left integer := rows_max;
+  page record;
+  step record;
 begin
-  perform from account a where a.workspace_id = of_workspace and a.kind = 'customer' order by a.id for no key update;
+  erased := '{}';
+  if part is null then
+    part := part_after(of_subject, null);
+    after_id := 0;
+  end if;
+  while part is not null and rows_left > 0 loop
+    page := page_of_part(of_subject, of_workspaces, of_id, part, after_id, rows_left);
+    step := erase_page(of_subject, of_workspaces, of_id, part, page.ids, rows_max, is_dry_run);
+    erased := erased || step.erased;
+    -- The rest of the page is next.
+    exit when not step.is_done;
+    rows_left := case when page.last_id is null then rows_left - cardinality(page.ids) else 0 end;
+    if page.last_id is null then
+      part := part_after(of_subject, part);
+    end if;
+    after_id := coalesce(page.last_id, 0);
+  end loop;
+  -- Once; and what came to an erased recipient later, such as a message of a network.
+  if erased <> '{}' and not is_dry_run and (part is null or was_erased) then
+    perform note_erasure(of_subject, of_workspaces, of_id);
+  end if;
+end $$;
+
+/**
+ * Archives the recipients of which nothing has to be kept, so that they get no further payment: they are erased afterwards, without a lock on
+ * what others use. Payments lock their account before they write, and read the recipient behind that lock. Behind all these locks, none of
+ * the workspace is in between. They are not taken if all were archived so long ago that no payment can be.
+ *
+ * `updated_at` stays: to be archived here is no use, so that an erasure that was interrupted goes on in the next pass over unused ones.
+ *
+ * @returns those that are archived and need not be kept
+ */
+create function archive_to_erase(of_workspace bigint, ids bigint[], kept_days integer) returns bigint[]
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  free bigint[];
+begin
+  if exists (
+    select from recipient r
+    where r.workspace_id = of_workspace and r.id = any(ids) and (r.forgotten_at < statement_timestamp() - interval '1 day') is not true) then
+    perform from account a where a.workspace_id = of_workspace and a.kind = 'customer' order by a.id for no key update;
+  end if;
+  free := array(
+    select u.id from unnest(ids) u (id) where reasons_to_keep('recipient', array[of_workspace], u.id, kept_days) = '{}' order by u.id);
+  update recipient r set forgotten_at = statement_timestamp()
+  where r.workspace_id = of_workspace and r.id = any(free) and r.forgotten_at is null;
+  return free;
 end $$;
 
 -- Who erased what kind for which id, in the audit trails of its workspaces. It has no values.
@@ -376,28 +516,29 @@ end $$;
 
 /**
  * Erases the personal data of a recipient, of the payer of a deposit, of a request for approvals, of invitations to one address or of a
- * user: for operators. A recipient is archived first. Call it again until it is done: a call erases at most so many rows of each relation.
+ * user: for operators. A recipient is archived first. Call it from the position that it returns until that is the end: a call reads one page.
  *
  * @param of_id of the recipient, the deposit, the approval, one of the invitations or the user
  * @param kept_days how long payments are kept, at least a year outside a sandbox
- * @returns why it erases nothing; how many rows of each relation it erased; whether nothing is left. All are null without such a subject
+ * @param part null at the beginning; null at the end
+ * @returns why it erases nothing; how many rows of each relation it erased. Both are null without such a subject
  */
 create function erase_personal_data(of_subject text, of_workspace bigint, of_id bigint, kept_days integer, rows_max integer,
-  is_dry_run boolean, out reasons text[], out erased jsonb, out is_done boolean)
-  language plpgsql security definer set search_path = banking, pg_temp as $$
+  is_dry_run boolean, inout part text, inout after_id bigint, out reasons text[], out erased jsonb)
+  language plpgsql security definer set search_path = banking, pg_temp
+  -- In the order of the keys: a plan from the time when a table was small would read all of it.
+  set plan_cache_mode = force_custom_plan set enable_sort = off as $$
 declare
   scope text := coalesce(current_setting('app.workspaces', true), '');
   acting_user text := coalesce(current_setting('app.user', true), '');
   workspaces bigint[] := array[of_workspace];
   key_id bigint := of_id;
+  step record;
 begin
   if (of_subject in ('recipient', 'payer', 'approval', 'invitation', 'user')) is not true or (rows_max between 1 and 10000) is not true or kept_days is null then
     raise exception 'no erasure of personal data' using errcode = 'BK032';
   end if;
   if of_subject = 'recipient' then
-    if not is_dry_run then
-      perform hold_payments(of_workspace);
-    end if;
     if not exists (select from recipient r where r.workspace_id = of_workspace and r.id = of_id) then
       return;
     end if;
@@ -446,168 +587,182 @@ begin
     end if;
   end if;
   reasons := reasons_to_keep(of_subject, workspaces, key_id, kept_days);
-  if reasons = '{}' then
-    if of_subject = 'recipient' and not is_dry_run then
-      update recipient r set forgotten_at = statement_timestamp(), updated_at = statement_timestamp()
-      where r.workspace_id = of_workspace and r.id = of_id and r.forgotten_at is null;
+  if reasons = '{}' and of_subject = 'recipient' and part is null and not is_dry_run then
+    -- What is erased in the next calls needs none of these locks.
+    if archive_to_erase(of_workspace, array[of_id], kept_days) = '{}' then
+      reasons := reasons_to_keep(of_subject, workspaces, key_id, kept_days);
+    else
+      part := part_after(of_subject, null);
+      after_id := 0;
+      erased := '{}';
     end if;
-    select e.erased, e.is_done into erased, is_done from erase_rows(of_subject, workspaces, key_id, rows_max, is_dry_run) e;
-    if is_done and erased <> '{}' and not is_dry_run then
-      perform note_erasure(of_subject, workspaces, key_id);
-    end if;
+  elsif reasons = '{}' then
+    step := erase_from(of_subject, workspaces, key_id, rows_max, is_dry_run, part, after_id);
+    part := step.part;
+    after_id := step.after_id;
+    erased := step.erased;
   end if;
   perform set_config('app.workspaces', scope, true);
   perform set_config('app.user', acting_user, true);
 end $$;
 
+-- The key of what was not used since then, as `reasons_to_keep` takes it; null of what was, and of what is erased.
+create function unused_key(of_subject text, of_workspace bigint, of_id bigint, since timestamptz) returns bigint
+  language sql stable set search_path = banking, pg_temp as $$
+  select r.id from recipient r
+  where of_subject = 'recipient' and r.workspace_id = of_workspace and r.id = of_id and r.erased_at is null
+    and greatest(r.created_at, r.updated_at) < since and not was_paid_since(array[of_workspace], of_id, since)
+    and not was_ordered_since(array[of_workspace], of_id, since)
+  union all
+  select d.entry_id from deposit d
+  where of_subject = 'payer' and d.workspace_id = of_workspace and d.id = of_id and d.erased_at is null
+    and d.status in ('booked', 'assigned', 'returned') and d.updated_at < since
+  union all
+  select a.id from approval a
+  where of_subject = 'approval' and a.workspace_id = of_workspace and a.id = of_id and a.request_salt is not null
+    and a.operations in ('recipients', 'members') and a.updated_at < since
+  union all
+  select e.id from bank_entry e
+  where of_subject = 'entry' and e.id = of_id and e.outcome in ('payout', 'return', 'ignored') and e.received_at < since
+    and (e.party <> '{}' or num_nonnulls(e.remittance, e.creditor_reference) > 0)
+$$;
+
+-- The time since when something is unused that was not used for so many days.
+create function unused_since(unused_days integer) returns timestamptz
+  language sql stable set search_path = banking, pg_temp
+  return statement_timestamp() - make_interval(days => greatest(unused_days, kept_days_least()));
+
 /**
- * Erases what was not used for so long: recipients that are archived or unused, payers of deposits that ended, the texts of other entries
- * of bank accounts, and requests for recipients and members that have ended. At most so many rows are read, in the order of workspaces and ids, from after a position. For the worker.
+ * Finds what was not used for so long and need not be kept: recipients that are archived or unused, payers of deposits that ended, the texts
+ * of other entries of bank accounts, and requests for recipients and members that have ended. It archives the recipients. For the worker.
  *
- * @param after_workspace 0 at the beginning; null after the last one
- * @returns how many rows were erased
+ * @param of_workspace any for entries of bank accounts, which belong to none
+ * @param rows_max how many rows it reads, in the order of their ids from after one
+ * @returns the ids of what may be erased, so few that payments do not wait for long; the last id that was read, null at the end
  */
-create function erase_unused_personal_data(of_subject text, unused_days integer, kept_days integer, rows_max integer,
-  inout after_workspace bigint, inout after_id bigint, out erased bigint)
+create function find_unused_personal_data(of_subject text, of_workspace bigint, unused_days integer, kept_days integer, rows_max integer,
+  after_id bigint, out ids bigint[], out last_id bigint)
   language plpgsql security definer set search_path = banking, pg_temp
   -- In the order of the keys: a plan from the time when a table was small would read all of it.
   set plan_cache_mode = force_custom_plan set enable_sort = off as $$
 declare
+  found_max constant integer := 25;
+  read_ids bigint[];
+  key_id bigint;
+begin
+  if (of_subject in ('recipient', 'payer', 'entry', 'approval')) is not true or (rows_max between 1 and 10000) is not true
+     or num_nulls(unused_days, kept_days, after_id) > 0 then
+    raise exception 'no erasure of personal data' using errcode = 'BK032';
+  end if;
+  ids := '{}';
+  execute format('select array(select l.id from %I l where %s and l.id > $2 order by l.id limit $3)',
+    case of_subject when 'payer' then 'deposit' when 'entry' then 'bank_entry' else of_subject end,
+    case of_subject when 'entry' then 'true' else 'l.workspace_id = $1' end)
+    into read_ids using of_workspace, after_id, rows_max;
+  foreach last_id in array read_ids loop
+    key_id := unused_key(of_subject, of_workspace, last_id, unused_since(unused_days));
+    continue when key_id is null or reasons_to_keep(of_subject, array[of_workspace], key_id, kept_days) <> '{}';
+    ids := ids || last_id;
+    exit when cardinality(ids) = found_max;
+  end loop;
+  if cardinality(read_ids) < rows_max and last_id = read_ids[cardinality(read_ids)] then
+    last_id := null;
+  end if;
+  if of_subject = 'recipient' and ids <> '{}' then
+    ids := archive_to_erase(of_workspace, ids, kept_days);
+  end if;
+end $$;
+
+/**
+ * Erases one that `find_unused_personal_data` has found, from a position as `erase_personal_data`. Nothing of what is used or has to be
+ * kept. For the worker.
+ *
+ * @returns how many rows of each relation it erased
+ */
+create function erase_unused_personal_data(of_subject text, of_workspace bigint, of_id bigint, unused_days integer, kept_days integer,
+  rows_max integer, inout part text, inout after_id bigint, out erased jsonb)
+  language plpgsql security definer set search_path = banking, pg_temp
+  set plan_cache_mode = force_custom_plan set enable_sort = off as $$
+declare
   scope text := coalesce(current_setting('app.workspaces', true), '');
-  since timestamptz := statement_timestamp() - make_interval(days => greatest(unused_days, kept_days_least()));
-  rows_left integer := rows_max;
-  workspaces_left integer := 100;
-  candidate record;
-  workspaces bigint[];
-  last_id bigint;
-  is_held boolean;
-  part record;
+  workspaces bigint[] := array[of_workspace];
+  key_id bigint;
+  step record;
 begin
   if (of_subject in ('recipient', 'payer', 'entry', 'approval')) is not true or (rows_max between 1 and 10000) is not true
      or num_nulls(unused_days, kept_days) > 0 then
     raise exception 'no erasure of personal data' using errcode = 'BK032';
   end if;
-  erased := 0;
-  while rows_left > 0 and workspaces_left > 0 loop
-    if after_id is null then
-      -- Entries of bank accounts belong to no workspace: one pass.
-      if of_subject = 'entry' then
-        select 1 into after_workspace where after_workspace = 0;
-      else
-        select w.id into after_workspace from workspace w where w.id > after_workspace order by w.id limit 1;
-      end if;
-      exit when after_workspace is null;
-      after_id := 0;
-    end if;
-    if of_subject <> 'entry' then
-      -- A workspace that is being moved keeps its rows as they are, in both cells.
-      perform pg_advisory_xact_lock_shared(workspace_lock_key(after_workspace));
-      if not is_served_here(after_workspace) then
-        after_id := null;
-        workspaces_left := workspaces_left - 1;
-        continue;
-      end if;
-      perform set_config('app.workspaces', format('{%s}', after_workspace), true);
-    end if;
-    is_held := false;
-    last_id := null;
-    for candidate in execute format(
-      case of_subject
-        when 'recipient' then 'select r.id, r.id as key_id, r.erased_at is null and (r.forgotten_at < $3
-            or r.forgotten_at is null and greatest(r.created_at, r.updated_at) < $3
-              and not was_paid_since(array[$1], r.id, $3) and not was_ordered_since(array[$1], r.id, $3)) as is_unused
-          from (select * from recipient l where l.workspace_id = $1 and l.id > $2 order by l.id limit $4) r'
-        when 'payer' then 'select d.id, d.entry_id as key_id,
-            d.erased_at is null and d.status in (''booked'', ''assigned'', ''returned'') and d.updated_at < $3 as is_unused
-          from (select * from deposit l where l.workspace_id = $1 and l.id > $2 order by l.id limit $4) d'
-        when 'approval' then 'select a.id, a.id as key_id, a.request_salt is not null and a.operations in (''recipients'', ''members'')
-            and a.updated_at < $3 as is_unused
-          from (select * from approval l where l.workspace_id = $1 and l.id > $2 order by l.id limit $4) a'
-        else 'select e.id, e.id as key_id, e.outcome in (''payout'', ''return'', ''ignored'') and e.received_at < $3
-            and (e.party <> ''{}'' or num_nonnulls(e.remittance, e.creditor_reference) > 0) as is_unused
-          from (select * from bank_entry l where $1 = 1 and l.id > $2 order by l.id limit $4) e' end)
-      using after_workspace, after_id, since, rows_left
-    loop
-      -- A recipient with many payments takes several calls.
-      exit when rows_left <= 0;
-      rows_left := rows_left - 1;
-      last_id := candidate.id;
-      continue when candidate.is_unused is not true;
-      workspaces := array[after_workspace];
-      if of_subject = 'recipient' and not is_held then
-        perform hold_payments(after_workspace);
-        is_held := true;
-      elsif of_subject = 'payer' then
-        workspaces := array(select distinct d.workspace_id from deposit d where d.entry_id = candidate.key_id order by 1);
-        perform pg_advisory_xact_lock_shared(workspace_lock_key(w.id)) from unnest(workspaces) w (id);
-        continue when exists (select from unnest(workspaces) w (id) where not is_served_here(w.id));
-        perform set_config('app.workspaces', workspaces::text, true);
-        perform from deposit d where d.workspace_id = any(workspaces) and d.entry_id = candidate.key_id order by d.workspace_id, d.id for update;
-      end if;
-      continue when reasons_to_keep(of_subject, workspaces, candidate.key_id, kept_days) <> '{}';
-      if of_subject = 'recipient' then
-        update recipient r set forgotten_at = statement_timestamp(), updated_at = statement_timestamp()
-        where r.workspace_id = after_workspace and r.id = candidate.id and r.forgotten_at is null;
-      end if;
-      select * into part from erase_rows(of_subject, workspaces, candidate.key_id, rows_max, false);
-      if part.is_done and part.erased <> '{}' then
-        perform note_erasure(of_subject, workspaces, candidate.key_id);
-      end if;
-      erased := erased + (select coalesce(sum(e.value::integer), 0) from jsonb_each_text(part.erased) e);
-      rows_left := rows_left - (select coalesce(sum(e.value::integer), 0) from jsonb_each_text(part.erased) e);
-      if not part.is_done then
-        last_id := candidate.id - 1;
-        rows_left := 0;
-      end if;
-    end loop;
-    if rows_left > 0 then
-      after_id := null;
-      workspaces_left := workspaces_left - 1;
+  key_id := unused_key(of_subject, of_workspace, of_id, unused_since(unused_days));
+  if of_subject = 'payer' and key_id is not null then
+    -- A workspace that is being moved keeps its rows as they are, in both cells.
+    workspaces := array(select distinct d.workspace_id from deposit d where d.entry_id = key_id order by 1);
+    perform pg_advisory_xact_lock_shared(workspace_lock_key(w.id)) from unnest(workspaces) w (id);
+    if exists (select from unnest(workspaces) w (id) where not is_served_here(w.id)) then
+      key_id := null;
     else
-      after_id := last_id;
+      perform set_config('app.workspaces', workspaces::text, true);
+      perform from deposit d where d.workspace_id = any(workspaces) and d.entry_id = key_id order by d.workspace_id, d.id for update;
     end if;
-  end loop;
+  end if;
+  if key_id is null or reasons_to_keep(of_subject, workspaces, key_id, kept_days) <> '{}' or of_subject = 'recipient' and not exists (
+    select from recipient r where r.workspace_id = of_workspace and r.id = of_id and r.forgotten_at is not null) then
+    part := null;
+    erased := '{}';
+  else
+    step := erase_from(of_subject, workspaces, key_id, rows_max, false, part, after_id);
+    part := step.part;
+    after_id := step.after_id;
+    erased := step.erased;
+  end if;
   perform set_config('app.workspaces', scope, true);
 end $$;
 
 /**
- * The rows that hold personal data of a subject, a page of each relation in the order of its key: for the export of what is held about a
+ * A page of the rows that hold personal data of a subject, from a position as `erase_personal_data`: for the export of what is held about a
  * person. Salts and sealed values are left out.
  *
  * @param of_id of the recipient, the deposit, the approval, one of the invitations or the user
+ * @returns `held` objects with table and row
  */
-create function personal_data_of(of_subject text, of_workspace bigint, of_id bigint, of_relation text, rows_before bigint, rows_max integer)
-  returns setof jsonb
-  language plpgsql stable security definer set search_path = banking, pg_temp as $$
+create function personal_data_of(of_subject text, of_workspace bigint, of_id bigint, rows_max integer, inout part text, inout after_id bigint,
+  out held jsonb[])
+  language plpgsql stable security definer set search_path = banking, pg_temp
+  set plan_cache_mode = force_custom_plan set enable_sort = off as $$
 declare
   scope bigint[] := coalesce(nullif(current_setting('app.workspaces', true), '')::bigint[], '{}');
   workspaces bigint[] := array[of_workspace];
   key_id bigint := of_id;
-  transactions bigint[] := '{}';
-  condition text;
+  page record;
+  of_relation record;
   key text;
+  held_of_relation jsonb[];
 begin
   if of_subject not in ('user', 'invitation') and (of_workspace = any(scope)) is not true then
     raise exception 'no export of another workspace' using errcode = 'BK032';
   end if;
-  select max(c.rows_of) into condition from personal_columns() c where c.subject = of_subject and c.relation = of_relation;
-  if condition is null then
-    raise exception 'no relation with personal data: %', of_relation using errcode = '22023';
-  end if;
-  if of_subject = 'recipient' then
-    transactions := with_returns(workspaces, array(
-      select t.transaction_id from transfer t
-      where t.workspace_id = of_workspace and t.recipient_id = of_id and t.balance_after is not null and t.recipient_id is not null));
-  elsif of_subject = 'payer' then
+  if of_subject = 'payer' then
     select d.entry_id into key_id from deposit d where d.workspace_id = of_workspace and d.id = of_id;
-    transactions := with_returns(workspaces, array(
-      select d.transaction_id from deposit d where d.workspace_id = of_workspace and d.entry_id = key_id));
   end if;
-  select string_agg(format('t.%I', a.attname), ', ' order by array_position(i.indkey, a.attnum)) into key
-  from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
-  where i.indrelid = ('banking.' || quote_ident(of_relation))::regclass and i.indisprimary;
-  return query execute format(
-    $sql$select jsonb_strip_nulls(to_jsonb(t) - array['person_salt', 'texts_salt', 'description_salt', 'personal_salt', 'request_salt', 'code_hash', 'own_legs'])
-      from %I t where %s order by %s offset $4 limit $5$sql$, of_relation, condition, key)
-    using workspaces, key_id, transactions, rows_before, rows_max;
+  held := '{}';
+  part := coalesce(part, part_after(of_subject, null));
+  page := page_of_part(of_subject, workspaces, key_id, part, coalesce(after_id, 0), rows_max);
+  for of_relation in
+    select c.relation, max(c.rows_of) as rows_of from personal_columns() c where c.subject = of_subject and c.part = personal_data_of.part
+    group by c.relation order by max(c.place) desc
+  loop
+    select string_agg(format('t.%I', a.attname), ', ' order by array_position(i.indkey, a.attnum)) into key
+    from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
+    where i.indrelid = ('banking.' || quote_ident(of_relation.relation))::regclass and i.indisprimary;
+    execute format(
+      $sql$select array(select jsonb_build_object('table', %1$L, 'row', jsonb_strip_nulls(to_jsonb(t) - array['person_salt', 'texts_salt',
+        'description_salt', 'personal_salt', 'request_salt', 'code_hash', 'own_legs']))
+        from %1$I t where %2$s order by %3$s)$sql$, of_relation.relation, of_relation.rows_of, key)
+      into held_of_relation using workspaces, key_id, page.ids;
+    held := held || held_of_relation;
+  end loop;
+  if page.last_id is null then
+    part := part_after(of_subject, part);
+  end if;
+  after_id := coalesce(page.last_id, 0);
 end $$;

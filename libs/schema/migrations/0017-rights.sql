@@ -314,8 +314,8 @@ begin
     (commanded, 'usage on sequence operator_request_id_seq'),
     (commanded, 'select, insert (content, digest, operating_system_user) on operator_request'),
     -- Erasure and export of personal data: operators by request, the worker what was not used for long. No service may call them.
-    (commanded, 'execute on function addresses_of_user, erase_personal_data, invitation_to, personal_columns, personal_data_of, requests_naming'),
-    (worked, 'execute on function erase_unused_personal_data'),
+    (commanded, 'execute on function addresses_of_user, erase_personal_data, invitation_to, personal_data_of, requests_naming'),
+    (worked, 'execute on function erase_unused_personal_data, find_unused_personal_data'),
 
     (commanded, 'update (note) on bank_entry'),
     (commanded, 'update (resolved_at, resolution, note, resolution_transaction_id) on discrepancy'),

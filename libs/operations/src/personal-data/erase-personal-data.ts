@@ -1,5 +1,6 @@
 import { bind, type BoundStatement, type Database, sqlStatement } from '@banking/postgres';
 import { type Actor, actAs, emailOf } from '../provisioning/workspaces.js';
+import { BEGINNING, type PersonalDataPosition, positionOf } from './position.js';
 import type { PersonalDataRetention } from './unused-personal-data.js';
 
 /**
@@ -30,70 +31,73 @@ export type ReasonToKeep =
 /** How many rows of each table were erased. */
 export type ErasedRows = Readonly<Record<string, number>>;
 
-interface ErasureRow {
+interface ErasureRow extends PersonalDataPosition {
   readonly reasons: readonly ReasonToKeep[] | null;
   readonly erased: ErasedRows | null;
-  readonly is_done: boolean | null;
 }
 
 const ERASE = sqlStatement<ErasureRow>(
   'erase_personal_data',
-  'select reasons, erased, is_done from erase_personal_data($1, $2, $3, $4, $5, $6)',
+  'select part, after_id, reasons, erased from erase_personal_data($1, $2, $3, $4, $5, $6, $7, $8)',
 );
 
-/** Rows of each table in one database transaction. */
-const ROWS_MAX = 1_000;
+/** Payments, orders or requests of one page, and rows of each table, in one database transaction. */
+const ROWS_MAX = 500;
 
 export interface Erasure {
   /** How long payments are kept; the database keeps them for a year at least outside a sandbox. */
   readonly retention: Pick<PersonalDataRetention, 'paymentsKeptDays'>;
-  /** Counts and changes nothing: the first rows of each table. */
+  /** Counts and changes nothing. */
   readonly isDryRun: boolean;
   readonly operator: Actor;
 }
 
+/** What came of an erasure. */
+export interface ErasureOutcome {
+  /** Why the data have to be kept. Undefined if they need not. */
+  readonly kept?: readonly ReasonToKeep[];
+  /** Nothing if nothing was left. Of data that have to be kept: what was erased before a reason came up. */
+  readonly erased: ErasedRows;
+}
+
 /**
- * Makes the personal data of a subject pseudonyms, in batches, and archives a recipient. Books, hashes and proofs stay valid.
+ * Makes the personal data of a subject pseudonyms, a page at a time, and archives a recipient first. Books, hashes and proofs stay valid.
  *
- * @returns why they have to be kept, or what was erased: nothing if nothing was left. Undefined if there is no such subject
+ * @returns undefined if there is no such subject
  * @throws Refusal `unavailable`: what was erased before stays so, and another call goes on
  */
 export async function erasePersonalData(
   database: Database,
   named: PersonalDataSubject,
   { retention, isDryRun, operator }: Erasure,
-): Promise<{ readonly kept: readonly ReasonToKeep[] } | { readonly erased: ErasedRows } | undefined> {
+): Promise<ErasureOutcome | undefined> {
   const erased: Record<string, number> = {};
-  for (;;) {
+  let position = BEGINNING;
+  do {
     const [, [row]] = await database.write(scopeOf(named), [
       actAs(operator),
       bind(
         ERASE,
         ...[named.subject, named.workspaceId ?? null, named.id],
-        ...[retention.paymentsKeptDays, ROWS_MAX, isDryRun],
+        ...[retention.paymentsKeptDays, ROWS_MAX, isDryRun, ...positionOf(position)],
       ) as BoundStatement<ErasureRow>,
     ] as const);
     if (!row?.reasons) return undefined;
-    if (row.reasons.length > 0) return { kept: row.reasons };
+    if (row.reasons.length > 0) return { kept: row.reasons, erased };
     for (const [table, count] of Object.entries(row.erased ?? {})) erased[table] = (erased[table] ?? 0) + count;
-    if (row.is_done === true || isDryRun) return { erased };
-  }
+    position = row;
+  } while (position.part !== null);
+  return { erased };
 }
 
 const scopeOf = ({ workspaceId }: PersonalDataSubject) =>
   workspaceId === undefined ? {} : { workspaces: [workspaceId] };
 
-const RELATIONS = sqlStatement<{ relation: string }>(
-  'relations_with_personal_data',
-  'select relation from personal_columns() where subject = $1 group by relation order by max(place) desc',
-);
-
-const ROWS = sqlStatement<{ row: Readonly<Record<string, unknown>> }>(
+const PERSONAL_DATA = sqlStatement<PersonalDataPosition & { readonly held: readonly PersonalDataRow[] }>(
   'personal_data_of',
-  'select personal_data_of($1, $2, $3, $4, $5, $6) as row',
+  // Of an array of jsonb, the driver would parse the elements as texts.
+  'select part, after_id, to_jsonb(held) as held from personal_data_of($1, $2, $3, $4, $5, $6)',
 );
-
-const PAGE = 500;
 
 /** A row that holds personal data, as it is stored but for salts. */
 export interface PersonalDataRow {
@@ -106,17 +110,14 @@ export async function* personalDataPages(
   database: Database,
   named: PersonalDataSubject,
 ): AsyncGenerator<readonly PersonalDataRow[], void, undefined> {
-  const scope = scopeOf(named);
-  const [relations] = await database.pipeline(scope, [bind(RELATIONS, named.subject)] as const);
-  for (const { relation: table } of relations) {
-    for (let before = 0; ; before += PAGE) {
-      const [rows] = await database.pipeline(scope, [
-        bind(ROWS, named.subject, named.workspaceId ?? null, named.id, table, before, PAGE),
-      ] as const);
-      if (rows.length > 0) yield rows.map(({ row }) => ({ table, row }));
-      if (rows.length < PAGE) break;
-    }
-  }
+  let position = BEGINNING;
+  do {
+    const [[row]] = await database.pipeline(scopeOf(named), [
+      bind(PERSONAL_DATA, ...[named.subject, named.workspaceId ?? null, named.id, ROWS_MAX], ...positionOf(position)),
+    ] as const);
+    if (row!.held.length > 0) yield row!.held;
+    position = row!;
+  } while (position.part !== null);
 }
 
 const FIND_USER = sqlStatement<{ id: bigint }>(
