@@ -516,7 +516,7 @@ export const OPERATIONS = {
    * Gives a user of the service whose address is verified roles at once. Any other address is invited: the person who signs in with it, or
    * accepts the invitation with its code, becomes a member. Another invitation of the address replaces the former one. The result has the code, and the replay of a
    * request has none. `member_exists` for a user who is a member.
-   * `invitation_limit` for a user with 500 open invitations.
+   * `invitation_limit` for a user with 200 open invitations in the workspace.
    */
   inviteMember: creates<InviteMemberInput, InvitedMember>('/members', ADMINISTRATORS, {
     refusals: ['member_exists', 'invitation_limit'],

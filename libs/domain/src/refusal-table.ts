@@ -370,7 +370,7 @@ const BUSINESS = {
   },
   invitation_limit: {
     status: 422,
-    message: 'The user has 500 open invitations in all workspaces, which is the limit.',
+    message: 'The user has 200 open invitations in the workspace, which is the limit.',
     action: 'Wait until invitations are accepted or expire, or remove some of them.',
   },
   member_removed: {

@@ -142,13 +142,13 @@ begin
 end $$;
 
 -- Whether the user of the database transaction may invite an address: each open invitation is withdrawn with the right of its maker, in one
--- database transaction, so a user has a bounded number of them, in all workspaces. A user of the service needs none, and one of the address is replaced.
+-- database transaction, so a user has a bounded number of them in a workspace. A user of the service needs none, and one of the address is replaced.
 create function may_invite(of_workspace bigint, address text) returns boolean
   language sql stable security definer set search_path = banking, pg_temp as $$
-  select exists (select from app_user u where u.email = address and u.is_email_verified) or 500 > (
+  select exists (select from app_user u where u.email = address and u.is_email_verified) or 200 > (
     select count(*) from member m
-    where m.invited_by = nullif(current_setting('app.user', true), '')::bigint and m.roles is not null and m.expires_at > clock_timestamp()
-      and (m.workspace_id, m.email) <> (of_workspace, address))
+    where m.workspace_id = of_workspace and m.invited_by = nullif(current_setting('app.user', true), '')::bigint
+      and m.roles is not null and m.expires_at > clock_timestamp() and m.email <> address)
 $$;
 
 -- Gives a user the roles at once, and invites an address that is no user, or whose user was never verified to have it. Another invitation of

@@ -48,7 +48,7 @@ const ADD_INVITATIONS = sqlStatement(
   'add_invitations',
   `insert into banking.member (workspace_id, email, roles, code_hash, expires_at, invited_by)
    select $1, format('guest%s.%s@southwind.example', u.id, n), '{viewer}', sha256(format('%s.%s', u.id, n)::bytea), now() + interval '1 day', u.id
-   from generate_series(1, 500) n, banking.app_user u where u.email = any($2)`,
+   from generate_series(1, 200) n, banking.app_user u where u.email = any($2)`,
 );
 
 /** The member whom `makeMore` removes. */
