@@ -113,7 +113,12 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     cells:
       further &&
       (() =>
-        cells.all().map(({ name, use }) => ({ cell: name, database: use?.database, isCopyLost: copies.isLost(name) }))),
+        cells.all().map(({ name, use }) => ({
+          cell: name,
+          database: use?.database,
+          isCopyLost: copies.isLost(name),
+          unserved: copies.unservedIn(name),
+        }))),
     // By itself: an operation that home answers from memory says nothing about the copies of rights.
     directory: new CellsDirectory(homeOrCopies(), () => cells.all().map(({ use }) => use)),
     readiness: { check: () => anyAnswers(open()), work: () => readWork(open()) },

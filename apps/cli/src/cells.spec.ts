@@ -193,6 +193,40 @@ describe('banking cell move', () => {
     expect(JSON.parse(archived.stdout)).toMatchObject([{ cell: 'b' }]);
   });
 
+  it('names a workspace that its cell has lost, and lets the former cell serve it again', async () => {
+    expect(await world.run(['cell', 'move', workspaceId, '--to', 'b'], CELLS)).toMatchObject({ exitCode: 0 });
+    // As a restore of b to a moment before the move.
+    await administer(inB.connection, (client) =>
+      client.query(`delete from banking.cell_workspace where workspace_id = ${workspaceId}`),
+    );
+    const fault = `the cell b does not serve workspace ${workspaceId}, which home places there`;
+    const run = (...args: readonly string[]) => world.run(args, CELLS);
+
+    const [all, one] = [await run('verify'), await run('verify', '--workspace', workspaceId)];
+    expect(all).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringMatching(
+        new RegExp(`^every workspace is served by the cell in which home places it +1$`, 'm'),
+      ) as string,
+    });
+    expect(all.stdout).toContain(fault);
+    expect(one).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining(fault) as string });
+    const inCell = await world.run(['verify', '--json'], { ...CELLS, CELL: 'b' });
+    expect(JSON.parse(inCell.stdout)).toMatchObject({ inOrder: false });
+    expect(inCell.stdout).toContain(fault);
+    expect((await run('cell', 'list')).stdout).toContain(`Cell b: ${fault}`);
+    expect(await run('cell', 'move', workspaceId, '--to', 'b')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining(
+        `serve it again, which has its rows from before the move: banking cell move ${workspaceId} --abandon.`,
+      ) as string,
+    });
+
+    expect(await run('cell', 'move', workspaceId, '--abandon')).toMatchObject({ exitCode: 0 });
+    expect((await run('verify', '--workspace', workspaceId)).stdout).toMatch(/The books are in order/);
+    expect((await run('cell', 'list')).stdout).not.toContain(fault);
+  });
+
   it.each([
     [
       'an unknown workspace',

@@ -6,6 +6,7 @@ import {
   addressOf,
   archiveWorkspace,
   type CellAccess,
+  describeUnserved,
   moveWorkspace,
   needsOwnConnection,
 } from '@banking/deployment';
@@ -14,7 +15,7 @@ import { allCells, type MoveRow, openMoves } from '@banking/operations/provision
 import type { ConnectionOptions, Database } from '@banking/postgres';
 import { ConfigError, connectionTo, type DeploymentConfig, HOME_CELL } from '@banking/process';
 import { readConfig } from './config.js';
-import { demoBookings, faultsOfCopies } from './each-cell.js';
+import { demoBookings, faultsOfCells } from './each-cell.js';
 import { reachAsOwner, reachDatabase, untilSignal, withDirectory } from './deployment.js';
 import {
   type JsonOptions,
@@ -56,8 +57,8 @@ export function addCellCommands(program: Command): void {
     .command('list')
     .summary('list the cells')
     .description(
-      'Lists the cells with the number of their workspaces, the moves that are not done, and what is wrong with the copies of the ' +
-        'directory: each is compared with home.',
+      'Lists the cells with the number of their workspaces, the moves that are not done, what is wrong with the copies of the ' +
+        'directory, and the workspaces that their cell does not serve: each cell is compared with home.',
     )
     .addOption(jsonOption())
     .addHelpText('after', examples('banking cell list'))
@@ -66,11 +67,12 @@ export function addCellCommands(program: Command): void {
         cells: await allCells(database),
         moves: await openMoves(database),
       }));
-      const faults = await faultsOfCopies(cells.map(({ name }) => name));
+      const faults = await faultsOfCells(cells.map(({ name }) => name));
       if (json) {
         const of = (name: string) => ({
           moves: moves.filter(({ from }) => from === name),
-          copyFault: faults.get(name),
+          copyFault: faults.get(name)?.copy,
+          unserved: faults.get(name)?.unserved,
         });
         return printJson(cells.map((one) => ({ ...one, ...of(one.name) })));
       }
@@ -80,7 +82,10 @@ export function addCellCommands(program: Command): void {
         'The deployment has one database. Add another: banking cell add <name>',
       );
       for (const move of moves) print(describe(move));
-      for (const [name, fault] of faults) print(`Cell ${name}: ${fault}.`);
+      for (const [name, { copy, unserved }] of faults) {
+        if (copy !== undefined) print(`Cell ${name}: ${copy}.`);
+        for (const id of unserved) print(`Cell ${name}: ${describeUnserved(name, id)}.`);
+      }
     });
 
   addMoveCommands(cell);
@@ -148,12 +153,16 @@ function addMoveCommands(cell: Command): void {
     .description(
       'Moves a workspace to another cell while it is served. Its rows are copied and verified first. Then it is closed for a moment, in ' +
         'which callers get 503 with Retry-After, and the other cell serves it. The same command continues a move that was interrupted. ' +
-        'Until the switch, --abandon ends it. Then the former cell still has the rows, closed: see banking cell archive.',
+        'Until the switch, --abandon ends it. Then the former cell still has the rows, closed: see banking cell archive. If the other cell ' +
+        'was restored to a moment before the switch, --abandon lets the former cell serve the workspace again.',
     )
     .addArgument(workspaceArgument())
     .addOption(lookupOption('--to <cell>', 'cell that the workspace moves to; see banking cell list'))
     .addOption(
-      new Option('--abandon', 'end a move that is not switched: its cell keeps it').conflicts(['to', 'window']),
+      new Option('--abandon', 'end a move that is not switched, or was lost: its cell keeps it').conflicts([
+        'to',
+        'window',
+      ]),
     )
     .addOption(new Option('--window <seconds>', 'how long the workspace may be closed (2.5)').argParser(parseWindow))
     .addOption(jsonOption())

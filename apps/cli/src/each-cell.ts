@@ -4,9 +4,12 @@ import {
   COPY_CHECK,
   type Deployment,
   describeLost,
+  describeUnserved,
   inDatabase,
   isOperatorError,
+  PLACES_CHECK,
   slotOfCopy,
+  unservedWorkspaces,
 } from '@banking/deployment';
 import type { AccountId, WorkspaceId } from '@banking/domain';
 import type { Finding } from '@banking/ledger';
@@ -122,25 +125,34 @@ export interface BetweenReport {
 }
 
 /**
- * Verifies payments between cells, and the copies of the directory. A database that does not answer is a part of the report.
+ * Verifies payments between cells, the copies of the directory, and that each workspace is served where home places it. A database that does not answer is a part of the report.
  *
  * @param names those of all cells
  */
 export async function verifyBetween(names: readonly string[]): Promise<BetweenReport> {
-  const checks = [...CELLS_CHECKS, COPY_CHECK];
+  const checks = [...CELLS_CHECKS, COPY_CHECK, PLACES_CHECK];
   try {
     const onStep = (rows: number) => reportProgress(`Verified the payments between cells: ${rows} rows.`);
-    const findings = await withCells(names, { readsBooks: true }, async (cells) => {
-      const payments = await verifyCells(cells, { onStep });
+    return await withCells(names, { readsBooks: true }, async (cells) => {
+      const { findings: payments, leftOut } = await verifyCells(cells, { onStep });
       const [home, ...others] = cells;
       const copies: Finding[] = [];
       for (const cell of others) {
         const fault = await faultOfCopy(home!, cell);
         if (fault !== undefined) copies.push({ check: COPY_CHECK, detail: fault });
       }
-      return [...payments, ...copies];
+      const unserved: Finding[] = [];
+      for (const cell of cells) unserved.push(...(await unservedIn(home!, cell)));
+      const findings = [...payments, ...copies, ...unserved];
+      const closed = leftOut.filter((id) => !unserved.some(({ workspaceId }) => workspaceId === id));
+      const report = { inOrder: findings.length === 0, checks, findings };
+      return closed.length === 0
+        ? report
+        : {
+            ...{ ...report, inOrder: report.inOrder && null },
+            failure: `those of workspaces that are being moved: ${closed.join(', ')}. See banking cell list. Verify again when they are open.`,
+          };
     });
-    return { inOrder: findings.length === 0, checks, findings };
   } catch (error) {
     if (!isOperatorError(error)) throw error;
     return { inOrder: null, checks, findings: [], failure: (error as Error).message };
@@ -159,16 +171,47 @@ async function faultOfCopy(home: CellBooks, { name, database }: CellBooks): Prom
   return isFollowing ? undefined : `the copy of the directory in the cell ${name} does not receive the changes of home`;
 }
 
-/** What is wrong with the copy of the directory in each cell, by its name. @param names those of all cells, home first */
-export async function faultsOfCopies([home, ...others]: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const faults = new Map<string, string>();
-  for (const name of others) {
+/** The workspaces that home places in a cell, and that it does not serve. */
+async function unservedIn(home: CellBooks, { number, name, database }: CellBooks): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for await (const ids of unservedWorkspaces(inDatabase(home.database), inDatabase(database), number)) {
+    findings.push(
+      ...ids.map((workspaceId) => ({
+        ...{ check: PLACES_CHECK, workspaceId },
+        detail: describeUnserved(name, workspaceId),
+      })),
+    );
+  }
+  return findings;
+}
+
+/** Those of one cell that a command verifies by itself. */
+export const findUnserved = (name: string): Promise<readonly Finding[]> =>
+  withCells(name === HOME_CELL ? [name] : [HOME_CELL, name], {}, (cells) => unservedIn(cells[0]!, cells.at(-1)!));
+
+/** What differs between home and a cell. */
+export interface CellFaults {
+  /** Of the copy of the directory. */
+  readonly copy?: string | undefined;
+  /** The workspaces that the cell does not serve. */
+  readonly unserved: readonly number[];
+}
+
+/** What differs between home and each cell, by its name. @param names those of all cells, home first */
+export async function faultsOfCells(names: readonly string[]): Promise<ReadonlyMap<string, CellFaults>> {
+  const faults = new Map<string, CellFaults>();
+  for (const name of names) {
     try {
-      const fault = await withCells([home!, name], {}, ([first, cell]) => faultOfCopy(first!, cell!));
-      if (fault !== undefined) faults.set(name, fault);
+      const both = name === HOME_CELL ? [name] : [HOME_CELL, name];
+      const found = await withCells(both, {}, async ([home, cell]) => ({
+        copy: cell && (await faultOfCopy(home!, cell)),
+        unserved: (await unservedIn(home!, cell ?? home!)).map(({ workspaceId }) => workspaceId!),
+      }));
+      faults.set(name, found);
     } catch (error) {
       if (!isOperatorError(error)) throw error;
-      faults.set(name, `the copy of the directory in the cell ${name} was not compared: ${(error as Error).message}`);
+      const copy = `the copy of the directory in the cell ${name} was not compared: ${(error as Error).message}`;
+      faults.set(name, { copy, unserved: [] });
     }
   }
   return faults;

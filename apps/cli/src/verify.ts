@@ -8,12 +8,14 @@ import {
   verifySince,
 } from '@banking/books-proof';
 import { readDemoBookings } from '@banking/operations/demo';
-import { isOperatorError } from '@banking/deployment';
+import { closedHere, inDatabase, isOperatorError, PLACES_CHECK } from '@banking/deployment';
+import type { Finding } from '@banking/ledger';
+import type { Database } from '@banking/postgres';
 import { type CellConfig, HOME_CELL } from '@banking/process';
-import { allWorkspaces } from '@banking/operations/provisioning';
+import { allWorkspaces, workspacesHere } from '@banking/operations/provisioning';
 import { readRails } from '@banking/rails';
 import type { Command } from 'commander';
-import { type BetweenReport, demoBookings, inCellOf, verifyBetween } from './each-cell.js';
+import { type BetweenReport, demoBookings, findUnserved, inCellOf, verifyBetween } from './each-cell.js';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { examples, jsonOption, lookupOption, workspaceOption } from './inputs.js';
@@ -116,6 +118,7 @@ async function verify({ workspaceId, anchor }: Asked, cell?: string): Promise<Ce
   const use = { changesNothing: true, readsBooks: true, ...(cell !== undefined && { cell }) };
   const isWhole = workspaceId === undefined;
   return withDeployment(async ({ database }, config) => {
+    const unserved = await unservedAmong(database, workspaceId, cell ?? config.cell);
     const ids = (await chosenWorkspaces(database, workspaceId)).map(({ id }) => id);
     const isHome = [undefined, HOME_CELL].includes(cell ?? config.cell);
     const directoryOf = isHome ? (await allWorkspaces(database)).map(({ id }) => id) : 'none';
@@ -130,7 +133,9 @@ async function verify({ workspaceId, anchor }: Asked, cell?: string): Promise<Ce
     const rails = readRails(config.deployment).names;
     const reports = { onWorkspace, onRange };
     const books = { directoryOf, bookedWithoutOrder, rails } as const;
-    const report = await verifyDeployment(database, ids, { isWhole, isCell, ...reports, ...books });
+    const ofBooks = await verifyDeployment(database, ids, { isWhole, isCell, ...reports, ...books });
+    const checks = [...ofBooks.checks, ...(unserved.length > 0 ? [PLACES_CHECK] : [])];
+    const report = { ...ofBooks, checks, findings: [...ofBooks.findings, ...unserved] };
     if (anchor === undefined) return report;
     const since = await verifySince(database, ids, anchor);
     const ofDirectory =
@@ -142,6 +147,27 @@ async function verify({ workspaceId, anchor }: Asked, cell?: string): Promise<Ce
       notCompared: since.notCompared,
     };
   }, use);
+}
+
+/**
+ * The workspaces that a database should serve, and does not: their books are elsewhere or lost, so what is here is not in order. Home is
+ * asked only if a workspace is closed here.
+ *
+ * @throws Refused for the one that is asked for
+ */
+async function unservedAmong(
+  database: Database,
+  workspaceId: WorkspaceId | undefined,
+  cell: string | undefined,
+): Promise<readonly Finding[]> {
+  if (cell === undefined) return [];
+  const ids = workspaceId === undefined ? (await workspacesHere(database)).map(({ id }) => id) : [workspaceId];
+  if ((await closedHere(inDatabase(database), ids)).length === 0) return [];
+  const unserved = await findUnserved(cell);
+  if (workspaceId === undefined) return unserved;
+  const found = unserved.find((one) => one.workspaceId === workspaceId);
+  if (found !== undefined) throw new Refused(`Workspace ${workspaceId} was not verified: ${found.detail}.`);
+  return [];
 }
 
 /** Other commands list all of it. */

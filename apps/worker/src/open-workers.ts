@@ -154,9 +154,12 @@ async function openLoops(
     cells: cells.isAlone
       ? undefined
       : () =>
-          cells
-            .all()
-            .map(({ name, use }) => ({ cell: name, database: use?.database, isCopyLost: copies.isLost(name) })),
+          cells.all().map(({ name, use }) => ({
+            cell: name,
+            database: use?.database,
+            isCopyLost: copies.isLost(name),
+            unserved: copies.unservedIn(name),
+          })),
     start() {
       isStarted = true;
       for (const use of open()) use.start();

@@ -22,4 +22,4 @@ export { SINCE_CHECK, verifyDirectorySince, verifySince } from './verify-since.j
 export type { Attention } from './find-attention.js';
 export { type DeploymentReport, verifyDeployment } from './verify-deployment.js';
 export { type CellBooks, cellBooksOf } from './cells/halves.js';
-export { CELLS_CHECKS, stepsOverCells, verifyCells } from './cells/verify-cells.js';
+export { CELLS_CHECKS, closedWorkspaces, stepsOverCells, verifyCells } from './cells/verify-cells.js';

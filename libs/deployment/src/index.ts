@@ -18,7 +18,15 @@ export { CellsDirectory, HomeOrCopies } from './cells/cells-directory.js';
 export { addressOf } from './cells/subscription.js';
 export { ensureEmbeddedCells } from './cells/ensure-embedded-cells.js';
 export { type CellSchema, migrateCells, planCells } from './cells/migrate-cells.js';
-export { accountCodes, reserveKnownCode, untilOpen } from './cells/places.js';
+export {
+  accountCodes,
+  closedHere,
+  describeUnserved,
+  PLACES_CHECK,
+  reserveKnownCode,
+  unservedWorkspaces,
+  untilOpen,
+} from './cells/places.js';
 export { CopiesComparison } from './cells/copies-comparison.js';
 export { compareCopy, COPY_CHECK, describeLost, inDatabase, slotOfCopy } from './cells/compare-copy.js';
 export { sumOfWork, VerificationOverCells } from './cells/verify-over-cells.js';

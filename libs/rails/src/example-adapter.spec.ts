@@ -69,6 +69,32 @@ describe('the example adapter of the documentation', () => {
     expect(found.events.map(({ status }) => status)).toEqual(['ACSP', 'ACCC']);
   });
 
+  it('goes on after the server has ended its connections, an idle one and one in a transaction', async () => {
+    const headers = { authorization: `Bearer ${TOKEN}`, 'idempotency-key': 'held-up' };
+    const body = { amount: '500', currency: 'EUR', creditor: { name: 'Test Payee', account: 'DE715001' } };
+    const sessions = `pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and application_name = ''`;
+    const states = async () =>
+      (
+        await world.owner.query<{ state: string; waits: boolean }>(
+          `select distinct state, wait_event_type is not distinct from 'Lock' as waits from ${sessions}`,
+        )
+      ).rows;
+    // The payment cannot be handed over meanwhile.
+    await world.owner.query('begin');
+    await world.owner.query('lock table public.event in share mode');
+    await fetch(`${config.url}/payments`, { method: 'POST', headers, body: JSON.stringify(body) });
+    await until(states, (found) => found.some(({ waits }) => waits) && found.some(({ state }) => state === 'idle'));
+
+    await world.owner.query(`select pg_terminate_backend(pid) from ${sessions}`);
+    await world.owner.query('commit');
+
+    const handedOver = async () => {
+      const response = await fetch(`${config.url}/payments/held-up`, { headers });
+      return ((await response.json()) as { readonly events?: readonly unknown[] }).events ?? [];
+    };
+    expect(await until(handedOver, (found) => found.length > 0)).toHaveLength(2);
+  });
+
   it('has at most 150 lines', () => {
     expect(EXAMPLE.split('\n').length).toBeLessThanOrEqual(150);
   });

@@ -265,6 +265,8 @@ create table workspace_place (
   cell_number integer not null,
   state text not null default 'open' check (state in ('open', 'moving')),
   created_at timestamptz not null default now(),
+  -- When it was last moved. Null while it is in its first cell.
+  moved_at timestamptz,
   constraint workspace_place_cell foreign key (cell_number) references cell (number)
 );
 
@@ -309,7 +311,8 @@ create table move_mark (
   number bigint not null default 1
 );
 
--- A new workspace is open in the cell that it is placed in, at home at once and elsewhere as soon as the copy has its place.
+-- A new workspace is open in the cell that it is placed in, at home at once and elsewhere as soon as the copy has its place. One that has
+-- moved is not new: a cell that learns of it later, because it was restored to an earlier moment, lacks its books.
 create function open_placed_workspace() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 begin
@@ -319,7 +322,7 @@ begin
   return null;
 end $$;
 
-create trigger opened after insert on workspace_place for each row execute function open_placed_workspace();
+create trigger opened after insert on workspace_place for each row when (new.moved_at is null) execute function open_placed_workspace();
 
 alter table workspace_place enable always trigger opened;
 

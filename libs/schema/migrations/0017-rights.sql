@@ -326,7 +326,7 @@ begin
     (verified, 'execute on function directory_digests'),
     (verified, 'usage on sequence payout_stop_id_seq'),
     (verified, 'insert (finding_count, workspace_ids, findings) on payout_stop'),
-    (verified, 'select on operator_posting'),
+    (verified, 'select on operator_posting, workspace_move'),
     (verified, 'select, delete on unverified_posting'),
     (verified, 'select, update (last_workspace_id, last_id) on verification_position')
   loop

@@ -23,6 +23,11 @@ const ALL_PLACES = sqlStatement<{ workspace_id: bigint; cell_number: number }>(
   'select workspace_id, cell_number from workspace_place order by workspace_id',
 );
 
+const CLOSED = sqlStatement<{ id: bigint }>(
+  'workspaces_closed_in_cell',
+  'select u.id from unnest($1::bigint[]) u(id) where not is_served_here(u.id)',
+);
+
 const IDENTITY = sqlStatement<{ number: number; name: string }>(
   'identity_of_cell',
   'select number, name from cell_identity',
@@ -37,7 +42,14 @@ export async function cellBooksOf(database: Database): Promise<CellBooks> {
 
 /** The cells of a deployment, as far as a verification over all of them reads. */
 export class AllCells {
-  constructor(readonly cells: readonly CellBooks[]) {}
+  /** The workspaces that were not open where home places them, which nothing is read of any more. */
+  readonly leftOut = new Set<number>();
+
+  /** @param movedWithinMs how long a workspace that is being moved is waited for before it is left out */
+  constructor(
+    readonly cells: readonly CellBooks[],
+    private readonly movedWithinMs = MOVED_WITHIN_MS,
+  ) {}
 
   get home(): Database {
     return this.of(0).database;
@@ -56,45 +68,62 @@ export class AllCells {
   }
 
   /**
-   * Reads rows of workspaces, each where its workspace is. A workspace that is being moved is waited for.
+   * Reads rows of workspaces, each where its workspace is. A workspace that is being moved is waited for, and then left out.
    *
-   * @throws Refusal `unavailable` if a database is away, or a move takes longer than 15 seconds
+   * @throws Refusal `unavailable` if a database is away
    */
   async readWhereOpen<T>(
     workspaceIds: readonly number[],
     read: (database: Database, workspaceIds: readonly number[]) => Promise<readonly T[]>,
   ): Promise<T[]> {
-    const ids = [...new Set(workspaceIds)];
-    return whileMoving(async () => {
-      const [rows] = await this.home.pipeline({}, [bind(PLACES, ids)] as const);
-      const places = placesFrom(rows);
-      const found: (readonly T[])[] = [];
-      // A workspace may have moved to a cell that was added since: its rows are not missing, so `of` throws.
-      for (const number of new Set(places.values())) {
-        const own = ids.filter((id) => places.get(id) === number);
-        found.push(await read(this.of(number).database, own));
+    for (;;) {
+      const ids = [...new Set(workspaceIds)].filter((id) => !this.leftOut.has(id));
+      try {
+        const found: (readonly T[])[] = [];
+        for (const [number, own] of await this.placesOf(ids)) found.push(await read(this.of(number).database, own));
+        return found.flat();
+      } catch (error) {
+        if (!isServedElsewhere(error)) throw error;
       }
-      return found.flat();
-    });
-  }
-}
-
-/** Repeats a read that met a workspace that its cell does not serve. */
-async function whileMoving<T>(read: () => Promise<T>): Promise<T> {
-  const untilMs = performance.now() + MOVED_WITHIN_MS;
-  for (;;) {
-    try {
-      return await read();
-    } catch (error) {
-      if (!isServedElsewhere(error)) throw error;
-      if (performance.now() > untilMs) throw beingMoved(error);
+      await this.untilOpen(ids);
     }
-    await pause(POLL_MS);
+  }
+
+  /** Waits until each of the workspaces is open where home places it. Those that are not in time are left out. */
+  async untilOpen(workspaceIds: readonly number[]): Promise<void> {
+    const untilMs = performance.now() + this.movedWithinMs;
+    for (;;) {
+      const closed = await this.closedAmong(workspaceIds);
+      if (closed.length === 0) return;
+      if (performance.now() >= untilMs) {
+        for (const id of closed) this.leftOut.add(id);
+        return;
+      }
+      await pause(POLL_MS);
+    }
+  }
+
+  /** Those of the workspaces that are not open where home places them. */
+  async closedAmong(workspaceIds: readonly number[]): Promise<readonly number[]> {
+    const closed: number[] = [];
+    for (const [number, ids] of await this.placesOf(workspaceIds)) {
+      const [rows] = await this.of(number).database.pipeline({}, [bind(CLOSED, ids)] as const);
+      closed.push(...rows.map(({ id }) => Number(id)));
+    }
+    return closed;
+  }
+
+  /** The workspaces by the number of their cell. One may have moved to a cell that was added since: its rows are not missing, so `of` throws. */
+  private async placesOf(workspaceIds: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>> {
+    const [rows] = await this.home.pipeline({}, [bind(PLACES, workspaceIds)] as const);
+    const byCell = new Map<number, number[]>();
+    for (const [id, number] of placesFrom(rows)) byCell.set(number, [...(byCell.get(number) ?? []), id]);
+    return byCell;
   }
 }
 
 export const beingMoved = (cause: unknown): Refusal =>
-  new Refusal('unavailable', 'A workspace is being moved to another database. Verify again when it is open.', {
+  new Refusal('unavailable', 'Workspaces are moved one after another. Verify again when none is being moved.', {
     retryAfterSeconds: RETRY_AFTER_S,
     cause,
   });

@@ -100,11 +100,26 @@ export async function switchPlace(home: AdminSession, workspaceId: number): Prom
       `with switched as (
          update workspace_move set step = 'switched', step_at = statement_timestamp()
          where workspace_id = $1 and step = 'close' returning workspace_id, source_number, target_number)
-       update workspace_place p set cell_number = s.target_number from switched s
+       update workspace_place p set cell_number = s.target_number, moved_at = statement_timestamp() from switched s
        where p.workspace_id = s.workspace_id and p.cell_number = s.source_number returning p.workspace_id`,
       [workspaceId],
     );
     if (switched.length === 0) throw new Error(`the move of workspace ${workspaceId} is not at its switch`);
+  });
+}
+
+/** The one change by which the workspace is in its former cell again. From then on the move is one that is abandoned. */
+export async function switchBack(home: AdminSession, workspaceId: number): Promise<void> {
+  await asOwner(home, async () => {
+    const switched = await home.query(
+      `with switched as (
+         update workspace_move set step = 'abandon', step_at = statement_timestamp()
+         where workspace_id = $1 and step in ('switched', 'done') returning workspace_id, source_number, target_number)
+       update workspace_place p set cell_number = s.source_number, moved_at = statement_timestamp() from switched s
+       where p.workspace_id = s.workspace_id and p.cell_number = s.target_number returning p.workspace_id`,
+      [workspaceId],
+    );
+    if (switched.length === 0) throw new Error(`workspace ${workspaceId} is not where its last move has led`);
   });
 }
 

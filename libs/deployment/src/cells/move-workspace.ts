@@ -11,10 +11,19 @@ import {
   readMove,
   type MoveSettings,
   type Step,
+  switchBack,
 } from './move-record.js';
 import { unpublish, unsubscribe, publishWorkspace, subscribe, untilCopied, untilFollowed } from './move-replication.js';
 import { removeRows, requireRemover, hasRows } from './remove-rows.js';
-import { leaveTarget, expectWorkspace, leaveWorkspace, openMoved, requireNotServed } from './take-over.js';
+import {
+  leaveTarget,
+  expectWorkspace,
+  leaveWorkspace,
+  openMoved,
+  requireNotServed,
+  stateOf,
+  takeBack,
+} from './take-over.js';
 import { DeploymentError } from '../explain-failure.js';
 import { reopenWorkspace, closeAndSwitch, DifferingRowsError, type OnClosed } from './switch-workspace.js';
 import { asOwner } from './act-as.js';
@@ -78,8 +87,10 @@ export async function moveWorkspace(options: MoveOptions): Promise<boolean> {
     const before = await readMove(home, workspaceId);
     if (before === undefined || before.step === 'done') {
       const place = await placeOf(home, workspaceId);
-      if (place === to) return false;
-      return run(options, home, await begin(options, home, { workspaceId, source: place, target: to }));
+      if (place !== to)
+        return run(options, home, await begin(options, home, { workspaceId, source: place, target: to }));
+      await withCell(options, to, (cell) => requireServed(home, cell, { workspaceId, cell: to }));
+      return false;
     }
     if (before.step === 'abandon' || before.target !== to) throw otherMove(before);
     log(`Continuing the move of workspace ${workspaceId} at the step ${before.step}.`);
@@ -96,6 +107,7 @@ async function begin(options: MoveOptions, home: AdminSession, cells: MoveCells)
         `The deployment has no cell "${cells.target}" yet. Run banking cell add ${cells.target}.`,
       );
     }
+    await requireServed(home, source, { workspaceId: cells.workspaceId, cell: cells.source });
     await requireEqualCells(source, target, cells);
     const stayed = await asOwner(target, () =>
       target.query('select from cell_workspace where workspace_id = $1', [cells.workspaceId]),
@@ -104,6 +116,24 @@ async function begin(options: MoveOptions, home: AdminSession, cells: MoveCells)
   });
   await beginMove(home, cells, options.operatingSystemUser);
   return { ...cells, step: 'prepare' };
+}
+
+/** @throws DeploymentError with the ways out if a cell does not serve a workspace that home places there and that is not being moved */
+async function requireServed(
+  home: AdminSession,
+  session: AdminSession,
+  { workspaceId, cell }: { readonly workspaceId: number; readonly cell: string },
+): Promise<void> {
+  if ((await stateOf(session, workspaceId)) === 'open') return;
+  const move = await readMove(home, workspaceId);
+  const back =
+    move?.target === cell
+      ? ` Or let the cell "${move.source}" serve it again, which has its rows from before the move: banking cell move ${workspaceId} --abandon.`
+      : '';
+  throw new DeploymentError(
+    `Home places workspace ${workspaceId} in the cell "${cell}", which does not serve it. Nothing is changed. Was a database restored? Recover ` +
+      `the cell "${cell}" to a later moment.${back} See docs/maintain.md, section "Several databases".`,
+  );
 }
 
 function otherMove({ workspaceId, target, step }: Move): DeploymentError {
@@ -236,6 +266,7 @@ async function finish(options: MoveOptions, sessions: MoveSessions, cells: MoveC
   // Before the target opens, because rows that arrive would overwrite those that it writes.
   await unsubscribe(target, cells);
   await openMoved(target, workspaceId);
+  await requireServed(home, target, { workspaceId, cell: cells.target });
   log(`The cell ${cells.target} serves workspace ${workspaceId}.`);
   await options.onStep?.('switched');
   await leaveWorkspace(source, workspaceId);
@@ -244,21 +275,48 @@ async function finish(options: MoveOptions, sessions: MoveSessions, cells: MoveC
   await options.onStep?.('done');
 }
 
-/** Ends a move before its switch: the source serves the workspace, and the target has nothing of it. May be repeated. */
+/**
+ * Ends a move before its switch: the source serves the workspace, and the target has nothing of it. May be repeated.
+ *
+ * After the switch it is the way back where the target has lost the workspace, because it was restored to an earlier moment. The source then
+ * serves it with its rows from before the switch.
+ */
 export async function abandonMove(options: MoveSettings): Promise<void> {
   const { workspaceId, log } = options;
   await withHome(options, workspaceId, async (home) => {
     const move = await readMove(home, workspaceId);
-    if (move === undefined || move.step === 'done') {
-      throw new DeploymentError(`Workspace ${workspaceId} is not being moved. See banking cell list.`);
+    if (move === undefined) throw notMoving(workspaceId);
+    if (move.step === 'switched' || move.step === 'done') {
+      await withCells(options, home, move, (sessions) => requireLost(sessions, move));
+      await switchBack(home, workspaceId);
+    } else {
+      await recordStep(home, workspaceId, 'abandon');
+      await reopenAtSource(options, move);
     }
-    if (move.step === 'switched') {
-      throw new DeploymentError(
-        `Workspace ${workspaceId} is in the cell "${move.target}" already. Finish the move: banking cell move ${workspaceId} --to ${move.target}.`,
-      );
-    }
-    await recordStep(home, workspaceId, 'abandon');
-    await reopenAtSource(options, move);
-    await withCells(options, home, move, (sessions) => abandonSteps(sessions, move, log));
+    await withCells(options, home, move, async (sessions) => {
+      await requireNotServed(sessions.target, move);
+      await reopenWorkspace(sessions.source, workspaceId);
+      await takeBack(sessions.source, workspaceId);
+      await abandonSteps(sessions, move, log);
+    });
   });
+}
+
+const notMoving = (workspaceId: number) =>
+  new DeploymentError(`Workspace ${workspaceId} is not being moved. See banking cell list.`);
+
+/** @throws DeploymentError unless the target of a move has lost the workspace, and the source still has its rows */
+async function requireLost({ source, target }: MoveSessions, { workspaceId, step, ...cells }: Move): Promise<void> {
+  const [atSource, atTarget] = [await stateOf(source, workspaceId), await stateOf(target, workspaceId)];
+  if (step === 'switched' && atTarget !== undefined) {
+    throw new DeploymentError(
+      `Workspace ${workspaceId} is in the cell "${cells.target}" already. Finish the move: banking cell move ${workspaceId} --to ${cells.target}.`,
+    );
+  }
+  if (atTarget === 'open') throw notMoving(workspaceId);
+  if (atSource !== undefined) return;
+  throw new DeploymentError(
+    `Neither the cell "${cells.target}" nor the cell "${cells.source}" has workspace ${workspaceId}. Nothing is changed. Recover one of them to a ` +
+      `moment at which it had; see docs/maintain.md, section "Several databases".`,
+  );
 }

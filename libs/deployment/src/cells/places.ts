@@ -4,6 +4,7 @@ import { type AccountCodes, newAccountCode } from '@banking/operations';
 import { bind, type Database, sqlStatement, isUnavailable } from '@banking/postgres';
 import { ExpiringCache } from '@banking/process';
 import { DeploymentError } from '../explain-failure.js';
+import type { RunStatement } from './compare-copy.js';
 
 /** Any number of workspaces that are in use at once. A place takes about 100 bytes. */
 const PLACES_MAX = 100_000;
@@ -181,3 +182,60 @@ export async function checkPlaces(
       `section "Several databases".`,
   );
 }
+
+/** What holds of the place of each workspace. */
+export const PLACES_CHECK = 'every workspace is served by the cell in which home places it';
+
+const PAGE_ROWS = 1_000;
+
+/** Without those whose move is under way: it closes them for a moment, or until its command is repeated. */
+const PLACED_IN = sqlStatement<{ id: bigint }>(
+  'workspaces_placed_in_cell',
+  `select p.workspace_id as id from workspace_place p
+   where p.cell_number = $1 and p.workspace_id > $2
+     and not exists (select from workspace_move m where m.workspace_id = p.workspace_id and m.step <> 'done')
+   order by p.workspace_id limit $3`,
+);
+const STILL_PLACED_IN = sqlStatement<{ id: bigint }>(
+  'workspaces_still_placed_in_cell',
+  `select p.workspace_id as id from workspace_place p
+   where p.cell_number = $1 and p.workspace_id = any($2::bigint[])
+     and not exists (select from workspace_move m where m.workspace_id = p.workspace_id and m.step <> 'done')
+   order by p.workspace_id`,
+);
+const NOT_SERVED = sqlStatement<{ id: bigint }>(
+  'workspaces_not_served',
+  'select u.id from unnest($1::bigint[]) u(id) where not is_served_here(u.id) order by 1',
+);
+
+/** Those of the workspaces that a cell does not serve. */
+export const closedHere = async (
+  cell: RunStatement,
+  workspaceIds: readonly (number | bigint)[],
+): Promise<readonly bigint[]> => (workspaceIds.length === 0 ? [] : idsOf(await cell(NOT_SERVED, workspaceIds)));
+
+/**
+ * Finds the workspaces that home places in a cell, and that the cell does not serve, a page of places each step. The cell was restored to a
+ * moment before they were moved there. `checkPlaces` finds the opposite.
+ */
+export async function* unservedWorkspaces(
+  home: RunStatement,
+  cell: RunStatement,
+  number: number,
+): AsyncGenerator<readonly number[], void, undefined> {
+  for (let after: bigint | undefined = 0n; after !== undefined;) {
+    const ids = idsOf(await home(PLACED_IN, number, after, PAGE_ROWS));
+    after = ids.length < PAGE_ROWS ? undefined : ids.at(-1);
+    // A workspace may have been moved between the reads: both databases are asked again.
+    const closed = await closedHere(cell, ids);
+    const placed = closed.length === 0 ? [] : idsOf(await home(STILL_PLACED_IN, number, closed));
+    yield (await closedHere(cell, placed)).map(Number);
+  }
+}
+
+const idsOf = (rows: readonly { readonly id: bigint }[]): bigint[] => rows.map(({ id }) => id);
+
+/** How a workspace is reported that its cell does not serve. */
+export const describeUnserved = (cellName: string, workspaceId: number): string =>
+  `the cell ${cellName} does not serve workspace ${workspaceId}, which home places there: run banking cell move ${workspaceId} --to ${cellName} ` +
+  `for what to do`;

@@ -5,7 +5,7 @@ import { type MovedTable, ofWorkspace, qualified, tablesOfWorkspace } from './ta
 import { endMove, placeOf, readMove, type MoveSettings } from './move-record.js';
 import { withCell, withHome } from './move-sessions.js';
 import { untilReadsEnded } from './switch-workspace.js';
-import { leaveTarget } from './take-over.js';
+import { leaveTarget, stateOf } from './take-over.js';
 
 /** Each batch is a database transaction of its own, so that it holds its locks for a short time. */
 const BATCH = 5_000;
@@ -139,6 +139,8 @@ export async function archiveWorkspace(settings: MoveSettings): Promise<readonly
       );
     }
     await withCell(settings, place, (session) => requireOpen(session, workspaceId, place));
+    // From here on, the rows of the former cell are not whole any more, and a recovery must not go back to them.
+    await endMove(home, workspaceId);
     const archived: ArchivedCell[] = [];
     const cells = await asOwner(home, () => home.query<{ name: string }>('select name from cell order by number'));
     for (const { name } of cells) {
@@ -148,7 +150,6 @@ export async function archiveWorkspace(settings: MoveSettings): Promise<readonly
       );
       if (rows !== undefined) archived.push({ cell: name, rows });
     }
-    await endMove(home, workspaceId);
     return archived;
   });
 }
@@ -183,11 +184,4 @@ async function archiveIn(
   const rows = await removeRows(session, workspaceId, onProgress, signal);
   await leaveTarget(session, workspaceId);
   return rows;
-}
-
-async function stateOf(session: AdminSession, workspaceId: number): Promise<string | undefined> {
-  const [row] = await asOwner(session, () =>
-    session.query<{ state: string }>('select state from cell_workspace where workspace_id = $1', [workspaceId]),
-  );
-  return row?.state;
 }

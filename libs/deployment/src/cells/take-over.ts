@@ -70,18 +70,54 @@ export async function takeOver({ source, target }: MoveSessions, workspaceId: nu
   });
 }
 
-/** Opens the workspace at its new place, with its codes of accounts. May be repeated. */
+/** Opens a workspace that has the state, with its codes of accounts. */
+const openFrom = (state: 'moving' | 'gone') =>
+  `with opened as (update cell_workspace set state = 'open' where workspace_id = $1 and state = '${state}' returning workspace_id),
+     known as (
+       insert into account_code (code, workspace_id, account_id, currency_id)
+       select a.code, a.workspace_id, a.id, a.currency_id from account a join opened using (workspace_id) where a.kind = 'customer')
+   select workspace_id from opened`;
+
+/** Opens the workspace at its new place. May be repeated. */
 export async function openMoved(target: AdminSession, workspaceId: number): Promise<void> {
   await raiseSequences(target, workspaceId);
   await asLogin(target, async () => {
-    await target.query(
-      `with opened as (update cell_workspace set state = 'open' where workspace_id = $1 and state = 'moving' returning workspace_id)
-       insert into account_code (code, workspace_id, account_id, currency_id)
-       select a.code, a.workspace_id, a.id, a.currency_id from account a join opened using (workspace_id) where a.kind = 'customer'`,
-      [workspaceId],
-    );
+    await target.query(openFrom('moving'), [workspaceId]);
     await target.query('delete from move_mark where workspace_id = $1', [workspaceId]);
   });
+}
+
+/** What waits for a worker, by the rows of its subjects. What `leaveWorkspace` deletes besides is found again by the worker, or at the network. */
+const UNDONE = [
+  `select workspace_id, 'payout' as kind, transaction_id as subject_id, rail, statement_timestamp() as due_at, parked_at, reason
+   from payout where workspace_id = $1 and status in ('due', 'submitting', 'parked')`,
+  `select workspace_id, 'crossing', transaction_id, '', statement_timestamp(), null, null
+   from crossing where workspace_id = $1 and status = 'due'`,
+  `select workspace_id, 'execution', id, '', scheduled_at, null, null from execution where workspace_id = $1 and status = 'scheduled'`,
+  `select workspace_id, 'approval', id, '', statement_timestamp(), null, null
+   from approval where workspace_id = $1 and order_id is null and status = 'approved' and outcome is null`,
+].join(' union all ');
+
+/**
+ * Serves a workspace again that has left, with its rows of then, because its new cell has lost it. The queue is made anew: the worker of the
+ * new cell had it. Does nothing unless the workspace has left. May be repeated.
+ */
+export async function takeBack(source: AdminSession, workspaceId: number): Promise<void> {
+  await asOwnerOf(source, workspaceId, async () => {
+    if ((await source.query(openFrom('gone'), [workspaceId])).length === 0) return;
+    await source.query(
+      `insert into work (workspace_id, kind, subject_id, rail, due_at, parked_at, reason) ${UNDONE} on conflict do nothing`,
+      [workspaceId],
+    );
+  });
+}
+
+/** The state of a workspace in a cell; undefined if the cell has no record of it. */
+export async function stateOf(session: AdminSession, workspaceId: number): Promise<string | undefined> {
+  const [row] = await asOwner(session, () =>
+    session.query<{ state: string }>('select state from cell_workspace where workspace_id = $1', [workspaceId]),
+  );
+  return row?.state;
 }
 
 /**

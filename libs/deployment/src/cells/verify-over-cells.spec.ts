@@ -4,6 +4,7 @@ import { stepsOverCells, verifyCells, verifyDeployment } from '@banking/books-pr
 import { verifyPayments } from '@banking/operations/verification';
 import { Refusal } from '@banking/domain';
 import { INTERWORKSPACE_CHECK } from '@banking/ledger';
+import { verificationChannel, type VerificationMessage } from '@banking/operations';
 import { readPayoutStop } from '@banking/payouts';
 import { type PaidCells, paidCells } from '../testing/paid-cells.js';
 import { VerificationOverCells } from './verify-over-cells.js';
@@ -25,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-const details = async () => (await verifyCells(world.cells)).map(({ detail }) => detail);
+const details = async () => (await verifyCells(world.cells)).findings.map(({ detail }) => detail);
 const ACCEPTED = `(select min(transaction_id) from arrival where outcome = 'accepted')`;
 const COMPLETED = `(select min(transaction_id) from crossing where status = 'completed')`;
 const RESUME = `update payout_stop set resumed_at = now(), resumed_by = 'spec' where resumed_at is null`;
@@ -154,8 +155,30 @@ describe('payments between cells', () => {
     }
   });
 
+  it('are compared without those of a workspace that its cell does not serve, which is named', async () => {
+    const [home, two, b] = ['home', 'home two', 'b'].map((name) => world.ids.get(name)!);
+    await world.plant('home', `update cell_workspace set state = 'gone' where workspace_id = ${home}`);
+    await world.plant('b', `delete from arrival where outcome = 'refused'`);
+    await world.plant(
+      'b',
+      `insert into arrival select workspace_id, ${two}, origin_transaction_id, 'ffffffffffff', account_code, currency_id, amount, outcome, -1,
+         created_at from arrival where transaction_id = ${ACCEPTED}`,
+    );
+    try {
+      const { findings, leftOut } = await verifyCells(world.cells, { movedWithinMs: 0 });
+
+      expect(leftOut).toEqual([home]);
+      expect(findings).toMatchObject([
+        { workspaceId: b, detail: expect.stringContaining('an arrival lacks') as string },
+      ]);
+    } finally {
+      await world.plant('home', `update cell_workspace set state = 'open' where workspace_id = ${home}`);
+      await world.restore();
+    }
+  });
+
   it('are read in steps of any size', async () => {
-    expect(await verifyCells(world.cells, { stepRows: 1 })).toEqual([]);
+    expect(await verifyCells(world.cells, { stepRows: 1 })).toEqual({ findings: [], leftOut: [] });
   });
 });
 
@@ -242,6 +265,49 @@ describe('the verification of a worker', () => {
     await turns(new VerificationOverCells(() => world.cells));
 
     expect(await stops()).toEqual([undefined, undefined]);
+  });
+
+  describe('while a workspace is served by no cell', () => {
+    const received: VerificationMessage[] = [];
+    const listen = (message: unknown) => received.push(message as VerificationMessage);
+    const setState = (state: string) =>
+      world.plant('home', `update cell_workspace set state = '${state}' where workspace_id = ${world.ids.get('home')}`);
+    const outcomes = () => [...new Set(received.splice(0).map(({ subject, outcome }) => `${subject} ${outcome}`))];
+
+    beforeAll(async () => {
+      verificationChannel.subscribe(listen);
+      await setState('gone');
+    });
+    afterAll(async () => {
+      verificationChannel.unsubscribe(listen);
+      await setState('open');
+      await world.restore();
+      for (const name of ['home', 'b']) await world.server.query(name, RESUME);
+    });
+
+    it('has no success until the workspace is served', async () => {
+      const verification = new VerificationOverCells(() => world.cells);
+
+      await turns(verification);
+      expect(outcomes()).toEqual(['cells closed']);
+      await setState('open');
+      await turns(verification);
+      expect(outcomes()).toEqual(['cells proven']);
+      await setState('gone');
+    });
+
+    it('verifies the others, and stops payouts for a finding', async () => {
+      await world.plant(
+        'b',
+        `insert into arrival select workspace_id, ${world.ids.get('home two')}, origin_transaction_id, 'ffffffffffff', account_code,
+           currency_id, amount, outcome, -1, created_at from arrival where transaction_id = ${ACCEPTED}`,
+      );
+
+      await turns(new VerificationOverCells(() => world.cells));
+
+      expect(await stops()).toMatchObject([{ workspaceIds: [] }, { workspaceIds: [world.ids.get('b')] }]);
+      expect(outcomes()).toEqual(['cells findings', 'cells stopped']);
+    });
   });
 
   it('stops the payouts of all cells for a finding, which each reports with its own workspaces', async () => {

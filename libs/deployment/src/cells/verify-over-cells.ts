@@ -1,5 +1,6 @@
-import { type CellBooks, stepsOverCells } from '@banking/books-proof';
+import { type CellBooks, closedWorkspaces, stepsOverCells } from '@banking/books-proof';
 import type { Finding } from '@banking/ledger';
+import { verificationChannel, type VerificationMessage } from '@banking/operations';
 import { readPayoutStop, stopPayouts } from '@banking/payouts';
 import { bind, type Database, sqlStatement, isUnavailable, type AdminSession, VERIFIER_ROLE } from '@banking/postgres';
 import { Refusal } from '@banking/domain';
@@ -21,13 +22,15 @@ export interface KnownCell extends Omit<CellBooks, 'database'> {
 
 /**
  * Verifies payments between cells over and over, in turns of bounded size, while the service runs: a chore of the worker of home. A finding
- * stops the payouts of all cells. While a database is away or payouts are stopped, nothing is verified, and the next pass begins anew.
+ * stops the payouts of all cells. While a database is away or payouts are stopped, nothing is verified, and the next pass begins anew. A
+ * workspace that its cell does not serve is left out of a pass, for a moment or for good: no turn counts as a success until it is served.
  */
 export class VerificationOverCells {
   readonly name = 'verification-over-cells';
   readonly idleMs = IDLE_MS;
   readonly run = (): Promise<number> => this.verifyNext();
   private steps: ReturnType<typeof stepsOverCells> | undefined;
+  private leftOut: readonly number[] = [];
   /** Findings for which payouts of a cell are still to be stopped, because it did not answer. */
   private unstopped: readonly Finding[] = [];
 
@@ -48,19 +51,40 @@ export class VerificationOverCells {
   private async takeTurn(): Promise<void> {
     const cells = this.cells().filter(isOpen).map(asVerifier);
     if (this.unstopped.length > 0) return this.stopAll(cells, this.unstopped);
-    if (cells.length < this.cells().length || (await isAnyStopped(cells))) {
+    if (cells.length < this.cells().length) {
       this.steps = undefined;
       return;
     }
-    const steps = (this.steps ??= stepsOverCells(cells, TURN_ROWS));
+    if (await isAnyStopped(cells)) {
+      this.steps = undefined;
+      return published('stopped');
+    }
+    const { rows, findings } = await this.takeSteps(cells);
+    if (findings.length > 0) {
+      this.steps = undefined;
+      published('findings');
+      return this.stopAll(cells, findings);
+    }
+    if (this.leftOut.length > 0) this.leftOut = await closedWorkspaces(cells, this.leftOut);
+    published(this.leftOut.length === 0 ? 'proven' : 'closed', rows);
+  }
+
+  private async takeSteps(
+    cells: readonly CellBooks[],
+  ): Promise<{ readonly rows: number; readonly findings: readonly Finding[] }> {
+    const steps = (this.steps ??= stepsOverCells(cells, { stepRows: TURN_ROWS, movedWithinMs: 0 }));
     let rows = 0;
     for (let step = 0; step < TURN_STEPS && rows < TURN_ROWS; step += 1) {
       const { value, done } = await steps.next();
-      if (done === true || value.findings.length > 0) this.steps = undefined;
-      if (done === true) return;
-      if (value.findings.length > 0) return this.stopAll(cells, value.findings);
+      if (done === true) {
+        this.steps = undefined;
+        break;
+      }
+      this.leftOut = [...new Set([...this.leftOut, ...value.leftOut])];
+      if (value.findings.length > 0) return { rows, findings: value.findings };
       rows += value.rows;
     }
+    return { rows, findings: [] };
   }
 
   /** A payment has a half in two cells, and either half may be the wrong one. A cell that does not answer is stopped when it does. */
@@ -71,6 +95,11 @@ export class VerificationOverCells {
     if (failed) throw failed.reason;
     if (cells.length === this.cells().length) this.unstopped = [];
   }
+}
+
+/** Publishes a turn, which is of all databases. */
+function published(outcome: VerificationMessage['outcome'], rows = 0): void {
+  if (verificationChannel.hasSubscribers) verificationChannel.publish({ subject: 'cells', outcome, rows });
 }
 
 const asVerifier = (cell: CellBooks): CellBooks => ({ ...cell, database: cell.database.as(VERIFIER_ROLE) });

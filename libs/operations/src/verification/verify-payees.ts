@@ -32,6 +32,7 @@ export const DEPARTED = sqlStatement<DepartedRow>(
      join recipient r on r.workspace_id = $1 and r.id = o.recipient_id and r.kind = 'internal' and r.erased_at is null
      join transaction x on x.workspace_id = $1 and x.id = e.transaction_id
      left join account_code k on k.code = r.account_code
+       and not exists (select from cell_workspace w where w.workspace_id = k.workspace_id and w.state = 'gone')
      left join crossing g on g.workspace_id = $1 and g.transaction_id = x.id
      left join ${lookup(`select a.id, a.kind, a.code, t.type, t.currency_id, t.amount
        from ${lookup(`select * from leg l where l.workspace_id = $1 and l.transaction_id = x.id and l.direction = 'credit'`)} t

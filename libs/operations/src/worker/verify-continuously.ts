@@ -212,10 +212,13 @@ function storedRows(
 
 /** A run of the continuous verification. See `channels.ts` of `@banking/postgres`. */
 export interface VerificationMessage {
-  /** `new` is what was posted since the last run; the others are ranges of all rows. */
-  readonly subject: 'new' | 'account' | 'transaction';
-  /** `busy`: another worker verifies at the moment. `stopped`: payouts are stopped, so nothing is verified. */
-  readonly outcome: 'proven' | 'findings' | 'busy' | 'stopped';
+  /** `new` is what was posted since the last run, and `cells` what is between several databases; the others are ranges of all rows. */
+  readonly subject: 'new' | 'account' | 'transaction' | 'cells';
+  /**
+   * `busy`: another worker verifies at the moment. `stopped`: payouts are stopped, so nothing is verified. `closed`: nothing was found, and a
+   * workspace that its cell does not serve was left out.
+   */
+  readonly outcome: 'proven' | 'findings' | 'busy' | 'stopped' | 'closed';
   /** Rows that were verified. */
   readonly rows: number;
   /** The name of the database, where there are several. */

@@ -151,7 +151,7 @@ describe('the metrics that are read from several databases', () => {
     ]);
     let cells = [
       { cell: 'home', database: { pipeline: atHome } as never },
-      { cell: 'b', database: { pipeline: inB } as never },
+      { cell: 'b', database: { pipeline: inB } as never, unserved: 2 },
       { cell: 'c', database: undefined },
     ] as readonly MeasuredCell<Pick<Database, 'pipeline'>>[];
     const scrape = collect(undefined, () => cells);
@@ -170,6 +170,7 @@ describe('the metrics that are read from several databases', () => {
       'banking_directory_copy_behind_bytes{cell="b"}': 5,
       'banking_directory_slot_retained_bytes{cell="b"}': 70,
       'banking_directory_copy_lost{cell="b"}': 0,
+      'banking_workspaces_unserved{cell="b"}': 2,
       'banking_directory_copy_connected{cell="c"}': 0,
       'banking_directory_copy_lost{cell="c"}': 1,
     });

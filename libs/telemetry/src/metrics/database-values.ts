@@ -23,6 +23,8 @@ export interface MeasuredCell<D = MeasuredDatabase> {
   readonly database: D | undefined;
   /** Whether a worker has found that its copy of the directory lacks changes of home. */
   readonly isCopyLost?: boolean | undefined;
+  /** How many workspaces home places there, which a worker has found not to be served. */
+  readonly unserved?: number | undefined;
 }
 
 /** The label of the values of a database. Without cells, series have no label `cell`. */
@@ -124,6 +126,7 @@ export class DatabaseValues {
       copyBehind: metrics.gauge('banking_directory_copy_behind_bytes', update),
       slotRetained: metrics.gauge('banking_directory_slot_retained_bytes', update),
       copyLost: metrics.gauge('banking_directory_copy_lost', update),
+      unserved: metrics.gauge('banking_workspaces_unserved', update),
     };
   }
 
@@ -142,6 +145,7 @@ export class DatabaseValues {
     ]);
     for (const gauge of Object.values(this.gauges)) gauge.reset();
     for (const [index, one] of cells.entries()) this.setValues(labelOf(one), values[index]);
+    for (const { cell, unserved } of cells) if (unserved !== undefined) this.gauges.unserved.set({ cell }, unserved);
     const lost = new Set(cells.flatMap(({ cell, isCopyLost }) => (isCopyLost === true ? [cell] : [])));
     for (const slot of slots ?? []) this.setSlot({ ...slot, is_lost: slot.is_lost || lost.has(slot.cell) });
   }

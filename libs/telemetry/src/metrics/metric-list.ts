@@ -165,7 +165,7 @@ export const METRICS = {
 
   banking_verification_runs_total: counter(
     ['subject', 'outcome'],
-    'Runs: proven, findings, busy (another worker verifies) or stopped.',
+    'Runs: proven, findings, busy (another worker verifies), stopped, or closed (a workspace is not served).',
   ),
   banking_verification_rows_total: counter(['subject'], 'Rows without a finding.'),
   banking_verification_last_success_timestamp_seconds: gauge(
@@ -186,6 +186,10 @@ export const METRICS = {
   banking_directory_copy_lost: gauge(
     ['cell'],
     '1 if the copy lacks changes of home or cannot continue, and must be made anew.',
+  ),
+  banking_workspaces_unserved: gauge(
+    ['cell'],
+    'Workspaces that home places in the cell, which does not serve them, and which are not being moved.',
   ),
 
   banking_rates_requests_total: counter(['outcome'], 'Requests to the source of rates: ok or failed.'),
