@@ -15,6 +15,7 @@ const ENDLESS_BYTES = 64 * 1024 * 1024;
 const BROKEN: Readonly<Record<string, string>> = {
   'two Host lines': `GET /apps HTTP/1.1\r\nHost: ${host}\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
   'an unknown transfer coding': `POST /apps HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: xchunked\r\n\r\n`,
+  'a transfer coding before chunks': `POST /apps HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
   'two transfer codings': `POST /apps HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n`,
   'a length and a transfer coding': `POST /apps HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
   'two lengths': `POST /apps HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!`,

@@ -37,7 +37,9 @@ export type CredentialFault =
   | 'type'
   | 'expired'
   | 'not_yet_valid'
-  | 'claim'
+  | 'sub'
+  | 'iat'
+  | 'exp'
   | 'no_access_token'
   | 'proof_required'
   | 'network'
@@ -59,11 +61,14 @@ const BY_CLAIM: Readonly<Record<string, CredentialFault>> = {
   aud: 'audience',
   typ: 'type',
   nbf: 'not_yet_valid',
+  sub: 'sub',
+  iat: 'iat',
+  exp: 'exp',
 };
 
 function faultOfVerification(error: Error): CredentialFault {
-  if (error instanceof errors.JWTClaimValidationFailed) return BY_CLAIM[error.claim] ?? 'claim';
-  return (error instanceof errors.JOSEError ? BY_CODE[error.code] : undefined) ?? 'unverifiable';
+  const known = error instanceof errors.JWTClaimValidationFailed ? BY_CLAIM[error.claim] : undefined;
+  return known ?? (error instanceof errors.JOSEError ? BY_CODE[error.code] : undefined) ?? 'unverifiable';
 }
 
 /** Asymmetric algorithms only: a shared secret would let a verifier sign tokens. */
@@ -208,9 +213,10 @@ export class TokenVerifier {
   }
 
   private accepted(payload: JWTPayload, { issuer, config }: TrustedIssuer): Verified {
-    const { sub, exp, jti, email, email_verified: verified, acr, auth_time: authTime } = payload;
-    if (typeof sub !== 'string' || sub === '' || hasForbiddenCharacter(sub)) throw new CredentialError('claim');
-    if (!Number.isSafeInteger(exp)) throw new CredentialError('claim');
+    const { sub, jti, email, email_verified: verified, acr } = payload;
+    if (typeof sub !== 'string' || sub === '' || hasForbiddenCharacter(sub)) throw new CredentialError('sub');
+    const [expiresAtS, authenticatedAtS] = [secondsOf(payload.exp), secondsOf(payload['auth_time'])];
+    if (expiresAtS === undefined) throw new CredentialError('exp');
     // The token is bound to a key or a certificate of its client (RFC 7800, 8705, 9449), whose proof is not checked.
     if (payload['cnf'] !== undefined) throw new CredentialError('proof_required');
     if (config.type === 'JWT' && !isAccessToken(payload)) throw new CredentialError('no_access_token');
@@ -221,10 +227,10 @@ export class TokenVerifier {
         ...{ issuer, subject: sub, email: isVerified ? foldEmail(email) : undefined },
         ...(scopes && { scopes }),
         ...(typeof acr === 'string' && { acr }),
-        ...(Number.isSafeInteger(authTime) && { authenticatedAtS: Number(authTime) }),
+        ...(authenticatedAtS !== undefined && { authenticatedAtS }),
       },
       origin: { issuer, subject: sub, tokenId: textOf(jti), clientId: textOf(payload['client_id'] ?? payload['azp']) },
-      expiresAtMs: Number(exp) * 1000,
+      expiresAtMs: expiresAtS * 1000,
     };
   }
 
@@ -261,6 +267,12 @@ function keysOf(
     case 'jwks-file':
       return createLocalJWKSet(readKeySet(source.file));
   }
+}
+
+/** The whole seconds of a time. It may have a fraction (RFC 7519, section 2: NumericDate). Undefined for a claim that is no time. */
+function secondsOf(claim: unknown): number | undefined {
+  const seconds = typeof claim === 'number' ? Math.floor(claim) : undefined;
+  return Number.isSafeInteger(seconds) ? seconds : undefined;
 }
 
 const textOf = (claim: unknown): string | undefined => (typeof claim === 'string' ? claim : undefined);

@@ -268,9 +268,19 @@ function hasBody({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
+/**
+ * Whether the body has a transfer coding besides `chunked`. Node does not decode it, so a proxy would read another body than the service
+ * (RFC 9112, section 6.1).
+ */
+export function hasUnknownCoding({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  const coding = headers['transfer-encoding'];
+  return coding !== undefined && coding.toLowerCase() !== 'chunked';
+}
+
 /** Whether the request carries a body that no handler reads. */
 export function isBodyIgnored(request: Head): boolean {
-  return hasBody(request) && (request.is404 || ['GET', 'HEAD', 'OPTIONS'].includes(request.method));
+  if (!hasBody(request)) return false;
+  return request.is404 || hasUnknownCoding(request) || ['GET', 'HEAD', 'OPTIONS'].includes(request.method);
 }
 
 /** Whether a part of the body is still to come. A handler that reads it has not run. */

@@ -3,6 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
 import { type EnvironmentReader, parseNetwork } from '@banking/process';
+import { hasUnknownCoding } from './connections.js';
 import { LIMITS } from './limits.js';
 
 /** The media types of an operation that declares none. */
@@ -201,12 +202,13 @@ const SINGLE_HEADERS = {
   other: new Set<CountedHeader>(['content-type', 'idempotency-key', 'accept']),
 };
 
-/** @throws Refusal `uri_too_long`, `headers_too_large`, `header_repeated` */
+/** @throws Refusal `uri_too_long`, `headers_too_large`, `header_repeated`, `request_malformed` */
 export function checkHead(request: FastifyRequest): void {
   const { url, raw } = request;
   if (url.length > LIMITS.urlBytes) throw new Refusal('uri_too_long');
   if (raw.rawHeaders.length / 2 > LIMITS.headers) throw new Refusal('headers_too_large');
   refuseRepeated(request, SINGLE_HEADERS.framing);
+  if (hasUnknownCoding(request)) throw new Refusal('request_malformed', 'Transfer-Encoding may be chunked only.');
 }
 
 /**

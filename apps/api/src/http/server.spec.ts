@@ -106,6 +106,43 @@ describe('a request target in the absolute form', () => {
   });
 });
 
+describe('a request with a transfer coding', () => {
+  /** The status of the response, and whether the server closed the connection. */
+  async function responseOf(coding: string, method = 'POST', path = '/accounts') {
+    const socket = connect(server.port, '127.0.0.1');
+    const own = Object.entries({ ...JSON_BODY, ...AS_ADA }).map((header) => `${header.join(': ')}\r\n`);
+    socket.write(`${method} ${path} HTTP/1.1\r\nHost: a\r\n${own.join('')}Transfer-Encoding: ${coding}\r\n\r\n`);
+    socket.write('2\r\n{}\r\n0\r\n\r\n');
+    let received = '';
+    for await (const part of socket.setEncoding('latin1')) {
+      received += part as string;
+      if (received.startsWith('HTTP/1.1 201')) break;
+    }
+    const [head = '', body = ''] = received.split('\r\n\r\n');
+    return {
+      status: Number(head.split(' ')[1]),
+      reason: /"reason":"(\w+)"/.exec(body)?.[1],
+      closes: /^connection: close$/im.test(head),
+    };
+  }
+
+  it.each(['chunked', 'Chunked'])('%s is read', async (coding) => {
+    server = await entryServer();
+
+    expect(await responseOf(coding)).toEqual({ status: 201, reason: undefined, closes: false });
+  });
+
+  it.each(['gzip, chunked', 'identity, chunked', 'chunked, chunked', 'chunked\r\nTransfer-Encoding: chunked'])(
+    '%j is refused, and its connection is closed',
+    async (coding) => {
+      server = await entryServer();
+
+      expect(await responseOf(coding)).toEqual({ status: 400, reason: 'request_malformed', closes: true });
+      expect(await responseOf(coding, 'GET', '/health/live')).toMatchObject({ status: 400, closes: true });
+    },
+  );
+});
+
 describe('a client that waits for 100 Continue', () => {
   const EXPECT = { ...JSON_BODY, expect: '100-continue', 'content-length': '2' };
 
