@@ -62,7 +62,7 @@ export interface FollowOptions {
 
 const WAIT_DEFAULT_S = 20;
 /** A response without events that arrives earlier than this is followed by a pause, so that a service that stops is not flooded. */
-const EARLY_MS = 1_000;
+export const EARLY_MS = 1_000;
 
 /**
  * Iterates over the events of a workspace, oldest first, and waits for new ones. It ends when the signal is aborted. After a failure

@@ -75,6 +75,32 @@ describe('orders.waitFor', () => {
     expect(await orders().waitFor(NAME)).toMatchObject(settled);
   });
 
+  it('waits for the runs of every page, and returns the latest', async () => {
+    const link = { link: '</accounts/1/orders/2?cursor=p>; rel="next"' };
+    const latest = order('completed', 'completed', 'failed');
+    service.script(
+      responds(200, latest, link),
+      shows('completed', 'pending'),
+      position('a'),
+      shows('completed', 'pending'),
+      position('b'),
+      shows('completed', 'completed'),
+    );
+    expect(await orders().waitFor(NAME)).toMatchObject(latest);
+    const [read, earlier] = ['/accounts/1/orders/2', '/accounts/1/orders/2?cursor=p'];
+    const events = '/events?resourceType=execution&resourceId=30';
+    expect(calls()).toEqual([read, earlier, `${events}&wait=0`, earlier, `${events}&cursor=a&wait=20`, earlier]);
+  });
+
+  it('pauses after a response without events that is early', async () => {
+    const pending = shows('completed', 'pending');
+    service.script(pending, position('a'), pending, position('a'), shows('completed', 'completed'));
+    const timers = jest.spyOn(globalThis, 'setTimeout');
+    await orders().waitFor(NAME);
+    expect(timers.mock.calls.filter(([, ms]) => ms === 1_000)).toHaveLength(1);
+    timers.mockRestore();
+  });
+
   it.each<[string, Step]>([
     ['a lost connection', dies],
     ['a 503', refuses(503, 'unavailable', { 'Retry-After': '0' })],

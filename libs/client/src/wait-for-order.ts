@@ -5,12 +5,15 @@ import {
   type Order,
   ORDER_STEPS,
   type OrderId,
+  type OrderName,
+  type OrderPage,
+  type PageQuery,
   type PlainNumber,
   type AccountId,
   Refusal,
   TRANSACTION_STEPS,
 } from '@banking/domain';
-import { isTransient, pause, type ReadEventPage } from './follow-events.js';
+import { EARLY_MS, isTransient, pause, type ReadEventPage } from './follow-events.js';
 import { pauseMs } from './retry-policy.js';
 import type { CallOptions } from './transport.js';
 
@@ -30,7 +33,8 @@ export interface OrderWaitOptions {
 
 /** How the wait reads the service. */
 export interface OrderReads {
-  readonly getOrder: (accountId: number, orderId: number, options: CallOptions) => Promise<Order>;
+  /** With a page of its executions, the latest first. `next` is the position of those before these. */
+  readonly getPage: (query: OrderName & PageQuery, options: CallOptions) => Promise<OrderPage>;
   readonly listEvents: ReadEventPage;
 }
 
@@ -39,13 +43,13 @@ const WAIT_S = 20;
 const POLL_EVERY_MS = 2_000;
 
 /**
- * Waits until an order is settled, and returns it. It follows the events of the order or of its pending execution. A deployment without
+ * Waits until an order is settled, and returns it with its latest executions. It follows the events of the order or of its pending execution. A deployment without
  * events is polled.
  *
  * @throws the reason of the signal; a DOMException `TimeoutError` after `timeoutMs`; every failure that a retry cannot change
  */
 export async function waitForOrder(
-  { getOrder, listEvents }: OrderReads,
+  { getPage, listEvents }: OrderReads,
   order: NamedOrder,
   { timeoutMs, signal: ofCaller }: OrderWaitOptions = {},
 ): Promise<Order> {
@@ -64,19 +68,29 @@ export async function waitForOrder(
   if (ofCaller?.aborted) leave();
   // The position behind the events of each followed resource. It is read before the order, so that no change falls between the two.
   const positions = new Map<string, string>();
+  // No page of a settled one changes: the order has no further run.
+  let settled: Order | undefined;
+  let page: string | undefined;
   try {
     for (let failures = 0; ;) {
       signal.throwIfAborted();
       try {
-        const current = await getOrder(accountId, orderId, { signal });
-        if (isSettled(current)) return current;
+        const { next: before, ...current } = await getPage({ accountId, orderId, cursor: page }, { signal });
+        if (isSettled(current)) {
+          settled ??= current;
+          if (before === undefined) return settled;
+          page = before;
+          continue;
+        }
         const [resourceType, resourceId] = followed(current, orderId);
         const name = `${resourceType} ${resourceId}`;
         const cursor = positions.get(name);
         const wait = cursor === undefined ? 0 : WAIT_S;
+        const startedAtMs = performance.now();
         const { next } = await listEvents({ resourceType, resourceId, cursor, wait }, { signal });
         positions.set(name, next);
         failures = 0;
+        if (next === cursor && performance.now() - startedAtMs < EARLY_MS) await pause(EARLY_MS, signal);
       } catch (error) {
         signal.throwIfAborted();
         if (isWithoutEvents(error)) await pause(POLL_EVERY_MS, signal);

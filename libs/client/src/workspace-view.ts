@@ -360,7 +360,7 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
         waitFor: (order, options) =>
           waitForOrder(
             {
-              getOrder: (accountId, orderId, call) => withoutNext(getPage(accountId, orderId, {}, call)),
+              getPage: (query, call) => client.getOrder(scope, query, call),
               listEvents: (query, call) => client.listEvents(scope, query, call),
             },
             order,

@@ -87,6 +87,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'lock_payouts', settings: [PINNED], executableBy: WORKING },
   { name: 'lock_role', settings: [PINNED], executableBy: WRITING },
   { name: 'lock_service_account', settings: [PINNED], executableBy: WRITING },
+  { name: 'may_invite', settings: [PINNED], executableBy: WRITING },
   { name: 'note_account', settings: [PINNED], executableBy: [] },
   { name: 'note_deposit', settings: [PINNED], executableBy: [] },
   { name: 'note_insertions', settings: [PINNED], executableBy: [] },
