@@ -51,6 +51,8 @@ export interface OperationText {
   readonly hasQuery?: boolean;
   /** Whether a request may be held until there is something to send. */
   readonly isHeld?: boolean;
+  /** Whether it takes the lock of the directory, which all workspaces share. */
+  readonly changesDirectory?: boolean;
   /** The media types of the response, the default first, if JSON is not the only one. */
   readonly mediaTypes?: readonly string[];
   /** Those of them that have no pages: each is the whole list. */
@@ -126,6 +128,7 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
       ...(isPaged && { pageRows: text.rowsByDefault ?? LIMIT_DEFAULT }),
       ...(text.wholeTypes && { wholeTypes: text.wholeTypes }),
       ...(text.isHeld && { holdMs: EVENT_WAIT_MAX_S * 1_000 }),
+      ...(text.changesDirectory && { changesDirectory: true }),
       ...(text.mediaTypes && { mediaTypes: text.mediaTypes }),
       // The other path of an operation has a header of its own.
       ...(text.hasETag && text.canonical === undefined && { isCached: true }),

@@ -1,5 +1,7 @@
+import type { FastifyReply } from 'fastify';
 import { Refusal } from '@banking/domain';
 import { RoundRobin, FairSlots } from '@banking/process';
+import { onResponseEnd } from './connections.js';
 
 interface Entry<K> {
   readonly key: K;
@@ -98,4 +100,23 @@ export class FairQueue<K> {
     });
     return { begun, giveUp };
   }
+}
+
+/**
+ * Waits for the turn of a request, and gives it up if the client disconnects before.
+ *
+ * @returns ends the turn
+ * @throws Refusal `rate_limited` or `unavailable`, see {@link FairQueue}
+ */
+export async function takeTurn<K>(
+  queue: FairQueue<K>,
+  entry: Entry<K>,
+  reply: Pick<FastifyReply, 'raw' | 'request'>,
+): Promise<() => void> {
+  const turn = queue.enter(entry);
+  if (turn) {
+    const stopListening = onResponseEnd(reply, turn.giveUp);
+    await turn.begun.finally(stopListening);
+  }
+  return () => queue.leave(entry);
 }

@@ -29,6 +29,15 @@ export const PAGES: PageLimits = {
 /** A gateway shares the connections to its upstream between callers, see `RequestQueue`, and has no database. */
 export const PAGES_OF_GATEWAY: PageLimits = { ...PAGES, rows: Infinity, rowsPerWorkspace: Infinity };
 
+/** Limits the requests that change the directory at the same time, of which a workspace has one. */
+export const DIRECTORY_CHANGES = {
+  running: 2,
+  /** Requests that may wait. One workspace alone may use half of them. */
+  waiting: 512,
+  /** As long as a statement waits for a lock of the database. */
+  waitMaxMs: 2_000,
+};
+
 /** What a client can make the server hold, and for how long. */
 export const LIMITS = {
   bodyBytes: 64 * 1024,

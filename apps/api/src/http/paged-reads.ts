@@ -4,7 +4,8 @@ import { LIMIT_DEFAULT, LIMIT_MAX, parseId, Refusal, type WorkspaceId } from '@b
 import { FairSlots } from '@banking/process';
 import { ApiConfig } from '../config.js';
 import { preferredType } from './request-head.js';
-import { FairQueue } from './fair-queue.js';
+import { FairQueue, takeTurn } from './fair-queue.js';
+import { listOf } from './hooks.js';
 import { jsonBytesInTurns } from './json.js';
 import { type PageLimits, PAGES, PAGES_OF_GATEWAY } from './limits.js';
 import { isResponseOver, onResponseEnd } from './connections.js';
@@ -109,7 +110,7 @@ export class PagedReads {
 
   /** Reads a further page of a table. */
   async readPage<T>(workspaceId: WorkspaceId | undefined, reply: Reply, read: () => Promise<T>): Promise<T> {
-    const leave = await this.enter(workspaceId, LIMIT_MAX, reply);
+    const leave = await takeTurn(this.queue, { key: workspaceId, count: LIMIT_MAX }, reply);
     try {
       return await read();
     } finally {
@@ -122,7 +123,7 @@ export class PagedReads {
     const workspaceId = request.caller?.workspaceId;
     const isLarge = rows > LIMIT_DEFAULT;
     this.unsent.check(workspaceId, isLarge);
-    const leave = await this.enter(workspaceId, rows, reply);
+    const leave = await takeTurn(this.queue, { key: workspaceId, count: rows }, reply);
     try {
       // Those before it may have become unread while it waited.
       this.unsent.check(workspaceId, isLarge);
@@ -138,20 +139,7 @@ export class PagedReads {
       leave();
     };
   }
-
-  private async enter(key: WorkspaceId | undefined, count: number, reply: Reply): Promise<() => void> {
-    const entry = { key, count };
-    const turn = this.queue.enter(entry);
-    if (turn) {
-      const stopListening = onResponseEnd(reply, turn.giveUp);
-      await turn.begun.finally(stopListening);
-    }
-    return () => this.queue.leave(entry);
-  }
 }
-
-const listOf = <T>(hooks: T | T[] | undefined): T[] =>
-  Array.isArray(hooks) ? hooks : hooks === undefined ? [] : [hooks];
 
 /** One queue for the pages of all resources. */
 @Module({

@@ -156,6 +156,7 @@ class MembersController {
       'If a rule requires approvals, send an `Idempotency-Key`, and the same request again after they are given: it invites, and shows the `code`.',
     ),
     provenance: 'ours',
+    changesDirectory: true,
   })
   @ApiCreatedResponse({ description: 'The member.', type: InvitedMemberDto })
   async invite(
@@ -188,6 +189,7 @@ class MembersController {
       'Without the role `admin`, the keys of service accounts that the member has created are revoked, and the open invitations that the member has made are withdrawn.',
     ),
     provenance: 'ours',
+    changesDirectory: true,
   })
   @ApiIdParam(...MEMBER_ID)
   @ApiOkResponse({ description: 'The changed member.', type: MemberDto })
@@ -209,6 +211,7 @@ class MembersController {
       'A repeated request returns the same.',
     ),
     provenance: 'ours',
+    changesDirectory: true,
   })
   @ApiIdParam(...MEMBER_ID)
   @ApiOkResponse({ description: 'The removed member, and what was stopped.', type: RemovedMemberDto })
@@ -232,6 +235,7 @@ class InvitationsController {
       'Requests that were refused because the person was no user may be refused for one more second.',
     ),
     provenance: 'ours',
+    changesDirectory: true,
   })
   @ApiOkResponse({ description: 'The member, with the workspace.', type: JoinedMemberDto })
   accept(@CalledBy() caller: Scope, @Body(bodyPipe) acceptance: InvitationAcceptanceDto): Promise<JoinedMember> {

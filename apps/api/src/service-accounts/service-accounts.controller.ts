@@ -179,6 +179,7 @@ class ServiceAccountsController {
       'It never approves and never administers.',
     ),
     provenance: 'ours',
+    changesDirectory: true,
   })
   @ApiCreatedResponse({ description: 'The new service account.', type: ServiceAccountDto })
   async create(
@@ -214,6 +215,7 @@ class ServiceAccountsController {
       'A service account that loses its last role loses its keys for ever.',
     ),
     provenance: 'ours',
+    changesDirectory: true,
   })
   @ApiIdParam(...SERVICE_ACCOUNT_ID)
   @ApiOkResponse({ description: 'The changed service account.', type: ServiceAccountDto })
@@ -234,6 +236,7 @@ class ServiceAccountsController {
       'A second deletion fails with 404, so after a lost response a 404 means that the service account is deleted.',
     ),
     provenance: 'ours',
+    changesDirectory: true,
   })
   @ApiIdParam(...SERVICE_ACCOUNT_ID)
   @ApiNoContentResponse({ description: 'The service account is deleted. The response has no body.' })
