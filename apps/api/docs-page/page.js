@@ -1,12 +1,12 @@
 /* global crypto, DOMParser, document, location, window, SwaggerUIBundle */
 import { localReferences } from './references.js';
 import { foldedResponses } from './responses.js';
-import { isSandbox, removeStoredToken, topBar, triesOut } from './top-bar.js';
+import { removeStoredToken, topBar, triesOut } from './top-bar.js';
 
 /** The address of the service as this browser reached it, also behind a proxy that removes a prefix. */
 const baseUrl = new URL('.', location.href).href.replace(/\/$/, '');
 
-removeStoredToken();
+const storesToken = removeStoredToken();
 
 /** The placeholder in the field of an idempotency key. A request with it gets a new key. */
 const NEW_KEY = 'new-key-for-each-request';
@@ -89,7 +89,7 @@ window.ui = SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#swagger-ui',
   deepLinking: true,
-  persistAuthorization: isSandbox,
+  persistAuthorization: storesToken,
   tryItOutEnabled: triesOut,
   ...(triesOut ? {} : { supportedSubmitMethods: [] }),
   displayRequestDuration: true,

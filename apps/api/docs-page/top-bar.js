@@ -4,7 +4,7 @@
 const { sandbox, signIn: demoUser, tryItOut } = document.documentElement.dataset;
 
 /** A sandbox stores the token in the browser, so that a reload keeps it. Other deployments keep it in memory only. */
-export const isSandbox = sandbox === 'on';
+const isSandbox = sandbox === 'on';
 
 /** Whether the page sends requests. Otherwise it only describes them. */
 export const triesOut = tryItOut === 'on';
@@ -19,11 +19,29 @@ function claimsOf(token) {
   }
 }
 
-/** Removes a stored token that a live deployment must not keep, or that has expired. Call it before Swagger UI reads the token. */
+/** The stored token. Another program of the same origin may have stored what is none. */
+function storedToken() {
+  const stored = localStorage.getItem('authorized') ?? '{}';
+  try {
+    return JSON.parse(stored)?.bearer?.value;
+  } catch {
+    localStorage.removeItem('authorized');
+  }
+}
+
+/**
+ * Removes a stored token that a live deployment must not keep, or that has expired. Call it before Swagger UI reads the token.
+ *
+ * @returns whether the page may store a token: not if the browser refuses storage
+ */
 export function removeStoredToken() {
-  const token = JSON.parse(localStorage.getItem('authorized') ?? '{}')?.bearer?.value;
-  const { exp = Infinity } = claimsOf(token) ?? {};
-  if (!isSandbox || exp * 1000 < Date.now()) localStorage.removeItem('authorized');
+  try {
+    const { exp = Infinity } = claimsOf(storedToken()) ?? {};
+    if (!isSandbox || exp * 1000 < Date.now()) localStorage.removeItem('authorized');
+    return isSandbox;
+  } catch {
+    return false;
+  }
 }
 
 /** Gets a token of the demo user and authorizes with it. @throws Error with the message of the service */

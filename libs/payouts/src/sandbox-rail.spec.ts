@@ -92,7 +92,10 @@ describe('docs/integrate/sandbox.md', () => {
       Object.entries(SANDBOX_OUTCOMES).map(([ending, { description, events }]) => [
         ending,
         description,
-        events.map(({ status, reasonCode }) => [status, reasonCode].filter(Boolean).join(' ')).join(', ') || 'nothing',
+        events
+          .filter(({ repeats }) => repeats !== true)
+          .map(({ status, reasonCode }) => [status, reasonCode].filter(Boolean).join(' '))
+          .join(', ') || 'nothing',
       ]),
     );
     for (const [, ending, , , india, germany] of rows) {

@@ -325,7 +325,7 @@ export const SANDBOX_OUTCOMES: Readonly<Record<string, SandboxOutcome>> = {
     submission: 'silent',
   },
   '9021': {
-    description: 'credited, and every event arrives twice',
+    description: 'credited; each event arrives twice, and the last is listed twice',
     events: [accepted, { ...accepted, repeats: true }, forwarded, { ...forwarded, repeats: true }, credited, credited],
   },
   '9022': {

@@ -77,6 +77,22 @@ describe('token in the docs page', () => {
     await page.context().close();
   });
 
+  it.each([
+    ['is not JSON', `localStorage.setItem('authorized', 'yes')`],
+    ['is refused', `Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied'); } })`],
+  ])('is not needed: the page works where storage %s', async (_, script) => {
+    if (!hasBrowser && !isCi()) return;
+    const context = await browser.newContext();
+    await context.addInitScript(script);
+    const page = await context.newPage();
+    await page.goto(`${sandbox.url}/docs`);
+
+    await page.locator('.opblock').first().waitFor();
+    await authorize(page, TOKEN);
+    expect(await isAuthorized(page)).toBe(true);
+    await context.close();
+  });
+
   itInBrowser('has a field without autocomplete', async () => {
     const { page } = await openPage(browser, live.url, 1280);
     await page.locator('button.authorize').first().click();

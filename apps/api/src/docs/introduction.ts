@@ -166,7 +166,7 @@ const REQUESTS = paragraphs(
   'After a 504 `outcome_unknown`, or without a response, a request that creates or changes something may have been executed:',
   'send it again with its `Idempotency-Key`, or look for its `externalReference` first. You can repeat a read after any failure.',
   '- **`ETag`** is on responses that change rarely. Send it as `If-None-Match`: 304 without a body means that your copy is still valid.',
-  '- Every response is JSON, except a statement requested as CSV. Pages of other origins can call the service if the deployment allows it.',
+  '- Every response is JSON, except tables (CSV) and statements as camt.053 (XML). Pages of other origins can call the service if the deployment allows it.',
 );
 
 const COMPATIBILITY = paragraphs(

@@ -7,7 +7,7 @@ const ENDINGS: Readonly<Record<Metric['type'], RegExp>> = {
   counter: /_total$/,
   histogram: /_(seconds|size)$/,
   gauge:
-    /_(seconds|bytes|ratio|info|up|ready|open|due|parked|stopped|findings|connections|waiting|fds|connected|lost|unrecorded|endpoints|differences|refused|held)$/,
+    /_(seconds|bytes|ratio|info|up|ready|open|due|parked|stopped|findings|connections|waiting|fds|connected|lost|unserved|unrecorded|endpoints|differences|refused|held)$/,
 };
 
 /** The labels of all metrics. A new one needs a bounded set of values that are no data of callers. */
