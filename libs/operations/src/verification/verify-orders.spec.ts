@@ -281,6 +281,23 @@ describe('the verification of a payment to an account here', () => {
     expect(await faults.failedChecks()).toEqual([PAYEE_CHECK]);
   });
 
+  it('is not compared with the rows of a workspace that has left for another cell', async () => {
+    const code = 'NW0000000008';
+    const transactionId = transactionOf(await faults.payInto(code));
+    const loseCredit = `update transfer t set amount = amount + 1 from account a, transaction x
+      where a.code = '${code}' and (t.workspace_id, t.account_id) = (a.workspace_id, a.id)
+        and x.id = ${transactionId} and t.created_at = x.created_at`;
+    await faults.plant(loseCredit);
+    expect(await faults.failedChecks()).toContain(PAYEE_CHECK);
+
+    await faults.plant(
+      `insert into cell_identity (number, name) values (0, 'home');
+       insert into cell_workspace (workspace_id, state)
+       select id, case when id = (select workspace_id from account where code = '${code}') then 'gone' else 'open' end from workspace`,
+    );
+    expect(await faults.failedChecks()).not.toContain(PAYEE_CHECK);
+  });
+
   it('reports that it credited an account here with the code of an account of another workspace', async () => {
     await faults.payInto('NW0000000006');
 
