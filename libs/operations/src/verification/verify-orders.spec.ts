@@ -14,6 +14,8 @@ let restore: () => Promise<void>;
 beforeAll(async () => {
   faults = await orderFaults();
   orders = faults.orders;
+  // Opens the accounts between the workspaces: the service remembers them, so they must outlast each test.
+  await faults.payInto('NW0000000008');
   restore = await keepRows(faults.world.owner);
 });
 
