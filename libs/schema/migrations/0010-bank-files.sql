@@ -296,6 +296,18 @@ create function reference_of_entry(creditor_reference text, remittance text) ret
   language sql immutable parallel safe
   return nullif(trim(left(regexp_replace(coalesce(creditor_reference, remittance), '[\u0001-\u001f\u007f-\u009f]+', ' ', 'g'), 512)), '');
 
+-- Whether other entries state the money of a booked credit as well: the whole of which it is a detail, or details of the whole that it is. As
+-- long as they do not sum to it, an operator has to ignore one of both.
+create function is_stated_otherwise(e bank_entry) returns boolean
+  language sql stable parallel safe set search_path = banking, pg_temp
+  return exists (
+    select from bank_entry o
+    where (o.bank_account, o.currency) is not distinct from (e.bank_account, e.currency) and o.direction = e.direction
+      and o.status = 'booked' and not o.is_reversal and o.outcome is distinct from 'ignored'
+      and abs(coalesce(o.booked_on, o.value_on) - coalesce(e.booked_on, e.value_on)) <= 30
+      and case when e.batch_reference is null then o.batch_reference = e.bank_reference and o.batch_count is null
+          else o.bank_reference = e.batch_reference and o.batch_reference is null end);
+
 -- The entries among these that are credits of which the books have nothing yet, in a status; locked in the order of their ids, without those
 -- that another session has locked. Left out are reversals, and money of our own payments that comes back.
 create function hold_credit_entries(ids bigint[], of_status text) returns setof bank_entry
@@ -304,6 +316,7 @@ create function hold_credit_entries(ids bigint[], of_status text) returns setof 
   where e.id = any(ids) and e.direction = 'credit' and e.status = of_status and e.outcome is null and e.batch_count is null
     and not e.is_reversal and e.return_reason is null
     and not exists (select from file_payment p where p.end_to_end_id = e.end_to_end_id)
+    and not is_stated_otherwise(e)
   order by e.id
   for update of e skip locked
 $$;

@@ -189,6 +189,7 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   'hold_credit_entries(bigint[],text)': WORKING,
   'hold_work(bigint,text,bigint,bigint)': WRITING,
   'is_served_here(bigint)': SERVING,
+  'is_stated_otherwise(bank_entry)': WORKING,
   'limit_json(payment_limit)': SERVING,
   'limit_period(text,timestamp with time zone,text)': SERVING,
   'limits_of(bigint)': SERVING,

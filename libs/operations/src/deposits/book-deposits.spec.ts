@@ -84,6 +84,24 @@ describe('an entry of a bank account', () => {
     for (const id of waiting) expect(await at.depositOf(id)).toMatchObject({ status: 'unmatched' });
   });
 
+  it('waits for an operator while the whole and details that do not sum to it are both stated', async () => {
+    const whole = await at.entry({ remittance: codeOf(mine), amount: 3000, bankReference: 'W-1' });
+    const detail = (bankReference: string) =>
+      at.entry({ remittance: codeOf(mine), amount: 1000, batchReference: 'W-1', bankReference });
+    const first = await detail('W-1-1');
+    await at.work();
+    for (const id of [whole, first]) expect(await at.depositOf(id)).toBeUndefined();
+
+    await at.owner.query(`update bank_entry set outcome = 'ignored' where id = $1`, [first]);
+    await at.work();
+    expect(await at.depositOf(whole)).toMatchObject({ status: 'booked' });
+
+    const second = await detail('W-1-2');
+    await at.work();
+    expect(await at.depositOf(second)).toBeUndefined();
+    await at.owner.query(`update bank_entry set outcome = 'ignored' where id = $1`, [second]);
+  });
+
   it('is left to an operator if no account can hold it, and is reported once', async () => {
     const entryId = await at.entry({ remittance: codeOf(mine), amount: 9_223_372_036_854_775_807n });
     const beside = await at.entry({ remittance: codeOf(mine) });

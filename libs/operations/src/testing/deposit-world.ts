@@ -25,6 +25,7 @@ export interface PlantedEntry {
   readonly remittance?: string;
   readonly endToEndId?: string;
   readonly bankReference?: string;
+  readonly batchReference?: string;
   readonly returnReason?: string;
   readonly outcome?: string;
 }
@@ -79,8 +80,9 @@ export async function depositWorld() {
       entries += 1;
       const { rows } = await owner.query<{ id: bigint }>(
         `insert into bank_entry (rail, bank_account, identity, direction, amount, currency, status, is_reversal, booked_on, value_on,
-           creditor_reference, remittance, end_to_end_id, bank_reference, return_reason, outcome, party)
-         values ($15, $1, $2, $3, $4, $5, $6, $7, '2026-11-26', '2026-11-27', $8, $9, $10, $11, $12, $13, $14) returning id`,
+           creditor_reference, remittance, end_to_end_id, bank_reference, return_reason, outcome, party,
+           batch_reference)
+         values ($15, $1, $2, $3, $4, $5, $6, $7, '2026-11-26', '2026-11-27', $8, $9, $10, $11, $12, $13, $14, $16) returning id`,
         [
           ...[BANK_ACCOUNT, `entry-${entries}`, direction, String(amount), currency, status, isReversal],
           ...[planted.creditorReference, planted.remittance, planted.endToEndId, planted.bankReference],
@@ -89,6 +91,7 @@ export async function depositWorld() {
             planted.outcome,
             JSON.stringify({ name: 'Ada Payer', account: 'DE02120300000000202051' }),
             planted.rail ?? 'bank-a',
+            planted.batchReference,
           ],
         ],
       );

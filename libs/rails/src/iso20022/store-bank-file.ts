@@ -48,6 +48,12 @@ const STORE_STATEMENT = sqlStatement(
    where not exists (select from bank_statement s where ${IS_SAME} and s.entry_count = $10 and s.entry_sum = $11)`,
 );
 
+/** Two rails may read files of one account: each sees what the other has stored. */
+const LOCK_ACCOUNT = sqlStatement(
+  'lock_bank_account',
+  `select pg_advisory_xact_lock(hashtextextended('bank_account ' || $1 || ' ' || $2, 0))`,
+);
+
 /** Rows of one statement of SQL. */
 const CHUNK = 2_000;
 
@@ -147,6 +153,7 @@ export class BankFileStore {
           ...[opening.amount, closing.amount, opening.date, closing.date],
         ]
       : undefined;
+    await this.tx.pipeline([bind(LOCK_ACCOUNT, account.id, account.currency)]);
     const [[row]] = named ? await this.tx.pipeline([bind(OPEN_STATEMENT, ...named)] as const) : [[]];
     this.statement = { account, named, id: row?.id ?? null, isNew: row?.is_new ?? false, entryCount: 0, entrySum: 0n };
     this.statements.push(this.statement);

@@ -62,6 +62,20 @@ const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
 );
 
 /**
+ * Behind these locks, `SETTLE_BATCHES` reads what a worker has made of a whole meanwhile: it locks an entry until its deposit is committed.
+ * In the order of their ids, as `hold_credit_entries`.
+ */
+const HOLD_BATCHES = sqlStatement(
+  'hold_bank_batches',
+  `select b.id from bank_entry b
+   where (b.bank_account, b.currency) is not distinct from ($1, $2) and b.outcome is null and b.id in (
+     select o.id from bank_entry t join bank_entry o
+       on o.bank_reference = coalesce(t.batch_reference, t.bank_reference) or o.batch_reference = coalesce(t.batch_reference, t.bank_reference)
+     where t.id = any($3::bigint[]))
+   order by b.id for update of b`,
+);
+
+/**
  * The whole of several payments and their details, from any two files, are not both booked. Details that sum to the whole take its place;
  * where the whole is in the books already, they are the ones that are ignored. Details are booked if their whole is.
  */
@@ -201,9 +215,11 @@ export async function storeEntries(
   ] as const);
   const ids = stored.map(({ id }) => id);
   if (ids.length === 0) return [];
-  const [contradicted, settled] = await tx.pipeline([
+  const batches = [home.bankAccount, home.currency, ids];
+  const [contradicted, , settled] = await tx.pipeline([
     bind(FIND_CONTRADICTED, ids, home.fileId),
-    bind(SETTLE_BATCHES, home.bankAccount, home.currency, ids),
+    bind(HOLD_BATCHES, ...batches),
+    bind(SETTLE_BATCHES, ...batches),
   ] as const);
   await tx.pipeline([bind(MATCH_PAYMENTS, [...ids, ...settled.map(({ id }) => id)], home.digest)]);
   return contradictionsOf(entries, contradicted);

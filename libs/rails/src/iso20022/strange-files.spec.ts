@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+import { freshDatabase, type FreshDatabase, until } from '@banking/postgres/testing';
 import type { FileRailConfig } from '../rail-config.js';
 import { cashReport, statusReport } from '../testing/bank-files.js';
 import { fileRailConfig } from '../testing/file-rails.js';
@@ -42,6 +42,9 @@ const receive = () => new BankFiles(world.database, config).readNext();
 const rowsOf = async <T extends object>(query: string) => (await world.owner.query<T>(query)).rows;
 const names = () => rowsOf<{ name: string }>(`select party ->> 'name' as name from bank_entry`);
 const filesIn = (folder: string) => readdirSync(join(config.folder, folder));
+const waitsForLock = async () =>
+  (await rowsOf(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
+    .length > 0;
 const fileCount = async () => (await rowsOf('select from bank_file')).length;
 
 async function paid(messageId: string, keys: readonly string[] = [KEY], prepared = true): Promise<void> {
@@ -206,16 +209,23 @@ describe('what a bank says of payments', () => {
 });
 
 describe('the details of a batch', () => {
-  it('are ignored if the whole is a deposit already', async () => {
+  it.each([
+    ['is', false],
+    ['becomes', true],
+  ])('are ignored if the whole %s a deposit', async (_, meanwhile) => {
     const whole = { amount: '25.00', reference: 'BATCH', details: '' };
     const detail = (reference: string, amount: string) =>
       `<TxDtls><Refs><AcctSvcrRef>${reference}</AcctSvcrRef></Refs><Amt Ccy="EUR">${amount}</Amt></TxDtls>`;
     put('1.xml', cashReport('053', IBAN, [whole]));
     await receive();
     await world.owner.query(`
-      set session_replication_role = replica; update bank_entry set outcome = 'deposit'; set session_replication_role = default`);
+      set session_replication_role = replica; begin; update bank_entry set outcome = 'deposit'`);
+    if (!meanwhile) await world.owner.query('commit');
     put('2.xml', cashReport('054', IBAN, [{ ...whole, details: detail('D1', '10.00') + detail('D2', '15.00') }]));
-    await receive();
+    const received = receive();
+    if (meanwhile) await until(waitsForLock).finally(() => world.owner.query('commit'));
+    await received;
+    await world.owner.query('set session_replication_role = default');
     expect(await rowsOf('select amount::int, outcome from bank_entry order by amount')).toEqual([
       { amount: 1_000, outcome: 'ignored' },
       { amount: 1_500, outcome: 'ignored' },
