@@ -145,7 +145,7 @@ create table bank_entry (
   end_to_end_id text check (char_length(end_to_end_id) between 1 and 100),
   uetr text check (char_length(uetr) between 1 and 40),
   bank_reference text check (char_length(bank_reference) between 1 and 100),
-  -- On a detail: the reference of the entry that it is a part of. On an entry that stands for several payments whose details its file does
+  -- On a detail with a reference of its own: that of the entry that it is, or is a part of. On an entry that stands for several payments whose details its file does
   -- not give: its own, and how many they are. Details may come in another file. The whole is `ignored` once they sum to it, and the
   -- details are, if the whole is in the books.
   batch_reference text check (char_length(batch_reference) between 1 and 100),
@@ -174,6 +174,7 @@ create index bank_entry_pending on bank_entry (bank_account, currency, id) where
 create index bank_entry_open on bank_entry (direction, id) where outcome is null and status = 'booked' and batch_count is null;
 -- The reference first, as in the unique key above: a lookup by it alone uses no other index. See store-entries.ts.
 create index bank_entry_by_reference on bank_entry (bank_reference, bank_account, currency) where bank_reference is not null;
+create index bank_entry_by_uetr on bank_entry (uetr, bank_account, currency) where uetr is not null;
 create index bank_entry_by_batch on bank_entry (batch_reference, bank_account, currency) where batch_reference is not null;
 -- A payment leaves once and comes back once. Another entry with its reference waits for a decision.
 create unique index bank_entry_of_payout on bank_entry (payout_key, outcome) where payout_key is not null;
@@ -296,8 +297,8 @@ create function reference_of_entry(creditor_reference text, remittance text) ret
   language sql immutable parallel safe
   return nullif(trim(left(regexp_replace(coalesce(creditor_reference, remittance), '[\u0001-\u001f\u007f-\u009f]+', ' ', 'g'), 512)), '');
 
--- Whether other entries state the money of a booked credit as well: the whole of which it is a detail, or details of the whole that it is. As
--- long as they do not sum to it, an operator has to ignore one of both.
+-- Whether other entries state the money of a booked credit as well: the whole of which it is a detail, details of the whole that it is, or one
+-- with its UETR. As long as their amounts differ, an operator has to ignore one of both.
 create function is_stated_otherwise(e bank_entry) returns boolean
   language sql stable parallel safe set search_path = banking, pg_temp
   return exists (
@@ -305,8 +306,9 @@ create function is_stated_otherwise(e bank_entry) returns boolean
     where (o.bank_account, o.currency) is not distinct from (e.bank_account, e.currency) and o.direction = e.direction
       and o.status = 'booked' and not o.is_reversal and o.outcome is distinct from 'ignored'
       and abs(coalesce(o.booked_on, o.value_on) - coalesce(e.booked_on, e.value_on)) <= 30
-      and case when e.batch_reference is null then o.batch_reference = e.bank_reference and o.batch_count is null
-          else o.bank_reference = e.batch_reference and o.batch_reference is null end);
+      and (o.batch_reference = e.bank_reference and o.batch_count is null and e.batch_reference is null
+        or o.bank_reference = e.batch_reference and o.batch_reference is null
+        or o.uetr = e.uetr and o.id <> e.id and o.return_reason is null));
 
 -- The entries among these that are credits of which the books have nothing yet, in a status; locked in the order of their ids, without those
 -- that another session has locked. Left out are reversals, and money of our own payments that comes back.
@@ -422,7 +424,9 @@ create function reverses_entry(reversal bank_entry, entry bank_entry) returns bo
   language sql immutable
   return reversal.direction = 'debit' and reversal.is_reversal and reversal.status = 'booked' and entry.direction = 'credit'
     and (reversal.bank_account, reversal.amount, reversal.currency) = (entry.bank_account, entry.amount, entry.currency)
-    and coalesce(reversal.bank_reference = entry.bank_reference or reversal.uetr = entry.uetr
+    and coalesce(
+      array[reversal.bank_reference, reversal.batch_reference] && array_remove(array[entry.bank_reference, entry.batch_reference], null)
+      or reversal.uetr = entry.uetr
       or reversal.end_to_end_id = entry.end_to_end_id and entry.end_to_end_id <> 'NOTPROVIDED', false);
 
 /** Money that a bank has taken back by a reversal: a return for each deposit, bound to it and to its entry, in the order of the arrays. */

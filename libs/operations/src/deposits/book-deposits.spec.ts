@@ -102,6 +102,17 @@ describe('an entry of a bank account', () => {
     await at.owner.query(`update bank_entry set outcome = 'ignored' where id = $1`, [second]);
   });
 
+  it('waits for an operator if an entry of another amount has its UETR', async () => {
+    const uetr = '7b9d0c1e-5a3f-4c2b-8d6e-0f1a2b3c4d5e';
+    const first = await at.entry({ remittance: codeOf(mine), uetr });
+    await at.work();
+    const second = await at.entry({ remittance: codeOf(mine), uetr, amount: 12_500 });
+    await at.work();
+    expect(await at.depositOf(first)).toMatchObject({ status: 'booked' });
+    expect(await at.depositOf(second)).toBeUndefined();
+    await at.owner.query(`update bank_entry set outcome = 'ignored' where id = $1`, [second]);
+  });
+
   it('is left to an operator if no account can hold it, and is reported once', async () => {
     const entryId = await at.entry({ remittance: codeOf(mine), amount: 9_223_372_036_854_775_807n });
     const beside = await at.entry({ remittance: codeOf(mine) });

@@ -253,8 +253,10 @@ function recordsOf(parts: EntryParts): readonly EntryRecord[] {
     const whole = { ...head, direction, amount: total.amount };
     return [record(whole, undefined, { bankReference: reference, batchReference, batchCount }, said, identities)];
   }
-  const bankReference = reference ?? cutText(detail?.bankReference, 100);
-  return [record({ ...head, direction, amount: total.amount }, detail, { bankReference }, said, identities)];
+  const own = cutText(detail?.bankReference, 100) ?? reference;
+  // Another file may give one of both only.
+  const references = own === reference ? { bankReference: own } : { bankReference: own, batchReference: reference };
+  return [record({ ...head, direction, amount: total.amount }, detail, references, said, identities)];
 }
 
 /** `BOOK` is booked; `PDNG` and `FUTR` are to be; `INFO` never is (ISO 20022 ExternalEntryStatus1Code). */

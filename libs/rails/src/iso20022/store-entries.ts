@@ -24,7 +24,8 @@ export interface EntryHome {
 
 /**
  * A reference is that of the same entry within 30 days: some banks give theirs again next year. An entry that is listed again becomes booked
- * and gets its dates; those of a statement count before those of a notification.
+ * and gets its dates; those of a statement count before those of a notification. Files may name an entry by different references: one of the
+ * same amount is the same by its UETR, which is one in the world, or by the reference of the bank.
  */
 const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
   'store_bank_entries',
@@ -34,6 +35,17 @@ const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
             $14::text[], $15::text[], $16::text[], $17::integer[], $18::text[], $19::text[], $20::text[], $21::text[])
        with ordinality e(identity, direction, amount, currency, status, is_reversal, booked_on, value_on, end_to_end_id,
          uetr, bank_reference, batch_reference, batch_count, creditor_reference, remittance, party, return_reason, place)
+   ), renamed as (
+     select distinct on (o.identity) g.place, o.identity
+     from given g cross join lateral (
+       select * from bank_entry where uetr = g.uetr union all select * from bank_entry where bank_reference = g.bank_reference) o
+     where (o.bank_account, o.currency) is not distinct from ($2, g.currency)
+       and (o.direction, o.amount, o.is_reversal, o.return_reason is null) = (g.direction, g.amount, g.is_reversal, g.return_reason is null)
+       and o.batch_count is null and g.batch_count is null and o.file_id is distinct from $3 and o.identity <> all ($5::text[])
+       and g.identity !~ '#[0-9]+$' and not exists (
+         select from bank_entry s where s.identity = g.identity and (s.bank_account, s.currency) is not distinct from ($2, g.currency))
+       and coalesce(abs(coalesce(o.booked_on, o.value_on) - g.day) <= 30, true)
+     order by o.identity, g.place
    )
    insert into bank_entry as b (rail, bank_account, file_id, identity, direction, amount, currency, status, is_reversal, booked_on,
      value_on, statement_id, end_to_end_id, uetr, bank_reference, batch_reference, batch_count, creditor_reference, remittance, party,
@@ -42,7 +54,8 @@ const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
      case when exists (
        select from bank_entry o where o.identity = g.identity and (o.bank_account, o.currency) is not distinct from ($2, g.currency)
          and abs(coalesce(o.booked_on, o.value_on) - g.day) > 30)
-       then g.identity || '@' || g.day else g.identity end,
+       then g.identity || '@' || g.day
+       else coalesce((select min(r.identity) from renamed r where r.place = g.place), g.identity) end,
      g.direction, g.amount, g.currency, g.status, g.is_reversal, g.booked_on, g.value_on,
      case when g.status = 'booked' then $4::bigint end, g.end_to_end_id, g.uetr, g.bank_reference, g.batch_reference, g.batch_count,
      g.creditor_reference, g.remittance, g.party::jsonb, g.return_reason
@@ -69,10 +82,11 @@ const HOLD_BATCHES = sqlStatement(
   'hold_bank_batches',
   `select b.id from bank_entry b
    where (b.bank_account, b.currency) is not distinct from ($1, $2) and b.outcome is null and b.id in (
-     select o.id from bank_entry t join bank_entry o
-       on o.bank_reference = coalesce(t.batch_reference, t.bank_reference) or o.batch_reference = coalesce(t.batch_reference, t.bank_reference)
+     select o.id from bank_entry t cross join lateral (values (coalesce(t.batch_reference, t.bank_reference))) r (reference)
+     cross join lateral (
+       select id from bank_entry where bank_reference = r.reference union all select id from bank_entry where batch_reference = r.reference) o
      where t.id = any($3::bigint[]))
-   order by b.id for update of b`,
+   order by b.id for update`,
 );
 
 /**

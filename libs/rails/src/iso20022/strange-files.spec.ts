@@ -25,14 +25,16 @@ beforeEach(() => {
 });
 afterEach(async () => {
   rmSync(config.folder, { recursive: true });
-  await world.owner.query(`
+  await empty();
+});
+afterAll(() => world.close());
+
+const empty = () =>
+  world.owner.query(`
     set session_replication_role = replica;
     delete from rail_event; delete from bank_entry; delete from bank_statement; delete from bank_file; delete from file_payment;
     delete from payment_file; delete from rail_cursor;
     set session_replication_role = default`);
-});
-afterAll(() => world.close());
-
 function put(name: string, content: string | Uint8Array): void {
   const path = join(config.folder, 'in', name);
   writeFileSync(path, content);
@@ -231,6 +233,52 @@ describe('the details of a batch', () => {
       { amount: 1_500, outcome: 'ignored' },
       { amount: 2_500, outcome: 'deposit' },
     ]);
+  });
+});
+
+describe('one credit in two files', () => {
+  const UETR = '7b9d0c1e-5a3f-4c2b-8d6e-0f1a2b3c4d5e';
+  const NOT_VALUED = /<ValDt>.*?<\/ValDt>/g;
+  const refs = (detail: string, uetr = '') =>
+    `<TxDtls><Refs>${detail && `<AcctSvcrRef>${detail}</AcctSvcrRef>`}${uetr && `<UETR>${uetr}</UETR>`}</Refs></TxDtls>`;
+  const report = (kind: '053' | '054', reference: string | undefined, details: string, amount = '5.00') =>
+    cashReport(kind, IBAN, [{ amount, details, ...(reference !== undefined && { reference }) }]);
+  const notIgnored = () =>
+    rowsOf(`select amount::int, status from bank_entry where outcome is distinct from 'ignored' order by amount`);
+
+  it.each([
+    [
+      'its UETR, with another value date',
+      report('054', undefined, refs('', UETR)).replace(NOT_VALUED, ''),
+      report('053', undefined, refs('', UETR)).replace(NOT_VALUED, '<ValDt><Dt>2026-11-27</Dt></ValDt>'),
+    ],
+    [
+      'its UETR, with a reference in one',
+      report('054', undefined, refs('', UETR)),
+      report('053', 'E1', refs('', UETR)),
+    ],
+    ['the reference of its detail', report('054', undefined, refs('D1')), report('053', 'E1', refs('D1'))],
+    ['the reference of the entry', report('054', 'E1', ''), report('053', 'E1', refs('D1'))],
+  ])('is one entry by %s, in either order', async (_, one, other) => {
+    for (const files of [
+      [one, other],
+      [other, one],
+    ]) {
+      for (const [at, file] of files.entries()) {
+        put(`${at}.xml`, file);
+        await receive();
+      }
+      expect(filesIn('refused')).toEqual([]);
+      expect(await notIgnored()).toEqual([{ amount: 500, status: 'booked' }]);
+      await empty();
+    }
+  });
+
+  it('is two entries by two UETR, whatever else is equal', async () => {
+    put('1.xml', report('054', undefined, refs('', UETR)));
+    put('2.xml', report('053', undefined, refs('', UETR.replace('7b', '8b'))));
+    await receive();
+    expect(await notIgnored()).toHaveLength(2);
   });
 });
 
