@@ -22,6 +22,16 @@ export interface EntryHome {
  * transaction that fills the table there are no statistics, and all indexes look equally good.
  */
 
+/** The identity of an entry of another file that has the reference and says the same. A subquery for each entry, for the reason above. */
+const knownBy = (reference: 'uetr' | 'bank_reference') => `(
+           select o.identity from bank_entry o
+           where o.${reference} = g.${reference} and (o.bank_account, o.currency) is not distinct from ($2, g.currency)
+             and (o.direction, o.amount, o.is_reversal, o.return_reason is null)
+               = (g.direction, g.amount, g.is_reversal, g.return_reason is null)
+             and o.batch_count is null and o.file_id is distinct from $3 and o.identity <> all ($5::text[])
+             and coalesce(abs(coalesce(o.booked_on, o.value_on) - g.day) <= 30, true)
+           order by o.id limit 1)`;
+
 /**
  * A reference is that of the same entry within 30 days: some banks give theirs again next year. An entry that is listed again becomes booked
  * and gets its dates; those of a statement count before those of a notification. Files may name an entry by different references: one of the
@@ -35,17 +45,15 @@ const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
             $14::text[], $15::text[], $16::text[], $17::integer[], $18::text[], $19::text[], $20::text[], $21::text[])
        with ordinality e(identity, direction, amount, currency, status, is_reversal, booked_on, value_on, end_to_end_id,
          uetr, bank_reference, batch_reference, batch_count, creditor_reference, remittance, party, return_reason, place)
-   ), renamed as (
-     select distinct on (o.identity) g.place, o.identity
-     from given g cross join lateral (
-       select * from bank_entry where uetr = g.uetr union all select * from bank_entry where bank_reference = g.bank_reference) o
-     where (o.bank_account, o.currency) is not distinct from ($2, g.currency)
-       and (o.direction, o.amount, o.is_reversal, o.return_reason is null) = (g.direction, g.amount, g.is_reversal, g.return_reason is null)
-       and o.batch_count is null and g.batch_count is null and o.file_id is distinct from $3 and o.identity <> all ($5::text[])
-       and g.identity !~ '#[0-9]+$' and not exists (
-         select from bank_entry s where s.identity = g.identity and (s.bank_account, s.currency) is not distinct from ($2, g.currency))
-       and coalesce(abs(coalesce(o.booked_on, o.value_on) - g.day) <= 30, true)
-     order by o.identity, g.place
+   ), compared as (
+     select g.place,
+       case when g.batch_count is null and g.identity !~ '#[0-9]+$' and not exists (
+           select from bank_entry o where o.identity = g.identity and (o.bank_account, o.currency) is not distinct from ($2, g.currency))
+         then coalesce(${knownBy('uetr')}, ${knownBy('bank_reference')}) end as known
+     from given g
+   ), named as (
+     select place, known from (select c.*, row_number() over (partition by known order by place) as count from compared c) c
+     where known is not null and count = 1
    )
    insert into bank_entry as b (rail, bank_account, file_id, identity, direction, amount, currency, status, is_reversal, booked_on,
      value_on, statement_id, end_to_end_id, uetr, bank_reference, batch_reference, batch_count, creditor_reference, remittance, party,
@@ -54,12 +62,11 @@ const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
      case when exists (
        select from bank_entry o where o.identity = g.identity and (o.bank_account, o.currency) is not distinct from ($2, g.currency)
          and abs(coalesce(o.booked_on, o.value_on) - g.day) > 30)
-       then g.identity || '@' || g.day
-       else coalesce((select min(r.identity) from renamed r where r.place = g.place), g.identity) end,
+       then g.identity || '@' || g.day else coalesce(n.known, g.identity) end,
      g.direction, g.amount, g.currency, g.status, g.is_reversal, g.booked_on, g.value_on,
      case when g.status = 'booked' then $4::bigint end, g.end_to_end_id, g.uetr, g.bank_reference, g.batch_reference, g.batch_count,
      g.creditor_reference, g.remittance, g.party::jsonb, g.return_reason
-   from given g order by g.place
+   from given g left join named n on n.place = g.place order by g.place
    on conflict (identity, bank_account, currency) do update set
      status = case when b.status = 'booked' then b.status else excluded.status end,
      booked_on = case when b.statement_id is null and excluded.statement_id is not null
@@ -81,11 +88,12 @@ const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
 const HOLD_BATCHES = sqlStatement(
   'hold_bank_batches',
   `select b.id from bank_entry b
-   where (b.bank_account, b.currency) is not distinct from ($1, $2) and b.outcome is null and b.id in (
-     select o.id from bank_entry t cross join lateral (values (coalesce(t.batch_reference, t.bank_reference))) r (reference)
-     cross join lateral (
-       select id from bank_entry where bank_reference = r.reference union all select id from bank_entry where batch_reference = r.reference) o
-     where t.id = any($3::bigint[]))
+   where b.id = any(array(
+     select w.id
+     from (select distinct coalesce(batch_reference, bank_reference) as reference from bank_entry where id = any($3::bigint[])) t
+     join bank_entry w on w.bank_reference = t.reference and (w.bank_account, w.currency) is not distinct from ($1, $2)
+     where w.batch_reference is null and w.outcome is null
+       and exists (select from bank_entry p where p.batch_reference = t.reference and p.batch_count is null)))
    order by b.id for update`,
 );
 
@@ -116,11 +124,11 @@ const SETTLE_BATCHES = sqlStatement<{ id: bigint }>(
      update bank_entry b set outcome = 'ignored' from whole w where b.id = w.id and b.outcome is null
    )
    update bank_entry b set
-     outcome = case when w.outcome in ('payout', 'return', 'deposit') then 'ignored' end,
+     outcome = coalesce(b.outcome, case when w.outcome in ('payout', 'return', 'deposit') then 'ignored' end),
      status = 'booked', booked_on = coalesce(b.booked_on, w.booked_on), value_on = coalesce(b.value_on, w.value_on),
      statement_id = coalesce(b.statement_id, w.statement_id)
    from part p join whole w on w.reference = p.reference and w.is_reversal = p.is_reversal
-   where b.id = p.id and b.outcome is null
+   where b.id = p.id and (b.outcome is null or b.statement_id is null and w.statement_id is not null)
    returning b.id`,
 );
 

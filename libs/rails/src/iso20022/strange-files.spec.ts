@@ -211,19 +211,37 @@ describe('what a bank says of payments', () => {
 });
 
 describe('the details of a batch', () => {
+  const whole = { amount: '25.00', reference: 'BATCH', details: '' };
+  const detail = (reference: string, amount: string) =>
+    `<TxDtls><Refs><AcctSvcrRef>${reference}</AcctSvcrRef></Refs><Amt Ccy="EUR">${amount}</Amt></TxDtls>`;
+  const details = [{ ...whole, details: detail('D1', '10.00') + detail('D2', '15.00') }];
+
+  it('belong to the statement that has the whole, although they are deposits already', async () => {
+    put('1.xml', cashReport('054', IBAN, details));
+    await receive();
+    await world.owner.query(`
+      set session_replication_role = replica; update bank_entry set outcome = 'deposit'; set session_replication_role = default`);
+    put('2.xml', cashReport('053', IBAN, [whole]));
+    await receive();
+    expect(
+      await rowsOf('select amount::int, outcome, statement_id is not null as stated from bank_entry order by amount'),
+    ).toEqual([
+      { amount: 1_000, outcome: 'deposit', stated: true },
+      { amount: 1_500, outcome: 'deposit', stated: true },
+      { amount: 2_500, outcome: 'ignored', stated: true },
+    ]);
+  });
+
   it.each([
     ['is', false],
     ['becomes', true],
   ])('are ignored if the whole %s a deposit', async (_, meanwhile) => {
-    const whole = { amount: '25.00', reference: 'BATCH', details: '' };
-    const detail = (reference: string, amount: string) =>
-      `<TxDtls><Refs><AcctSvcrRef>${reference}</AcctSvcrRef></Refs><Amt Ccy="EUR">${amount}</Amt></TxDtls>`;
     put('1.xml', cashReport('053', IBAN, [whole]));
     await receive();
     await world.owner.query(`
       set session_replication_role = replica; begin; update bank_entry set outcome = 'deposit'`);
     if (!meanwhile) await world.owner.query('commit');
-    put('2.xml', cashReport('054', IBAN, [{ ...whole, details: detail('D1', '10.00') + detail('D2', '15.00') }]));
+    put('2.xml', cashReport('054', IBAN, details));
     const received = receive();
     if (meanwhile) await until(waitsForLock).finally(() => world.owner.query('commit'));
     await received;
