@@ -2,7 +2,7 @@ import { SQLSTATE } from './sqlstate.js';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { escapeIdentifier as quoted } from 'pg';
+import { Client, escapeIdentifier as quoted } from 'pg';
 import { migrate, MigrationError, pendingMigrations, type MigrationOptions } from './migrate.js';
 import { Wire } from './testing/wire.js';
 import { Database } from './database.js';
@@ -69,6 +69,19 @@ describe('migrations of a folder', () => {
 
     expect(seen).toEqual([2n, 3n].map((tables) => ({ tables, role: place.ownerRole })));
     expect(await pendingMigrations(options)).toEqual(['0002-drawers.sql']);
+  });
+
+  it('are planned without a setting that outlasts its transaction, as a pooler would hand it to others', async () => {
+    const options = await given({ ...first, ...second });
+    await migrate(options);
+    const queries = jest.spyOn(Client.prototype, 'query');
+
+    await pendingMigrations(options);
+
+    const sent = queries.mock.calls.map(([query]: readonly unknown[]) => String(query));
+    queries.mockRestore();
+    expect(sent.length).toBeGreaterThan(3);
+    expect(sent.filter((query) => /\bset (?!local\b)/i.test(query))).toEqual([]);
   });
 
   it('mean the same whatever is set for the database', async () => {

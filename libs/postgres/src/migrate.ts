@@ -58,8 +58,11 @@ export interface MigrationPlan {
 export async function migrate(options: MigrationOptions): Promise<{ applied: string[] }> {
   const files = await readMigrations(options.migrations);
   return withClient(options, async (client) => {
-    // Notices are about names that do not exist yet.
-    await client.query('set statement_timeout = 0; set client_min_messages = warning');
+    // A migration may take long, and must not depend on what is set for the database or the login. Notices are about names that do not exist
+    // yet. Only here: a pooler in transaction mode would hand these settings to other sessions, and a service plans through one.
+    await client.query(
+      `${SET_LANGUAGE}; set statement_timeout = 0; set default_transaction_isolation = 'read committed'; set client_min_messages = warning`,
+    );
     await lockMigrations(client, options);
     const applied = await prepare(client, options);
     const pending = pendingOf(files, applied, options.release);
@@ -103,10 +106,6 @@ async function withClient<T>(options: MigrationOptions, use: (client: Client) =>
   client.on('error', () => (isBroken = true));
   client.on('notice', (notice) => options.log?.(notice.message ?? ''));
   try {
-    // A migration may take long, and must not depend on what is set for the database or the login.
-    await client.query(
-      `${SET_LANGUAGE}; set statement_timeout = 0; set default_transaction_isolation = 'read committed'`,
-    );
     await requireServer(client);
     return await use(client);
   } catch (error) {
