@@ -12,6 +12,8 @@ export interface SecretSealer {
   seal(plain: Uint8Array, context: SealContext): Uint8Array;
   /** Decrypts with the key that the sealed secret names. @throws SealError */
   open(sealed: Uint8Array, context: SealContext): Uint8Array;
+  /** Whether the key that the sealed secret names is here. */
+  hasKeyOf(sealed: Uint8Array): boolean;
   /** Whether the first key sealed it. Otherwise it is to be sealed again. */
   isCurrent(sealed: Uint8Array): boolean;
 }
@@ -61,6 +63,7 @@ export function secretSealer(keys: readonly Uint8Array[]): SecretSealer {
         throw new SealError('The sealed secret was changed, or belongs to another endpoint.');
       }
     },
+    hasKeyOf: (sealed) => byId.has(partsOf(sealed).keyId),
     isCurrent: (sealed) => partsOf(sealed).keyId === firstId,
   };
 }

@@ -125,6 +125,18 @@ describe('the delivery of webhooks', () => {
     expect(String(one?.headers['webhook-signature']).split(' ')).toHaveLength(1);
   });
 
+  it('signs with the new secret alone if the key of the former one is lost', async () => {
+    const { id } = await given.endpoint(receiver.url);
+    const lost = secretSealer([Buffer.alloc(32, 8)]).seal(Buffer.alloc(32, 7), { workspaceId: 1, endpointId: id });
+    await given.read(
+      `update webhook_endpoint set previous_sealed_secret = $2, previous_valid_until = now() + interval '1 day' where id = $1`,
+      ...[id, Buffer.from(lost)],
+    );
+    await given.events(1);
+    await deliver();
+    expect(String(receiver.received[0]?.headers['webhook-signature']).split(' ')).toHaveLength(1);
+  });
+
   it('seals a secret with the first key, so that another one can be removed', async () => {
     const { id, secret } = await given.endpoint(receiver.url);
     const [oldKey, newKey] = [given.key, Buffer.alloc(32, 9)];

@@ -99,15 +99,20 @@ export class WebhookDelivery {
   private async reseal(endpoint: ClaimedEndpoint): Promise<void> {
     const { database, sealer } = this.options;
     const context = { workspaceId: endpoint.workspaceId, endpointId: endpoint.id };
-    for (const sealed of [endpoint.sealedSecret, endpoint.previousSealedSecret]) {
-      if (sealed === null || sealer.isCurrent(sealed)) continue;
+    for (const sealed of this.sealedSecretsOf(endpoint)) {
+      if (sealer.isCurrent(sealed)) continue;
       await storeResealed(database, endpoint, sealed, sealer.seal(sealer.open(sealed, context), context));
     }
   }
 
   /** @throws SealError */
-  private secretsOf({ workspaceId, id: endpointId, ...endpoint }: ClaimedEndpoint): readonly Uint8Array[] {
-    const sealed = [endpoint.sealedSecret, ...(endpoint.previousSealedSecret ? [endpoint.previousSealedSecret] : [])];
-    return sealed.map((secret) => this.options.sealer.open(secret, { workspaceId, endpointId }));
+  private secretsOf(endpoint: ClaimedEndpoint): readonly Uint8Array[] {
+    const context = { workspaceId: endpoint.workspaceId, endpointId: endpoint.id };
+    return this.sealedSecretsOf(endpoint).map((secret) => this.options.sealer.open(secret, context));
+  }
+
+  /** Without a former one whose key was lost: a rotation is the repair of that, and must have an effect at once. */
+  private sealedSecretsOf({ sealedSecret, previousSealedSecret: previous }: ClaimedEndpoint): readonly Uint8Array[] {
+    return previous && this.options.sealer.hasKeyOf(previous) ? [sealedSecret, previous] : [sealedSecret];
   }
 }
