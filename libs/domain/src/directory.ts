@@ -9,6 +9,8 @@ export interface Subject {
   readonly subject: string;
   /** Present only if the issuer has verified it. */
   readonly email?: string | undefined;
+  /** False if the e-mails of the issuer find no user: then one only refuses the invitations to others. Default true. */
+  readonly bindsByEmail?: false;
 }
 
 /** The roles in one workspace, at least one, and the app of the workspace. */

@@ -77,6 +77,11 @@ export class ExpiringCache<T> {
     return pending.result;
   }
 
+  /** Forgets what is stored. */
+  delete(key: string): void {
+    this.entries.delete(key);
+  }
+
   private validEntry(key: string): Entry<T> | undefined {
     const entry = this.entries.get(key);
     return entry && this.nowMs() < entry.untilMs ? entry : undefined;

@@ -283,8 +283,9 @@ create type joined_workspace as (workspace_id bigint, member_id bigint);
 
 -- Accepts the open invitation of a code, for the user of a subject. A person who is no user becomes one, with the address that was invited,
 -- unless that is a user already. Returns nothing if there is no such invitation, or if the subject has another verified e-mail. The user
--- who has accepted it may repeat the request.
-create function accept_invitation(hash bytea, of_issuer text, of_subject text, verified_email text, caller jsonb) returns joined_workspace
+-- who has accepted it may repeat the request. The address is verified if the e-mails of the issuer find users.
+create function accept_invitation(hash bytea, of_issuer text, of_subject text, email_of_subject text, is_verified boolean, caller jsonb)
+  returns joined_workspace
   language plpgsql security definer set search_path = banking, pg_temp as $$
 declare
   m member;
@@ -300,14 +301,14 @@ begin
     perform set_config('app.workspaces', array[m.workspace_id]::text, true);
     return row(m.workspace_id, m.id)::joined_workspace;
   end if;
-  if coalesce(m.expires_at <= clock_timestamp(), true) or verified_email <> m.email then
+  if coalesce(m.expires_at <= clock_timestamp(), true) or email_of_subject <> m.email then
     return null;
   end if;
   caller := caller || jsonb_build_object('actor', (caller -> 'actor')
     || jsonb_build_object('type', 'user', 'issuer', left(of_issuer, 255), 'subject', left(of_subject, 255)));
   perform set_config('app.caller', caller::text, true);
   if accepting is null then
-    insert into app_user (email, is_email_verified) values (m.email, verified_email is not null)
+    insert into app_user (email, is_email_verified) values (m.email, is_verified)
     on conflict (email) do nothing returning id into accepting;
     if accepting is null then
       return null;

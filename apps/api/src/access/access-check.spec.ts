@@ -94,9 +94,10 @@ describe('AccessCheck', () => {
   /** A directory whose grants the tests change. */
   class Grants extends Directory {
     grants: DirectoryUser['grants'] = [];
+    readonly users = new Set(['ada', '5']);
 
     async userOf({ subject }: Subject): Promise<DirectoryUser | undefined> {
-      return subject === 'ada' || subject === '5' ? ({ id: 1, grants: this.grants } as DirectoryUser) : undefined;
+      return this.users.has(subject) ? ({ id: 1, grants: this.grants } as DirectoryUser) : undefined;
     }
   }
 
@@ -301,6 +302,14 @@ describe('AccessCheck', () => {
     expect(await get('/acceptance', ada)).toMatchObject({ status: 200, body: { actor: 1 } });
     expect((await get('/acceptance', { authorization: 'Bearer forged' })).status).toBe(401);
     expect((await get('/apps', stranger)).status).toBe(401);
+  });
+
+  it('knows a person at once who becomes a user by such an operation', async () => {
+    const invited = { authorization: 'Bearer invited' };
+    expect((await get('/acceptance', invited)).status).toBe(200);
+    directory.users.add('invited');
+
+    expect((await get('/apps', invited)).status).toBe(200);
   });
 
   it('lets a user without a role call user operations only', async () => {

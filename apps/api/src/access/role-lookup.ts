@@ -24,6 +24,11 @@ export class RoleLookup {
     return this.users.peek(keyOf(subject));
   }
 
+  /** Before what makes the subject a user. */
+  forget(subject: Subject): void {
+    this.users.delete(keyOf(subject));
+  }
+
   userOf(subject: Subject): Promise<DirectoryUser | undefined> {
     return this.users.get(keyOf(subject), () => this.directory.userOf(subject));
   }

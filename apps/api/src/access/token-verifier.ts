@@ -220,11 +220,12 @@ export class TokenVerifier {
     // The token is bound to a key or a certificate of its client (RFC 7800, 8705, 9449), whose proof is not checked.
     if (payload['cnf'] !== undefined) throw new CredentialError('proof_required');
     if (config.type === 'JWT' && !isAccessToken(payload)) throw new CredentialError('no_access_token');
-    const isVerified = config.bindsByEmail && typeof email === 'string' && verified === true;
+    const isVerified = typeof email === 'string' && verified === true;
     const scopes = this.scopesOf([payload['scope'], payload['scp']]);
     return {
       subject: {
         ...{ issuer, subject: sub, email: isVerified ? foldEmail(email) : undefined },
+        ...(!config.bindsByEmail && { bindsByEmail: false }),
         ...(scopes && { scopes }),
         ...(typeof acr === 'string' && { acr }),
         ...(authenticatedAtS !== undefined && { authenticatedAtS }),

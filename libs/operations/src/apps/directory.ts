@@ -84,7 +84,7 @@ export class LedgerDirectory extends Directory {
     const known = await this.recognise(subject);
     const email = subject.email === undefined ? undefined : foldEmail(subject.email);
     const { bindsByEmail = true } = this.options;
-    if (known || email === undefined || !bindsByEmail) return known;
+    if (known || email === undefined || !bindsByEmail || subject.bindsByEmail === false) return known;
     // No `write`: if the outcome is unknown, the request has changed nothing else, and the next request binds again.
     await this.database.pipeline({}, [bind(BIND_SUBJECT, subject.issuer, subject.subject, email)]);
     return this.recognise(subject);

@@ -234,7 +234,7 @@ describe('an invitation of another address', () => {
     expect(await service.getMember(admin, { memberId: id })).toMatchObject({ userID: joined.userID, status: 'active' });
   });
 
-  it('is not accepted by its code with a token of another verified e-mail', async () => {
+  it('is not accepted by its code with a token of another verified e-mail, whatever finds the users of its issuer', async () => {
     const [{ invite, accept, subject, grantsOf }, elsewhere] = [await given(), await given()];
     const email = newAddress();
     const { code } = await invite(email, 'viewer');
@@ -242,27 +242,34 @@ describe('an invitation of another address', () => {
 
     for (const other of [newAddress(), 'İ@bank.example']) {
       expect(await reasonOf(withToken(other))).toBe('invitation_not_found');
+      const unbound = { ...subject, email: other, bindsByEmail: false } as const;
+      expect(await reasonOf(accept(code!, { subject: unbound }))).toBe('invitation_not_found');
     }
     expect(await grantsOf(subject)).toBeUndefined();
     const { userID } = await withToken(email.toUpperCase());
     expect(await elsewhere.invite(email, 'viewer')).toMatchObject({ userID, status: 'active' });
   });
 
-  it('names for no other workspace, and for no operator, the person who accepted it by its code alone', async () => {
+  it.each([
+    ['its code alone', {}],
+    ['its code and an e-mail that finds no user', { bindsByEmail: false }],
+  ] as const)('names for no other workspace, and for no operator, the person who accepted it by %s', async (_, how) => {
     const [{ invite, accept, subject, admin }, elsewhere] = [await given(), await given()];
     const email = newAddress();
     const { code, id: memberId } = await invite(email, 'viewer');
-    const { userID } = await accept(code!);
+    const { userID } = await accept(code!, {
+      subject: { ...subject, ...how, ...('bindsByEmail' in how && { email }) },
+    });
 
     // The person with the address is not taken for the one who accepted.
-    const verified = { issuer: 'https://other.example', subject: 'vic', email };
+    const identity = { issuer: 'https://other.example', subject: `vic of ${email}` };
+    const verified = { ...identity, email };
     expect(await directory.userOf(verified)).toBeUndefined();
     const another = await elsewhere.invite(email, 'admin');
     expect(another).toMatchObject({ email, status: 'invited', code: expect.stringMatching(/^inv_/) as string });
     expect(await elsewhere.grantsOf(subject)).toBeUndefined();
     expect(await directory.userOf(verified)).toBeUndefined();
     const grant = { workspaceId: elsewhere.workspaceId, email, roles: ['viewer'] as const };
-    const identity = { issuer: 'https://other.example', subject: 'vic' };
     for (const call of [
       () => addUser(world.provisioning, 'spec', { email, app: 'Harbour' }),
       () => addGrants(world.provisioning, 'spec', grant),

@@ -117,7 +117,7 @@ export function listMembers(
 /** Sets the scope of the database transaction to the workspace that is joined. */
 const ACCEPT = sqlStatement<{ workspace_id: bigint | null }>(
   'accept_invitation',
-  `select (accept_invitation($1, $2, $3, $4, $5)).workspace_id`,
+  `select (accept_invitation($1, $2, $3, $4, $5, $6)).workspace_id`,
 );
 
 /** Of the workspace that was just joined, which alone is in the scope. */
@@ -145,8 +145,9 @@ export async function acceptInvitation(
   // One that cannot be of a user is another one too.
   const email = subject.email === undefined ? undefined : (foldEmail(subject.email) ?? subject.email);
   const caller = JSON.stringify(callerOf({ workspaceId: 0 as never, actor, requestId, origin }));
+  const isVerified = email !== undefined && subject.bindsByEmail !== false;
   const [, [joined]] = await database.write({ user: actor }, [
-    bind(ACCEPT, hashOfCode(code), subject.issuer, subject.subject, email, caller),
+    bind(ACCEPT, hashOfCode(code), subject.issuer, subject.subject, email, isVerified, caller),
     bind(JOINED, subject.issuer, subject.subject),
   ] as const);
   if (!joined) throw new Refusal('invitation_not_found');
