@@ -1,5 +1,6 @@
 import type { Order, OrderId, TransferAmount } from '@banking/domain';
 import { bind, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
+import { until } from '@banking/postgres/testing';
 import { approvalWorld, EVERY_ORDER } from '../testing/approval-world.js';
 import { resumePausedOrder } from '../provisioning/index.js';
 import { type Member, statesOf } from '../testing/order-world.js';
@@ -129,6 +130,35 @@ describe('an order that needs an approval', () => {
     }
     await expect(world.approve(bob!, rejected.approvalID!)).rejects.toMatchObject({ reason: 'approval_closed' });
   });
+
+  it.each(['withdrawal', 'rejection'])(
+    'is locked before its approval by a %s, as by its cancellation',
+    async (kind) => {
+      const order = await place();
+      const { approvalID: approvalId } = order;
+      await world.owner.query('begin');
+      await world.owner.query('select from customer_order where id = $1 for update', [order.id]);
+      const ended =
+        kind === 'withdrawal'
+          ? world.service.withdrawApproval(maker!, { approvalId: approvalId! })
+          : world.service.decideApproval(carl!, { approvalId: approvalId!, decision: 'reject', version: 1 });
+      await until(async () => {
+        const { rowCount } = await world.owner.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        return rowCount !== 0;
+      });
+
+      const { rowCount } = await world.owner.query('select from approval where id = $1 for update skip locked', [
+        approvalId,
+      ]);
+      await world.owner.query('commit');
+
+      expect(rowCount).toBe(1);
+      await ended;
+      expect((await world.reread(order)).status).toBe(kind === 'withdrawal' ? 'cancelled' : 'failed');
+    },
+  );
 
   it('is refused with the state of the moment when it runs', async () => {
     const poor = await world.account('50');

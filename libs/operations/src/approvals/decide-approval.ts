@@ -24,6 +24,13 @@ interface LockedApproval {
   readonly decided: 'approve' | 'reject' | null;
 }
 
+/** An order is locked before its approval: its cancellation withdraws the approval, and the approval ends the order. */
+const LOCK_ORDER = sqlStatement(
+  'lock_order_of_approval',
+  `select from customer_order o
+   where o.workspace_id = $1 and o.id = (select a.order_id from approval a where a.workspace_id = $1 and a.id = $2) for no key update`,
+);
+
 /** A person behind the maker counts as the maker. */
 const LOCK_APPROVAL = sqlStatement<LockedApproval>(
   'lock_approval',
@@ -118,7 +125,10 @@ async function changed(
   const row = await retryInDoubt(
     () =>
       database.transaction({ workspaces: [workspaceId], user: actor }, async (tx) => {
-        const [[locked]] = await tx.pipeline([bind(LOCK_APPROVAL, workspaceId, approvalId, actor ?? null)] as const);
+        const [, [locked]] = await tx.pipeline([
+          bind(LOCK_ORDER, workspaceId, approvalId),
+          bind(LOCK_APPROVAL, workspaceId, approvalId, actor ?? null),
+        ] as const);
         if (!locked) throw new Refusal('approval_not_found');
         const entries = await change(tx, locked);
         const [[row]] = await tx.commit([bound, ...(entries.length === 0 ? [] : [noteAudit(entries)])] as const);
@@ -139,11 +149,18 @@ const APPROVALS_DUE = sqlStatement<{ workspace_id: bigint }>(
 
 const EXPIRE = sqlStatement<{ workspace_id: bigint; id: bigint }>(
   'expire_approvals',
-  `update approval a set status = 'expired', version = a.version + 1, updated_at = statement_timestamp()
-   from (
-     select e.workspace_id, e.id from approval e
+  `with due as materialized (
+     select e.workspace_id, e.id, e.order_id from approval e
      where e.workspace_id = any($1::bigint[]) and e.status = 'required' and e.expires_at <= clock_timestamp()
-     order by e.workspace_id, e.id limit $2 for no key update skip locked) e
+     order by e.workspace_id, e.id limit $2
+   ), held as materialized (
+     select o.workspace_id, o.id from customer_order o join due d on d.workspace_id = o.workspace_id and d.order_id = o.id
+     for no key update of o skip locked)
+   update approval a set status = 'expired', version = a.version + 1, updated_at = statement_timestamp()
+   from (
+     select e.workspace_id, e.id from approval e join due d on d.workspace_id = e.workspace_id and d.id = e.id
+     where e.status = 'required' and (d.order_id is null or (d.workspace_id, d.order_id) in (select workspace_id, id from held))
+     for no key update of e skip locked) e
    where a.workspace_id = e.workspace_id and a.id = e.id
    returning a.workspace_id, a.id`,
 );
