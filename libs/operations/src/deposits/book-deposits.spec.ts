@@ -102,6 +102,30 @@ describe('an entry of a bank account', () => {
     await at.owner.query(`update bank_entry set outcome = 'ignored' where id = $1`, [second]);
   });
 
+  it('waits for its statement if a notification names it by no reference of the bank', async () => {
+    const { rows } = await at.owner.query<{ id: bigint }>(
+      `insert into bank_file (rail, name, digest, message, message_id, outcome)
+       values ('bank-a', '1.xml', sha256('1'), 'camt.054.001.08', 'N1', 'read') returning id`,
+    );
+    const [{ id: fileId } = { id: 0n }] = rows;
+    const waiting = await at.entry({ remittance: codeOf(mine), endToEndId: 'INVOICE-1', fileId });
+    const named = await at.entry({ remittance: codeOf(mine), bankReference: 'N-1', fileId });
+    await at.work();
+    expect(await at.depositOf(waiting)).toBeUndefined();
+    expect(await at.depositOf(named)).toMatchObject({ status: 'booked' });
+
+    await at.owner.query(
+      `with statement as (
+         insert into bank_statement (file_id, bank_account, currency, statement_id, opening_balance, closing_balance, opened_on, closed_on,
+           entry_count, entry_sum)
+         select $2, bank_account, currency, 'S-1', 0, amount, booked_on, booked_on, 1, amount from bank_entry where id = $1 returning id)
+       update bank_entry b set statement_id = s.id from statement s where b.id = $1`,
+      [waiting, fileId],
+    );
+    await at.work();
+    expect(await at.depositOf(waiting)).toMatchObject({ status: 'booked' });
+  });
+
   it('waits for an operator if an entry of another amount has its UETR', async () => {
     const uetr = '7b9d0c1e-5a3f-4c2b-8d6e-0f1a2b3c4d5e';
     const first = await at.entry({ remittance: codeOf(mine), uetr });

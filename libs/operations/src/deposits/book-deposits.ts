@@ -49,7 +49,7 @@ const creditEntries = (status: 'booked' | 'pending') =>
      where e.direction = 'credit' and e.outcome is null and e.status = '${status}' and e.id > $1
        and e.batch_count is null and not e.is_reversal and e.return_reason is null
        and not exists (select from file_payment p where p.end_to_end_id = e.end_to_end_id)
-       and not is_stated_otherwise(e)
+       and is_certain_credit(e)
      order by e.id limit $2`,
   );
 

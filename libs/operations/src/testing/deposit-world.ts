@@ -27,6 +27,8 @@ export interface PlantedEntry {
   readonly bankReference?: string;
   readonly batchReference?: string;
   readonly uetr?: string;
+  /** The file that it was read in. Default: none, as of demo data. */
+  readonly fileId?: bigint;
   readonly returnReason?: string;
   readonly outcome?: string;
 }
@@ -82,8 +84,8 @@ export async function depositWorld() {
       const { rows } = await owner.query<{ id: bigint }>(
         `insert into bank_entry (rail, bank_account, identity, direction, amount, currency, status, is_reversal, booked_on, value_on,
            creditor_reference, remittance, end_to_end_id, bank_reference, return_reason, outcome, party,
-           batch_reference, uetr)
-         values ($15, $1, $2, $3, $4, $5, $6, $7, '2026-11-26', '2026-11-27', $8, $9, $10, $11, $12, $13, $14, $16, $17) returning id`,
+           batch_reference, uetr, file_id)
+         values ($15, $1, $2, $3, $4, $5, $6, $7, '2026-11-26', '2026-11-27', $8, $9, $10, $11, $12, $13, $14, $16, $17, $18) returning id`,
         [
           ...[BANK_ACCOUNT, `entry-${entries}`, direction, String(amount), currency, status, isReversal],
           ...[planted.creditorReference, planted.remittance, planted.endToEndId, planted.bankReference],
@@ -94,6 +96,7 @@ export async function depositWorld() {
             planted.rail ?? 'bank-a',
             planted.batchReference,
             planted.uetr,
+            planted.fileId,
           ],
         ],
       );

@@ -23,19 +23,27 @@ export interface EntryHome {
  */
 
 /** The identity of an entry of another file that has the reference and says the same. A subquery for each entry, for the reason above. */
-const knownBy = (reference: 'uetr' | 'bank_reference') => `(
+const knownBy = (reference: 'uetr' | 'bank_reference' | 'end_to_end_id', more = '') => `(
            select o.identity from bank_entry o
-           where o.${reference} = g.${reference} and (o.bank_account, o.currency) is not distinct from ($2, g.currency)
+           where o.${reference} = g.${reference} and (o.bank_account, o.currency) is not distinct from ($2, g.currency)${more}
              and (o.direction, o.amount, o.is_reversal, o.return_reason is null)
                = (g.direction, g.amount, g.is_reversal, g.return_reason is null)
-             and o.batch_count is null and o.file_id is distinct from $3 and o.identity <> all ($5::text[])
+             and o.file_id is distinct from $3 and o.identity <> all ($5::text[])
              and coalesce(abs(coalesce(o.booked_on, o.value_on) - g.day) <= 30, true)
            order by o.id limit 1)`;
+
+/** A payer may give the same one twice. So it counts on one day only, and beside no better reference that both have. */
+const BY_END_TO_END_ID = knownBy(
+  'end_to_end_id',
+  `
+             and o.booked_on = g.booked_on and (o.uetr is null or g.uetr is null)
+             and (o.bank_reference is null or g.bank_reference is null)`,
+);
 
 /**
  * A reference is that of the same entry within 30 days: some banks give theirs again next year. An entry that is listed again becomes booked
  * and gets its dates; those of a statement count before those of a notification. Files may name an entry by different references: one of the
- * same amount is the same by its UETR, which is one in the world, or by the reference of the bank.
+ * same amount is the same by its UETR, which is one in the world, by the reference of the bank, or by that of the payer.
  */
 const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
   'store_bank_entries',
@@ -47,9 +55,9 @@ const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
          uetr, bank_reference, batch_reference, batch_count, creditor_reference, remittance, party, return_reason, place)
    ), compared as (
      select g.place,
-       case when g.batch_count is null and g.identity !~ '#[0-9]+$' and not exists (
+       case when g.identity !~ '#[0-9]+$' and not exists (
            select from bank_entry o where o.identity = g.identity and (o.bank_account, o.currency) is not distinct from ($2, g.currency))
-         then coalesce(${knownBy('uetr')}, ${knownBy('bank_reference')}) end as known
+         then coalesce(${knownBy('uetr')}, ${knownBy('bank_reference')}, ${BY_END_TO_END_ID}) end as known
      from given g
    ), named as (
      select place, known from (select c.*, row_number() over (partition by known order by place) as count from compared c) c

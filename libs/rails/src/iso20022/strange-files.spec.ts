@@ -277,6 +277,16 @@ describe('one credit in two files', () => {
     ],
     ['the reference of its detail', report('054', undefined, refs('D1')), report('053', 'E1', refs('D1'))],
     ['the reference of the entry', report('054', 'E1', ''), report('053', 'E1', refs('D1'))],
+    [
+      'the reference of the payer, with one of the bank in one',
+      report('054', undefined, '<TxDtls><Refs><EndToEndId>I1</EndToEndId></Refs></TxDtls>'),
+      report('053', 'E1', '<TxDtls><Refs><EndToEndId>I1</EndToEndId></Refs></TxDtls>'),
+    ],
+    [
+      'the reference of its entry, as the total of several payments in one',
+      report('054', 'E1', '<Btch><NbOfTxs>2</NbOfTxs></Btch>'),
+      report('053', 'E1', ''),
+    ],
   ])('is one entry by %s, in either order', async (_, one, other) => {
     for (const files of [
       [one, other],
