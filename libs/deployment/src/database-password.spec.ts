@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { TlsServer } from '@banking/embedded-postgres/testing';
 import { reasonOf, until } from '@banking/postgres/testing';
 import { readDeployment, readerOf } from '@banking/process';
-import { type Deployment, openDeployment } from './open-deployment.js';
+import { type Deployment, type DeploymentSettings, openDeployment } from './open-deployment.js';
 
 // An environment with DATABASE_URL may have no embedded server.
 const describeEmbedded = process.env['DATABASE_URL'] ? describe.skip : describe;
@@ -34,21 +34,38 @@ describeEmbedded('a login whose password is in a file', () => {
     await Promise.all(opened.splice(0).map(({ close }) => close()));
   });
 
-  async function open(
-    password: Readonly<Record<string, string>> = { DATABASE_PASSWORD_FILE: file },
-  ): Promise<Deployment> {
+  const login = () => {
     const url = new URL(server.url('127.0.0.1', 'sslmode=disable'));
     url.password = '';
-    const reader = readerOf({ DATABASE_URL: url.href, ...password, SANDBOX: 'on', DATA_DIR: folder });
+    return url.href;
+  };
+  const read = (environment: Readonly<Record<string, string>>) => {
+    const reader = readerOf({ DATABASE_URL: login(), ...environment, SANDBOX: 'on', DATA_DIR: folder });
     const settings = readDeployment(reader);
     expect(reader.mistakes).toEqual([]);
+    return settings;
+  };
+  async function openWith(settings: DeploymentSettings): Promise<Deployment> {
     const deployment = await openDeployment(settings);
     opened.push(deployment);
     return deployment;
   }
+  const open = (password: Readonly<Record<string, string>> = { DATABASE_PASSWORD_FILE: file }) =>
+    openWith(read(password));
 
-  it('connects again with a new password, without a restart', async () => {
-    const { database } = await open();
+  /** The database of a cell, with the login that `CELLS_FILE` gives it. */
+  function openCell(): Promise<Deployment> {
+    const cells = join(folder, 'cells.json');
+    writeFileSync(cells, JSON.stringify({ b: { url: login(), passwordFile: file } }));
+    const settings = read({ CELLS_FILE: cells });
+    return openWith({ ...settings, cells: undefined, databaseUrl: settings.cells![0]!.databaseUrl });
+  }
+
+  it.each([
+    ['DATABASE_PASSWORD_FILE', () => open()],
+    ['passwordFile of a cell', openCell],
+  ])('connects again with a new password of %s, without a restart', async (_, opening) => {
+    const { database } = await opening();
     await server.changePassword(SECOND);
     await becomes(() => database.ping(), 'The database does not accept the login at the moment.');
 

@@ -183,6 +183,7 @@ const OF_PAYMENTS: readonly RefusalReason[] = [
   'account_not_found',
   'account_disabled',
   'recipient_invalid',
+  'balance_limit_exceeded',
   'corridor_disabled',
   'payouts_unavailable',
   'amount_below_minimum',

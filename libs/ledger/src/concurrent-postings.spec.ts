@@ -1,4 +1,4 @@
-import { currencies, Refusal } from '@banking/domain';
+import { currencies, Refusal, type RefusalReason } from '@banking/domain';
 import { OPERATOR_ROLE, bind, SCHEMA, sqlStatement } from '@banking/postgres';
 import { openDatabase, until } from '@banking/postgres/testing';
 import { type Books, openBooks, ownAccountKey, preparePosting } from './books.js';
@@ -127,7 +127,8 @@ describe('a leg with a refusal of its own', () => {
   it('is refused with it, also if the account has a fault', async () => {
     const [ada, bob] = [await account(world, '1.00'), await account(world)];
     await plant(world, `update account set status = 'disabled' where id = $1`, [bob]);
-    const refusedAs = new Refusal('recipient_invalid');
+    const refusal = new Refusal('recipient_invalid');
+    const refusedAs = (reason: RefusalReason) => (reason === 'account_disabled' ? refusal : new Refusal(reason));
     const [entry] = payment(ada, bob, euros('0.10')).entries;
     const legs = entry!.legs.map((leg) => (leg.account === bob ? { ...leg, refusedAs } : leg));
     const proposal = { entries: [{ ...entry!, legs }] };
@@ -137,7 +138,7 @@ describe('a leg with a refusal of its own', () => {
       decide((await lockAndRead(tx, posting)).context, proposal),
     );
 
-    expect(outcome).toEqual({ refused: refusedAs });
+    expect(outcome).toEqual({ refused: refusal });
   });
 });
 

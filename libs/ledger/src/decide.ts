@@ -84,15 +84,26 @@ function decideEntry(
   return { workspaceId: entry.workspaceId, id, at, hash, entry, transfers };
 }
 
-/** @throws Refusal `account_disabled`, `insufficient_funds`, `balance_limit_exceeded`, or `refusedAs` of the leg */
 function move(account: LockedAccount, leg: Leg): void {
-  const refuse = (reason: RefusalReason) => leg.refusedAs ?? new Refusal(reason);
+  account.balance = balanceAfter(account, leg);
+  account.version += 1;
+}
+
+/**
+ * The balance of a customer's account after a leg.
+ *
+ * @throws Refusal `account_disabled`, `insufficient_funds`, `balance_limit_exceeded`, or `refusedAs` of the leg
+ */
+export function balanceAfter(
+  account: Pick<LockedAccount, 'status' | 'balance'>,
+  leg: Pick<Leg, 'type' | 'direction' | 'amount' | 'refusedAs'>,
+): bigint {
+  const refuse = (reason: RefusalReason) => leg.refusedAs?.(reason) ?? new Refusal(reason);
   if (account.status !== 'enabled' && leg.type !== 'return') throw refuse('account_disabled');
   const balance = leg.direction === 'credit' ? account.balance + leg.amount : account.balance - leg.amount;
   if (balance < 0n) throw refuse('insufficient_funds');
   if (balance > BALANCE_MAX) throw refuse('balance_limit_exceeded');
-  account.balance = balance;
-  account.version += 1;
+  return balance;
 }
 
 /** An unbalanced entry is a programming error, not a refusal. The database would reject it too. */

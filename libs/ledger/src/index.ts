@@ -24,7 +24,15 @@ export {
   leasedPayouts,
   type LeasedPayout,
 } from './post.js';
-export { decide, DecisionContext, digestNow, digestOrNone, type LockedAccount, newSalt } from './decide.js';
+export {
+  balanceAfter,
+  decide,
+  DecisionContext,
+  digestNow,
+  digestOrNone,
+  type LockedAccount,
+  newSalt,
+} from './decide.js';
 export {
   accountKey,
   type AccountRef,

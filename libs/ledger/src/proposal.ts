@@ -1,4 +1,4 @@
-import type { MinorUnits, Refusal, Timestamp } from '@banking/domain';
+import type { MinorUnits, Refusal, RefusalReason, Timestamp } from '@banking/domain';
 
 /** The accounts a workspace's books keep for the bank itself, one of each per currency. */
 export type OwnAccountKind = 'settlement' | 'fees' | 'fx' | 'interworkspace';
@@ -17,8 +17,8 @@ interface CustomerLeg extends Moved {
   readonly account: number;
   readonly description?: string | undefined;
   readonly purpose?: string | undefined;
-  /** Replaces the refusal of this leg, so that a payer learns nothing of the state of the payee's account. */
-  readonly refusedAs?: Refusal | undefined;
+  /** Replaces the refusal of this leg: it is the payee's, and a payer learns nothing of the state of an account of others. */
+  readonly refusedAs?: ((reason: RefusalReason) => Refusal) | undefined;
   /** The fee of the movement, repeated for display; the fee itself is a leg of its own. */
   readonly feeAmount?: MinorUnits | undefined;
   readonly recipientId?: number | undefined;

@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectionTo } from './database-url.js';
 import { readDeployment } from './deployment-config.js';
 import { ConfigError, readerOf } from './environment-reader.js';
 
@@ -63,6 +64,21 @@ describe('the cells of a deployment', () => {
     ]);
   });
 
+  it('have passwords in files, which are read for each connection', () => {
+    const [password, ownerPassword] = [fileWith('first'), fileWith('of the owner')];
+    const [url, ownerUrl] = ['postgres://banking@127.0.0.1/b', 'postgres://owner@127.0.0.1/b'];
+    const file = fileWith({ b: { url, passwordFile: password, ownerUrl, ownerPasswordFile: ownerPassword } });
+
+    const { cells, mistakes } = read({ ...HOME, CELLS_FILE: file });
+
+    expect(mistakes).toEqual([]);
+    const passwordOf = (one: string | undefined) => connectionTo(one!).password?.();
+    const [cell] = cells!;
+    expect([passwordOf(cell!.databaseUrl), passwordOf(cell!.ownerUrl)]).toEqual(['first', 'of the owner']);
+    writeFileSync(password, 'second');
+    expect(passwordOf(cell!.databaseUrl)).toBe('second');
+  });
+
   it('report all mistakes together, without a secret', () => {
     const file = fileWith({
       home: { url: URL_OF_B },
@@ -74,6 +90,9 @@ describe('the cells of a deployment', () => {
       f: {},
       g: { url: 5 },
       h: { url: URL_OF_B, ownerUrlFile: ['/secret'] },
+      i: { url: URL_OF_B, passwordFile: fileWith('secret') },
+      j: { url: 'postgres://banking@127.0.0.1/j', passwordFile: '/nowhere', ownerPasswordFile: '/nowhere' },
+      k: { url: URL_OF_B, homePasswordFile: '/nowhere' },
     });
 
     const { mistakes } = read({ ...HOME, CELLS_FILE: file });
@@ -89,6 +108,10 @@ describe('the cells of a deployment', () => {
       /no url of the cell "f"/,
       /\(g, url\) is not a text/,
       /\(h, ownerUrl\) is not a text/,
+      /\(i, url\) holds a password and CELLS_FILE \(i, passwordFile\) is set/,
+      /\(j, passwordFile\) names cannot be read \(ENOENT\)/,
+      /\(j, ownerPasswordFile\) is set without CELLS_FILE \(j, ownerUrl\)/,
+      /cell "k" with other members/,
     ]) {
       expect(text).toMatch(part);
     }

@@ -191,6 +191,8 @@ const embeddedNames = (count: number) => Array.from({ length: count - 1 }, (_, a
 /** The members of a cell in the file. Each can also be the path of a file, by a name that ends in `File`. */
 const MEMBERS = ['url', 'ownerUrl', 'homeUrl', 'sourceUrl'] as const;
 type Member = (typeof MEMBERS)[number];
+/** The paths of files with the passwords of `url` and `ownerUrl`. Another server reads the other two, and no file of this machine. */
+const PASSWORD_FILES = ['passwordFile', 'ownerPasswordFile'] as const;
 
 function readCellsFile(
   file: string,
@@ -233,13 +235,13 @@ function readMembers(
   isTlsRequired: boolean,
   mistakes: string[],
 ): Partial<Record<Member, string>> | undefined {
-  const known: string[] = MEMBERS.flatMap((member) => [member, `${member}File`]);
+  const known: string[] = [...MEMBERS.flatMap((member) => [member, `${member}File`]), ...PASSWORD_FILES];
   if (!isObject(members) || Object.keys(members).some((name) => !known.includes(name))) {
     mistakes.push(`CELLS_FILE has a cell "${cell}" with other members than ${known.join(', ')}. Remove them.`);
     return undefined;
   }
   const texts: Record<string, string> = {};
-  for (const member of MEMBERS) {
+  for (const member of [...MEMBERS, ...PASSWORD_FILES]) {
     const named = `CELLS_FILE (${cell}, ${member})`;
     const value = valueOf(member, members, named, mistakes);
     if (value !== undefined) texts[named] = value;
@@ -256,7 +258,7 @@ function readMembers(
 
 /** The value itself or the content of the file; never part of a message, because it may hold a password. */
 function valueOf(
-  member: Member,
+  member: Member | (typeof PASSWORD_FILES)[number],
   members: Readonly<Record<string, unknown>>,
   named: string,
   mistakes: string[],

@@ -7,14 +7,15 @@ import { readSecretFile, SecretFileError } from './secret-file.js';
 export const PASSWORD_FILE = 'banking_password_file';
 
 /**
- * Adds the file of `DATABASE_PASSWORD_FILE` to the URL of `DATABASE_URL`, and so on for other logins. The file is checked now, and read
- * again for each new connection, so that a changed password needs no restart.
+ * Adds the file of `DATABASE_PASSWORD_FILE` to the URL of `DATABASE_URL`, that of `passwordFile` to the `url` of a cell, and so on for
+ * other logins. The file is checked now, and read again for each new connection, so that a changed password needs no restart.
  */
 export function addPasswordFile(reader: EnvironmentReader, urlName: string, url: URL | undefined): void {
   url?.searchParams.delete(PASSWORD_FILE);
-  // A URL in a file of cells has no variable for its password.
-  if (!urlName.endsWith('_URL')) return;
-  const name = urlName.replace(/URL$/, 'PASSWORD_FILE');
+  const name = urlName
+    .replace(/URL$/, 'PASSWORD_FILE')
+    .replace(/\burl\)$/, 'passwordFile)')
+    .replace(/Url\)$/, 'PasswordFile)');
   const path = reader.text(name);
   if (path === undefined) return;
   if (url === undefined) {

@@ -9,6 +9,7 @@ import {
   FULL_OF_ENDPOINTS,
   FULL_OF_INVITATIONS,
   FULL_OF_KEYS,
+  FULL_RECIPIENT,
   NO_WAY_BACK,
   PAID_IN_GEL,
   REMOVED_MEMBER,
@@ -184,11 +185,14 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   // The order of the demo data that runs once.
   order_not_paused: withOrder(3),
   quote_not_found: pathWith('999999'),
-  // With the balances of the demo data, one too many.
-  balance_limit_exceeded: (call, route) =>
-    route.path.endsWith('/events')
-      ? pathWith(String(NO_WAY_BACK))(call, route)
-      : withField('amount', '9007199254740991')(call, route),
+  balance_limit_exceeded: (call, route) => {
+    if (route.path.endsWith('/events')) return pathWith(String(NO_WAY_BACK))(call, route);
+    if (route.path.endsWith('/orders')) return withField('recipientID', FULL_RECIPIENT)(call, route);
+    if (route.path === '/quotes')
+      return withFields({ recipientID: FULL_RECIPIENT, amount: '9007199254740992' })(call, route);
+    // With the balances of the demo data, one too many.
+    return withField('amount', '9007199254740991')(call, route);
+  },
   workspace_id_required: (call) => ({ ...call, headers: {} }),
   workspace_id_invalid: withHeader('Workspace-ID', 'Northwind'),
   workspace_forbidden: withHeader('Workspace-ID', '999999'),

@@ -13,6 +13,8 @@ export const PAID_IN_GEL = 4;
 export const EXPIRED_QUOTE = 2;
 /** A transaction whose return would exceed the balance limit of its account. */
 export const NO_WAY_BACK = 15;
+/** Its account as a recipient. */
+export const FULL_RECIPIENT = 6;
 
 /** A workspace with as many webhook endpoints as the limit. */
 export const FULL_OF_ENDPOINTS = 2;
@@ -150,8 +152,8 @@ export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url
   await new BankingClient({ baseUrl: url, token }).workspace(1).limits.replace({ version: 0, limits: LIMITS });
   const { code } = await post('/accounts', { productID: Number(product?.id) });
   const recipient = await post('/recipients/internal', { accountCode: code });
-  const ids = [recipient.id, Number(quote?.id), await payWithNoWayBack(post)];
-  if (ids.join() !== [PAID_IN_GEL, EXPIRED_QUOTE, NO_WAY_BACK].join())
+  const ids = [recipient.id, Number(quote?.id), ...(await payWithNoWayBack(post))];
+  if (ids.join() !== [PAID_IN_GEL, EXPIRED_QUOTE, NO_WAY_BACK, FULL_RECIPIENT].join())
     throw new Error(`the demo data has other ids: ${ids.join()}`);
 }
 
@@ -169,7 +171,7 @@ interface Made {
 }
 
 /** The sandbox never sends a final status for an account number with this ending. */
-async function payWithNoWayBack(post: (path: string, body: unknown) => Promise<Made>): Promise<number> {
+async function payWithNoWayBack(post: (path: string, body: unknown) => Promise<Made>): Promise<readonly number[]> {
   const account = await post('/accounts', { productID: 1 });
   const fund = (amount: string) => post(`/sandbox/accounts/${account.id}/fundings`, { amount });
   const recipient = await post('/recipients/international?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL', {
@@ -179,7 +181,8 @@ async function payWithNoWayBack(post: (path: string, body: unknown) => Promise<M
   const input = { amount: '250000', recipientID: recipient.id, type: 'instant', purposeCode: 'IR002' };
   const { edges } = await post(`/accounts/${account.id}/orders`, input);
   await fund('9007199254690000');
-  return edges.executions[0]?.edges.transaction.id ?? 0;
+  const full = await post('/recipients/internal', { accountCode: account.code });
+  return [edges.executions[0]?.edges.transaction.id ?? 0, full.id];
 }
 
 /** Nothing answers there. No event has one of the types, so the worker sends tests only. */

@@ -151,6 +151,9 @@ function refusalExample(reason: RefusalReason, path: string): Refusal {
       return ofField(reason, '/url', reason, 'url must begin with https://.');
     case 'recipient_invalid':
       return recipientRefused(path);
+    case 'balance_limit_exceeded':
+      if (path.startsWith('/sandbox/')) return new Refusal(reason);
+      return ofField(reason, '/recipientID', reason, REFUSALS[reason].message);
     case 'purpose_code_required':
     case 'purpose_code_invalid':
       return ofField(reason, '/purposeCode', reason, REFUSALS[reason].message);

@@ -1,45 +1,21 @@
-import type { Account, ProductId, RecipientId, TransferAmount, WorkspaceId } from '@banking/domain';
+import type { WorkspaceId } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
 import { OrderService, startBankingWorker } from '@banking/operations';
 import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
-import { addWorkspaces, type CellProcess, MIA, startProcess } from '../testing/cell-world.js';
+import { addWorkspaces, type CellProcess, IN_EUROS, MIA, payerAbroad, startProcess } from '../testing/cell-world.js';
 import { Places } from './places.js';
 
 const UNAVAILABLE = { reason: 'unavailable', status: 503, retryAfterSeconds: 1 };
-const IN_GERMANY = {
-  ...{ countryCode: 'DE', currencyCode: 'EUR', payoutMethod: 'SWIFT' },
-  data: {
-    beneficiaryName: 'Asha Rao',
-    beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
-    destinationCountry: 'DE',
-    beneficiaryAccountType: 'Corporate',
-    beneficiaryCountryCode: 'DE',
-    beneficiaryAccountNumber: 'DE89370400440532013000',
-    routingCodeType1: 'SWIFT',
-    routingCodeValue1: 'DEUTDEFF',
-  },
-};
 
 let server: CellServer;
 let process: CellProcess;
 let workspaceId: WorkspaceId;
-let account: Account;
-let recipientID: RecipientId;
+let payer: Awaited<ReturnType<typeof payerAbroad>>;
 
 const KEY = { idempotencyKey: 'opened-before' };
-let productID: ProductId;
-
-const order = (more: object) =>
-  process.banking.placeOrder({ workspaceId }, {
-    accountId: account.id,
-    recipientID,
-    amount: '50000' as TransferAmount,
-    purposeCode: 'IR001',
-    ...more,
-  } as never);
 
 /** Home is away after one order was placed for later. */
 beforeAll(async () => {
@@ -48,14 +24,8 @@ beforeAll(async () => {
   process = await startProcess(server);
   const ids = await addWorkspaces(server, ['b']);
   workspaceId = ids.get('b')!;
-  const scope = { workspaceId };
-  const products = await process.banking.listProducts({});
-  const inEuro = products.find(({ edges }) => edges.currency.code === 'EUR')!;
-  productID = inEuro.id;
-  account = (await process.banking.openAccount(scope, { productID }, KEY)).resource;
-  await process.banking.fundAccount(scope, { accountId: account.id, amount: '1000000' as TransferAmount });
-  recipientID = (await process.banking.addInternationalRecipient(scope, IN_GERMANY)).resource.id;
-  await order({ type: 'scheduled', startAt: '2099-01-01T09:00:00Z' });
+  payer = await payerAbroad(process, workspaceId, KEY);
+  await payer.pay({ type: 'scheduled', startAt: '2099-01-01T09:00:00Z' });
   await process.directory.userOf(MIA);
   await server.setAway('home', true);
 });
@@ -74,9 +44,9 @@ describe('while home is away', () => {
 
   it('an account that was opened is returned again, and a new one must wait for its code', async () => {
     const open = (options: { idempotencyKey: string }) =>
-      process.banking.openAccount({ workspaceId }, { productID }, options);
+      process.banking.openAccount({ workspaceId }, { productID: IN_EUROS }, options);
 
-    expect(await open(KEY)).toEqual({ resource: account, isReplay: true });
+    expect(await open(KEY)).toEqual({ resource: payer.account, isReplay: true });
     await expect(open({ idempotencyKey: 'opened-now' })).rejects.toMatchObject(UNAVAILABLE);
   });
 
@@ -93,7 +63,7 @@ describe('while home is away', () => {
     const orders = new OrderService(books, DEMO_RATES, { isSandbox: true, rails: SANDBOX_ROUTING });
     const errors: unknown[] = [];
     const onError = (error: unknown) => errors.push(error);
-    await order({ type: 'instant' });
+    await payer.pay();
     await server.query('b', `update work set due_at = now() where kind = 'execution'`);
 
     const worker = startBankingWorker({ database, books }, { orders, rails: sandboxRails, onError });

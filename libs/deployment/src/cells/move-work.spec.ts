@@ -1,7 +1,7 @@
 import { applicationNameOf } from '@banking/postgres';
 import { administer, until } from '@banking/postgres/testing';
-import type { AccountId, ProductId, RecipientId, TransferAmount, WorkspaceId } from '@banking/domain';
-import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
+import type { TransferAmount, WorkspaceId } from '@banking/domain';
+import { addWorkspaces, type CellProcess, payerAbroad, payerOf, startProcess } from '../testing/cell-world.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
 import { archiveWorkspace } from './remove-rows.js';
 import { moveWorkspace } from './move-workspace.js';
@@ -22,42 +22,14 @@ afterAll(async () => {
   await world?.close();
 });
 
-/** An account in euros, and a recipient in Germany. */
-async function paysAbroad(workspaceId: WorkspaceId) {
-  const scope = { workspaceId };
-  const { resource: account } = await process.banking.openAccount(scope, { productID: 2 as ProductId });
-  await process.banking.fundAccount(scope, { accountId: account.id, amount: '10000000' as TransferAmount });
-  const { resource: recipient } = await process.banking.addInternationalRecipient(scope, {
-    ...{ payoutMethod: 'SWIFT', currencyCode: 'EUR', countryCode: 'DE' },
-    data: {
-      beneficiaryName: 'Asha Rao',
-      beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
-      destinationCountry: 'DE',
-      beneficiaryAccountType: 'Corporate',
-      beneficiaryCountryCode: 'DE',
-      beneficiaryAccountNumber: 'DE89370400440532013000',
-      routingCodeType1: 'SWIFT',
-      routingCodeValue1: 'DEUTDEFF',
-    },
-  });
-  return { scope, accountId: account.id, recipientID: recipient.id };
-}
-
-/** Pays the recipient, which makes a payout. */
-const pay = (payment: { scope: { workspaceId: WorkspaceId }; accountId: AccountId; recipientID: RecipientId }) => {
-  const { scope, accountId, recipientID } = payment;
-  const terms = { amount: '500000' as TransferAmount, type: 'instant', purposeCode: 'IR001' } as const;
-  return process.banking.placeOrder(scope, { accountId, recipientID, ...terms });
-};
-
 const count = async (cell: string, what: string): Promise<number> =>
   (await world.query<{ count: number }>(cell, `select count(*)::int from ${what}`))[0]!.count;
 
 describe('the due work of a workspace that moves', () => {
   it('is left alone by the worker of the target until it opens, and is done there once', async () => {
     const [moving, staying] = [ids.get('home')!, ids.get('b')!];
-    const [payment, other] = [await paysAbroad(moving), await paysAbroad(staying)];
-    await pay(payment);
+    const [payer, other] = [await payerAbroad(process, moving), await payerAbroad(process, staying)];
+    await payer.pay();
     workers.push(process.cells.get(1).startWork());
 
     await moveWorkspace({
@@ -66,7 +38,7 @@ describe('the due work of a workspace that moves', () => {
       onStep: async (step) => {
         if (step !== 'follow') return;
         expect(await count('b', `work where workspace_id = ${moving} and fence = 0`)).toBe(1);
-        await pay(other);
+        await other.pay();
         // Later than the work that was copied, so the worker would have claimed that first.
         await until(
           async () => (await count('b', `payout where workspace_id = ${staying} and status = 'submitted'`)) === 1,

@@ -1,7 +1,7 @@
-import type { ProductId, TransferAmount, WorkspaceId } from '@banking/domain';
+import type { TransferAmount, WorkspaceId } from '@banking/domain';
 import { SCHEMA, VERIFIER_ROLE, withAdminSession } from '@banking/postgres';
 import { openDatabase, reasonOf, until } from '@banking/postgres/testing';
-import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
+import { addWorkspaces, type CellProcess, payerAbroad, payerOf, startProcess } from '../testing/cell-world.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
 import { inDatabase } from './compare-copy.js';
 import { CopiesComparison } from './copies-comparison.js';
@@ -35,24 +35,7 @@ afterAll(async () => {
 async function makeWork(): Promise<void> {
   const { banking } = process;
   const scope = { workspaceId: moved };
-  const amount = '500000' as TransferAmount;
-  const { resource: account } = await banking.openAccount(scope, { productID: 2 as ProductId });
-  await banking.fundAccount(scope, { accountId: account.id, amount: '10000000' as TransferAmount });
-  const { resource: abroad } = await banking.addInternationalRecipient(scope, {
-    ...{ payoutMethod: 'SWIFT', currencyCode: 'EUR', countryCode: 'DE' },
-    data: {
-      beneficiaryName: 'Asha Rao',
-      beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
-      destinationCountry: 'DE',
-      beneficiaryAccountType: 'Corporate',
-      beneficiaryCountryCode: 'DE',
-      beneficiaryAccountNumber: 'DE89370400440532013000',
-      routingCodeType1: 'SWIFT',
-      routingCodeValue1: 'DEUTDEFF',
-    },
-  });
-  const paid = { accountId: account.id, recipientID: abroad.id, amount, purposeCode: 'IR001' } as const;
-  await banking.placeOrder(scope, { ...paid, type: 'instant' });
+  await (await payerAbroad(process, moved)).pay();
   const [payer, payee] = [await payerOf(process, moved), await payerOf(process, ids.get('b')!)];
   const { resource: elsewhere } = await banking.addInternalRecipient(scope, { accountCode: payee.to.code! });
   const crossing = { accountId: payer.from.id, recipientID: elsewhere.id, amount: '100' as TransferAmount } as const;

@@ -2,12 +2,16 @@ import {
   type Account,
   fromBalanceAmount,
   type MinorUnits,
+  type PlaceOrderInput,
+  type ProductId,
+  type RequestOptions,
   type TransferAmount,
   type WorkspaceId,
 } from '@banking/domain';
 import { LedgerBankingService, LedgerDirectory, startBankingWorker } from '@banking/operations';
 import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { type Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
+import { recipientAbroad } from '@banking/operations/testing';
 import { until, openDatabase } from '@banking/postgres/testing';
 import { addApp, addGrants, addUser, addWorkspace } from '@banking/operations/provisioning';
 import { CellsBankingService, Cells, type CellUse } from '../cells/cells.js';
@@ -130,4 +134,20 @@ export async function payerOf(process: CellProcess, workspaceId: WorkspaceId) {
       { accountId: from.id, recipientID: recipient.resource.id, amount: '100' as TransferAmount, type: 'instant' },
     );
   return { from, to, balance, pay };
+}
+
+/** The product of accounts in euros. */
+export const IN_EUROS = 2 as ProductId;
+
+/** An account in euros with money, which pays a recipient in Germany: each payment is a payout. */
+export async function payerAbroad({ banking }: CellProcess, workspaceId: WorkspaceId, opening: RequestOptions = {}) {
+  const scope = { workspaceId };
+  const { resource: account } = await banking.openAccount(scope, { productID: IN_EUROS }, opening);
+  await banking.fundAccount(scope, { accountId: account.id, amount: '10000000' as TransferAmount });
+  const recipientID = await recipientAbroad(banking, scope, 'DE89370400440532013000');
+  const pay = (when: Pick<PlaceOrderInput, 'type' | 'startAt'> = { type: 'instant' }) => {
+    const payment = { accountId: account.id, recipientID, amount: '500000' as TransferAmount, purposeCode: 'IR001' };
+    return banking.placeOrder(scope, { ...payment, ...when });
+  };
+  return { account, pay };
 }

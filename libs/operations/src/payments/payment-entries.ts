@@ -1,4 +1,4 @@
-import { type MinorUnits, minorUnits } from '@banking/domain';
+import { type MinorUnits, minorUnits, type Refusal, type RefusalReason } from '@banking/domain';
 import {
   canonicalConversion,
   canonicalOrder,
@@ -11,7 +11,15 @@ import {
   type OrderTexts,
   type RecipientPerson,
 } from '@banking/domain/proof';
-import { type Conversion, currencyCode, digestNow, type Entry, type Leg, type OwnAccountKind } from '@banking/ledger';
+import {
+  balanceAfter,
+  type Conversion,
+  currencyCode,
+  digestNow,
+  type Entry,
+  type Leg,
+  type OwnAccountKind,
+} from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import {
   CONVERSION_ROUNDING,
@@ -23,6 +31,7 @@ import {
   readPaymentFacts,
   statusOfPayment,
 } from './payment-facts.js';
+import { refusedField } from './field-refusal.js';
 import type { ConversionTerms, PaymentTerms } from './payment-terms.js';
 import { feeLegs } from './price-payment.js';
 
@@ -52,7 +61,7 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
   const { currencyId, targetCurrencyId, targetAmount, fee, conversion, payee, rail, termsChangeId, convertedAmounts } =
     terms;
   const payeeHere = payee && !isElsewhere(payee) ? payee : undefined;
-  const isSettledHere = payee === undefined || payeeHere?.workspaceId === workspaceId;
+  const ownPayee = payeeHere?.workspaceId === workspaceId ? payeeHere : undefined;
   const type = conversion ? 'spot' : payee ? 'internal' : 'payout';
   const arriving: Arriving = { type, description, currencyId: targetCurrencyId, amount: targetAmount };
   const legs: Leg[] = [
@@ -76,7 +85,8 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
       { type, account: 'fx', currencyId: targetCurrencyId, direction: 'debit', amount: targetAmount },
     );
   }
-  legs.push(isSettledHere ? creditedLeg(arriving, payeeHere) : ownLeg('interworkspace', 'credit', arriving));
+  if (ownPayee) legs.push(creditedLeg(arriving, ownPayee, refusedOwnAccount));
+  else legs.push(ownLeg(payee ? 'interworkspace' : 'settlement', 'credit', arriving));
   if (fee > 0n) legs.push(...feeLegs(accountId, currencyId, fee));
   const entry: Entry = {
     workspaceId,
@@ -88,7 +98,7 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
     termsChangeId,
     convertedAmounts: convertedAmounts?.length ? convertedAmounts : undefined,
   };
-  return isSettledHere || !payeeHere ? [entry] : [entry, arrivalEntry(payeeHere, arriving)];
+  return ownPayee || !payeeHere ? [entry] : [entry, arrivalEntry(payeeHere, arriving)];
 }
 
 /** A payment of another workspace as it arrives: the type and the text of its transfers, and the amount in the currency of the payee. */
@@ -104,7 +114,7 @@ export function arrivalEntry(payee: PayeeHere, arriving: Arriving): Entry {
   return {
     workspaceId: payee.workspaceId,
     status: 'completed',
-    legs: [creditedLeg(arriving, payee), ownLeg('interworkspace', 'debit', arriving)],
+    legs: [creditedLeg(arriving, payee, refusedAccountOfOthers), ownLeg('interworkspace', 'debit', arriving)],
   };
 }
 
@@ -116,11 +126,35 @@ const ownLeg = (account: OwnAccountKind, direction: Leg['direction'], { type, cu
   amount,
 });
 
-function creditedLeg(arriving: Arriving, payee: PayeeHere | undefined): Leg {
-  if (!payee) return ownLeg('settlement', 'credit', arriving);
-  const { type, description, currencyId, amount } = arriving;
-  const refusedAs = invalidRecipient('The account of the recipient takes no such payment.');
-  return { type, description, account: payee.accountId, currencyId, direction: 'credit', amount, refusedAs };
+function creditedLeg(
+  { type, description, currencyId, amount }: Arriving,
+  { accountId }: PayeeHere,
+  refusedAs: RefusedPayee,
+): Leg {
+  return { type, description, account: accountId, currencyId, direction: 'credit', amount, refusedAs };
+}
+
+type RefusedPayee = (reason: RefusalReason) => Refusal;
+
+const refusedOwnAccount: RefusedPayee = (reason) =>
+  reason === 'balance_limit_exceeded'
+    ? refusedField('recipientID', reason)
+    : invalidRecipient('The account of the recipient is disabled. Enable it, or name another recipient.');
+
+/** One refusal whatever the fault is, so that a payer learns nothing of the state of the account. */
+const refusedAccountOfOthers: RefusedPayee = () =>
+  invalidRecipient('The account of the recipient takes no such payment.');
+
+/**
+ * Refuses a payment that the account of the payee takes at no balance, as its posting would be refused. The balance is taken as zero,
+ * because it may change until the posting, and amounts that are tried must not disclose it.
+ *
+ * @param workspaceId that of the payer
+ * @throws Refusal `recipient_invalid`, `balance_limit_exceeded`
+ */
+export function checkPayee(workspaceId: number, payee: PayeeHere, status: string, amount: MinorUnits): void {
+  const refusedAs = payee.workspaceId === workspaceId ? refusedOwnAccount : refusedAccountOfOthers;
+  balanceAfter({ status, balance: 0n }, { type: 'internal', direction: 'credit', amount, refusedAs });
 }
 
 /** The conversion of a payment as it is stored, with the digest that its transaction covers. */

@@ -10,6 +10,7 @@ import {
   type QuoteId,
   rateOf,
   type RecipientId,
+  type TransferAmount,
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
@@ -28,10 +29,10 @@ import {
 
 let usd: AccountId;
 let ravi: RecipientId;
-let { world, ada, eve, service } = {} as OrderWorld;
+let { world, ada, eve, service, account: opened, near, order } = {} as OrderWorld;
 
 beforeAll(async () => {
-  ({ world, ada, eve, service } = await orderWorld());
+  ({ world, ada, eve, service, account: opened, near, order } = await orderWorld());
 });
 
 afterAll(() => world.close());
@@ -193,6 +194,62 @@ describe('quotes', () => {
       const { resource } = await service.addInternalRecipient(ada, { accountCode: code });
 
       expect(await reasonOf(quote({ recipientID: resource.id }))).toBe('recipient_invalid');
+    });
+
+    describe('for an account of the service', () => {
+      const most = String(Number.MAX_SAFE_INTEGER);
+      const more = String(2n ** 53n);
+      const MESSAGE = 'The account of the recipient takes no such payment.';
+      let payee: AccountId;
+
+      /** A quote, and an order of 1.00, for a new account of a workspace. */
+      async function paying(scope: typeof ada) {
+        payee = await opened(1, '0', scope);
+        const recipientID = await near(payee, ada, scope);
+        return {
+          quoteOf: (part: object) => quote({ recipientID, amount: undefined, ...part }),
+          order: () => service.placeOrder(ada, order(usd, recipientID)),
+        };
+      }
+
+      it.each([
+        ['its own', () => ada, 'The account of the recipient is disabled. Enable it, or name another recipient.'],
+        ['another', () => eve, MESSAGE],
+      ] as const)(
+        'is refused if that account, of %s workspace, is disabled, as an order is',
+        async (_, by, message) => {
+          const { quoteOf, order: place } = await paying(by());
+          await service.changeAccount(by(), { accountId: payee, status: 'disabled' });
+          const refusal = { reason: 'recipient_invalid', message, details: [{ path: '/recipientID' }] };
+
+          await expect(quoteOf({ amount: '100' })).rejects.toMatchObject(refusal);
+          await expect(place()).rejects.toMatchObject(refusal);
+        },
+      );
+
+      it.each([
+        ['its own', () => ada, { reason: 'balance_limit_exceeded', details: [{ path: '/recipientID' }] }],
+        ['another', () => eve, { reason: 'recipient_invalid', message: MESSAGE }],
+      ] as const)('is refused above what that account, of %s workspace, can hold', async (_, by, refusal) => {
+        const { quoteOf } = await paying(by());
+
+        await expect(quoteOf({ targetAmount: more })).rejects.toMatchObject(refusal);
+        expect(await quoteOf({ targetAmount: most })).toMatchObject({ targetAmount: most });
+      });
+
+      it.each([
+        ['its own', () => ada, { reason: 'balance_limit_exceeded', details: [{ path: '/recipientID' }] }],
+        ['another', () => eve, { reason: 'recipient_invalid', message: MESSAGE }],
+      ] as const)(
+        'discloses no balance: only an order to a full account of %s workspace is refused',
+        async (_, by, refusal) => {
+          const { quoteOf, order: place } = await paying(by());
+          await service.fundAccount(by(), { accountId: payee, amount: most as TransferAmount });
+
+          expect(await quoteOf({ amount: '100' })).toMatchObject({ targetAmount: '100' });
+          await expect(place()).rejects.toMatchObject(refusal);
+        },
+      );
     });
 
     it('is given if the account holds less', async () => {

@@ -13,16 +13,20 @@ import {
   type WorkspaceId,
   type PlainNumber,
 } from '@banking/domain';
-import { bind, sqlStatement, type SqlStatement } from '@banking/postgres';
+import { bind, type Database, isServedElsewhere, sqlStatement, type SqlStatement } from '@banking/postgres';
 import type { AuditedCall } from '../audit/audited-call.js';
 import { createKnownOnce, type CreationLimit, findReplay } from '../idempotency/create-once.js';
 import { RETENTION } from '../idempotency/idempotency-key.js';
 import { PLAN_BY_ORDER } from '../lists/paged-list.js';
+import { checkPayee } from '../payments/payment-entries.js';
 import {
   CONVERSION_ROUNDING,
   factsOf,
   type FixedAmount,
+  isElsewhere,
   partiesOf,
+  type Payee,
+  type PayeeHere,
   payerOf,
   type PaymentParties,
 } from '../payments/payment-facts.js';
@@ -126,12 +130,34 @@ const NEXT_QUOTE = sqlStatement<{ id: bigint }>(
      where i.workspace_id = $1 and i.operation = $2 and i.key = $3 and i.created_at > statement_timestamp() - ${RETENTION})`,
 );
 
+const READ_PAYEE_STATUS = sqlStatement<{ status: string }>(
+  'read_payee_status',
+  'select status from account where workspace_id = $1 and id = $2',
+);
+
 /**
- * Creates a quote, in three round trips to the database: for a replay and the facts, for the quote, and for its response. Prices outside of any database transaction, because a source of rates may be slow. The payment may become impossible
- * afterwards, so an order checks it again.
+ * In a scope of its own, because the account may be of another workspace.
+ *
+ * @returns undefined if its workspace has left this database; then the money crosses to it
+ */
+async function readPayeeStatus(database: Database, { workspaceId, accountId }: PayeeHere): Promise<string | undefined> {
+  try {
+    const reads = [bind(READ_PAYEE_STATUS, workspaceId, accountId)] as const;
+    const [[payee]] = await database.pipeline({ workspaces: [workspaceId] }, reads);
+    return payee?.status;
+  } catch (error) {
+    if (!isServedElsewhere(error)) throw error;
+    return undefined;
+  }
+}
+
+/**
+ * Creates a quote, in three round trips to the database: for a replay and the facts, for the quote, and for its response. There is one
+ * more for a payee of this database. Prices outside of any database transaction, because a source of rates may be slow. The payment may
+ * become impossible afterwards, so an order checks it again.
  *
  * @throws Refusal `body_malformed`, `amount_malformed`, `amount_out_of_range`, `currency_unknown`, those of `partiesOf`,
- *   `pricePayment`, `checkOpenQuotes` and `createOnce`
+ *   `pricePayment`, `checkPayee`, `openQuotesLimit` and `createOnce`
  */
 export async function createQuote(
   reading: Reading,
@@ -160,8 +186,14 @@ export async function createQuote(
   // Each statement has a snapshot of its own: another request of the key was committed after the first one.
   if (!drawn) return createQuote(reading, caller, input, options, means);
   if (!facts) throw new Error('no facts were read for the payment');
-  const parties: PaymentParties = named ? { from: payerOf(facts).from, to: named } : partiesOf(facts, accountID, rails);
+  const { payee, ...parties }: PaymentParties & { readonly payee?: Payee } = named
+    ? { from: payerOf(facts).from, to: named }
+    : partiesOf(facts, accountID, rails);
   const price = await pricePayment(parties, fixed, rates);
+  if (payee && !isElsewhere(payee)) {
+    const status = await readPayeeStatus(database, payee);
+    if (status !== undefined) checkPayee(workspaceId, payee, status, price.targetAmount);
+  }
   const id = Number(drawn.id);
   const { dated, fee, remainder } = price;
   const terms = [price.amount, fee, price.targetAmount, price.rateText, dated?.source, dated?.asOf];
