@@ -189,7 +189,7 @@ create trigger known_for_good before update of outcome on bank_entry for each ro
 create index bank_entry_announced on bank_entry (id) where outcome is null and status = 'pending' and direction = 'credit';
 
 -- The credits that a reversal may be of.
-create index bank_entry_reversible on bank_entry (bank_account, currency, amount, id) where direction = 'credit' and outcome = 'deposit';
+create index bank_entry_reversible on bank_entry (bank_account, currency, amount, id) where direction = 'credit';
 
 -- How the statements of each bank account compare with the books: what a worker found last. It has no names and no texts of payers.
 create table bank_reconciliation (
@@ -424,15 +424,16 @@ begin
   update bank_entry set outcome = 'deposit' where id = any(entry_ids);
 end $$;
 
--- Whether an entry takes another one back: the bank repeats one of its references.
+-- Whether an entry may take another one back: the bank repeats one of its references. Payers choose the last of them.
 create function reverses_entry(reversal bank_entry, entry bank_entry) returns boolean
   language sql immutable
   return reversal.direction = 'debit' and reversal.is_reversal and reversal.status = 'booked' and entry.direction = 'credit'
     and (reversal.bank_account, reversal.amount, reversal.currency) = (entry.bank_account, entry.amount, entry.currency)
-    and coalesce(
-      array[reversal.bank_reference, reversal.batch_reference] && array_remove(array[entry.bank_reference, entry.batch_reference], null)
-      or reversal.uetr = entry.uetr
-      or reversal.end_to_end_id = entry.end_to_end_id and entry.end_to_end_id <> 'NOTPROVIDED', false);
+    and case
+      when reversal.uetr is not null and entry.uetr is not null then reversal.uetr = entry.uetr
+      when array[reversal.bank_reference, reversal.batch_reference] && array_remove(array[entry.bank_reference, entry.batch_reference], null)
+        then true
+      else coalesce(reversal.end_to_end_id = entry.end_to_end_id and entry.end_to_end_id <> 'NOTPROVIDED', false) end;
 
 /** Money that a bank has taken back by a reversal: a return for each deposit, bound to it and to its entry, in the order of the arrays. */
 create function reverse_bank_deposits(transactions posted_transaction[], transfers posted_transfer[], deposit_ids bigint[],

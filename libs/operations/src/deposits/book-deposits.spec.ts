@@ -1,6 +1,12 @@
 import { testOrProve } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
-import { BANK_ACCOUNT, depositWorld, type DepositWorld, type OpenedAccount } from '../testing/deposit-world.js';
+import {
+  BANK_ACCOUNT,
+  depositWorld,
+  type DepositWorld,
+  type OpenedAccount,
+  type PlantedEntry,
+} from '../testing/deposit-world.js';
 import { DEPOSITS_MAX, READ_BOOKED } from './book-deposits.js';
 
 let at: DepositWorld;
@@ -266,6 +272,43 @@ describe('a reversal of an entry', () => {
 
     await at.work();
 
+    expect(at.errors).toContain(
+      `entry ${id} of a bank account waits for an operator: it reverses no deposit, or one of several`,
+    );
+    await at.owner.query(`update bank_entry set outcome = 'ignored' where id = $1`, [id]);
+  });
+
+  const OF_PAYER = { endToEndId: 'RENT-NOVEMBER', amount: 2100 };
+  const uetrOf = (digit: number) => `7b9d0c1e-5a3f-4c2b-8d6e-00000000000${digit}`;
+  const reversal = (more: PlantedEntry) => at.entry({ ...OF_PAYER, direction: 'debit', isReversal: true, ...more });
+
+  it('takes the money of the credit with its UETR, and not of one whose payer chose the same reference', async () => {
+    const [one, other] = [
+      await at.entry({ ...OF_PAYER, remittance: codeOf(mine), uetr: uetrOf(1) }),
+      await at.entry({ ...OF_PAYER, remittance: codeOf(theirs), uetr: uetrOf(2) }),
+    ];
+    await at.work();
+    await reversal({ uetr: uetrOf(1) });
+    await at.work();
+    expect(await at.depositOf(one)).toMatchObject({ status: 'returned' });
+    expect(await at.depositOf(other)).toMatchObject({ status: 'booked' });
+    expect(at.errors).toEqual([]);
+
+    // The right one has been returned.
+    const again = await reversal({ uetr: uetrOf(1) });
+    await at.work();
+    expect(await at.depositOf(other)).toMatchObject({ status: 'booked' });
+    await at.owner.query(`update bank_entry set outcome = 'ignored' where id = $1`, [again]);
+  });
+
+  it('is left to an operator if it may be of a credit that was announced only', async () => {
+    const payer = { ...OF_PAYER, endToEndId: 'RENT-DECEMBER' };
+    await at.entry({ ...payer, remittance: codeOf(mine), status: 'pending', bankReference: 'D-1' });
+    const other = await at.entry({ ...payer, remittance: codeOf(theirs), bankReference: 'D-2' });
+    await at.work();
+    const id = await reversal({ ...payer, bankReference: 'D-1' });
+    await at.work();
+    expect(await at.depositOf(other)).toMatchObject({ status: 'booked' });
     expect(at.errors).toContain(
       `entry ${id} of a bank account waits for an operator: it reverses no deposit, or one of several`,
     );

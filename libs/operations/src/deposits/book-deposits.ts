@@ -98,7 +98,7 @@ const ANNOUNCE = sqlStatement<{ announced: number }>(
 
 interface ReversalRow {
   readonly id: bigint;
-  /** The entries that it may take back: at most two are read. */
+  /** The entries that it may take back, also those without a deposit that can be returned: at most two are read. */
   readonly entry_ids: bigint[] | null;
   /** Whether the credit that it takes back is not booked yet. */
   readonly is_early: boolean;
@@ -109,9 +109,8 @@ const READ_REVERSALS = sqlStatement<ReversalRow>(
   `select r.id, (
      select array_agg(o.id) from (
        select e.id from bank_entry e
-       where e.direction = 'credit' and e.outcome = 'deposit' and e.bank_account = r.bank_account and e.currency = r.currency
-         and e.amount = r.amount and reverses_entry(r, e)
-         and exists (select from deposits_of_entries(array[e.id]) d where d.status in ('booked', 'unmatched'))
+       where e.direction = 'credit' and e.bank_account = r.bank_account and e.currency = r.currency and e.amount = r.amount
+         and (e.outcome = 'deposit' or e.outcome is null) and reverses_entry(r, e)
        order by e.id limit 2) o) as entry_ids,
      exists (
        select from bank_entry e
@@ -125,6 +124,8 @@ const HOLD_REVERSAL = sqlStatement<{ id: bigint }>(
   'hold_reversal',
   'select r.id from bank_entry r where r.id = $1 and r.outcome is null for update skip locked',
 );
+
+const NOT_REVERSIBLE = 'it reverses no deposit, or one of several';
 
 interface Settings {
   /** With the rights of the worker. */
@@ -261,7 +262,7 @@ export class BookDeposits implements Chore {
     for (const { id, entry_ids: entryIds, is_early: isEarly } of reversals) {
       if (isEarly) continue;
       if (entryIds?.length !== 1) {
-        this.report(Number(id), waits(Number(id), 'it reverses no deposit, or one of several'));
+        this.report(Number(id), waits(Number(id), NOT_REVERSIBLE));
         continue;
       }
       try {
@@ -280,7 +281,12 @@ export class BookDeposits implements Chore {
   private async reverse(reversalId: number, entryId: bigint): Promise<boolean> {
     const { books } = this.settings;
     const [[deposit]] = await books.database.pipeline({}, [bind(FIND_DEPOSITS, [entryId])] as const);
-    if (deposit?.transaction_id == null) return false;
+    if (deposit?.transaction_id == null || (deposit.status !== 'booked' && deposit.status !== 'unmatched')) {
+      // Another worker may have just reversed it.
+      const [open] = await books.database.pipeline({}, [bind(HOLD_REVERSAL, reversalId)] as const);
+      if (open.length > 0) this.report(reversalId, waits(reversalId, NOT_REVERSIBLE));
+      return false;
+    }
     const workspaceId = Number(deposit.workspace_id);
     const entry = await returnEntry(books.database, workspaceId, Number(deposit.transaction_id));
     const prepared = await preparePosting(books, [{ entries: [entry] }]);

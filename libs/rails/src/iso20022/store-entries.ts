@@ -22,6 +22,9 @@ export interface EntryHome {
  * transaction that fills the table there are no statistics, and all indexes look equally good.
  */
 
+/** An entry is on the statements of one day. So a reference that a statement has of another day was given again. */
+const IS_ON_ANOTHER = `coalesce(o.statement_id <> $4 and g.status = 'booked' and o.booked_on <> g.booked_on, false)`;
+
 /** The identity of an entry of another file that has the reference and says the same. A subquery for each entry, for the reason above. */
 const knownBy = (reference: 'uetr' | 'bank_reference' | 'end_to_end_id', more = '') => `(
            select o.identity from bank_entry o
@@ -29,7 +32,7 @@ const knownBy = (reference: 'uetr' | 'bank_reference' | 'end_to_end_id', more = 
              and (o.direction, o.amount, o.is_reversal, o.return_reason is null)
                = (g.direction, g.amount, g.is_reversal, g.return_reason is null)
              and o.file_id is distinct from $3 and o.identity <> all ($5::text[])
-             and coalesce(abs(coalesce(o.booked_on, o.value_on) - g.day) <= 30, true)
+             and coalesce(abs(coalesce(o.booked_on, o.value_on) - g.day) <= 30, true) and not ${IS_ON_ANOTHER}
            order by o.id limit 1)`;
 
 /** A payer may give the same one twice. So it counts on one day only, and beside no better reference that both have. */
@@ -41,7 +44,7 @@ const BY_END_TO_END_ID = knownBy(
 );
 
 /**
- * A reference is that of the same entry within 30 days: some banks give theirs again next year. An entry that is listed again becomes booked
+ * A reference is that of the same entry within 30 days: some banks give theirs again next year, or sooner. An entry that is listed again becomes booked
  * and gets its dates; those of a statement count before those of a notification. Files may name an entry by different references: one of the
  * same amount is the same by its UETR, which is one in the world, by the reference of the bank, or by that of the payer.
  */
@@ -69,7 +72,7 @@ const STORE_ENTRIES = sqlStatement<{ id: bigint }>(
    select $1, $2, $3,
      case when exists (
        select from bank_entry o where o.identity = g.identity and (o.bank_account, o.currency) is not distinct from ($2, g.currency)
-         and abs(coalesce(o.booked_on, o.value_on) - g.day) > 30)
+         and (abs(coalesce(o.booked_on, o.value_on) - g.day) > 30 or ${IS_ON_ANOTHER}))
        then g.identity || '@' || g.day else coalesce(n.known, g.identity) end,
      g.direction, g.amount, g.currency, g.status, g.is_reversal, g.booked_on, g.value_on,
      case when g.status = 'booked' then $4::bigint end, g.end_to_end_id, g.uetr, g.bank_reference, g.batch_reference, g.batch_count,

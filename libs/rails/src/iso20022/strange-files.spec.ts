@@ -302,6 +302,18 @@ describe('one credit in two files', () => {
     }
   });
 
+  it.each([
+    ['two entries', 'of two days, which the bank gave one reference', '2026-11-29', 2],
+    ['one entry', 'that overlap', '2026-11-26', 1],
+  ])('is %s in statements %s', async (_what, _which, day, count) => {
+    const entry = { amount: '5.00', reference: 'E1', details: refs('') };
+    put('1.xml', cashReport('053', IBAN, [entry]));
+    put('2.xml', cashReport('053', IBAN, [entry], { day, id: 'S2' }));
+    put('3.xml', cashReport('053', IBAN, [entry], { day, id: 'S3' }));
+    await receive();
+    expect(await notIgnored()).toHaveLength(count);
+  });
+
   it('is two entries by two UETR, whatever else is equal', async () => {
     put('1.xml', report('054', undefined, refs('', UETR)));
     put('2.xml', report('053', undefined, refs('', UETR.replace('7b', '8b'))));
