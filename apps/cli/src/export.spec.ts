@@ -365,4 +365,22 @@ describe('banking audit export', () => {
     expect((await exported()).events.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
     expect(await world.run(['prove', join(world.dataDir, 'audit.jsonl')])).toMatchObject({ exitCode: 0 });
   });
+
+  it('reports its progress on a terminal', async () => {
+    await world.query(
+      `insert into audit_event (workspace_id, id, operation, outcome, count, actor, created_at, hash)
+       select 1, h.id + n, 'placeOrder', 'done', 1, '{"type": "user"}', now(), repeat('0', 64)
+       from (select max(id) as id from audit_event where workspace_id = 1) h, generate_series(1, 20000) n`,
+    );
+    const { stderr } = process;
+    const before = Object.getOwnPropertyDescriptor(stderr, 'isTTY');
+    Object.defineProperty(stderr, 'isTTY', { value: true, configurable: true });
+
+    const run = await world.run(['audit', 'export', '--workspace', '1', '--out', join(world.dataDir, 'long.jsonl')]);
+
+    if (before) Object.defineProperty(stderr, 'isTTY', before);
+    else Reflect.deleteProperty(stderr, 'isTTY');
+    expect(run.exitCode).toBe(0);
+    expect(run.stderr).toContain('Read 20000 entries of the audit trail of workspace 1.\n');
+  });
 });

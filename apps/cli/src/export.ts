@@ -104,10 +104,12 @@ async function exportedTrail(options: AuditExportOptions, write: WriteText): Pro
     async ({ database }) => {
       const [workspace] = await chosenWorkspaces(database, workspaceId);
       await noteExport(database, 'exportAuditTrail', workspaceId);
+      const onRange = reportRanges();
       let count = 0;
       for await (const page of auditPages(database, workspaceId, { from, to })) {
         await write(page.map((event) => lineOf(workspaceId, event)).join(''));
         count += page.length;
+        onRange({ workspaceId, reading: 'entries of the audit trail', done: count });
       }
       return `Wrote ${count} entries of the audit trail of workspace ${workspaceId}, ${workspace!.name}.`;
     },

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type FileHandle, link, open, unlink } from 'node:fs/promises';
-import Table from 'cli-table3';
+import stringWidth from 'string-width';
 import {
   EVENT_TYPES,
   FORBIDDEN_CLASSES,
@@ -25,12 +25,6 @@ export type Cell = string | number;
 /** What free text must not contain, because a name in the database could steer the terminal or turn the text around it. */
 const FORBIDDEN = new RegExp(`[${FORBIDDEN_CLASSES}]`, 'gu');
 
-const NO_LINES = {
-  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
-  ...{ bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '' },
-  ...{ left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
-};
-
 /** Writes a line of the result to standard output, which carries nothing else. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -43,15 +37,25 @@ export function printJson(result: unknown): void {
 /** Prints columns below headings, with numbers aligned to the right. Without rows, prints `none`. */
 export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[], none: string): void {
   if (rows.length === 0) return print(none);
-  const isNumeric = head.map((_, column) => rows.every((row) => typeof row[column] === 'number'));
-  const table = new Table({
-    head: [...head],
-    chars: NO_LINES,
-    colAligns: isNumeric.map((numeric) => (numeric ? 'right' : 'left')),
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+  const lines = [head, ...rows].map((row) => row.map((cell) => visible(String(cell))));
+  const pads = head.map((_, column) => {
+    const width = lines.reduce((widest, line) => Math.max(widest, stringWidth(line[column] ?? '')), 0);
+    const isNumeric = rows.every((row) => typeof row[column] === 'number');
+    return (text: string) => {
+      const space = ' '.repeat(width - stringWidth(text));
+      return isNumeric ? space + text : text + space;
+    };
   });
-  for (const row of rows) table.push(row.map((cell) => visible(String(cell))));
-  print(table.toString().replace(/ +$/gm, ''));
+  print(
+    lines
+      .map((line) =>
+        pads
+          .map((pad, column) => pad(line[column] ?? ''))
+          .join('  ')
+          .trimEnd(),
+      )
+      .join('\n'),
+  );
 }
 
 /** Writes a line of progress to standard error if that is a terminal, so that standard output holds the result only. */

@@ -1,6 +1,5 @@
-import { foldEmail } from '@banking/domain';
 import { LocalIssuer } from '@banking/process/local-issuer';
-import { allUsers, noteToken, type UserRow } from '@banking/operations/provisioning';
+import { findUser, noteToken, type UserRow } from '@banking/operations/provisioning';
 import { readDemoIds } from '@banking/operations/demo';
 import type { Deployment } from '@banking/deployment';
 import { InvalidArgumentError, Option, type Command } from 'commander';
@@ -65,7 +64,7 @@ async function tokenFor(requested: string, options: TokenOptions): Promise<strin
 
 /** The user as the directory has it. */
 async function storedUser({ database }: Deployment, requested: string): Promise<UserRow> {
-  const user = (await allUsers(database)).find(({ email }) => email === foldEmail(requested));
+  const user = await findUser(database, requested);
   if (user) return user;
   const demo = Object.keys((await readDemoIds(database))?.users ?? {});
   const hint = demo.length > 0 ? ` Users of the demo data: ${demo.join(', ')}.` : '';

@@ -7,6 +7,7 @@ import {
   allUsers,
   bindUser,
   completeUser,
+  findUser,
   removeGrants,
   removeUser,
   renameUser,
@@ -127,7 +128,7 @@ export function addUserCommands(program: Command): void {
       const { issuer, subject } = options;
       const bound = await withDirectory(async (database) => {
         await bindUser(database, osUserName(), email, { issuer, subject });
-        return find(database, email);
+        return findUser(database, email);
       });
       if (options.json) printJson(bound);
       else print(`Bound the subject ${subject} of ${issuer} to ${bound?.email}.`);
@@ -149,7 +150,7 @@ export function addUserCommands(program: Command): void {
     .action(async (email: string, to: string, options: JsonOptions) => {
       const renamed = await withDirectory(async (database) => {
         await renameUser(database, osUserName(), email, to);
-        return find(database, to);
+        return findUser(database, to);
       });
       if (options.json) printJson(renamed);
       else print(`Renamed user ${renamed?.id} from ${foldEmail(email)} to ${renamed?.email}.`);
@@ -214,7 +215,7 @@ function addStatusCommand(user: Command, { name, summary, description, change }:
     .action(async (email: string, options: JsonOptions) => {
       const changed = await withDirectory(async (database) => {
         await change(database, osUserName(), email);
-        return find(database, email);
+        return findUser(database, email);
       });
       if (options.json) printJson(changed);
       else print(`The status of ${changed?.email} is now ${changed?.status}.`);
@@ -223,22 +224,17 @@ function addStatusCommand(user: Command, { name, summary, description, change }:
 
 const emailArgument = () => nameArgument('<email>', 'e-mail of the user; see banking user list');
 
-async function find(database: Database, email: string): Promise<UserRow | undefined> {
-  const folded = foldEmail(email);
-  return (await allUsers(database)).find((row) => row.email === folded);
-}
-
 async function add(database: Database, email: string, options: AddOptions): Promise<UserRow | undefined> {
   const { app, status, type: userType, issuer, subject } = options;
-  const known = await find(database, email);
+  const known = await findUser(database, email);
   if (known && ((status ?? known.status) !== known.status || (userType ?? known.userType) !== known.userType)) {
     throw new Refused(
       `${known.email} is a user already, ${known.status} and ${known.userType}. To add the user to ${app}, omit --status and --type.`,
     );
   }
   const identity = issuer !== undefined && subject !== undefined ? { issuer, subject } : undefined;
-  const id = await addUser(database, osUserName(), { email, app, status, userType, identity });
-  return (await allUsers(database)).find((row) => row.id === id);
+  await addUser(database, osUserName(), { email, app, status, userType, identity });
+  return findUser(database, email);
 }
 
 interface GrantOptions extends JsonOptions {

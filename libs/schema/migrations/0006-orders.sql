@@ -60,6 +60,9 @@ create unique index customer_order_reference on customer_order (workspace_id, ex
 create index placed_order_by_class
   on customer_order (workspace_id, placed_by, status, type, created_at desc, id desc)
   where placed_by is not null;
+-- Few orders are later ones, and an instant order never enters it.
+create index running_order_of_placer on customer_order (workspace_id, placed_by, id)
+  where status = 'active' and type <> 'instant' and paused_at is null;
 create index recipient_order_by_class on customer_order (workspace_id, recipient_id, status, type, created_at desc, id desc)
   where amount > 0;
 

@@ -352,3 +352,15 @@ begin
   end if;
   return bound;
 end $$;
+
+-- Has a worker pause the later orders of a user that are not paused. One that does so already begins again.
+create function queue_removed_placer(of_workspace bigint, of_user bigint) returns void
+  language sql security definer set search_path = banking, pg_temp as $$
+  insert into work (workspace_id, kind, subject_id)
+  select of_workspace, 'removed-placer', of_user
+  where exists (
+    select from customer_order o
+    where o.workspace_id = of_workspace and o.placed_by = of_user and o.status = 'active' and o.type <> 'instant' and o.paused_at is null)
+  on conflict (workspace_id, kind, subject_id) do update set
+    due_at = excluded.due_at, leased_until = null, fence = work.fence + 1, parked_at = null, reason = null
+$$;

@@ -248,7 +248,7 @@ begin
       webhook_endpoint_id_seq'),
     (written, 'execute on function add_service_account, accept_invitation, bind_subject, change_service_account, delete_service_account,
       delete_service_user, find_key, change_member, hold_accounts, hold_limits, hold_work, invite_member, lock_limits, lock_role,
-      lock_service_account, may_invite, note_key_use, note_payments, put_service_user, replace_limits, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
+      lock_service_account, may_invite, note_key_use, note_payments, put_service_user, queue_removed_placer, replace_limits, rotate_webhook_secret, store_answers, wake_webhook_endpoints'),
     ('banking_api, banking_worker' || demonstrated, 'execute on function place_orders, post_payments'),
     (written, 'insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status), update (alias, status, updated_at)
       on account'),

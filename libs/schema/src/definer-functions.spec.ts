@@ -111,6 +111,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'post_returns', settings: [PINNED], executableBy: WORKING },
   { name: 'post_sandbox_deposits', settings: [PINNED], executableBy: WORKING },
   { name: 'put_service_user', settings: [PINNED], executableBy: WRITING },
+  { name: 'queue_removed_placer', settings: [PINNED], executableBy: WRITING },
   { name: 'record_audit', settings: [PINNED], executableBy: WORKING },
   { name: 'record_changes', settings: [PINNED], executableBy: WORKING },
   { name: 'record_reference_change', settings: [PINNED], executableBy: [OPERATOR_ROLE] },

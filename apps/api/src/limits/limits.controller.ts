@@ -161,6 +161,9 @@ class LimitsController {
       'A limit counts what was paid in its day or month before it was set, too. An order that would exceed a limit is refused with 422',
       '`limit_exceeded`; `details` names the limit, its use and when it resets. A run of a later order fails with the same code.',
       'Money that comes back does not lower what is used.',
+      '',
+      'The first limit of a day or month in a workspace with very many payments may need several requests: after a 503 or 504, send the same',
+      'request again, which goes on where the former one ended.',
     ),
     provenance: 'ours',
   })

@@ -82,7 +82,7 @@ const idsField = (description: string, example: number) =>
   });
 
 class RemovedMemberDto extends MemberDto implements RemovedMember {
-  @idsField('The later and recurring orders of the member, which are paused.', 12)
+  @idsField('The later and recurring orders of the member that are paused.', 12)
   readonly pausedOrderIDs!: RemovedMember['pausedOrderIDs'];
 
   @idsField('The webhook endpoints of the member, which are disabled.', 1)
@@ -208,7 +208,7 @@ class MembersController {
       'Removes all roles of a member, or withdraws an invitation. The last active administrator stays.',
       'The later and recurring orders of the member are paused, and the webhook endpoints of the member are disabled. The response lists them.',
       'The open invitations that the member has made are withdrawn.',
-      'A repeated request returns the same.',
+      'A repeated request returns the same. Of over 500 orders, the rest is paused soon after the response, and none of them runs before.',
     ),
     provenance: 'ours',
     changesDirectory: true,

@@ -32,7 +32,7 @@ export interface InvitedMember extends Member {
 
 /** A removed member, and what the member has made that no longer runs. */
 export interface RemovedMember extends Member {
-  /** The later and recurring orders that are paused because of the removal. */
+  /** The later and recurring orders that are paused because of the removal. Of over 500, the rest is paused soon after it. */
   readonly pausedOrderIDs: readonly OrderId[];
   /** The webhook endpoints that are disabled because of the removal. */
   readonly disabledWebhookEndpointIDs: readonly WebhookEndpointId[];

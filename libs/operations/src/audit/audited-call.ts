@@ -43,7 +43,7 @@ export const callerOf = ({ actor, requestId, origin }: AuditedCall): Readonly<Re
 /** A worker or the service itself, as a part of an entry. */
 export const BY_SYSTEM: Readonly<Record<string, unknown>> = { actor: SYSTEM };
 
-interface ActingScope extends AuditedCall {
+export interface ActingScope extends AuditedCall {
   readonly signal: AbortSignal | undefined;
 }
 

@@ -19,8 +19,8 @@ import {
   addUser,
   addWorkspace,
   allApps,
-  allUsers,
   allWorkspaces,
+  findUser,
 } from '../provisioning/index.js';
 
 /** The databases that the demo data is made in. The steps are recorded at home. */
@@ -161,7 +161,10 @@ export async function makePeople({ database }: Books, provisioning: Database, { 
   const userOf = (step: string, email: string, of: string, standing: Standing = {}) =>
     ensure(
       step,
-      async () => (await allUsers(provisioning)).find((row) => row.email === email && row.apps.includes(of))?.id,
+      async () => {
+        const found = await findUser(provisioning, email);
+        return found?.apps.includes(of) === true ? found.id : undefined;
+      },
       () => addUser(provisioning, ACTOR, { email, app: of, ...standing }),
     );
   const user = (email: string, of: string, standing?: Standing) => userOf(`users:${email}`, email, of, standing);

@@ -1,4 +1,4 @@
-import type { LimitTerms, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
+import { type LimitTerms, Refusal, type TransferAmount, type UserId, type WorkspaceId } from '@banking/domain';
 import { API_ROLE, SCHEMA } from '@banking/postgres';
 import { openDatabase, reasonOf, sql, until } from '@banking/postgres/testing';
 import { addGrants, addWorkspace } from '../provisioning/index.js';
@@ -154,6 +154,33 @@ describe('the first limits of a workspace with many payments', () => {
     expect(await reasonOf(limit(0, { ...COUNT, value: '0' }))).toBeUndefined();
 
     expect(await used()).toEqual([String(PAYMENTS + 1)]);
+  });
+
+  it('are not set by a request whose time is over, and the next one goes on where it ended', async () => {
+    const { ada, limit, list, noted, used } = await agedPlace();
+    const { database } = at.world;
+    const deadline = new AbortController();
+    const read = database.read.bind(database);
+    let steps = 0;
+    jest.spyOn(database, 'read').mockImplementation(async (scope, bound) => {
+      const row = await read(scope, bound);
+      steps += Number(bound.statement.name === 'note_payments');
+      if (steps === 2) deadline.abort(new Refusal('unavailable'));
+      return row;
+    });
+
+    const { signal } = deadline;
+    expect(await reasonOf(at.service.replaceLimits({ ...ada, signal }, { version: 0, limits: [COUNT] }))).toBe(
+      'unavailable',
+    );
+    expect([steps, await noted(), await list()]).toEqual([
+      2,
+      2_000,
+      expect.objectContaining({ version: 0, limits: [] }),
+    ]);
+
+    await limit(0, COUNT);
+    expect([steps, await used()]).toEqual([4, [String(PAYMENTS)]]);
   });
 
   it('are no fault of the trails and events if they were never set after all', async () => {

@@ -12,7 +12,7 @@ import {
 import { bind, type BoundStatement, type Database, compositeOf, sqlStatement } from '@banking/postgres';
 import type { RateSource } from '@banking/reference';
 import { currencyCode } from '@banking/ledger';
-import { type AuditedCall, entriesOf } from '../audit/audited-call.js';
+import { type ActingScope, entriesOf } from '../audit/audited-call.js';
 import { unratedCurrencies } from './limit-rates.js';
 import { limitOf, type LimitRow, type LimitUse } from './limit-row.js';
 
@@ -90,10 +90,10 @@ export function checkLimits({ limits }: LimitReplacement): void {
   ]);
 }
 
-/** @throws Refusal `payment_limit_invalid`, `version_conflict` */
+/** @throws Refusal `payment_limit_invalid`, `version_conflict`, and `unavailable` if the signal ends what comes before the change */
 export async function replaceLimits(
   database: Database,
-  caller: AuditedCall,
+  { signal, ...caller }: ActingScope,
   { version, limits }: LimitReplacement,
   rates: RateSource,
 ): Promise<LimitList> {
@@ -118,7 +118,7 @@ export async function replaceLimits(
       unrated.has(currency as CurrencyCode) ? [fault(`${place}/currency`, unratedMessage(currency))] : [],
     ),
   );
-  if (limits.some(({ per }) => per !== 'order')) await notePayments(database, workspaceId, version);
+  if (limits.some(({ per }) => per !== 'order')) await notePayments(database, workspaceId, version, signal);
   const audited = { operation: 'replaceLimits', resource: { type: 'limits', id: workspaceId } };
   const [[replaced], [row]] = await database.write(scope, [
     bind(REPLACE_LIMITS, workspaceId, version, limits.map(limitValue), entriesOf(caller, audited)),
@@ -128,10 +128,17 @@ export async function replaceLimits(
   return listOf(row);
 }
 
-/** What counters of a day or a month need to know of payments of before the first limit. */
-async function notePayments(database: Database, workspaceId: number, version: number): Promise<void> {
+/** What counters of a day or a month need to know of payments of before the first limit. The next call goes on where an aborted one ended. */
+async function notePayments(
+  database: Database,
+  workspaceId: number,
+  version: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const note = bind(NOTE_PAYMENTS, workspaceId, version, NOTED_MAX);
-  while ((await database.read({ workspaces: [workspaceId] }, note))?.is_done === false);
+  while ((await database.read({ workspaces: [workspaceId] }, note))?.is_done === false) {
+    if (signal?.aborted === true) throw signal.reason as Refusal;
+  }
 }
 
 const DELETE_COUNTED = sqlStatement<{ deleted: number }>(

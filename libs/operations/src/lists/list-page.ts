@@ -13,7 +13,7 @@ import {
 import { bind, type BoundStatement, SQLSTATE, sqlStatement, type SqlStatement, sqlstateOf } from '@banking/postgres';
 import { timestampOf } from '../resources/columns.js';
 import type { Reading } from '../resources/reading.js';
-import { hasSeveralIndexes, pageConditions, type PagedList, PLAN_PAGES_ONCE } from './paged-list.js';
+import { mayScanMany, pageConditions, type PagedList, PLAN_PAGES_ONCE } from './paged-list.js';
 
 /** The ids and times of the items in the order of the list, as JSON. The other columns have other names. */
 interface Places {
@@ -44,7 +44,7 @@ export function checkedLimit({ limit = LIMIT_DEFAULT }: PageQuery): number {
  * Reads one page of a list, in one round trip, or on a replica in two.
  *
  * @throws Refusal `limit_invalid`, `cursor_invalid`, and that of a filter that names a missing row
- * @throws Refusal `filters_too_slow` if a page with several filters takes longer than a statement may
+ * @throws Refusal `filters_too_slow` if a page that may scan very many rows takes longer than a statement may
  */
 export async function listPage<Facts, Resource>(
   { database, cursors, reference }: Reading,
@@ -73,8 +73,7 @@ export async function listPage<Facts, Resource>(
   const queries = [PLAN_PAGES_ONCE, page, ...named.map(({ bound }) => bound)] as const;
   const [[, [row], ...namedRows]] = await Promise.all([
     database.readPipeline({ workspaces: [workspaceId] }, queries).catch((error: unknown) => {
-      const isTooSlow =
-        sqlstateOf(error) === SQLSTATE.queryCanceled && hasSeveralIndexes(list, Object.keys(scope.filters));
+      const isTooSlow = sqlstateOf(error) === SQLSTATE.queryCanceled && mayScanMany(list, Object.keys(scope.filters));
       // Each further attempt would take as long.
       throw isTooSlow ? new Refusal('filters_too_slow', undefined, { cause: error }) : error;
     }),

@@ -21,6 +21,8 @@ export interface PagedList<Facts, Resource> {
   readonly classes: Readonly<Record<string, string>>;
   /** The conditions of all other filters by name. Each has one parameter. */
   readonly filters: Readonly<Record<string, (parameter: string) => string>>;
+  /** Filters that a page applies row by row: one may read very many rows that do not match. Default: none. */
+  readonly scanned?: readonly string[];
   /** Composes common table expressions. The last is `page`. */
   readonly page: (conditions: PageConditions) => string;
   readonly items: ComposedPage<Facts, Resource>;
@@ -36,8 +38,8 @@ export interface PageConditions {
   readonly after: readonly string[];
   /** The conditions that the index does not serve. */
   readonly rest: readonly string[];
-  /** The same of each further index whose filter is given. */
-  readonly further: readonly Pick<PageConditions, 'range' | 'rest'>[];
+  /** `range` and `rest` of each index whose filter is given, in the order of the indexes. */
+  readonly filtered: readonly Pick<PageConditions, 'range' | 'rest'>[];
   /** The conditions on class columns of a row. */
   readonly ofClass: (row: string) => readonly string[];
   /** The parameter of each given filter. */
@@ -52,7 +54,8 @@ export function pageConditions<Facts, Resource>(
 ): PageConditions {
   const first = isContinued ? 5 : 3;
   const parameters = Object.fromEntries(given.map((filter, index) => [filter, `$${first + index}`]));
-  const [index, ...others] = list.indexes.filter(({ filter }) => filter === undefined || filter in parameters);
+  const usable = list.indexes.filter(({ filter }) => filter === undefined || filter in parameters);
+  const [index] = usable;
   if (!index) throw new Error(`${list.name} has no index without a filter`);
 
   const conditionsOf = ({ filter: ofIndex, where }: ListIndex) => {
@@ -66,21 +69,26 @@ export function pageConditions<Facts, Resource>(
     }
     return { range, rest };
   };
-  const further = others.filter(({ filter }) => filter !== undefined).map(conditionsOf);
+  const filtered = usable.filter(({ filter }) => filter !== undefined).map(conditionsOf);
   const after = isContinued ? ['(l.created_at, l.id) < ($3::timestamptz, $4::bigint)'] : [];
   const ofClass = (row: string) =>
     Object.entries(list.classes).flatMap(([column, type]) =>
       column in parameters ? [`${row}.${column} = ${parameters[column]}::${type}`] : [],
     );
   const columns = Object.keys(list.classes);
-  return { table: list.table, classes: columns, ...conditionsOf(index), further, after, ofClass, parameters };
+  return { table: list.table, classes: columns, ...conditionsOf(index), filtered, after, ofClass, parameters };
 }
 
-/** Whether several of the given filters have an index each. A page of those may read very many rows that match one of them alone. */
-export const hasSeveralIndexes = (
-  { indexes }: Pick<PagedList<unknown, unknown>, 'indexes'>,
+/**
+ * Whether a page with the given filters may read very many rows that do not match all of them: several have an index each, or one is
+ * applied row by row.
+ */
+export const mayScanMany = (
+  { indexes, scanned = [] }: Pick<PagedList<unknown, unknown>, 'indexes' | 'scanned'>,
   given: readonly string[],
-): boolean => indexes.filter(({ filter }) => filter !== undefined && given.includes(filter)).length > 1;
+): boolean =>
+  indexes.filter(({ filter }) => filter !== undefined && given.includes(filter)).length > 1 ||
+  scanned.some((filter) => given.includes(filter));
 
 const NEWEST_FIRST = (row: string) => `order by ${row}.created_at desc, ${row}.id desc`;
 
@@ -109,20 +117,24 @@ function newest({ table, classes: columns, range, after, rest, ofClass }: PageCo
 export const pageByClass = (conditions: PageConditions): string =>
   `${classes(conditions)}, ${pageOfFew(conditions, newest(conditions, '$2'))}`;
 
-/** The most rows of a further filter that a page reads before it walks those of the first. */
+/** The most rows of one filter that a page reads before it scans those that `many` selects from. */
 const FEW_MAX = 1_000;
 
 /**
- * `page`, with the rows of a further filter if it has few. Otherwise the index of the first filter would be walked to its end where the
- * two have fewer rows in common than a page.
+ * `page`, with the rows of a further filter if it has few. Otherwise the rows that `many` selects from would be scanned to their end where
+ * the two have fewer rows in common than a page.
  *
- * @param many selects the page from the rows of the first filter
- * @param joined joins further conditions to a row
+ * @param many selects the page, by default from the rows of the first filter
+ * @param options.joined joins further conditions to a row
+ * @param options.further the filters whose rows may be few
  */
 export function pageOfFew(
-  { table, classes: columns, after, ofClass, further }: PageConditions,
+  { table, classes: columns, after, ofClass, filtered }: PageConditions,
   many: string,
-  joined: (row: string) => string = () => '',
+  {
+    joined = () => '',
+    further = filtered.slice(1),
+  }: { readonly joined?: (row: string) => string; readonly further?: PageConditions['filtered'] } = {},
 ): string {
   if (further.length === 0) return `page as materialized (${many})`;
   // In the order of its index, so that the planner takes no other.
@@ -150,15 +162,16 @@ export const pageOfAll = ({ table, range, after, rest }: PageConditions): string
     select l.* from ${table} l where ${[...range, ...after, ...rest].join(' and ')} ${NEWEST_FIRST('l')} limit $2)`;
 
 /**
- * All rows one by one, newest first, as `walk`: for a filter on another table. PostgreSQL reads it up to the `limit` of the outer query.
- * A `limit` inside of it would apply before that filter.
+ * All rows, newest first, as `walk`: for a filter on another table. Each step reads as many as a page has. PostgreSQL takes steps up to the
+ * `limit` of the outer query, because one inside would apply before that filter.
  */
 export function walk(conditions: PageConditions): string {
   const older = { ...conditions, after: ['(l.created_at, l.id) < (w.created_at, w.id)'] };
   return `walk as (
-    (${newest(conditions, '1')})
+    (${newest(conditions, '$2')})
     union all
-    select n.* from walk w cross join lateral (${newest(older, '1')}) n)`;
+    select n.* from (select created_at, id from walk order by created_at, id limit 1) w
+    cross join lateral (${newest(older, '$2')}) n)`;
 }
 
 /** A period in the filters of a list. */

@@ -23,6 +23,7 @@ import { takeApproval } from '../approvals/take-approval.js';
 import { type AuditedCall, auditEntry, callerOf } from '../audit/audited-call.js';
 import { createOnce, endTrial, IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/create-once.js';
 import type { Reading } from '../resources/reading.js';
+import { lockRunningOrders, pauseLocked, queueRemovedPlacer } from './pause-orders.js';
 import { hashOfCode, newCode, composeMember, MEMBER_COLUMNS, memberQuery, type MemberRow } from './members.js';
 
 /**
@@ -248,23 +249,6 @@ const USER_OF_MEMBER = sqlStatement<{ id: bigint | null }>(
   'select user_id as id from member where workspace_id = $1 and id = $2',
 );
 
-/** Before the roles, as in a run of an order. */
-const LOCK_ORDERS_OF_USER = sqlStatement(
-  'lock_orders_of_user',
-  `select from customer_order where workspace_id = $1 and placed_by = $2 and status = 'active' order by id for no key update`,
-);
-
-const PAUSE_ORDERS_OF_USER = sqlStatement(
-  'pause_orders_of_user',
-  `with paused as (
-     update customer_order
-     set paused_at = statement_timestamp(), pause_reason = 'placer_without_role', updated_at = statement_timestamp()
-     where workspace_id = $1 and placed_by = $2 and status = 'active' and type <> 'instant' and paused_at is null
-     returning id)
-   insert into audit_outbox (workspace_id, entries)
-   select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from paused having count(*) > 0`,
-);
-
 const DISABLE_ENDPOINTS_OF_USER = sqlStatement(
   'disable_webhook_endpoints_of_user',
   `with disabled as (
@@ -295,7 +279,8 @@ const STOPPED_OF_USER = sqlStatement<{
 );
 
 /**
- * Removes all roles of a member, or an invitation, and stops what the member has made. Retried once if the connection is lost around the
+ * Removes all roles of a member, or an invitation, and stops what the member has made; a worker pauses the later orders beyond the first
+ * `PAUSED_MAX`, which would hold the lock of the directory for long. Retried once if the connection is lost around the
  * commit: a removed member is returned as it is.
  *
  * @throws Refusal `member_not_found`, `last_admin`, `role_insufficient`, and `outcome_unknown` if the retry fails as well
@@ -311,14 +296,17 @@ export async function removeMember(
   const attempt = () =>
     reading.database.transaction(scope, async (tx) => {
       const [[user]] = await tx.pipeline([bind(USER_OF_MEMBER, workspaceId, memberId)] as const);
-      if (user?.id != null) await tx.pipeline([bind(LOCK_ORDERS_OF_USER, workspaceId, user.id)]);
+      const [orders] = user?.id == null ? [[]] : await tx.pipeline([lockRunningOrders(workspaceId, user.id)] as const);
       const row = await inDirectory.change(tx, caller, async (directory) => {
         const member = await beginChange(directory, caller, { memberId }, []);
         return member.status === 'removed' ? member : put(directory, caller, Number(memberId), []);
       });
       const userId = row.userId === null ? null : (Number(row.userId) as UserId);
-      const [, , , [stopped]] = await tx.commit([
-        bind(PAUSE_ORDERS_OF_USER, workspaceId, userId, entryOf(caller, 'pauseOrder', 'order')),
+      await tx.pipeline([
+        ...pauseLocked(workspaceId, orders, callerOf(caller)),
+        queueRemovedPlacer(workspaceId, userId),
+      ]);
+      const [, , [stopped]] = await tx.commit([
         bind(
           DISABLE_ENDPOINTS_OF_USER,
           workspaceId,

@@ -25,6 +25,7 @@ import {
   renameUser,
   suspendUser,
 } from '../provisioning/index.js';
+import { PAUSED_MAX, REMOVED_PLACER, removedPlacerHandler } from './pause-orders.js';
 import { recordChanges } from '../events/record-changes.js';
 import { TERMS } from '../testing/event-world.js';
 import { placerWorld } from '../testing/order-world.js';
@@ -643,6 +644,81 @@ describe('a removed member', () => {
       })),
     );
     await addGrants(provisioning, 'ops', { workspaceId, email, roles: ['member'] });
+  });
+
+  describe('with very many later orders', () => {
+    const EXTRA = PAUSED_MAX + 20;
+    const running = async (id: UserId) => {
+      const { rows } = await world.owner.query<{ count: bigint }>(
+        `select count(*) from customer_order where placed_by = $1 and status = 'active' and paused_at is null`,
+        [id],
+      );
+      return Number(rows[0]!.count);
+    };
+
+    async function removed() {
+      const { ada, owner, member } = world;
+      const { id, email } = await member();
+      const { orderId } = await world.orderOf(id);
+      const others = await world.orderOf((await member()).id);
+      await owner.query('set session_replication_role = replica');
+      await owner.query(
+        `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, start_at, anchor, repeat_unit, repeat_value, placed_by)
+         select workspace_id, account_id, recipient_id, amount, type, status, start_at, anchor, repeat_unit, repeat_value, placed_by
+         from customer_order, generate_series(1, $2::int) where id = $1`,
+        [orderId, EXTRA],
+      );
+      await owner.query('reset session_replication_role');
+      const { items } = await service.listMembers(ada, { limit: 500 });
+      const memberId = items.find((one) => one.userID === id)!.id;
+      return { id, email, memberId, others, first: await service.removeMember(ada, { memberId }) };
+    }
+
+    it('has no right at once, and a worker pauses the rest in pages, after a crash too', async () => {
+      const { ada, owner, workspaceId } = world;
+      const { id, memberId, others, first } = await removed();
+      expect(first.status).toBe('removed');
+      expect(first.pausedOrderIDs).toHaveLength(PAUSED_MAX);
+      expect(await running(id)).toBe(EXTRA + 1 - PAUSED_MAX);
+      const handler = removedPlacerHandler(world.db);
+      const claim = { workspaceId, kind: REMOVED_PLACER, subjectId: id, rail: '', fence: 1n, tries: 1, delays: 0 };
+      expect(await handler.run(claim, AbortSignal.abort())).toEqual({ laterMs: 0 });
+
+      await world.work();
+
+      expect(await running(id)).toBe(0);
+      expect((await service.removeMember(ada, { memberId })).pausedOrderIDs).toHaveLength(EXTRA + 1);
+      expect((await others.read()).pausedAt).toBeUndefined();
+      const { rows } = await owner.query<{ by: string; count: number }>(
+        `select e -> 'actor' ->> 'type' as by, count(*)::int from customer_order o
+         join (select jsonb_array_elements(entries) as e from audit_outbox where workspace_id = $1
+               union all select jsonb_build_object('operation', operation, 'resourceId', resource_id, 'actor', actor)
+               from audit_event where workspace_id = $1) a on (a.e ->> 'resourceId')::bigint = o.id
+         where o.placed_by = $2 and a.e ->> 'operation' = 'pauseOrder' group by 1 order by 1`,
+        [workspaceId, id],
+      );
+      expect(rows).toEqual([
+        { by: 'system', count: EXTRA + 1 - PAUSED_MAX },
+        { by: 'user', count: PAUSED_MAX },
+      ]);
+      const { rowCount } = await owner.query('select from work where kind = $1', [REMOVED_PLACER]);
+      expect(rowCount).toBe(0);
+    });
+
+    it('keeps the rest if the user is a member again', async () => {
+      const { provisioning, workspaceId } = world;
+      const { id, email } = await removed();
+      await addGrants(provisioning, 'ops', { workspaceId, email, roles: ['member'] });
+      const handler = removedPlacerHandler(world.db);
+      const claim = { workspaceId, kind: REMOVED_PLACER, subjectId: id, rail: '', tries: 1, delays: 0 };
+      const { signal } = new AbortController();
+
+      // In another cell, the copy of the removal may come later.
+      expect(await handler.run({ ...claim, fence: 1n }, signal)).toEqual({ laterMs: 1_000 });
+      expect(await handler.run({ ...claim, fence: 5n }, signal)).toBe('done');
+
+      expect(await running(id)).toBe(EXTRA + 1 - PAUSED_MAX);
+    });
   });
 
   it('leaves a run that is being posted', async () => {

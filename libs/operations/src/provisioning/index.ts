@@ -55,6 +55,7 @@ export {
   allUsers,
   bindUser,
   completeUser,
+  findUser,
   type GrantRow,
   removeGrants,
   removeUser,

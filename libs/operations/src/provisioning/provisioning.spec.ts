@@ -11,6 +11,7 @@ import {
   allUsers,
   bindUser,
   completeUser,
+  findUser,
   removeGrants,
   removeUser,
   renameUser,
@@ -100,6 +101,25 @@ describe('provisioning', () => {
       expect(await addUser(db(), 'ops', { email: 'ada@bank.example', app: 'Shop' })).toBe(userId);
 
       expect(await allUsers(db())).toMatchObject([{ apps: ['Bank', 'Shop'] }]);
+    });
+
+    it('reads very many users in pages', async () => {
+      const { userId } = await bank();
+      await world.owner.query(
+        `insert into app_user (email, status, user_type)
+         select n || '@bank.example', 'completed', 'business' from generate_series(1, 2000) n`,
+      );
+      const reading = jest.spyOn(db(), 'pipeline');
+
+      const users = await allUsers(db());
+
+      expect(users[0]).toMatchObject({ id: userId, apps: ['Bank'] });
+      expect(users.slice(1).map(({ email }) => email)).toEqual(
+        Array.from({ length: 2_000 }, (_, at) => `${at + 1}@bank.example`),
+      );
+      expect(reading.mock.calls).toHaveLength(3);
+      reading.mockRestore();
+      expect(await findUser(db(), '2000@Bank.example')).toEqual(users.at(-1));
     });
 
     it('is empty after everything is removed', async () => {

@@ -1,4 +1,4 @@
-import { ROLE_NAMES, type RoleName, type UserStatus } from '@banking/domain';
+import { foldEmail, ROLE_NAMES, type RoleName, type UserStatus } from '@banking/domain';
 import { bind, type Database, scopesOf, sqlStatement } from '@banking/postgres';
 import { actAs, type Actor, allWorkspaces, emailOf, provisioned, ProvisioningError } from './workspaces.js';
 
@@ -82,14 +82,15 @@ const RENAME_USER = sqlStatement<{ id: bigint }>(
   'update app_user set email = $2, is_email_verified = true, updated_at = now() where email = $1 returning id',
 );
 
-const ALL_USERS = sqlStatement<{ user: UserRow }>(
-  'all_users',
-  `select json_build_object('id', u.id, 'email', u.email, 'status', u.status, 'userType', u.user_type,
+const USERS = `select json_build_object('id', u.id, 'email', u.email, 'status', u.status, 'userType', u.user_type,
             'apps', coalesce((select json_agg(a.name order by a.id) from app_membership m join app a on a.id = m.app_id where m.user_id = u.id), '[]'),
             'identities', coalesce((select json_agg(json_build_object('issuer', i.issuer, 'subject', i.subject)) from user_identity i where i.user_id = u.id), '[]'),
             'createdAt', rfc3339(u.created_at)) as "user"
-   from app_user u where u.kind = 'person' order by u.id`,
-);
+   from app_user u where u.kind = 'person'`;
+
+const USERS_AFTER = sqlStatement<{ user: UserRow }>('users_after', `${USERS} and u.id > $1 order by u.id limit $2`);
+
+const USER_OF_EMAIL = sqlStatement<{ user: UserRow }>('user_of_email', `${USERS} and u.email = $1`);
 
 /** @throws ProvisioningError if the e-mail is invalid or not verified, the app is unknown, or the user or the subject exists */
 export async function addUser(database: Database, actor: Actor, user: NewUser): Promise<number> {
@@ -136,9 +137,22 @@ export async function bindUser(
   if (bound.length === 0) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
 }
 
+/** Few enough for the time of a statement. */
+const PAGE = 1_000;
+
 export async function allUsers(database: Database): Promise<readonly UserRow[]> {
-  const [rows] = await database.pipeline({}, [bind(ALL_USERS)] as const);
-  return rows.map(({ user }) => user);
+  const users: UserRow[] = [];
+  for (;;) {
+    const [rows] = await database.pipeline({}, [bind(USERS_AFTER, users.at(-1)?.id ?? 0, PAGE)] as const);
+    for (const { user } of rows) users.push(user);
+    if (rows.length < PAGE) return users;
+  }
+}
+
+/** The user with the address, in any case of its letters. */
+export async function findUser(database: Database, email: string): Promise<UserRow | undefined> {
+  const row = await database.read({}, bind(USER_OF_EMAIL, foldEmail(email) ?? null));
+  return row?.user;
 }
 
 /** Removes the user with memberships, subjects and roles. Bookings stay. */

@@ -93,7 +93,8 @@ const BY_TRANSACTION = { ...TRANSFERS.filters, transactionStatus: () => 'true' }
 function pageOfCompleted(conditions: PageConditions): string {
   const status = conditions.parameters['transactionStatus'];
   const walked = `select w.* from walk w ${hasStatus('w', status)} limit $2`;
-  return `${classes(conditions)}, ${walk(conditions)}, ${pageOfFew(conditions, walked, (row) => hasStatus(row, status))}`;
+  const joined = (row: string) => hasStatus(row, status);
+  return `${classes(conditions)}, ${walk(conditions)}, ${pageOfFew(conditions, walked, { joined })}`;
 }
 
 const hasStatus = (row: string, status: string | undefined) =>
@@ -104,16 +105,38 @@ const OF_COMPLETED: PagedList<EdgeFacts, Transfer> = {
   ...TRANSFERS,
   name: 'list_transfers.completed',
   filters: BY_TRANSACTION,
+  scanned: ['transactionStatus'],
   page: pageOfCompleted,
 };
 
-/** The number of transactions that are sorted for a page. If more have the status, a scan finds the next match soon. */
-const SORTED_MAX = 20_000;
+/**
+ * Transfers of pending or failed transactions. Each has the time of its transaction, so those are read from the newest, by their index,
+ * until the page is full. Transfers of one time are in the order of their ids, which need not be that of their transactions.
+ */
+function pageOfNotCompleted(conditions: PageConditions): string {
+  const { table, range, after, rest, ofClass, parameters, filtered } = conditions;
+  const { transactionStatus: status, createdFrom, createdTo } = parameters;
+  const ofTransaction = [
+    `x.workspace_id = $1 and x.status <> 'completed' and x.status = ${status}::text`,
+    ...(createdFrom === undefined ? [] : [`x.created_at >= ${createdFrom}::timestamptz`]),
+    ...(createdTo === undefined ? [] : [`x.created_at < ${createdTo}::timestamptz`]),
+    ...(after.length === 0 ? [] : ['x.created_at <= $3::timestamptz']),
+  ];
+  const ofTransfer = [...range, ...after, ...rest, ...ofClass('l')];
+  const scanned = `select n.* from (
+      select l.* from transaction x
+      cross join ${lookup(`select * from ${table} l where l.workspace_id = $1 and l.transaction_id = x.id`)} l
+      where ${[...ofTransaction, ...ofTransfer].join(' and ')}
+      order by x.created_at desc fetch first ($2) rows with ties) n
+    order by n.created_at desc, n.id desc limit $2`;
+  return pageOfFew(conditions, scanned, { joined: (row) => hasStatus(row, status), further: filtered });
+}
 
 const OF_NOT_COMPLETED: PagedList<EdgeFacts, Transfer> = {
   ...TRANSFERS,
   name: 'list_transfers.not_completed',
   filters: BY_TRANSACTION,
+  scanned: ['type', 'direction', 'accountId', 'recipientId'],
   page: pageOfNotCompleted,
 };
 
@@ -131,30 +154,4 @@ export async function listTransfers(
   checkPeriod(filters);
   const named = namedParties(workspaceId, filters);
   return listPage(reading, listFor(filters), { workspaceId, limit, cursor, filters, named });
-}
-
-/**
- * Transfers of pending or failed transactions. Usually few have the status: all of them are read from their index and sorted. During an
- * outage of the network, very many are pending, and those are the newest: then the list is scanned from the newest.
- */
-function pageOfNotCompleted(conditions: PageConditions): string {
-  const { table, range, after, rest, ofClass, parameters } = conditions;
-  const status = parameters['transactionStatus'];
-  const ofTransfer = [...range, ...after, ...rest, ...ofClass('l')].join(' and ');
-  return `${classes(conditions)}, ${walk(conditions)},
-    matching as materialized (
-      select x.id from transaction x
-      where x.workspace_id = $1 and x.status <> 'completed' and x.status = ${status}::text
-      order by x.created_at desc, x.id desc limit ${SORTED_MAX + 1}),
-    size as materialized (select count(*) as rows from matching),
-    ${pageOfFew(
-      conditions,
-      `(select l.* from matching f
-       cross join ${lookup(`select * from ${table} l where l.workspace_id = $1 and l.transaction_id = f.id`)} l
-       where (select rows from size) <= ${SORTED_MAX} and ${ofTransfer}
-       order by l.created_at desc, l.id desc limit $2)
-      union all
-      (select w.* from walk w ${hasStatus('w', status)} where (select rows from size) > ${SORTED_MAX} limit $2)`,
-      (row) => hasStatus(row, status),
-    )}`;
 }

@@ -34,6 +34,7 @@ import { composeEvent } from '../events/events.js';
 import { EVENTS_KEPT_DAYS, OldEvents, recordChanges, RECORDED_MAX } from '../events/record-changes.js';
 import { ExpiredKeys } from '../idempotency/idempotency-key.js';
 import { deleteCountedPayments } from '../limits/limits.js';
+import { REMOVED_PLACER, removedPlacerHandler } from '../members/pause-orders.js';
 import { deleteIfCancelled } from '../orders/change-orders.js';
 import type { OrderService } from '../orders/order-service.js';
 import type { HandOver } from '../orders/post-orders.js';
@@ -149,7 +150,10 @@ export function workOf(
     },
     noteFailures: (failures) => failures.flatMap(({ claim, isParked }) => (isParked ? deleteIfCancelled(claim) : [])),
   };
-  const handlers: { [Kind in WorkKind]?: WorkHandler } = { [EXECUTION]: run };
+  const handlers: { [Kind in WorkKind]?: WorkHandler } = {
+    [EXECUTION]: run,
+    [REMOVED_PLACER]: removedPlacerHandler(database),
+  };
   if (approvals) handlers[APPROVAL] = approvalHandler(database, approvals);
   if (crossings) handlers[CROSSING] = crossingHandler({ books, port: crossings });
   const expiredKeys = new ExpiredKeys(database);
