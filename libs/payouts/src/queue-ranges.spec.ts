@@ -23,8 +23,8 @@ describe('a queue of very many rows of which two can be claimed', () => {
   const POLLS: Readonly<Record<string, readonly [SqlStatement<unknown>, string, string]>> = {
     'work is claimed': [
       CLAIM_WORK,
-      'text[], text[], int[]',
-      `array['execution', 'payout'], array['', 'sandbox'], array[16, 16]`,
+      'text[], text[], int[], bigint[]',
+      `array['execution', 'execution', 'payout', 'payout'], array['', 'sandbox', '', 'sandbox'], array[16, 16, 16, 16], array[0, 0, 0, 0]`,
     ],
     'events are received': [RECEIVE, 'int', '100'],
     'parked work is listed': [LIST_PARKED, 'int', '10'],
@@ -183,8 +183,8 @@ describe('a queue with the dead rows of very much work since the last vacuum', (
   afterAll(() => world.close());
 
   it('is claimed from with few pages read, once no snapshot sees those rows', async () => {
-    const probe = await PlanProbe.open(world, CLAIM_WORK, 'text[], text[], int[]', CLAIM_BY_INDEX.statement);
-    const claim = async () => (await probe.cost(`array['payout'], array['sandbox'], array[16]`)).buffers;
+    const probe = await PlanProbe.open(world, CLAIM_WORK, 'text[], text[], int[], bigint[]', CLAIM_BY_INDEX.statement);
+    const claim = async () => (await probe.cost(`array['payout'], array['sandbox'], array[16], array[0]`)).buffers;
 
     // The first claim reads the catalog too, and marks the entries of the dead rows: unless an ANALYZE of the server still sees them.
     await until(claim, (buffers) => buffers < COST_MAX);
