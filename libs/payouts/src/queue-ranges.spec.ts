@@ -19,6 +19,11 @@ describe('a queue of very many rows of which two can be claimed', () => {
   /** The most pages and rows that a poll may read: some index pages for each kind. */
   const COST_MAX = 100;
 
+  /** The service sends a statement in front of these. */
+  const CLAIMS: readonly SqlStatement<unknown>[] = [CLAIM_WORK, RECEIVE];
+  const openProbe = (statement: SqlStatement<unknown>, types: string) =>
+    PlanProbe.open(world, statement, types, CLAIMS.includes(statement) ? CLAIM_BY_INDEX.statement : undefined);
+
   /** The statements, with the types and values of their parameters. */
   const POLLS: Readonly<Record<string, readonly [SqlStatement<unknown>, string, string]>> = {
     'work is claimed': [
@@ -67,7 +72,7 @@ describe('a queue of very many rows of which two can be claimed', () => {
       await world.owner.query(`alter table ${table} set (autovacuum_enabled = off)`);
     }
     for (const [name, [text, types, values]] of Object.entries(POLLS)) {
-      planned[name] = await PlanProbe.open(world, text, types);
+      planned[name] = await openProbe(text, types);
       // Plans are cached, and this one was made for empty tables.
       await planned[name].cost(values);
     }
@@ -81,7 +86,7 @@ describe('a queue of very many rows of which two can be claimed', () => {
   async function costs() {
     const costByPoll: Record<string, number> = {};
     for (const [name, [text, types, values]] of Object.entries(POLLS)) {
-      const fresh = await PlanProbe.open(world, text, types);
+      const fresh = await openProbe(text, types);
       for (const [when, probe] of [
         ['before', planned[name]!],
         ['now', fresh],
