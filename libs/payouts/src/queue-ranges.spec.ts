@@ -19,12 +19,17 @@ describe('a queue of very many rows of which two can be claimed', () => {
   /** The most pages and rows that a poll may read: some index pages for each kind. */
   const COST_MAX = 100;
 
+  /** The service sends a statement in front of these. */
+  const CLAIMS: readonly SqlStatement<unknown>[] = [CLAIM_WORK, RECEIVE];
+  const openProbe = (statement: SqlStatement<unknown>, types: string) =>
+    PlanProbe.open(world, statement, types, CLAIMS.includes(statement) ? CLAIM_BY_INDEX.statement : undefined);
+
   /** The statements, with the types and values of their parameters. */
   const POLLS: Readonly<Record<string, readonly [SqlStatement<unknown>, string, string]>> = {
     'work is claimed': [
       CLAIM_WORK,
-      'text[], text[], int[]',
-      `array['execution', 'payout'], array['', 'sandbox'], array[16, 16]`,
+      'text[], text[], int[], bigint[]',
+      `array['execution', 'execution', 'payout', 'payout'], array['', 'sandbox', '', 'sandbox'], array[16, 16, 16, 16], array[0, 0, 0, 0]`,
     ],
     'events are received': [RECEIVE, 'int', '100'],
     'parked work is listed': [LIST_PARKED, 'int', '10'],
@@ -67,7 +72,7 @@ describe('a queue of very many rows of which two can be claimed', () => {
       await world.owner.query(`alter table ${table} set (autovacuum_enabled = off)`);
     }
     for (const [name, [text, types, values]] of Object.entries(POLLS)) {
-      planned[name] = await PlanProbe.open(world, text, types);
+      planned[name] = await openProbe(text, types);
       // Plans are cached, and this one was made for empty tables.
       await planned[name].cost(values);
     }
@@ -81,7 +86,7 @@ describe('a queue of very many rows of which two can be claimed', () => {
   async function costs() {
     const costByPoll: Record<string, number> = {};
     for (const [name, [text, types, values]] of Object.entries(POLLS)) {
-      const fresh = await PlanProbe.open(world, text, types);
+      const fresh = await openProbe(text, types);
       for (const [when, probe] of [
         ['before', planned[name]!],
         ['now', fresh],
@@ -183,8 +188,8 @@ describe('a queue with the dead rows of very much work since the last vacuum', (
   afterAll(() => world.close());
 
   it('is claimed from with few pages read, once no snapshot sees those rows', async () => {
-    const probe = await PlanProbe.open(world, CLAIM_WORK, 'text[], text[], int[]', CLAIM_BY_INDEX.statement);
-    const claim = async () => (await probe.cost(`array['payout'], array['sandbox'], array[16]`)).buffers;
+    const probe = await PlanProbe.open(world, CLAIM_WORK, 'text[], text[], int[], bigint[]', CLAIM_BY_INDEX.statement);
+    const claim = async () => (await probe.cost(`array['payout'], array['sandbox'], array[16], array[0]`)).buffers;
 
     // The first claim reads the catalog too, and marks the entries of the dead rows: unless an ANALYZE of the server still sees them.
     await until(claim, (buffers) => buffers < COST_MAX);

@@ -25,6 +25,8 @@ create table work (
   autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.05, vacuum_truncate = off);
 create index work_by_claim on work (kind, rail, (greatest(due_at, leased_until))) where parked_at is null;
+-- Workspaces take turns by it while one has a backlog. A workspace has many pieces that are due at the same instant, such as salaries.
+create index work_by_turn on work (kind, rail, workspace_id, (greatest(due_at, leased_until)), subject_id) where parked_at is null;
 create index work_by_parking on work (kind, parked_at, workspace_id, subject_id) where parked_at is not null;
 
 -- In front of other statements it makes them part of the claim: a worker that was overtaken, or slept past its lease, writes nothing.

@@ -70,6 +70,7 @@ const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   payout_held: 'finds what waits for a decision, of every workspace',
   idempotency_by_age: 'finds what has expired, of every workspace',
   work_by_claim: 'finds what is due, whose ever it is',
+  work_by_turn: 'finds the workspaces that have due work',
   work_by_parking: 'finds what is parked, whose ever it is',
   webhook_due_by_time: 'finds what is due, whose ever it is',
   service_account_key_by_id: 'finds a key before its workspace is known, for functions of the owner',

@@ -48,6 +48,17 @@ describe('work of a workspace that is closed in its database', () => {
     expect(await claimWork(database, [KIND], 2)).toMatchObject([{ workspaceId: NORTH }, { workspaceId: NORTH }]);
   });
 
+  it('has no turn beside the backlog of another', async () => {
+    await queue.enqueue(1_100, NORTH, '2026-01-01T00:00:00Z');
+    await queue.enqueue(1, SOUTH);
+    await setState(SOUTH, 'moving');
+
+    const claims = await claimWork(database, [KIND], 5);
+    await setState(SOUTH, 'open');
+
+    expect(claims.map(({ workspaceId }) => workspaceId)).toEqual(Array(5).fill(NORTH));
+  });
+
   it('is delayed where the workspace closes while it runs, and uses no try', async () => {
     await queue.enqueue();
     const errors: unknown[] = [];

@@ -1,6 +1,6 @@
 import { uptime } from 'node:os';
 import { type Backoff, backoffMs, type Database } from '@banking/postgres';
-import { type Claim, claimWork, type RailSpaces, renewClaims } from './claims.js';
+import { type Claim, claimWork, type RailSpaces, renewClaims, type Turns } from './claims.js';
 import { type HandlingOptions, ResultRecorder, runClaimedWork } from './run-claimed-work.js';
 import { choreChannel, HEARTBEAT_MS, IDLE_MS, WORK_RETRY_POLICIES, type WorkHandler } from './work-handler.js';
 import { readWorkStatus, type WorkStatus } from './work-status.js';
@@ -90,6 +90,7 @@ export class Worker {
   /** By network, as the space of a claim that has not returned yet. */
   private readonly reserved = new Map<string, number>();
   private claimed: RailSpaces = new Map();
+  private readonly turns: Turns = new Map();
   private isStopping = false;
   private readonly recorder: ResultRecorder;
   private readonly claiming: Loop;
@@ -272,7 +273,9 @@ export class Worker {
     const free = new Map(rails.map((rail) => [rail, this.free(rail)] as const).filter(([, space]) => space > 0));
     if (free.size === 0) return 0;
     this.claimed = free;
-    const claims = await claimWork(database, Object.keys(handlers), free).finally(() => (this.claimed = new Map()));
+    const claims = await claimWork(database, Object.keys(handlers), free, this.turns).finally(
+      () => (this.claimed = new Map()),
+    );
     this.backlogs = [...free.keys()].filter(
       (rail) => claims.filter((claim) => claim.rail === rail).length === free.get(rail),
     );

@@ -287,7 +287,11 @@ export async function abandonMove(options: MoveSettings): Promise<void> {
     const move = await readMove(home, workspaceId);
     if (move === undefined) throw notMoving(workspaceId);
     if (move.step === 'switched' || move.step === 'done') {
-      await withCells(options, home, move, (sessions) => requireLost(sessions, move));
+      await withCells(options, home, move, async (sessions) => {
+        await requireLost(sessions, move);
+        // The target may have served it before the source was told, and has left no trace.
+        await leaveWorkspace(sessions.source, workspaceId);
+      });
       await switchBack(home, workspaceId);
     } else {
       await recordStep(home, workspaceId, 'abandon');

@@ -93,14 +93,18 @@ const UNDONE = [
    from payout where workspace_id = $1 and status in ('due', 'submitting', 'parked')`,
   `select workspace_id, 'crossing', transaction_id, '', statement_timestamp(), null, null
    from crossing where workspace_id = $1 and status = 'due'`,
-  `select workspace_id, 'execution', id, '', scheduled_at, null, null from execution where workspace_id = $1 and status = 'scheduled'`,
+  `select workspace_id, 'execution', id, '', scheduled_at, held.parked_at, held.reason
+   from execution left join (values (statement_timestamp(), 'a cell that was lost may have made it: see banking work reconcile'))
+     held (parked_at, reason) on scheduled_at <= held.parked_at
+   where workspace_id = $1 and status = 'scheduled'`,
   `select workspace_id, 'approval', id, '', statement_timestamp(), null, null
    from approval where workspace_id = $1 and order_id is null and status = 'approved' and outcome is null`,
 ].join(' union all ');
 
 /**
  * Serves a workspace again that has left, with its rows of then, because its new cell has lost it. The queue is made anew: the worker of the
- * new cell had it. Does nothing unless the workspace has left. May be repeated.
+ * new cell had it. A run that is due is parked, because it would pay again what it has paid there. Payouts and payments to other cells have
+ * keys, and are paid once. Does nothing unless the workspace has left. May be repeated.
  */
 export async function takeBack(source: AdminSession, workspaceId: number): Promise<void> {
   await asOwnerOf(source, workspaceId, async () => {

@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 /** Work that is due in each of the ways in which a worker finds it: a payout, a payment to another cell, and an order for later. */
-async function makeWork(): Promise<void> {
+async function makeWork() {
   const { banking } = process;
   const scope = { workspaceId: moved };
   await (await payerAbroad(process, moved)).pay();
@@ -41,12 +41,30 @@ async function makeWork(): Promise<void> {
   const crossing = { accountId: payer.from.id, recipientID: elsewhere.id, amount: '100' as TransferAmount } as const;
   await banking.placeOrder(scope, { ...crossing, type: 'instant' });
   await banking.placeOrder(scope, { ...crossing, type: 'scheduled', startAt: '2040-03-01T09:00:00Z' });
+  return crossing;
 }
+
+/** As if the order had been placed for that time. */
+const letRunFallDue = (orderId: number) =>
+  world.query(
+    'home',
+    `set session_replication_role = replica;
+     update customer_order set start_at = '2026-02-01T09:00:00Z', anchor = '2026-02-01T09:00:00Z' where workspace_id = ${moved} and id = ${orderId};
+     update execution set scheduled_at = '2026-02-01T09:00:00Z' where workspace_id = ${moved} and order_id = ${orderId}`,
+  );
+
+const heldRuns = () =>
+  world.query(
+    'home',
+    `select e.order_id::int as order, w.reason from work w join execution e on e.workspace_id = w.workspace_id and e.id = w.subject_id
+     where w.workspace_id = ${moved} and w.kind = 'execution' and w.parked_at is not null`,
+  );
 
 const work = (cell: string) =>
   world.query(
     cell,
-    `select kind, subject_id, rail, parked_at, due_at > now() as is_later from work where workspace_id = ${moved} order by kind, subject_id`,
+    `select kind, subject_id, rail, due_at > now() as is_later from work where workspace_id = ${moved} and parked_at is null
+     order by kind, subject_id`,
   );
 const stateIn = async (cell: string) =>
   (await world.query<{ state: string }>(cell, `select state from cell_workspace where workspace_id = ${moved}`))[0]
@@ -96,10 +114,14 @@ const WAY_BACK = () =>
 
 describe('a workspace whose cell was restored to a moment before the move', () => {
   let before: unknown;
+  let orderId: number;
+  const held = () => [{ order: orderId, reason: 'a cell that was lost may have made it: see banking work reconcile' }];
 
   beforeAll(async () => {
-    await makeWork();
+    const payment = await makeWork();
     before = await work('home');
+    const order = { ...payment, type: 'scheduled', startAt: '2040-02-01T09:00:00Z' } as const;
+    orderId = (await process.banking.placeOrder({ workspaceId: moved }, order)).resource.id;
   });
 
   it('is served by no cell, and reported', async () => {
@@ -124,11 +146,13 @@ describe('a workspace whose cell was restored to a moment before the move', () =
     expect(await world.rowsOf('home', moved)).toEqual(rows);
   });
 
-  it('is served again by its former cell, with the work that is due', async () => {
+  it('is served again by its former cell, with the work that is due, and runs that the lost one may have made parked', async () => {
+    await letRunFallDue(orderId);
     await abandonMove(world.command(moved));
 
     expect([await stateIn('home'), await stateIn('b'), await unserved()]).toEqual(['open', undefined, []]);
     expect(await work('home')).toEqual(before);
+    expect(await heldRuns()).toEqual(held());
     const { home } = process.cells;
     expect(await world.command(moved).verify(home.database.as(VERIFIER_ROLE), moved)).toEqual([]);
     const payer = await payerOf(process, moved);
@@ -174,9 +198,11 @@ describe('a workspace whose cell was restored to a moment before the move', () =
     await restore('b');
 
     expect(await reasonOf(moveWorkspace({ ...world.command(moved), to: 'b' }))).toBe(WAY_BACK());
+    await world.query('home', `update work set parked_at = null, reason = null where workspace_id = ${moved}`);
     await abandonMove(world.command(moved));
 
     expect([await stateIn('home'), await stateIn('b')]).toEqual(['open', undefined]);
+    expect(await heldRuns()).toEqual(held());
     for (const cell of world.names) expect(await world.leftovers(cell)).toEqual([]);
   });
 

@@ -85,15 +85,15 @@ describe('an instant order to a recipient abroad, with a fee', () => {
       transaction: [1, 2, 0],
       transfer: [2, 11, 0],
       unverified_posting: [1, 1, 0],
-      work: [1, 2, 0],
+      work: [1, 3, 0],
     });
-    expect(sumOf(writes)).toEqual([15, 33, 1]);
+    expect(sumOf(writes)).toEqual([15, 34, 1]);
   });
 
   it('writes no more of them if it converts', async () => {
     const { xid } = await orderOnce(await openAccount('USD'), '10000');
 
-    expect(sumOf(await writesOf(xid))).toEqual([15, 33, 1]);
+    expect(sumOf(await writesOf(xid))).toEqual([15, 34, 1]);
   });
 
   it('updates its account without index entries', async () => {
