@@ -301,8 +301,8 @@ create function part_after(of_subject text, of_part text) returns text
     order by min(c.place) limit 1);
 
 /**
- * The next rows of a recipient after one of them, in the order of the index that lists show them by: class by class, the oldest first. A new
- * row is behind all of its class.
+ * The next rows of a recipient after one of them, the oldest first, by the index that lists show them by: the first ones of each class, merged.
+ * So an order that ends between two pages, and then has another class, keeps its place.
  *
  * @param first_class the columns of the class, in the order of the index; `predicate` is that of the index
  * @param after_id of the row before, 0 at the beginning
@@ -311,27 +311,30 @@ create function page_of_recipient(relation text, first_class text, second_class 
   after_id bigint, rows_max integer) returns bigint[]
   language plpgsql stable set search_path = banking, pg_temp as $$
 declare
-  class_1 text;
-  class_2 text;
-  at timestamptz;
+  at timestamptz := '-infinity';
   ids bigint[];
 begin
   if after_id > 0 then
-    execute format('select t.%I, t.%I, t.created_at from %I t where t.workspace_id = $1 and t.id = $2 and %s', first_class, second_class,
-      relation, predicate) into strict class_1, class_2, at using of_workspace, after_id;
+    execute format('select t.created_at from %I t where t.workspace_id = $1 and t.id = $2 and %s', relation, predicate)
+      into strict at using of_workspace, after_id;
   end if;
+  -- Each step of `class` searches the index for the next one.
   execute format($sql$
+    with recursive class as (
+      (select t.%2$I as class_1, t.%3$I as class_2 from %1$I t where t.workspace_id = $1 and t.recipient_id = $2 and %4$s
+       order by t.%2$I, t.%3$I limit 1)
+      union all
+      select n.* from class c cross join lateral (
+        select t.%2$I, t.%3$I from %1$I t
+        where t.workspace_id = $1 and t.recipient_id = $2 and (t.%2$I, t.%3$I) > (c.class_1, c.class_2) and %4$s
+        order by t.%2$I, t.%3$I limit 1) n)
     select array(
-      select p.id from (
-        (select 1 as place, t.id, t.%2$I as class_1, t.%3$I as class_2, t.created_at from %1$I t
-         where t.workspace_id = $1 and t.recipient_id = $2 and t.%2$I = $3 and t.%3$I = $4 and (t.created_at, t.id) > ($5, $6) and %4$s
-         order by t.created_at, t.id limit $7)
-        union all
-        (select 2, t.id, t.%2$I, t.%3$I, t.created_at from %1$I t
-         where t.workspace_id = $1 and t.recipient_id = $2 and ($6 = 0 or (t.%2$I, t.%3$I) < ($3, $4)) and %4$s
-         order by t.%2$I desc, t.%3$I desc, t.created_at, t.id limit $7)) p
-      order by p.place, p.class_1 desc, p.class_2 desc, p.created_at, p.id limit $7)$sql$, relation, first_class, second_class, predicate)
-    into ids using of_workspace, of_recipient, class_1, class_2, at, after_id, rows_max;
+      select p.id from class c cross join lateral (
+        select t.id, t.created_at from %1$I t
+        where t.workspace_id = $1 and t.recipient_id = $2 and t.%2$I = c.class_1 and t.%3$I = c.class_2 and (t.created_at, t.id) > ($3, $4) and %4$s
+        order by t.created_at, t.id limit $5) p
+      order by p.created_at, p.id limit $5)$sql$, relation, first_class, second_class, predicate)
+    into ids using of_workspace, of_recipient, at, after_id, rows_max;
   return ids;
 end $$;
 
