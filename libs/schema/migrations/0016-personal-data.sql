@@ -497,6 +497,22 @@ begin
   return free;
 end $$;
 
+-- Holds the deposits of a payer, and sets the scope to their workspaces: an assigned deposit and the one that has its money are of one payer.
+-- A workspace that is being moved keeps its rows as they are, in both cells.
+create function hold_payer(of_entry bigint) returns bigint[]
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  workspaces bigint[] := array(select distinct d.workspace_id from deposit d where d.entry_id = of_entry order by 1);
+begin
+  perform pg_advisory_xact_lock_shared(workspace_lock_key(w.id)) from unnest(workspaces) w (id);
+  if exists (select from unnest(workspaces) w (id) where not is_served_here(w.id)) then
+    raise exception 'a workspace of a deposit of the payer is not open in this cell' using errcode = 'BK017';
+  end if;
+  perform set_config('app.workspaces', workspaces::text, true);
+  perform from deposit d where d.workspace_id = any(workspaces) and d.entry_id = of_entry order by d.workspace_id, d.id for update;
+  return workspaces;
+end $$;
+
 -- Who erased what kind for which id, in the audit trails of its workspaces. It has no values.
 create function note_erasure(of_subject text, of_workspaces bigint[], of_id bigint) returns void
   language plpgsql set search_path = banking, pg_temp as $$
@@ -550,12 +566,7 @@ begin
     if key_id is null then
       return;
     end if;
-    -- An assigned deposit and the one that has its money are of one payer.
-    workspaces := array(select distinct d.workspace_id from deposit d where d.entry_id = key_id order by 1);
-    perform set_config('app.workspaces', workspaces::text, true);
-    if not is_dry_run then
-      perform from deposit d where d.workspace_id = any(workspaces) and d.entry_id = key_id order by d.workspace_id, d.id for update;
-    end if;
+    workspaces := hold_payer(key_id);
   elsif of_subject = 'approval' then
     if not is_dry_run then
       perform from approval a where a.workspace_id = of_workspace and a.id = of_id for update;
@@ -698,15 +709,7 @@ begin
   end if;
   key_id := unused_key(of_subject, of_workspace, of_id, unused_since(unused_days));
   if of_subject = 'payer' and key_id is not null then
-    -- A workspace that is being moved keeps its rows as they are, in both cells.
-    workspaces := array(select distinct d.workspace_id from deposit d where d.entry_id = key_id order by 1);
-    perform pg_advisory_xact_lock_shared(workspace_lock_key(w.id)) from unnest(workspaces) w (id);
-    if exists (select from unnest(workspaces) w (id) where not is_served_here(w.id)) then
-      key_id := null;
-    else
-      perform set_config('app.workspaces', workspaces::text, true);
-      perform from deposit d where d.workspace_id = any(workspaces) and d.entry_id = key_id order by d.workspace_id, d.id for update;
-    end if;
+    workspaces := hold_payer(key_id);
   end if;
   if key_id is null or reasons_to_keep(of_subject, workspaces, key_id, kept_days) <> '{}' or of_subject = 'recipient' and not exists (
     select from recipient r where r.workspace_id = of_workspace and r.id = of_id and r.forgotten_at is not null) then
