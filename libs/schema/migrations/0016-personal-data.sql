@@ -3,7 +3,8 @@
 
 /**
  * The columns with personal data of each subject, and what an erasure makes of them: a new column is one more line. Fields of a relation
- * are erased together. The last relation of a subject is that by which the others are found.
+ * are erased together. The others are found by the last relation of a subject; the invitations to a user also by the e-mails of its trail, which
+ * are of a later part.
  *
  * A subject is read and erased in its parts, each a page at a time: the number of its rows has no bound. `rows_of` is a condition on a row
  * `t`. $1 has the workspaces, $2 the id of the subject (of an entry for a payer), $3 the ids of a page of the part, as `page_of_part` reads
@@ -61,14 +62,14 @@ create function personal_columns()
     ('invitation', 'subject', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
     ('invitation', 'subject', 'member', 'email', 't.user_id is null and t.email in (select m.email from member m where m.id = $2)',
       'erased_invitation(t.id)', 'free'),
+    ('user', 'invitations', 'member', 'email', 't.user_id is null and t.email in (select unnest(addresses_of_user($2)))', 'erased_invitation(t.id)', 'free'),
+    ('user', 'invitations', 'directory_change', 'personal', 't.relation = ''member'' and t.personal ->> ''email'' in (select unnest(addresses_of_user($2)))',
+      'null', 'fixed'),
+    ('user', 'invitations', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
     ('user', 'subject', 'user_identity', null, 't.user_id = $2', null, 'free'),
-    ('user', 'subject', 'directory_change', 'personal', 't.ctid = any(array(
-        select l.ctid from directory_change l
-        where l.relation in (''app_user'', ''user_identity'') and coalesce(l.record -> ''user_id'', l.record -> ''id'')::bigint = $2
-          and l.personal ->> ''email'' is distinct from erased_email($2)
-          or l.relation = ''member'' and l.personal ->> ''email'' in (select unnest(addresses_of_user($2)))))', 'null', 'fixed'),
+    ('user', 'subject', 'directory_change', 'personal', 't.relation in (''app_user'', ''user_identity'')
+      and coalesce(t.record -> ''user_id'', t.record -> ''id'')::bigint = $2 and t.personal ->> ''email'' is distinct from erased_email($2)', 'null', 'fixed'),
     ('user', 'subject', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
-    ('user', 'subject', 'member', 'email', 't.user_id is null and t.email in (select unnest(addresses_of_user($2)))', 'erased_invitation(t.id)', 'free'),
     ('user', 'subject', 'app_user', 'email', 't.id = $2', 'erased_email(t.id)', 'erased'),
     ('user', 'subject', 'app_user', 'status', '', '''suspended''', 'erased')
   ) c (subject, part, relation, field, rows_of, pseudonym, until)
@@ -340,7 +341,7 @@ end $$;
 
 /**
  * The ids by which the rows of a page of a part are found: of orders, of transactions with their returns, of requests for approvals. None of
- * a part that is the subject itself.
+ * a part that is the subject itself, or the invitations to its addresses.
  *
  * @param after_id where the page before ended, 0 at the beginning
  * @returns `last_id` where this page ends, null if no other follows
@@ -350,7 +351,7 @@ create function page_of_part(of_subject text, of_workspaces bigint[], of_id bigi
   language plpgsql stable set search_path = banking, pg_temp as $$
 begin
   case
-    when of_part = 'subject' then
+    when of_part in ('subject', 'invitations') then
       ids := '{}';
     when of_subject = 'payer' then
       ids := with_returns(of_workspaces, array(
@@ -456,7 +457,13 @@ begin
   while part is not null and rows_left > 0 loop
     page := page_of_part(of_subject, of_workspaces, of_id, part, after_id, rows_left);
     step := erase_page(of_subject, of_workspaces, of_id, part, page.ids, rows_max, is_dry_run);
-    erased := erased || step.erased;
+    -- Two parts may have rows of one relation.
+    erased := (
+      select coalesce(jsonb_object_agg(r.relation, r.rows), '{}')
+      from (
+        select e.key as relation, sum(e.value::bigint) as rows
+        from (select * from jsonb_each_text(erased) union all select * from jsonb_each_text(step.erased)) e
+        group by e.key) r);
     -- The rest of the page is next.
     exit when not step.is_done;
     rows_left := case when page.last_id is null then rows_left - cardinality(page.ids) else 0 end;

@@ -1,4 +1,5 @@
 import { isServedElsewhere } from '@banking/postgres';
+import { renameUser } from '../provisioning/index.js';
 import { personalWorld, type PersonalWorld } from '../testing/personal-world.js';
 
 let world: PersonalWorld;
@@ -37,5 +38,16 @@ describe('the erasure of the payer of two deposits', () => {
     await become('open');
     expect(await world.erase(payer)).toEqual({ erased: expect.objectContaining({ deposit: 2 }) as object });
     expect(await world.tablesWith('Quxa')).toEqual([]);
+  });
+});
+
+describe('the erasure of a user', () => {
+  it('also has the invitations to an e-mail that the user had before', async () => {
+    const id = await world.user('Quxb');
+    await renameUser(world.provisioning, 'ops', 'quxb@northwind.example', 'later@northwind.example');
+
+    await world.erase({ subject: 'user', id });
+
+    expect(await world.tablesWith('quxb')).toEqual([]);
   });
 });
