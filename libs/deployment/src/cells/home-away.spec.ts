@@ -1,6 +1,7 @@
 import type { Account, ProductId, RecipientId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
 import { OrderService, startBankingWorker } from '@banking/operations';
+import { recipientAbroad } from '@banking/operations/testing';
 import { SANDBOX_ROUTING, sandboxRails } from '@banking/payouts';
 import { until } from '@banking/postgres/testing';
 import { DEMO_RATES } from '@banking/reference';
@@ -9,19 +10,6 @@ import { addWorkspaces, type CellProcess, MIA, startProcess } from '../testing/c
 import { Places } from './places.js';
 
 const UNAVAILABLE = { reason: 'unavailable', status: 503, retryAfterSeconds: 1 };
-const IN_GERMANY = {
-  ...{ countryCode: 'DE', currencyCode: 'EUR', payoutMethod: 'SWIFT' },
-  data: {
-    beneficiaryName: 'Asha Rao',
-    beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
-    destinationCountry: 'DE',
-    beneficiaryAccountType: 'Corporate',
-    beneficiaryCountryCode: 'DE',
-    beneficiaryAccountNumber: 'DE89370400440532013000',
-    routingCodeType1: 'SWIFT',
-    routingCodeValue1: 'DEUTDEFF',
-  },
-};
 
 let server: CellServer;
 let process: CellProcess;
@@ -54,7 +42,7 @@ beforeAll(async () => {
   productID = inEuro.id;
   account = (await process.banking.openAccount(scope, { productID }, KEY)).resource;
   await process.banking.fundAccount(scope, { accountId: account.id, amount: '1000000' as TransferAmount });
-  recipientID = (await process.banking.addInternationalRecipient(scope, IN_GERMANY)).resource.id;
+  recipientID = await recipientAbroad(process.banking, scope, 'DE89370400440532013000');
   await order({ type: 'scheduled', startAt: '2099-01-01T09:00:00Z' });
   await process.directory.userOf(MIA);
   await server.setAway('home', true);

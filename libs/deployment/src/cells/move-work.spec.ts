@@ -1,5 +1,6 @@
 import { applicationNameOf } from '@banking/postgres';
 import { administer, until } from '@banking/postgres/testing';
+import { recipientAbroad } from '@banking/operations/testing';
 import type { AccountId, ProductId, RecipientId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
@@ -27,20 +28,8 @@ async function paysAbroad(workspaceId: WorkspaceId) {
   const scope = { workspaceId };
   const { resource: account } = await process.banking.openAccount(scope, { productID: 2 as ProductId });
   await process.banking.fundAccount(scope, { accountId: account.id, amount: '10000000' as TransferAmount });
-  const { resource: recipient } = await process.banking.addInternationalRecipient(scope, {
-    ...{ payoutMethod: 'SWIFT', currencyCode: 'EUR', countryCode: 'DE' },
-    data: {
-      beneficiaryName: 'Asha Rao',
-      beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
-      destinationCountry: 'DE',
-      beneficiaryAccountType: 'Corporate',
-      beneficiaryCountryCode: 'DE',
-      beneficiaryAccountNumber: 'DE89370400440532013000',
-      routingCodeType1: 'SWIFT',
-      routingCodeValue1: 'DEUTDEFF',
-    },
-  });
-  return { scope, accountId: account.id, recipientID: recipient.id };
+  const recipientID = await recipientAbroad(process.banking, scope, 'DE89370400440532013000');
+  return { scope, accountId: account.id, recipientID };
 }
 
 /** Pays the recipient, which makes a payout. */

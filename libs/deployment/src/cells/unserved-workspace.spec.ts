@@ -1,4 +1,5 @@
 import type { ProductId, TransferAmount, WorkspaceId } from '@banking/domain';
+import { recipientAbroad } from '@banking/operations/testing';
 import { SCHEMA, VERIFIER_ROLE, withAdminSession } from '@banking/postgres';
 import { openDatabase, reasonOf, until } from '@banking/postgres/testing';
 import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
@@ -38,20 +39,8 @@ async function makeWork(): Promise<void> {
   const amount = '500000' as TransferAmount;
   const { resource: account } = await banking.openAccount(scope, { productID: 2 as ProductId });
   await banking.fundAccount(scope, { accountId: account.id, amount: '10000000' as TransferAmount });
-  const { resource: abroad } = await banking.addInternationalRecipient(scope, {
-    ...{ payoutMethod: 'SWIFT', currencyCode: 'EUR', countryCode: 'DE' },
-    data: {
-      beneficiaryName: 'Asha Rao',
-      beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
-      destinationCountry: 'DE',
-      beneficiaryAccountType: 'Corporate',
-      beneficiaryCountryCode: 'DE',
-      beneficiaryAccountNumber: 'DE89370400440532013000',
-      routingCodeType1: 'SWIFT',
-      routingCodeValue1: 'DEUTDEFF',
-    },
-  });
-  const paid = { accountId: account.id, recipientID: abroad.id, amount, purposeCode: 'IR001' } as const;
+  const recipientID = await recipientAbroad(banking, scope, 'DE89370400440532013000');
+  const paid = { accountId: account.id, recipientID, amount, purposeCode: 'IR001' } as const;
   await banking.placeOrder(scope, { ...paid, type: 'instant' });
   const [payer, payee] = [await payerOf(process, moved), await payerOf(process, ids.get('b')!)];
   const { resource: elsewhere } = await banking.addInternalRecipient(scope, { accountCode: payee.to.code! });
