@@ -505,14 +505,12 @@ begin
 end $$;
 
 -- Holds the deposits of a payer, and sets the scope to their workspaces: an assigned deposit and the one that has its money are of one payer.
--- A workspace that is being moved keeps its rows as they are, in both cells.
 create function hold_payer(of_entry bigint) returns bigint[]
   language plpgsql set search_path = banking, pg_temp as $$
 declare
   workspaces bigint[] := array(select distinct d.workspace_id from deposit d where d.entry_id = of_entry order by 1);
 begin
-  perform pg_advisory_xact_lock_shared(workspace_lock_key(w.id)) from unnest(workspaces) w (id);
-  if exists (select from unnest(workspaces) w (id) where not is_served_here(w.id)) then
+  if exists (select from unnest(workspaces) w (id) where not hold_workspace(w.id)) then
     raise exception 'a workspace of a deposit of the payer is not open in this cell' using errcode = 'BK017';
   end if;
   perform set_config('app.workspaces', workspaces::text, true);
