@@ -263,7 +263,6 @@ end $$;
 create table workspace_place (
   workspace_id bigint primary key references workspace,
   cell_number integer not null,
-  state text not null default 'open' check (state in ('open', 'moving')),
   created_at timestamptz not null default now(),
   -- When it was last moved. Null while it is in its first cell.
   moved_at timestamptz,
