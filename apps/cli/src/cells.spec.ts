@@ -211,6 +211,10 @@ describe('banking cell move', () => {
     });
     expect(all.stdout).toContain(fault);
     expect(one).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining(fault) as string });
+    expect(await run('personal-data', 'erase', '--recipient', '1', '--workspace', workspaceId)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^A workspace is not open in the database .*: it is being moved, .*\n$/) as string,
+    });
     const inCell = await world.run(['verify', '--json'], { ...CELLS, CELL: 'b' });
     expect(JSON.parse(inCell.stdout)).toMatchObject({ inOrder: false });
     expect(inCell.stdout).toContain(fault);

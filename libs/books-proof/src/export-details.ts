@@ -72,41 +72,19 @@ const DETAILS = sqlStatement<DetailsRow>(
 );
 
 /** The lines of all recipients, in ranges. */
-export async function* recipientLines(
-  database: Database,
-  workspaceId: number,
-  options: RangeOptions,
-): AsyncGenerator<readonly ExportLine[], void, undefined> {
-  for await (const rows of rowsInRanges(
-    database,
-    workspaceId,
-    ['recipients', rangeKey('recipient')],
-    RECIPIENTS,
-    options,
-  )) {
-    yield rows.map(({ recipient }) => ({ recipient: exportedRecipient(recipient) }));
-  }
-}
+export const recipientLines = linesInRanges(['recipients', rangeKey('recipient')], RECIPIENTS, ({ recipient }) => [
+  { recipient: exportedRecipient(recipient) },
+]);
 
 /** The lines of all orders that run later, each with its executions without a transaction, in ranges. */
-export async function* laterOrderLines(
-  database: Database,
-  workspaceId: number,
-  options: RangeOptions,
-): AsyncGenerator<readonly ExportLine[], void, undefined> {
-  for await (const rows of rowsInRanges(
-    database,
-    workspaceId,
-    ['orders', rangeKey('customer_order')],
-    LATER_ORDERS,
-    options,
-  )) {
-    yield rows.flatMap(({ order, executions }): ExportLine[] => [
-      { order: exportedOrder(order) },
-      ...(executions ?? []).map((execution) => ({ execution })),
-    ]);
-  }
-}
+export const laterOrderLines = linesInRanges(
+  ['orders', rangeKey('customer_order')],
+  LATER_ORDERS,
+  ({ order, executions }) => [
+    { order: exportedOrder(order) },
+    ...(executions ?? []).map((execution) => ({ execution })),
+  ],
+);
 
 /** The lines that follow each of these transactions. */
 export async function detailLines(
@@ -129,18 +107,22 @@ function linesOf({ id, order, execution, conversion, events }: DetailsRow): Expo
   ];
 }
 
-async function* rowsInRanges<Row>(
-  database: Database,
-  workspaceId: number,
+function linesInRanges<Row>(
   key: Parameters<typeof rangesOf>[2],
   statement: ReturnType<typeof sqlStatement<Row>>,
-  { rangeRows = RANGE_ROWS, onRange }: RangeOptions,
-): AsyncGenerator<readonly Row[], void, undefined> {
-  for await (const { after, upto } of rangesOf(database, workspaceId, key, { rangeRows, onRange })) {
-    const query = [bind(statement, workspaceId, after, upto)] as const;
-    const [rows] = await database.pipeline({ workspaces: [workspaceId] }, query);
-    yield rows;
-  }
+  linesOfRow: (row: Row) => readonly ExportLine[],
+) {
+  return async function* (
+    database: Database,
+    workspaceId: number,
+    { rangeRows = RANGE_ROWS, onRange }: RangeOptions,
+  ): AsyncGenerator<readonly ExportLine[], void, undefined> {
+    for await (const { after, upto } of rangesOf(database, workspaceId, key, { rangeRows, onRange })) {
+      const query = [bind(statement, workspaceId, after, upto)] as const;
+      const [rows] = await database.pipeline({ workspaces: [workspaceId] }, query);
+      yield rows.flatMap(linesOfRow);
+    }
+  };
 }
 
 function exportedRecipient(row: RecipientJson): ExportedRecipient {

@@ -5,6 +5,7 @@ import {
   DatabaseError,
   MigrationError,
   SQLSTATE,
+  isServedElsewhere,
   isUnavailable,
   DatabaseSetupError,
 } from '@banking/postgres';
@@ -89,6 +90,10 @@ export function explainFailure(error: unknown, database: ConfiguredDatabase, isO
     return new DeploymentError(`A statement at the database ${whose} exceeded its time limit. ${advice}`, {
       cause: error,
     });
+  }
+  if (isServedElsewhere(cause)) {
+    const advice = 'it is being moved, or was moved. See banking cell list, and try again when it is open.';
+    return new DeploymentError(`A workspace is not open in the database ${whose}: ${advice}`, { cause: error });
   }
   return isUnavailable(error)
     ? new DeploymentError(explainUnreachable(error, database, isOwner), { cause: error })

@@ -263,7 +263,6 @@ end $$;
 create table workspace_place (
   workspace_id bigint primary key references workspace,
   cell_number integer not null,
-  state text not null default 'open' check (state in ('open', 'moving')),
   created_at timestamptz not null default now(),
   -- When it was last moved. Null while it is in its first cell.
   moved_at timestamptz,
@@ -289,6 +288,15 @@ create function is_served_here(of_workspace bigint) returns boolean
   language sql stable
   return not exists (select from cell_identity)
     or exists (select from cell_workspace c where c.workspace_id = of_workspace and c.state = 'open');
+
+-- Whether this database serves a workspace, and goes on to until the end of the database transaction: one that is being moved keeps its rows
+-- as they are, in both cells. The lock is that of a scope, and the state is read behind it.
+create function hold_workspace(of_workspace bigint) returns boolean
+  language plpgsql set search_path = banking, pg_temp as $$
+begin
+  perform pg_advisory_xact_lock_shared(workspace_lock_key(of_workspace));
+  return is_served_here(of_workspace);
+end $$;
 
 -- The last move of each workspace, at home. It is deleted when the rows of the former cell are removed.
 create table workspace_move (

@@ -362,10 +362,7 @@ begin
       exit when after_workspace is null;
       after_id := 0;
     end if;
-    -- A workspace that is being moved keeps its rows as they are, in both cells. The lock is that of a scope, and the state is read behind
-    -- it.
-    perform pg_advisory_xact_lock_shared(workspace_lock_key(after_workspace));
-    if not is_served_here(after_workspace) then
+    if not hold_workspace(after_workspace) then
       after_id := null;
       workspaces_left := workspaces_left - 1;
       continue;

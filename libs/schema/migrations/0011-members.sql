@@ -97,11 +97,8 @@ begin
   if tg_relid <> 'banking.member'::regclass or tg_op not in ('INSERT', 'UPDATE') then
     raise exception 'note_member runs after a change of member only' using errcode = 'BK013';
   end if;
-  if exists (select from cell_identity) then
-    perform pg_advisory_xact_lock_shared(workspace_lock_key(new.workspace_id));
-    if not is_served_here(new.workspace_id) then
-      return null;
-    end if;
+  if not hold_workspace(new.workspace_id) then
+    return null;
   end if;
   perform set_config('app.workspaces', array[new.workspace_id]::text, true);
   insert into change_outbox (changes, user_id, actor_type)

@@ -143,11 +143,8 @@ begin
   if tg_relid <> 'banking.workspace_role'::regclass or tg_op <> 'DELETE' then
     raise exception 'revoke_keys_without_role runs after a DELETE from workspace_role only' using errcode = 'BK013';
   end if;
-  if exists (select from cell_identity) then
-    perform pg_advisory_xact_lock_shared(workspace_lock_key(old.workspace_id));
-    if not is_served_here(old.workspace_id) then
-      return null;
-    end if;
+  if not hold_workspace(old.workspace_id) then
+    return null;
   end if;
   perform set_config('app.workspaces', format('{%s}', old.workspace_id), true);
   if not exists (select from workspace_role r where r.workspace_id = old.workspace_id and r.user_id = old.user_id) then

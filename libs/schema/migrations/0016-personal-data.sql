@@ -3,7 +3,8 @@
 
 /**
  * The columns with personal data of each subject, and what an erasure makes of them: a new column is one more line. Fields of a relation
- * are erased together. The last relation of a subject is that by which the others are found.
+ * are erased together. The others are found by the last relation of a subject; the invitations to a user also by the e-mails of its trail, which
+ * are of a later part.
  *
  * A subject is read and erased in its parts, each a page at a time: the number of its rows has no bound. `rows_of` is a condition on a row
  * `t`. $1 has the workspaces, $2 the id of the subject (of an entry for a payer), $3 the ids of a page of the part, as `page_of_part` reads
@@ -61,14 +62,14 @@ create function personal_columns()
     ('invitation', 'subject', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
     ('invitation', 'subject', 'member', 'email', 't.user_id is null and t.email in (select m.email from member m where m.id = $2)',
       'erased_invitation(t.id)', 'free'),
+    ('user', 'invitations', 'member', 'email', 't.user_id is null and t.email in (select unnest(addresses_of_user($2)))', 'erased_invitation(t.id)', 'free'),
+    ('user', 'invitations', 'directory_change', 'personal', 't.relation = ''member'' and t.personal ->> ''email'' in (select unnest(addresses_of_user($2)))',
+      'null', 'fixed'),
+    ('user', 'invitations', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
     ('user', 'subject', 'user_identity', null, 't.user_id = $2', null, 'free'),
-    ('user', 'subject', 'directory_change', 'personal', 't.ctid = any(array(
-        select l.ctid from directory_change l
-        where l.relation in (''app_user'', ''user_identity'') and coalesce(l.record -> ''user_id'', l.record -> ''id'')::bigint = $2
-          and l.personal ->> ''email'' is distinct from erased_email($2)
-          or l.relation = ''member'' and l.personal ->> ''email'' in (select unnest(addresses_of_user($2)))))', 'null', 'fixed'),
+    ('user', 'subject', 'directory_change', 'personal', 't.relation in (''app_user'', ''user_identity'')
+      and coalesce(t.record -> ''user_id'', t.record -> ''id'')::bigint = $2 and t.personal ->> ''email'' is distinct from erased_email($2)', 'null', 'fixed'),
     ('user', 'subject', 'directory_change', 'personal_salt', '', 'null', 'fixed'),
-    ('user', 'subject', 'member', 'email', 't.user_id is null and t.email in (select unnest(addresses_of_user($2)))', 'erased_invitation(t.id)', 'free'),
     ('user', 'subject', 'app_user', 'email', 't.id = $2', 'erased_email(t.id)', 'erased'),
     ('user', 'subject', 'app_user', 'status', '', '''suspended''', 'erased')
   ) c (subject, part, relation, field, rows_of, pseudonym, until)
@@ -301,8 +302,8 @@ create function part_after(of_subject text, of_part text) returns text
     order by min(c.place) limit 1);
 
 /**
- * The next rows of a recipient after one of them, in the order of the index that lists show them by: class by class, the oldest first. A new
- * row is behind all of its class.
+ * The next rows of a recipient after one of them, the oldest first, by the index that lists show them by: the first ones of each class, merged.
+ * So an order that ends between two pages, and then has another class, keeps its place.
  *
  * @param first_class the columns of the class, in the order of the index; `predicate` is that of the index
  * @param after_id of the row before, 0 at the beginning
@@ -311,33 +312,36 @@ create function page_of_recipient(relation text, first_class text, second_class 
   after_id bigint, rows_max integer) returns bigint[]
   language plpgsql stable set search_path = banking, pg_temp as $$
 declare
-  class_1 text;
-  class_2 text;
-  at timestamptz;
+  at timestamptz := '-infinity';
   ids bigint[];
 begin
   if after_id > 0 then
-    execute format('select t.%I, t.%I, t.created_at from %I t where t.workspace_id = $1 and t.id = $2 and %s', first_class, second_class,
-      relation, predicate) into strict class_1, class_2, at using of_workspace, after_id;
+    execute format('select t.created_at from %I t where t.workspace_id = $1 and t.id = $2 and %s', relation, predicate)
+      into strict at using of_workspace, after_id;
   end if;
+  -- Each step of `class` searches the index for the next one.
   execute format($sql$
+    with recursive class as (
+      (select t.%2$I as class_1, t.%3$I as class_2 from %1$I t where t.workspace_id = $1 and t.recipient_id = $2 and %4$s
+       order by t.%2$I, t.%3$I limit 1)
+      union all
+      select n.* from class c cross join lateral (
+        select t.%2$I, t.%3$I from %1$I t
+        where t.workspace_id = $1 and t.recipient_id = $2 and (t.%2$I, t.%3$I) > (c.class_1, c.class_2) and %4$s
+        order by t.%2$I, t.%3$I limit 1) n)
     select array(
-      select p.id from (
-        (select 1 as place, t.id, t.%2$I as class_1, t.%3$I as class_2, t.created_at from %1$I t
-         where t.workspace_id = $1 and t.recipient_id = $2 and t.%2$I = $3 and t.%3$I = $4 and (t.created_at, t.id) > ($5, $6) and %4$s
-         order by t.created_at, t.id limit $7)
-        union all
-        (select 2, t.id, t.%2$I, t.%3$I, t.created_at from %1$I t
-         where t.workspace_id = $1 and t.recipient_id = $2 and ($6 = 0 or (t.%2$I, t.%3$I) < ($3, $4)) and %4$s
-         order by t.%2$I desc, t.%3$I desc, t.created_at, t.id limit $7)) p
-      order by p.place, p.class_1 desc, p.class_2 desc, p.created_at, p.id limit $7)$sql$, relation, first_class, second_class, predicate)
-    into ids using of_workspace, of_recipient, class_1, class_2, at, after_id, rows_max;
+      select p.id from class c cross join lateral (
+        select t.id, t.created_at from %1$I t
+        where t.workspace_id = $1 and t.recipient_id = $2 and t.%2$I = c.class_1 and t.%3$I = c.class_2 and (t.created_at, t.id) > ($3, $4) and %4$s
+        order by t.created_at, t.id limit $5) p
+      order by p.created_at, p.id limit $5)$sql$, relation, first_class, second_class, predicate)
+    into ids using of_workspace, of_recipient, at, after_id, rows_max;
   return ids;
 end $$;
 
 /**
  * The ids by which the rows of a page of a part are found: of orders, of transactions with their returns, of requests for approvals. None of
- * a part that is the subject itself.
+ * a part that is the subject itself, or the invitations to its addresses.
  *
  * @param after_id where the page before ended, 0 at the beginning
  * @returns `last_id` where this page ends, null if no other follows
@@ -347,7 +351,7 @@ create function page_of_part(of_subject text, of_workspaces bigint[], of_id bigi
   language plpgsql stable set search_path = banking, pg_temp as $$
 begin
   case
-    when of_part = 'subject' then
+    when of_part in ('subject', 'invitations') then
       ids := '{}';
     when of_subject = 'payer' then
       ids := with_returns(of_workspaces, array(
@@ -453,7 +457,13 @@ begin
   while part is not null and rows_left > 0 loop
     page := page_of_part(of_subject, of_workspaces, of_id, part, after_id, rows_left);
     step := erase_page(of_subject, of_workspaces, of_id, part, page.ids, rows_max, is_dry_run);
-    erased := erased || step.erased;
+    -- Two parts may have rows of one relation.
+    erased := (
+      select coalesce(jsonb_object_agg(r.relation, r.rows), '{}')
+      from (
+        select e.key as relation, sum(e.value::bigint) as rows
+        from (select * from jsonb_each_text(erased) union all select * from jsonb_each_text(step.erased)) e
+        group by e.key) r);
     -- The rest of the page is next.
     exit when not step.is_done;
     rows_left := case when page.last_id is null then rows_left - cardinality(page.ids) else 0 end;
@@ -492,6 +502,20 @@ begin
   update recipient r set forgotten_at = statement_timestamp()
   where r.workspace_id = of_workspace and r.id = any(free) and r.forgotten_at is null;
   return free;
+end $$;
+
+-- Holds the deposits of a payer, and sets the scope to their workspaces: an assigned deposit and the one that has its money are of one payer.
+create function hold_payer(of_entry bigint) returns bigint[]
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  workspaces bigint[] := array(select distinct d.workspace_id from deposit d where d.entry_id = of_entry order by 1);
+begin
+  if exists (select from unnest(workspaces) w (id) where not hold_workspace(w.id)) then
+    raise exception 'a workspace of a deposit of the payer is not open in this cell' using errcode = 'BK017';
+  end if;
+  perform set_config('app.workspaces', workspaces::text, true);
+  perform from deposit d where d.workspace_id = any(workspaces) and d.entry_id = of_entry order by d.workspace_id, d.id for update;
+  return workspaces;
 end $$;
 
 -- Who erased what kind for which id, in the audit trails of its workspaces. It has no values.
@@ -547,12 +571,7 @@ begin
     if key_id is null then
       return;
     end if;
-    -- An assigned deposit and the one that has its money are of one payer.
-    workspaces := array(select distinct d.workspace_id from deposit d where d.entry_id = key_id order by 1);
-    perform set_config('app.workspaces', workspaces::text, true);
-    if not is_dry_run then
-      perform from deposit d where d.workspace_id = any(workspaces) and d.entry_id = key_id order by d.workspace_id, d.id for update;
-    end if;
+    workspaces := hold_payer(key_id);
   elsif of_subject = 'approval' then
     if not is_dry_run then
       perform from approval a where a.workspace_id = of_workspace and a.id = of_id for update;
@@ -695,15 +714,7 @@ begin
   end if;
   key_id := unused_key(of_subject, of_workspace, of_id, unused_since(unused_days));
   if of_subject = 'payer' and key_id is not null then
-    -- A workspace that is being moved keeps its rows as they are, in both cells.
-    workspaces := array(select distinct d.workspace_id from deposit d where d.entry_id = key_id order by 1);
-    perform pg_advisory_xact_lock_shared(workspace_lock_key(w.id)) from unnest(workspaces) w (id);
-    if exists (select from unnest(workspaces) w (id) where not is_served_here(w.id)) then
-      key_id := null;
-    else
-      perform set_config('app.workspaces', workspaces::text, true);
-      perform from deposit d where d.workspace_id = any(workspaces) and d.entry_id = key_id order by d.workspace_id, d.id for update;
-    end if;
+    workspaces := hold_payer(key_id);
   end if;
   if key_id is null or reasons_to_keep(of_subject, workspaces, key_id, kept_days) <> '{}' or of_subject = 'recipient' and not exists (
     select from recipient r where r.workspace_id = of_workspace and r.id = of_id and r.forgotten_at is not null) then

@@ -49,7 +49,7 @@ const OVER_ALL_WORKSPACES: Readonly<Record<string, string>> = {
   webhook_due: 'the queue of webhook endpoints, for functions of the owner only; it holds ids and times only',
   cell_workspace: 'read before there is a scope, to decide whether there may be one; it holds ids and states only',
   workspace_move: 'operators list the moves of all workspaces; it holds ids, steps and the name of an operator only',
-  workspace_place: 'finds the database of a workspace, before there is a scope; it holds ids and states only',
+  workspace_place: 'finds the database of a workspace, before there is a scope; it holds ids and times only',
 };
 
 /** Keys that do not begin with the workspace, and the reason of each. */

@@ -1,9 +1,8 @@
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyInstance, FastifyRequest, onSendHookHandler, preHandlerAsyncHookHandler } from 'fastify';
 import type { WorkspaceId } from '@banking/domain';
 import { FairSlots } from '@banking/process';
 import { isResponseOver } from './connections.js';
 import { FairQueue, takeTurn } from './fair-queue.js';
-import { listOf } from './hooks.js';
 import { DIRECTORY_CHANGES } from './limits.js';
 
 declare module 'fastify' {
@@ -29,25 +28,21 @@ export function changeDirectoryInTurns(
     ofOneKey: 'requests of the workspace',
   });
   const begun = new WeakMap<FastifyRequest, () => void>();
-  server.addHook('onRoute', (route: RouteOptions) => {
+  const begin: preHandlerAsyncHookHandler = async (request, reply) => {
+    const leave = await takeTurn(queue, { key: request.caller?.workspaceId }, reply);
+    // The handler of a request without a client is not called.
+    if (isResponseOver(reply)) leave();
+    else begun.set(request, leave);
+  };
+  // Not when the client disconnects: the change goes on.
+  const end: onSendHookHandler = (request, _reply, _payload, done) => {
+    begun.get(request)?.();
+    begun.delete(request);
+    done();
+  };
+  server.addHook('onRoute', (route) => {
     if (route.config?.changesDirectory !== true) return;
-    route.preHandler = [
-      ...listOf(route.preHandler),
-      async (request, reply) => {
-        const leave = await takeTurn(queue, { key: request.caller?.workspaceId }, reply);
-        // The handler of a request without a client is not called.
-        if (isResponseOver(reply)) leave();
-        else begun.set(request, leave);
-      },
-    ];
-    // Not when the client disconnects: the change goes on.
-    route.onSend = [
-      ...listOf(route.onSend),
-      (request, _reply, _payload, done) => {
-        begun.get(request)?.();
-        begun.delete(request);
-        done();
-      },
-    ];
+    route.preHandler = [route.preHandler ?? [], begin].flat();
+    route.onSend = [route.onSend ?? [], end].flat();
   });
 }

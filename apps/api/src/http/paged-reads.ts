@@ -1,11 +1,17 @@
 import { Module } from '@nestjs/common';
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onSendHookHandler,
+  preHandlerAsyncHookHandler,
+  preSerializationAsyncHookHandler,
+} from 'fastify';
 import { LIMIT_DEFAULT, LIMIT_MAX, parseId, Refusal, type WorkspaceId } from '@banking/domain';
 import { FairSlots } from '@banking/process';
 import { ApiConfig } from '../config.js';
 import { preferredType } from './request-head.js';
 import { FairQueue, takeTurn } from './fair-queue.js';
-import { listOf } from './hooks.js';
 import { jsonBytesInTurns } from './json.js';
 import { type PageLimits, PAGES, PAGES_OF_GATEWAY } from './limits.js';
 import { isResponseOver, onResponseEnd } from './connections.js';
@@ -87,24 +93,21 @@ export class PagedReads {
 
   /** Adds hooks to every operation with pages. Call it before the routes are registered. */
   serve(server: FastifyInstance): void {
-    server.addHook('onRoute', (route: RouteOptions) => {
+    const begin: preHandlerAsyncHookHandler = (request, reply) => this.begin(request, reply);
+    const serialize: preSerializationAsyncHookHandler<unknown> = async (_request, _reply, payload) =>
+      Array.isArray(payload) && payload.length > LIMIT_DEFAULT ? jsonBytesInTurns(payload) : payload;
+    const end: onSendHookHandler<unknown> = (request, reply, payload, done) => {
+      request.endPagedRead?.();
+      if (typeof payload === 'string' || Buffer.isBuffer(payload)) {
+        this.unsent.add(request.caller?.workspaceId, Buffer.byteLength(payload), reply);
+      }
+      done();
+    };
+    server.addHook('onRoute', (route) => {
       if (route.config?.pageRows === undefined) return;
-      route.preHandler = [...listOf(route.preHandler), async (request, reply) => this.begin(request, reply)];
-      route.preSerialization = [
-        ...listOf(route.preSerialization),
-        async (_request, _reply, payload: unknown) =>
-          Array.isArray(payload) && payload.length > LIMIT_DEFAULT ? jsonBytesInTurns(payload) : payload,
-      ];
-      route.onSend = [
-        ...listOf(route.onSend),
-        (request, reply, payload, done) => {
-          request.endPagedRead?.();
-          if (typeof payload === 'string' || Buffer.isBuffer(payload)) {
-            this.unsent.add(request.caller?.workspaceId, Buffer.byteLength(payload), reply);
-          }
-          done();
-        },
-      ];
+      route.preHandler = [route.preHandler ?? [], begin].flat();
+      route.preSerialization = [route.preSerialization ?? [], serialize].flat();
+      route.onSend = [route.onSend ?? [], end].flat();
     });
   }
 

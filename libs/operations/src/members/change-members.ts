@@ -196,16 +196,20 @@ async function put(
   return member!;
 }
 
+/** Stops what a user has made, with an entry of the audit trail for each. @param change an UPDATE of rows with an id */
+const stopping = (name: string, change: string) =>
+  sqlStatement(
+    name,
+    `with stopped as (${change} returning id)
+     insert into audit_outbox (workspace_id, entries)
+     select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from stopped having count(*) > 0`,
+  );
+
 /** A key is not paused: the member may know its text. One that has expired stays as it is, and nothing bounds the number of those. */
-const REVOKE_KEYS_OF_USER = sqlStatement(
+const REVOKE_KEYS_OF_USER = stopping(
   'revoke_keys_of_user',
-  `with revoked as (
-     update service_account_key set revoked_at = statement_timestamp(), revoked_reason = 'creator_without_role'
-     where workspace_id = $1 and created_by = $2 and revoked_at is null
-       and coalesce(expires_at, 'infinity') > statement_timestamp()
-     returning id)
-   insert into audit_outbox (workspace_id, entries)
-   select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from revoked having count(*) > 0`,
+  `update service_account_key set revoked_at = statement_timestamp(), revoked_reason = 'creator_without_role'
+   where workspace_id = $1 and created_by = $2 and revoked_at is null and coalesce(expires_at, 'infinity') > statement_timestamp()`,
 );
 
 /** Begins the entry of what a change of a member brings about. */
@@ -249,14 +253,10 @@ const USER_OF_MEMBER = sqlStatement<{ id: bigint | null }>(
   'select user_id as id from member where workspace_id = $1 and id = $2',
 );
 
-const DISABLE_ENDPOINTS_OF_USER = sqlStatement(
+const DISABLE_ENDPOINTS_OF_USER = stopping(
   'disable_webhook_endpoints_of_user',
-  `with disabled as (
-     update webhook_endpoint set status = 'disabled', disabled_reason = 'owner_without_role', failing_since = null
-     where workspace_id = $1 and created_by = $2 and deleted_at is null and status <> 'disabled'
-     returning id)
-   insert into audit_outbox (workspace_id, entries)
-   select $1, jsonb_agg($3::jsonb || jsonb_build_object('resourceId', id) order by id) from disabled having count(*) > 0`,
+  `update webhook_endpoint set status = 'disabled', disabled_reason = 'owner_without_role', failing_since = null
+   where workspace_id = $1 and created_by = $2 and deleted_at is null and status <> 'disabled'`,
 );
 
 const STOPPED_OF_USER = sqlStatement<{

@@ -236,6 +236,29 @@ describe('the export of a recipient with very many payments', () => {
     expect(new Set(rows.map((row) => JSON.stringify(row))).size).toBe(rows.length);
     expect(Math.max(...sizes)).toBeLessThan(2 * ERASED_MAX);
   });
+
+  it('has the orders that end between its pages', async () => {
+    const { id } = await large();
+    const { owner } = world;
+    // The first of the index by which they are read, and the last.
+    await owner.query('set session_replication_role = replica');
+    await owner.query(
+      `update customer_order set status = 'active' where recipient_id = $1 and status in ('cancelled', 'failed')`,
+      [id],
+    );
+    const shown: unknown[] = [];
+    for await (const page of personalDataPages(world.asOperator, named(id))) {
+      shown.push(...page.filter(({ table }) => table === 'customer_order').map(({ row }) => row['id']));
+      await owner.query(
+        `update customer_order set status = case id % 2 when 0 then 'failed' else 'cancelled' end where recipient_id = $1 and status = 'active'`,
+        [id],
+      );
+    }
+    await owner.query('set session_replication_role = origin');
+
+    expect(shown).toHaveLength(PAYMENTS);
+    expect(new Set(shown).size).toBe(PAYMENTS);
+  });
 });
 
 describe('the retention of personal data', () => {
