@@ -25,11 +25,16 @@ import { openLedger } from './open-ledger.js';
 /**
  * Opens our own books, or the connection to another deployment of the interface. Nothing else in the repository decides which.
  *
- * @throws ConfigError, and the errors of a database that cannot be reached, read or migrated
+ * @param signal ends the start of our own books
+ * @throws ConfigError, the reason of the signal, and the errors of a database that cannot be reached, read or migrated
  */
-export async function openImplementation(config: ApiConfig, log: Pino, tracing?: Tracing): Promise<Implementation> {
+export async function openImplementation(
+  config: ApiConfig,
+  log: Pino,
+  { tracing, signal }: { readonly tracing?: Tracing | undefined; readonly signal?: AbortSignal } = {},
+): Promise<Implementation> {
   const { upstream } = config;
-  if (upstream === undefined) return openLedger(config, log);
+  if (upstream === undefined) return openLedger(config, log, signal);
   const { openUpstream } = await import('./gateway/open-upstream.js');
   return openUpstream(upstream, log, (requestId) => tracing?.headersFor(requestId));
 }

@@ -50,7 +50,7 @@ interface CellService {
 }
 
 /** Opens our own books in one PostgreSQL database or several. With `WORKER=on`, this process also does the due work of each. */
-export async function openLedger(config: ApiConfig, log: Logger): Promise<Implementation> {
+export async function openLedger(config: ApiConfig, log: Logger, signal?: AbortSignal): Promise<Implementation> {
   const rails = readRails(config.deployment, config.worker ? 'payouts' : 'payees');
   const warn = (line: string) => log.warn(line);
   const { cells: further, demo, databaseUrl } = config.deployment;
@@ -59,6 +59,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     ...config.deployment,
     isService: true,
     roles: rolesOf(config),
+    signal,
     log: (line: string) => log.info(line),
     warn,
   };
@@ -87,7 +88,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   const { home } = cells;
   const open = () => cells.all().flatMap(({ use }) => use ?? []);
   try {
-    const made = demo && { ...home, role: WORKER_ROLE, cells: further && demoCells(cells, further) };
+    const made = demo && { ...home, role: WORKER_ROLE, signal, cells: further && demoCells(cells, further) };
     if (made && (await makeDemoData(made))) log.info('created the demo data');
   } catch (error) {
     await cells.close();
