@@ -9,6 +9,7 @@ import type { Implementation } from './banking.module.js';
 import { readConfig } from './config.js';
 import { createApp } from './create-app.js';
 import { Draining } from './health/readiness.js';
+import { DirectoryTurns } from './http/directory-changes.js';
 
 const ADA = { id: 1, grants: [{ workspaceId: 7, roles: ['admin'], appId: 1 }] };
 const REQUESTS = 5;
@@ -35,6 +36,7 @@ describe('the application', () => {
       banking: { inviteMember },
       directory: { userOf: async () => ADA },
       watch: (server: FastifyInstance) => server.addHook('preHandler', async () => void (arrived += 1)),
+      directoryTurns: new DirectoryTurns(),
       refusals: [],
     } as object as Implementation;
     const config = readConfig({ DATA_DIR: dataDir, DOCS: 'off' }, false);

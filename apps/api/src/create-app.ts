@@ -14,7 +14,6 @@ import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
 import { serveDocs } from './docs/docs-page.js';
 import { CachedResponses } from './http/cached-responses.js';
-import { changeDirectoryInTurns } from './http/directory-changes.js';
 import { allowOrigins } from './http/security-headers.js';
 import { PagedReads } from './http/paged-reads.js';
 import { createServer, prepareServer } from './http/server.js';
@@ -81,7 +80,7 @@ export async function createApp(dependencies: AppDependencies): Promise<NestFast
   refuseUnreadQueries(server);
   app.get(CachedResponses).serve(server);
   app.get(PagedReads).serve(server);
-  if (config.upstream === undefined) changeDirectoryInTurns(server);
+  implementation.directoryTurns?.serve(server);
   if (isCrossOrigin) allowOrigins(app, corsOrigins);
   if (config.docs) await serveDocs(app, config, { sandbox: config.sandbox, publicUrl, refusalsOfAll: refusals });
   await app.init();

@@ -34,6 +34,7 @@ import { HttpDecisionHook, type OpenWebhooks, openWebhooks, refusedUrl, SealErro
 import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
+import { DirectoryTurns } from './http/directory-changes.js';
 import { NOTE_REFUSAL } from './http/refusal.filter.js';
 import { started } from './http/text-stream.js';
 
@@ -65,6 +66,7 @@ export async function openLedger(config: ApiConfig, log: Logger, signal?: AbortS
   };
   const { decisions } = config;
   const decisionHook = decisions && new HttpDecisionHook(decisions);
+  const directoryTurns = new DirectoryTurns();
   let isWorking = false;
   let cells: Cells<CellService>;
   let webhookTerms: ReturnType<typeof openWebhookTerms> | undefined;
@@ -78,7 +80,12 @@ export async function openLedger(config: ApiConfig, log: Logger, signal?: AbortS
       const webhooks = await (webhookTerms ??= openWebhookTerms(config));
       const chores = place?.number === 0 ? ofHome : [];
       if (decisions) await demandDecisions(deployment.database);
-      const service = cellService(deployment, { place, chores, webhooks, rails, decisionHook }, config, log);
+      const service = cellService(
+        deployment,
+        { place, chores, webhooks, rails, decisionHook, directoryTurns },
+        config,
+        log,
+      );
       if (isWorking) service.startWork();
       return service;
     });
@@ -123,6 +130,7 @@ export async function openLedger(config: ApiConfig, log: Logger, signal?: AbortS
     // By itself: an operation that home answers from memory says nothing about the copies of rights.
     directory: new CellsDirectory(homeOrCopies(), () => cells.all().map(({ use }) => use)),
     readiness: { check: () => anyAnswers(open()), work: () => readWork(open()) },
+    directoryTurns,
     refusals: [],
     providers: [{ provide: NOTE_REFUSAL, useValue: notes.note }],
     async onListening() {
@@ -165,11 +173,12 @@ interface CellContext {
   readonly webhooks: Awaited<ReturnType<typeof openWebhookTerms>>;
   readonly rails: Rails;
   readonly decisionHook: HttpDecisionHook | undefined;
+  readonly directoryTurns: DirectoryTurns;
 }
 
 function cellService(
   deployment: Deployment,
-  { place, chores, webhooks, rails, decisionHook }: CellContext,
+  { place, chores, webhooks, rails, decisionHook, directoryTurns }: CellContext,
   config: ApiConfig,
   log: Logger,
 ): CellService {
@@ -197,7 +206,7 @@ function cellService(
     books,
     banking,
     // Only home can bind a subject; the others have copies. An issuer that may not bind has no e-mail in its subjects.
-    directory: new LedgerDirectory(database, { bindsByEmail: isHome }),
+    directory: new LedgerDirectory(database, { bindsByEmail: isHome, inTurn: (change) => directoryTurns.join(change) }),
     startWork: () =>
       (work ??= startBankingWorker(deployment, {
         orders: banking.orders,

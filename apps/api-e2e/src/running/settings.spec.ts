@@ -1,7 +1,7 @@
 import { BankingClient } from '@banking/client';
 import type { Event } from '@banking/domain';
 import { bind, type Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
-import { openDatabase, until } from '@banking/postgres/testing';
+import { administer, openDatabase, until } from '@banking/postgres/testing';
 import { PrefixProxy } from '../docs/prefix-proxy.js';
 import { blocksOf } from '../documented/examples.js';
 import { sendRequest } from '../responses.js';
@@ -240,6 +240,32 @@ describe('service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
     const { url, status } = await fetch(`${proxy.url}/docs/`);
 
     expect([url, status]).toEqual([`${proxy.url}/docs`, 200]);
+  });
+});
+
+describe('persons who sign in for the first time', () => {
+  it('wait for the lock of the directory without the connections that other requests need', async () => {
+    const emails = Array.from({ length: 20 }, (_, index) => `new-${index}@northwind.example`);
+    const bearers = await Promise.all([ADA, ...emails].map(async (email) => `Bearer ${await service.tokenOf(email)}`));
+    const [ada = '', ...others] = bearers;
+    const get = (path: string, authorization: string) =>
+      fetch(`${service.url}${path}`, { headers: { authorization, 'workspace-id': '1' } });
+    await get('/accounts', ada);
+
+    await administer(database.server.connection, async (client) => {
+      await client.query('insert into banking.app_user (email) select unnest($1::text[])', [emails]);
+      await client.query(`begin; select pg_advisory_xact_lock(hashtextextended('banking.directory', 0))`);
+      const signIns = others.map((authorization) => get('/apps', authorization));
+      await until(async () => {
+        const { rows } = await client.query(`select from pg_locks where locktype = 'advisory' and not granted`);
+        return rows.length > 0;
+      });
+      const accounts = await Promise.all(others.map(() => get('/accounts', ada)));
+
+      expect(accounts.map(({ status }) => status)).toEqual(others.map(() => 200));
+      await client.query('rollback');
+      await Promise.all(signIns);
+    });
   });
 });
 

@@ -36,6 +36,8 @@ export const DIRECTORY_CHANGES = {
   waiting: 512,
   /** As long as a statement waits for a lock of the database. */
   waitMaxMs: 2_000,
+  /** As long as a page waits, because many persons may come at once. */
+  firstSignInWaitMaxMs: 10_000,
 };
 
 /** What a client can make the server hold, and for how long. */
