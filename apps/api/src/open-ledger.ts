@@ -27,7 +27,7 @@ import {
 } from '@banking/operations';
 import { type DemoCells, makeDemoData } from '@banking/operations/demo';
 import { API_ROLE, type Database, SERVICE_ROLES, WORKER_ROLE } from '@banking/postgres';
-import { type CellConfig, ConfigError } from '@banking/process';
+import { type CellConfig, ConfigError, FairSlots, type InTurn } from '@banking/process';
 import { type Rails, readRails } from '@banking/rails';
 import { chooseRates } from '@banking/reference';
 import { HttpDecisionHook, type OpenWebhooks, openWebhooks, refusedUrl, SealError } from '@banking/webhooks';
@@ -35,6 +35,8 @@ import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
 import { DirectoryTurns } from './http/directory-changes.js';
+import { FairQueue } from './http/fair-queue.js';
+import { WAITS_FOR_LOCKS } from './http/limits.js';
 import { NOTE_REFUSAL } from './http/refusal.filter.js';
 import { started } from './http/text-stream.js';
 
@@ -67,6 +69,7 @@ export async function openLedger(config: ApiConfig, log: Logger, signal?: AbortS
   const { decisions } = config;
   const decisionHook = decisions && new HttpDecisionHook(decisions);
   const directoryTurns = new DirectoryTurns();
+  const inTurn = turnsOfLocks();
   let isWorking = false;
   let cells: Cells<CellService>;
   let webhookTerms: ReturnType<typeof openWebhookTerms> | undefined;
@@ -82,7 +85,7 @@ export async function openLedger(config: ApiConfig, log: Logger, signal?: AbortS
       if (decisions) await demandDecisions(deployment.database);
       const service = cellService(
         deployment,
-        { place, chores, webhooks, rails, decisionHook, directoryTurns },
+        { place, chores, webhooks, rails, decisionHook, directoryTurns, inTurn },
         config,
         log,
       );
@@ -142,6 +145,19 @@ export async function openLedger(config: ApiConfig, log: Logger, signal?: AbortS
   };
 }
 
+/** Lets few requests at a time take a connection to wait for a lock: otherwise those for one lock could take all connections. */
+function turnsOfLocks(): InTurn {
+  const { running, waiting, waitMaxMs } = WAITS_FOR_LOCKS;
+  const queue = new FairQueue<string>({
+    running: new FairSlots(Infinity, running),
+    waiting: new FairSlots(waiting),
+    waitMaxMs,
+    waitsFor: 'the requests before it',
+    ofOneKey: 'such requests',
+  });
+  return (lock, work) => queue.run({ key: lock }, work);
+}
+
 /** The roles of this process: without due work, and without a sandbox that simulates a network, that of the API alone. */
 function rolesOf({ worker, sandbox }: Pick<ApiConfig, 'worker' | 'sandbox'>): readonly string[] {
   if (worker) return SERVICE_ROLES;
@@ -174,11 +190,12 @@ interface CellContext {
   readonly rails: Rails;
   readonly decisionHook: HttpDecisionHook | undefined;
   readonly directoryTurns: DirectoryTurns;
+  readonly inTurn: InTurn;
 }
 
 function cellService(
   deployment: Deployment,
-  { place, chores, webhooks, rails, decisionHook, directoryTurns }: CellContext,
+  { place, chores, webhooks, rails, decisionHook, directoryTurns, inTurn }: CellContext,
   config: ApiConfig,
   log: Logger,
 ): CellService {
@@ -194,7 +211,7 @@ function cellService(
     books,
     {
       ...{ validS: quotes.validS, openMax, rates, rails, bankAccounts: rails.bankAccounts },
-      ...{ verifyPayee: rails.payeeVerifier(database), ...handOverTo(() => work) },
+      ...{ verifyPayee: rails.payeeVerifier(database), inTurn, ...handOverTo(() => work) },
     },
     sandbox,
     place && accountCodes(place.home, place.others),

@@ -33,11 +33,9 @@ export class DirectoryTurns {
     });
   }
 
-  /** Runs the change of a first sign-in. @throws Refusal as {@link FairQueue} does, before it has begun */
-  async join<T>(change: () => Promise<T>): Promise<T> {
-    const entry = { key: undefined, waitMaxMs: this.limits.firstSignInWaitMaxMs };
-    await this.queue.enter(entry)?.begun;
-    return change().finally(() => this.queue.leave(entry));
+  /** Runs the change of a first sign-in. @throws as `run` of {@link FairQueue} does */
+  join<T>(change: () => Promise<T>): Promise<T> {
+    return this.queue.run({ key: undefined, waitMaxMs: this.limits.firstSignInWaitMaxMs }, change);
   }
 
   /** Lets requests of the operations that change the directory wait for their turn. */

@@ -52,6 +52,12 @@ export class FairQueue<K> {
     return undefined;
   }
 
+  /** Runs work in its turn. @throws Refusal `rate_limited` or `unavailable` before it has begun. @throws what the work throws */
+  async run<T>(entry: Entry<K>, work: () => Promise<T>): Promise<T> {
+    await this.enter(entry)?.begun;
+    return work().finally(() => this.leave(entry));
+  }
+
   /** Releases the slots of an entry that has begun. */
   leave({ key, count }: Entry<K>): void {
     this.options.running.release(key, count);
