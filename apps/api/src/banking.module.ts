@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type AppId, BankingService, Directory, type RefusalReason, type Scope } from '@banking/domain';
 import type { Database } from '@banking/postgres';
 import type { MeasuredProcess } from '@banking/telemetry/metrics';
+import type { DirectoryTurns } from './http/directory-changes.js';
 import type { Readiness } from './health/readiness.js';
 
 /** The users of an app as JSON in parts, each the objects of some users, separated by commas. */
@@ -43,6 +44,8 @@ export interface Implementation {
   readonly providers?: NonNullable<DynamicModule['providers']>;
   /** Adds hooks that run for every request before its access is checked. */
   readonly watch?: ((server: FastifyInstance) => void) | undefined;
+  /** Of an implementation whose changes of the directory wait for one lock. */
+  readonly directoryTurns?: DirectoryTurns;
   /** The refusals that every operation may make beside its own. */
   readonly refusals: readonly RefusalReason[];
   /** The host of the other deployment, for the ready line. */

@@ -14,7 +14,6 @@ import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
 import { serveDocs } from './docs/docs-page.js';
 import { CachedResponses } from './http/cached-responses.js';
-import { changeDirectoryInTurns } from './http/directory-changes.js';
 import { allowOrigins } from './http/security-headers.js';
 import { PagedReads } from './http/paged-reads.js';
 import { createServer, prepareServer } from './http/server.js';
@@ -25,11 +24,16 @@ import { openLedger } from './open-ledger.js';
 /**
  * Opens our own books, or the connection to another deployment of the interface. Nothing else in the repository decides which.
  *
- * @throws ConfigError, and the errors of a database that cannot be reached, read or migrated
+ * @param signal ends the start of our own books
+ * @throws ConfigError, the reason of the signal, and the errors of a database that cannot be reached, read or migrated
  */
-export async function openImplementation(config: ApiConfig, log: Pino, tracing?: Tracing): Promise<Implementation> {
+export async function openImplementation(
+  config: ApiConfig,
+  log: Pino,
+  { tracing, signal }: { readonly tracing?: Tracing | undefined; readonly signal?: AbortSignal } = {},
+): Promise<Implementation> {
   const { upstream } = config;
-  if (upstream === undefined) return openLedger(config, log);
+  if (upstream === undefined) return openLedger(config, log, signal);
   const { openUpstream } = await import('./gateway/open-upstream.js');
   return openUpstream(upstream, log, (requestId) => tracing?.headersFor(requestId));
 }
@@ -76,7 +80,7 @@ export async function createApp(dependencies: AppDependencies): Promise<NestFast
   refuseUnreadQueries(server);
   app.get(CachedResponses).serve(server);
   app.get(PagedReads).serve(server);
-  if (config.upstream === undefined) changeDirectoryInTurns(server);
+  implementation.directoryTurns?.serve(server);
   if (isCrossOrigin) allowOrigins(app, corsOrigins);
   if (config.docs) await serveDocs(app, config, { sandbox: config.sandbox, publicUrl, refusalsOfAll: refusals });
   await app.init();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { isOperatorError } from '@banking/deployment';
+import { describeLeftServers, isOperatorError } from '@banking/deployment';
 import { LocalIssuerError } from '@banking/process/local-issuer';
 import { ConfigError, createLogger, type OperatorServer, type RunningService, runService } from '@banking/process';
 import { flushMs, logExport, startTracing, type Tracing } from '@banking/telemetry/tracing';
@@ -55,12 +55,12 @@ const STOP_WITHIN_MS = ANNOUNCE_MS + HANDLER_TIMEOUT_MS + 1_000;
 const draining = new Draining();
 let log = createLogger({ logLevel: 'info', logPretty: false });
 
-async function start(): Promise<RunningService> {
+async function start(signal: AbortSignal): Promise<RunningService> {
   const config = readConfig();
   const tracing = await startTracing(config.tracing, (event) => logExport(event, log));
   log = createLogger(config, tracing && (() => ({ ...tracing.activeIds() })));
   await checkAddress(config);
-  const implementation = await openImplementation(config, log, tracing);
+  const implementation = await openImplementation(config, log, { tracing, signal });
   let app: NestFastifyApplication | undefined;
   let metrics: OperatorServer | undefined;
   try {
@@ -119,5 +119,6 @@ runService({
   },
   onStopped: () => log.info('stopped'),
   stopWithinMs: STOP_WITHIN_MS,
+  leftRunning: describeLeftServers,
   isOperatorError: (error) => isOperatorError(error) || error instanceof LocalIssuerError,
 });

@@ -27,13 +27,16 @@ import {
 } from '@banking/operations';
 import { type DemoCells, makeDemoData } from '@banking/operations/demo';
 import { API_ROLE, type Database, SERVICE_ROLES, WORKER_ROLE } from '@banking/postgres';
-import { type CellConfig, ConfigError } from '@banking/process';
+import { type CellConfig, ConfigError, FairSlots, type InTurn } from '@banking/process';
 import { type Rails, readRails } from '@banking/rails';
 import { chooseRates } from '@banking/reference';
 import { HttpDecisionHook, type OpenWebhooks, openWebhooks, refusedUrl, SealError } from '@banking/webhooks';
 import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
+import { DirectoryTurns } from './http/directory-changes.js';
+import { FairQueue } from './http/fair-queue.js';
+import { WAITS_FOR_LOCKS } from './http/limits.js';
 import { NOTE_REFUSAL } from './http/refusal.filter.js';
 import { started } from './http/text-stream.js';
 
@@ -50,7 +53,7 @@ interface CellService {
 }
 
 /** Opens our own books in one PostgreSQL database or several. With `WORKER=on`, this process also does the due work of each. */
-export async function openLedger(config: ApiConfig, log: Logger): Promise<Implementation> {
+export async function openLedger(config: ApiConfig, log: Logger, signal?: AbortSignal): Promise<Implementation> {
   const rails = readRails(config.deployment, config.worker ? 'payouts' : 'payees');
   const warn = (line: string) => log.warn(line);
   const { cells: further, demo, databaseUrl } = config.deployment;
@@ -59,11 +62,14 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     ...config.deployment,
     isService: true,
     roles: rolesOf(config),
+    signal,
     log: (line: string) => log.info(line),
     warn,
   };
   const { decisions } = config;
   const decisionHook = decisions && new HttpDecisionHook(decisions);
+  const directoryTurns = new DirectoryTurns();
+  const inTurn = turnsOfLocks();
   let isWorking = false;
   let cells: Cells<CellService>;
   let webhookTerms: ReturnType<typeof openWebhookTerms> | undefined;
@@ -77,7 +83,12 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
       const webhooks = await (webhookTerms ??= openWebhookTerms(config));
       const chores = place?.number === 0 ? ofHome : [];
       if (decisions) await demandDecisions(deployment.database);
-      const service = cellService(deployment, { place, chores, webhooks, rails, decisionHook }, config, log);
+      const service = cellService(
+        deployment,
+        { place, chores, webhooks, rails, decisionHook, directoryTurns, inTurn },
+        config,
+        log,
+      );
       if (isWorking) service.startWork();
       return service;
     });
@@ -87,7 +98,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   const { home } = cells;
   const open = () => cells.all().flatMap(({ use }) => use ?? []);
   try {
-    const made = demo && { ...home, role: WORKER_ROLE, cells: further && demoCells(cells, further) };
+    const made = demo && { ...home, role: WORKER_ROLE, signal, cells: further && demoCells(cells, further) };
     if (made && (await makeDemoData(made))) log.info('created the demo data');
   } catch (error) {
     await cells.close();
@@ -122,6 +133,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     // By itself: an operation that home answers from memory says nothing about the copies of rights.
     directory: new CellsDirectory(homeOrCopies(), () => cells.all().map(({ use }) => use)),
     readiness: { check: () => anyAnswers(open()), work: () => readWork(open()) },
+    directoryTurns,
     refusals: [],
     providers: [{ provide: NOTE_REFUSAL, useValue: notes.note }],
     async onListening() {
@@ -131,6 +143,19 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     },
     close: () => notes.stop().finally(() => cells.close()),
   };
+}
+
+/** Lets few requests at a time take a connection to wait for a lock: otherwise those for one lock could take all connections. */
+function turnsOfLocks(): InTurn {
+  const { running, waiting, waitMaxMs } = WAITS_FOR_LOCKS;
+  const queue = new FairQueue<string>({
+    running: new FairSlots(Infinity, running),
+    waiting: new FairSlots(waiting),
+    waitMaxMs,
+    waitsFor: 'the requests before it',
+    ofOneKey: 'such requests',
+  });
+  return (lock, work) => queue.run({ key: lock }, work);
 }
 
 /** The roles of this process: without due work, and without a sandbox that simulates a network, that of the API alone. */
@@ -164,11 +189,13 @@ interface CellContext {
   readonly webhooks: Awaited<ReturnType<typeof openWebhookTerms>>;
   readonly rails: Rails;
   readonly decisionHook: HttpDecisionHook | undefined;
+  readonly directoryTurns: DirectoryTurns;
+  readonly inTurn: InTurn;
 }
 
 function cellService(
   deployment: Deployment,
-  { place, chores, webhooks, rails, decisionHook }: CellContext,
+  { place, chores, webhooks, rails, decisionHook, directoryTurns, inTurn }: CellContext,
   config: ApiConfig,
   log: Logger,
 ): CellService {
@@ -184,7 +211,7 @@ function cellService(
     books,
     {
       ...{ validS: quotes.validS, openMax, rates, rails, bankAccounts: rails.bankAccounts },
-      ...{ verifyPayee: rails.payeeVerifier(database), ...handOverTo(() => work) },
+      ...{ verifyPayee: rails.payeeVerifier(database), inTurn, ...handOverTo(() => work) },
     },
     sandbox,
     place && accountCodes(place.home, place.others),
@@ -196,7 +223,7 @@ function cellService(
     books,
     banking,
     // Only home can bind a subject; the others have copies. An issuer that may not bind has no e-mail in its subjects.
-    directory: new LedgerDirectory(database, { bindsByEmail: isHome }),
+    directory: new LedgerDirectory(database, { bindsByEmail: isHome, inTurn: (change) => directoryTurns.join(change) }),
     startWork: () =>
       (work ??= startBankingWorker(deployment, {
         orders: banking.orders,

@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import {
   type Deployment,
   type DeploymentSettings,
+  describeLeftServers,
   ensureEmbeddedCells,
   explainFailure,
   openDeployment,
@@ -97,6 +98,7 @@ export async function withDeployment<T>(
       operatingSystemUser: osUserName(),
       ...(use.readsBooks === true && { statementTimeoutMs: READING_TIMEOUT_MS }),
       prepare,
+      signal,
       mayReadElsewhere: use.changesNothing === true,
       // Also without a terminal, because DATA_DIR may be mistyped.
       onNew: (line) => console.error(line),
@@ -106,7 +108,7 @@ export async function withDeployment<T>(
     try {
       // With several databases the service makes the demo data, because it has all of them open.
       const makesDemo = prepare && demo && config.deployment.cells === undefined;
-      if (makesDemo && (await makeDemoData(deployment))) reportProgress('created the demo data');
+      if (makesDemo && (await makeDemoData({ ...deployment, signal }))) reportProgress('created the demo data');
       if (use.readsBooks === true) await deployment.refreshStatistics();
       return await orInterrupted(signal, () => work(deployment, config));
     } catch (error) {
@@ -152,7 +154,10 @@ export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>):
   const controller = new AbortController();
   const stop = (signal: NodeJS.Signals) => {
     const interrupted = new Interrupted(signal);
-    if (controller.signal.aborted) process.exit(interrupted.exitCode);
+    if (controller.signal.aborted) {
+      for (const sentence of describeLeftServers()) console.error(sentence);
+      process.exit(interrupted.exitCode);
+    }
     reportProgress(`Stopping. Send ${signal} again to stop at once.`);
     controller.abort(interrupted);
   };

@@ -1,4 +1,4 @@
-import { isOperatorError } from '@banking/deployment';
+import { describeLeftServers, isOperatorError } from '@banking/deployment';
 import { ConfigError, createLogger, ExpiringCache, runService, type RunningService } from '@banking/process';
 import { flushMs, logExport, startTracing } from '@banking/telemetry/tracing';
 import { readConfig, USAGE } from './config.js';
@@ -13,12 +13,12 @@ let isStopping = false;
 let log = createLogger({ logLevel: 'info', logPretty: false });
 
 /** Does not migrate, because the service and `banking migrate` do. Does not start with an older schema. */
-async function start(): Promise<RunningService> {
+async function start(signal: AbortSignal): Promise<RunningService> {
   const { deployment: settings, rates, health: address, metrics: metricsAddress, ...config } = readConfig();
   const tracing = await startTracing(config.tracing, (event) => logExport(event, log));
   log = createLogger(config.logging, tracing && (() => ({ ...tracing.activeIds() })));
   const { auditKeptDays, webhooks, decisions } = config;
-  const workers = await openWorkers({ deployment: settings, rates, auditKeptDays, webhooks, decisions, log });
+  const workers = await openWorkers({ deployment: settings, rates, auditKeptDays, webhooks, decisions, log, signal });
   const stops = new ExpiringCache<CellStop | undefined>({
     entriesMax: 1,
     ttlMs: STOP_TTL_MS,
@@ -60,5 +60,6 @@ runService({
   },
   onStopped: () => log.info('stopped'),
   stopWithinMs: STOP_WITHIN_MS,
+  leftRunning: describeLeftServers,
   isOperatorError,
 });

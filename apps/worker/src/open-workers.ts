@@ -61,6 +61,8 @@ export interface WorkersSettings {
   readonly webhooks: WebhooksConfig;
   readonly decisions?: DecisionsConfig | undefined;
   readonly log: Logger;
+  /** Ends the start. */
+  readonly signal?: AbortSignal;
 }
 
 /** Opens the databases. One that is away, where there are several, stops its own loop only. */
@@ -71,6 +73,7 @@ export async function openWorkers({
   webhooks: webhooksConfig,
   decisions,
   log,
+  signal,
 }: WorkersSettings): Promise<Workers> {
   const webhooks = await openWebhooks({ ...webhooksConfig, ...config }).catch(explainKey);
   const warn = (line: string) => log.warn(line);
@@ -82,6 +85,7 @@ export async function openWorkers({
     isService: true,
     roles: [WORKER_ROLE, VERIFIER_ROLE],
     prepare: false,
+    signal,
     log: (line: string) => log.info(line),
     warn,
   };

@@ -10,7 +10,7 @@ import {
   DatabaseSetupError,
 } from '@banking/postgres';
 import { Refusal } from '@banking/domain';
-import { EmbeddedServerError } from '@banking/embedded-postgres';
+import { attachedServers, EmbeddedServerError } from '@banking/embedded-postgres';
 
 /** A database as the configuration names it, for messages. */
 interface ConfiguredDatabase {
@@ -128,6 +128,14 @@ function explainUnreachable(error: Refusal, database: ConfiguredDatabase, isOwne
 
 const orEmbedded = ({ cell }: ConfiguredDatabase) =>
   cell === undefined ? '; without DATABASE_URL the embedded database is used' : '';
+
+/** What a process leaves running that ends without closing its deployments: a sentence for each embedded server. */
+export const describeLeftServers = (): readonly string[] =>
+  attachedServers().map(
+    ({ dataDir, pid }) =>
+      `The database server of ${dataDir} still runs (process ${pid}). The next start uses it, and the next stop ends it. ` +
+      `If no other process uses it, end it now with kill -INT ${pid}.`,
+  );
 
 const OPERATOR_ERRORS = [DatabaseSetupError, DeploymentError, EmbeddedServerError, MigrationError];
 

@@ -7,7 +7,7 @@ export {
 } from './migrate-deployment.js';
 export * from './open-deployment.js';
 export { prepareReferenceAt } from './prepare-reference.js';
-export { explainFailure, isOperatorError } from './explain-failure.js';
+export { describeLeftServers, explainFailure, isOperatorError } from './explain-failure.js';
 export { RELEASE } from './release.js';
 export { addCell } from './cells/add-cell.js';
 export { abandonMove, moveWorkspace } from './cells/move-workspace.js';

@@ -20,6 +20,8 @@ export interface SchemaSettings extends DeploymentMode {
   readonly log?: ((line: string) => void) | undefined;
   /** Applies a contract migration also while processes are connected that it breaks. Default false. */
   readonly isIgnoringOlder?: boolean | undefined;
+  /** Ends the work before the next migration. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -51,7 +53,7 @@ export async function planDeployment({ connection, ...mode }: SchemaSettings): P
  * @throws DeploymentError when the database has the other mode. @throws as `migrate` does
  */
 export async function migrateDeployment(settings: SchemaSettings): Promise<readonly string[]> {
-  const { connection, log, isIgnoringOlder = false, ...mode } = settings;
+  const { connection, log, isIgnoringOlder = false, signal, ...mode } = settings;
   const parameters = modeParameters(mode);
   const options = {
     ...schemaAt(connection),
@@ -59,6 +61,7 @@ export async function migrateDeployment(settings: SchemaSettings): Promise<reado
     isIgnoringOlder,
     afterEach: stepNewSequences,
     ...(log && { log }),
+    ...(signal && { signal }),
   };
   const { applied } = await migrate(options);
   await checkMode(connection, mode);

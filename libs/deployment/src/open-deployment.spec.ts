@@ -96,6 +96,17 @@ describe('a deployment on an external server, with a new database', () => {
     expect(sentence).toContain('grant "banking_api" to');
   });
 
+  it('ends with the reason of its signal before it migrates', async () => {
+    const stopping = new AbortController();
+    const reason = new Error('stopping');
+    const log = () => stopping.abort(reason);
+
+    const stopped = openDeployment({ ...settings({}), signal: stopping.signal, log });
+
+    await expect(stopped).rejects.toBe(reason);
+    expect(await reasonOf(openDeployment({ ...settings({}), prepare: false }))).toContain('lacks 0001-deployment.sql');
+  });
+
   it('refuses a new database and changes nothing without `prepare`', async () => {
     const work = openDeployment({ ...settings({}), prepare: false });
 

@@ -79,6 +79,8 @@ export interface DeploymentSettings extends DeploymentMode {
   readonly nameStatements?: boolean | undefined;
   /** How long one SQL statement may run. Default: the limit of the service. */
   readonly statementTimeoutMs?: number | undefined;
+  /** Ends the start before its next step. Nothing is left open, and the next start continues. */
+  readonly signal?: AbortSignal | undefined;
   /** Whether schema and reference data are brought up to date first. Otherwise an outdated database is refused. Default true. */
   readonly prepare?: boolean | undefined;
   /** Receives that the embedded database was created. Default: `log`. */
@@ -108,9 +110,10 @@ export interface Deployment {
  * Connects to the database, and brings its schema and its reference data to this version.
  *
  * @throws DeploymentError, EmbeddedServerError, DatabaseSetupError, MigrationError, each with a message that states what to do
+ * @throws the reason of the signal
  */
 export async function openDeployment(settings: DeploymentSettings): Promise<Deployment> {
-  const { databaseUrl, isSandbox, isService = false, isPooled = false, prepare = true, warn } = settings;
+  const { databaseUrl, isSandbox, isService = false, isPooled = false, prepare = true, signal, warn } = settings;
   const { mayReadElsewhere = false, poolSize, nameStatements, statementTimeoutMs } = settings;
   const { roles = [isService ? API_ROLE : OPERATOR_ROLE] } = settings;
   const cellName = settings.cell ?? (settings.cells && HOME_CELL);
@@ -118,6 +121,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
   const openProvisioning = () => openAs(connection, settings, PROVISIONING_ROLE);
   let database: Database | undefined;
   try {
+    signal?.throwIfAborted();
     await bringUpToDate(connection, prepare, settings);
     if (embedded && prepare) await ensureEmbeddedLogins(connection);
     database = await Database.open({
@@ -142,6 +146,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     const others = settings.cells?.map(({ name }) => name);
     await checkCell(database, { name: cellName, others, mayBeAdded: settings.rereadCells !== undefined });
     const books = openBooks(database);
+    signal?.throwIfAborted();
     if (prepare) await prepareReference(database, settings, () => openAs(connection, settings, OPERATOR_ROLE));
     const opened = database;
     return {
@@ -227,13 +232,13 @@ async function connect(settings: DeploymentSettings): Promise<Connected> {
 async function bringUpToDate(
   connection: ConnectionOptions,
   prepare: boolean,
-  { databaseUrl, ownerUrl, isPooled, isSandbox, log, cell }: DeploymentSettings,
+  { databaseUrl, ownerUrl, isPooled, isSandbox, log, signal, cell }: DeploymentSettings,
 ): Promise<void> {
   const owner = ownerUrl === undefined ? connection : connectionTo(ownerUrl);
   const explain = (error: unknown): never => {
     throw explainFailure(error, { url: ownerUrl ?? databaseUrl, cell }, ownerUrl !== undefined);
   };
-  const schema = { connection: owner, isSandbox, log };
+  const schema = { connection: owner, isSandbox, log, signal };
   const pending = await missingMigrations(schema).catch(explain);
   if (pending.length === 0) return;
   const database = cell === undefined ? 'The database' : `The database of the cell "${cell}"`;

@@ -30,6 +30,17 @@ export interface EmbeddedServer {
 
 const PAUSE_AFTER_FAILURE_MS = 5_000;
 
+/** The folders of the servers that this process starts or uses. */
+const attachedFolders = new Set<DataFolder>();
+
+/** The servers that go on if this process ends without detaching from them. */
+export function attachedServers(): readonly { readonly dataDir: string; readonly pid: number }[] {
+  return [...attachedFolders].flatMap((folder) => {
+    const pid = isRunning(folder) ? serverPid(folder) : undefined;
+    return pid === undefined ? [] : [{ dataDir: folder.dataDir, pid }];
+  });
+}
+
 /**
  * Attaches this process to the PostgreSQL server under `dataDir`, and starts the server if it does not run.
  *
@@ -46,6 +57,7 @@ export async function attachEmbeddedServer(options: EmbeddedServerOptions): Prom
   try {
     const found = findPackage();
     const folder = openDataFolder(dataDir);
+    attachedFolders.add(folder);
     const connection = connectionOf(folder);
     let provided: Binaries | undefined;
     const binaries = () => (provided ??= provideBinaries(found, folder.dataDir, folder.user, log));
@@ -78,6 +90,7 @@ export async function attachEmbeddedServer(options: EmbeddedServerOptions): Prom
       await recovering;
       if (await session.leave()) await stopServer(folder, binaries(), log).catch(rethrowExplained);
       await session.close();
+      attachedFolders.delete(folder);
     };
     let detached: Promise<void> | undefined;
     return { connection, started, isNew, detach: () => (detached ??= detach()) };

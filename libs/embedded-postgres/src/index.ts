@@ -1,2 +1,2 @@
 export { EmbeddedServerError } from './embedded-server-error.js';
-export { attachEmbeddedServer, type EmbeddedServer } from './attach-embedded-server.js';
+export { attachedServers, attachEmbeddedServer, type EmbeddedServer } from './attach-embedded-server.js';

@@ -3,6 +3,7 @@ import {
   type BankingOperations,
   BankingService,
   type PlainNumber,
+  type RecipientChange,
   type Scope,
   type WorkspaceId,
 } from '@banking/domain';
@@ -86,6 +87,7 @@ import {
   revokeServiceAccountKey,
   rotateServiceAccountKey,
 } from './service-accounts/service-account-keys.js';
+import type { InTurn } from '@banking/process';
 import { NO_RATES, type RateSource } from '@banking/reference';
 
 export interface PaymentServices extends HandOver, QuoteTerms {
@@ -95,6 +97,8 @@ export interface PaymentServices extends HandOver, QuoteTerms {
   readonly rails?: RailRouting;
   /** Asks the networks about payees. Without it, no verification is possible. */
   readonly verifyPayee?: VerifyPayee | undefined;
+  /** Runs what waits for a lock, whose name is the key, before it takes a connection. Default: at once. */
+  readonly inTurn?: InTurn;
   /** The bank accounts that payers pay to. Default: none. */
   readonly bankAccounts?: readonly ReceivingAccount[];
 }
@@ -182,7 +186,7 @@ function operationsOf({
   reading,
   orders,
   appUsers,
-  services: { validS, openMax, bankAccounts = [], verifyPayee },
+  services: { validS, openMax, bankAccounts = [], verifyPayee, inTurn = (_, work) => work() },
   accountCodes,
   webhookTerms,
   home,
@@ -195,6 +199,8 @@ function operationsOf({
   const inDirectory = inDirectoryOf(home);
   const newCode = accountCodes?.newCode ?? newAccountCode;
   const quotes = { rates, rails, validS, openMax };
+  const lockOfRecipient = (scope: Scope, { recipientId }: Pick<RecipientChange, 'recipientId'>) =>
+    `recipient ${workspaceOf(scope)}/${recipientId}`;
   const inSandbox = async <T>(call: () => Promise<T>) => {
     await requireSandbox(database);
     return call();
@@ -215,9 +221,11 @@ function operationsOf({
     addInternalRecipient: (scope, input, options = {}) =>
       addInternalRecipient(reading, acting(scope), input, options, accountCodes?.currencyElsewhere),
     verifyRecipient: (scope, { recipientId }, options = {}) =>
-      verifyRecipient(reading, verifyPayee, acting(scope), recipientId, options),
-    changeRecipient: (scope, change) => changeRecipient(reading, acting(scope), change),
-    deleteRecipient: (scope, { recipientId }) => deleteRecipient(database, acting(scope), recipientId),
+      verifyRecipient(reading, { verifyPayee, inTurn }, acting(scope), recipientId, options),
+    changeRecipient: (scope, change) =>
+      inTurn(lockOfRecipient(scope, change), () => changeRecipient(reading, acting(scope), change)),
+    deleteRecipient: (scope, name) =>
+      inTurn(lockOfRecipient(scope, name), () => deleteRecipient(database, acting(scope), name.recipientId)),
 
     listAccounts: (scope, query = {}) => listAccounts(reading, workspaceOf(scope), query),
     getAccount: (scope, { accountId }) => getAccount(reading, workspaceOf(scope), accountId),

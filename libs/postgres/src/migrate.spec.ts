@@ -84,6 +84,18 @@ describe('migrations of a folder', () => {
     expect(sent.filter((query) => /\bset (?!local\b)/i.test(query))).toEqual([]);
   });
 
+  it('end before the next one when the signal is aborted, and are continued by the next call', async () => {
+    const options = await given({ ...first, ...second });
+    const stopping = new AbortController();
+    const reason = new Error('stopping');
+    const afterEach = async () => stopping.abort(reason);
+
+    const stopped = migrate({ ...options, signal: stopping.signal, afterEach });
+
+    await expect(stopped).rejects.toBe(reason);
+    expect(await migrate(options)).toEqual({ applied: ['0002-drawers.sql'] });
+  });
+
   it('mean the same whatever is set for the database', async () => {
     await place.administer(async (client) => {
       const { rows } = await client.query<{ name: string }>('select current_database() as name');

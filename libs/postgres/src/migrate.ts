@@ -33,6 +33,8 @@ export interface MigrationOptions extends MigrationRoles, ApplyOptions {
   readonly log?: (line: string) => void;
   /** Of this program. Without it, a database with migrations that this program does not know is refused. */
   readonly release?: Release;
+  /** Ends the work before the next file, or while another process migrates. */
+  readonly signal?: AbortSignal;
 }
 
 /** What `migrate` would do. */
@@ -54,6 +56,7 @@ export interface MigrationPlan {
  * @throws DatabaseEncodingError for a database that is not UTF8.
  * @throws Refusal `unavailable` when the server cannot be reached.
  * @throws DatabaseError for a mistake in a file; that file and those after it have not been applied.
+ * @throws the reason of the signal; the files that were not applied are applied by the next call.
  */
 export async function migrate(options: MigrationOptions): Promise<{ applied: string[] }> {
   const files = await readMigrations(options.migrations);
@@ -67,7 +70,10 @@ export async function migrate(options: MigrationOptions): Promise<{ applied: str
     const applied = await prepare(client, options);
     const pending = pendingOf(files, applied, options.release);
     if (pending.length > 0) options.log?.(`applying ${describeMigrations(pending)}`);
-    for (const migration of pending) await applyMigration(client, options, migration);
+    for (const migration of pending) {
+      options.signal?.throwIfAborted();
+      await applyMigration(client, options, migration);
+    }
     return { applied: pending.map((migration) => migration.name) };
   });
 }
@@ -128,7 +134,7 @@ async function requireServer(client: Client): Promise<void> {
  * Waits until no other process migrates this schema. It polls, because a statement that waits for the lock has a snapshot, and a
  * concurrent build of an index in the other process would wait for the end of that snapshot.
  */
-async function lockMigrations(client: Client, { schema, log }: MigrationOptions): Promise<void> {
+async function lockMigrations(client: Client, { schema, log, signal }: MigrationOptions): Promise<void> {
   for (let isWaiting = false; ; isWaiting = true) {
     const { rows } = await client.query<{ isLocked: boolean }>(
       'select pg_try_advisory_lock(hashtextextended($1, 0)) as "isLocked"',
@@ -137,6 +143,7 @@ async function lockMigrations(client: Client, { schema, log }: MigrationOptions)
     if (rows[0]?.isLocked) return;
     if (!isWaiting) log?.('waiting for another process that migrates this database');
     await pause(MIGRATION_LOCK_POLL_MS);
+    signal?.throwIfAborted();
   }
 }
 

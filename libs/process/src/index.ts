@@ -8,7 +8,7 @@ export { DEFAULT_AUDIENCE, type IssuerConfig, readIssuers } from './issuers-conf
 export { createPrivateFile, makeDataDir, makeFolders } from './data-dir.js';
 export { ExpiringCache } from './expiring-cache.js';
 export { hasRepeatedMember } from './repeated-member.js';
-export { FairSlots, RoundRobin } from './round-robin.js';
+export { FairSlots, type InTurn, RoundRobin } from './round-robin.js';
 export { parseNetwork } from './network.js';
 export { createLogger, type LogConfig, loggerOptions, readLogging } from './logger.js';
 export {

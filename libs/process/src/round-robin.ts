@@ -1,3 +1,6 @@
+/** Runs work for which those of its key have to wait. */
+export type InTurn = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
 /** A queue for each key, from which items are taken in turn. A long queue delays the other keys by one item at a time. */
 export class RoundRobin<K, T> {
   /** The keys are in the order of their turns. */

@@ -27,13 +27,20 @@ export interface RunningService {
 interface ServiceOptions {
   /** The text of `--help`. */
   readonly usage: string;
-  /** Reads the configuration and starts. A start under way when a signal arrives is completed first, then stopped. */
-  start(): Promise<RunningService>;
+  /**
+   * Reads the configuration and starts.
+   *
+   * @param signal aborted when the process is to stop. A start that throws its reason has closed what it opened; one that does not is
+   *   stopped once it is completed
+   */
+  start(signal: AbortSignal): Promise<RunningService>;
   /** Called at the first signal, before `stop`. */
   readonly onStopping: (signal: NodeJS.Signals) => void;
   readonly onStopped: () => void;
   /** How long a stop may take before the process exits with code 1. */
   readonly stopWithinMs: number;
+  /** What goes on when the process exits without a stop, and how to end it: a sentence for each. */
+  leftRunning(): readonly string[];
   /** Whether the message of an error states what an operator can do. Other errors are printed with their stack. */
   isOperatorError(error: unknown): boolean;
 }
@@ -52,27 +59,37 @@ export function runService(options: ServiceOptions): void {
   }
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
   const exitWith = (error: unknown) => exitAfter(error, options);
-  const started = options.start();
-  stopOnSignal(started, options, exitWith);
-  started.catch(exitWith);
+  const stopping = new AbortController();
+  const started = options.start(stopping.signal).catch((error: unknown) => {
+    if (stopping.signal.aborted && error === stopping.signal.reason) return undefined;
+    return exitWith(error);
+  });
+  stopOnSignal(started, stopping, options, exitWith);
 }
 
+/** @param started undefined if the signal has ended the start */
 function stopOnSignal(
-  started: Promise<RunningService>,
-  { onStopping, onStopped, stopWithinMs }: ServiceOptions,
+  started: Promise<RunningService | undefined>,
+  stopping: AbortController,
+  { onStopping, onStopped, stopWithinMs, leftRunning }: ServiceOptions,
   exitWith: (error: unknown) => never,
 ): void {
   let requestedAtMs: number | undefined;
+  const exitAtOnce = () => {
+    for (const sentence of leftRunning()) console.error(sentence);
+    process.exit(EXIT.failed);
+  };
   const stop = async (signal: NodeJS.Signals) => {
     if (requestedAtMs !== undefined) {
-      if (performance.now() - requestedAtMs > SAME_SIGNAL_MS) process.exit(EXIT.failed);
+      if (performance.now() - requestedAtMs > SAME_SIGNAL_MS) exitAtOnce();
       return;
     }
     const begunAtMs = performance.now();
     requestedAtMs = begunAtMs;
     onStopping(signal);
-    setTimeout(() => process.exit(EXIT.failed), stopWithinMs).unref();
-    await (await started).stop(signal, () => stopWithinMs - (performance.now() - begunAtMs));
+    stopping.abort();
+    setTimeout(exitAtOnce, stopWithinMs).unref();
+    await (await started)?.stop(signal, () => stopWithinMs - (performance.now() - begunAtMs));
     onStopped();
     process.exit(EXIT.ok);
   };

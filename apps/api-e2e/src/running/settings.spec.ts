@@ -1,7 +1,7 @@
 import { BankingClient } from '@banking/client';
 import type { Event } from '@banking/domain';
 import { bind, type Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
-import { openDatabase, until } from '@banking/postgres/testing';
+import { administer, openDatabase, until } from '@banking/postgres/testing';
 import { PrefixProxy } from '../docs/prefix-proxy.js';
 import { blocksOf } from '../documented/examples.js';
 import { sendRequest } from '../responses.js';
@@ -240,6 +240,59 @@ describe('service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
     const { url, status } = await fetch(`${proxy.url}/docs/`);
 
     expect([url, status]).toEqual([`${proxy.url}/docs`, 200]);
+  });
+});
+
+describe('requests that wait for one lock', () => {
+  const COUNT = 20;
+  const emails = Array.from({ length: COUNT }, (_, index) => `new-${index}@northwind.example`);
+  const sendAs = async (email: string, method: string, path: string, body?: object) =>
+    fetch(`${service.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${await service.tokenOf(email)}`,
+        'workspace-id': '1',
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+
+  beforeAll(async () => {
+    await administer(database.server.connection, (client) =>
+      client.query('insert into banking.app_user (email) select unnest($1::text[])', [emails]),
+    );
+  });
+
+  it.each<[what: string, lock: string, send: (index: number) => Promise<Response>]>([
+    [
+      'first sign-ins',
+      `pg_advisory_xact_lock(hashtextextended('banking.directory', 0))`,
+      (index) => sendAs(emails[index]!, 'GET', '/apps'),
+    ],
+    [
+      'changes of one recipient',
+      'from banking.recipient where workspace_id = 1 and id = 2 for update',
+      (index) => sendAs(ADA, 'PATCH', '/recipients/2', { alias: `Alias ${index}` }),
+    ],
+    [
+      'verifications of recipients',
+      `pg_advisory_xact_lock(hashtextextended(jsonb_build_array('recipient verifications', 1::bigint)::text, 0))`,
+      () => sendAs(ADA, 'POST', '/recipients/2/verification'),
+    ],
+  ])('leave the connections to other requests: %s', async (_, lock, send) => {
+    const bob = () => sendAs(BOB, 'GET', '/accounts');
+    for (const email of [ADA, BOB]) await sendAs(email, 'GET', '/accounts');
+
+    await administer(database.server.connection, async (client) => {
+      await client.query(`begin; select ${lock}`);
+      const waiting = Array.from({ length: COUNT }, (_, index) => send(index));
+      await until(async () => (await client.query('select from pg_locks where not granted')).rows.length > 0);
+      const others = await Promise.all(Array.from({ length: COUNT }, bob));
+
+      expect(others.map(({ status }) => status)).toEqual(others.map(() => 200));
+      await client.query('rollback');
+      await Promise.all(waiting);
+    });
   });
 });
 

@@ -1,5 +1,7 @@
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
+import { administer } from '@banking/postgres/testing';
 import { demoDataDir, launch, newDataDir, refusedStart, RunningService, type TestDataDir } from '../running-service.js';
 import { serviceOfTheRun } from '../service.js';
 
@@ -145,15 +147,32 @@ describe('the first start', () => {
 
   afterAll(() => folder.remove());
 
-  it('does not listen once it was interrupted, and ends with 0', async () => {
+  it('ends with 0 when it is interrupted while another process migrates', async () => {
+    const server = await attachEmbeddedServer({ dataDir: folder.path });
+    await administer({ ...server.connection }, async (client) => {
+      await client.query(`select pg_advisory_lock(hashtextextended('migrate banking', 0))`);
+      const { child, ended, output } = launch('api', { dataDir: folder.path });
+      await output.matched(/waiting for another process that migrates/);
+      child.kill('SIGINT');
+
+      expect(await ended).toEqual({ code: 0, signal: null });
+      expect(output.stdout).toContain('"msg":"stopped"');
+      expect(output.stdout).not.toContain('applying');
+      expect(output.stderr).toBe('');
+    });
+    await server.detach();
+  });
+
+  it('does not listen once it was interrupted, ends with 0 and stops its database', async () => {
     const { child, ended, output } = launch('api', { dataDir: folder.path });
-    await output.matched(/created the database/);
+    await output.matched(/applying/);
     child.kill('SIGINT');
 
     expect(await ended).toEqual({ code: 0, signal: null });
     const [, afterwards] = output.stdout.split('SIGINT: stopping');
     expect(afterwards).toContain('"msg":"stopped"');
     expect(afterwards).not.toContain('Server listening');
+    expect(existsSync(join(folder.path, 'database', 'postmaster.pid'))).toBe(false);
   });
 });
 

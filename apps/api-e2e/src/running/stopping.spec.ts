@@ -1,7 +1,9 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { until } from '@banking/postgres/testing';
-import { demoDataDir, RunningService, type TestDataDir, demoIds } from '../running-service.js';
+import { demoDataDir, type Ending, RunningService, type TestDataDir, demoIds } from '../running-service.js';
 import { ADA, type DemoIds, idOf, localToken } from '../service.js';
 import { KeepAliveClient } from './keep-alive-client.js';
 
@@ -84,6 +86,30 @@ describe('two services on one DATA_DIR', () => {
     const third = await RunningService.start({ dataDir: folder.path });
     expect(await (await fetch(transferAt(third), { headers })).text()).toBe(before);
     await third.stop();
+  });
+
+  it('name the database that a second signal leaves running, and how to end it', async () => {
+    const fourth = await RunningService.start({ dataDir: folder.path });
+    const unfinished = connect(Number(new URL(fourth.url).port), '127.0.0.1').on('error', () => undefined);
+    // The handler of this request has begun, and waits for the rest of the body. A stop waits for it.
+    const { authorization, 'workspace-id': workspace } = headers;
+    unfinished.write(
+      `POST /quotes HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nWorkspace-ID: ${workspace}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n',
+    );
+    await once(unfinished, 'data');
+
+    let ending: Ending | undefined;
+    void fourth.ended.then((ended) => (ending = ended));
+    await until(() => {
+      fourth.signal('SIGINT');
+      return ending !== undefined;
+    });
+
+    expect(ending).toEqual({ code: 1, signal: null });
+    const [, pid] = /server of \S+ still runs \(process (\d+)\)\..* with kill -INT \1\.\n$/.exec(fourth.log) ?? [];
+    process.kill(Number(pid), 'SIGINT');
+    await until(() => !existsSync(join(folder.path, 'database', 'postmaster.pid')));
   });
 });
 

@@ -3,7 +3,7 @@ import { Refusal, type WorkspaceId } from '@banking/domain';
 import { until } from '@banking/postgres/testing';
 import { MembersModule } from '../members/members.controller.js';
 import { ServiceAccountsModule } from '../service-accounts/service-accounts.controller.js';
-import { changeDirectoryInTurns } from './directory-changes.js';
+import { DirectoryTurns } from './directory-changes.js';
 import { DIRECTORY_CHANGES } from './limits.js';
 import type {} from './request-log.js';
 
@@ -21,7 +21,8 @@ async function listening(waitMaxMs = 60_000) {
   );
   // Hooks of the server run before those of a route: this one counts the requests that come to their turn.
   server.addHook('preHandler', async () => void (arrived += 1));
-  changeDirectoryInTurns(server, { ...DIRECTORY_CHANGES, waitMaxMs });
+  const turns = new DirectoryTurns({ ...DIRECTORY_CHANGES, waitMaxMs });
+  turns.serve(server);
   const change = (workspaceId: number) =>
     new Promise((resolve, reject) => {
       begun.push(workspaceId);
@@ -41,9 +42,11 @@ async function listening(waitMaxMs = 60_000) {
   await server.ready();
   return {
     server,
+    turns,
     begun,
     running,
     arrived: () => arrived,
+    change,
     /** @returns the status of the response */
     async send(workspaceId: number) {
       const headers = { 'workspace-id': String(workspaceId) };
@@ -72,6 +75,24 @@ describe('changes of the directory', () => {
       return begun.length === 6 && running.length === 0;
     });
     expect(await Promise.all(statuses)).toEqual([200, 200, 200, 200, 200, 200]);
+    await server.close();
+  });
+
+  it('include first sign-ins, one at a time, which wait longer', async () => {
+    const { server, turns, begun, running, send, change } = await listening(1);
+    const [first, second] = [1, 2].map((person) => turns.join(() => change(-person)));
+    const [ofWorkspace, refused] = [send(1), send(2)];
+    await until(() => begun.length === 2);
+    expect(await refused).toBe(503);
+    expect(begun).toEqual([-1, 1]);
+
+    running[0]!.end(new Error('no connection'));
+    await expect(first).rejects.toThrow('no connection');
+    await until(() => begun.length === 3);
+    expect(begun).toEqual([-1, 1, -2]);
+
+    for (const { end } of [...running]) end();
+    expect([await second, await ofWorkspace]).toEqual(['changed', 200]);
     await server.close();
   });
 

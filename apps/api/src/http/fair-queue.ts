@@ -9,6 +9,8 @@ interface Entry<K> {
   readonly count?: number;
   /** Whether it may start now, if there are slots. Default: yes */
   readonly mayStart?: () => boolean;
+  /** How long it may wait. Default: that of the queue */
+  readonly waitMaxMs?: number;
 }
 
 export interface Turn {
@@ -29,7 +31,7 @@ interface FairQueueOptions<K> {
   /** What an entry waits for, for messages. */
   readonly waitsFor: string;
   /** The entries that share a key, for messages. */
-  readonly ofOneKey: 'of your requests' | 'requests of the workspace';
+  readonly ofOneKey: 'of your requests' | 'requests of the workspace' | 'such requests';
 }
 
 /** Shares slots between keys: round-robin, one entry of each key, so a key with many entries delays no other by more than one. */
@@ -48,6 +50,12 @@ export class FairQueue<K> {
     if (!this.mayStart(entry)) return this.wait(entry);
     this.options.running.take(entry.key, entry.count);
     return undefined;
+  }
+
+  /** Runs work in its turn. @throws Refusal `rate_limited` or `unavailable` before it has begun. @throws what the work throws */
+  async run<T>(entry: Entry<K>, work: () => Promise<T>): Promise<T> {
+    await this.enter(entry)?.begun;
+    return work().finally(() => this.leave(entry));
   }
 
   /** Releases the slots of an entry that has begun. */
@@ -95,7 +103,7 @@ export class FairQueue<K> {
         const message = `The request waited too long for ${waitsFor}. Nothing was done.`;
         reject(new Refusal('unavailable', message, { retryAfterSeconds: 1 }));
       };
-      const timer = setTimeout(giveUp, waitMaxMs);
+      const timer = setTimeout(giveUp, entry.waitMaxMs ?? waitMaxMs);
       this.queues.push(key, queued);
     });
     return { begun, giveUp };

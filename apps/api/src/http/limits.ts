@@ -36,6 +36,18 @@ export const DIRECTORY_CHANGES = {
   waiting: 512,
   /** As long as a statement waits for a lock of the database. */
   waitMaxMs: 2_000,
+  /** As long as a page waits, because many persons may come at once. */
+  firstSignInWaitMaxMs: 10_000,
+};
+
+/** Limits the requests that wait for one lock of the database, such as that of a recipient. */
+export const WAITS_FOR_LOCKS = {
+  /** With a connection, for one lock: the next one waits at the database, so that the lock is not free for a round trip. */
+  running: 2,
+  /** For all locks. One lock alone may use half of them. */
+  waiting: 512,
+  /** The verification of a recipient then has time to ask a network within that of a handler. */
+  waitMaxMs: 5_000,
 };
 
 /** What a client can make the server hold, and for how long. */

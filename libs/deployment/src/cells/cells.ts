@@ -108,7 +108,8 @@ export class Cells<T extends CellUse> {
     const home = await openDeployment(settings);
     let cells: Cells<T> | undefined;
     try {
-      cells = new Cells(settings, make, home.database);
+      // Cells are opened while the process stops too, which the signal begins.
+      cells = new Cells({ ...settings, signal: undefined }, make, home.database);
       const first = cells.addEntry({ number: 0, name: HOME_CELL }, undefined);
       if (configs && settings.isService) await checkPlaces(home.database, home.database, first);
       await cells.makeUse(first, home);

@@ -13,12 +13,13 @@ import { type CellSchema, migrateCells } from './migrate-cells.js';
 export async function ensureEmbeddedCells(
   settings: DeploymentSettings & { readonly cells: readonly CellConfig[] },
 ): Promise<() => Promise<void>> {
-  const { databaseUrl, dataDir, cells, isSandbox, reference, log } = settings;
+  const { databaseUrl, dataDir, cells, isSandbox, reference, log, signal } = settings;
   if (databaseUrl !== undefined) return () => Promise.resolve();
   const servers: EmbeddedServer[] = [];
   const attach = async (folder: string) => {
     const server = await attachDatabase(folder, true, settings);
     servers.push(server);
+    signal?.throwIfAborted();
     return server.connection;
   };
   const detach = async () => {
@@ -29,10 +30,11 @@ export async function ensureEmbeddedCells(
     const mode = { isSandbox, log };
     const schemas: CellSchema[] = [];
     for (const { name, dataDir: folder } of cells) {
-      schemas.push({ name, url: undefined, connection: await attach(folder), ...mode });
+      schemas.push({ name, url: undefined, connection: await attach(folder), ...mode, signal });
     }
-    await migrateCells([...schemas, { name: HOME_CELL, url: undefined, connection: home, ...mode }]);
+    await migrateCells([...schemas, { name: HOME_CELL, url: undefined, connection: home, ...mode, signal }]);
     for (const { name, connection: cell } of schemas) {
+      signal?.throwIfAborted();
       await addCell({ name, home, cell, homeAddress: addressOf(home), ...mode, reference });
     }
     return detach;

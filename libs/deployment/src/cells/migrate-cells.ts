@@ -84,7 +84,7 @@ export async function migrateCellsFirst(settings: CellsSchemas): Promise<void> {
 }
 
 function schemaOf(
-  { isSandbox, log }: Omit<SchemaSettings, 'connection'>,
+  { isSandbox, log, signal }: Omit<SchemaSettings, 'connection'>,
   { name, databaseUrl, ownerUrl }: Pick<CellConfig, 'name' | 'databaseUrl' | 'ownerUrl'>,
 ): CellSchema {
   const url = ownerUrl ?? databaseUrl;
@@ -96,6 +96,7 @@ function schemaOf(
     connection: connectionTo(url),
     isSandbox,
     log,
+    signal,
   };
 }
 

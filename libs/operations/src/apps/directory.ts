@@ -70,12 +70,18 @@ const BIND_SUBJECT = sqlStatement<{ user_id: bigint | null }>(
   'select bind_subject($1, $2, $3) as user_id',
 );
 
+interface DirectoryOptions {
+  /** Whether a subject that is not known is bound to the user with its verified e-mail. Default true. */
+  readonly bindsByEmail?: boolean;
+  /** Runs what binds a subject in its turn, because it waits for the lock of the directory with a connection. Default: at once. */
+  readonly inTurn?: <T>(bindSubject: () => Promise<T>) => Promise<T>;
+}
+
 /** The directory of users and grants in PostgreSQL. */
 export class LedgerDirectory extends Directory {
-  /** @param options.bindsByEmail whether a subject that is not known is bound to the user with its verified e-mail. Default true */
   constructor(
     private readonly database: Database,
-    private readonly options: { readonly bindsByEmail?: boolean } = {},
+    private readonly options: DirectoryOptions = {},
   ) {
     super();
   }
@@ -83,10 +89,10 @@ export class LedgerDirectory extends Directory {
   async userOf(subject: Subject): Promise<DirectoryUser | undefined> {
     const known = await this.recognise(subject);
     const email = subject.email === undefined ? undefined : foldEmail(subject.email);
-    const { bindsByEmail = true } = this.options;
+    const { bindsByEmail = true, inTurn = (bindSubject) => bindSubject() } = this.options;
     if (known || email === undefined || !bindsByEmail || subject.bindsByEmail === false) return known;
     // No `write`: if the outcome is unknown, the request has changed nothing else, and the next request binds again.
-    await this.database.pipeline({}, [bind(BIND_SUBJECT, subject.issuer, subject.subject, email)]);
+    await inTurn(() => this.database.pipeline({}, [bind(BIND_SUBJECT, subject.issuer, subject.subject, email)]));
     return this.recognise(subject);
   }
 

@@ -46,6 +46,11 @@ interface DemoTarget {
   openProvisioning(): Promise<Database>;
   /** Analyzes the tables without current statistics of the planner. */
   refreshStatistics?(): Promise<void>;
+  /**
+   * Ends the work before it begins, or while another process does it. What has begun is completed, because ids of data made in two parts
+   * differ from those that the documentation names.
+   */
+  readonly signal?: AbortSignal | undefined;
   /** The other databases, if the deployment has several. */
   readonly cells?: DemoCells | undefined;
 }
@@ -56,6 +61,7 @@ interface DemoTarget {
  * Each step is recorded in the table `demo_step`, so an interrupted start continues where it stopped.
  *
  * @returns whether a step was missing
+ * @throws the reason of the signal
  */
 export async function makeDemoData(target: DemoTarget): Promise<boolean> {
   const asRole = (books: Books) => (target.role === undefined ? books : booksAs(books, target.role));
@@ -66,6 +72,7 @@ export async function makeDemoData(target: DemoTarget): Promise<boolean> {
   const provisioning = await target.openProvisioning();
   try {
     while (!(await isComplete(books.database))) {
+      target.signal?.throwIfAborted();
       const isLocked = await books.database.transaction({}, async (tx) => {
         const [[lock]] = await tx.pipeline([bind(TRY_LOCK)] as const);
         if (lock?.is_locked) await makeAll(books, provisioning, demoCells);

@@ -9,6 +9,7 @@ import {
 } from '@banking/domain';
 import type { PayeeVerification, VerifyPayee } from '@banking/payouts';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
+import type { InTurn } from '@banking/process';
 import type { AuditedCall } from '../audit/audited-call.js';
 import { createOnce, findReplay } from '../idempotency/create-once.js';
 import type { Reading } from '../resources/reading.js';
@@ -72,13 +73,13 @@ const LOCK_RECIPIENT = sqlStatement<{ id: bigint }>(
  * Asks the network of a recipient whether its account belongs to its name, and stores the result with the time. The result is
  * `not_possible` for an account of this service, if the network cannot tell, and if it does not answer within 5 seconds.
  *
- * @param verify asks the network; without one, no result is possible
+ * @param services.verifyPayee asks the network; without one, no result is possible
  * @throws Refusal `recipient_not_found`, `rate_limited` if the workspace has verified 100 other recipients in the last hour, so that
  *   names of strangers cannot be collected, and those of `createOnce`
  */
 export async function verifyRecipient(
   reading: Reading,
-  verify: VerifyPayee | undefined,
+  { verifyPayee, inTurn }: { readonly verifyPayee: VerifyPayee | undefined; readonly inTurn: InTurn },
   caller: AuditedCall,
   recipientId: RecipientId | PlainNumber,
   options: RequestOptions,
@@ -91,9 +92,9 @@ export async function verifyRecipient(
   if (replay) return replay;
   const [[payee]] = rows;
   if (!payee) throw new Refusal('recipient_not_found');
-  await countRequest(database, workspaceId, recipientId);
+  await inTurn(`verifications ${workspaceId}`, () => countRequest(database, workspaceId, recipientId));
   // Outside of any database transaction, because a network may be slow.
-  const { result, name } = await answerAbout(payee, verify);
+  const { result, name } = await answerAbout(payee, verifyPayee);
   return createOnce(reading, request, options, caller, async (tx) => {
     const [[current]] = await tx.pipeline([bind(LOCK_RECIPIENT, workspaceId, recipientId)] as const);
     if (!current) throw new Refusal('recipient_not_found');
