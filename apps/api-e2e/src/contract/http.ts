@@ -173,6 +173,19 @@ export function errorsContract(provide: () => Service): void {
       },
     );
 
+    it.each([
+      ['DELETE', '/recipients/validation-schema', 'GET, HEAD'],
+      ['POST', '/recipients/validation-schema', 'GET, HEAD'],
+      ['GET', '/recipients/international', 'POST'],
+      ['HEAD', '/recipients/international', 'POST'],
+      ['PUT', '/recipients/international', 'POST'],
+      ['PATCH', '/recipients/internal', 'POST'],
+    ])('refuses %s %s, whose path names no id, and lists %s', async (method, path, allowed) => {
+      const { status, headers } = await sendRequest(service, path, { as: ADA, method });
+
+      expect([status, headers.get('allow')]).toEqual([405, allowed]);
+    });
+
     it('gives one response for an unknown transfer and a transfer of another workspace', async () => {
       const none = await sendRequest(service, '/transfers/9007199254740991', { as: EVE, workspace: southwind() });
       for (const transferId of Object.values(service.world.transfers)) {

@@ -1,4 +1,4 @@
-import { Refusal } from '@banking/domain';
+import type { Refusal, WorkspaceId } from '@banking/domain';
 import { CircuitBreaker } from './circuit-breaker.js';
 
 /** The usual kind: a request of a caller, sent without waiting. */
@@ -63,15 +63,37 @@ describe('CircuitBreaker', () => {
     expect(logged).toEqual(['error: circuit open: the upstream fails, so nothing is sent for 5 seconds']);
   });
 
-  it('stays closed for repeated 500 of one request while others succeed', async () => {
+  it.each([500, 503])('stays closed for repeated %i of one request while others succeed', async (status) => {
     const { circuit: under, fail } = circuit();
     expect(await under.run(answering(200), OF_CALLER)).toEqual({ status: 200 });
-    await fail(20, answering(500));
+    await fail(20, answering(status));
     expect(await under.run(answering(200), OF_CALLER)).toEqual({ status: 200 });
     jest.setSystemTime(5_001);
-    await fail(5, answering(500));
+    await fail(5, answering(status));
 
     expect(await refusalOf(under.run(answering(200), OF_CALLER))).toMatchObject({ reason: 'unavailable' });
+  });
+
+  it.each([
+    ['another workspace', { isOfCaller: true, workspaceId: 2 as WorkspaceId }],
+    ['no workspace', { isOfCaller: false }],
+  ])('stays closed if only one workspace gets 503, until a request of %s fails too', async (_, other) => {
+    const { circuit: under } = circuit();
+    const ofWorkspace = { isOfCaller: true, workspaceId: 1 as WorkspaceId };
+    for (let time = 0; time < 20; time += 1) {
+      expect(await under.run(answering(503), ofWorkspace)).toEqual({ status: 503 });
+    }
+    expect(await under.run(answering(503), other)).toEqual({ status: 503 });
+
+    expect(await refusalOf(under.run(answering(200), other))).toMatchObject({ reason: 'unavailable' });
+  });
+
+  it('opens for the broken connections of one workspace', async () => {
+    const { circuit: under } = circuit();
+    const ofWorkspace = { isOfCaller: true, workspaceId: 1 as WorkspaceId };
+    for (let time = 0; time < 5; time += 1) await expect(under.run(broken, ofWorkspace)).rejects.toThrow('broken');
+
+    expect(await refusalOf(under.run(answering(200), ofWorkspace))).toMatchObject({ reason: 'unavailable' });
   });
 
   it.each([

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
-import { Refusal } from '@banking/domain';
+import { Refusal, type WorkspaceId } from '@banking/domain';
 import { circuitChannel } from '@banking/telemetry';
 
 const FAILURES_MAX = 5;
 const PROBE_AFTER_MS = 5_000;
-/** A 500 within this time after another request succeeded is an error of that one request. */
+/** A response 5xx within this time after another request succeeded is an error of that one request. */
 const HEALTHY_FOR_MS = 5_000;
 
 /** The part of a response that the circuit breaker reads. */
@@ -14,6 +14,8 @@ interface UpstreamResponse {
 
 /** The properties of a request that decide how its outcome counts. */
 interface RequestKind {
+  /** The workspace that the request names: a response 5xx may concern it alone. */
+  readonly workspaceId?: WorkspaceId | undefined;
   /** Whether a success shows that requests of callers succeed. */
   readonly isOfCaller: boolean;
   /** Whether the request waited before it was sent: its timeout is then no failure of the upstream. */
@@ -24,11 +26,14 @@ interface RequestKind {
  * Stops sending to an upstream that fails: after five consecutive failures no request is sent for five seconds. Then one request probes
  * the upstream, and its outcome decides.
  *
- * Failures are broken and refused connections, timeouts and responses 5xx. Not counted are a 500 while other requests succeed, the
+ * Failures are broken and refused connections, timeouts and responses 5xx. Not counted are a 5xx while other requests succeed, the
  * timeout of a request that waited in the queue first, and requests that began before the circuit opened. A refusal such as 429 is no failure.
+ * Responses 5xx to one workspace alone do not open the circuit, because a workspace gets 503 also while it waits for its own changes.
  */
 export class CircuitBreaker {
   private failures = 0;
+  /** What failed in a row: the workspaces that got a 5xx, and undefined for any other failure. */
+  private readonly failing = new Set<WorkspaceId | undefined>();
   private openings = 0;
   /** Undefined while the circuit is closed. */
   private probeAtMs: number | undefined;
@@ -48,14 +53,15 @@ export class CircuitBreaker {
    */
   async run<T extends UpstreamResponse>(
     request: () => Promise<T>,
-    { isOfCaller, hasWaited = false }: RequestKind,
+    { workspaceId, isOfCaller, hasWaited = false }: RequestKind,
   ): Promise<T> {
     this.refuseWhileOpen();
     this.isProbing = this.probeAtMs !== undefined;
     const { openings } = this;
     try {
       const response = await request();
-      this.count(openings, this.isFailedResponse(response, isOfCaller) ? `status ${response.status}` : undefined);
+      const isFailed = this.isFailedResponse(response, isOfCaller);
+      this.count(openings, isFailed ? `status ${response.status}` : undefined, workspaceId);
       return response;
     } catch (error) {
       this.count(openings, this.isUpstreamFailure(error) && !hasWaited ? whyOf(error) : undefined);
@@ -70,15 +76,21 @@ export class CircuitBreaker {
     throw new Refusal('unavailable', 'The upstream service has failed several times in a row.', { retryAfterSeconds });
   }
 
-  /** @param failure why the request has failed; undefined if it has not */
-  private count(openings: number, failure: string | undefined): void {
+  /**
+   * @param failure why the request has failed; undefined if it has not
+   * @param workspaceId the workspace that the failure may concern alone
+   */
+  private count(openings: number, failure: string | undefined, workspaceId?: WorkspaceId): void {
     if (openings !== this.openings) return; // It began before the circuit opened.
     if (failure !== undefined) {
       this.failures += 1;
-      if (this.isProbing || this.failures >= FAILURES_MAX) this.open(failure);
+      this.failing.add(workspaceId);
+      const isOfOneWorkspace = this.failing.size === 1 && workspaceId !== undefined;
+      if (this.isProbing || (this.failures >= FAILURES_MAX && !isOfOneWorkspace)) this.open(failure);
       return;
     }
     this.failures = 0;
+    this.failing.clear();
     if (this.probeAtMs === undefined) return;
     this.probeAtMs = undefined;
     this.isProbing = false;
@@ -99,7 +111,7 @@ export class CircuitBreaker {
 
   private isFailedResponse({ status }: UpstreamResponse, isOfCaller: boolean): boolean {
     if (status < 500 && isOfCaller) this.succeededAtMs = Date.now();
-    return status > 500 || (status === 500 && Date.now() - this.succeededAtMs > HEALTHY_FOR_MS);
+    return status >= 500 && Date.now() - this.succeededAtMs > HEALTHY_FOR_MS;
   }
 }
 

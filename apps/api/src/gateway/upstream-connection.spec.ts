@@ -426,6 +426,15 @@ describe('concurrent callers', () => {
       expect(gateway.lines.some(({ level }) => level === 'error')).toBe(false);
     });
 
+    it('does not open the circuit for other callers with the 503 that the upstream gives its workspace', async () => {
+      upstream.says('GET /transfers', refused(503, 'unavailable'));
+      upstream.says('GET /accounts', { status: 200, body: [] });
+      const refusals = await Promise.all(range(20).map(() => get('/transfers', HOSTILE)));
+      expect(new Set(refusals.map(({ status }) => status))).toEqual(new Set([503]));
+
+      expect((await get('/accounts', POLITE)).status).toBe(200);
+    });
+
     it('does not cause more reads of the user lists', async () => {
       for (const path of ['/apps/1/users', '/apps/2/users']) {
         for (let turn = 0; turn < 5; turn += 1) await Promise.all(range(20).map(() => get(path, HOSTILE)));
@@ -488,7 +497,9 @@ describe('the channels of a gateway', () => {
   });
 
   it('publish that the circuit opens', async () => {
-    for (let failures = 0; failures < 5; failures += 1) await gateway.responseTo(READ, refused(503, 'unavailable'));
+    for (let failures = 0; failures < 5; failures += 1) {
+      await gateway.responseTo(READ, ({ socket }) => socket.destroy());
+    }
 
     expect(messages.filter(({ state }) => state !== undefined)).toEqual([{ state: 'open' }]);
   });

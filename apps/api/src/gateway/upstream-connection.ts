@@ -233,15 +233,15 @@ export class UpstreamConnection {
 
   /** The transport of the client. It decompresses nothing, follows no redirect and repeats no request. */
   readonly transport: Transport = async (url, sending) => {
-    const { actor, workspaceId = '', method, holdMs } = sending.call;
+    const { actor, workspaceId, method, holdMs } = sending.call;
     const send = () => this.sendTraced(url, sending);
     if (actor === undefined) return this.circuit.run(send, { isOfCaller: false });
     this.circuit.refuseWhileOpen();
     // A deployment of ours limits orders apart from other requests of a workspace, so reads and changes pause separately.
-    const limitKey = `${workspaceId} ${method === 'GET' ? 'reads' : 'changes'}`;
+    const limitKey = `${workspaceId ?? ''} ${method === 'GET' ? 'reads' : 'changes'}`;
     const queue = holdMs === undefined ? this.queue : this.heldQueue;
     return queue.run({ actor, limitKey }, sending.signal, async (hasWaited) => {
-      const response = await this.circuit.run(send, { isOfCaller: true, hasWaited });
+      const response = await this.circuit.run(send, { workspaceId, isOfCaller: true, hasWaited });
       if (response.status === 429) queue.pause(limitKey);
       return response;
     });

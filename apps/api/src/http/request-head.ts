@@ -179,13 +179,11 @@ export function indexRoutes(server: FastifyInstance): RouteIndex {
   return routes;
 }
 
-function allowedMethods(routes: RouteIndex, url: string): string[] {
-  const path = url.split('?', 1)[0] ?? '';
-  const methods = new Set<string>();
-  for (const route of routes.values()) {
-    if (route.pattern.test(path)) route.methods.forEach((method) => methods.add(method));
-  }
-  return [...methods].sort();
+/** The methods of the route with exactly this path; else those of all routes whose parameters match it. */
+function allowedMethods(routes: RouteIndex, path: string): string[] {
+  const exact = routes.get(path);
+  const matching = exact ? [exact] : [...routes.values()].filter(({ pattern }) => pattern.test(path));
+  return [...new Set(matching.flatMap(({ methods }) => [...methods]))].sort();
 }
 
 function patternOf(url: string): RegExp {
@@ -215,9 +213,12 @@ export function checkHead(request: FastifyRequest): void {
  * The refusal of a path or a method that is not served, with `Allow` on the reply. Which of them exist is public: the document shows them.
  */
 export function routeRefusal(routes: RouteIndex, request: FastifyRequest, reply: FastifyReply): Refusal | undefined {
+  const path = request.url.split('?', 1)[0] ?? '';
+  // For another method, the router matches a route with a parameter, which would read a segment of this path as an id.
+  const isOtherMethod = routes.get(path)?.methods.has(request.method) === false;
   // If pages of other origins may call, the router has a route for OPTIONS on every path.
-  if (!request.is404 && request.method !== 'OPTIONS' && !hasEmptyParameter(request)) return undefined;
-  const methods = allowedMethods(routes, request.url);
+  if (!request.is404 && request.method !== 'OPTIONS' && !hasEmptyParameter(request) && !isOtherMethod) return undefined;
+  const methods = allowedMethods(routes, path);
   if (methods.length === 0) return new Refusal('route_not_found');
   reply.header('Allow', methods.join(', '));
   return new Refusal('method_not_allowed', `This path supports ${methods.join(', ')}.`);
