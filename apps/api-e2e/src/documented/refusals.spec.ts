@@ -419,7 +419,7 @@ describe('demo data, changed directly and through a gateway', () => {
       routesOf(theirs!).map((route) => ({
         id: route.operation.operationId,
         statuses: route.operation.security.length > 0 ? ['502', '504'] : [],
-        keys: takesKey(route) ? ['502', '504'] : [],
+        keys: takesKey(route) ? [...('202' in route.operation.responses ? ['202'] : []), '502', '504'] : [],
         unknown: unknownOutcomeOf(route),
       })),
     );
