@@ -83,15 +83,28 @@ export function httpContract(provide: () => Service): void {
       expect(headers.has('access-control-allow-origin')).toBe(false);
     });
 
-    it.each(BODILESS)('accepts an empty body of JSON for %s %s, which needs none', async (method, path, operation) => {
-      const { status } = await sendRequest(service, path.replaceAll(/\{\w+\}/g, '999999999'), {
-        method,
-        as: ADA,
-        workspace: idOf(service.world, 'workspaces', 'Northwind Trading'),
-        body: '',
-      });
+    it.each(BODILESS)(
+      'accepts an empty body of JSON or of a form for %s %s, and refuses others',
+      async (method, path, operation) => {
+        const send = async (type: string, body: string) => {
+          const { status } = await sendRequest(service, path.replaceAll(/\{\w+\}/g, '999999999'), {
+            ...{ method, as: ADA, workspace: idOf(service.world, 'workspaces', 'Northwind Trading') },
+            ...{ body, headers: { 'content-type': type } },
+          });
+          return status;
+        };
+        const form = 'application/x-www-form-urlencoded';
 
-      expect(status).toBe(statusAt(service, operation, 404));
+        const absent = statusAt(service, operation, 404);
+        expect([await send('application/json', ''), await send(form, '')]).toEqual([absent, absent]);
+        expect([await send(form, 'a=1'), await send('application/json', ' '.repeat(70 * 1024))]).toEqual([415, 413]);
+      },
+    );
+
+    it('ignores the coding of a body that is not there', async () => {
+      const { status } = await sendRequest(service, '/apps', { as: ADA, headers: { 'content-encoding': 'gzip' } });
+
+      expect(status).toBe(200);
     });
 
     it('refuses query parameters where none are defined, and names them', async () => {

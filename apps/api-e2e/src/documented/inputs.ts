@@ -207,6 +207,7 @@ export const oddJson = (names: readonly string[]): fc.Arbitrary<string> =>
     ),
   })).value;
 
+const FREE_TEXT = '\\S';
 const AMOUNT = '^[1-9][0-9]{0,18}$';
 const INSTANT = { min: Date.UTC(2025, 0), max: Date.UTC(2100, 0) };
 
@@ -225,7 +226,7 @@ export function valueOf(schema: JsonSchema): fc.Arbitrary<Json> {
     const usual = fc.integer({ min: 1, max: 400_000 }).map(String);
     return fc.oneof({ weight: 4, arbitrary: usual }, fc.stringMatching(new RegExp(AMOUNT)));
   }
-  if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern));
+  if (pattern !== undefined && pattern !== FREE_TEXT) return fc.stringMatching(new RegExp(pattern));
   return fc.string({ maxLength: Math.max(1, Math.min(maxLength, 60) - TEXT_MARKER.length) }).map(markedText);
 }
 

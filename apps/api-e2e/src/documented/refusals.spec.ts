@@ -419,7 +419,7 @@ describe('demo data, changed directly and through a gateway', () => {
       routesOf(theirs!).map((route) => ({
         id: route.operation.operationId,
         statuses: route.operation.security.length > 0 ? ['502', '504'] : [],
-        keys: takesKey(route) ? ['502', '504'] : [],
+        keys: takesKey(route) ? [...('202' in route.operation.responses ? ['202'] : []), '502', '504'] : [],
         unknown: unknownOutcomeOf(route),
       })),
     );
@@ -493,7 +493,7 @@ const unknownOutcomeOf = ({ operation }: Route) => examplesOf(operation, 504)['o
 
 /** What rules a value out. The document of a gateway has only the rules that it checks: validate-response.spec.ts compares both. */
 const RULES =
-  /^(type|format|pattern|enum|minimum|maximum|(min|max)(Length|Items|Properties)|required|items|\$ref|allOf|additionalProperties|uniqueItems|const)$/;
+  /^(type|format|pattern|enum|minimum|maximum|(min|max)(Length|Items|Properties)|required|items|\$ref|allOf|additionalProperties|propertyNames|uniqueItems|const)$/;
 
 /** The fields of schemas with what is said about them. */
 const notesOf = (schemas: unknown): unknown =>

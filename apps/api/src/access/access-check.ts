@@ -29,12 +29,12 @@ import { CredentialError, type TokenVerifier } from './token-verifier.js';
 /** Who may call an operation, as in the table of operations; `public`: every client. */
 type Access = 'public' | OperationAccess;
 
-type Row = Pick<Operation, 'result' | 'refusals' | 'hasBody'> & { readonly access: Access };
+type Row = Pick<Operation, 'method' | 'result' | 'refusals' | 'hasBody'> & { readonly access: Access };
 
 /** Outside of the published interface. */
 const HEALTH = {
-  getLiveness: { access: 'public', result: 'record', refusals: [] },
-  getReadiness: { access: 'public', result: 'record', refusals: ['unavailable'] },
+  getLiveness: { method: 'GET', access: 'public', result: 'record', refusals: [] },
+  getReadiness: { method: 'GET', access: 'public', result: 'record', refusals: ['unavailable'] },
 } as const satisfies Record<string, Row>;
 
 export type OperationId = OperationName | keyof typeof HEALTH;

@@ -91,12 +91,8 @@ const IN_A_WORKSPACE: readonly RefusalReason[] = [
 ];
 
 const PAGED: readonly RefusalReason[] = ['limit_invalid', 'cursor_invalid'];
-const BODY: readonly RefusalReason[] = [
-  'body_malformed',
-  'field_unknown',
-  'payload_too_large',
-  'unsupported_media_type',
-];
+/** Of every method whose body is read, also if the operation has none. */
+const READ_BODY: readonly RefusalReason[] = ['body_malformed', 'payload_too_large', 'unsupported_media_type'];
 const CREATION: readonly RefusalReason[] = [
   'idempotency_key_invalid',
   'idempotency_in_progress',
@@ -182,7 +178,7 @@ const IdempotencyHeader = (): MethodDecorator =>
 const approvalGroupOf = (id: OperationId) => approvable(id)?.group;
 
 function refusalsOf(id: OperationId, hasQuery: boolean): RefusalReason[] {
-  const { access, result, refusals, hasBody } = ROWS[id];
+  const { method, access, result, refusals, hasBody } = ROWS[id];
   const isAnyRoleEnough = needsRole(access) && access.length === ROLE_NAMES.length;
   return [
     ...ALWAYS,
@@ -191,7 +187,8 @@ function refusalsOf(id: OperationId, hasQuery: boolean): RefusalReason[] {
     ...(needsRole(access) && !isAnyRoleEnough ? ['role_insufficient' as const] : []),
     ...(hasQuery ? ['parameter_repeated' as const] : []),
     ...(PAGED_RESULTS.includes(result) ? PAGED : []),
-    ...(hasBody ? BODY : []),
+    ...(method === 'GET' ? [] : READ_BODY),
+    ...(hasBody ? ['field_unknown' as const] : []),
     ...(result === 'created' ? CREATION : []),
     ...(approvalGroupOf(id) === undefined ? [] : ['approval_impossible' as const]),
     ...refusals,

@@ -40,7 +40,7 @@ export const RESPONSE_HEADERS = {
   },
   'Idempotency-Key': {
     description:
-      'The request may have been executed: send the same request again with this key, which is yours if you sent one.',
+      'Send the same request again with this key, which is yours if you sent one. After 502 and 504, it may have been executed.',
     schema: { type: 'string', example: '5f3c1a8b0d9e4c7fa1b2c3d4e5f60718' },
   },
   'Idempotent-Replayed': {
@@ -89,7 +89,8 @@ function namesOf(
   // A conflict passes with time only for a creation.
   if ((status === 409 && isCreation) || status === 429 || status === 503) names.push('Retry-After');
   if (isChange && status === 504) names.push('Retry-After');
-  if (isCreation && isInDoubt) names.push('Idempotency-Key');
+  // A gateway generates a key for a request that has none.
+  if (isCreation && (isInDoubt || (isGateway && status === 202))) names.push('Idempotency-Key');
   if (hasETag && isSuccess) names.push('ETag');
   if (isCreation && isSuccess) names.push('Location', 'Idempotent-Replayed');
   if (isPaged && isSuccess) names.push('Link');

@@ -22,7 +22,7 @@ import { EventDto, EventQueryDto } from './event.dto.js';
 /** Half of the connections of the server, so that other requests find one. */
 export const HELD_MAX = 500;
 export const HELD_PER_WORKSPACE_MAX = 50;
-/** In all workspaces together. */
+/** Of each workspace, because a gateway is one user for the callers of all of them. */
 export const HELD_PER_USER_MAX = 10;
 
 interface Waiting {
@@ -34,7 +34,7 @@ interface Waiting {
 @Injectable()
 export class HeldRequests {
   private readonly ofWorkspaces = new FairSlots<WorkspaceId | undefined>(HELD_MAX, HELD_PER_WORKSPACE_MAX);
-  private readonly ofUsers = new FairSlots<UserId>(Infinity, HELD_PER_USER_MAX);
+  private readonly ofUsers = new FairSlots<string>(Infinity, HELD_PER_USER_MAX);
   private readonly held = new Set<AbortController>();
 
   constructor(private readonly draining: Draining) {
@@ -45,7 +45,7 @@ export class HeldRequests {
    * Holds a request while `wait` is pending. Its signal is aborted when the caller disconnects, and when the service stops.
    *
    * @returns undefined if the wait ended early
-   * @throws Refusal `rate_limited` if too many requests of the user or of the workspace are held, `unavailable` if too many of the
+   * @throws Refusal `rate_limited` if too many requests of the user in the workspace, or of the workspace, are held, `unavailable` if too many of the
    *   process are; the error of `wait`
    */
   async hold<T>(
@@ -54,7 +54,8 @@ export class HeldRequests {
     wait: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
     if (this.draining.begun) return undefined;
-    if (!this.ofUsers.mayTake(actor)) throw limited('Too many of your requests wait already.');
+    const user = `${actor} in ${workspaceId}`;
+    if (!this.ofUsers.mayTake(user)) throw limited('Too many of your requests in the workspace wait already.');
     if (this.ofWorkspaces.isFull) {
       throw new Refusal('unavailable', 'Too many requests wait already.', { retryAfterSeconds: 1 });
     }
@@ -65,7 +66,7 @@ export class HeldRequests {
     const { signal } = controller;
     const leave = () => controller.abort(new Refusal('unavailable', 'The caller has disconnected.'));
     this.ofWorkspaces.take(workspaceId);
-    this.ofUsers.take(actor);
+    this.ofUsers.take(user);
     this.held.add(controller);
     const stopListening = onResponseEnd(reply, leave);
     try {
@@ -79,7 +80,7 @@ export class HeldRequests {
       stopListening();
       this.held.delete(controller);
       this.ofWorkspaces.release(workspaceId);
-      this.ofUsers.release(actor);
+      this.ofUsers.release(user);
     }
   }
 }
@@ -113,7 +114,7 @@ class EventsController {
       '',
       'With `wait`, the response is sent as soon as there is an event, and without one when the time is over.',
       'It may be sent early, for example when the service stops. Your access is checked again before a held response is sent.',
-      'At most 10 requests of a user, and 50 of a workspace, are held at a time; another one is refused with `rate_limited`.',
+      'At most 10 requests of a user in a workspace, and 50 of a workspace, are held at a time; another one is refused with `rate_limited`.',
       '',
       'Events are kept for 30 days, unless the deployment keeps them for another time.',
       'A cursor is refused with `cursor_expired` if events behind it were deleted. Without a cursor, the list begins with the events that are left.',

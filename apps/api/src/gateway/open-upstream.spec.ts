@@ -242,7 +242,10 @@ describe('a gateway', () => {
   it('documents 502 and 504 for the operations that call the upstream, with an idempotency key for creations', async () => {
     await withGateway(async ({ url }) => {
       const { paths, components } = (await (await fetch(`${url}/openapi.json`)).json()) as {
-        paths: Record<string, Record<string, { security?: object[]; responses: Record<string, { $ref: string }> }>>;
+        paths: Record<
+          string,
+          Record<string, { security?: object[]; responses: Record<string, { $ref: string; headers?: object }> }>
+        >;
         components: { responses: Record<string, { headers: object }> };
       };
       const headersOf = (method: string, path: string, status: string) =>
@@ -258,6 +261,9 @@ describe('a gateway', () => {
       }
       for (const status of ['502', '504'])
         expect(headersOf('post', '/quotes', status)).toHaveProperty('Idempotency-Key');
+      expect(paths['/accounts/{accountId}/orders']?.['post']?.responses['202']?.headers).toHaveProperty(
+        'Idempotency-Key',
+      );
       expect(headersOf('post', '/quotes', '503')).not.toHaveProperty('Idempotency-Key');
       expect(headersOf('get', '/quotes/{quoteId}', '502')).not.toHaveProperty('Idempotency-Key');
     });

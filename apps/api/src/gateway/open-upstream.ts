@@ -140,6 +140,12 @@ function keyCreations(server: FastifyInstance): void {
     }
     done();
   });
+  // A maker repeats a request with its key after the approvals, and has no other way to learn a generated one.
+  server.addHook('onSend', ({ idempotencyKey, headers }, reply, _payload, done) => {
+    const isGenerated = idempotencyKey !== undefined && headers['idempotency-key'] === undefined;
+    if (isGenerated && reply.statusCode === 202) reply.header('Idempotency-Key', idempotencyKey);
+    done();
+  });
 }
 
 /**

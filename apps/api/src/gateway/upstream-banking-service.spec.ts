@@ -161,11 +161,22 @@ describe('approvals behind a gateway', () => {
     });
   });
 
-  it('have the generated key of their request, with which its maker repeats it', async () => {
-    upstream.says('POST /recipients/internal', { status: 202, body: { approval: OPEN } });
-    const body = JSON.stringify({ accountCode: 'NW-1', alias: 'Rent' });
-    const send = (headers: Record<string, string>) =>
-      gateway.send('POST /recipients/internal', { method: 'POST', body, headers });
+  const AWAITING = {
+    ...{ id: 5, amount: '250000', status: 'active', type: 'instant', approvalID: 2 },
+    edges: { executions: [{ id: 1, status: 'awaiting_approval', edges: {} }] },
+  };
+
+  it.each<[string, Script, object]>([
+    ['POST /recipients/internal', { status: 202, body: { approval: OPEN } }, { accountCode: 'NW-1', alias: 'Rent' }],
+    [
+      'POST /accounts/1/orders',
+      { status: 202, body: AWAITING },
+      { amount: '250000', recipientID: 2, type: 'instant', purposeCode: 'IR002' },
+    ],
+  ])('have the generated key of their request, with which its maker repeats it: %s', async (call, script, input) => {
+    upstream.says(call, script);
+    const body = JSON.stringify(input);
+    const send = (headers: Record<string, string>) => gateway.send(call, { method: 'POST', body, headers });
     const [generated, own] = [await send({}), await send({ 'idempotency-key': 'mine' })];
     const sent = upstream.received.filter(({ method }) => method === 'POST');
 

@@ -264,7 +264,7 @@ export function addressUnit(address: string): string {
 
 type Head = Pick<FastifyRequest, 'method' | 'headers' | 'is404'>;
 
-function hasBody({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+export function hasBody({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
@@ -282,6 +282,9 @@ export function isBodyIgnored(request: Head): boolean {
   if (!hasBody(request)) return false;
   return request.is404 || hasUnknownCoding(request) || ['GET', 'HEAD', 'OPTIONS'].includes(request.method);
 }
+
+/** Whether the request carries a body that is read. */
+export const isBodyRead = (request: Head): boolean => hasBody(request) && !isBodyIgnored(request);
 
 /** Whether a part of the body is still to come. A handler that reads it has not run. */
 export function isBodyPending(request: Pick<FastifyRequest, 'headers' | 'raw'>): boolean {
@@ -341,6 +344,6 @@ export class Continuation {
   /** Sends `100 Continue`, unless there is no body, or it will be refused for its size or ignored. */
   send(request: FastifyRequest, reply: FastifyReply): void {
     if (!this.waiting.has(request.raw)) return;
-    if (hasBody(request) && !isBodyIgnored(request) && isWithinLimit(request)) reply.raw.writeContinue();
+    if (isBodyRead(request) && isWithinLimit(request)) reply.raw.writeContinue();
   }
 }

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
 import { hasRepeatedMember } from '@banking/process';
+import { hasBody } from './connections.js';
 
 /** No operation takes a deeper body, an object with more fields or a list with more items. */
 const DEPTH_MAX = 8;
@@ -14,6 +15,7 @@ const CHARSET = /;[ \t]*charset="?([^";]*)"?/gi;
 
 /**
  * Reads bodies as JSON in UTF-8 only. Other media types are refused, so that no proxy and no service can interpret a body in two ways.
+ * Some clients send a type with every request: without a body, it means nothing.
  */
 export function readJsonBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
@@ -24,6 +26,9 @@ export function readJsonBodies(server: FastifyInstance): void {
       done(refusal as Refusal);
     }
   });
+  server.addContentTypeParser('*', (request, _payload, done) => {
+    done(hasBody(request) ? new Refusal('unsupported_media_type') : null);
+  });
 }
 
 /** @throws Refusal `unsupported_media_type`, `body_malformed` */
@@ -33,7 +38,7 @@ function parsed({ headers }: FastifyRequest, bytes: Buffer): unknown {
   if (!JSON_TYPE.test(type) || charsets.some((charset) => charset !== 'utf-8')) {
     throw new Refusal('unsupported_media_type');
   }
-  // Some clients send the type with every request. The operations that take a body refuse a missing one.
+  // The operations that take a body refuse a missing one.
   if (bytes.length === 0) return undefined;
   const text = textOf(bytes);
   const value = valueOf(text);

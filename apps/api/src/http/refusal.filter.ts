@@ -155,7 +155,7 @@ export class RefusalFilter implements ExceptionFilter {
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
     if (thrown instanceof ApprovalPending) {
-      sendPending(request, reply, thrown);
+      sendPending(reply, thrown);
       return;
     }
     const translated = this.translate(thrown, request.operation);
@@ -198,12 +198,7 @@ export class RefusalFilter implements ExceptionFilter {
 }
 
 /** An operation that waits for approvals is no error. */
-function sendPending(request: FastifyRequest, reply: FastifyReply, { approval, isReplay }: ApprovalPending): void {
-  const { idempotencyKey, headers } = request;
-  // Of a gateway. A maker who repeats the request after the approvals needs it.
-  if (idempotencyKey !== undefined && headers['idempotency-key'] === undefined) {
-    reply.header('Idempotency-Key', idempotencyKey);
-  }
+function sendPending(reply: FastifyReply, { approval, isReplay }: ApprovalPending): void {
   if (isReplay) reply.header('idempotent-replayed', 'true');
   if (Number.isSafeInteger(approval.id)) reply.header('location', publicReference(reply, `/approvals/${approval.id}`));
   reply.code(202).type('application/json; charset=utf-8').send({ approval });

@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
 import { type EnvironmentReader, parseNetwork } from '@banking/process';
-import { hasUnknownCoding } from './connections.js';
+import { hasUnknownCoding, isBodyRead } from './connections.js';
 import { LIMITS } from './limits.js';
 
 /** The media types of an operation that declares none. */
@@ -236,8 +236,8 @@ export function checkRest(request: FastifyRequest): void {
   const { headers, url } = request;
   // A body packed by a coding could be any size once unpacked.
   const coding = headers['content-encoding'];
-  if (coding !== undefined && !['', 'identity'].includes(coding.toLowerCase()))
-    throw new Refusal('unsupported_media_type');
+  const isPacked = coding !== undefined && !['', 'identity'].includes(coding.toLowerCase());
+  if (isPacked && isBodyRead(request)) throw new Refusal('unsupported_media_type');
   if (hasBrokenQuery(url))
     throw new Refusal('request_malformed', 'The query is not well-formed: check its percent-encoding.');
   refuseRepeated(request, SINGLE_HEADERS.other);

@@ -12,7 +12,7 @@ import {
   type RefusalReason,
 } from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
-import { freeTextRule, mustBe } from './parameter.decorator.js';
+import { freeTextRule, freeTextSchema, mustBe } from './parameter.decorator.js';
 
 interface FieldRule {
   readonly provenance: Provenance;
@@ -121,7 +121,7 @@ export const LineField = (
   BodyField({
     provenance,
     isRequired,
-    schema: { type: 'string', minLength: 1, maxLength, description, example },
+    schema: { ...freeTextSchema(maxLength), description, example },
     must: freeTextRule(maxLength),
     isValid: (value) => typeof value === 'string' && isFreeText(value, maxLength),
   });
@@ -304,7 +304,8 @@ export const PairsField = (
       isRequired: false,
       schema: {
         type: 'object',
-        additionalProperties: { type: 'string', minLength: 1, maxLength: max.value },
+        propertyNames: freeTextSchema(max.name),
+        additionalProperties: freeTextSchema(max.value),
         maxProperties: max.count,
         description,
         example,

@@ -29,6 +29,10 @@ export const PARAMETER_RULES = {
 export const freeTextRule = (maxLength: number) =>
   `1 to ${maxLength} characters, not only spaces, without ${FORBIDDEN_CHARACTERS}`;
 
+/** The rule of free text without its classes of characters, which many regular expressions of callers do not have. */
+export const freeTextSchema = (maxLength: number) =>
+  ({ type: 'string', minLength: 1, maxLength, pattern: '\\S' }) as const;
+
 export const onceMessage = (name: string) => `Send the parameter ${name} once.`;
 
 export const mustBe = (name: string, rule: string) => `${name} must be ${rule}.`;
@@ -187,7 +191,7 @@ export const PatternParameter = (
 export const TextParameter = (provenance: Provenance, maxLength: number, description: string): PropertyDecorator =>
   Parameter({
     provenance,
-    schema: { type: 'string', minLength: 1, maxLength, description },
+    schema: { ...freeTextSchema(maxLength), description },
     reason: 'parameter_invalid',
     must: freeTextRule(maxLength),
     read: (text) => (isFreeText(text, maxLength) ? text : undefined),
