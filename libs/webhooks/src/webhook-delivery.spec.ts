@@ -137,6 +137,20 @@ describe('the delivery of webhooks', () => {
     expect(String(receiver.received[0]?.headers['webhook-signature']).split(' ')).toHaveLength(1);
   });
 
+  it('reports a secret whose key is lost with its endpoint', async () => {
+    const { id } = await given.endpoint(receiver.url);
+    await given.events(1);
+    const reported: unknown[] = [];
+    const onError = (error: unknown, failed: object) => reported.push({ ...failed, error: String(error) });
+    await deliver(given.worker({ sealer: secretSealer([Buffer.alloc(32, 8)]), onError }));
+    expect(reported).toEqual([
+      {
+        ...{ chore: 'webhooks', workspaceId: 1, kind: 'webhookEndpoint', subjectId: id },
+        error: 'SealError: The secret is sealed with a key that WEBHOOK_KEY does not have.',
+      },
+    ]);
+  });
+
   it('seals a secret with the first key, so that another one can be removed', async () => {
     const { id, secret } = await given.endpoint(receiver.url);
     const [oldKey, newKey] = [given.key, Buffer.alloc(32, 9)];

@@ -6,13 +6,22 @@ import { EndpointSession, LEASE_MS } from './endpoint-session.js';
 import type { OpenWebhooks } from './open-webhooks.js';
 import { Outbound, type OutboundOptions } from './outbound-request.js';
 
+/** The chore, and the endpoint if one has failed. */
+interface FailedDelivery {
+  readonly chore: string;
+  readonly workspaceId?: number;
+  readonly kind?: string;
+  readonly subjectId?: number;
+}
+
 export interface WebhookDeliveryOptions extends OpenWebhooks {
   readonly database: Database;
   /** In which requests differ from the default. */
   readonly outbound?: Omit<OutboundOptions, keyof AddressPolicy> | undefined;
   /** The event as the interface shows it. */
   readonly composeEvent: (event: StoredEvent) => Event;
-  readonly onError?: ((error: unknown) => void) | undefined;
+  /** Receives each error with what failed; for the log. */
+  readonly onError?: ((error: unknown, failed: FailedDelivery) => void) | undefined;
   /** From 0 to below 1. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
@@ -70,11 +79,11 @@ export class WebhookDelivery {
   private findMissed(): void {
     if (performance.now() - this.soughtAtMs < MISSED_MS) return;
     this.soughtAtMs = performance.now();
-    this.finding = wakeMissed(this.options.database).catch(this.options.onError ?? (() => undefined));
+    this.finding = wakeMissed(this.options.database).catch((error: unknown) => this.report(error));
   }
 
   private start(endpoint: ClaimedEndpoint): void {
-    const { database, composeEvent, random = Math.random, onError = () => undefined } = this.options;
+    const { database, composeEvent, random = Math.random } = this.options;
     try {
       const secrets = this.secretsOf(endpoint);
       const session = new EndpointSession(endpoint, {
@@ -86,13 +95,22 @@ export class WebhookDelivery {
       });
       const running = this.reseal(endpoint)
         .then(() => session.run())
-        .catch(onError)
+        .catch((error: unknown) => this.report(error, endpoint))
         .finally(() => this.sessions.delete(session));
       this.sessions.set(session, running);
     } catch (error) {
       // The lease stays, so that an endpoint whose secret cannot be opened is tried again when it ends.
-      onError(error);
+      this.report(error, endpoint);
     }
+  }
+
+  private report(error: unknown, endpoint?: Pick<ClaimedEndpoint, 'workspaceId' | 'id'>): void {
+    const subject = endpoint && {
+      workspaceId: Number(endpoint.workspaceId),
+      kind: 'webhookEndpoint',
+      subjectId: Number(endpoint.id),
+    };
+    this.options.onError?.(error, { chore: this.name, ...subject });
   }
 
   /** Seals the secrets of an endpoint with the first key if another one sealed them. */
