@@ -277,7 +277,7 @@ begin
     -- What networks and other databases say of payments, and the money that comes back.
     (worked, 'execute on function approvals_due, apply_reference_changes, claim_webhook_endpoints, delete_audit_events, delete_counted_payments, delete_expired_keys, delete_old_deliveries,
       delete_old_events, lock_payouts, post_returns, post_sandbox_deposits, record_audit, record_changes, record_webhook_attempts,
-      reseal_webhook_secret, settle_payments, webhook_endpoints_due, workspaces_to_audit, workspaces_with_old_deliveries'),
+      reseal_webhook_secret, settle_payments, webhook_endpoints_due, webhook_secrets_of_keys, workspaces_to_audit, workspaces_with_old_deliveries'),
     ('banking_worker' || demonstrated, 'execute on function post_arrivals'),
     (worked, 'update (status, tries, reason, parked_at, accepted_at, ask_first, updated_at) on payout'),
     -- A process with a hook demands decisions; a worker writes those of the hook, and a command those of operators.
@@ -314,7 +314,7 @@ begin
     (commanded, 'usage on sequence operator_request_id_seq'),
     (commanded, 'select, insert (content, digest, operating_system_user) on operator_request'),
     -- Erasure and export of personal data: operators by request, the worker what was not used for long. No service may call them.
-    (commanded, 'execute on function addresses_of_user, erase_personal_data, invitation_to, personal_data_of, requests_naming'),
+    (commanded, 'execute on function addresses_of_user, count_webhook_secrets, erase_personal_data, invitation_to, personal_data_of, requests_naming'),
     (worked, 'execute on function erase_unused_personal_data, find_unused_personal_data'),
 
     (commanded, 'update (note) on bank_entry'),
