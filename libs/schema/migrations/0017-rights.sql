@@ -229,7 +229,6 @@ begin
     (served, 'select on counted_payment, limit_change, limit_list, limit_use, limited_payment, payment_limit'),
     (served, 'execute on function are_limits_raised, counted_amount, limit_json, limit_period, limited_types, limits_of, used_of_limits'),
     (served, 'select (workspace_id, entries) on audit_outbox'),
-    (served, 'select (rail, outcome, received_at) on bank_file'),
     (served, 'select (id, created_at) on change_outbox'),
     (served, 'select (id, changed_at, relation, action, record) on directory_change'),
     (served, 'select (id, stopped_at, finding_count, workspace_ids, resumed_at) on payout_stop'),
@@ -296,8 +295,8 @@ begin
     (worked, 'select, insert, update (file_id, payment_information_id) on file_payment'),
     (worked, 'select, insert, update (note) on bank_file'),
     (worked, 'select, insert, update (entry_count, entry_sum) on bank_statement'),
-    (worked, 'insert (rail, bank_account, currency, suspense_account, difference_count, result), delete,
-      update (rail, suspense_account, compared_at, difference_count, result) on bank_reconciliation'),
+    (worked, 'insert (rail, bank_account, currency, suspense_account, difference_count, refused_count, result), delete,
+      update (rail, suspense_account, compared_at, difference_count, refused_count, result) on bank_reconciliation'),
     (worked, 'select, insert, update (status, booked_on, value_on, statement_id, outcome, payout_key) on bank_entry'),
     (worked, 'insert (key, position, provider_event, status, reason_code, due_at), update (handed_until, acknowledged)
       on sandbox_rail_event'),
